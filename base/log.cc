@@ -1,0 +1,93 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <memory>
+
+#include "base/thread_annotations.h"
+
+namespace kuryr {
+namespace {
+
+std::atomic<LogLevel> threshold{LogLevel::kWarning};
+
+/// Made at the first line that is written: a program that logs nothing pays nothing.
+struct Output {
+  Mutex mutex;
+  std::shared_ptr<spdlog::logger> logger GUARDED_BY(mutex);
+};
+
+Output& TheOutput() {
+  static Output output;
+  return output;
+}
+
+std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
+  auto logger = std::make_shared<spdlog::logger>("kuryr", std::move(sink));
+  logger->set_level(spdlog::level::trace);
+  logger->flush_on(spdlog::level::trace);
+  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v");
+  return logger;
+}
+
+std::string Quoted(std::string_view value) {
+  if (!value.empty() && value.find_first_of(" \"=\\\n\r\t") == std::string_view::npos)
+    return std::string(value);
+  std::string out = "\"";
+  for (const char c : value) {
+    if (c == '\n') {
+      out += "\\n";
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + '"';
+}
+
+spdlog::level::level_enum SpdlogLevel(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
+
+void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
+  if (level < threshold.load(std::memory_order_relaxed)) return;
+  std::string line = "msg=" + Quoted(message);
+  for (const LogField& field : fields) {
+    line.append(" ").append(field.key).append("=").append(Quoted(field.value));
+  }
+  Output& output = TheOutput();
+  const MutexLock lock(output.mutex);
+  if (!output.logger) output.logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  output.logger->log(SpdlogLevel(level), "{}", line);
+}
+
+void SetLogLevel(LogLevel level) noexcept { threshold.store(level, std::memory_order_relaxed); }
+
+void SetLogFile(const std::string& path) {
+  Output& output = TheOutput();
+  std::shared_ptr<spdlog::logger> logger;
+  try {
+    logger = MakeLogger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+  } catch (const spdlog::spdlog_ex& e) {
+    throw std::runtime_error("open log file " + path + ": " + e.what());
+  }
+  const MutexLock lock(output.mutex);
+  output.logger = std::move(logger);
+}
+
+}  // namespace kuryr

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kuryr {
+
+/// An Ethernet address.
+struct MacAddress {
+  std::array<uint8_t, 6> bytes{};
+
+  auto operator<=>(const MacAddress&) const = default;
+
+  /// Six pairs of hexadecimal digits of either case, all joined by ':' or all by '-'.
+  [[nodiscard]] static std::optional<MacAddress> Parse(std::string_view text);
+  /// Lower case, joined by ':'.
+  [[nodiscard]] std::string ToString() const;
+};
+
+}  // namespace kuryr

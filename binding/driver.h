@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/mac.h"
+#include "binding/netns.h"
+#include "vif/vif.h"
+
+namespace kuryr::binding {
+
+/// Whose interfaces these are. (network, container_id, ifname) is the identity of an attachment
+/// (CNI SPEC section 2), the pod's names are facts about it.
+struct Attachment {
+  std::string network;  ///< name of the CNI network
+  std::string container_id;
+  std::string pod;      ///< NAMESPACE/NAME, for people
+  std::string pod_uid;  ///< external_ids:vm-uuid
+};
+
+/// What one VIF becomes on this node. Decided before the first change and kept in the attachment
+/// record: enough to unmake everything with VIF, namespace and API server gone.
+struct Plug {
+  std::string driver;          ///< "ovs"
+  std::string ifname;          ///< in the pod
+  std::string host_interface;  ///< on the host: tap...
+  std::string bridge;
+
+  bool operator==(const Plug&) const = default;
+};
+
+/// An interface that was made, as the kernel has it.
+struct Interface {
+  std::string name;
+  MacAddress mac;
+  uint32_t mtu = 0;
+  bool in_pod = false;
+
+  bool operator==(const Interface&) const = default;
+};
+
+/// No driver for this type of VIF, or for its plugin; names them.
+class UnsupportedVif : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The interface name is taken in the pod's namespace, by something that is not ours to remove.
+class InterfaceExists : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A host interface or port of the wanted name belongs to somebody else: another pod, or no pod at
+/// all.
+class HostInterfaceInUse : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Makes VIFs of one kind true on layer 2.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  /// Changes nothing. Throws ParseError for a VIF that lacks what the driver needs.
+  [[nodiscard]] virtual Plug Plan(const vif::Vif& vif, const std::string& ifname) const = 0;
+  /// All or nothing: whatever was made is unmade before an exception leaves. Leftovers of an
+  /// earlier, killed Connect are replaced. Host end first, pod end second.
+  virtual std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
+                                         const Attachment& attachment, const Netns& pod,
+                                         const Deadline& deadline) = 0;
+  /// Idempotent; touches only what is this attachment's own.
+  virtual void Disconnect(const Plug& plug, const Attachment& attachment,
+                          const Deadline& deadline) = 0;
+};
+
+}  // namespace kuryr::binding

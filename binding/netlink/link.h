@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/ip.h"
+#include "base/mac.h"
+
+namespace kuryr::binding {
+
+/// One network interface as the kernel describes it (rtnetlink(7), RTM_NEWLINK).
+struct Link {
+  int index = 0;
+  std::string name;
+  std::string kind;   ///< IFLA_INFO_KIND: "veth", "vlan", ...; empty for a physical device
+  std::string alias;  ///< IFLA_IFALIAS
+  MacAddress mac;
+  uint32_t mtu = 0;
+  bool up = false;  ///< IFF_UP
+
+  bool operator==(const Link&) const = default;
+};
+
+/// A veth pair to be made: one end here, the other born in the namespace `peer_netns_fd`.
+struct VethPair {
+  std::string name;
+  std::string peer_name;
+  int peer_netns_fd = -1;
+  std::optional<MacAddress> peer_mac;  ///< the kernel's choice when absent
+  std::optional<uint32_t> mtu;         ///< of both ends; the kernel's default when absent
+};
+
+/// A unicast route of the main table through one interface; on-link when there is no gateway.
+struct LinkRoute {
+  IpNetwork destination;
+  std::optional<IpAddress> gateway;
+  bool gateway_on_link =
+      false;  ///< RTNH_F_ONLINK: the gateway is reachable though no prefix covers it
+};
+
+}  // namespace kuryr::binding

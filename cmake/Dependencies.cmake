@@ -1,0 +1,46 @@
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(spdlog REQUIRED)
+pkg_check_modules(NL REQUIRED IMPORTED_TARGET libnl-route-3.0 libnl-3.0)
+pkg_check_modules(INIH REQUIRED IMPORTED_TARGET INIReader inih)
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+# Libraries that Debian ships as source only: built once into a cache outside the source tree, keyed by
+# version and recipe, and found again by every later configuration.
+if(DEFINED ENV{KURYR_CACHE_DIR})
+  set(KURYR_CACHE_DIR $ENV{KURYR_CACHE_DIR})
+elseif(DEFINED ENV{XDG_CACHE_HOME})
+  set(KURYR_CACHE_DIR $ENV{XDG_CACHE_HOME}/kuryr-cni)
+else()
+  set(KURYR_CACHE_DIR $ENV{HOME}/.cache/kuryr-cni)
+endif()
+
+function(kuryr_cached_library script out_prefix)
+  execute_process(
+    COMMAND ${PROJECT_SOURCE_DIR}/cmake/${script} ${KURYR_CACHE_DIR}
+    OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE
+    RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "cmake/${script} failed; its messages are above")
+  endif()
+  set(${out_prefix} ${prefix} PARENT_SCOPE)
+endfunction()
+
+kuryr_cached_library(build-openvswitch OVS_PREFIX)
+add_library(ovs::openvswitch STATIC IMPORTED)
+set_target_properties(ovs::openvswitch PROPERTIES
+  IMPORTED_LOCATION ${OVS_PREFIX}/lib/libopenvswitch.a
+  INTERFACE_INCLUDE_DIRECTORIES "${OVS_PREFIX}/include;${OVS_PREFIX}/include/lib"
+  INTERFACE_LINK_LIBRARIES "OpenSSL::SSL;OpenSSL::Crypto;Threads::Threads;atomic;m")
+
+kuryr_cached_library(unpack-httplib HTTPLIB_PREFIX)
+add_library(httplib STATIC ${HTTPLIB_PREFIX}/httplib.cc)
+target_include_directories(httplib SYSTEM PUBLIC ${HTTPLIB_PREFIX})
+target_compile_definitions(httplib PUBLIC CPPHTTPLIB_OPENSSL_SUPPORT)
+target_link_libraries(httplib PUBLIC OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+set_target_properties(httplib PROPERTIES CXX_CLANG_TIDY "" COMPILE_WARNING_AS_ERROR OFF)

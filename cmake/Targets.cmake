@@ -1,0 +1,51 @@
+# Warnings and include root shared by every target of the project.
+add_library(kuryr_options INTERFACE)
+target_include_directories(kuryr_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_definitions(kuryr_options INTERFACE KURYR_VERSION="${PROJECT_VERSION}")
+target_compile_options(kuryr_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wformat=2 -Wundef
+  -Wno-missing-field-initializers
+  $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wsuggest-override>
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond>
+  $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
+
+# kuryr_library(NAME SOURCES file... DEPENDS target...): a folder's library, kuryr::NAME.
+function(kuryr_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  add_library(kuryr_${name} STATIC ${ARG_SOURCES})
+  add_library(kuryr::${name} ALIAS kuryr_${name})
+  target_link_libraries(kuryr_${name} PUBLIC kuryr_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+# kuryr_program(NAME SOURCES file... DEPENDS target...): a program in bin/.
+function(kuryr_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
+  if(KURYR_STATIC)
+    target_link_options(${name} PRIVATE -static -Wl,--gc-sections -Wl,-z,relro,-z,now)
+  endif()
+endfunction()
+
+# kuryr_test(NAME LABEL unit|netns|ovs|e2e SOURCES file... DEPENDS target...): a GoogleTest program;
+# ctest runs each of its tests by itself, selected by label.
+function(kuryr_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    KURYR_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" KURYR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} DISCOVERY_MODE PRE_TEST)
+endfunction()
+
+# kuryr_fuzz(NAME SOURCES file... DEPENDS target...): a libFuzzer program, built by preset fuzz.
+function(kuryr_fuzz name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

@@ -1,0 +1,1 @@
+#include "vif/vif.h"
