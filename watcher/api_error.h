@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace kuryr::watcher {
+
+/// The API server refused a request: the fields of its Status object (meta/v1), or of the bare HTTP
+/// answer.
+class ApiError : public std::runtime_error {
+ public:
+  ApiError(int code, std::string reason, const std::string& message,
+           std::optional<std::chrono::seconds> retry_after = std::nullopt)
+      : std::runtime_error(message),
+        code_(code),
+        reason_(std::move(reason)),
+        retry_after_(retry_after) {}
+
+  [[nodiscard]] int code() const noexcept { return code_; }                         ///< 403
+  [[nodiscard]] const std::string& reason() const noexcept { return reason_; }      ///< "Forbidden"
+  [[nodiscard]] std::optional<std::chrono::seconds> retry_after() const noexcept {  ///< Retry-After
+    return retry_after_;
+  }
+
+ private:
+  int code_;
+  std::string reason_;
+  std::optional<std::chrono::seconds> retry_after_;
+};
+
+/// No answer at all: nothing listens, or the connection broke or fell silent.
+class ApiUnavailable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The TLS handshake failed for a reason that another try won't mend: unknown authority, wrong
+/// name, expired certificate, unreadable certificate or key file.
+class ApiUntrusted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace kuryr::watcher

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace kuryr::watcher {
+
+/// meta/v1 WatchEvent types; whatever else a server may send one day is kUnknown.
+enum class EventType { kAdded, kModified, kDeleted, kBookmark, kError, kUnknown };
+
+/// One line of a watch: what happened to which object. Copies share the object.
+struct WatchEvent {
+  EventType type = EventType::kUnknown;
+  std::string kind;  ///< "Pod"; "Status" for kError
+  std::string name_space;
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  std::shared_ptr<const nlohmann::json> object;  ///< without metadata.managedFields; never null
+};
+
+/// Throws ParseError for a line that is no event.
+[[nodiscard]] WatchEvent ParseWatchEvent(std::string_view line);
+
+/// Cuts a byte stream into lines, whatever the chunks. Blank lines and CR before LF are dropped; so
+/// is a line longer than `max_line`, which is counted. Not thread-safe.
+class LineSplitter {
+ public:
+  explicit LineSplitter(size_t max_line = size_t{8} << 20) : max_line_(max_line) {}
+
+  using LineSink = std::function<void(std::string_view line)>;
+  void Feed(std::string_view bytes, const LineSink& sink);
+
+  [[nodiscard]] size_t too_long() const noexcept { return too_long_; }
+
+ private:
+  const size_t max_line_;
+  std::string partial_;
+  bool skipping_ = false;
+  size_t too_long_ = 0;
+};
+
+}  // namespace kuryr::watcher

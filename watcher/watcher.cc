@@ -1,0 +1,45 @@
+#include "watcher/watcher.h"
+
+#include <utility>
+
+namespace kuryr::watcher {
+
+Watcher::Watcher(ApiConfig config, EventHandler& handler, FailureHandler on_failure)
+    : config_(std::move(config)), handler_(handler), on_failure_(std::move(on_failure)) {}
+
+void Watcher::Add(const std::string& path) {
+  const MutexLock lock(mutex_);
+  Watch& watch = watches_.emplace_back(path, *this);
+  if (started_) watch.Start();
+}
+
+void Watcher::Remove(const std::string& path) {
+  const MutexLock lock(mutex_);
+  for (Watch& watch : watches_) {
+    if (watch.loop.path() == path) watch.loop.RequestStop();
+  }
+}
+
+void Watcher::Start() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(started_, true)) return;
+  for (Watch& watch : watches_) watch.Start();
+}
+
+void Watcher::RequestStop() noexcept {
+  const MutexLock lock(mutex_);
+  for (Watch& watch : watches_) watch.loop.RequestStop();
+}
+
+void Watcher::Stop() {
+  RequestStop();
+  std::list<Watch> ended;
+  {
+    const MutexLock lock(mutex_);
+    started_ = false;
+    ended.swap(watches_);
+  }
+  // Joined without the lock: a handler still at work may call Add, Remove or RequestStop.
+}
+
+}  // namespace kuryr::watcher

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <list>
+#include <string>
+#include <thread>
+
+#include "base/thread_annotations.h"
+#include "watcher/api_config.h"
+#include "watcher/watch_loop.h"
+
+namespace kuryr::watcher {
+
+/// Watches any number of paths, each in a thread of its own, and hands every event to one handler,
+/// which therefore must be thread-safe when there is more than one path. Thread-safe.
+/// (kuryr_kubernetes/watcher.py)
+class Watcher {
+ public:
+  /// `handler` is borrowed and outlives the watcher.
+  Watcher(ApiConfig config, EventHandler& handler, FailureHandler on_failure = {});
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+  ~Watcher() { Stop(); }
+
+  /// Watches `path` ("/api/v1/pods?fieldSelector=..."): at once when started, else from Start() on.
+  void Add(const std::string& path) EXCLUDES(mutex_);
+  /// Ends the watch of `path`. An event in its handler's hands at that moment is finished. Callable
+  /// from a handler.
+  void Remove(const std::string& path) EXCLUDES(mutex_);
+
+  void Start() EXCLUDES(mutex_);
+  /// Ends every watch, without waiting for it. Callable from a handler.
+  void RequestStop() noexcept EXCLUDES(mutex_);
+  /// Ends every watch and waits for their threads: no handler is called after it. Not callable from
+  /// a handler.
+  void Stop() EXCLUDES(mutex_);
+
+ private:
+  struct Watch {
+    Watch(const std::string& path, const Watcher& owner)
+        : loop(path, owner.config_, owner.handler_, owner.on_failure_) {}
+    void Start() {
+      thread = std::jthread([this] { loop.Run(); });
+    }
+
+    WatchLoop loop;
+    std::jthread thread;
+  };
+
+  const ApiConfig config_;
+  EventHandler& handler_;
+  const FailureHandler on_failure_;
+  Mutex mutex_;
+  bool started_ GUARDED_BY(mutex_) = false;
+  std::list<Watch> watches_ GUARDED_BY(mutex_);
+};
+
+}  // namespace kuryr::watcher
