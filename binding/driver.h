@@ -17,6 +17,7 @@ namespace kuryr::binding {
 struct Attachment {
   std::string network;  ///< name of the CNI network
   std::string container_id;
+  std::string ifname;   ///< CNI_IFNAME: the default VIF's interface
   std::string pod;      ///< NAMESPACE/NAME, for people
   std::string pod_uid;  ///< external_ids:vm-uuid
 };

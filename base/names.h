@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string_view>
+
+namespace kuryr {
+
+/// The kernel's rule for interface names (dev_valid_name in net/core/dev.c), and printable ASCII
+/// only: what else is legal there is no good citizen of logs and JSON.
+[[nodiscard]] bool IsLinkName(std::string_view text);
+inline constexpr const char* kLinkNameRule =
+    "1 to 15 printable characters, no '/', ':' or blank, not \".\" or \"..\"";
+
+/// A DNS-1123 subdomain, as Kubernetes names namespaces and pods: at most 253 of [a-z0-9.-], a
+/// letter or digit at both ends.
+[[nodiscard]] bool IsDnsName(std::string_view text);
+
+}  // namespace kuryr

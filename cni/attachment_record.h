@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "binding/driver.h"
+#include "binding/netns.h"
+#include "cni/process.h"
+
+namespace kuryr::cni {
+
+/// Identity of an attachment (CNI SPEC section 2): pods and namespaces come and go under the same
+/// names.
+struct AttachmentKey {
+  std::string network;
+  std::string container_id;
+  std::string ifname;
+
+  bool operator==(const AttachmentKey&) const = default;
+};
+
+/// What is known of an attachment while anything of it may exist on this node.
+struct AttachmentRecord {
+  AttachmentKey key;
+  bool added = false;  ///< the ADD was answered; before that, `owner` is or was at work on it
+  std::string netns;   ///< CNI_NETNS as given
+  binding::NetnsId netns_id;
+  std::string pod;  ///< NAMESPACE/NAME
+  std::string pod_uid;
+  std::string boot_id;
+  ProcessId owner;
+  std::vector<binding::Plug> plugs;  ///< in the order of their making
+
+  bool operator==(const AttachmentRecord&) const = default;
+
+  /// The attachment as the drivers know it.
+  [[nodiscard]] binding::Attachment attachment() const;
+};
+
+/// As one JSON document, and back; the latter throws ParseError.
+[[nodiscard]] std::string ToJson(const AttachmentRecord& record);
+[[nodiscard]] AttachmentRecord ParseAttachmentRecord(std::string_view json);
+
+}  // namespace kuryr::cni

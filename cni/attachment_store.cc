@@ -1,0 +1,138 @@
+#include "cni/attachment_store.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace kuryr::cni {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether `fd` is still the file at `path`: a record is replaced by rename, and removed under its
+/// lock.
+bool IsStill(int fd, const fs::path& path) {
+  struct stat open = {};
+  struct stat named = {};
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+bool TryLock(int fd, const fs::path& path) {
+  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno != EWOULDBLOCK) ThrowErrno("lock " + path.string());
+  return false;
+}
+
+void WaitForLock(int fd, const fs::path& path) {
+  while (::flock(fd, LOCK_EX) != 0) {
+    if (errno != EINTR) ThrowErrno("lock " + path.string());
+  }
+}
+
+std::string ReadAll(int fd, const fs::path& path) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  ssize_t size = 0;
+  while ((size = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(text.size()))) > 0) {
+    text.append(buffer.data(), static_cast<size_t>(size));
+  }
+  if (size < 0) ThrowErrno("read " + path.string());
+  return text;
+}
+
+void WriteAll(int fd, const std::string& text, const fs::path& path) {
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t size = ::write(fd, text.data() + done, text.size() - done);
+    if (size < 0) ThrowErrno("write " + path.string());
+    done += static_cast<size_t>(size);
+  }
+}
+
+/// Only ever written by the holder of the record's lock.
+fs::path Successor(const fs::path& path) { return path.string() + ".new"; }
+
+std::optional<AttachmentRecord> Read(int fd, const fs::path& path) {
+  const std::string text = ReadAll(fd, path);
+  if (text.empty()) return std::nullopt;
+  try {
+    return ParseAttachmentRecord(text);
+  } catch (const ParseError& e) {
+    Log(LogLevel::kError, "attachment record unreadable",
+        {{"file", path.string()}, {"error", e.what()}});
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+LockedAttachment::LockedAttachment(fs::path path, UniqueFd fd)
+    : path_(std::move(path)), fd_(std::move(fd)), record_(Read(fd_.get(), path_)) {}
+
+void LockedAttachment::Write(AttachmentRecord record) {
+  const fs::path successor = Successor(path_);
+  UniqueFd fd(::open(successor.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd) ThrowErrno("create " + successor.string());
+  // Locked before it gets the record's name: the attachment is never unlocked in between.
+  WaitForLock(fd.get(), successor);
+  WriteAll(fd.get(), ToJson(record), successor);
+  if (::rename(successor.c_str(), path_.c_str()) != 0) ThrowErrno("rename " + successor.string());
+  fd_ = std::move(fd);
+  record_ = std::move(record);
+}
+
+void LockedAttachment::Remove() {
+  ::unlink(Successor(path_).c_str());
+  if (::unlink(path_.c_str()) != 0 && errno != ENOENT) ThrowErrno("remove " + path_.string());
+  record_.reset();
+}
+
+AttachmentStore::AttachmentStore(const fs::path& state_dir)
+    : directory_(state_dir / "attachments") {
+  std::error_code error;
+  fs::create_directories(state_dir.parent_path(), error);  // what it could not make, mkdir names
+  for (const fs::path& path : {state_dir, directory_}) {
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ThrowErrno("create " + path.string());
+  }
+}
+
+fs::path AttachmentStore::PathOf(const AttachmentKey& key) const {
+  // None of the three may hold a ':'.
+  return directory_ / (key.network + ":" + key.container_id + ":" + key.ifname);
+}
+
+std::optional<LockedAttachment> AttachmentStore::Create(const AttachmentKey& key) {
+  const fs::path path = PathOf(key);
+  while (true) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd) ThrowErrno("create " + path.string());
+    if (!TryLock(fd.get(), path)) return std::nullopt;
+    if (IsStill(fd.get(), path)) return LockedAttachment(path, std::move(fd));
+  }
+}
+
+std::optional<LockedAttachment> AttachmentStore::Take(const AttachmentKey& key) {
+  const fs::path path = PathOf(key);
+  while (true) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return std::nullopt;
+    if (!fd) ThrowErrno("open " + path.string());
+    if (!TryLock(fd.get(), path)) {
+      const auto record = Read(fd.get(), path);
+      if (record && !record->added && record->owner != ProcessId::Own()) Terminate(record->owner);
+      WaitForLock(fd.get(), path);
+    }
+    if (IsStill(fd.get(), path)) return LockedAttachment(path, std::move(fd));
+  }
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "base/unique_fd.h"
+#include "cni/attachment_record.h"
+
+namespace kuryr::cni {
+
+/// A record that its holder alone may change. Movable; unlocks on destruction.
+class LockedAttachment {
+ public:
+  /// As it was found, or as it was last written; std::nullopt when there was none that can be read.
+  [[nodiscard]] const std::optional<AttachmentRecord>& record() const noexcept { return record_; }
+  /// By atomic rename. Throws std::system_error.
+  void Write(AttachmentRecord record);
+  /// Removes the record: the last act of a DEL, and of an ADD that failed. Throws
+  /// std::system_error.
+  void Remove();
+
+ private:
+  friend class AttachmentStore;
+  LockedAttachment(std::filesystem::path path, UniqueFd fd);
+
+  std::filesystem::path path_;
+  UniqueFd fd_;
+  std::optional<AttachmentRecord> record_;
+};
+
+/// The records of a node: one JSON file each under STATE_DIR/attachments. Whoever works on an
+/// attachment holds its lock: flock(2) on the record itself, so that no lock outlives its holder
+/// and no lock file its record. Usable from several threads and processes.
+class AttachmentStore {
+ public:
+  /// Makes the folders, 0700, where they are missing. Throws std::system_error.
+  explicit AttachmentStore(const std::filesystem::path& state_dir);
+
+  /// For an ADD: locks, and makes an empty record where there is none. A record found means a
+  /// killed ADD, or one that was answered and never deleted. std::nullopt when somebody else is at
+  /// work on the attachment.
+  [[nodiscard]] std::optional<LockedAttachment> Create(const AttachmentKey& key);
+
+  /// For a DEL: std::nullopt when there is no record. An ADD at work on it is told to give up
+  /// (SIGTERM); whoever holds the lock is waited for, and is bound by its own deadline.
+  [[nodiscard]] std::optional<LockedAttachment> Take(const AttachmentKey& key);
+
+ private:
+  [[nodiscard]] std::filesystem::path PathOf(const AttachmentKey& key) const;
+
+  const std::filesystem::path directory_;
+};
+
+}  // namespace kuryr::cni

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "binding/binding.h"
+#include "watcher/api_config.h"
+
+namespace kuryr::cni {
+
+/// What kuryr.conf says, with the original's section and option names; README.md has the table.
+struct Config {
+  watcher::ApiConfig api;                           ///< [kubernetes]
+  binding::BindingConfig binding;                   ///< [os_vif_ovs], [neutron_defaults]
+  std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
+  std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout
+  bool debug = false;                               ///< [DEFAULT] debug
+  std::string log_file;                             ///< [DEFAULT] log_file; stderr when empty
+};
+
+inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";
+
+/// A variable of the environment, or null: getenv(3).
+using GetEnv = std::function<const char*(const char* name)>;
+
+/// Reads the files in order, a later one winning; with none named, the default file if it is there.
+/// Options not set have defaults, some of them from the environment (K8S_API,
+/// KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT_HTTPS). Throws CniError 7 that names file,
+/// section and option.
+[[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv);
+
+}  // namespace kuryr::cni

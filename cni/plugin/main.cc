@@ -1,0 +1,141 @@
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/unique_fd.h"
+#include "cni/add.h"
+#include "cni/config.h"
+#include "cni/del.h"
+#include "cni/failure.h"
+#include "cni/plugin/api_server_events.h"
+#include "cni/plugin/options.h"
+#include "cni/protocol/request.h"
+
+namespace {
+
+using namespace std::chrono_literals;
+using kuryr::Deadline;
+using namespace kuryr::cni;
+
+/// Runtimes kill an ADD after 240 s; an answer with a reason must come before that, and undoing
+/// takes time, too.
+constexpr auto kLongestAdd = 220s;
+constexpr auto kLongestDel = 60s;
+
+/// The version errors are answered in, for the terminate handler as well.
+std::string answer_version;
+
+std::string ReadStdin() {
+  std::string input;
+  std::array<char, 65536> buffer{};
+  ssize_t size = 0;
+  while ((size = ::read(STDIN_FILENO, buffer.data(), buffer.size())) > 0) {
+    input.append(buffer.data(), static_cast<size_t>(size));
+    if (input.size() > size_t{16} << 20) break;  // the parser refuses it
+  }
+  if (size < 0)
+    throw CniError(ErrorCode::kIoFailure, "cannot read the network configuration from stdin");
+  return input;
+}
+
+std::optional<std::string> Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Environment ReadEnvironment() {
+  return {.command = Variable("CNI_COMMAND"),
+          .container_id = Variable("CNI_CONTAINERID"),
+          .netns = Variable("CNI_NETNS"),
+          .ifname = Variable("CNI_IFNAME"),
+          .args = Variable("CNI_ARGS"),
+          .netns_override = Variable("CNI_NETNS_OVERRIDE")};
+}
+
+/// A runtime's SIGTERM, or a DEL's, ends a request in order: it undoes what it did and says so.
+/// Blocked before any thread exists, also because libopenvswitch would take these signals where
+/// they are free.
+kuryr::UniqueFd SignalsAsFd() {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGALRM}) ::sigaddset(&signals, signal);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return kuryr::UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/// A runtime that finds nothing on stdout can tell its user nothing.
+void AnswerOnTerminate() {
+  std::set_terminate([] {
+    std::puts(ErrorJson(AsCniError(std::current_exception()), answer_version).c_str());
+    std::fflush(stdout);
+    std::_Exit(1);
+  });
+}
+
+void SetUpLog(const Request& request, const Config& config) {
+  if (request.debug || config.debug) kuryr::SetLogLevel(kuryr::LogLevel::kDebug);
+  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
+  if (!config.api.verify_server) {
+    kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
+               {{"option", "[kubernetes] ssl_verify_server_crt"}});
+  }
+}
+
+/// What goes to stdout.
+std::string Serve(const Request& request, std::vector<std::string> config_files) {
+  if (request.command == Command::kVersion) return VersionJson(request.cni_version);
+  const kuryr::UniqueFd signals = SignalsAsFd();
+  if (!request.kuryr_conf.empty()) config_files.push_back(request.kuryr_conf);
+  Config config =
+      LoadConfig(std::move(config_files), [](const char* name) { return std::getenv(name); });
+  SetUpLog(request, config);
+
+  kuryr::binding::Binding binding(config.binding);
+  AttachmentStore attachments(config.state_dir);
+  const Node node = {.binding = binding, .attachments = attachments};
+  if (request.command == Command::kDel) {
+    Del(request, node, Deadline::After(kLongestDel, signals.get()));
+    return {};
+  }
+  const std::chrono::seconds time =
+      std::min<std::chrono::seconds>(config.vif_annotation_timeout, kLongestAdd);
+  config.api.connect_timeout = std::min(config.api.connect_timeout, time);
+  ApiServerEvents events(config.api);
+  return ResultJson(Add(request, node, events, Deadline::After(time, signals.get())),
+                    request.version);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  AnswerOnTerminate();
+  answer_version = kSupportedVersions.back();
+  try {
+    const Options options = ParseOptions(argc, argv);
+    if (!options.text.empty()) {
+      std::fputs(options.text.c_str(), options.exit_code == 0 ? stdout : stderr);
+      return options.exit_code;
+    }
+    const std::string input = ReadStdin();
+    answer_version = AnswerVersion(input);
+    Request request = ParseRequest(ReadEnvironment(), input);
+    request.debug |= options.debug;
+    const std::string answer = Serve(request, options.config_files);
+    if (!answer.empty()) std::puts(answer.c_str());
+    return 0;
+  } catch (...) {
+    std::puts(ErrorJson(AsCniError(std::current_exception()), answer_version).c_str());
+    return 1;
+  }
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kuryr::cni {
+
+/// The command line. Runtimes give none; it is there for people.
+struct Options {
+  std::vector<std::string> config_files;
+  bool debug = false;
+  std::string text;  ///< when not empty: what to print, and then to exit with `exit_code`
+  int exit_code = 0;
+};
+
+[[nodiscard]] Options ParseOptions(int argc, char** argv);
+
+}  // namespace kuryr::cni

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cni/protocol/request.h"
+#include "watcher/event_pipeline.h"
+#include "watcher/watch_loop.h"
+
+namespace kuryr::cni {
+
+/// Where an ADD hears of its pod: the API server's own watch, or the registry of the node's agent.
+class PodEventSource {
+ public:
+  virtual ~PodEventSource() = default;
+
+  /// From now on `consumer` gets the pod's events, its present state first, and `on_failure` hears
+  /// why none come; both from another thread, and both borrowed until Stop().
+  virtual void Start(const PodArgs& pod, watcher::EventConsumer& consumer,
+                     watcher::FailureHandler on_failure) = 0;
+  /// After it nothing is called any more.
+  virtual void Stop() = 0;
+};
+
+}  // namespace kuryr::cni

@@ -1,0 +1,52 @@
+#include "cni/pod_result.h"
+
+#include <algorithm>
+
+#include "binding/l3.h"
+
+namespace kuryr::cni {
+namespace {
+
+/// The index of the VIF's interface inside the pod.
+size_t AddInterfaces(const PluggedVif& plugged, const std::string& sandbox, Result& result) {
+  size_t in_pod = 0;
+  for (const binding::Interface& interface : plugged.interfaces) {
+    if (interface.in_pod) in_pod = result.interfaces.size();
+    result.interfaces.push_back(
+        {.name = interface.name, .mac = interface.mac, .sandbox = interface.in_pod ? sandbox : ""});
+  }
+  return in_pod;
+}
+
+void AddNameservers(const vif::VifBase& vif, Result& result) {
+  if (!vif.network.has_value() || !vif.network->subnets.has_value()) return;
+  for (const vif::Subnet& subnet : *vif.network->subnets) {
+    if (!subnet.dns.has_value()) continue;
+    for (const IpAddress& server : *subnet.dns) {
+      auto& known = result.nameservers;
+      if (std::find(known.begin(), known.end(), server) == known.end()) known.push_back(server);
+    }
+  }
+}
+
+}  // namespace
+
+Result MakeResult(const std::vector<PluggedVif>& vifs, const std::string& sandbox) {
+  Result result;
+  for (const PluggedVif& plugged : vifs) {
+    const vif::VifBase& vif = vif::Common(plugged.vif.vif);
+    const size_t interface = AddInterfaces(plugged, sandbox, result);
+    const binding::L3Plan plan = binding::PlanL3(vif, plugged.vif.is_default);
+    for (const binding::L3Plan::Address& address : plan.addresses) {
+      result.ips.push_back(
+          {.address = address.network, .gateway = address.gateway, .interface = interface});
+    }
+    for (const binding::LinkRoute& route : plan.routes) {
+      result.routes.push_back({.destination = route.destination, .gateway = route.gateway});
+    }
+    AddNameservers(vif, result);
+  }
+  return result;
+}
+
+}  // namespace kuryr::cni

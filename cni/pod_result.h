@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "binding/driver.h"
+#include "cni/protocol/result.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::cni {
+
+/// A VIF that is plugged, and the interfaces that make it up.
+struct PluggedVif {
+  vif::PodVif vif;
+  std::vector<binding::Interface> interfaces;
+};
+
+/// What to tell the runtime of a pod's VIFs: every interface, every fixed IP of every subnet, the
+/// routes that were made. `sandbox` is CNI_NETNS as given.
+[[nodiscard]] Result MakeResult(const std::vector<PluggedVif>& vifs, const std::string& sandbox);
+
+}  // namespace kuryr::cni
