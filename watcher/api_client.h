@@ -31,7 +31,7 @@ enum class PatchType { kMerge, kJson };  ///< RFC 7386, RFC 6902
 
 /// A Kubernetes API client over HTTP/1.1, with or without TLS. Every method throws ApiError,
 /// ApiUnavailable or ApiUntrusted; after Stop() they throw ApiUnavailable at once. Not thread-safe,
-/// except for Stop().
+/// except for Stop(). Programs that use it ignore SIGPIPE.
 class ApiClient {
  public:
   explicit ApiClient(ApiConfig config);

@@ -1,0 +1,180 @@
+#include "cni/attachment_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <thread>
+
+namespace kuryr::cni {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AttachmentStoreTest : public ::testing::Test {
+ protected:
+  AttachmentStoreTest() {
+    std::string pattern = ::testing::TempDir() + "kuryr-store-XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+  }
+  ~AttachmentStoreTest() override { fs::remove_all(dir_); }
+
+  [[nodiscard]] size_t Files() const {
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(dir_ / "attachments"), fs::directory_iterator()));
+  }
+
+  const AttachmentKey key_ = {"kuryr", "c7350ee3", "eth0"};
+  fs::path dir_;
+};
+
+AttachmentRecord Record(const AttachmentKey& key) {
+  return {.key = key,
+          .added = false,
+          .netns = "/var/run/netns/cni-1",
+          .netns_id = {4, 4026532222},
+          .pod = "default/a1",
+          .pod_uid = "b57463f9",
+          .boot_id = BootId(),
+          .owner = ProcessId::Own(),
+          .plugs = {{"ovs", "eth0", "tap2faf4e00-fc", "br-int"}, {"ovs", "net1", "tap3", "br-ex"}}};
+}
+
+TEST_F(AttachmentStoreTest, ARecordIsReadAsItWasWritten) {
+  AttachmentStore store(dir_);
+  {
+    store.Create(key_)->Write(Record(key_));
+  }
+
+  const auto taken = store.Take(key_);
+
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->record(), Record(key_));
+}
+
+TEST_F(AttachmentStoreTest, RemoveLeavesNothing) {
+  AttachmentStore store(dir_);
+  auto locked = store.Create(key_);
+  locked->Write(Record(key_));
+
+  locked->Remove();
+
+  EXPECT_EQ(Files(), 0U);
+  EXPECT_FALSE(store.Take(key_));
+}
+
+TEST_F(AttachmentStoreTest, OnlyRootMayLookInside) {
+  AttachmentStore store(dir_ / "new");
+  auto locked = store.Create(key_);
+
+  for (const auto& entry : fs::recursive_directory_iterator(dir_ / "new")) {
+    EXPECT_EQ(entry.status().permissions() & (fs::perms::group_all | fs::perms::others_all),
+              fs::perms::none);
+  }
+}
+
+TEST_F(AttachmentStoreTest, ASecondAddOfTheSameAttachmentIsToldSo) {
+  AttachmentStore store(dir_);
+  const auto first = store.Create(key_);
+
+  EXPECT_FALSE(store.Create(key_));
+  EXPECT_TRUE(store.Create({"kuryr", "c7350ee3", "net1"}));
+}
+
+TEST_F(AttachmentStoreTest, AnEmptyOrBrokenRecordIsNone) {
+  AttachmentStore store(dir_);
+  {
+    const auto empty = store.Create(key_);
+  }
+  EXPECT_FALSE(store.Take(key_)->record());
+
+  std::ofstream(dir_ / "attachments" / "kuryr:c7350ee3:eth0") << "{\"network\":";
+
+  EXPECT_FALSE(store.Take(key_)->record());
+}
+
+TEST_F(AttachmentStoreTest, ATakerWaitsForTheHolderAndFindsWhatItWrote) {
+  AttachmentStore store(dir_);
+  AttachmentRecord record = Record(key_);
+  record.added = true;
+  auto holder = store.Create(key_);
+  holder->Write(record);
+  std::latch waiting(1);
+  std::thread taker([&] {
+    waiting.count_down();
+    const auto taken = store.Take(key_);
+    ASSERT_TRUE(taken);
+    EXPECT_TRUE(taken->record()->plugs.empty());
+  });
+
+  waiting.wait();
+  record.plugs.clear();
+  holder->Write(record);
+  holder.reset();
+
+  taker.join();
+}
+
+TEST_F(AttachmentStoreTest, ATakerFindsNothingAfterTheHolderRemovedIt) {
+  AttachmentStore store(dir_);
+  auto holder = store.Create(key_);
+  holder->Write(Record(key_));
+  std::latch waiting(1);
+  std::thread taker([&] {
+    waiting.count_down();
+    EXPECT_FALSE(store.Take(key_));
+  });
+
+  waiting.wait();
+  holder->Remove();
+  holder.reset();
+
+  taker.join();
+}
+
+TEST_F(AttachmentStoreTest, CON_05_ADelEndsTheProcessOfARunningAdd) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AttachmentStore store(dir_);
+    auto locked = store.Create(key_);
+    locked->Write(Record(key_));
+    (void)!::write(ready[1], "x", 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+
+  const auto taken = AttachmentStore(dir_).Take(key_);
+
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->record()->owner.pid, child);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+TEST(ProcessTest, AProcessOfTheSameNumberButAnotherStartIsLeftAlone) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+
+  EXPECT_FALSE(Terminate({.pid = child, .start_time = 1}));
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0);
+
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace kuryr::cni

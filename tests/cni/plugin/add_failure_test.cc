@@ -1,0 +1,226 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cni/plugin/plugin_fixture.h"
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Every failure of an ADD: its code, its message, and that it left nothing (FailedAdd looks).
+class AddFailureTest : public PluginTest {
+ protected:
+  TestPod ActivePod() {
+    TestPod pod = MakePod("nginx");
+    Annotate(pod, Vif(pod, true));
+    return pod;
+  }
+};
+
+TEST_F(AddFailureTest, ADD_03_ANamespaceThatIsMissing) {
+  const json error = FailedAdd(ActivePod(), {{"CNI_NETNS", "/run/netns/missing"}});
+
+  EXPECT_EQ(error["code"], 4);
+  EXPECT_THAT(error.dump(), HasSubstr("/run/netns/missing"));
+  EXPECT_FALSE(std::filesystem::exists("/run/netns/missing"));
+}
+
+TEST_F(AddFailureTest, ADD_04_ANamespaceThatIsNone) {
+  for (const char* path : {"/etc/hostname", "/", "/proc/self/ns/mnt"}) {
+    EXPECT_EQ(FailedAdd(ActivePod(), {{"CNI_NETNS", path}})["code"], 4) << path;
+    api_->Delete("pods", "default", "nginx");
+  }
+}
+
+TEST_F(AddFailureTest, ADD_05_ThePluginsOwnNamespace) {
+  EXPECT_EQ(FailedAdd(ActivePod(), {{"CNI_NETNS", "/proc/self/ns/net"}})["code"], 8);
+}
+
+TEST_F(AddFailureTest, ADD_01_02_AnInterfaceNameThatIsTaken) {
+  const TestPod pod = ActivePod();
+  RunIn(binding::Netns::Open(pod.netns), {"ip", "link", "add", "eth0", "type", "bridge"});
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 100);
+  EXPECT_THAT(RunIn(binding::Netns::Open(pod.netns), {"ip", "-d", "link", "show", "eth0"}),
+              HasSubstr("bridge"));
+}
+
+TEST_F(AddFailureTest, OpenVSwitchDown) {
+  const TestPod pod = ActivePod();
+  ovs_->StopVswitchd();
+  ovs_->StopServer();
+
+  const ProcessResult result = Run("ADD", pod);
+
+  EXPECT_EQ(result.status, 1);
+  const json error = json::parse(result.out);
+  EXPECT_EQ(error["code"], 5);
+  EXPECT_THAT(error["msg"], HasSubstr(ovs_->remote()));
+  EXPECT_TRUE(HostVeths().empty());
+  EXPECT_TRUE(Records().empty());
+}
+
+TEST_F(AddFailureTest, VswitchdDownSoThatThePortNeverComesUp) {
+  const TestPod pod = ActivePod();
+  ovs_->StopVswitchd();
+  WriteConfig(DefaultKubernetes(), "ovs_vsctl_timeout = 1\n");
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error["msg"], HasSubstr(pod.tap));
+}
+
+TEST_F(AddFailureTest, ABridgeThatCannotBeMade) {
+  const TestPod pod = MakePod("nginx");
+  json vif = Vif(pod, true);
+  vif["versioned_object.data"]["bridge_name"] = "br-new";
+  vif["versioned_object.data"]["port_profile"]["versioned_object.data"]["datapath_type"] =
+      "no-such-type";
+  Annotate(pod, vif);
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 5);
+  EXPECT_THAT(error["msg"], HasSubstr("br-new"));
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "list-br"}), "");
+}
+
+TEST_F(AddFailureTest, TheApiServerDown) {
+  const TestPod pod = ActivePod();
+  WriteConfig(DefaultKubernetes() + "", "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  api_->StopListening();
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error["msg"], HasSubstr("default/nginx"));
+  EXPECT_THAT(error["details"], HasSubstr("cannot connect"));
+}
+
+TEST_F(AddFailureTest, TheApiServerOfAnUnknownAuthority) {
+  WriteConfig("api_root = " + api_->url() +
+              "\nssl_ca_crt_file = " + fake::CertificateFile("other-ca.crt") + "\n");
+
+  const json error = FailedAdd(ActivePod());
+
+  EXPECT_EQ(error["code"], 103);
+  EXPECT_THAT(error["msg"], HasSubstr("certificate"));
+}
+
+TEST_F(AddFailureTest, ATokenThatIsNotKnown) {
+  std::ofstream(work_ / "token") << "s3cret";
+
+  const json error = FailedAdd(ActivePod());
+
+  EXPECT_EQ(error["code"], 103);
+  EXPECT_THAT(error["msg"], HasSubstr("401"));
+  EXPECT_THAT(error.dump(), Not(HasSubstr("s3cret")));
+}
+
+TEST_F(AddFailureTest, AnIdentityWithoutRights) {
+  api_->SetUsers({{.name = "nobody", .token = kToken, .verbs = {}}});
+
+  const json error = FailedAdd(ActivePod());
+
+  EXPECT_EQ(error["code"], 103);
+  EXPECT_THAT(error["msg"], HasSubstr("\\\"nobody\\\" cannot watch resource"));
+}
+
+TEST_F(AddFailureTest, AnAnnotationThatIsMalformed) {
+  const TestPod pod = MakePod("nginx");
+  json vif = Vif(pod, true);
+  vif["versioned_object.data"]["address"] = "not-a-mac";
+  Annotate(pod, vif);
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 101);
+  EXPECT_THAT(error["details"], HasSubstr("address"));
+
+  AnnotateText(pod, "{");
+  EXPECT_EQ(FailedAdd(pod)["code"], 101);
+}
+
+TEST_F(AddFailureTest, AVifOfATypeNotYetKnown) {
+  const TestPod pod = MakePod("nginx");
+  json vif = Vif(pod, true);
+  vif["versioned_object.name"] = "VIFGeneric";
+  vif["versioned_object.data"].erase("bridge_name");
+  Annotate(pod, vif);
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 102);
+  EXPECT_THAT(error["msg"], HasSubstr("VIFGeneric"));
+}
+
+TEST_F(AddFailureTest, AVifThatNeverBecomesActive) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error["msg"], HasSubstr("active"));
+  EXPECT_THAT(error["msg"], HasSubstr(pod.port_id));
+}
+
+TEST_F(AddFailureTest, AnAnnotationThatNeverComesAndAPodThatIsNotThere) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  const TestPod pod = MakePod("nginx");
+
+  EXPECT_THAT(FailedAdd(pod)["msg"],
+              HasSubstr("annotation openstack.org/kuryr-vif on pod default/nginx"));
+
+  api_->Delete("pods", "default", "nginx");
+  EXPECT_THAT(FailedAdd(pod)["msg"], HasSubstr("to tell of pod default/nginx"));
+}
+
+TEST_F(AddFailureTest, ADD_16_APodDeletedOrReplacedMeanwhile) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  api_->Delete("pods", "default", "nginx");
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(json::parse(result.out)["code"], 3);
+  ExpectNothingLeft();
+
+  MakePod("nginx");
+  EXPECT_EQ(FailedAdd(pod)["code"], 3);
+}
+
+TEST_F(AddFailureTest, ANameThatBelongsToTheNodeIsRefused) {
+  RunOnHost({"ip", "link", "add", "uplink", "type", "bridge"});
+  TestPod pod = MakePod("nginx");
+  pod.tap = "uplink";
+  Annotate(pod, Vif(pod, true));
+
+  EXPECT_EQ(FailedAdd(pod)["code"], 11);
+  EXPECT_THAT(RunOnHost({"ip", "link", "show", "uplink"}), HasSubstr("uplink"));
+}
+
+TEST_F(AddFailureTest, AConfigurationThatIsMalformed) {
+  WriteConfig(DefaultKubernetes() + "ssl_verify_server_crt = perhaps\n");
+
+  const json error = FailedAdd(ActivePod());
+
+  EXPECT_EQ(error["code"], 7);
+  EXPECT_THAT(error["msg"], HasSubstr("kuryr.conf: [kubernetes] ssl_verify_server_crt"));
+}
+
+}  // namespace
+}  // namespace kuryr::test

@@ -1,0 +1,215 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "tests/cni/plugin/plugin_fixture.h"
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+
+class DelTest : public PluginTest {
+ protected:
+  TestPod AddedPod(const std::string& name = "nginx") {
+    TestPod pod = MakePod(name);
+    Annotate(pod, Vif(pod, true));
+    const ProcessResult result = Run("ADD", pod);
+    EXPECT_EQ(result.status, 0) << result.out << result.err;
+    return pod;
+  }
+  void ExpectDeleted(const TestPod& pod, const std::map<std::string, std::string>& options = {}) {
+    const ProcessResult result = Run("DEL", pod, options);
+    EXPECT_EQ(result.status, 0) << result.out << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+};
+
+TEST_F(DelTest, DEL_01_02_03_RemovesEverythingAndMayBeRepeated) {
+  const TestPod pod = AddedPod();
+
+  for (int i = 0; i < 3; ++i) {
+    ExpectDeleted(pod);
+    ExpectNothingLeft();
+  }
+  EXPECT_EQ(
+      RunIn(binding::Netns::Open(pod.netns), {"ip", "-brief", "link", "show", "type", "veth"}), "");
+}
+
+TEST_F(DelTest, DEL_04_AContainerNeverSeen) {
+  TestPod pod = AddedPod();
+  TestPod stranger = pod;
+  stranger.container_id = "stranger";
+
+  ExpectDeleted(stranger);
+
+  EXPECT_THAT(Ports(), ElementsAre(pod.tap));
+}
+
+TEST_F(DelTest, DEL_04_AContainerNeverSeenWithOpenVSwitchDown) {
+  const TestPod pod = MakePod("nginx");
+  ovs_->StopVswitchd();
+  ovs_->StopServer();
+
+  ExpectDeleted(pod);
+}
+
+TEST_F(DelTest, DEL_05_06_NoNamespaceNamed) {
+  ExpectDeleted(AddedPod(), {{"CNI_NETNS", ""}});
+  ExpectNothingLeft();
+}
+
+TEST_F(DelTest, DEL_07_18_TheNamespaceGone) {
+  const TestPod pod = AddedPod();
+  ASSERT_EQ(::umount(pod.netns.c_str()), 0);
+  std::filesystem::remove(pod.netns);
+
+  ExpectDeleted(pod);
+
+  ExpectNothingLeft();
+}
+
+TEST_F(DelTest, DEL_09_TheNamespacesPathIsSomethingElseNow) {
+  const TestPod pod = AddedPod();
+  const TestPod other = AddedPod("other");
+
+  ExpectDeleted(pod, {{"CNI_NETNS", other.netns}});
+
+  EXPECT_THAT(Ports(), ElementsAre(other.tap));
+  EXPECT_NE(RunIn(binding::Netns::Open(other.netns), {"ip", "-brief", "link", "show", "eth0"}), "");
+}
+
+TEST_F(DelTest, DEL_15_TheStateLost) {
+  const TestPod pod = AddedPod();
+  const TestPod other = AddedPod("other");
+  std::filesystem::remove_all(work_ / "state");
+
+  ExpectDeleted(pod);
+
+  EXPECT_THAT(Ports(), ElementsAre(other.tap));
+  EXPECT_EQ(HostVeths().size(), 1U);
+}
+
+TEST_F(DelTest, DEL_16_TheApiServerGone) {
+  const TestPod pod = AddedPod();
+  api_.reset();
+
+  ExpectDeleted(pod);
+
+  ExpectNothingLeft();
+}
+
+TEST_F(DelTest, OpenVSwitchDownKeepsTheRecordForTheNextDel) {
+  const TestPod pod = AddedPod();
+  ovs_->StopVswitchd();
+  ovs_->StopServer();
+  EXPECT_EQ(Run("DEL", pod).status, 1);
+  EXPECT_EQ(Records().size(), 1U);
+
+  ovs_->StartServer();
+  ovs_->StartVswitchd();
+
+  ExpectDeleted(pod);
+  ExpectNothingLeft();
+}
+
+TEST_F(DelTest, CON_05_ARunningAddIsEndedAndLeavesNothing) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  ExpectDeleted(pod);
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(json::parse(result.out)["code"], 11);
+  ExpectNothingLeft();
+}
+
+TEST_F(DelTest, TwoAtOnce) {
+  const TestPod pod = AddedPod();
+
+  Process first(Call("DEL", pod));
+  Process second(Call("DEL", pod));
+
+  EXPECT_EQ(first.Wait().status, 0);
+  EXPECT_EQ(second.Wait().status, 0);
+  ExpectNothingLeft();
+}
+
+/// Runtimes kill an ADD that hangs, and then call DEL.
+TEST_F(DelTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, true));
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  const auto whole = std::chrono::steady_clock::now() - start;
+  ExpectDeleted(pod);
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int64_t> moment(0, std::chrono::nanoseconds(whole).count());
+  int killed = 0;
+
+  for (int i = 0; i < 200; ++i) {
+    Process add(Call("ADD", pod));
+    std::this_thread::sleep_for(
+        std::chrono::nanoseconds(moment(random)));  // the moment is what is tested
+    add.Signal(SIGKILL);
+    killed += add.Wait().status == 128 + SIGKILL ? 1 : 0;
+    ExpectDeleted(pod);
+    ExpectNothingLeft();
+    if (HasFailure()) break;
+  }
+
+  EXPECT_GT(killed, 20);
+}
+
+TEST_F(DelTest, AfterAKilledAddTheNextSandboxsAddWorksWithoutADel) {
+  TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  {
+    Process add(Call("ADD", pod));
+    WaitUntilPlugged(pod);
+    add.Signal(SIGKILL);
+    (void)add.Wait();
+  }
+  Annotate(pod, Vif(pod, true));
+  TestPod sandbox = pod;
+  sandbox.container_id = std::string(64, 'd');
+  sandbox.netns = MakePodNetnsPath();
+
+  EXPECT_EQ(Run("ADD", sandbox).status, 0);
+
+  ExpectDeleted(pod);
+  EXPECT_THAT(Ports(), ElementsAre(pod.tap));
+  ExpectDeleted(sandbox);
+  ExpectNothingLeft();
+}
+
+TEST_F(DelTest, AKilledAddIsRepeatedForTheSameContainer) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  {
+    Process add(Call("ADD", pod));
+    WaitUntilPlugged(pod);
+    add.Signal(SIGKILL);
+    (void)add.Wait();
+  }
+  Annotate(pod, Vif(pod, true));
+
+  EXPECT_EQ(Run("ADD", pod).status, 0);
+
+  ExpectDeleted(pod);
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace kuryr::test

@@ -1,0 +1,174 @@
+#include "tests/cni/plugin/plugin_fixture.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// containerd takes the pairs out of a map: their order is random on every call.
+std::string Args(const TestPod& pod) {
+  std::vector<std::string> pairs = {
+      "IgnoreUnknown=1", "K8S_POD_NAMESPACE=default", "K8S_POD_NAME=" + pod.name,
+      "K8S_POD_INFRA_CONTAINER_ID=" + pod.container_id, "K8S_POD_UID=" + pod.uid};
+  static std::mt19937 random{std::random_device{}()};
+  std::shuffle(pairs.begin(), pairs.end(), random);
+  std::string text;
+  for (const std::string& pair : pairs) text += (text.empty() ? "" : ";") + pair;
+  return text;
+}
+
+json& Data(json& object, const char* field) { return object["versioned_object.data"][field]; }
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+void PluginTest::SetUp() {
+  NetnsTest::SetUp();
+  work_ = "/run/kuryr-test";
+  fs::create_directory(work_);
+  ovs_ = std::make_unique<PrivateOvs>(work_);
+  api_ = std::make_unique<fake::FakeApiServer>(
+      fake::Options{.tls = fake::TestTls(), .users = {{.name = "kuryr", .token = kToken}}});
+  std::ofstream(work_ / "token") << kToken;
+  WriteConfig(DefaultKubernetes());
+}
+
+void PluginTest::TearDown() {
+  api_.reset();
+  ovs_.reset();
+  NetnsTest::TearDown();
+}
+
+std::string PluginTest::DefaultKubernetes() const {
+  return "api_root = " + api_->url() + "\nssl_ca_crt_file = " + fake::FakeApiServer::ca_file() +
+         "\ntoken_file = " + (work_ / "token").string() + "\n";
+}
+
+void PluginTest::WriteConfig(const std::string& kubernetes, const std::string& rest) {
+  std::ofstream(work_ / "kuryr.conf")
+      << "[kubernetes]\n"
+      << kubernetes << "[cni_daemon]\nstate_dir = " << (work_ / "state").string()
+      << "\n[os_vif_ovs]\novsdb_connection = " << ovs_->remote() << "\ndatapath_type = netdev\n"
+      << rest;
+}
+
+TestPod PluginTest::MakePod(const std::string& name) {
+  const int number = ++pods_made_;
+  char hex[3];
+  std::snprintf(hex, sizeof hex, "%02x", number);
+  TestPod pod;
+  pod.name = name;
+  pod.uid = api_->Create({{"apiVersion", "v1"},
+                          {"kind", "Pod"},
+                          {"metadata", {{"name", name}}},
+                          {"spec", {{"nodeName", "node1"}}}})["metadata"]["uid"];
+  pod.container_id = std::string(62, 'c') + hex;
+  pod.netns = MakePodNetnsPath();
+  pod.port_id = "2faf4e00-fc" + std::string(hex) + "-4f2d-8d9c-1e0c2a7f5b11";
+  pod.tap = "tap2faf4e00-" + std::string(hex);
+  pod.mac = "fa:16:3e:29:cf:" + std::string(hex);
+  pod.ip = "10.10.1." + std::to_string(7 + number);
+  pod.ip6 = "fd00:10::" + std::to_string(7 + number);
+  return pod;
+}
+
+json PluginTest::Vif(const TestPod& pod, bool active) const {
+  json vif = json::parse(std::ifstream(KURYR_TEST_DATA "/demo/vif.json"));
+  Data(vif, "id") = pod.port_id;
+  Data(Data(vif, "port_profile"), "interface_id") = pod.port_id;
+  Data(vif, "vif_name") = pod.tap;
+  Data(vif, "address") = pod.mac;
+  Data(vif, "active") = active;
+  json& subnets = Data(Data(Data(vif, "network"), "subnets"), "objects");
+  Data(Data(Data(subnets[0], "ips"), "objects")[0], "address") = pod.ip;
+  Data(Data(Data(subnets[1], "ips"), "objects")[0], "address") = pod.ip6;
+  return vif;
+}
+
+void PluginTest::Annotate(const TestPod& pod, const json& vif) { AnnotateText(pod, vif.dump()); }
+
+void PluginTest::AnnotateText(const TestPod& pod, const std::string& text) {
+  api_->Patch("pods", "default", pod.name,
+              {{"metadata", {{"annotations", {{"openstack.org/kuryr-vif", text}}}}}});
+}
+
+Command PluginTest::Call(const std::string& command, const TestPod& pod,
+                         const std::map<std::string, std::string>& options) const {
+  std::map<std::string, std::string> env = {
+      {"CNI_COMMAND", command},  {"CNI_CONTAINERID", pod.container_id},
+      {"CNI_NETNS", pod.netns},  {"CNI_IFNAME", "eth0"},
+      {"CNI_ARGS", Args(pod)},   {"CNI_PATH", "/opt/cni/bin"},
+      {"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", "/opt/lib:"}};
+  std::string input = R"({"cniVersion":"0.3.1","kuryr_conf":")" + (work_ / "kuryr.conf").string() +
+                      R"(","name":"kuryr","type":"kuryr-cni"})";
+  for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) env[name] = value;
+  }
+  for (const auto& [name, value] : options) {
+    if (name == "stdin") {
+      input = value;
+    } else {
+      env[name] = value;
+    }
+  }
+  return {.argv = {KURYR_BIN_DIR "/kuryr-cni"}, .input = input, .env = env};
+}
+
+ProcessResult PluginTest::Run(const std::string& command, const TestPod& pod,
+                              const std::map<std::string, std::string>& options) const {
+  return RunProgram(Call(command, pod, options));
+}
+
+json PluginTest::FailedAdd(const TestPod& pod, const std::map<std::string, std::string>& options) {
+  const ProcessResult result = Run("ADD", pod, options);
+  EXPECT_EQ(result.status, 1) << result.err;
+  ExpectNothingLeft();
+  json error = json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(error.is_object() && error.contains("code")) << result.out << result.err;
+  return error;
+}
+
+std::vector<std::string> PluginTest::Ports() {
+  return Lines(ovs_->Vsctl(
+      {"--no-wait", "--if-exists", "--columns=name", "--bare", "find", "Port", "name!=br-int"}));
+}
+
+std::vector<std::string> PluginTest::HostVeths() const {
+  return Lines(RunOnHost({"ip", "-brief", "link", "show", "type", "veth"}));
+}
+
+std::vector<std::string> PluginTest::Records() const {
+  std::vector<std::string> names;
+  if (!fs::exists(work_ / "state/attachments")) return names;
+  for (const auto& entry : fs::directory_iterator(work_ / "state/attachments")) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+void PluginTest::ExpectNothingLeft() {
+  EXPECT_EQ(Ports(), std::vector<std::string>());
+  EXPECT_EQ(HostVeths(), std::vector<std::string>());
+  EXPECT_EQ(Records(), std::vector<std::string>());
+}
+
+void PluginTest::WaitUntilPlugged(const TestPod& pod) {
+  ovs_->Vsctl({"--timeout=20", "wait-until", "Interface", pod.tap, "ofport>0"});
+}
+
+}  // namespace kuryr::test

@@ -1,0 +1,323 @@
+#include "watcher/watcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "tests/fake_apiserver/fake_api_server.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::watcher {
+namespace {
+
+using fake::FakeApiServer;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// As every program that uses a client does: closing a connection that Stop() has cut writes to it.
+[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
+
+constexpr const char* kPods = "/api/v1/namespaces/default/pods?fieldSelector=metadata.name%3Dx";
+
+/// Keeps what it was told, and lets a test wait for it.
+class Listener : public EventHandler {
+ public:
+  void Handle(const WatchEvent& event) override {
+    static constexpr const char* kNames[] = {"ADDED",    "MODIFIED", "DELETED",
+                                             "BOOKMARK", "ERROR",    "UNKNOWN"};
+    Add(std::string(kNames[static_cast<size_t>(event.type)]) + " " + event.name);
+    if (event.name == "poison") throw std::runtime_error("poison");
+  }
+  FailureHandler OnFailure() {
+    return [this](const std::exception_ptr& failure) {
+      try {
+        std::rethrow_exception(failure);
+      } catch (const ApiUntrusted& e) {
+        Add(std::string("untrusted: ") + e.what());
+      } catch (const ApiError& e) {
+        Add(std::to_string(e.code()) + ": " + e.what());
+      } catch (const ApiUnavailable& e) {
+        Add(std::string("unavailable: ") + e.what());
+      }
+    };
+  }
+  std::vector<std::string> WaitFor(size_t count) {
+    const MutexLock lock(mutex_);
+    changed_.wait_for(mutex_, seconds(20),
+                      [&]() REQUIRES(mutex_) { return heard_.size() >= count; });
+    return heard_;
+  }
+
+ private:
+  void Add(const std::string& what) {
+    const MutexLock lock(mutex_);
+    heard_.push_back(what);
+    changed_.notify_all();
+  }
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::vector<std::string> heard_ GUARDED_BY(mutex_);
+};
+
+json Pod(const std::string& name) {
+  return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}};
+}
+
+ApiConfig For(const FakeApiServer& server) {
+  return {.api_root = server.url(), .ca_file = FakeApiServer::ca_file()};
+}
+
+/// How long Stop() takes.
+milliseconds StopTime(Watcher& watcher) {
+  const auto start = std::chrono::steady_clock::now();
+  watcher.Stop();
+  return std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+}
+
+/// Far below every timeout of a connection, far above what a loaded machine adds.
+constexpr milliseconds kPrompt{2000};
+
+class WatcherTest : public ::testing::TestWithParam<bool> {
+ protected:
+  static fake::Options ServerOptions() {
+    fake::Options options;
+    if (GetParam()) options.tls = fake::TestTls();
+    return options;
+  }
+
+  FakeApiServer server_{ServerOptions()};
+  Listener listener_;
+};
+
+INSTANTIATE_TEST_SUITE_P(HttpAndHttps, WatcherTest, ::testing::Bool(),
+                         [](const auto& parameter) { return parameter.param ? "Https" : "Http"; });
+
+TEST_P(WatcherTest, ThePresentStateComesFirstThenEveryChange) {
+  server_.Create(Pod("x"));
+  server_.Create(Pod("y"));
+  Watcher watcher(For(server_), listener_);
+  watcher.Add(kPods);
+
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  server_.Patch("pods", "default", "x", {{"metadata", {{"labels", {{"a", "b"}}}}}});
+  server_.Delete("pods", "default", "x");
+
+  EXPECT_THAT(listener_.WaitFor(4),
+              ElementsAre("ADDED x", "MODIFIED x", "MODIFIED x", "DELETED x"));
+}
+
+TEST_P(WatcherTest, AStreamThatEndsOrBreaksIsOpenedAgain) {
+  server_.Create(Pod("x"));
+  Watcher watcher(For(server_), listener_);
+  watcher.Add(kPods);
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+
+  server_.EndWatches();
+  ASSERT_EQ(listener_.WaitFor(2).size(), 2U);
+  server_.DropWatches();
+  ASSERT_EQ(listener_.WaitFor(3).size(), 3U);
+  server_.ExpireWatches();
+
+  EXPECT_THAT(listener_.WaitFor(4), ElementsAre("ADDED x", "ADDED x", "ADDED x", "ADDED x"));
+}
+
+TEST_P(WatcherTest, ABadLineOrABadObjectDoesNotStopTheStream) {
+  Watcher watcher(For(server_), listener_);
+  watcher.Add("/api/v1/pods");
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+
+  server_.SendToWatches(fake::stream_text::Garbage());
+  server_.SendToWatches(fake::stream_text::BlankLines());
+  server_.SendToWatches(fake::stream_text::EventWithoutObject());
+  server_.Create(Pod("poison"));
+  server_.Create(Pod("x"));
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED poison", "ADDED x"));
+}
+
+TEST_P(WatcherTest, StopIsPromptWhileTheStreamIsSilent) {
+  Watcher watcher(For(server_), listener_);
+  watcher.Add(kPods);
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+
+  EXPECT_LT(StopTime(watcher), kPrompt);
+}
+
+TEST_P(WatcherTest, StopIsPromptWhileTheServerDoesNotAnswer) {
+  server_.Inject({.kind = fake::Fault::Kind::kSilence, .count = -1});
+  Watcher watcher(For(server_), listener_);
+  watcher.Add(kPods);
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForRequest("watch", "/api/v1"));
+
+  EXPECT_LT(StopTime(watcher), kPrompt);
+}
+
+TEST_P(WatcherTest, StopIsPromptRightAfterStart) {
+  for (int i = 0; i < 20; ++i) {
+    Watcher watcher(For(server_), listener_);
+    watcher.Add(kPods);
+    watcher.Start();
+
+    EXPECT_LT(StopTime(watcher), kPrompt);
+  }
+}
+
+TEST_P(WatcherTest, StopIsPromptWhileBackingOff) {
+  server_.StopListening();
+  Watcher watcher(For(server_), listener_, listener_.OnFailure());
+  watcher.Add(kPods);
+  watcher.Start();
+  listener_.WaitFor(3);
+
+  EXPECT_LT(StopTime(watcher), kPrompt);
+}
+
+TEST_P(WatcherTest, AHandlerMayStopTheWatcher) {
+  struct Stopper : EventHandler {
+    void Handle(const WatchEvent& /*event*/) override { watcher->RequestStop(); }
+    Watcher* watcher = nullptr;
+  };
+  Stopper stopper;
+  server_.Create(Pod("x"));
+  Watcher watcher(For(server_), stopper);
+  stopper.watcher = &watcher;
+  watcher.Add(kPods);
+  watcher.Start();
+
+  EXPECT_TRUE(server_.WaitForRequest("watch", "/api/v1"));
+  EXPECT_TRUE(server_.WaitForWatches(0));
+}
+
+TEST_P(WatcherTest, PathsComeAndGoWhileItRuns) {
+  Watcher watcher(For(server_), listener_);
+  watcher.Start();
+
+  watcher.Add("/api/v1/pods");
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  watcher.Add(kPods);
+  ASSERT_TRUE(server_.WaitForWatches(2));
+  watcher.Remove("/api/v1/pods");
+
+  EXPECT_TRUE(server_.WaitForWatches(1));
+}
+
+class WatcherTlsTest : public ::testing::Test {
+ protected:
+  FakeApiServer server_{
+      fake::Options{.tls = fake::TestTls(), .users = {{.name = "kuryr", .token = "good"}}}};
+  Listener listener_;
+
+  std::string FirstFailure(const ApiConfig& config) {
+    Watcher watcher(config, listener_, listener_.OnFailure());
+    watcher.Add(kPods);
+    watcher.Start();
+    const auto heard = listener_.WaitFor(1);
+    return heard.empty() ? "nothing" : heard.front();
+  }
+  static std::string TokenFile(const std::string& token) {
+    std::string pattern = ::testing::TempDir() + "kuryr-token-XXXXXX";
+    const UniqueFd fd(::mkstemp(pattern.data()));
+    std::ofstream(pattern) << token;
+    return pattern;
+  }
+};
+
+TEST_F(WatcherTlsTest, AnUnknownAuthorityIsRefused) {
+  EXPECT_THAT(
+      FirstFailure({.api_root = server_.url(), .ca_file = fake::CertificateFile("other-ca.crt")}),
+      AllOf(HasSubstr("untrusted: "), HasSubstr("certificate refused")));
+  EXPECT_TRUE(server_.Requests().empty());
+}
+
+TEST_F(WatcherTlsTest, ACertificateForAnotherNameIsRefused) {
+  ApiConfig config = For(server_);
+  FakeApiServer everywhere(fake::Options{.address = "0.0.0.0", .tls = fake::TestTls()});
+  config.api_root = "https://127.0.0.2:" + std::to_string(everywhere.port());
+
+  EXPECT_THAT(FirstFailure(config), HasSubstr("not for the name 127.0.0.2"));
+}
+
+TEST_F(WatcherTlsTest, AMissingAuthorityFileIsNamed) {
+  EXPECT_THAT(FirstFailure({.api_root = server_.url(), .ca_file = "/nowhere/ca.crt"}),
+              HasSubstr("/nowhere/ca.crt"));
+}
+
+TEST_F(WatcherTlsTest, AnonymousIsForbiddenAndTheMessageNamesTheResource) {
+  EXPECT_THAT(
+      FirstFailure(For(server_)),
+      HasSubstr(
+          "403: API server answered 403: pods \"x\" is forbidden: User \"system:anonymous\""));
+}
+
+TEST_F(WatcherTlsTest, ATokenThatRotatesIsReadAnew) {
+  const std::string file = TokenFile("old");
+  ApiConfig config = For(server_);
+  config.token_file = file;
+  Watcher watcher(config, listener_, listener_.OnFailure());
+  watcher.Add(kPods);
+  watcher.Start();
+  EXPECT_THAT(listener_.WaitFor(1), ElementsAre(HasSubstr("401")));
+
+  std::ofstream(file) << "good\n";
+
+  EXPECT_TRUE(server_.WaitForWatches(1));
+  std::filesystem::remove(file);
+}
+
+TEST_F(WatcherTlsTest, ATokenWithALineBreakInsideCannotForgeAHeader) {
+  const std::string file = TokenFile("good\rX-Forged: yes");
+  ApiConfig config = For(server_);
+  config.token_file = file;
+
+  EXPECT_THAT(FirstFailure(config), HasSubstr("characters that no bearer token has"));
+  EXPECT_TRUE(server_.Requests().empty());
+  std::filesystem::remove(file);
+}
+
+TEST_F(WatcherTlsTest, AClientCertificateIsPresented) {
+  fake::TlsFiles files = fake::TestTls();
+  files.client_ca = fake::CertificateFile("ca.crt");
+  FakeApiServer server(fake::Options{.tls = files});
+  ApiConfig config = For(server);
+  config.client_cert_file = fake::CertificateFile("client.crt");
+  config.client_key_file = fake::CertificateFile("client.key");
+  server.Create(Pod("x"));
+  Watcher watcher(config, listener_, listener_.OnFailure());
+  watcher.Add(kPods);
+  watcher.Start();
+
+  EXPECT_THAT(listener_.WaitFor(1), ElementsAre("ADDED x"));
+}
+
+TEST_F(WatcherTlsTest, WithoutVerificationAnyServerWillDo) {
+  const std::string file = TokenFile("good");
+  server_.Create(Pod("x"));
+  Watcher watcher({.api_root = server_.url(), .token_file = file, .verify_server = false},
+                  listener_, listener_.OnFailure());
+  watcher.Add(kPods);
+  watcher.Start();
+
+  EXPECT_THAT(listener_.WaitFor(1), ElementsAre("ADDED x"));
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace kuryr::watcher
