@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 namespace kuryr {
@@ -12,9 +13,14 @@ struct JsonLimits {
 };
 
 /// The one way text from outside becomes JSON (cluster data, stdin, sockets, state files). Throws
-/// ParseError, its path
-/// "$" and its reason with the byte offset, for what is no JSON (RFC 8259), no UTF-8, deeper or
-/// longer than the limits, or has a key twice in one object.
-[[nodiscard]] nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits = {});
+/// ParseError for what is no JSON (RFC 8259) or no UTF-8, with the byte offset, and for what is
+/// deeper or longer than the limits or has a key twice in one object, with the path of that object.
+/// `path` is where the text itself stands in its document.
+[[nodiscard]] nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits = {},
+                                       const std::string& path = "$");
+
+/// One step of a path as JSONPath writes it: ".mtu", or "['openstack.org/kuryr-vif']" for a key
+/// that is no plain word. Always printable.
+[[nodiscard]] std::string PathStep(std::string_view key);
 
 }  // namespace kuryr

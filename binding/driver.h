@@ -62,7 +62,8 @@ class HostInterfaceInUse : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Makes VIFs of one kind true on layer 2.
+/// Makes VIFs of one kind true: layer 2, and layer 3 (ConfigureL3) where the pod has a network
+/// interface. Thread-safe.
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -70,10 +71,11 @@ class Driver {
   /// Changes nothing. Throws ParseError for a VIF that lacks what the driver needs.
   [[nodiscard]] virtual Plug Plan(const vif::Vif& vif, const std::string& ifname) const = 0;
   /// All or nothing: whatever was made is unmade before an exception leaves. Leftovers of an
-  /// earlier, killed Connect are replaced. Host end first, pod end second.
+  /// earlier sandbox of the same pod are replaced; those of this attachment are Disconnect's. Only
+  /// the default VIF gets a default route. Host end first, pod end second.
   virtual std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
                                          const Attachment& attachment, const Netns& pod,
-                                         const Deadline& deadline) = 0;
+                                         bool is_default, const Deadline& deadline) = 0;
   /// Idempotent; touches only what is this attachment's own.
   virtual void Disconnect(const Plug& plug, const Attachment& attachment,
                           const Deadline& deadline) = 0;

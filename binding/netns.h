@@ -26,6 +26,9 @@ class Netns {
   [[nodiscard]] static Netns Open(const std::string& path);
   /// std::nullopt when there is no network namespace at `path` (any more).
   [[nodiscard]] static std::optional<Netns> OpenIfExists(const std::string& path);
+  /// Takes over a descriptor that came from elsewhere (SCM_RIGHTS). Throws std::system_error,
+  /// EINVAL, when it is no network namespace.
+  [[nodiscard]] static Netns FromFd(UniqueFd fd);
   /// The calling thread's own.
   [[nodiscard]] static Netns Current();
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cni/disconnect.h"
 #include "cni/failure.h"
 #include "watcher/api_error.h"
 
@@ -139,7 +140,7 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
   }
   if (!SamePlan(plugged_, *vifs)) {
     Unplug();
-    Plug(*vifs);
+    Plug(*vifs, event.uid);
   }
   for (size_t i = 0; i < plugged_.size(); ++i) plugged_[i].vif = (*vifs)[i];
   awaited_ = Awaited::kActive;
@@ -147,9 +148,10 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
     result_ = MakeResult(plugged_, request_.netns);
 }
 
-void AddHandler::Plug(const std::vector<vif::PodVif>& vifs) {
+void AddHandler::Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid) {
   AttachmentRecord record = *attachment_.record();
   record.plugs.clear();
+  if (record.pod_uid.empty()) record.pod_uid = pod_uid;
   for (const vif::PodVif& vif : vifs) record.plugs.push_back(binding_.Plan(vif.vif, vif.ifname));
   attachment_.Write(record);
 
@@ -161,9 +163,12 @@ void AddHandler::Plug(const std::vector<vif::PodVif>& vifs) {
 }
 
 void AddHandler::Unplug() {
-  if (!attachment_.record()) return;
+  if (plugged_.empty()) return;
+  AttachmentRecord made = *attachment_.record();
+  // One whose Connect failed has undone itself.
+  made.plugs.resize(plugged_.size());
   plugged_.clear();
-  DisconnectAll(binding_, *attachment_.record(), Deadline::After(kUndoTime));
+  DisconnectAll(binding_, made, Deadline::After(kUndoTime));
 }
 
 void AddHandler::Undo() {

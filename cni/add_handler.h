@@ -11,6 +11,7 @@
 #include "binding/binding.h"
 #include "cni/attachment_store.h"
 #include "cni/pod_result.h"
+#include "cni/protocol/error.h"
 #include "cni/protocol/request.h"
 #include "cni/protocol/result.h"
 #include "watcher/event_pipeline.h"
@@ -48,7 +49,8 @@ class AddHandler : public watcher::ResourceEventHandler {
   enum class Awaited { kPod, kVif, kActive };
 
   void Advance(const watcher::WatchEvent& event) REQUIRES(mutex_);
-  void Plug(const std::vector<vif::PodVif>& vifs) REQUIRES(mutex_);
+  /// `pod_uid` for runtimes that do not tell it.
+  void Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid) REQUIRES(mutex_);
   void Unplug() REQUIRES(mutex_);
   void CheckUid(const watcher::WatchEvent& event) const;
   [[nodiscard]] CniError GaveUp(bool cancelled) EXCLUDES(mutex_);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/protocol/error.h"
+#include "watcher/api_client.h"
 
 namespace kuryr::cni {
 namespace {

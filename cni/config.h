@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/binding.h"
+#include "binding/config.h"
 #include "watcher/api_config.h"
 
 namespace kuryr::cni {

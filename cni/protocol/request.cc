@@ -154,7 +154,7 @@ void CheckPod(const PodArgs& pod) {
 PodArgs ParseArgs(std::string_view text) {
   PodArgs pod;
   bool ignore_unknown = false;
-  std::string unknown;
+  std::optional<std::string> unknown;
   while (!text.empty()) {
     const size_t end = text.find(';');
     const std::string_view pair = text.substr(0, end);
@@ -174,13 +174,13 @@ PodArgs ParseArgs(std::string_view text) {
       pod.name = value;
     } else if (key == "K8S_POD_UID") {
       pod.uid = value;
-    } else if (key != "K8S_POD_INFRA_CONTAINER_ID" && unknown.empty()) {
+    } else if (key != "K8S_POD_INFRA_CONTAINER_ID" && !unknown) {
       unknown = key;
     }
   }
-  if (!unknown.empty() && !ignore_unknown) {
+  if (unknown && !ignore_unknown) {
     throw CniError(ErrorCode::kInvalidEnvironment,
-                   "CNI_ARGS: unknown key \"" + Printable(unknown) + "\" and no IgnoreUnknown=1");
+                   "CNI_ARGS: unknown key \"" + Printable(*unknown) + "\" and no IgnoreUnknown=1");
   }
   return pod;
 }

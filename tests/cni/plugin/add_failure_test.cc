@@ -133,7 +133,7 @@ TEST_F(AddFailureTest, AnIdentityWithoutRights) {
   const json error = FailedAdd(ActivePod());
 
   EXPECT_EQ(error["code"], 103);
-  EXPECT_THAT(error["msg"], HasSubstr("\\\"nobody\\\" cannot watch resource"));
+  EXPECT_THAT(error["msg"], HasSubstr("\"nobody\" cannot watch resource"));
 }
 
 TEST_F(AddFailureTest, AnAnnotationThatIsMalformed) {

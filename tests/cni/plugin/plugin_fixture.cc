@@ -144,8 +144,8 @@ json PluginTest::FailedAdd(const TestPod& pod, const std::map<std::string, std::
 }
 
 std::vector<std::string> PluginTest::Ports() {
-  return Lines(ovs_->Vsctl(
-      {"--no-wait", "--if-exists", "--columns=name", "--bare", "find", "Port", "name!=br-int"}));
+  return Lines(
+      ovs_->Vsctl({"--no-wait", "--bare", "--columns=name", "find", "Port", "name!=br-int"}));
 }
 
 std::vector<std::string> PluginTest::HostVeths() const {

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace kuryr::binding {
+
+/// What kuryr.conf says to the drivers.
+struct BindingConfig {
+  /// [os_vif_ovs] ovsdb_connection: unix:FILE, tcp:IP:PORT or ssl:IP:PORT.
+  std::string ovsdb_connection = "unix:/var/run/openvswitch/db.sock";
+  /// [os_vif_ovs] ovs_vsctl_timeout: how long ovs-vswitchd may take for one port.
+  std::chrono::seconds ovs_timeout{120};
+  /// datapath_type of a bridge that has to be made, unless the VIF's port profile names one; empty:
+  /// the kernel's.
+  std::string datapath_type;
+  /// [neutron_defaults] network_device_mtu: upper limit; 0 for none.
+  uint32_t network_device_mtu = 0;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,140 @@
+#include "binding/l3.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/unique_fd.h"
+#include "binding/netlink/route_socket.h"
+
+namespace kuryr::binding {
+namespace {
+
+std::optional<IpAddress> GatewayOf(const vif::Field<IpAddress>& field) {
+  if (!field.has_value() || field->bytes == IpAddress().bytes) return std::nullopt;
+  return *field;
+}
+
+void PlanAddresses(const vif::VifBase& vif, const vif::Subnet& subnet, const std::string& path,
+                   L3Plan& plan) {
+  const IpNetwork& cidr = vif::Required(subnet.cidr, path + ".cidr");
+  for (const IpNetwork& address : vif::FixedIpsOf(vif, subnet)) {
+    if (address.address.family != cidr.address.family) {
+      throw ParseError(path + ".ips",
+                       address.address.ToString() + " is not of the family of " + cidr.ToString());
+    }
+    plan.addresses.push_back({.network = address, .gateway = GatewayOf(subnet.gateway)});
+  }
+}
+
+void PlanDefaultRoute(const IpAddress& gateway, L3Plan& plan) {
+  const IpNetwork everywhere = IpNetwork::Default(gateway.family);
+  const bool known =
+      std::any_of(plan.routes.begin(), plan.routes.end(),
+                  [&](const LinkRoute& route) { return route.destination == everywhere; });
+  if (!known) plan.routes.push_back({.destination = everywhere, .gateway = gateway});
+}
+
+void PlanRoutes(const vif::Subnet& subnet, const std::string& path, bool is_default, L3Plan& plan) {
+  size_t number = 0;
+  if (subnet.routes.has_value()) {
+    for (const vif::Route& route : *subnet.routes) {
+      const std::string route_path = path + ".routes[" + std::to_string(number++) + "]";
+      plan.routes.push_back({.destination = vif::Required(route.cidr, route_path + ".cidr"),
+                             .gateway = GatewayOf(route.gateway)});
+    }
+  }
+  const auto gateway = GatewayOf(subnet.gateway);
+  if (is_default && gateway) PlanDefaultRoute(*gateway, plan);
+}
+
+bool IsLinkLocal(const IpAddress& address) {
+  static const IpNetwork link_local = IpNetwork::Parse("fe80::/10").value();
+  return link_local.Contains(address);
+}
+
+/// Whether the kernel would find `gateway` on the link by itself.
+bool IsReachable(const L3Plan& plan, const IpAddress& gateway) {
+  return IsLinkLocal(gateway) ||
+         std::any_of(plan.addresses.begin(), plan.addresses.end(),
+                     [&](const auto& address) { return address.network.Contains(gateway); }) ||
+         std::any_of(plan.routes.begin(), plan.routes.end(), [&](const LinkRoute& route) {
+           return !route.gateway && route.destination.Contains(gateway);
+         });
+}
+
+bool WantsIpv6(const L3Plan& plan) {
+  return std::any_of(plan.addresses.begin(), plan.addresses.end(), [](const auto& address) {
+    return address.network.address.family == IpFamily::kIpv6;
+  });
+}
+
+/// In the calling thread's namespace, whose settings /proc/sys/net shows.
+void EnableIpv6(const std::string& conf) {
+  const std::string path = "/proc/sys/net/ipv6/conf/" + conf + "/disable_ipv6";
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A kernel without IPv6: the address will be refused by name.
+  if (!file && errno == ENOENT) return;
+  char value = '0';
+  if (!file || ::read(file.get(), &value, 1) != 1) ThrowErrno("read " + path);
+  if (value == '0') return;
+  // Only now: where nothing has to change, a read-only /proc/sys will do.
+  file.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file || ::write(file.get(), "0", 1) != 1) ThrowErrno("write " + path);
+}
+
+void SetLoopbackUp(RouteSocket& socket) {
+  const std::optional<Link> loopback = socket.FindLink("lo");
+  if (loopback && !loopback->up) socket.SetUp(*loopback);
+}
+
+void AddRoutes(RouteSocket& socket, const Link& link, const std::vector<LinkRoute>& routes) {
+  for (const LinkRoute& route : routes) {
+    if (!socket.AddRoute(link, route)) {
+      Log(LogLevel::kDebug, "route exists already",
+          {{"destination", route.destination.ToString()}, {"ifname", link.name}});
+    }
+  }
+}
+
+}  // namespace
+
+L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
+  L3Plan plan;
+  const vif::Network& network = vif::Required(vif.network, "$.network");
+  if (!network.subnets.has_value()) return plan;
+  size_t number = 0;
+  for (const vif::Subnet& subnet : *network.subnets) {
+    const std::string path = "$.network.subnets[" + std::to_string(number++) + "]";
+    PlanAddresses(vif, subnet, path, plan);
+    PlanRoutes(subnet, path, is_default, plan);
+  }
+  for (LinkRoute& route : plan.routes)
+    route.gateway_on_link = route.gateway && !IsReachable(plan, *route.gateway);
+  return plan;
+}
+
+void ConfigureL3(const Netns& pod, const std::string& ifname, const vif::VifBase& vif,
+                 bool is_default) {
+  const L3Plan plan = PlanL3(vif, is_default);
+
+  RouteSocket socket = RouteSocket::OpenIn(pod);
+  const std::optional<Link> link = socket.FindLink(ifname);
+  if (!link) ThrowErrno(ENODEV, "configure " + Printable(ifname) + " in the pod");
+  SetLoopbackUp(socket);
+  if (WantsIpv6(plan)) {
+    const NetnsGuard guard(pod);
+    EnableIpv6("all");
+    EnableIpv6(link->name);
+  }
+  for (const L3Plan::Address& address : plan.addresses) socket.AddAddress(*link, address.network);
+  AddRoutes(socket, *link, plan.routes);
+}
+
+}  // namespace kuryr::binding

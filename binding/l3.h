@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "binding/netlink/link.h"
+#include "binding/netns.h"
+#include "vif/vif.h"
+
+namespace kuryr::binding {
+
+/// What a VIF's subnets say of its interface, in the order it is made true: addresses, then routes.
+struct L3Plan {
+  struct Address {
+    IpNetwork network;                 ///< the fixed IP with its subnet's prefix length
+    std::optional<IpAddress> gateway;  ///< the subnet's
+  };
+  std::vector<Address> addresses;
+  std::vector<LinkRoute> routes;
+};
+
+/// Every fixed IP; subnet by subnet its routes and, when `is_default`, a default route through its
+/// gateway, one for each family: the first gateway wins. A gateway that is unset, null or 0.0.0.0
+/// is none. Throws ParseError for a subnet or route without CIDR.
+[[nodiscard]] L3Plan PlanL3(const vif::VifBase& vif, bool is_default);
+
+/// Makes PlanL3 true for `ifname`, which is up in `pod` already. A route that exists already stays
+/// as it is. Sets lo up, and lifts disable_ipv6 (ip-sysctl) where an address is IPv6. Doing it
+/// twice is fine; nothing is undone on failure, as all of it goes with the interface. Throws what
+/// PlanL3 throws, otherwise std::system_error that names the address or route and the interface.
+/// The calling thread visits the pod's namespace meanwhile.
+void ConfigureL3(const Netns& pod, const std::string& ifname, const vif::VifBase& vif,
+                 bool is_default);
+
+}  // namespace kuryr::binding

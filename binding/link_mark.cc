@@ -1,0 +1,69 @@
+#include "binding/link_mark.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace kuryr::binding {
+namespace {
+
+constexpr const char* kTag = "kuryr-cni";
+constexpr const char* kNone = "-";
+constexpr size_t kMaxAlias = 255;  // IFALIASZ, less the zero byte
+
+bool IsWord(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+}  // namespace
+
+std::optional<LinkMark> LinkMark::Parse(const std::string& alias) {
+  std::istringstream words(alias);
+  std::string tag;
+  LinkMark mark;
+  Attachment& whose = mark.attachment;
+  words >> tag >> whose.network >> whose.container_id >> whose.ifname >> whose.pod_uid;
+  if (!words || tag != kTag) return std::nullopt;
+  words >> whose.pod;
+  for (std::string* word : {&whose.network, &whose.container_id, &whose.ifname, &whose.pod_uid}) {
+    if (*word == kNone) word->clear();
+  }
+  return mark;
+}
+
+std::string LinkMark::ToString() const {
+  std::string text = kTag;
+  for (const std::string* word :
+       {&attachment.network, &attachment.container_id, &attachment.ifname, &attachment.pod_uid}) {
+    if (!IsWord(*word)) ThrowErrno(EINVAL, "mark an interface with " + Printable(*word));
+    text += " " + (word->empty() ? kNone : *word);
+  }
+  if (text.size() > kMaxAlias) ThrowErrno(EINVAL, "mark an interface with " + Printable(text, 500));
+  text += " " + attachment.pod;
+  return text.substr(0, kMaxAlias);
+}
+
+bool LinkMark::IsOf(const Attachment& other) const {
+  return attachment.network == other.network && attachment.container_id == other.container_id &&
+         attachment.ifname == other.ifname;
+}
+
+bool IsUnfinishedVeth(const Link& link) {
+  return link.kind == "veth" && link.alias.empty() && !link.up;
+}
+
+std::string DescribeOwner(const Link& link) {
+  const auto mark = LinkMark::Parse(link.alias);
+  if (link.kind != "veth" || !mark) {
+    return "host interface " + link.name + " was not made by kuryr-cni (kind \"" + link.kind +
+           "\", alias \"" + Printable(link.alias) + "\")";
+  }
+  const Attachment& whose = mark->attachment;
+  return "host interface " + link.name + " belongs to pod " + Printable(whose.pod) + " (uid " +
+         Printable(whose.pod_uid) + "), container " + Printable(whose.container_id);
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "binding/driver.h"
+#include "binding/netlink/link.h"
+
+namespace kuryr::binding {
+
+/// Whose a host interface is, written on the interface itself (IFLA_IFALIAS, `ip link` shows it):
+/// "kuryr-cni NETWORK CONTAINER_ID IFNAME POD_UID NAMESPACE/NAME". It answers when the state
+/// directory is lost, and is what makes a driver leave the interfaces of others alone.
+struct LinkMark {
+  Attachment attachment;
+
+  /// std::nullopt for an alias that is none of ours.
+  [[nodiscard]] static std::optional<LinkMark> Parse(const std::string& alias);
+  /// At most 255 bytes: the pod's name is cut. Throws std::system_error, EINVAL, when the rest does
+  /// not fit or has blanks.
+  [[nodiscard]] std::string ToString() const;
+
+  [[nodiscard]] bool IsOf(const Attachment& other) const;
+};
+
+/// A veth of ours that its maker was killed over before it could mark it: no alias, and never up.
+/// Interfaces of others that are in use are up.
+[[nodiscard]] bool IsUnfinishedVeth(const Link& link);
+/// What a message says of a link that is not to be touched.
+[[nodiscard]] std::string DescribeOwner(const Link& link);
+
+}  // namespace kuryr::binding

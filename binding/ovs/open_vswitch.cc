@@ -1,0 +1,289 @@
+#include "binding/ovs/open_vswitch.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rollback.h"
+#include "binding/ovs/ovsdb_operation.h"
+#include "binding/ovs/switch_state.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+using ovsdb::Everywhere;
+using ovsdb::Insert;
+using ovsdb::Mutate;
+using ovsdb::NamedUuid;
+using ovsdb::Require;
+using ovsdb::Select;
+using ovsdb::Uuid;
+using ovsdb::Where;
+
+constexpr const char* kConstraintViolation = "constraint violation";
+
+// Somebody else's changes can come in between a look and a change; more often is no coincidence.
+constexpr int kAttempts = 4;
+
+/// ovs-vswitchd writes the number to cur_cfg when it is done with everything up to here.
+void AppendConfigNumber(json& operations) {
+  operations.push_back(Mutate("Open_vSwitch", Everywhere(), "next_cfg", "+=", 1));
+  operations.push_back(Select("Open_vSwitch", Everywhere(), json::array({"next_cfg"})));
+}
+
+ConfigNumber ReadConfigNumber(const json& results) {
+  const json& rows = results.back().at("rows");
+  if (rows.empty()) throw OvsError("OVSDB has no Open_vSwitch record (ovs-vsctl init)");
+  return rows.at(0).at("next_cfg").get<ConfigNumber>();
+}
+
+json PortInsertions(const OvsPort& port) {
+  return json::array(
+      {Insert("Interface", "interface",
+              {{"name", port.name}, {"external_ids", ovsdb::Map(port.external_ids)}}),
+       Insert("Port", "port",
+              {{"name", port.name},
+               {"interfaces", NamedUuid("interface")},
+               {"other_config", ovsdb::Map({{"transient", "true"}})}})});
+}
+
+json OperationsOnExistingBridge(const OvsPort& port) {
+  const json where = Where("name", "==", port.bridge);
+  json operations = PortInsertions(port);
+  // Without the bridge nothing is to happen.
+  operations.insert(operations.begin(), Require("Bridge", where, "name", port.bridge));
+  operations.push_back(Mutate("Bridge", where, "ports", "insert", NamedUuid("port")));
+  AppendConfigNumber(operations);
+  return operations;
+}
+
+// Places of what OperationsWithNewBridge inserts.
+constexpr size_t kLocalPort = 3;
+constexpr size_t kBridge = 4;
+
+json OperationsWithNewBridge(const OvsPort& port) {
+  json operations = PortInsertions(port);
+  operations.push_back(
+      Insert("Interface", "local_interface", {{"name", port.bridge}, {"type", "internal"}}));
+  operations.push_back(Insert(
+      "Port", "local_port", {{"name", port.bridge}, {"interfaces", NamedUuid("local_interface")}}));
+  const json ports =
+      json::array({"set", json::array({NamedUuid("local_port"), NamedUuid("port")})});
+  operations.push_back(
+      Insert("Bridge", "bridge",
+             {{"name", port.bridge}, {"datapath_type", port.datapath_type}, {"ports", ports}}));
+  operations.push_back(
+      Mutate("Open_vSwitch", Everywhere(), "bridges", "insert", NamedUuid("bridge")));
+  AppendConfigNumber(operations);
+  return operations;
+}
+
+std::string InsertedUuid(const json& result) { return result.at("uuid").at(1).get<std::string>(); }
+
+bool Includes(const ExternalIds& all, const ExternalIds& some) {
+  for (const auto& [key, value] : some) {
+    const auto found = all.find(key);
+    if (found == all.end() || found->second != value) return false;
+  }
+  return true;
+}
+
+bool SameAndNotEmpty(const ExternalIds& a, const ExternalIds& b, const std::string& key) {
+  const auto in_a = a.find(key);
+  const auto in_b = b.find(key);
+  return in_a != a.end() && in_b != b.end() && in_a->second == in_b->second &&
+         !in_a->second.empty();
+}
+
+}  // namespace
+
+struct OpenVSwitch::PortRow {
+  std::string uuid;
+  std::string interface_type;
+  ExternalIds external_ids;
+
+  [[nodiscard]] bool IsReplaceableBy(const OvsPort& port) const {
+    if (!interface_type.empty() && interface_type != "system") return false;
+    const ExternalIds& ids = port.external_ids;
+    return (SameAndNotEmpty(external_ids, ids, kContainerId) &&
+            SameAndNotEmpty(external_ids, ids, kNetwork)) ||
+           SameAndNotEmpty(external_ids, ids, kNeutronPort);
+  }
+};
+
+std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
+                                                        const Deadline& deadline) {
+  OvsdbFailure failure;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    auto result = TryAddPort(port, deadline);
+    if (auto* added = std::get_if<AddedPort>(&result)) return *added;
+    failure = std::get<OvsdbFailure>(result);
+    if (failure.error != kConstraintViolation) break;
+    const auto row = FindPort(port.name, deadline);
+    if (!row) continue;
+    if (!row->IsReplaceableBy(port)) {
+      std::string owner = "port " + port.name + " on bridge " + FindBridgeOf(row->uuid, deadline);
+      for (const auto& [key, value] : row->external_ids) owner += " " + key + "=" + value;
+      return TakenPort{Printable(owner, 500)};
+    }
+    const auto config = DeletePortRow(row->uuid, deadline);
+    if (config) WaitUntilApplied(*config, deadline);
+  }
+  throw OvsError("OVSDB add port " + port.name + " to bridge " + port.bridge + ": " +
+                 failure.ToString());
+}
+
+std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& port,
+                                                              const Deadline& deadline) {
+  json results = client_.Transact(OperationsOnExistingBridge(port), deadline);
+  auto failure = OvsdbClient::FailureIn(results);
+  if (!failure) return AddedPort{.config = ReadConfigNumber(results)};
+  if (failure->operation != 0) return *failure;
+
+  // The bridge's name is unique in the database: of several that make it, all but one fail.
+  results = client_.Transact(OperationsWithNewBridge(port), deadline);
+  failure = OvsdbClient::FailureIn(results);
+  if (failure) return *failure;
+  return AddedPort{
+      .config = ReadConfigNumber(results),
+      .created_bridge = CreatedBridge{.name = port.bridge,
+                                      .uuid = InsertedUuid(results.at(kBridge)),
+                                      .local_port_uuid = InsertedUuid(results.at(kLocalPort))}};
+}
+
+void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
+                              const Deadline& deadline) {
+  std::vector<std::string> interfaces = {port.name};
+  if (added.created_bridge) interfaces.push_back(added.created_bridge->name);
+  SwitchState state;
+  const Rollback stop([this] { client_.StopMonitor(); });
+  try {
+    state.Apply(client_.StartMonitor(SwitchState::Requests(interfaces), deadline));
+    for (;;) {
+      for (const std::string& interface : interfaces) {
+        const std::string error = state.ErrorOf(interface);
+        if (!error.empty()) throw OvsError("ovs-vswitchd, interface " + interface + ": " + error);
+      }
+      const bool applied = state.applied() >= added.config;
+      if (state.IsUp(port.name) && (applied || !added.created_bridge)) return;
+      if (applied) break;
+      state.Apply(client_.NextUpdate(deadline));
+    }
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::timed_out) throw;
+    ThrowErrno(ETIMEDOUT,
+               "wait for ovs-vswitchd to set up port " + port.name + " on bridge " + port.bridge);
+  }
+  throw OvsError("ovs-vswitchd did not set up port " + port.name + " on bridge " + port.bridge +
+                 WhyNotMade(port.bridge, deadline));
+}
+
+std::optional<ConfigNumber> OpenVSwitch::DeletePort(const std::string& name,
+                                                    const ExternalIds& owner,
+                                                    const Deadline& deadline) {
+  const auto row = FindPort(name, deadline);
+  if (!row || !Includes(row->external_ids, owner)) return std::nullopt;
+  return DeletePortRow(row->uuid, deadline);
+}
+
+void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline) {
+  const json where = Where("_uuid", "==", Uuid(bridge.uuid));
+  json operations = json::array();
+  operations.push_back(Require("Bridge", where, "ports", Uuid(bridge.local_port_uuid)));
+  operations.push_back(
+      Mutate("Open_vSwitch", Everywhere(), "bridges", "delete", Uuid(bridge.uuid)));
+  AppendConfigNumber(operations);
+  const json results = client_.Transact(operations, deadline);
+  const auto failure = OvsdbClient::FailureIn(results);
+  if (failure && failure->operation != 0) {
+    throw OvsError("OVSDB delete bridge " + bridge.name + ": " + failure->ToString());
+  }
+}
+
+void OpenVSwitch::WaitUntilApplied(ConfigNumber config, const Deadline& deadline) {
+  SwitchState state;
+  const Rollback stop([this] { client_.StopMonitor(); });
+  state.Apply(client_.StartMonitor(SwitchState::Requests({}), deadline));
+  while (state.applied() < config) state.Apply(client_.NextUpdate(deadline));
+}
+
+std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Deadline& deadline) {
+  const json results = Transact(
+      json::array({Select("Interface", Where("external_ids", "includes", ovsdb::Map(owner)),
+                          json::array({"name", "external_ids"}))}),
+      deadline);
+  std::vector<OvsPort> ports;
+  for (const json& interface : results.at(0).at("rows")) {
+    OvsPort port{.name = interface.at("name").get<std::string>(),
+                 .external_ids = ovsdb::ParseMap(interface.at("external_ids"))};
+    const auto row = FindPort(port.name, deadline);
+    if (!row) continue;
+    port.bridge = FindBridgeOf(row->uuid, deadline);
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& name,
+                                                          const Deadline& deadline) {
+  const json where = Where("name", "==", name);
+  const json results =
+      Transact(json::array({Select("Port", where, json::array({"_uuid"})),
+                            Select("Interface", where, json::array({"type", "external_ids"}))}),
+               deadline);
+  const json& ports = results.at(0).at("rows");
+  if (ports.empty()) return std::nullopt;
+  PortRow row{.uuid = InsertedUuid(json{{"uuid", ports.at(0).at("_uuid")}})};
+  // A bond's interfaces have other names; so it has no owner that we could know.
+  const json& interfaces = results.at(1).at("rows");
+  if (!interfaces.empty()) {
+    row.interface_type = interfaces.at(0).at("type").get<std::string>();
+    row.external_ids = ovsdb::ParseMap(interfaces.at(0).at("external_ids"));
+  }
+  return row;
+}
+
+std::string OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& deadline) {
+  const json results = Transact(
+      json::array(
+          {Select("Bridge", Where("ports", "includes", Uuid(port_uuid)), json::array({"name"}))}),
+      deadline);
+  const json& rows = results.at(0).at("rows");
+  return rows.empty() ? "" : rows.at(0).at("name").get<std::string>();
+}
+
+std::optional<ConfigNumber> OpenVSwitch::DeletePortRow(const std::string& uuid,
+                                                       const Deadline& deadline) {
+  // Port and interface go with the bridge's reference to them.
+  json operations = json::array(
+      {Mutate("Bridge", Where("ports", "includes", Uuid(uuid)), "ports", "delete", Uuid(uuid))});
+  AppendConfigNumber(operations);
+  const json results = Transact(operations, deadline);
+  if (results.at(0).at("count") == 0) return std::nullopt;
+  return ReadConfigNumber(results);
+}
+
+/// ovs-vswitchd writes the reason why it makes no bridge to its log only.
+std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& deadline) {
+  const json results = Transact(
+      json::array({Select("Bridge", Where("name", "==", bridge), json::array({"datapath_type"})),
+                   Select("Open_vSwitch", Everywhere(), json::array({"datapath_types"}))}),
+      deadline);
+  std::string text = "; its log says why";
+  for (const json& row : results.at(0).at("rows"))
+    text += "; datapath_type of the bridge: " + row.at("datapath_type").dump();
+  for (const json& row : results.at(1).at("rows"))
+    text += "; types it can do: " + row.at("datapath_types").dump();
+  return Printable(text, 500);
+}
+
+json OpenVSwitch::Transact(const json& operations, const Deadline& deadline) {
+  json results = client_.Transact(operations, deadline);
+  if (const auto failure = OvsdbClient::FailureIn(results)) {
+    throw OvsError("OVSDB transaction: " + failure->ToString());
+  }
+  return results;
+}
+
+}  // namespace kuryr::binding

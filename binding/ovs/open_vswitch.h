@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/deadline.h"
+#include "binding/ovs/ovsdb_client.h"
+
+namespace kuryr::binding {
+
+using ExternalIds = std::map<std::string, std::string>;
+
+/// A port with one interface of the same name, which is a network device of the node.
+struct OvsPort {
+  std::string name;
+  std::string bridge;
+  ExternalIds external_ids;   ///< of the interface
+  std::string datapath_type;  ///< of the bridge if it has to be made; empty: the kernel's
+};
+
+/// A state of the configuration: Open_vSwitch.next_cfg (ovs-vswitchd.conf.db(5)).
+using ConfigNumber = int64_t;
+
+struct CreatedBridge {
+  std::string name;
+  std::string uuid;
+  std::string local_port_uuid;
+};
+
+struct AddedPort {
+  ConfigNumber config = 0;                      ///< the first that has the port
+  std::optional<CreatedBridge> created_bridge;  ///< if there was none
+};
+
+/// The name belongs to a port that is not to be replaced; `owner` describes it.
+struct TakenPort {
+  std::string owner;
+};
+
+/// The node's Open vSwitch: what its database says should be, and what ovs-vswitchd made of it.
+/// Every change is one transaction. Throws OvsError with OVS's words, and what OvsdbClient throws.
+/// Not thread-safe, like its client.
+class OpenVSwitch {
+ public:
+  /// external_ids that say whose a port is.
+  static constexpr const char* kContainerId = "kuryr-container-id";
+  static constexpr const char* kNetwork = "kuryr-network";
+  static constexpr const char* kNeutronPort = "iface-id";
+
+  explicit OpenVSwitch(std::string remote) : client_(std::move(remote)) {}
+
+  /// Finds out whether the database is there. Every other call connects by itself.
+  void Connect(const Deadline& deadline) { client_.Connect(deadline); }
+
+  /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
+  /// changed otherwise. A port of that name with a system interface and either the same
+  /// kContainerId and kNetwork or the same kNeutronPort is replaced: removed first, and added when
+  /// ovs-vswitchd has let go of it, because a replacement in one step keeps the userspace datapath
+  /// on the old device.
+  [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
+                                                           const Deadline& deadline);
+  /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
+  /// known that it will not.
+  void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
+  /// Removes the port `name` if it has all of `owner`; std::nullopt if there is none such.
+  std::optional<ConfigNumber> DeletePort(const std::string& name, const ExternalIds& owner,
+                                         const Deadline& deadline);
+  /// Removes the bridge if it has no port but its local one.
+  void DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline);
+  /// Returns when ovs-vswitchd has applied `config`.
+  void WaitUntilApplied(ConfigNumber config, const Deadline& deadline);
+
+  /// The ports that have all of `owner`; `datapath_type` is not filled in.
+  [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
+
+ private:
+  struct PortRow;
+
+  std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline);
+  std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
+  std::string FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
+  std::optional<ConfigNumber> DeletePortRow(const std::string& uuid, const Deadline& deadline);
+  std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
+  nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline);
+
+  OvsdbClient client_;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,123 @@
+#include "binding/ovs/ovsdb_client.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "binding/ovs/ovsdb_shim.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDatabase = "Open_vSwitch";
+
+struct Free {
+  void operator()(char* text) const noexcept { std::free(text); }
+};
+using Text = std::unique_ptr<char, Free>;
+
+int64_t Milliseconds(const Deadline& deadline) {
+  if (deadline.at == Deadline::Clock::time_point::max()) return INT64_MAX;
+  return std::chrono::ceil<std::chrono::milliseconds>(deadline.at.time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::string OvsdbFailure::ToString() const {
+  return details.empty() ? error : error + ": " + details;
+}
+
+void OvsdbClient::Closer::operator()(ovsdb_connection* connection) const noexcept {
+  ovsdb_close(connection);
+}
+
+OvsdbClient::OvsdbClient(std::string remote) : remote_(std::move(remote)) {}
+
+OvsdbClient::~OvsdbClient() = default;
+
+void OvsdbClient::UseTls(const std::string& private_key, const std::string& certificate,
+                         const std::string& ca_certificate) {
+  ovsdb_use_tls(private_key.c_str(), certificate.c_str(), ca_certificate.c_str());
+}
+
+json OvsdbClient::Transact(const json& operations, const Deadline& deadline) {
+  json params = json::array({kDatabase});
+  params.insert(params.end(), operations.begin(), operations.end());
+  Connect(deadline);
+  return Call("transact", params, deadline);
+}
+
+std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const json& result = results[i];
+    if (!result.is_object() || !result.contains("error")) continue;
+    return OvsdbFailure{.operation = i,
+                        .error = result.at("error").get<std::string>(),
+                        .details = result.value("details", "")};
+  }
+  return std::nullopt;
+}
+
+json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
+  Connect(deadline);
+  ++monitors_;
+  return Call("monitor_cond", {kDatabase, MonitorId(), requests}, deadline);
+}
+
+json OvsdbClient::NextUpdate(const Deadline& deadline) {
+  for (;;) {
+    if (!connection_) Fail(ENOTCONN, "OVSDB monitor");
+    char* text = nullptr;
+    const int error =
+        ovsdb_next(connection_.get(), Milliseconds(deadline), deadline.cancel_fd, &text);
+    if (error != 0) Fail(error, "OVSDB monitor");
+    const Text owner(text);
+    json notification = ParseJson(text);
+    // A stopped monitor's last updates may still come in.
+    if (notification.at(0) == "update2" && notification.at(1).at(0) == MonitorId())
+      return std::move(notification.at(1).at(1));
+  }
+}
+
+void OvsdbClient::StopMonitor() noexcept {
+  if (!connection_) return;
+  const std::string params = "[\"" + MonitorId() + "\"]";
+  if (ovsdb_post(connection_.get(), "monitor_cancel", params.c_str()) != 0) connection_.reset();
+}
+
+void OvsdbClient::Connect(const Deadline& deadline) {
+  if (connection_ && ovsdb_refresh(connection_.get()) == 0) return;
+  connection_.reset();
+  ovsdb_connection* connection = nullptr;
+  const int error =
+      ovsdb_open(remote_.c_str(), Milliseconds(deadline), deadline.cancel_fd, &connection);
+  if (error != 0) Fail(error, "connect to OVSDB");
+  connection_.reset(connection);
+}
+
+json OvsdbClient::Call(const char* method, const json& params, const Deadline& deadline) {
+  char* text = nullptr;
+  const int error = ovsdb_call(connection_.get(), method, params.dump().c_str(),
+                               Milliseconds(deadline), deadline.cancel_fd, &text);
+  const Text owner(text);
+  if (error == EREMOTEIO) {
+    throw OvsError(std::string("OVSDB ") + method + " at " + remote_ + ": " + Printable(text, 500));
+  }
+  if (error != 0) Fail(error, std::string("OVSDB ") + method);
+  return ParseJson(text);
+}
+
+void OvsdbClient::Fail(int error, const std::string& action) {
+  connection_.reset();
+  ThrowErrno(error, action + " at " + remote_);
+}
+
+std::string OvsdbClient::MonitorId() const { return "kuryr-" + std::to_string(monitors_); }
+
+}  // namespace kuryr::binding

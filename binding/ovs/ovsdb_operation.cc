@@ -1,0 +1,60 @@
+#include "binding/ovs/ovsdb_operation.h"
+
+#include <nlohmann/json.hpp>
+
+namespace kuryr::binding::ovsdb {
+
+using nlohmann::json;
+
+json Uuid(const std::string& uuid) { return json::array({"uuid", uuid}); }
+
+json NamedUuid(const std::string& name) { return json::array({"named-uuid", name}); }
+
+json Map(const std::map<std::string, std::string>& map) {
+  json pairs = json::array();
+  for (const auto& [key, value] : map) pairs.push_back(json::array({key, value}));
+  return json::array({"map", pairs});
+}
+
+std::map<std::string, std::string> ParseMap(const json& value) {
+  std::map<std::string, std::string> map;
+  for (const json& pair : value.at(1)) {
+    map[pair.at(0).get<std::string>()] = pair.at(1).get<std::string>();
+  }
+  return map;
+}
+
+json Where(const std::string& column, const std::string& function, const json& value) {
+  return json::array({json::array({column, function, value})});
+}
+
+json Everywhere() { return json::array(); }
+
+json Insert(const std::string& table, const std::string& uuid_name, const json& row) {
+  return {{"op", "insert"}, {"table", table}, {"uuid-name", uuid_name}, {"row", row}};
+}
+
+json Select(const std::string& table, const json& where, const json& columns) {
+  return {{"op", "select"}, {"table", table}, {"where", where}, {"columns", columns}};
+}
+
+json Mutate(const std::string& table, const json& where, const std::string& column,
+            const std::string& mutator, const json& value) {
+  return {{"op", "mutate"},
+          {"table", table},
+          {"where", where},
+          {"mutations", json::array({json::array({column, mutator, value})})}};
+}
+
+json Require(const std::string& table, const json& where, const std::string& column,
+             const json& value) {
+  return {{"op", "wait"},
+          {"timeout", 0},
+          {"table", table},
+          {"where", where},
+          {"columns", json::array({column})},
+          {"until", "=="},
+          {"rows", json::array({json{{column, value}}})}};
+}
+
+}  // namespace kuryr::binding::ovsdb

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+// The operations and values of OVSDB transactions as JSON (RFC 7047 section 5).
+
+namespace kuryr::binding::ovsdb {
+
+[[nodiscard]] nlohmann::json Uuid(const std::string& uuid);
+/// A row inserted by the same transaction.
+[[nodiscard]] nlohmann::json NamedUuid(const std::string& name);
+[[nodiscard]] nlohmann::json Map(const std::map<std::string, std::string>& map);
+/// Throws nlohmann::json::exception for anything but <map> of strings.
+[[nodiscard]] std::map<std::string, std::string> ParseMap(const nlohmann::json& value);
+
+/// A <condition> list of one, and one for every row.
+[[nodiscard]] nlohmann::json Where(const std::string& column, const std::string& function,
+                                   const nlohmann::json& value);
+[[nodiscard]] nlohmann::json Everywhere();
+
+[[nodiscard]] nlohmann::json Insert(const std::string& table, const std::string& uuid_name,
+                                    const nlohmann::json& row);
+[[nodiscard]] nlohmann::json Select(const std::string& table, const nlohmann::json& where,
+                                    const nlohmann::json& columns);
+[[nodiscard]] nlohmann::json Mutate(const std::string& table, const nlohmann::json& where,
+                                    const std::string& column, const std::string& mutator,
+                                    const nlohmann::json& value);
+/// Fails the transaction, with "timed out", unless the column of the rows is exactly `value` now.
+[[nodiscard]] nlohmann::json Require(const std::string& table, const nlohmann::json& where,
+                                     const std::string& column, const nlohmann::json& value);
+
+}  // namespace kuryr::binding::ovsdb

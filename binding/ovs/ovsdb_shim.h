@@ -1,0 +1,50 @@
+#pragma once
+
+// libopenvswitch's JSON-RPC client without its types: text in, text out. Every int is 0 or an errno
+// value; texts handed out are freed with free(). A connection belongs to one thread at a time,
+// different connections to different threads.
+//
+// Waits end at `deadline_ms` (CLOCK_MONOTONIC milliseconds, INT64_MAX for never) with ETIMEDOUT,
+// and with ECANCELED as soon as `cancel_fd` (-1 for none; not 0) is readable. After any error but
+// EREMOTEIO and EINVAL a connection is of no further use: what was sent may or may not have been
+// done.
+//
+// The library writes nothing: its log is off. It aborts when out of memory. SIGPIPE is ignored from
+// the first call on, and no other signal's disposition changes.
+// Protocol: RFC 7047; ovsdb-server(7) for monitor_cond.
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ovsdb_connection;
+
+/// `remote` as in ovsdb(7): unix:FILE, tcp:IP[:PORT], ssl:IP[:PORT]. EAFNOSUPPORT for others.
+int ovsdb_open(const char* remote, int64_t deadline_ms, int cancel_fd,
+               struct ovsdb_connection** connection);
+void ovsdb_close(struct ovsdb_connection* connection);
+
+/// Files for ssl: remotes, of the whole process, PEM. ssl: without them fails with ENOPROTOOPT.
+void ovsdb_use_tls(const char* private_key, const char* certificate, const char* ca_certificate);
+
+/// Takes what has arrived, answers the server's echo requests, waits for nothing. ECONNRESET when
+/// the server has closed the connection.
+int ovsdb_refresh(struct ovsdb_connection* connection);
+
+/// One request and its reply. `params` is a JSON array. EREMOTEIO: the server refused, and *result
+/// is its error as JSON.
+int ovsdb_call(struct ovsdb_connection* connection, const char* method, const char* params,
+               int64_t deadline_ms, int cancel_fd, char** result);
+
+/// A request whose reply nobody waits for.
+int ovsdb_post(struct ovsdb_connection* connection, const char* method, const char* params);
+
+/// The next notification: the JSON array [method, params...] in the order the server sent them.
+int ovsdb_next(struct ovsdb_connection* connection, int64_t deadline_ms, int cancel_fd,
+               char** notification);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace kuryr::binding {
+
+/// What ovs-vswitchd says of itself and of some interfaces, as far as a monitor has told.
+class SwitchState {
+ public:
+  /// <monitor-cond-requests> for the interfaces of these names.
+  [[nodiscard]] static nlohmann::json Requests(const std::vector<std::string>& interfaces);
+
+  /// Takes in a <table-updates2>. Throws nlohmann::json::exception for anything else.
+  void Apply(const nlohmann::json& updates);
+
+  /// Open_vSwitch.cur_cfg: all that the configuration said up to there is done, or was tried.
+  [[nodiscard]] int64_t applied() const noexcept { return applied_; }
+  /// Has an OpenFlow port number.
+  [[nodiscard]] bool IsUp(const std::string& interface) const;
+  /// Interface.error; empty if there is none.
+  [[nodiscard]] std::string ErrorOf(const std::string& interface) const;
+
+ private:
+  struct Interface {
+    std::string name;
+    int64_t ofport = 0;
+    std::string error;
+  };
+
+  [[nodiscard]] const Interface* Find(const std::string& name) const;
+
+  std::map<std::string, Interface> interfaces_;  // by UUID
+  int64_t applied_ = 0;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,281 @@
+#include "binding/ovs_driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/rollback.h"
+#include "binding/l3.h"
+#include "binding/link_mark.h"
+#include "binding/netlink/route_socket.h"
+#include "binding/ovs/open_vswitch.h"
+
+namespace kuryr::binding {
+namespace {
+
+using std::chrono::seconds;
+
+/// external_ids beside those that OpenVSwitch knows.
+constexpr const char* kAttachmentIfname = "kuryr-ifname";
+constexpr const char* kPodIfname = "kuryr-pod-ifname";
+
+constexpr seconds kRollbackTime{5};
+/// ovs-vswitchd may be down, and what is gone from the database is gone.
+constexpr seconds kLetGoTime{1};
+constexpr uint32_t kDefaultMtu = 1500;  // a veth's, ETH_DATA_LEN
+
+const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
+  const auto* own = std::get_if<vif::VifOpenVSwitch>(&vif);
+  if (own == nullptr) throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver ovs");
+  return *own;
+}
+
+/// The name of an interface or bridge that is to be made or used on the host.
+std::string LinkName(const vif::Field<std::string>& field, const std::string& path) {
+  const std::string& name = vif::Required(field, path);
+  // The kernel takes '%' for a pattern, and chooses another name.
+  if (!IsLinkName(name) || name.find('%') != std::string::npos) {
+    throw ParseError(
+        path, "\"" + Printable(name) + "\" is no interface name (" + kLinkNameRule + ", no '%')");
+  }
+  return name;
+}
+
+std::string BridgeOf(const vif::VifOpenVSwitch& vif) {
+  if (vif.bridge_name.has_value()) return LinkName(vif.bridge_name, "$.bridge_name");
+  if (vif.network.has_value() && vif.network->bridge.has_value())
+    return LinkName(vif.network->bridge, "$.network.bridge");
+  throw ParseError("$.bridge_name", "is not set, nor is $.network.bridge");
+}
+
+/// What a profile for Open vSwitch has; null for other profiles, and for ones that want the port
+/// plugged otherwise.
+const vif::PortProfileOpenVSwitch* ProfileOf(const vif::VifOpenVSwitch& vif) {
+  if (!vif.port_profile.has_value()) return nullptr;
+  if (const auto* plain = std::get_if<vif::PortProfileOpenVSwitch>(&*vif.port_profile))
+    return plain;
+  const auto* fast_path = std::get_if<vif::PortProfileFpOpenVSwitch>(&*vif.port_profile);
+  if (fast_path != nullptr && !fast_path->hybrid_plug.value_or(false)) return fast_path;
+  throw UnsupportedVif("VIFOpenVSwitch with port profile " +
+                       std::string(ClassName(*vif.port_profile)));
+}
+
+std::string NeutronPortOf(const vif::VifOpenVSwitch& vif) {
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  const std::string interface_id = profile != nullptr && profile->interface_id.has_value()
+                                       ? *profile->interface_id
+                                       : vif.id.value_or("");
+  if (interface_id.empty())
+    throw ParseError("$.port_profile.interface_id", "is not set, nor is $.id");
+  return interface_id;
+}
+
+ExternalIds OwnerIds(const Attachment& attachment) {
+  return {{OpenVSwitch::kContainerId, attachment.container_id},
+          {OpenVSwitch::kNetwork, attachment.network},
+          {kAttachmentIfname, attachment.ifname}};
+}
+
+OvsPort PortFor(const vif::VifOpenVSwitch& vif, const Plug& plug, const Attachment& attachment,
+                const BindingConfig& config) {
+  OvsPort port{.name = plug.host_interface,
+               .bridge = plug.bridge,
+               .external_ids = OwnerIds(attachment),
+               .datapath_type = config.datapath_type};
+  port.external_ids[OpenVSwitch::kNeutronPort] = NeutronPortOf(vif);
+  port.external_ids["iface-status"] = "active";
+  port.external_ids["attached-mac"] = vif.address->ToString();
+  port.external_ids["vm-uuid"] = attachment.pod_uid;
+  port.external_ids[kPodIfname] = plug.ifname;
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  if (profile != nullptr && profile->datapath_type.has_value() && !profile->datapath_type->empty())
+    port.datapath_type = *profile->datapath_type;
+  return port;
+}
+
+std::optional<uint32_t> MtuFor(const vif::VifBase& vif, uint32_t limit) {
+  const std::optional<uint32_t> mtu = MtuOf(vif);
+  return limit > 0 && limit < mtu.value_or(kDefaultMtu) ? limit : mtu;
+}
+
+bool IsOwnLink(const Link& link, const Attachment& attachment) {
+  const auto mark = LinkMark::Parse(link.alias);
+  return link.kind == "veth" && (mark ? mark->IsOf(attachment) : IsUnfinishedVeth(link));
+}
+
+/// An older sandbox of the same pod. Not one of this container: that is another VIF with the same
+/// name, just made.
+bool IsLeftover(const Link& link, const Attachment& attachment) {
+  const auto mark = LinkMark::Parse(link.alias);
+  if (link.kind != "veth" || !mark) return IsUnfinishedVeth(link);
+  return !attachment.pod_uid.empty() && mark->attachment.pod_uid == attachment.pod_uid &&
+         mark->attachment.container_id != attachment.container_id;
+}
+
+/// A device that comes again while ovs-vswitchd still has the old one gets no packets.
+void WaitUntilLetGo(OpenVSwitch& ovs, ConfigNumber config, const Deadline& deadline) noexcept {
+  try {
+    ovs.WaitUntilApplied(config, deadline.AtMost(kLetGoTime));
+  } catch (const std::exception&) {
+  }
+}
+
+/// Tries everything, and throws the first failure at the end.
+void Unplug(const BindingConfig& config, const std::string& host_interface,
+            const Attachment& attachment, const Deadline& deadline) {
+  std::exception_ptr failure;
+  OpenVSwitch ovs(config.ovsdb_connection);
+  std::optional<ConfigNumber> deleted;
+  try {
+    deleted = ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  try {
+    RouteSocket host;
+    const auto link = host.FindLink(host_interface);
+    if (link && IsOwnLink(*link, attachment)) host.DeleteLink(host_interface);
+  } catch (...) {
+    if (!failure) failure = std::current_exception();
+  }
+  if (deleted) WaitUntilLetGo(ovs, *deleted, deadline);
+  if (failure) std::rethrow_exception(failure);
+}
+
+void RemoveLeftover(RouteSocket& host, const BindingConfig& config, const Plug& plug,
+                    const Attachment& attachment, const Deadline& deadline) {
+  const auto link = host.FindLink(plug.host_interface);
+  if (!link) return;
+  if (!IsLeftover(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
+  const auto mark = LinkMark::Parse(link->alias);
+  Unplug(config, plug.host_interface, mark ? mark->attachment : attachment, deadline);
+}
+
+Link Find(RouteSocket& socket, const std::string& name) {
+  auto link = socket.FindLink(name);
+  if (!link) ThrowErrno(ENODEV, "find interface " + name);
+  return *std::move(link);
+}
+
+Interface Describe(const Link& link, bool in_pod) {
+  return {.name = link.name, .mac = link.mac, .mtu = link.mtu, .in_pod = in_pod};
+}
+
+/// One Connect: what it needs at hand, and what it may have to undo.
+class Wiring {
+ public:
+  Wiring(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
+         const Netns& pod, const Deadline& deadline)
+      : config_(config),
+        plug_(plug),
+        attachment_(attachment),
+        pod_(pod),
+        deadline_(deadline.AtMost(config.ovs_timeout)),
+        inside_(RouteSocket::OpenIn(pod)),
+        ovs_(config.ovsdb_connection) {}
+
+  std::vector<Interface> Make(const vif::VifOpenVSwitch& vif, bool is_default) {
+    const OvsPort port = PortFor(vif, plug_, attachment_, config_);
+    const std::string mark = LinkMark{attachment_}.ToString();
+    // With OVS down nothing is touched.
+    ovs_.Connect(deadline_);
+    if (inside_.FindLink(plug_.ifname))
+      throw InterfaceExists("interface " + plug_.ifname + " exists already in the pod");
+    RemoveLeftover(host_, config_, plug_, attachment_, deadline_);
+
+    host_.CreateVeth({.name = plug_.host_interface,
+                      .peer_name = plug_.ifname,
+                      .peer_netns_fd = pod_.fd(),
+                      .peer_mac = *vif.address,
+                      .mtu = MtuFor(vif, config_.network_device_mtu)});
+    Rollback undo([this] { Undo(); });
+    host_.SetAliasAndUp(Find(host_, plug_.host_interface), mark);
+    AddPort(port);
+    // ovs-vswitchd is at work; meanwhile the pod's side.
+    inside_.SetUp(Find(inside_, plug_.ifname));
+    ConfigureL3(pod_, plug_.ifname, vif, is_default);
+    ovs_.WaitUntilUp(port, added_, deadline_);
+    const Link host_end = Find(host_, plug_.host_interface);
+    // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
+    if (!host_end.up) host_.SetUp(host_end);
+    std::vector<Interface> interfaces = {Describe(host_end, false),
+                                         Describe(Find(inside_, plug_.ifname), true)};
+    undo.Dismiss();
+    return interfaces;
+  }
+
+ private:
+  void AddPort(const OvsPort& port) {
+    auto result = ovs_.AddPort(port, deadline_);
+    if (const auto* taken = std::get_if<TakenPort>(&result)) throw HostInterfaceInUse(taken->owner);
+    added_ = std::get<AddedPort>(std::move(result));
+  }
+
+  void Undo() noexcept {
+    const Deadline deadline = Deadline::After(kRollbackTime);
+    try {
+      Unplug(config_, plug_.host_interface, attachment_, deadline);
+    } catch (const std::exception&) {
+      // The failure that led here is the one to report.
+    }
+    try {
+      if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
+    } catch (const std::exception&) {
+    }
+  }
+
+  const BindingConfig& config_;
+  const Plug& plug_;
+  const Attachment& attachment_;
+  const Netns& pod_;
+  const Deadline deadline_;
+  RouteSocket host_;
+  RouteSocket inside_;
+  OpenVSwitch ovs_;
+  AddedPort added_;
+};
+
+}  // namespace
+
+Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
+  const vif::VifOpenVSwitch& own = Own(vif);
+  const std::string plugin = own.plugin.value_or("");
+  if (plugin != kName)
+    throw UnsupportedVif("VIFOpenVSwitch with plugin \"" + Printable(plugin) + "\"");
+  (void)vif::Required(own.address, "$.address");
+  (void)NeutronPortOf(own);
+  return {.driver = kName,
+          .ifname = ifname,
+          .host_interface = LinkName(own.vif_name, "$.vif_name"),
+          .bridge = BridgeOf(own)};
+}
+
+std::vector<Interface> OvsDriver::Connect(const vif::Vif& vif, const Plug& plug,
+                                          const Attachment& attachment, const Netns& pod,
+                                          bool is_default, const Deadline& deadline) {
+  return Wiring(config_, plug, attachment, pod, deadline).Make(Own(vif), is_default);
+}
+
+void OvsDriver::Disconnect(const Plug& plug, const Attachment& attachment,
+                           const Deadline& deadline) {
+  Unplug(config_, plug.host_interface, attachment, deadline.AtMost(config_.ovs_timeout));
+}
+
+std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
+                                       const Deadline& deadline) const {
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  std::vector<Plug> plugs;
+  for (OvsPort& port : ovs.FindPorts(OwnerIds(attachment), deadline.AtMost(config_.ovs_timeout))) {
+    plugs.push_back({.driver = kName,
+                     .ifname = port.external_ids[kPodIfname],
+                     .host_interface = std::move(port.name),
+                     .bridge = std::move(port.bridge)});
+  }
+  return plugs;
+}
+
+}  // namespace kuryr::binding

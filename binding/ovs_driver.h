@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "binding/config.h"
+#include "binding/driver.h"
+
+namespace kuryr::binding {
+
+/// VIFOpenVSwitch of plugin "ovs": a veth pair, its host end `vif_name` as a port of the bridge.
+/// os-vif: vif_plug_ovs; Neutron and OVN find the port by external_ids:iface-id.
+class OvsDriver final : public Driver {
+ public:
+  static constexpr const char* kName = "ovs";
+
+  explicit OvsDriver(BindingConfig config) : config_(std::move(config)) {}
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
+  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
+                                 const Attachment& attachment, const Netns& pod, bool is_default,
+                                 const Deadline& deadline) override;
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& deadline) override;
+
+  /// The plugs of an attachment whose record is lost, from the ports' external_ids.
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& deadline) const;
+
+ private:
+  BindingConfig config_;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binding/netns.h"
+
+namespace kuryr::test {
+
+/// Each test runs, as root, in a "host" of its own: a fresh network namespace with lo up, and a
+/// private mount namespace whose /run is empty and in memory. All of it goes with the process, also
+/// after SIGKILL. Threads and children that the test starts live there too.
+class NetnsTest : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  /// A pod's namespace as a runtime makes it: a bind mount, "/run/netns/cni-N", with lo down.
+  std::string MakePodNetnsPath();
+  binding::Netns MakePodNetns();
+  /// Runs a program in `netns` and returns its stdout; a failure of the test when it exits with
+  /// another status than 0.
+  static std::string RunIn(const binding::Netns& netns, const std::vector<std::string>& argv);
+  static std::string RunOnHost(const std::vector<std::string>& argv);
+
+ private:
+  std::optional<binding::Netns> outside_;
+  int pods_ = 0;
+};
+
+}  // namespace kuryr::test

@@ -1,0 +1,93 @@
+#include "tests/support/private_ovs.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+#include "base/error.h"
+
+namespace kuryr::test {
+namespace {
+
+constexpr const char* kSchema = "/usr/share/openvswitch/vswitch.ovsschema";
+
+std::filesystem::path MakeFolder(const std::filesystem::path& parent) {
+  std::string name = parent / "ovs-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) ThrowErrno("make " + name);
+  return name;
+}
+
+void Stop(std::optional<Process>& process) {
+  if (!process) return;
+  process->Signal(SIGTERM);
+  process->Wait();
+  process.reset();
+}
+
+}  // namespace
+
+PrivateOvs::PrivateOvs(const std::filesystem::path& parent)
+    : folder_(MakeFolder(parent)),
+      env_{{"PATH", "/usr/sbin:/usr/bin:/sbin:/bin"},
+           {"OVS_RUNDIR", folder_},
+           {"OVS_LOGDIR", folder_},
+           {"OVS_DBDIR", folder_},
+           {"OVS_SYSCONFDIR", folder_}} {
+  Run({"ovsdb-tool", "create", Path("conf.db"), kSchema});
+  StartServer();
+  Vsctl({"--no-wait", "init"});
+  StartVswitchd();
+}
+
+PrivateOvs::~PrivateOvs() {
+  // ovs-vswitchd first: it would try to reconnect.
+  vswitchd_.reset();
+  server_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string PrivateOvs::remote() const { return "unix:" + Path("db.sock"); }
+
+std::string PrivateOvs::Path(const std::string& name) const { return folder_ / name; }
+
+void PrivateOvs::StartServer(const std::vector<std::string>& options) {
+  std::vector<std::string> argv = {"ovsdb-server", Path("conf.db"), "--remote=p" + remote(),
+                                   "--unixctl=" + Path("ovsdb-server.ctl"), "-vconsole:info"};
+  argv.insert(argv.end(), options.begin(), options.end());
+  server_.emplace(Command{.argv = std::move(argv), .env = env_});
+  // Logged when it listens.
+  server_->WaitForOutput("ovsdb-server (Open vSwitch)");
+}
+
+void PrivateOvs::StartVswitchd() {
+  vswitchd_.emplace(
+      Command{.argv = {"ovs-vswitchd", remote(), "--unixctl=" + Path("ovs-vswitchd.ctl"),
+                       "--disable-system", "-vconsole:info"},
+              .env = env_});
+  // Logged when it has applied the database for the first time.
+  vswitchd_->WaitForOutput("ovs-vswitchd (Open vSwitch)");
+}
+
+void PrivateOvs::StopServer() { Stop(server_); }
+
+void PrivateOvs::StopVswitchd() { Stop(vswitchd_); }
+
+std::string PrivateOvs::Vsctl(std::vector<std::string> arguments) {
+  std::vector<std::string> argv = {"ovs-vsctl", "--db=" + remote(), "--timeout=10"};
+  argv.insert(argv.end(), std::make_move_iterator(arguments.begin()),
+              std::make_move_iterator(arguments.end()));
+  return Run(std::move(argv));
+}
+
+std::string PrivateOvs::Run(std::vector<std::string> argv) {
+  std::string what;
+  for (const std::string& argument : argv) what += argument + " ";
+  ProcessResult result = RunProgram({.argv = std::move(argv), .env = env_});
+  if (result.status != 0) throw std::runtime_error(what + "failed: " + result.err);
+  if (!result.out.empty() && result.out.back() == '\n') result.out.pop_back();
+  return result.out;
+}
+
+}  // namespace kuryr::test

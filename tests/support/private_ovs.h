@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/subprocess.h"
+
+namespace kuryr::test {
+
+/// An Open vSwitch of the test's own: real ovsdb-server and ovs-vswitchd in the calling thread's
+/// network namespace, with all their files in one new folder below `parent`. Nothing of the
+/// system's own Open vSwitch is used or touched. Bridges need datapath_type=netdev: the kernel's
+/// datapath is switched off, so that tests do the same on machines with and without it. Both
+/// programs are ready when the constructor returns, and end with the object or its thread.
+class PrivateOvs {
+ public:
+  explicit PrivateOvs(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
+  PrivateOvs(const PrivateOvs&) = delete;
+  PrivateOvs& operator=(const PrivateOvs&) = delete;
+  ~PrivateOvs();
+
+  /// For clients: "unix:FOLDER/db.sock".
+  [[nodiscard]] std::string remote() const;
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+
+  /// With further options of ovsdb-server(1).
+  void StartServer(const std::vector<std::string>& options = {});
+  void StartVswitchd();
+  void StopServer();
+  void StopVswitchd();
+  /// For signals: SIGSTOP makes one that does not answer.
+  [[nodiscard]] Process& server() { return *server_; }
+  [[nodiscard]] Process& vswitchd() { return *vswitchd_; }
+
+  /// ovs-vsctl's stdout without its last newline. Throws std::runtime_error with its stderr when it
+  /// fails. Waits for ovs-vswitchd only if `arguments` do not begin with "--no-wait".
+  std::string Vsctl(std::vector<std::string> arguments);
+
+ private:
+  [[nodiscard]] std::string Path(const std::string& name) const;
+  std::string Run(std::vector<std::string> argv);
+
+  std::filesystem::path folder_;
+  std::map<std::string, std::string> env_;
+  std::optional<Process> server_;
+  std::optional<Process> vswitchd_;
+};
+
+}  // namespace kuryr::test
