@@ -28,6 +28,11 @@ function(kuryr_program name)
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
   if(KURYR_STATIC)
     target_link_options(${name} PRIVATE -static -Wl,--gc-sections -Wl,-z,relro,-z,now)
+    # What is shipped is the program; its debug information lies beside it, found by debuggers.
+    add_custom_command(TARGET ${name} POST_BUILD
+      COMMAND ${CMAKE_OBJCOPY} --only-keep-debug $<TARGET_FILE:${name}> $<TARGET_FILE:${name}>.debug
+      COMMAND ${CMAKE_STRIP} --strip-all $<TARGET_FILE:${name}>
+      COMMAND ${CMAKE_OBJCOPY} --add-gnu-debuglink=$<TARGET_FILE:${name}>.debug $<TARGET_FILE:${name}>)
   endif()
 endfunction()
 
