@@ -69,20 +69,21 @@ void PluginTest::WriteConfig(const std::string& kubernetes, const std::string& r
 
 TestPod PluginTest::MakePod(const std::string& name) {
   const int number = ++pods_made_;
-  char hex[3];
-  std::snprintf(hex, sizeof hex, "%02x", number);
+  char hex[5];
+  std::snprintf(hex, sizeof hex, "%04x", number);
   TestPod pod;
   pod.name = name;
   pod.uid = api_->Create({{"apiVersion", "v1"},
                           {"kind", "Pod"},
                           {"metadata", {{"name", name}}},
                           {"spec", {{"nodeName", "node1"}}}})["metadata"]["uid"];
-  pod.container_id = std::string(62, 'c') + hex;
+  pod.container_id = std::string(60, 'c') + hex;
   pod.netns = MakePodNetnsPath();
-  pod.port_id = "2faf4e00-fc" + std::string(hex) + "-4f2d-8d9c-1e0c2a7f5b11";
-  pod.tap = "tap2faf4e00-" + std::string(hex);
-  pod.mac = "fa:16:3e:29:cf:" + std::string(hex);
-  pod.ip = "10.10.1." + std::to_string(7 + number);
+  pod.port_id = std::string(hex) + "4e00-fc3e-4f2d-8d9c-1e0c2a7f5b11";
+  pod.tap = "tap" + pod.port_id.substr(0, 11);
+  pod.mac = std::string("fa:16:3e:29:") + hex[0] + hex[1] + ":" + hex[2] + hex[3];
+  pod.ip =
+      "10.10." + std::to_string(1 + (7 + number) / 250) + "." + std::to_string((7 + number) % 250);
   pod.ip6 = "fd00:10::" + std::to_string(7 + number);
   return pod;
 }
