@@ -24,8 +24,6 @@ constexpr const char* kAttachmentIfname = "kuryr-ifname";
 constexpr const char* kPodIfname = "kuryr-pod-ifname";
 
 constexpr seconds kRollbackTime{5};
-/// ovs-vswitchd may be down, and what is gone from the database is gone.
-constexpr seconds kLetGoTime{1};
 constexpr uint32_t kDefaultMtu = 1500;  // a veth's, ETH_DATA_LEN
 
 const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
@@ -116,22 +114,13 @@ bool IsLeftover(const Link& link, const Attachment& attachment) {
          mark->attachment.container_id != attachment.container_id;
 }
 
-/// A device that comes again while ovs-vswitchd still has the old one gets no packets.
-void WaitUntilLetGo(OpenVSwitch& ovs, ConfigNumber config, const Deadline& deadline) noexcept {
-  try {
-    ovs.WaitUntilApplied(config, deadline.AtMost(kLetGoTime));
-  } catch (const std::exception&) {
-  }
-}
-
 /// Tries everything, and throws the first failure at the end.
 void Unplug(const BindingConfig& config, const std::string& host_interface,
             const Attachment& attachment, const Deadline& deadline) {
   std::exception_ptr failure;
-  OpenVSwitch ovs(config.ovsdb_connection);
-  std::optional<ConfigNumber> deleted;
   try {
-    deleted = ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
+    OpenVSwitch ovs(config.ovsdb_connection);
+    ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -142,7 +131,6 @@ void Unplug(const BindingConfig& config, const std::string& host_interface,
   } catch (...) {
     if (!failure) failure = std::current_exception();
   }
-  if (deleted) WaitUntilLetGo(ovs, *deleted, deadline);
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -21,7 +21,9 @@ class RouteSocket {
 
   [[nodiscard]] std::optional<Link> FindLink(const std::string& name);
 
-  /// Throws std::errc::file_exists when either name is taken in its namespace.
+  /// One request (veth(4)): nothing is left of it when it fails. Throws std::errc::file_exists when
+  /// either name is taken in its namespace, std::errc::invalid_argument for what is no interface
+  /// name.
   void CreateVeth(const VethPair& pair);
   void SetUp(const Link& link);
   /// IFLA_IFALIAS, at most 255 bytes, and IFF_UP in one request.

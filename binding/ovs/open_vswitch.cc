@@ -1,5 +1,6 @@
 #include "binding/ovs/open_vswitch.h"
 
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -79,6 +80,12 @@ json OperationsWithNewBridge(const OvsPort& port) {
   return operations;
 }
 
+/// From within a handler: a timeout says what was awaited, everything else stays as it is.
+[[noreturn]] void RethrowTimeout(const std::system_error& e, const std::string& what) {
+  if (e.code() != std::errc::timed_out) throw;
+  ThrowErrno(ETIMEDOUT, what);
+}
+
 std::string InsertedUuid(const json& result) { return result.at("uuid").at(1).get<std::string>(); }
 
 bool Includes(const ExternalIds& all, const ExternalIds& some) {
@@ -116,6 +123,7 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
                                                         const Deadline& deadline) {
   OvsdbFailure failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    WaitUntilApplied(deadline);
     auto result = TryAddPort(port, deadline);
     if (auto* added = std::get_if<AddedPort>(&result)) return *added;
     failure = std::get<OvsdbFailure>(result);
@@ -127,8 +135,7 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
       for (const auto& [key, value] : row->external_ids) owner += " " + key + "=" + value;
       return TakenPort{Printable(owner, 500)};
     }
-    const auto config = DeletePortRow(row->uuid, deadline);
-    if (config) WaitUntilApplied(*config, deadline);
+    (void)DeletePortRow(row->uuid, deadline);
   }
   throw OvsError("OVSDB add port " + port.name + " to bridge " + port.bridge + ": " +
                  failure.ToString());
@@ -179,12 +186,10 @@ void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
                  WhyNotMade(port.bridge, deadline));
 }
 
-std::optional<ConfigNumber> OpenVSwitch::DeletePort(const std::string& name,
-                                                    const ExternalIds& owner,
-                                                    const Deadline& deadline) {
+bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
+                             const Deadline& deadline) {
   const auto row = FindPort(name, deadline);
-  if (!row || !Includes(row->external_ids, owner)) return std::nullopt;
-  return DeletePortRow(row->uuid, deadline);
+  return row && Includes(row->external_ids, owner) && DeletePortRow(row->uuid, deadline);
 }
 
 void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline) {
@@ -201,11 +206,20 @@ void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline&
   }
 }
 
-void OpenVSwitch::WaitUntilApplied(ConfigNumber config, const Deadline& deadline) {
+void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
+  const json results = Transact(
+      json::array({Select("Open_vSwitch", Everywhere(), json::array({"next_cfg", "cur_cfg"}))}),
+      deadline);
+  const ConfigNumber wanted = ReadConfigNumber(results);
+  if (results.at(0).at("rows").at(0).at("cur_cfg") >= wanted) return;
   SwitchState state;
   const Rollback stop([this] { client_.StopMonitor(); });
-  state.Apply(client_.StartMonitor(SwitchState::Requests({}), deadline));
-  while (state.applied() < config) state.Apply(client_.NextUpdate(deadline));
+  try {
+    state.Apply(client_.StartMonitor(SwitchState::Requests({}), deadline));
+    while (state.applied() < wanted) state.Apply(client_.NextUpdate(deadline));
+  } catch (const std::system_error& e) {
+    RethrowTimeout(e, "wait for ovs-vswitchd to apply what the database says");
+  }
 }
 
 std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Deadline& deadline) {
@@ -253,15 +267,12 @@ std::string OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadli
   return rows.empty() ? "" : rows.at(0).at("name").get<std::string>();
 }
 
-std::optional<ConfigNumber> OpenVSwitch::DeletePortRow(const std::string& uuid,
-                                                       const Deadline& deadline) {
+bool OpenVSwitch::DeletePortRow(const std::string& uuid, const Deadline& deadline) {
   // Port and interface go with the bridge's reference to them.
   json operations = json::array(
       {Mutate("Bridge", Where("ports", "includes", Uuid(uuid)), "ports", "delete", Uuid(uuid))});
   AppendConfigNumber(operations);
-  const json results = Transact(operations, deadline);
-  if (results.at(0).at("count") == 0) return std::nullopt;
-  return ReadConfigNumber(results);
+  return Transact(operations, deadline).at(0).at("count") != 0;
 }
 
 /// ovs-vswitchd writes the reason why it makes no bridge to its log only.

@@ -59,21 +59,21 @@ class OpenVSwitch {
 
   /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
   /// changed otherwise. A port of that name with a system interface and either the same
-  /// kContainerId and kNetwork or the same kNeutronPort is replaced: removed first, and added when
-  /// ovs-vswitchd has let go of it, because a replacement in one step keeps the userspace datapath
-  /// on the old device.
+  /// kContainerId and kNetwork or the same kNeutronPort is replaced. Waits until ovs-vswitchd has
+  /// applied all earlier changes: a port removed and added again in one step keeps the userspace
+  /// datapath on the device of old, and gets no packets.
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
                                                            const Deadline& deadline);
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
-  /// Removes the port `name` if it has all of `owner`; std::nullopt if there is none such.
-  std::optional<ConfigNumber> DeletePort(const std::string& name, const ExternalIds& owner,
-                                         const Deadline& deadline);
+  /// Removes the port `name` if it has all of `owner`; false if there is none such. Does not wait
+  /// for ovs-vswitchd.
+  bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline);
   /// Removes the bridge if it has no port but its local one.
   void DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline);
-  /// Returns when ovs-vswitchd has applied `config`.
-  void WaitUntilApplied(ConfigNumber config, const Deadline& deadline);
+  /// Returns when ovs-vswitchd has applied all that the database says now.
+  void WaitUntilApplied(const Deadline& deadline);
 
   /// The ports that have all of `owner`; `datapath_type` is not filled in.
   [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
@@ -84,7 +84,7 @@ class OpenVSwitch {
   std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
   std::string FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
-  std::optional<ConfigNumber> DeletePortRow(const std::string& uuid, const Deadline& deadline);
+  bool DeletePortRow(const std::string& uuid, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
   nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline);
 

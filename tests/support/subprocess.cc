@@ -51,14 +51,15 @@ std::string FindProgram(const std::string& name) {
   const char* path = ::getenv("PATH");
   std::istringstream folders(path == nullptr ? "/usr/sbin:/usr/bin:/sbin:/bin" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = folder + "/" + name;
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+    folder.append("/").append(name);
+    if (::access(folder.c_str(), X_OK) == 0) return folder;
   }
   ThrowErrno(ENOENT, "find program " + name);
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -80,7 +81,7 @@ struct Exec {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
+  static_cast<void>(::signal(SIGPIPE, SIG_DFL));
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have ended before it was asked for.
@@ -108,7 +109,7 @@ Process::Process(const Command& command) : name_(command.argv.at(0)) {
   std::vector<std::string> arguments = command.argv;
   std::vector<std::string> variables;
   for (const auto& [key, value] : command.env.value_or(std::map<std::string, std::string>()))
-    variables.push_back(key + "=" + value);
+    variables.emplace_back(key).append("=").append(value);
   const std::string program = FindProgram(name_);
   std::vector<char*> argv = Pointers(arguments);
   std::vector<char*> env = Pointers(variables);

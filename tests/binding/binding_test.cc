@@ -1,0 +1,119 @@
+#include "binding/binding.h"
+
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "tests/binding/ovs_vif.h"
+
+namespace kuryr::binding {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string RefusedPath(const vif::VifOpenVSwitch& vif) {
+  try {
+    (void)Binding(BindingConfig()).Plan(vif, "eth0");
+  } catch (const ParseError& e) {
+    return e.path();
+  }
+  return "";
+}
+
+std::string Unsupported(const vif::Vif& vif) {
+  try {
+    (void)Binding(BindingConfig()).Plan(vif, "eth0");
+  } catch (const UnsupportedVif& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(BindingTest, PlanOfAnOpenVSwitchVif) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.bridge_name = std::string("br-other");
+
+  EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0"), (Plug{.driver = "ovs",
+                                                              .ifname = "eth0",
+                                                              .host_interface = "tap450e5c61-1",
+                                                              .bridge = "br-other"}));
+}
+
+TEST(BindingTest, BridgeIsTheNetworksWhereTheVifNamesNone) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.bridge_name.reset();
+
+  EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0").bridge, "br-int");
+}
+
+TEST(BindingTest, NeutronPortIsTheVifsIdWhereTheProfileNamesNone) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.port_profile.reset();
+
+  EXPECT_NO_THROW((void)Binding(BindingConfig()).Plan(vif, "eth0"));
+}
+
+TEST(BindingTest, MissingFieldsAreNamed) {
+  const vif::VifOpenVSwitch good = test::OvsVif(1);
+  EXPECT_EQ(RefusedPath(good), "");
+  vif::VifOpenVSwitch vif = good;
+  vif.vif_name.reset();
+  EXPECT_EQ(RefusedPath(vif), "$.vif_name");
+  vif = good;
+  vif.address = vif::Null();
+  EXPECT_EQ(RefusedPath(vif), "$.address");
+  vif = good;
+  vif.bridge_name.reset();
+  vif.network->bridge.reset();
+  EXPECT_EQ(RefusedPath(vif), "$.bridge_name");
+  vif = good;
+  vif.port_profile.reset();
+  vif.id.reset();
+  EXPECT_EQ(RefusedPath(vif), "$.port_profile.interface_id");
+}
+
+TEST(BindingTest, HostileNamesAreRefused) {
+  for (const char* name : {"", ".", "..", "../eth0", "a/b", "tap 0", "tap\n0", "tap%d", "tap:0",
+                           "a-name-that-is-too-long", "\xc3\xa4"}) {
+    vif::VifOpenVSwitch vif = test::OvsVif(1);
+    vif.vif_name = std::string(name);
+    EXPECT_EQ(RefusedPath(vif), "$.vif_name") << name;
+    vif = test::OvsVif(1);
+    vif.bridge_name = std::string(name);
+    EXPECT_EQ(RefusedPath(vif), "$.bridge_name") << name;
+    vif.bridge_name.reset();
+    vif.network->bridge = std::string(name);
+    EXPECT_EQ(RefusedPath(vif), "$.network.bridge") << name;
+  }
+}
+
+TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
+  vif::VifVHostUser vif;
+  vif.plugin = std::string("ovs");
+
+  EXPECT_THAT(Unsupported(vif), HasSubstr("VIFVHostUser (plugin \"ovs\")"));
+  EXPECT_THAT(Unsupported(vif::VifVlanNested()), HasSubstr("VIFVlanNested"));
+}
+
+TEST(BindingTest, OtherPluginsAndWaysOfPluggingAreUnsupported) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.plugin = std::string("noop");
+  EXPECT_THAT(Unsupported(vif), HasSubstr("VIFOpenVSwitch with plugin \"noop\""));
+  vif.plugin.reset();
+  EXPECT_THAT(Unsupported(vif), HasSubstr("VIFOpenVSwitch with plugin \"\""));
+  vif = test::OvsVif(1);
+  vif::PortProfileFpOpenVSwitch hybrid;
+  hybrid.hybrid_plug = true;
+  vif.port_profile = vif::PortProfile(hybrid);
+  EXPECT_THAT(Unsupported(vif), HasSubstr("VIFPortProfileFPOpenVSwitch"));
+  vif.port_profile = vif::PortProfile(vif::PortProfileOvsRepresentor());
+  EXPECT_THAT(Unsupported(vif), HasSubstr("VIFPortProfileOVSRepresentor"));
+}
+
+TEST(BindingTest, DisconnectOfAnUnknownDriverIsRefused) {
+  Binding binding{BindingConfig()};
+
+  EXPECT_THROW(binding.Disconnect({.driver = "token-ring"}, {}, {}), UnsupportedVif);
+}
+
+}  // namespace
+}  // namespace kuryr::binding

@@ -1,0 +1,83 @@
+#include "binding/link_mark.h"
+
+#include <gmock/gmock.h>
+
+namespace kuryr::binding {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Attachment kAttachment = {.network = "kuryr",
+                                .container_id = "c0ffee",
+                                .ifname = "eth0",
+                                .pod = "default/nginx",
+                                .pod_uid = "0b1d"};
+
+TEST(LinkMarkTest, SurvivesTheAlias) {
+  const std::string alias = LinkMark{kAttachment}.ToString();
+
+  EXPECT_EQ(alias, "kuryr-cni kuryr c0ffee eth0 0b1d default/nginx");
+  const auto mark = LinkMark::Parse(alias);
+  ASSERT_TRUE(mark.has_value());
+  EXPECT_TRUE(mark->IsOf(kAttachment));
+  EXPECT_EQ(mark->attachment.pod, "default/nginx");
+  EXPECT_EQ(mark->attachment.pod_uid, "0b1d");
+}
+
+TEST(LinkMarkTest, KeepsWhatIsUnset) {
+  Attachment attachment = kAttachment;
+  attachment.pod_uid.clear();
+  attachment.pod.clear();
+
+  const auto mark = LinkMark::Parse(LinkMark{attachment}.ToString());
+
+  ASSERT_TRUE(mark.has_value());
+  EXPECT_EQ(mark->attachment.pod_uid, "");
+  EXPECT_TRUE(mark->IsOf(attachment));
+}
+
+TEST(LinkMarkTest, CutsThePodsNameOnly) {
+  Attachment attachment = kAttachment;
+  attachment.pod = "default/" + std::string(253, 'p');
+
+  const std::string alias = LinkMark{attachment}.ToString();
+
+  EXPECT_EQ(alias.size(), 255U);
+  EXPECT_TRUE(LinkMark::Parse(alias)->IsOf(kAttachment));
+  attachment.container_id = std::string(250, 'c');
+  EXPECT_THROW((void)LinkMark{attachment}.ToString(), std::system_error);
+}
+
+TEST(LinkMarkTest, RefusesWhatWouldReadAsAnotherMark) {
+  Attachment attachment = kAttachment;
+  attachment.container_id = "c0ffee eth1";
+
+  EXPECT_THROW((void)LinkMark{attachment}.ToString(), std::system_error);
+}
+
+TEST(LinkMarkTest, OtherAliasesAreNone) {
+  for (const char* alias : {"", "uplink", "kuryr-cni", "kuryr-cni a b c", "docker a b c d e"}) {
+    EXPECT_FALSE(LinkMark::Parse(alias).has_value()) << alias;
+  }
+}
+
+TEST(LinkMarkTest, OneAttachmentIsNotAnother) {
+  const LinkMark mark{kAttachment};
+  for (std::string Attachment::* member :
+       {&Attachment::network, &Attachment::container_id, &Attachment::ifname}) {
+    Attachment other = kAttachment;
+    other.*member = "other";
+    EXPECT_FALSE(mark.IsOf(other));
+  }
+}
+
+TEST(LinkMarkTest, OwnerIsDescribed) {
+  const Link ours{.name = "tap0", .kind = "veth", .alias = LinkMark{kAttachment}.ToString()};
+  const Link theirs{.name = "eth0"};
+
+  EXPECT_THAT(DescribeOwner(ours), HasSubstr("tap0 belongs to pod default/nginx (uid 0b1d)"));
+  EXPECT_THAT(DescribeOwner(theirs), HasSubstr("eth0 was not made by kuryr-cni"));
+}
+
+}  // namespace
+}  // namespace kuryr::binding

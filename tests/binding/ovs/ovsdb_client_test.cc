@@ -1,0 +1,325 @@
+#include "binding/ovs/ovsdb_client.h"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <array>
+#include <csignal>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/event_fd.h"
+#include "tests/support/netns_fixture.h"
+#include "tests/support/private_ovs.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::Lt;
+
+Deadline Soon() { return Deadline::After(60s); }
+const json kSelectBridges = json::array({{{"op", "select"},
+                                          {"table", "Bridge"},
+                                          {"where", json::array()},
+                                          {"columns", json::array({"name"})}}});
+
+std::error_code CodeOf(const std::function<void()>& action, std::string* what = nullptr) {
+  try {
+    action();
+  } catch (const std::system_error& e) {
+    if (what != nullptr) *what = e.what();
+    return e.code();
+  }
+  return {};
+}
+
+/// A server that says what a test tells it to, to its first client.
+class ScriptedServer {
+ public:
+  explicit ScriptedServer(const std::function<void(int client)>& script) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/run/scripted.sock"};
+    listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(listener_.get(), 1) != 0) {
+      ThrowErrno("listen");
+    }
+    thread_ = std::jthread([this, script] {
+      const UniqueFd client(::accept(listener_.get(), nullptr, nullptr));
+      script(client.get());
+    });
+  }
+
+  static std::string Receive(int client) {
+    std::array<char, 4096> text;
+    const ssize_t count = ::recv(client, text.data(), text.size(), 0);
+    return count > 0 ? std::string(text.data(), static_cast<size_t>(count)) : "";
+  }
+  static void Send(int client, const std::string& text) {
+    ::send(client, text.data(), text.size(), MSG_NOSIGNAL);
+  }
+
+  [[nodiscard]] static std::string remote() { return "unix:/run/scripted.sock"; }
+
+ private:
+  UniqueFd listener_;
+  std::jthread thread_;
+};
+
+class OvsdbClientTest : public test::NetnsTest {};
+
+TEST_F(OvsdbClientTest, DeadSocketIsRefusedAtOnceAndNamed) {
+  std::string what;
+  OvsdbClient missing("unix:/run/nothing.sock");
+  EXPECT_EQ(CodeOf([&] { (void)missing.Transact(kSelectBridges, Soon()); }, &what),
+            std::errc::no_such_file_or_directory);
+  EXPECT_THAT(what, HasSubstr("unix:/run/nothing.sock"));
+
+  {
+    const ScriptedServer closed([](int) {});
+    OvsdbClient client(closed.remote());
+    (void)CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); });
+  }
+  OvsdbClient dead(ScriptedServer::remote());
+  EXPECT_EQ(CodeOf([&] { (void)dead.Transact(kSelectBridges, Soon()); }),
+            std::errc::connection_refused);
+}
+
+TEST_F(OvsdbClientTest, UnknownKindOfRemoteIsRefused) {
+  OvsdbClient client("http://127.0.0.1:6640");
+
+  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }),
+            std::errc::address_family_not_supported);
+}
+
+TEST_F(OvsdbClientTest, TransactGivesOneResultPerOperation) {
+  test::PrivateOvs ovs("/run");
+  ovs.Vsctl({"--no-wait", "add-br", "br0"});
+  OvsdbClient client(ovs.remote());
+
+  const json results = client.Transact(kSelectBridges, Soon());
+
+  EXPECT_EQ(results, json::parse(R"([{"rows": [{"name": "br0"}]}])"));
+  EXPECT_EQ(OvsdbClient::FailureIn(results), std::nullopt);
+}
+
+TEST_F(OvsdbClientTest, FailureNamesTheOperationAndTheReason) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+  json operations = kSelectBridges;
+  operations.push_back({{"op", "abort"}});
+
+  const auto failure = OvsdbClient::FailureIn(client.Transact(operations, Soon()));
+
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->operation, 1U);
+  EXPECT_EQ(failure->error, "aborted");
+  EXPECT_THAT(failure->ToString(), HasSubstr("aborted by request"));
+}
+
+TEST_F(OvsdbClientTest, RefusedRequestSaysWhatTheServerSays) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+
+  std::string what;
+  EXPECT_EQ(
+      CodeOf([&] { (void)client.StartMonitor({{"Nonsense", json::array()}}, Soon()); }, &what),
+      std::errc::io_error);
+  EXPECT_THAT(what, HasSubstr("Nonsense"));
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+}
+
+TEST_F(OvsdbClientTest, ReconnectsAfterTheServerWasReplaced) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+  (void)client.Transact(kSelectBridges, Soon());
+
+  ovs.StopServer();
+  EXPECT_NE(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }), std::error_code());
+  ovs.StartServer();
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+  ovs.StopServer();
+  ovs.StartServer();
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+}
+
+TEST_F(OvsdbClientTest, ServerThatDiesBeforeItAnswersIsAnErrorAndNotARetry) {
+  ScriptedServer server([](int client) { ScriptedServer::Receive(client); });
+  OvsdbClient client(server.remote());
+
+  std::string what;
+  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }, &what),
+            std::errc::connection_reset);
+  EXPECT_THAT(what, HasSubstr(server.remote()));
+}
+
+TEST_F(OvsdbClientTest, WhatIsNoJsonRpcIsAProtocolError) {
+  ScriptedServer server([](int client) {
+    ScriptedServer::Receive(client);
+    ScriptedServer::Send(client, "HTTP/1.1 400 Bad Request\r\n\r\n");
+    ScriptedServer::Receive(client);
+  });
+  OvsdbClient client(server.remote());
+
+  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }),
+            std::errc::protocol_error);
+}
+
+TEST_F(OvsdbClientTest, EchoRequestsAreAnswered) {
+  std::string answer;
+  {
+    ScriptedServer server([&](int client) {
+      const json request = json::parse(ScriptedServer::Receive(client));
+      ScriptedServer::Send(client, R"({"id":"echo","method":"echo","params":["are you there"]})");
+      answer = ScriptedServer::Receive(client);
+      ScriptedServer::Send(
+          client,
+          json{{"id", request.at("id")}, {"result", json::array()}, {"error", nullptr}}.dump());
+    });
+    OvsdbClient client(server.remote());
+    (void)client.Transact(kSelectBridges, Soon());
+  }
+
+  EXPECT_EQ(json::parse(answer),
+            json::parse(R"({"id":"echo","result":["are you there"],"error":null})"));
+}
+
+TEST_F(OvsdbClientTest, WaitGivesUpAtTheDeadline) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+  ovs.server().Signal(SIGSTOP);
+  const auto start = Deadline::Clock::now();
+
+  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(30ms)); }),
+            std::errc::timed_out);
+
+  EXPECT_THAT(Deadline::Clock::now() - start, AllOf(Ge(30ms), Lt(5s)));
+}
+
+TEST_F(OvsdbClientTest, ConnectGivesUpAtTheDeadline) {
+  RunOnHost({"ip", "link", "add", "d0", "type", "veth", "peer", "name", "d1"});
+  RunOnHost({"ip", "link", "set", "d0", "up"});
+  RunOnHost({"ip", "addr", "add", "192.0.2.1/24", "dev", "d0"});
+  OvsdbClient client("tcp:192.0.2.2:6640");
+
+  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(30ms)); }),
+            std::errc::timed_out);
+}
+
+TEST_F(OvsdbClientTest, WaitEndsWhenCancelled) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+  ovs.server().Signal(SIGSTOP);
+  const EventFd cancel;
+  const std::jthread canceller([&] { cancel.Set(); });
+
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(
+        CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(60s, cancel.fd())); }),
+        std::errc::operation_canceled);
+  }
+}
+
+TEST_F(OvsdbClientTest, CancelledRequestLeavesTheClientUsable) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+  ovs.server().Signal(SIGSTOP);
+  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(1ms)); }),
+            std::errc::timed_out);
+
+  ovs.server().Signal(SIGCONT);
+
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+}
+
+TEST_F(OvsdbClientTest, MonitorGivesTheRowsAndThenTheirChanges) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+  const json requests =
+      json::parse(R"({"Bridge": [{"columns": ["name"], "where": [["name", "==", "br1"]]}]})");
+
+  EXPECT_EQ(client.StartMonitor(requests, Soon()), json::object());
+  ovs.Vsctl({"--no-wait", "add-br", "br0"});
+  ovs.Vsctl({"--no-wait", "add-br", "br1"});
+  const json update = client.NextUpdate(Soon());
+
+  EXPECT_EQ(update.at("Bridge").begin().value(), json::parse(R"({"insert": {"name": "br1"}})"));
+}
+
+TEST_F(OvsdbClientTest, UpdatesOfAStoppedMonitorAreNotGivenToTheNext) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(ovs.remote());
+  const json bridges = json::parse(R"({"Bridge": [{"columns": ["name"]}]})");
+  const json ports = json::parse(R"({"Port": [{"columns": ["name"]}]})");
+
+  (void)client.StartMonitor(bridges, Soon());
+  ovs.Vsctl({"--no-wait", "add-br", "br0"});
+  client.StopMonitor();
+  (void)client.StartMonitor(ports, Soon());
+  ovs.Vsctl({"--no-wait", "add-br", "br1"});
+  const json update = client.NextUpdate(Soon());
+
+  EXPECT_TRUE(update.contains("Port")) << update;
+  EXPECT_FALSE(update.contains("Bridge")) << update;
+}
+
+TEST_F(OvsdbClientTest, TcpRemote) {
+  test::PrivateOvs ovs("/run");
+  ovs.StopServer();
+  ovs.StartServer({"--remote=ptcp:6640:127.0.0.1"});
+  OvsdbClient client("tcp:127.0.0.1:6640");
+
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+}
+
+TEST_F(OvsdbClientTest, SslRemoteVerifiesTheServer) {
+  test::PrivateOvs ovs("/run");
+  const std::string own = ovs.folder() / "own";
+  const std::string other = ovs.folder() / "other";
+  for (const std::string& name : {own, other}) {
+    RunOnHost({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+               "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=ovs", "-keyout",
+               name + ".key", "-out", name + ".crt"});
+  }
+  ovs.StopServer();
+  ovs.StartServer({"--remote=pssl:6641:127.0.0.1", "--private-key=" + own + ".key",
+                   "--certificate=" + own + ".crt", "--ca-cert=" + own + ".crt"});
+  OvsdbClient client("ssl:127.0.0.1:6641");
+
+  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }).value(), ENOPROTOOPT);
+  OvsdbClient::UseTls(own + ".key", own + ".crt", own + ".crt");
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+  OvsdbClient::UseTls(other + ".key", other + ".crt", other + ".crt");
+  OvsdbClient stranger("ssl:127.0.0.1:6641");
+  EXPECT_NE(CodeOf([&] { (void)stranger.Transact(kSelectBridges, Soon()); }), std::error_code());
+}
+
+TEST_F(OvsdbClientTest, LibraryWritesNothingAndLeavesTheSignalsAlone) {
+  struct sigaction before{};
+  ::sigaction(SIGTERM, nullptr, &before);
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  {
+    ScriptedServer server([](int client) { ScriptedServer::Send(client, "nonsense"); });
+    OvsdbClient client(server.remote());
+    (void)CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); });
+    (void)CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(10ms)); });
+  }
+
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  struct sigaction after{};
+  ::sigaction(SIGTERM, nullptr, &after);
+  EXPECT_EQ(after.sa_handler, SIG_DFL);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);
+}
+
+}  // namespace
+}  // namespace kuryr::binding

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "vif/vif.h"
+
+namespace kuryr::test {
+
+/// The VIF of pod number `n`, as kuryr's controller makes one: 10.1.0.N/24 and fd00::N/64 on
+/// br-int, MTU 1450.
+inline vif::VifOpenVSwitch OvsVif(int n) {
+  const std::string id = "450e5c61-dc7c-5f0d-84da-bc7052e8b54" + std::to_string(n);
+  const auto subnet = [n](const std::string& cidr, const std::string& gateway,
+                          const std::string& prefix) {
+    vif::Subnet made;
+    made.cidr = *IpNetwork::Parse(cidr);
+    made.gateway = *IpAddress::Parse(gateway);
+    vif::FixedIp ip;
+    ip.address = *IpAddress::Parse(prefix + std::to_string(n));
+    made.ips.emplace().objects.emplace().push_back(ip);
+    return made;
+  };
+  vif::VifOpenVSwitch vif;
+  vif.id = id;
+  vif.address = *MacAddress::Parse("fa:16:3e:80:d4:0" + std::to_string(n));
+  vif.plugin = std::string("ovs");
+  vif.vif_name = "tap" + id.substr(0, 8) + "-" + std::to_string(n);
+  vif.bridge_name = std::string("br-int");
+  vif::PortProfileOpenVSwitch profile;
+  profile.interface_id = id;
+  vif.port_profile = vif::PortProfile(profile);
+  vif::Network& network = vif.network.emplace();
+  network.bridge = std::string("br-int");
+  network.mtu = 1450U;
+  auto& subnets = network.subnets.emplace().objects.emplace();
+  subnets.push_back(subnet("10.1.0.0/24", "10.1.0.254", "10.1.0."));
+  subnets.push_back(subnet("fd00::/64", "fd00::ff", "fd00::"));
+  return vif;
+}
+
+}  // namespace kuryr::test

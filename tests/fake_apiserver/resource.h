@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kuryr::fake {
+
+/// One kind of object that the server keeps.
+struct Resource {
+  std::string group;  // empty: the core group
+  std::string version;
+  std::string plural;
+  std::string kind;
+  bool namespaced = true;
+  /// The status is changed through /status only, and everything else through the object only.
+  bool has_status = false;
+  bool custom = false;
+  /// Fields a fieldSelector may name beside metadata.name and metadata.namespace.
+  std::vector<std::string> selectable_fields = {};
+
+  /// "v1", "openstack.org/v1".
+  [[nodiscard]] std::string ApiVersion() const;
+  /// "pods", "kuryrports.openstack.org": how messages name it.
+  [[nodiscard]] std::string QualifiedName() const;
+  /// "/api/v1", "/apis/openstack.org/v1".
+  [[nodiscard]] std::string Root() const;
+};
+
+/// pods, events, nodes, namespaces.
+[[nodiscard]] std::vector<Resource> BuiltInResources();
+/// openstack.org/v1 kuryrports.
+[[nodiscard]] Resource KuryrPorts();
+
+/// What a request is about.
+/// https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
+struct RequestInfo {
+  const Resource* resource = nullptr;
+  std::string ns;  // empty: cluster-wide
+  std::string name;
+  std::string subresource;
+  std::string verb;  // get list watch create update patch delete
+};
+
+}  // namespace kuryr::fake
