@@ -10,6 +10,10 @@ namespace kuryr::binding {
 struct BindingConfig {
   /// [os_vif_ovs] ovsdb_connection: unix:FILE, tcp:IP:PORT or ssl:IP:PORT.
   std::string ovsdb_connection = "unix:/var/run/openvswitch/db.sock";
+  /// For ssl:, PEM files: [os_vif_ovs] ssl_key_file, ssl_cert_file and ssl_ca_cert_file.
+  std::string ssl_key_file;
+  std::string ssl_cert_file;
+  std::string ssl_ca_cert_file;
   /// [os_vif_ovs] ovs_vsctl_timeout: how long ovs-vswitchd may take for one port.
   std::chrono::seconds ovs_timeout{120};
   /// datapath_type of a bridge that has to be made, unless the VIF's port profile names one; empty:

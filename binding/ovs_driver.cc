@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
 #include "binding/l3.h"
@@ -205,14 +207,19 @@ class Wiring {
 
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
-    try {
-      Unplug(config_, plug_.host_interface, attachment_, deadline);
-    } catch (const std::exception&) {
-      // The failure that led here is the one to report.
-    }
-    try {
+    TryUndo([&] { Unplug(config_, plug_.host_interface, attachment_, deadline); });
+    TryUndo([&] {
       if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
-    } catch (const std::exception&) {
+    });
+  }
+
+  /// The failure that led here is the one to report; what stays is Disconnect's.
+  void TryUndo(const std::function<void()>& undo) const noexcept {
+    try {
+      undo();
+    } catch (const std::exception& e) {
+      Log(LogLevel::kWarning, "port is not unplugged completely",
+          {{"interface", plug_.host_interface}, {"error", e.what()}});
     }
   }
 
@@ -228,6 +235,12 @@ class Wiring {
 };
 
 }  // namespace
+
+OvsDriver::OvsDriver(BindingConfig config) : config_(std::move(config)) {
+  if (config_.ovsdb_connection.rfind("ssl:", 0) == 0) {
+    OvsdbClient::UseTls(config_.ssl_key_file, config_.ssl_cert_file, config_.ssl_ca_cert_file);
+  }
+}
 
 Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   const vif::VifOpenVSwitch& own = Own(vif);

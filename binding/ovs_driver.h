@@ -14,7 +14,8 @@ class OvsDriver final : public Driver {
  public:
   static constexpr const char* kName = "ovs";
 
-  explicit OvsDriver(BindingConfig config) : config_(std::move(config)) {}
+  /// The files for ssl: become those of the whole process (libopenvswitch has one set).
+  explicit OvsDriver(BindingConfig config);
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,

@@ -44,6 +44,9 @@ function(kuryr_test name)
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     KURYR_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" KURYR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  if(NOT CMAKE_CXX_CLANG_TIDY)
+    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+  endif()
   gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} DISCOVERY_MODE PRE_TEST)
 endfunction()
 

@@ -139,6 +139,9 @@ void TakeKubernetes(const Files& files, const GetEnv& getenv, watcher::ApiConfig
 void TakeBinding(const Files& files, binding::BindingConfig& binding) {
   constexpr uint32_t kMaxMtu = 65535;
   Take(files.Find("os_vif_ovs", "ovsdb_connection"), binding.ovsdb_connection);
+  TakeFile(files.Find("os_vif_ovs", "ssl_key_file"), "", binding.ssl_key_file);
+  TakeFile(files.Find("os_vif_ovs", "ssl_cert_file"), "", binding.ssl_cert_file);
+  TakeFile(files.Find("os_vif_ovs", "ssl_ca_cert_file"), "", binding.ssl_ca_cert_file);
   Take(files.Find("os_vif_ovs", "ovs_vsctl_timeout"), binding.ovs_timeout, 3600);
   Take(files.Find("os_vif_ovs", "datapath_type"), binding.datapath_type);
   Take(files.Find("neutron_defaults", "network_device_mtu"), binding.network_device_mtu, 0,

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/ip.h"
 #include "base/json.h"
 #include "watcher/api_error.h"
 
@@ -62,6 +63,18 @@ ApiError ErrorFrom(int status, const std::string& body, const std::string& retry
   }
   return {status, reason,
           "API server answered " + std::to_string(status) + ": " + Printable(message, 300), delay};
+}
+
+/// Has OpenSSL itself compare the certificate's names with the host: httplib 0.11.4 also compares
+/// an IPv4 address with bytes it never set, and so may accept a certificate for another one.
+void RequireName(httplib::SSLClient& client, const std::string& host) {
+  X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(client.ssl_context());
+  X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  const auto address = IpAddress::Parse(host);
+  const int done =
+      address ? X509_VERIFY_PARAM_set1_ip(parameters, address->bytes.data(), address->size())
+              : X509_VERIFY_PARAM_set1_host(parameters, host.c_str(), host.size());
+  if (done != 1) throw ApiUntrusted("no certificate can be verified for the name " + host);
 }
 
 }  // namespace
@@ -124,6 +137,7 @@ std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
       throw ApiUntrusted("client certificate " + cert + " or key " + key +
                          " is missing or malformed");
     }
+    RequireName(*tls, root_.host);
     if (!config_.ca_file.empty()) tls->set_ca_cert_path(config_.ca_file);
     tls->enable_server_certificate_verification(config_.verify_server);
     client = std::move(tls);
@@ -170,9 +184,8 @@ void ApiClient::ThrowFailure(httplib::ClientImpl& client, int error) {
                          config_.ca_file);
     case httplib::Error::SSLServerVerification: {
       const long result = dynamic_cast<httplib::SSLClient&>(client).get_openssl_verify_result();
-      throw ApiUntrusted(server + ": certificate refused: " +
-                         (result == X509_V_OK ? "it is not for the name " + root_.host
-                                              : X509_verify_cert_error_string(result)));
+      throw ApiUntrusted(server +
+                         ": certificate refused: " + X509_verify_cert_error_string(result));
     }
     case httplib::Error::SSLConnection:
       throw ApiUnavailable(server + ": TLS handshake failed");

@@ -132,7 +132,8 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
     if (!row) continue;
     if (!row->IsReplaceableBy(port)) {
       std::string owner = "port " + port.name + " on bridge " + FindBridgeOf(row->uuid, deadline);
-      for (const auto& [key, value] : row->external_ids) owner += " " + key + "=" + value;
+      for (const auto& [key, value] : row->external_ids)
+        owner.append(" ").append(key).append("=").append(value);
       return TakenPort{Printable(owner, 500)};
     }
     (void)DeletePortRow(row->uuid, deadline);
@@ -170,7 +171,9 @@ void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
     for (;;) {
       for (const std::string& interface : interfaces) {
         const std::string error = state.ErrorOf(interface);
-        if (!error.empty()) throw OvsError("ovs-vswitchd, interface " + interface + ": " + error);
+        if (error.empty()) continue;
+        std::string what = "ovs-vswitchd, interface ";
+        throw OvsError(what.append(interface).append(": ").append(error));
       }
       const bool applied = state.applied() >= added.config;
       if (state.IsUp(port.name) && (applied || !added.created_bridge)) return;

@@ -19,6 +19,7 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(readability-identifier-naming): C's way
 struct ovsdb_connection;
 
 /// `remote` as in ovsdb(7): unix:FILE, tcp:IP[:PORT], ssl:IP[:PORT]. EAFNOSUPPORT for others.
@@ -44,6 +45,7 @@ int ovsdb_post(struct ovsdb_connection* connection, const char* method, const ch
 /// The next notification: the JSON array [method, params...] in the order the server sent them.
 int ovsdb_next(struct ovsdb_connection* connection, int64_t deadline_ms, int cancel_fd,
                char** notification);
+// NOLINTEND(readability-identifier-naming)
 
 #ifdef __cplusplus
 }

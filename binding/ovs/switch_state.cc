@@ -17,12 +17,12 @@ void Read(const json& row, const char* column, T& value) {
 
 /// The columns that a <row-update2> names; null when the row is gone.
 const json& Columns(const json& update) {
-  static const json gone;
+  static const json kGone;
   for (const char* kind : {"initial", "insert", "modify"}) {
     const auto found = update.find(kind);
     if (found != update.end()) return *found;
   }
-  return gone;
+  return kGone;
 }
 
 }  // namespace

@@ -247,12 +247,32 @@ TEST_F(WatcherTlsTest, AnUnknownAuthorityIsRefused) {
   EXPECT_TRUE(server_.Requests().empty());
 }
 
-TEST_F(WatcherTlsTest, ACertificateForAnotherNameIsRefused) {
-  ApiConfig config = For(server_);
+TEST_F(WatcherTlsTest, ACertificateForAnotherAddressIsRefused) {
   FakeApiServer everywhere(fake::Options{.address = "0.0.0.0", .tls = fake::TestTls()});
+  ApiConfig config = For(everywhere);
   config.api_root = "https://127.0.0.2:" + std::to_string(everywhere.port());
 
-  EXPECT_THAT(FirstFailure(config), HasSubstr("not for the name 127.0.0.2"));
+  EXPECT_THAT(FirstFailure(config),
+              AllOf(HasSubstr("untrusted: "), HasSubstr("IP address mismatch")));
+}
+
+TEST_F(WatcherTlsTest, ACertificateForAnotherNameIsRefused) {
+  fake::TlsFiles files = fake::TestTls();
+  files.certificate = fake::CertificateFile("other-name.crt");
+  FakeApiServer server(fake::Options{.tls = files});
+  ApiConfig config = For(server);
+  config.api_root = "https://localhost:" + std::to_string(server.port());
+
+  EXPECT_THAT(FirstFailure(config),
+              AllOf(HasSubstr("untrusted: "), HasSubstr("hostname mismatch")));
+}
+
+TEST_F(WatcherTlsTest, AnExpiredCertificateIsRefused) {
+  fake::TlsFiles files = fake::TestTls();
+  files.certificate = fake::CertificateFile("expired.crt");
+  FakeApiServer server(fake::Options{.tls = files});
+
+  EXPECT_THAT(FirstFailure(For(server)), HasSubstr("certificate has expired"));
 }
 
 TEST_F(WatcherTlsTest, AMissingAuthorityFileIsNamed) {
