@@ -13,27 +13,26 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-/// A kind of VIF that is not named in here does not compile. Driver: const for Plan.
-template <typename Driver>
-Driver* DriverFor(const vif::Vif& vif, Driver* ovs) {
-  const auto unsupported = [&vif]() -> Driver* {
+/// A kind of VIF that is not named in here does not compile. Ovs: OvsDriver, const or not.
+template <typename Ovs>
+Ovs* DriverFor(const vif::Vif& vif, Ovs* ovs) {
+  const auto unsupported = [&vif]() -> Ovs* {
     const std::string plugin = Common(vif).plugin.value_or("");
     throw UnsupportedVif(std::string(ClassName(vif)) + " (plugin \"" + Printable(plugin) +
                          "\") has no driver");
   };
-  return std::visit(
-      Overloaded{[&](const vif::VifOpenVSwitch&) -> Driver* { return ovs; },
-                 [&](const vif::VifGeneric&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifBridge&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifDirect&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifSriov&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifVHostUser&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifHostDevice&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifNestedDpdk&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifDpdkNested&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifVlanNested&) -> Driver* { return unsupported(); },
-                 [&](const vif::VifMacvlanNested&) -> Driver* { return unsupported(); }},
-      vif);
+  return std::visit(Overloaded{[&](const vif::VifOpenVSwitch&) -> Ovs* { return ovs; },
+                               [&](const vif::VifGeneric&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifBridge&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifDirect&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifSriov&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifVHostUser&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifHostDevice&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifNestedDpdk&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifDpdkNested&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifVlanNested&) -> Ovs* { return unsupported(); },
+                               [&](const vif::VifMacvlanNested&) -> Ovs* { return unsupported(); }},
+                    vif);
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ void PlanRoutes(const vif::Subnet& subnet, const std::string& path, bool is_defa
 }
 
 bool IsLinkLocal(const IpAddress& address) {
-  static const IpNetwork link_local = IpNetwork::Parse("fe80::/10").value();
-  return link_local.Contains(address);
+  static const IpNetwork kLinkLocal = IpNetwork::Parse("fe80::/10").value();
+  return kLinkLocal.Contains(address);
 }
 
 /// Whether the kernel would find `gateway` on the link by itself.

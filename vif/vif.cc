@@ -14,6 +14,7 @@ std::string_view NameOf(const std::variant<Classes...>& object) {
 }  // namespace
 
 const VifBase& Common(const Vif& vif) {
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): std::visit passes what `vif` holds
   return std::visit([](const VifBase& base) -> const VifBase& { return base; }, vif);
 }
 

@@ -38,8 +38,8 @@ class Category final : public std::error_category {
 }  // namespace
 
 const std::error_category& NlCategory() noexcept {
-  static const Category category;
-  return category;
+  static const Category kCategory;
+  return kCategory;
 }
 
 void CheckNl(int result, const std::string& what) {

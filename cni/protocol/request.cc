@@ -217,13 +217,13 @@ Request ParseRequest(const Environment& environment, std::string_view input) {
 }
 
 std::string AnswerVersion(std::string_view input) {
+  const std::string newest(kSupportedVersions.back());
   try {
     const std::string version = VersionField(ParseInput(input));
-    if (!version.empty()) return version;
+    return version.empty() ? newest : version;
   } catch (const CniError&) {
-    // What cannot be read has no version to answer in.
+    return newest;
   }
-  return std::string(kSupportedVersions.back());
 }
 
 std::string VersionJson(const std::string& cni_version) {

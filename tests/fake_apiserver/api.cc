@@ -50,11 +50,11 @@ std::string VerbOf(const HttpRequest& request, bool has_name) {
     if (has_name) return "get";
     return IsTrue(request.Query("watch")) ? "watch" : "list";
   }
-  static const std::map<std::string, std::string> without_name = {{"POST", "create"},
+  static const std::map<std::string, std::string> kWithoutName = {{"POST", "create"},
                                                                   {"DELETE", "deletecollection"}};
-  static const std::map<std::string, std::string> with_name = {
+  static const std::map<std::string, std::string> kWithName = {
       {"PUT", "update"}, {"PATCH", "patch"}, {"DELETE", "delete"}};
-  const auto& verbs = has_name ? with_name : without_name;
+  const auto& verbs = has_name ? kWithName : kWithoutName;
   const auto found = verbs.find(request.method);
   return found == verbs.end() ? LowerCase(request.method) : found->second;
 }
@@ -193,10 +193,10 @@ Answer Api::Create(const RequestInfo& info, const HttpRequest& request) {
 }
 
 Answer Api::Update(const RequestInfo& info, const HttpRequest& request) {
-  const json body = ParseBody(request);
+  json body = ParseBody(request);
   const Object object = registry_.Update(
-      *info.resource, KeyOf(*info.resource, info.ns, info.name), [&](const json&) { return body; },
-      PartOf(info), ManagerOf(request));
+      *info.resource, KeyOf(*info.resource, info.ns, info.name),
+      [&](const json&) { return std::move(body); }, PartOf(info), ManagerOf(request));
   return JsonAnswer(*object);
 }
 

@@ -22,7 +22,7 @@ std::chrono::milliseconds Milliseconds(const json& fault, const char* key) {
 
 /// Faults that act at once instead of waiting for a request.
 const std::map<std::string, Act>& Acts() {
-  static const std::map<std::string, Act> acts = {
+  static const std::map<std::string, Act> kActs = {
       {"refuse",
        [](FakeApiServer& s, const json& f) { s.StopListening(Milliseconds(f, "for_ms")); }},
       {"hang_connections",
@@ -34,11 +34,11 @@ const std::map<std::string, Act>& Acts() {
       {"drop_watches", [](FakeApiServer& s, const json&) { s.DropWatches(); }},
       {"expire_watches", [](FakeApiServer& s, const json&) { s.ExpireWatches(); }},
   };
-  return acts;
+  return kActs;
 }
 
 ControlResult AddFault(FakeApiServer& server, const json& fault) {
-  const ControlResult done{.answer = JsonAnswer(json::object(), 201)};
+  ControlResult done{.answer = JsonAnswer(json::object(), 201)};
   const std::string kind = fault.at("kind").get<std::string>();
   const auto act = Acts().find(kind);
   if (act == Acts().end()) {

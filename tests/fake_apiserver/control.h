@@ -10,7 +10,7 @@ class FakeApiServer;
 
 struct ControlResult {
   Answer answer;
-  std::function<void()> then = {};  // to do once the answer is out, if any
+  std::function<void()> then;  // to do once the answer is out, if any
 };
 
 /// The endpoint for tests that are no C++: /fake/faults, /fake/requests, /fake/wait; see README.md.

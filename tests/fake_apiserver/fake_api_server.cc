@@ -193,8 +193,8 @@ void FakeApiServer::Authorize(RequestInfo info, const HttpRequest& request,
                               const Connection& connection) const {
   const User user = auth_.Identify(request, connection.peer_common_name());
   if (info.resource == nullptr) {
-    static const std::vector<std::string> open = {"/version", "/healthz", "/livez", "/readyz"};
-    const bool is_open = std::find(open.begin(), open.end(), request.path) != open.end();
+    static const std::vector<std::string> kOpen = {"/version", "/healthz", "/livez", "/readyz"};
+    const bool is_open = std::find(kOpen.begin(), kOpen.end(), request.path) != kOpen.end();
     if (!is_open && user.verbs.empty()) throw ForbiddenPath(user.name, info.verb, request.path);
     return;
   }

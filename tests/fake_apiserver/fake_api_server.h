@@ -23,11 +23,11 @@ namespace kuryr::fake {
 struct Options {
   std::string address = "127.0.0.1";  // or "::1"
   uint16_t port = 0;                  // 0: a free one
-  std::optional<TlsFiles> tls = {};   // none: http
-  std::vector<User> users = {};       // none: everybody may do everything
+  std::optional<TlsFiles> tls;        // none: http
+  std::vector<User> users;            // none: everybody may do everything
   std::vector<Resource> custom_resources = {KuryrPorts()};
   uint64_t first_resource_version = 100;  // older ones count as compacted
-  Pace pace = {};
+  Pace pace;
 };
 
 /// The certificates that the build made with make-certs: "ca.crt", "other-ca.crt", "client.key",

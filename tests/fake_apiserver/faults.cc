@@ -13,19 +13,19 @@ namespace {
 using nlohmann::json;
 
 Fault::Kind ParseKind(const json& value) {
-  static const std::map<std::string, Fault::Kind> kinds = {{"answer", Fault::Kind::kAnswer},
-                                                           {"silence", Fault::Kind::kSilence},
-                                                           {"drop", Fault::Kind::kDrop},
-                                                           {"tamper", Fault::Kind::kTamper}};
-  const auto found = kinds.find(value.get<std::string>());
-  if (found == kinds.end()) throw ParseError("$.kind", "found " + Printable(value.dump()));
+  static const std::map<std::string, Fault::Kind> kKinds = {{"answer", Fault::Kind::kAnswer},
+                                                            {"silence", Fault::Kind::kSilence},
+                                                            {"drop", Fault::Kind::kDrop},
+                                                            {"tamper", Fault::Kind::kTamper}};
+  const auto found = kKinds.find(value.get<std::string>());
+  if (found == kKinds.end()) throw ParseError("$.kind", "found " + Printable(value.dump()));
   return found->second;
 }
 
 using Setter = std::function<void(Fault&, const json&)>;
 
 const std::map<std::string, Setter>& Setters() {
-  static const std::map<std::string, Setter> setters = {
+  static const std::map<std::string, Setter> kSetters = {
       {"kind", [](Fault& f, const json& v) { f.kind = ParseKind(v); }},
       {"verb", [](Fault& f, const json& v) { v.get_to(f.verb); }},
       {"path", [](Fault& f, const json& v) { v.get_to(f.path_prefix); }},
@@ -47,7 +47,7 @@ const std::map<std::string, Setter>& Setters() {
       {"insert_after_events",
        [](Fault& f, const json& v) { v.get_to(f.tamper.insert_after_events); }},
   };
-  return setters;
+  return kSetters;
 }
 
 }  // namespace
@@ -85,7 +85,11 @@ std::optional<Fault> FaultPlan::Take(const std::string& verb, const std::string&
     const bool no_stream = fault->kind == Fault::Kind::kTamper && verb != "watch";
     if (wrong_verb || no_stream || !path.starts_with(fault->path_prefix)) continue;
     Fault taken = *fault;
-    if (fault->count > 0 && --fault->count == 0) faults_.erase(fault);
+    if (fault->count == 1) {
+      faults_.erase(fault);
+    } else if (fault->count > 1) {
+      --fault->count;
+    }
     return taken;
   }
   return std::nullopt;

@@ -15,17 +15,17 @@ namespace kuryr::fake {
 /// framing not included.
 struct Tamper {
   /// Closes the connection in the middle, without the last chunk.
-  std::optional<size_t> cut_after_bytes = {};
-  std::optional<size_t> cut_after_events = {};
+  std::optional<size_t> cut_after_bytes;
+  std::optional<size_t> cut_after_events;
   /// Ends the stream in order.
-  std::optional<size_t> end_after_events = {};
+  std::optional<size_t> end_after_events;
   /// Sends at most this many bytes at once (0: no limit), with a pause after each.
   size_t drip_bytes = 0;
   std::chrono::milliseconds drip_pause{0};
   /// After each event.
   std::string line_end = "\n";
   /// Put into the stream as it is, once `insert_after_events` events have gone out.
-  std::string insert = {};
+  std::string insert;
   size_t insert_after_events = 0;
 };
 
@@ -39,11 +39,11 @@ struct Fault {
   };
 
   Kind kind = Kind::kAnswer;
-  std::string verb = {};         // get list watch create update patch delete; empty: any
-  std::string path_prefix = {};  // of the path without query
-  int count = 1;                 // negative: for ever
-  Answer answer = {};
-  Tamper tamper = {};
+  std::string verb;         // get list watch create update patch delete; empty: any
+  std::string path_prefix;  // of the path without query
+  int count = 1;            // negative: for ever
+  Answer answer;
+  Tamper tamper;
 
   /// An answer with a Status object of this code, as far as clients look at it.
   [[nodiscard]] static Fault Status(int code, const std::string& message);

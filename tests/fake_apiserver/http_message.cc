@@ -10,8 +10,8 @@
 namespace kuryr::fake {
 namespace {
 
-constexpr size_t kMaxHead = 64 * 1024;
-constexpr size_t kMaxBody = 16 * 1024 * 1024;
+constexpr size_t kMaxHead = size_t{64} << 10;
+constexpr size_t kMaxBody = size_t{16} << 20;
 // From this size on Go's http.Server has flushed its buffer before it knows the length.
 constexpr size_t kMaxUnchunked = 2048;
 
@@ -145,7 +145,7 @@ const char* ReasonPhrase(int status) {
 std::string HttpDate() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
-  ::gmtime_r(&now, &parts);
+  static_cast<void>(::gmtime_r(&now, &parts));
   std::array<char, 64> text{};
   return {text.data(),
           std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts)};
@@ -155,7 +155,9 @@ std::string Head(const Answer& answer, bool keep_alive) {
   std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
                      ReasonPhrase(answer.status) + "\r\nCache-Control: no-cache, private\r\n" +
                      "Content-Type: " + answer.content_type + "\r\n";
-  for (const auto& [name, value] : answer.headers) head += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : answer.headers) {
+    head.append(name).append(": ").append(value).append("\r\n");
+  }
   head += "Date: " + HttpDate() + "\r\n";
   if (!keep_alive) head += "Connection: close\r\n";
   return head;

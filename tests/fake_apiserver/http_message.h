@@ -30,9 +30,9 @@ struct HttpRequest {
 /// One whole answer.
 struct Answer {
   int status = 200;
-  std::string body = {};
+  std::string body;
   std::string content_type = "application/json";
-  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::vector<std::pair<std::string, std::string>> headers;
   /// Passes before the answer is sent.
   std::chrono::milliseconds delay{0};
 };

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
     const kuryr::fake::FakeApiServer server(options);
-    std::cout << server.url() << std::endl;
+    std::cout << server.url() << '\n' << std::flush;
     int received = 0;
     ::sigwait(&signals, &received);
     return EXIT_SUCCESS;

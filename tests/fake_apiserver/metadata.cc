@@ -68,7 +68,7 @@ void FillPodDefaults(json& pod) {
 
 std::string FormatTime(std::time_t time) {
   std::tm parts{};
-  ::gmtime_r(&time, &parts);
+  static_cast<void>(::gmtime_r(&time, &parts));
   std::array<char, 32> text{};
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }

@@ -32,7 +32,7 @@ struct Change {
   uint64_t version = 0;
   ObjectKey key;
   Object before;  // null: created
-  Object after;   // with `version` as its resourceVersion; of a deletion the last state
+  Object after;   // with `version` as its resourceVersion, even if it is deleted
   bool deleted = false;
 };
 
@@ -41,7 +41,7 @@ class ObjectStore {
  public:
   struct Write {
     nlohmann::json object;
-    bool remove = false;  // `object` is what the DELETED event shows
+    bool remove = false;
   };
   struct Snapshot {
     std::vector<Object> objects;

@@ -12,13 +12,14 @@ namespace {
 using nlohmann::json;
 
 json ParseMergePatch(const std::string& body) {
+  const std::string complaint = "Invalid JSON Patch";
   try {
     json patch = ParseJson(body);
-    if (patch.is_object()) return patch;
+    if (!patch.is_object()) throw InternalError(complaint);
+    return patch;
   } catch (const ParseError&) {
-    // falls through: the API server says the same for both
+    throw InternalError(complaint);
   }
-  throw InternalError("Invalid JSON Patch");
 }
 
 void DropDirectives(json& patch) {

@@ -151,8 +151,8 @@ json FixedSpec(const json& pod) {
 
 void CheckPodSpec(const json& present, const json& next) {
   if (FixedSpec(present) == FixedSpec(next)) return;
-  static const Resource pods = BuiltInResources().front();
-  throw Invalid(pods, TextOf(present, "/metadata/name"), "spec", "FieldValueForbidden",
+  static const Resource kPods = BuiltInResources().front();
+  throw Invalid(kPods, TextOf(present, "/metadata/name"), "spec", "FieldValueForbidden",
                 "Forbidden: pod updates may not change fields other than "
                 "`spec.containers[*].image`, `spec.initContainers[*].image`, "
                 "`spec.activeDeadlineSeconds` or `spec.tolerations` (only additions to existing "
@@ -261,7 +261,7 @@ Object Registry::Update(const Resource& resource, const ObjectKey& key, const Ed
     const bool last_finalizer_gone = metadata.contains("deletionTimestamp") &&
                                      metadata.at("deletionGracePeriodSeconds") == 0 &&
                                      !HasFinalizers(next);
-    if (last_finalizer_gone) return {{.object = *present, .remove = true}};
+    if (last_finalizer_gone) return {{.object = std::move(next), .remove = true}};
     SetManagedFields(next, manager);
     return {{.object = std::move(next)}};
   };

@@ -16,7 +16,7 @@ struct Resource {
   bool has_status = false;
   bool custom = false;
   /// Fields a fieldSelector may name beside metadata.name and metadata.namespace.
-  std::vector<std::string> selectable_fields = {};
+  std::vector<std::string> selectable_fields;
 
   /// "v1", "openstack.org/v1".
   [[nodiscard]] std::string ApiVersion() const;

@@ -29,7 +29,7 @@ TlsFiles AskingForCertificates() {
 }
 
 httplib::Result GetVersion(httplib::SSLClient& client, const std::string& ca = "ca.crt") {
-  client.set_ca_cert_path(CertificateFile(ca).c_str());
+  client.set_ca_cert_path(CertificateFile(ca));
   client.enable_server_certificate_verification(true);
   return client.Get("/version");
 }
@@ -107,7 +107,7 @@ TEST(TlsTest, WatchWithAClientCertificateStreamsAsCaptured) {
                  {"metadata", {{"name", "big"}, {"annotations", big["metadata"]["annotations"]}}}});
   httplib::SSLClient client("127.0.0.1", server.port(), CertificateFile("client.crt"),
                             CertificateFile("client.key"));
-  client.set_ca_cert_path(CertificateFile("ca.crt").c_str());
+  client.set_ca_cert_path(CertificateFile("ca.crt"));
   server.Inject({.kind = Fault::Kind::kTamper, .tamper = {.end_after_events = 2}});
 
   const auto result = client.Get("/api/v1/namespaces/default/pods?watch=true&timeoutSeconds=2");

@@ -21,7 +21,7 @@ struct WatchCommand {
     kDrop,      // closes the connection, without the last chunk
   };
   Kind kind = Kind::kEnd;
-  std::string text = {};
+  std::string text;
   /// Changes of the store up to this version go out before.
   uint64_t version = 0;
 };

@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Deadline Soon() { return Deadline::After(60s); }
@@ -127,6 +126,7 @@ TEST_F(OpenVSwitchTest, AddersInParallelLoseNothing) {
   constexpr int kPorts = 10;
   {
     std::vector<std::jthread> adders;
+    adders.reserve(kThreads);
     for (int thread = 0; thread < kThreads; ++thread) {
       adders.emplace_back([this, thread] {
         OpenVSwitch own(ovs_->remote());

@@ -1,0 +1,227 @@
+#include <csignal>
+#include <thread>
+
+#include "base/error.h"
+#include "base/event_fd.h"
+#include "tests/binding/ovs_driver_fixture.h"
+
+namespace kuryr::binding {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+class OvsDriverFaultTest : public OvsDriverTest {};
+
+/// What a hostile annotation may name, and what must stay as it is.
+class OvsDriverRefusalTest : public OvsDriverTest {
+ protected:
+  void SetUp() override {
+    OvsDriverTest::SetUp();
+    MakeBridge();
+  }
+  void ExpectRefused(const vif::VifOpenVSwitch& vif, const std::string& reason) {
+    const Plug plug = driver_->Plan(vif, "eth0");
+    const std::string before = State();
+    try {
+      driver_->Connect(vif, plug, PodAttachment(1), *pod_, true, Soon());
+      ADD_FAILURE() << "accepted";
+    } catch (const HostInterfaceInUse& e) {
+      EXPECT_THAT(e.what(), HasSubstr(reason));
+    }
+    EXPECT_EQ(State(), before);
+    driver_->Disconnect(plug, PodAttachment(1), Soon());
+    EXPECT_EQ(State(), before) << "after the DEL that follows";
+  }
+};
+
+TEST_F(OvsDriverRefusalTest, InterfaceOfAnotherPod) {
+  const Netns other = MakePodNetns();
+  ConnectPod(2, other);
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.vif_name = test::OvsVif(2).vif_name;
+  ExpectRefused(vif, "belongs to pod default/pod-2");
+
+  vif.port_profile = test::OvsVif(2).port_profile;
+  ExpectRefused(vif, "belongs to pod default/pod-2");
+}
+
+TEST_F(OvsDriverRefusalTest, InterfaceOfTheNode) {
+  // As eth0 would be: up, and not made by us.
+  RunOnHost({"ip", "link", "add", "uplink", "up", "type", "veth", "peer", "name", "wire"});
+  RunOnHost({"ip", "link", "set", "wire", "down"});
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  for (const char* name : {"uplink", "br-int", "lo"}) {
+    vif.vif_name = std::string(name);
+    ExpectRefused(vif, "was not made by kuryr-cni");
+  }
+}
+
+TEST_F(OvsDriverRefusalTest, PortWithoutADevice) {
+  Vsctl({"add-port", "br-int", "tunnel0", "--", "set", "Interface", "tunnel0", "type=vxlan",
+         "options:remote_ip=192.0.2.1"});
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.vif_name = std::string("tunnel0");
+
+  ExpectRefused(vif, "port tunnel0 on bridge br-int");
+}
+
+TEST_F(OvsDriverRefusalTest, SecondVifOfThePodWithTheSameName) {
+  ConnectPod(1, *pod_);
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+  const std::string before = State();
+
+  EXPECT_THROW(
+      driver_->Connect(vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()),
+      HostInterfaceInUse);
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(OvsDriverFaultTest, TakenInterfaceNameInThePodIsLeftAlone) {
+  MakeBridge();
+  RunIn(*pod_, {"ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth1"});
+  const std::string before = State();
+
+  EXPECT_THROW(ConnectPod(1, *pod_), InterfaceExists);
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(OvsDriverFaultTest, OvsDownFailsAtOnceAndTouchesNothing) {
+  MakeBridge();
+  const std::string before = State();
+  const auto next_index = [] {
+    RouteSocket socket;
+    socket.CreateVeth(
+        {.name = "probe", .peer_name = "probe2", .peer_netns_fd = Netns::Current().fd()});
+    const int index = socket.FindLink("probe")->index;
+    socket.DeleteLink("probe");
+    return index;
+  };
+  const int index = next_index();
+  ovs_->StopServer();
+
+  EXPECT_THROW(ConnectPod(1, *pod_), std::system_error);
+
+  EXPECT_EQ(next_index(), index + 2) << "a link was made meanwhile";
+  ovs_->StartServer();
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(OvsDriverFaultTest, HostEndThatVswitchdSetDownIsSetUpAgain) {
+  MakeBridge();
+  ovs_->vswitchd().Signal(SIGSTOP);
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+  const std::jthread meanwhile([&, host = Netns::Current()] {
+    const NetnsGuard guard(host);
+    ovs_->Vsctl({"--no-wait", "wait-until", "Interface", *vif.vif_name});
+    RunOnHost({"ip", "link", "set", *vif.vif_name, "down"});
+    ovs_->vswitchd().Signal(SIGCONT);
+  });
+
+  ConnectPod(1, *pod_);
+
+  EXPECT_TRUE(RouteSocket().FindLink(*vif.vif_name)->up);
+}
+
+TEST_F(OvsDriverFaultTest, AbsurdMtuLeavesNothing) {
+  MakeBridge();
+  const std::string before = State();
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.network->mtu = 1000000U;
+
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), std::system_error);
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(OvsDriverFaultTest, BridgeThatCannotBeMadeLeavesNothing) {
+  vif::PortProfileOpenVSwitch profile;
+  profile.interface_id = std::string("450e5c61");
+  profile.datapath_type = std::string("nonsense");
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.port_profile = vif::PortProfile(profile);
+  const std::string before = State();
+
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), std::system_error);
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(OvsDriverFaultTest, BridgeNamedLikeALinkOfTheNodeLeavesNothing) {
+  RunOnHost({"ip", "link", "add", "uplink", "up", "type", "veth", "peer", "name", "wire"});
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.bridge_name = std::string("uplink");
+
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), std::system_error);
+
+  ExpectNothingLeft();
+  EXPECT_EQ(Vsctl({"list-br"}), "");
+  EXPECT_TRUE(RouteSocket().FindLink("uplink")->up);
+}
+
+TEST_F(OvsDriverFaultTest, SilentVswitchdEndsAtTheTimeoutAndLeavesNothing) {
+  MakeBridge();
+  ovs_->StopVswitchd();
+  BindingConfig config = Config();
+  config.ovs_timeout = 1s;
+  OvsDriver driver(config);
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+  const auto start = Deadline::Clock::now();
+
+  EXPECT_THROW(driver.Connect(vif, driver.Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()),
+               std::system_error);
+
+  EXPECT_LT(Deadline::Clock::now() - start, 30s) << "the config's timeout, not the caller's";
+  ExpectNothingLeft();
+}
+
+TEST_F(OvsDriverFaultTest, CancelledConnectLeavesNothing) {
+  ovs_->StopVswitchd();
+  const EventFd cancel;
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+  const std::jthread canceller([&, host = Netns::Current()] {
+    const NetnsGuard guard(host);
+    // Once the port is asked for, the driver waits for ovs-vswitchd.
+    ovs_->Vsctl({"--no-wait", "wait-until", "Interface", *vif.vif_name});
+    cancel.Set();
+  });
+
+  EXPECT_THROW(driver_->Connect(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
+                                Deadline::After(60s, cancel.fd())),
+               std::system_error);
+
+  ExpectNothingLeft();
+  EXPECT_EQ(Vsctl({"list-br"}), "") << "the bridge was made by this Connect";
+}
+
+TEST_F(OvsDriverFaultTest, InterfaceThatVanishesFromThePodLeavesNothing) {
+  MakeBridge();
+  ovs_->vswitchd().Signal(SIGSTOP);
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+  const std::jthread runtime([&] {
+    ovs_->Vsctl({"--no-wait", "wait-until", "Interface", *vif.vif_name});
+    RouteSocket inside = RouteSocket::OpenIn(*pod_);
+    while (!inside.DeleteLink("eth0")) std::this_thread::yield();
+    ovs_->vswitchd().Signal(SIGCONT);
+  });
+
+  EXPECT_THROW(ConnectPod(1, *pod_), std::system_error);
+
+  ExpectNothingLeft();
+}
+
+TEST_F(OvsDriverFaultTest, FailingLayer3LeavesNothing) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif::Subnet subnet;
+  vif.network->subnets->objects->push_back(subnet);
+
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), ParseError);
+
+  ExpectNothingLeft();
+  EXPECT_EQ(Vsctl({"list-br"}), "") << "the bridge was made by this Connect";
+}
+
+}  // namespace
+}  // namespace kuryr::binding
