@@ -217,7 +217,7 @@ Request ParseRequest(const Environment& environment, std::string_view input) {
 }
 
 std::string AnswerVersion(std::string_view input) {
-  const std::string newest(kSupportedVersions.back());
+  std::string newest(kSupportedVersions.back());
   try {
     const std::string version = VersionField(ParseInput(input));
     return version.empty() ? newest : version;
