@@ -65,16 +65,37 @@ ApiError ErrorFrom(int status, const std::string& body, const std::string& retry
           "API server answered " + std::to_string(status) + ": " + Printable(message, 300), delay};
 }
 
-/// Has OpenSSL itself compare the certificate's names with the host: httplib 0.11.4 also compares
-/// an IPv4 address with bytes it never set, and so may accept a certificate for another one.
-void RequireName(httplib::SSLClient& client, const std::string& host) {
-  X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(client.ssl_context());
+/// Keeps OpenSSL's word on the server's certificate where ApiClient finds it (X509_V_ERR_...).
+int KeepVerifyError(int ok, X509_STORE_CTX* store) {
+  if (ok == 0) {
+    const auto* connection =
+        static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    *static_cast<int*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection))) =
+        X509_STORE_CTX_get_error(store);
+  }
+  return ok;
+}
+
+/// Has OpenSSL verify the server's chain and name in the handshake. httplib 0.11.4 does it after
+/// the handshake, and compares IP addresses with memory that is not theirs: a certificate for
+/// another address may pass, and an IPv6 host reads out of bounds.
+void VerifyServer(httplib::SSLClient& client, const ApiConfig& config, const std::string& host,
+                  int& verify_error) {
+  SSL_CTX* context = client.ssl_context();
+  const int loaded = config.ca_file.empty()
+                         ? SSL_CTX_set_default_verify_paths(context)
+                         : SSL_CTX_load_verify_file(context, config.ca_file.c_str());
+  if (loaded != 1)
+    throw ApiUntrusted("cannot read the certificate authorities in " + config.ca_file);
+  X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context);
   X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   const auto address = IpAddress::Parse(host);
-  const int done =
+  const int named =
       address ? X509_VERIFY_PARAM_set1_ip(parameters, address->bytes.data(), address->size())
               : X509_VERIFY_PARAM_set1_host(parameters, host.c_str(), host.size());
-  if (done != 1) throw ApiUntrusted("no certificate can be verified for the name " + host);
+  if (named != 1) throw ApiUntrusted("no certificate can be verified for the name " + host);
+  SSL_CTX_set_app_data(context, &verify_error);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, KeepVerifyError);
 }
 
 }  // namespace
@@ -137,9 +158,9 @@ std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
       throw ApiUntrusted("client certificate " + cert + " or key " + key +
                          " is missing or malformed");
     }
-    RequireName(*tls, root_.host);
-    if (!config_.ca_file.empty()) tls->set_ca_cert_path(config_.ca_file);
-    tls->enable_server_certificate_verification(config_.verify_server);
+    verify_error_ = X509_V_OK;
+    tls->enable_server_certificate_verification(false);
+    if (config_.verify_server) VerifyServer(*tls, config_, root_.host, verify_error_);
     client = std::move(tls);
   } else {
     client = std::make_unique<httplib::ClientImpl>(root_.host, root_.port);
@@ -175,19 +196,15 @@ bool ApiClient::Stopped() {
   return stopped_;
 }
 
-void ApiClient::ThrowFailure(httplib::ClientImpl& client, int error) {
+void ApiClient::ThrowFailure(int error) {
   const std::string server = "API server " + config_.api_root;
   if (Stopped()) throw ApiUnavailable(server + ": request cancelled");
   switch (static_cast<httplib::Error>(error)) {
-    case httplib::Error::SSLLoadingCerts:
-      throw ApiUntrusted(server + ": cannot read the certificate authorities in " +
-                         config_.ca_file);
-    case httplib::Error::SSLServerVerification: {
-      const long result = dynamic_cast<httplib::SSLClient&>(client).get_openssl_verify_result();
-      throw ApiUntrusted(server +
-                         ": certificate refused: " + X509_verify_cert_error_string(result));
-    }
     case httplib::Error::SSLConnection:
+      if (verify_error_ != X509_V_OK) {
+        throw ApiUntrusted(
+            server + ": certificate refused: " + X509_verify_cert_error_string(verify_error_));
+      }
       throw ApiUnavailable(server + ": TLS handshake failed");
     case httplib::Error::Connection:
     case httplib::Error::ConnectionTimeout:
@@ -205,7 +222,7 @@ nlohmann::json ApiClient::Answer(const Call& call) {
     unary_->set_keep_alive(true);
   }
   const httplib::Result result = call(*unary_, RequestHeaders(config_));
-  if (!result) ThrowFailure(*unary_, static_cast<int>(result.error()));
+  if (!result) ThrowFailure(static_cast<int>(result.error()));
   if (result->status / 100 != 2) {
     throw ErrorFrom(result->status, result->body, result->get_header_value("Retry-After"));
   }
@@ -271,7 +288,7 @@ void ApiClient::Stream(const std::string& path, const Sink& sink) {
   if (thrown) std::rethrow_exception(thrown);
   if (sink_is_done) return;
   if (status != 0 && status != 200) throw ErrorFrom(status, error_body, retry_after);
-  if (!result) ThrowFailure(*client, static_cast<int>(result.error()));
+  if (!result) ThrowFailure(static_cast<int>(result.error()));
 }
 
 }  // namespace kuryr::watcher

@@ -59,12 +59,13 @@ class ApiClient {
   /// httplib's socket callback: lets Stop() reach a connection from its first moment on.
   void Adopt(int socket) EXCLUDES(mutex_);
   [[nodiscard]] bool Stopped() EXCLUDES(mutex_);
-  [[noreturn]] void ThrowFailure(httplib::ClientImpl& client, int error);
+  [[noreturn]] void ThrowFailure(int error);
   template <typename Call>
   nlohmann::json Answer(const Call& call);
 
   const ApiConfig config_;
   const ApiRoot root_;
+  int verify_error_ = 0;  ///< OpenSSL's, of the newest connection
   std::unique_ptr<httplib::ClientImpl> unary_;
   Mutex mutex_;
   UniqueFd socket_ GUARDED_BY(mutex_);  ///< duplicate of the newest connection's

@@ -256,6 +256,16 @@ TEST_F(WatcherTlsTest, ACertificateForAnotherAddressIsRefused) {
               AllOf(HasSubstr("untrusted: "), HasSubstr("IP address mismatch")));
 }
 
+TEST_F(WatcherTlsTest, AnIpv6ServerIsVerifiedByItsAddress) {
+  FakeApiServer server(fake::Options{.address = "::1", .tls = fake::TestTls()});
+  server.Create(Pod("x"));
+  Watcher watcher(For(server), listener_, listener_.OnFailure());
+  watcher.Add(kPods);
+  watcher.Start();
+
+  EXPECT_THAT(listener_.WaitFor(1), ElementsAre("ADDED x"));
+}
+
 TEST_F(WatcherTlsTest, ACertificateForAnotherNameIsRefused) {
   fake::TlsFiles files = fake::TestTls();
   files.certificate = fake::CertificateFile("other-name.crt");
