@@ -102,7 +102,7 @@ struct Decoder {
     if (!value.is_object()) path.Refuse(value, "an object of VIFs by interface name");
     for (const auto& [ifname, vif] : value.get_ref<const json::object_t&>()) {
       const Path here(path, ifname);
-      if (!IsInterfaceName(ifname)) {
+      if (!IsLinkName(ifname)) {
         path.Refuse(json(ifname), std::string(kInterfaceName.expected) + " as every key");
       }
       Value(vif, here, rule, out[ifname]);

@@ -26,7 +26,7 @@ const json* Find(const json& object, std::string_view key) {
 }
 
 void CheckIfname(const std::string& ifname, const Path& parent) {
-  if (!IsInterfaceName(ifname))
+  if (!IsLinkName(ifname))
     parent.Refuse(json(ifname), std::string(kInterfaceName.expected) + " as every key");
 }
 

@@ -8,8 +8,6 @@
 namespace kuryr::vif {
 namespace {
 
-constexpr size_t kMaxInterfaceName = 15;  // IFNAMSIZ with its zero byte is 16
-
 bool IsHexDigit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
@@ -22,11 +20,6 @@ bool IsFileName(std::string_view text) {
 }
 
 }  // namespace
-
-bool IsInterfaceName(std::string_view text) {
-  return text.size() <= kMaxInterfaceName && IsFileName(text) &&
-         text.find(':') == std::string_view::npos;
-}
 
 bool IsUuid(std::string_view text) {
   constexpr size_t kGroups[] = {8, 4, 4, 4, 12};
@@ -50,7 +43,7 @@ bool IsEmptyOrFileName(std::string_view text) { return text.empty() || IsFileNam
 
 bool IsEmptyOrVlanName(std::string_view text) {
   if (text.empty()) return true;
-  if (!IsInterfaceName(text)) return false;
+  if (!IsLinkName(text)) return false;
   const bool is_number =
       std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!is_number) return true;

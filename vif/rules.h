@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/names.h"
+
 namespace kuryr::vif {
 
 /// What a field accepts beyond its C++ type. A refusal says `expected`.
@@ -15,8 +17,6 @@ struct Rule {
   std::string_view since;
 };
 
-/// What the kernel takes (dev_valid_name), and nothing that is not printable ASCII.
-[[nodiscard]] bool IsInterfaceName(std::string_view text);
 /// 32 hexadecimal digits in 8-4-4-4-12, each dash optional: oslo.versionedobjects' UUID pattern.
 [[nodiscard]] bool IsUuid(std::string_view text);
 [[nodiscard]] bool IsEmptyOrPciAddress(std::string_view text);
@@ -29,7 +29,7 @@ struct Rule {
 inline constexpr Rule kAny = {};
 inline constexpr Rule kUuid = {.text = IsUuid, .expected = "a UUID"};
 inline constexpr Rule kInterfaceName = {
-    .text = IsInterfaceName,
+    .text = IsLinkName,
     .expected = "an interface name (1 to 15 printable ASCII characters, no '/', ':' or space)"};
 inline constexpr Rule kVlanId = {.number = IsVlanId, .expected = "a VLAN id, 1 to 4094"};
 inline constexpr Rule kMtu = {.number = IsMtu, .expected = "an MTU, 68 to 65535, or 0 for none"};

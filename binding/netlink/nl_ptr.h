@@ -11,16 +11,9 @@
 #include <memory>
 #include <new>
 
-namespace kuryr::binding {
+#include "base/releaser.h"
 
-/// Deleter for a C object; a handle stays one pointer wide.
-template <auto Release>
-struct Releaser {
-  template <typename T>
-  void operator()(T* object) const noexcept {
-    Release(object);
-  }
-};
+namespace kuryr::binding {
 
 using NlAddrPtr = std::unique_ptr<nl_addr, Releaser<nl_addr_put>>;
 using NlMsgPtr = std::unique_ptr<nl_msg, Releaser<nlmsg_free>>;

@@ -167,8 +167,9 @@ bool FakeApiServer::Respond(Connection& connection, const HttpRequest& request) 
   if (request.path.starts_with("/fake/")) return RespondToControl(connection, request);
   const bool keep_alive = request.KeepAlive();
   const RequestInfo info = ParseRequestInfo(resources_, request);
-  log_.Add(LogEntry(request, info));
+  // Before it is logged: who waits for this request may send the next one.
   const auto fault = faults_.Take(info.verb, request.path);
+  log_.Add(LogEntry(request, info));
   if (fault && fault->kind != Fault::Kind::kTamper) {
     return RespondWithFault(connection, *fault, keep_alive);
   }

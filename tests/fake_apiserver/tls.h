@@ -5,15 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "base/releaser.h"
+
 namespace kuryr::fake {
 
-template <auto Release>
-struct Releaser {
-  template <typename T>
-  void operator()(T* object) const noexcept {
-    Release(object);
-  }
-};
 using SslContextPtr = std::unique_ptr<SSL_CTX, Releaser<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, Releaser<SSL_free>>;
 using X509Ptr = std::unique_ptr<X509, Releaser<X509_free>>;
