@@ -141,6 +141,11 @@ nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits, const 
   return builder.Take();
 }
 
+std::string StringAt(const nlohmann::json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 std::string PathStep(std::string_view key) {
   std::string name(key);
   if (IsPlainWord(key) && key.size() <= 80) return "." + name;

@@ -19,6 +19,9 @@ struct JsonLimits {
 [[nodiscard]] nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits = {},
                                        const std::string& path = "$");
 
+/// The string under `key`; empty when there is none, or `json` is no object.
+[[nodiscard]] std::string StringAt(const nlohmann::json& json, const char* key);
+
 /// One step of a path as JSONPath writes it: ".mtu", or "['openstack.org/kuryr-vif']" for a key
 /// that is no plain word. Always printable.
 [[nodiscard]] std::string PathStep(std::string_view key);

@@ -13,7 +13,9 @@ namespace kuryr::cni {
 
 /// What kuryr.conf says, with the original's section and option names; README.md has the table.
 struct Config {
-  watcher::ApiConfig api;                           ///< [kubernetes]
+  watcher::ApiConfig api;  ///< [kubernetes]
+  /// Which option or kubeconfig switched off the verification of the API server's certificate.
+  std::string unverified_by;
   binding::BindingConfig binding;                   ///< [os_vif_ovs], [neutron_defaults]
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
   std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout
@@ -26,10 +28,14 @@ inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";
 /// A variable of the environment, or null: getenv(3).
 using GetEnv = std::function<const char*(const char* name)>;
 
+/// What is read: a DEL needs no API server, and nothing said of one may stop it.
+enum class ConfigScope { kAll, kWithoutKubernetes };
+
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
-/// Options not set have defaults, some of them from the environment (K8S_API,
-/// KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT_HTTPS). Throws CniError 7 that names file,
-/// section and option.
-[[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv);
+/// Options not set have defaults. What [kubernetes] api_root and kubeconfig leave open is looked
+/// for in the environment: K8S_API, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT_HTTPS or
+/// KUBERNETES_SERVICE_PORT, KUBECONFIG. Throws CniError 7 that names file, section and option.
+[[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv,
+                                ConfigScope scope = ConfigScope::kAll);
 
 }  // namespace kuryr::cni

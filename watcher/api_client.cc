@@ -1,211 +1,159 @@
 #include "watcher/api_client.h"
 
-#include <fcntl.h>
 #include <httplib.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <openssl/err.h>
 
 #include <charconv>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/ip.h"
 #include "base/json.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::watcher {
 namespace {
 
+using Clock = ConnectionGuard::Clock;
+using std::chrono::seconds;
+
 constexpr size_t kMaxAnswer = size_t{64} << 20;
 constexpr size_t kMaxErrorBody = size_t{64} << 10;
 
-/// First line of the file. Its value never reaches an error text.
-std::string ReadToken(const std::string& file) {
-  std::ifstream in(file);
-  std::string token;
-  if (!std::getline(in, token)) {
-    throw ApiUntrusted("token file " + file + " of [kubernetes] token_file is missing or empty");
-  }
-  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
-  for (const char c : token) {
-    if (c <= 0x20 || c == 0x7f) {
-      throw ApiUntrusted("token file " + file + " holds characters that no bearer token has");
-    }
-  }
-  return token;
+std::optional<seconds> ParseSeconds(const std::string& text) {
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(seconds(number)) : std::nullopt;
 }
 
-httplib::Headers RequestHeaders(const ApiConfig& config) {
-  httplib::Headers headers = {{"Accept", "application/json"},
-                              {"User-Agent", "kuryr-cni/" KURYR_VERSION}};
-  if (!config.token_file.empty()) {
-    headers.emplace("Authorization", "Bearer " + ReadToken(config.token_file));
+/// What a server answered that is no 2xx: its Status (meta/v1), or what else it said.
+ApiError ErrorFrom(const std::string& request, const httplib::Response& response,
+                   const std::string& body) {
+  const std::string answered = "API server answered " + std::to_string(response.status);
+  const std::string to = " (" + request + ")";
+  auto retry_after = ParseSeconds(response.get_header_value("Retry-After"));
+  if (response.status / 100 == 3) {
+    return {response.status, "Redirect",
+            answered + ", a redirect to " + Printable(response.get_header_value("Location"), 200) +
+                "; name the API server itself in api_root" + to};
   }
-  return headers;
-}
-
-ApiError ErrorFrom(int status, const std::string& body, const std::string& retry_after) {
-  std::string reason;
-  std::string message;
   try {
-    const nlohmann::json object = ParseJson(body);
-    reason = object.value("reason", "");
-    message = object.value("message", "");
+    const nlohmann::json status = ParseJson(body);
+    const auto details = status.find("details");
+    if (!retry_after && details != status.end() && details->is_object()) {
+      const unsigned delay = details->value("retryAfterSeconds", 0U);
+      if (delay > 0) retry_after = seconds(delay);
+    }
+    return {response.status, status.value("reason", ""),
+            answered + ": " + Printable(status.value("message", ""), 300) + to, retry_after};
   } catch (const std::exception&) {
-    message = Printable(body, 200);  // 429 and proxies answer in plain text
+    // 429 and proxies answer in plain text.
+    return {response.status, "", answered + ": " + Printable(body, 200) + to, retry_after};
   }
-  std::optional<std::chrono::seconds> delay;
-  unsigned seconds = 0;
-  if (std::from_chars(retry_after.data(), retry_after.data() + retry_after.size(), seconds).ec ==
-      std::errc()) {
-    delay = std::chrono::seconds(seconds);
-  }
-  return {status, reason,
-          "API server answered " + std::to_string(status) + ": " + Printable(message, 300), delay};
 }
 
-/// Keeps OpenSSL's word on the server's certificate where ApiClient finds it (X509_V_ERR_...).
-int KeepVerifyError(int ok, X509_STORE_CTX* store) {
-  if (ok == 0) {
-    const auto* connection =
-        static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
-    *static_cast<int*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection))) =
-        X509_STORE_CTX_get_error(store);
-  }
-  return ok;
+ApiError NoKubernetes(const std::string& request, const httplib::Response& response) {
+  return {response.status, "NotKubernetes",
+          "the server answered with " + Printable(response.get_header_value("Content-Type"), 80) +
+              " where Kubernetes answers with JSON; check api_root (" + request + ")"};
 }
 
-/// Has OpenSSL verify the server's chain and name in the handshake. httplib 0.11.4 does it after
-/// the handshake, and compares IP addresses with memory that is not theirs: a certificate for
-/// another address may pass, and an IPv6 host reads out of bounds.
-void VerifyServer(httplib::SSLClient& client, const ApiConfig& config, const std::string& host,
-                  int& verify_error) {
-  SSL_CTX* context = client.ssl_context();
-  const int loaded = config.ca_file.empty()
-                         ? SSL_CTX_set_default_verify_paths(context)
-                         : SSL_CTX_load_verify_file(context, config.ca_file.c_str());
-  if (loaded != 1)
-    throw ApiUntrusted("cannot read the certificate authorities in " + config.ca_file);
-  X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context);
-  X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  const auto address = IpAddress::Parse(host);
-  const int named =
-      address ? X509_VERIFY_PARAM_set1_ip(parameters, address->bytes.data(), address->size())
-              : X509_VERIFY_PARAM_set1_host(parameters, host.c_str(), host.size());
-  if (named != 1) throw ApiUntrusted("no certificate can be verified for the name " + host);
-  SSL_CTX_set_app_data(context, &verify_error);
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, KeepVerifyError);
-}
+/// One answer on its way from httplib to a sink.
+class Reception {
+ public:
+  Reception(std::string request, const ApiClient::Sink& sink)
+      : request_(std::move(request)), sink_(sink) {}
+
+  /// False ends the exchange.
+  bool Begin(const httplib::Response& head) {
+    head_.status = head.status;
+    head_.headers = head.headers;
+    if (succeeded() && !head.get_header_value("Content-Type").starts_with("application/json")) {
+      thrown_ = std::make_exception_ptr(NoKubernetes(request_, head_));
+    }
+    return !thrown_;
+  }
+  /// False ends the exchange. An exception that crosses httplib breaks it; it waits for Finish.
+  bool Take(std::string_view bytes) {
+    try {
+      if (!succeeded()) {
+        error_body_.append(bytes.substr(0, kMaxErrorBody - error_body_.size()));
+        return true;
+      }
+      done_ = !sink_(bytes);
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+    return !done_ && !thrown_;
+  }
+  /// True when the sink wants no more; throws what the sink threw, and what is no 2xx.
+  [[nodiscard]] bool Finish() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (answered() && !succeeded()) throw ErrorFrom(request_, head_, error_body_);
+    return done_;
+  }
+  [[nodiscard]] bool answered() const { return head_.status > 0; }
+
+ private:
+  [[nodiscard]] bool succeeded() const { return head_.status / 100 == 2; }
+
+  const std::string request_;
+  const ApiClient::Sink& sink_;
+  httplib::Response head_;  ///< without body
+  std::string error_body_;
+  std::exception_ptr thrown_;
+  bool done_ = false;
+};
 
 }  // namespace
 
-ApiRoot ApiRoot::Parse(const std::string& text) {
-  const auto fail = [&](const char* why) -> ParseError {
-    return {"[kubernetes] api_root",
-            "\"" + Printable(text) + "\" " + why + "; expected http(s)://HOST[:PORT][/PATH]"};
-  };
-  ApiRoot root;
-  std::string_view rest = text;
-  if (rest.starts_with("https://")) {
-    rest.remove_prefix(8);
-  } else if (rest.starts_with("http://")) {
-    rest.remove_prefix(7);
-    root.tls = false;
-  } else {
-    throw fail("has no scheme");
-  }
-  root.port = root.tls ? 443 : 80;
+struct ApiClient::Call {
+  const char* method;
+  const std::string& path;
+  std::string body = {};
+  const char* media = nullptr;
+};
 
-  const size_t slash = rest.find('/');
-  if (slash != std::string_view::npos) {
-    root.prefix = rest.substr(slash);
-    while (root.prefix.ends_with('/')) root.prefix.pop_back();
-    rest = rest.substr(0, slash);
-  }
-  const bool bracketed = rest.starts_with('[');
-  const size_t host_end = bracketed ? rest.find(']') : rest.find(':');
-  if (bracketed && host_end == std::string_view::npos) throw fail("lacks a ]");
-  root.host = rest.substr(bracketed ? 1 : 0, bracketed ? host_end - 1 : host_end);
-  if (root.host.empty()) throw fail("has no host");
-
-  std::string_view port =
-      host_end == std::string_view::npos ? "" : rest.substr(host_end + (bracketed ? 1 : 0));
-  if (port.empty()) return root;
-  port.remove_prefix(1);
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), root.port);
-  if (error != std::errc() || end != port.data() + port.size() || root.port < 1 ||
-      root.port > 65535) {
-    throw fail("has a malformed port");
-  }
-  return root;
-}
-
-ApiClient::ApiClient(ApiConfig config)
-    : config_(std::move(config)), root_(ApiRoot::Parse(config_.api_root)) {}
+ApiClient::ApiClient(const ApiConfig& config)
+    : config_(config), root_(ApiRoot::Parse(config.api_root)), credentials_(config, root_.host) {}
 
 ApiClient::~ApiClient() = default;
 
 std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
-  // A token wins over a client certificate, as in Kuryr.
-  const bool use_cert = config_.token_file.empty() && !config_.client_cert_file.empty();
-  const std::string cert = use_cert ? config_.client_cert_file : "";
-  const std::string key = use_cert ? config_.client_key_file : "";
   std::unique_ptr<httplib::ClientImpl> client;
   if (root_.tls) {
-    auto tls = std::make_unique<httplib::SSLClient>(root_.host, root_.port, cert, key);
-    if (!tls->is_valid()) {
-      throw ApiUntrusted("client certificate " + cert + " or key " + key +
-                         " is missing or malformed");
-    }
-    verify_error_ = X509_V_OK;
+    auto tls = std::make_unique<httplib::SSLClient>(root_.host, root_.port);
     tls->enable_server_certificate_verification(false);
-    if (config_.verify_server) VerifyServer(*tls, config_, root_.host, verify_error_);
+    credentials_.Configure(tls->ssl_context(), verify_error_);
     client = std::move(tls);
   } else {
     client = std::make_unique<httplib::ClientImpl>(root_.host, root_.port);
   }
   client->set_connection_timeout(config_.connect_timeout);
-  client->set_read_timeout(config_.read_timeout);
   client->set_write_timeout(config_.read_timeout);
   client->set_tcp_nodelay(true);
   client->set_url_encode(false);
-  client->set_socket_options([this](int socket) { Adopt(socket); });
+  client->set_socket_options([this](int socket) { guard_.Adopt(socket); });
   return client;
 }
 
-void ApiClient::Adopt(int socket) {
-  const MutexLock lock(mutex_);
-  if (stopped_) {
-    // The connect that follows fails at once on what is no socket.
-    const UniqueFd no_socket(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    ::dup2(no_socket.get(), socket);
-    return;
-  }
-  socket_.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-}
-
-void ApiClient::Stop() noexcept {
-  const MutexLock lock(mutex_);
-  stopped_ = true;
-  if (socket_) ::shutdown(socket_.get(), SHUT_RDWR);
-}
-
-bool ApiClient::Stopped() {
-  const MutexLock lock(mutex_);
-  return stopped_;
-}
-
-void ApiClient::ThrowFailure(int error) {
+/// Called when nothing, or only part of an answer, has come.
+void ApiClient::ThrowFailure(int error, bool answered) {
   const std::string server = "API server " + config_.api_root;
-  if (Stopped()) throw ApiUnavailable(server + ": request cancelled");
+  if (guard_.stopped()) throw ApiUnavailable(server + ": request cancelled");
+  if (guard_.timed_out()) {
+    throw ApiUnavailable(server +
+                         (answered ? ": answer not finished in time" : ": no answer in time"));
+  }
   switch (static_cast<httplib::Error>(error)) {
-    case httplib::Error::SSLConnection:
+    case httplib::Error::SSLConnection: {
       if (verify_error_ != X509_V_OK) {
         throw ApiUntrusted(
             server + ": certificate refused: " + X509_verify_cert_error_string(verify_error_));
       }
-      throw ApiUnavailable(server + ": TLS handshake failed");
+      const char* reason = ERR_reason_error_string(ERR_peek_error());
+      throw ApiUnavailable(server + ": TLS handshake failed: " +
+                           (reason != nullptr ? reason : "connection closed or timed out"));
+    }
     case httplib::Error::Connection:
     case httplib::Error::ConnectionTimeout:
       throw ApiUnavailable(server + ": cannot connect");
@@ -215,80 +163,96 @@ void ApiClient::ThrowFailure(int error) {
   }
 }
 
-template <typename Call>
+void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, seconds lifetime,
+                         const Sink& sink) {
+  Reception reception(std::string(call.method) + " " + call.path + " as " + credentials_.Identity(),
+                      sink);
+  httplib::Request request;
+  request.method = call.method;
+  request.path = root_.prefix + call.path;
+  request.headers = {{"Accept", "application/json"},
+                     {"Accept-Encoding", "gzip"},
+                     {"User-Agent", "kuryr-cni/" KURYR_VERSION}};
+  if (const std::string token = credentials_.Authorization(); !token.empty()) {
+    request.headers.emplace("Authorization", token);
+  }
+  if (call.media != nullptr) request.headers.emplace("Content-Type", call.media);
+  request.body = call.body;
+  request.response_handler = [&](const httplib::Response& response) {
+    guard_.CutAt(Clock::now() + lifetime);
+    return reception.Begin(response) && !guard_.stopped();
+  };
+  request.content_receiver = [&](const char* data, size_t size, uint64_t, uint64_t) {
+    return reception.Take({data, size}) && !guard_.stopped();
+  };
+
+  ERR_clear_error();
+  verify_error_ = X509_V_OK;
+  // The guard's deadlines come first, in every phase.
+  const seconds begin = config_.connect_timeout + config_.read_timeout;
+  client.set_read_timeout(begin + lifetime);
+  guard_.CutAt(Clock::now() + begin);
+  httplib::Response response;
+  auto error = httplib::Error::Success;
+  const bool complete = client.send(request, response, error);
+  if (!guard_.timed_out()) guard_.NeverCut();
+
+  if (reception.Finish()) return;
+  if (!complete || guard_.stopped()) {
+    ThrowFailure(static_cast<int>(error), reception.answered());
+  }
+}
+
 nlohmann::json ApiClient::Answer(const Call& call) {
-  if (!unary_) {
+  // Certificates that were replaced on disk count from the next request on.
+  if (std::string version = credentials_.Version(); !unary_ || version != unary_version_) {
     unary_ = Connect();
     unary_->set_keep_alive(true);
+    unary_version_ = std::move(version);
   }
-  const httplib::Result result = call(*unary_, RequestHeaders(config_));
-  if (!result) ThrowFailure(static_cast<int>(result.error()));
-  if (result->status / 100 != 2) {
-    throw ErrorFrom(result->status, result->body, result->get_header_value("Retry-After"));
+  std::string body;
+  Exchange(*unary_, call, config_.read_timeout, [&](std::string_view bytes) {
+    if (body.size() + bytes.size() > kMaxAnswer) {
+      throw ApiError(0, "AnswerTooLarge",
+                     std::string(call.method) + " " + call.path + ": answer of more than " +
+                         std::to_string(kMaxAnswer) + " bytes");
+    }
+    body += bytes;
+    return true;
+  });
+  try {
+    return ParseJson(body, {.max_bytes = kMaxAnswer});
+  } catch (const ParseError& e) {
+    throw ApiError(0, "Malformed", std::string(call.method) + " " + call.path + ": " + e.what());
   }
-  return ParseJson(result->body, {.max_bytes = kMaxAnswer});
 }
 
 nlohmann::json ApiClient::Get(const std::string& path) {
-  return Answer([&](httplib::ClientImpl& client, const httplib::Headers& headers) {
-    return client.Get(root_.prefix + path, headers);
-  });
+  return Answer({.method = "GET", .path = path});
 }
 
 nlohmann::json ApiClient::Post(const std::string& path, const nlohmann::json& object) {
-  return Answer([&](httplib::ClientImpl& client, const httplib::Headers& headers) {
-    return client.Post(root_.prefix + path, headers, object.dump(), "application/json");
-  });
+  return Answer(
+      {.method = "POST", .path = path, .body = object.dump(), .media = "application/json"});
 }
 
 nlohmann::json ApiClient::Patch(const std::string& path, PatchType type,
                                 const nlohmann::json& patch) {
-  const char* media =
-      type == PatchType::kMerge ? "application/merge-patch+json" : "application/json-patch+json";
-  return Answer([&](httplib::ClientImpl& client, const httplib::Headers& headers) {
-    return client.Patch(root_.prefix + path, headers, patch.dump(), media);
-  });
+  return Answer({.method = "PATCH",
+                 .path = path,
+                 .body = patch.dump(),
+                 .media = type == PatchType::kMerge ? "application/merge-patch+json"
+                                                    : "application/json-patch+json"});
 }
 
 nlohmann::json ApiClient::Delete(const std::string& path) {
-  return Answer([&](httplib::ClientImpl& client, const httplib::Headers& headers) {
-    return client.Delete(root_.prefix + path, headers);
-  });
+  return Answer({.method = "DELETE", .path = path});
 }
 
-void ApiClient::Stream(const std::string& path, const Sink& sink) {
+void ApiClient::Stream(const std::string& path, seconds lifetime, const Sink& sink) {
+  unary_.reset();  // the guard holds one connection
   const auto client = Connect();
-  int status = 0;
-  std::string retry_after;
-  std::string error_body;
-  std::exception_ptr thrown;
-  bool sink_is_done = false;
-
-  // An exception that crosses httplib breaks it; it waits here until httplib has returned.
-  const auto on_headers = [&](const httplib::Response& response) {
-    status = response.status;
-    retry_after = response.get_header_value("Retry-After");
-    return !Stopped();
-  };
-  const auto on_content = [&](const char* data, size_t size) {
-    try {
-      if (status == 200) {
-        sink_is_done = !sink({data, size});
-      } else if (error_body.size() < kMaxErrorBody) {
-        error_body.append(data, size);
-      }
-    } catch (...) {
-      thrown = std::current_exception();
-    }
-    return !sink_is_done && !thrown && !Stopped();
-  };
-  const httplib::Result result =
-      client->Get(root_.prefix + path, RequestHeaders(config_), on_headers, on_content);
-
-  if (thrown) std::rethrow_exception(thrown);
-  if (sink_is_done) return;
-  if (status != 0 && status != 200) throw ErrorFrom(status, error_body, retry_after);
-  if (!result) ThrowFailure(static_cast<int>(result.error()));
+  Exchange(*client, {.method = "GET", .path = path}, lifetime, sink);
 }
 
 }  // namespace kuryr::watcher

@@ -1,14 +1,15 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
-#include "base/thread_annotations.h"
-#include "base/unique_fd.h"
 #include "watcher/api_config.h"
+#include "watcher/connection_guard.h"
+#include "watcher/credentials.h"
 
 namespace httplib {
 class ClientImpl;
@@ -30,11 +31,12 @@ struct ApiRoot {
 enum class PatchType { kMerge, kJson };  ///< RFC 7386, RFC 6902
 
 /// A Kubernetes API client over HTTP/1.1, with or without TLS. Every method throws ApiError,
-/// ApiUnavailable or ApiUntrusted; after Stop() they throw ApiUnavailable at once. Not thread-safe,
-/// except for Stop(). Programs that use it ignore SIGPIPE.
+/// ApiUnavailable or ApiUntrusted; after Stop() they throw ApiUnavailable at once. No server makes
+/// one take longer than the timeouts of its ApiConfig, or keep more than an answer of 64 MiB. Not
+/// thread-safe, except for Stop(). Programs that use it ignore SIGPIPE.
 class ApiClient {
  public:
-  explicit ApiClient(ApiConfig config);
+  explicit ApiClient(const ApiConfig& config);
   ApiClient(const ApiClient&) = delete;
   ApiClient& operator=(const ApiClient&) = delete;
   ~ApiClient();
@@ -46,30 +48,32 @@ class ApiClient {
   nlohmann::json Delete(const std::string& path);
 
   /// Bytes of a 200 answer as they come, on a connection of its own. Returns when the server ends
-  /// the answer or the sink returns false. What the sink throws leaves here.
+  /// the answer or the sink returns false. What the sink throws leaves here. The answer has to
+  /// begin within the timeouts of every request, and to end within `lifetime` from there.
   using Sink = std::function<bool(std::string_view bytes)>;
-  void Stream(const std::string& path, const Sink& sink);
+  void Stream(const std::string& path, std::chrono::seconds lifetime, const Sink& sink);
 
   /// Thread-safe, for good. A request under way ends at once, whether it is connecting, shaking
   /// hands or reading; only the resolver of names cannot be interrupted.
-  void Stop() noexcept EXCLUDES(mutex_);
+  void Stop() noexcept { guard_.Stop(); }
+  [[nodiscard]] bool stopped() const { return guard_.stopped(); }
 
  private:
+  struct Call;  ///< one request
+
   [[nodiscard]] std::unique_ptr<httplib::ClientImpl> Connect();
-  /// httplib's socket callback: lets Stop() reach a connection from its first moment on.
-  void Adopt(int socket) EXCLUDES(mutex_);
-  [[nodiscard]] bool Stopped() EXCLUDES(mutex_);
-  [[noreturn]] void ThrowFailure(int error);
-  template <typename Call>
   nlohmann::json Answer(const Call& call);
+  void Exchange(httplib::ClientImpl& client, const Call& call, std::chrono::seconds lifetime,
+                const Sink& sink);
+  [[noreturn]] void ThrowFailure(int error, bool answered);
 
   const ApiConfig config_;
   const ApiRoot root_;
+  const Credentials credentials_;
+  ConnectionGuard guard_;
   int verify_error_ = 0;  ///< OpenSSL's, of the newest connection
   std::unique_ptr<httplib::ClientImpl> unary_;
-  Mutex mutex_;
-  UniqueFd socket_ GUARDED_BY(mutex_);  ///< duplicate of the newest connection's
-  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::string unary_version_;  ///< Credentials::Version() that it was made with
 };
 
 }  // namespace kuryr::watcher

@@ -5,17 +5,31 @@
 
 namespace kuryr::watcher {
 
-/// How to reach the API server and as whom: kuryr.conf section [kubernetes].
+/// One PEM or token, by file or by value; a file is read anew for every connection (PEM) or request
+/// (token), so that what rotates on disk is taken up without a restart. The value wins.
+struct Secret {
+  std::string file;
+  std::string value;  ///< never printed
+
+  [[nodiscard]] bool empty() const noexcept { return file.empty() && value.empty(); }
+};
+
+/// How to reach the API server and as whom: kuryr.conf section [kubernetes], or a kubeconfig.
 struct ApiConfig {
   std::string api_root =
       "https://localhost:6443";  ///< http(s)://HOST[:PORT][/PREFIX], IPv6 hosts in brackets
-  std::string ca_file;           ///< PEM; the system's store when empty
-  std::string client_cert_file;  ///< PEM chain; used when there is no token_file
-  std::string client_key_file;   ///< PEM
-  std::string token_file;        ///< bearer token, read anew for every request: bound tokens rotate
+  std::string tls_server_name;   ///< the name its certificate bears; api_root's host when empty
+  Secret ca;                     ///< the system's store when empty
+  Secret client_cert;            ///< PEM chain; used when there is no token
+  Secret client_key;
+  Secret token;  ///< bearer token
   bool verify_server = true;
   std::chrono::seconds connect_timeout{30};  ///< of the TCP connection, and of the TLS handshake
-  std::chrono::seconds read_timeout{60};     ///< silence after which a connection counts as dead
+  /// Silence after which a connection counts as dead, and what one object's watch asks as its
+  /// timeoutSeconds; a set's watch asks 5 to 10 times as much.
+  std::chrono::seconds read_timeout{60};
+  /// How long a watch may fail before its state counts as lost (WatchMetrics); it goes on trying.
+  std::chrono::seconds retry_timeout{60};
 };
 
 }  // namespace kuryr::watcher

@@ -12,7 +12,9 @@ namespace {
 
 constexpr size_t kMaxEvent = size_t{8} << 20;
 
-EventType TypeNamed(std::string_view name) {
+}  // namespace
+
+EventType EventTypeNamed(std::string_view name) {
   static constexpr std::array<std::pair<std::string_view, EventType>, 5> kTypes = {{
       {"ADDED", EventType::kAdded},
       {"MODIFIED", EventType::kModified},
@@ -26,22 +28,9 @@ EventType TypeNamed(std::string_view name) {
   return EventType::kUnknown;
 }
 
-std::string StringAt(const nlohmann::json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-}  // namespace
-
-WatchEvent ParseWatchEvent(std::string_view line) {
-  nlohmann::json parsed = ParseJson(line, {.max_bytes = kMaxEvent});
-  if (!parsed.is_object() || !parsed.contains("object") || !parsed["object"].is_object()) {
-    throw ParseError("$.object",
-                     "missing; expected a watch event {\"type\": ..., \"object\": {...}}");
-  }
+WatchEvent MakeEvent(EventType type, nlohmann::json object) {
   WatchEvent event;
-  event.type = TypeNamed(StringAt(parsed, "type"));
-  nlohmann::json object = std::move(parsed["object"]);
+  event.type = type;
   event.kind = StringAt(object, "kind");
   const auto metadata = object.find("metadata");
   if (metadata != object.end() && metadata->is_object()) {
@@ -53,6 +42,15 @@ WatchEvent ParseWatchEvent(std::string_view line) {
   }
   event.object = std::make_shared<const nlohmann::json>(std::move(object));
   return event;
+}
+
+WatchEvent ParseWatchEvent(std::string_view line) {
+  nlohmann::json parsed = ParseJson(line, {.max_bytes = kMaxEvent});
+  if (!parsed.is_object() || !parsed.contains("object") || !parsed["object"].is_object()) {
+    throw ParseError("$.object",
+                     "missing; expected a watch event {\"type\": ..., \"object\": {...}}");
+  }
+  return MakeEvent(EventTypeNamed(StringAt(parsed, "type")), std::move(parsed["object"]));
 }
 
 void LineSplitter::Feed(std::string_view bytes, const LineSink& sink) {

@@ -11,6 +11,7 @@ namespace kuryr::watcher {
 
 /// meta/v1 WatchEvent types; whatever else a server may send one day is kUnknown.
 enum class EventType { kAdded, kModified, kDeleted, kBookmark, kError, kUnknown };
+inline constexpr size_t kEventTypes = 6;
 
 /// One line of a watch: what happened to which object. Copies share the object.
 struct WatchEvent {
@@ -22,6 +23,12 @@ struct WatchEvent {
   std::string resource_version;
   std::shared_ptr<const nlohmann::json> object;  ///< without metadata.managedFields; never null
 };
+
+/// "ADDED" and so on; kUnknown for any other name.
+[[nodiscard]] EventType EventTypeNamed(std::string_view name);
+
+/// The event of `object`, whose metadata.managedFields is dropped.
+[[nodiscard]] WatchEvent MakeEvent(EventType type, nlohmann::json object);
 
 /// Throws ParseError for a line that is no event.
 [[nodiscard]] WatchEvent ParseWatchEvent(std::string_view line);

@@ -1,97 +1,91 @@
 #include "watcher/watch_loop.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 #include <utility>
 
-#include "base/error.h"
-#include "base/log.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::watcher {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 constexpr int kUnauthorized = 401;
 constexpr int kGone = 410;
 /// A stream that ended in order but sooner than this counts against the rate of reconnects.
-constexpr auto kShortLived = std::chrono::seconds(1);
-
-std::string WithWatch(const std::string& path) {
-  return path + (path.find('?') == std::string::npos ? "?" : "&") + "watch=true";
-}
-
-[[noreturn]] void ThrowStatus(const nlohmann::json& status) {
-  throw ApiError(status.value("code", 0), status.value("reason", ""),
-                 "API server ended the watch: " + Printable(status.value("message", ""), 300));
-}
+constexpr seconds kShortLived{1};
+/// A server does not send us away for longer.
+constexpr seconds kMaxRetryAfter{120};
 
 }  // namespace
 
-WatchLoop::WatchLoop(std::string path, const ApiConfig& config, EventHandler& handler,
-                     FailureHandler on_failure)
-    : path_(std::move(path)),
-      handler_(handler),
-      on_failure_(std::move(on_failure)),
-      client_(config) {}
+WatchLoop::WatchLoop(std::string path, WatchMode mode, const ApiConfig& config,
+                     EventHandler& handler, FailureHandler on_failure)
+    : on_failure_(std::move(on_failure)),
+      client_(config),
+      stream_(std::move(path), mode, config.read_timeout, client_, handler, metrics_) {}
 
 void WatchLoop::Run() {
   milliseconds delay{0};
   while (WaitFor(delay)) {
-    const auto start = std::chrono::steady_clock::now();
-    const End end = WatchOnce();
-    delay = DelayAfter(end, std::chrono::steady_clock::now() - start);
+    const auto start = WatchMetrics::Clock::now();
+    metrics_.Update([](WatchMetrics& metrics) { ++metrics.connects; });
+    const ReconnectReason reason = WatchOnce();
+    if (client_.stopped()) return;
+    Count(reason);
+    delay = DelayAfter(reason, WatchMetrics::Clock::now() - start);
   }
 }
 
-WatchLoop::End WatchLoop::WatchOnce() {
-  LineSplitter lines;
+ReconnectReason WatchLoop::WatchOnce() {
+  retry_after_.reset();
   try {
-    client_.Stream(WithWatch(path_), [&](std::string_view bytes) {
-      lines.Feed(bytes, [this](std::string_view line) { TakeLine(line); });
-      return true;
-    });
-    return End::kInOrder;
+    stream_.Once();
+    return ReconnectReason::kEnded;
   } catch (const ApiError& e) {
-    // Nothing to be had from that version any more; the next connection starts from the present
-    // state.
-    if (e.code() == kGone) return End::kInOrder;
+    if (e.retry_after()) retry_after_ = std::min(*e.retry_after(), kMaxRetryAfter);
+    if (e.code() == kGone) return ReconnectReason::kExpired;
+    const bool unauthorized = e.code() == kUnauthorized;
     // The token may just have been replaced; it is read anew for the next try.
-    if (e.code() == kUnauthorized && !std::exchange(unauthorized_, true)) return End::kInOrder;
-    if (on_failure_) on_failure_(std::current_exception());
+    if (!unauthorized || std::exchange(unauthorized_, true)) Report();
+    return unauthorized ? ReconnectReason::kUnauthorized : ReconnectReason::kRefused;
+  } catch (const ApiUntrusted&) {
+    Report();
+    return ReconnectReason::kUntrusted;
   } catch (const std::exception&) {
-    if (on_failure_) on_failure_(std::current_exception());
-  }
-  return End::kFailed;
-}
-
-void WatchLoop::TakeLine(std::string_view line) {
-  WatchEvent event;
-  try {
-    event = ParseWatchEvent(line);
-  } catch (const ParseError& e) {
-    Log(LogLevel::kWarning, "watch line skipped", {{"path", path_}, {"error", e.what()}});
-    return;
-  }
-  if (event.type == EventType::kError) ThrowStatus(*event.object);
-  backoff_.Reset();
-  unauthorized_ = false;
-  try {
-    handler_.Handle(event);
-  } catch (const std::exception& e) {
-    Log(LogLevel::kError, "event handler failed",
-        {{"kind", event.kind},
-         {"object", event.name_space + "/" + event.name},
-         {"error", e.what()}});
+    Report();
+    return ReconnectReason::kUnavailable;
   }
 }
 
-milliseconds WatchLoop::DelayAfter(End end, std::chrono::steady_clock::duration lasted) {
-  return end != End::kFailed && lasted >= kShortLived ? milliseconds(0) : backoff_.Next();
+void WatchLoop::Report() const {
+  if (on_failure_ && !client_.stopped()) on_failure_(std::current_exception());
+}
+
+void WatchLoop::Count(ReconnectReason reason) {
+  metrics_.Update([&](WatchMetrics& metrics) {
+    ++metrics.reconnects[static_cast<size_t>(reason)];
+    if (reason == ReconnectReason::kEnded) {
+      metrics.failing_since.reset();
+    } else if (!metrics.failing_since) {
+      metrics.failing_since = WatchMetrics::Clock::now();
+    }
+  });
+}
+
+milliseconds WatchLoop::DelayAfter(ReconnectReason reason, WatchMetrics::Clock::duration lasted) {
+  if (stream_.TookSomething()) {
+    backoff_.Reset();
+    unauthorized_ = false;
+  }
+  const bool in_order = reason == ReconnectReason::kEnded || reason == ReconnectReason::kExpired;
+  if (in_order && lasted >= kShortLived) return milliseconds(0);
+  return std::max<milliseconds>(backoff_.Next(), retry_after_.value_or(seconds(0)));
 }
 
 bool WatchLoop::WaitFor(milliseconds delay) {
-  const auto until = std::chrono::steady_clock::now() + delay;
+  const auto until = WatchMetrics::Clock::now() + delay;
   const MutexLock lock(mutex_);
   while (!stopping_ && changed_.wait_until(mutex_, until) != std::cv_status::timeout) {
   }

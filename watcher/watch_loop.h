@@ -4,12 +4,15 @@
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/thread_annotations.h"
 #include "watcher/api_client.h"
 #include "watcher/backoff.h"
 #include "watcher/dispatcher.h"
+#include "watcher/watch_metrics.h"
+#include "watcher/watch_stream.h"
 
 namespace kuryr::watcher {
 
@@ -17,38 +20,41 @@ namespace kuryr::watcher {
 /// The loop goes on.
 using FailureHandler = std::function<void(const std::exception_ptr& failure)>;
 
-/// Keeps one watch open: without resourceVersion, so that the present state comes first as ADDED,
-/// at every connection. A stream that ended in order is opened again at once, one that failed after
-/// a backoff that only a useful event resets. One bad line or object, and what a handler throws, is
-/// logged and skipped. Run belongs to one thread, RequestStop to any.
+/// Keeps one watch open. A stream that ended in order is opened again at once, one that failed or
+/// lasted less than a second after a backoff that only a useful event resets, and not before the
+/// server's Retry-After. Run belongs to one thread, RequestStop and metrics to any.
 class WatchLoop {
  public:
   /// `path` without watch=true:
   /// "/api/v1/namespaces/default/pods?fieldSelector=metadata.name=nginx".
-  WatchLoop(std::string path, const ApiConfig& config, EventHandler& handler,
+  WatchLoop(std::string path, WatchMode mode, const ApiConfig& config, EventHandler& handler,
             FailureHandler on_failure);
 
   void Run() EXCLUDES(mutex_);
   void RequestStop() noexcept EXCLUDES(mutex_);
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return stream_.path(); }
+  [[nodiscard]] bool stopped() const { return client_.stopped(); }
+  [[nodiscard]] WatchMetrics metrics() const { return metrics_.Read(); }
 
  private:
-  enum class End { kInOrder, kFailed };
-
-  [[nodiscard]] End WatchOnce();
-  void TakeLine(std::string_view line);
-  [[nodiscard]] std::chrono::milliseconds DelayAfter(End end,
-                                                     std::chrono::steady_clock::duration lasted);
+  /// One try; why it ended.
+  [[nodiscard]] ReconnectReason WatchOnce();
+  /// The exception at hand.
+  void Report() const;
+  void Count(ReconnectReason reason);
+  [[nodiscard]] std::chrono::milliseconds DelayAfter(ReconnectReason reason,
+                                                     WatchMetrics::Clock::duration lasted);
   /// False when the loop shall stop.
   [[nodiscard]] bool WaitFor(std::chrono::milliseconds delay) EXCLUDES(mutex_);
 
-  const std::string path_;
-  EventHandler& handler_;
   const FailureHandler on_failure_;
   ApiClient client_;
+  SharedMetrics metrics_;
+  WatchStream stream_;
   Backoff backoff_;
-  bool unauthorized_ = false;  ///< the last try, too
+  bool unauthorized_ = false;                        ///< the last try, too
+  std::optional<std::chrono::seconds> retry_after_;  ///< of the last try
 
   Mutex mutex_;
   std::condition_variable_any changed_;

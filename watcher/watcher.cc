@@ -7,9 +7,10 @@ namespace kuryr::watcher {
 Watcher::Watcher(ApiConfig config, EventHandler& handler, FailureHandler on_failure)
     : config_(std::move(config)), handler_(handler), on_failure_(std::move(on_failure)) {}
 
-void Watcher::Add(const std::string& path) {
+void Watcher::Add(const std::string& path, WatchMode mode) {
   const MutexLock lock(mutex_);
-  Watch& watch = watches_.emplace_back(path, *this);
+  watches_.remove_if([](const Watch& watch) { return watch.ended.load(); });
+  Watch& watch = watches_.emplace_back(path, mode, *this);
   if (started_) watch.Start();
 }
 
@@ -18,6 +19,15 @@ void Watcher::Remove(const std::string& path) {
   for (Watch& watch : watches_) {
     if (watch.loop.path() == path) watch.loop.RequestStop();
   }
+}
+
+std::map<std::string, WatchMetrics> Watcher::Metrics() const {
+  std::map<std::string, WatchMetrics> metrics;
+  const MutexLock lock(mutex_);
+  for (const Watch& watch : watches_) {
+    if (!watch.loop.stopped()) metrics.emplace(watch.loop.path(), watch.loop.metrics());
+  }
+  return metrics;
 }
 
 void Watcher::Start() {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <list>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -22,7 +24,7 @@ class Watcher {
   ~Watcher() { Stop(); }
 
   /// Watches `path` ("/api/v1/pods?fieldSelector=..."): at once when started, else from Start() on.
-  void Add(const std::string& path) EXCLUDES(mutex_);
+  void Add(const std::string& path, WatchMode mode = WatchMode::kPresentState) EXCLUDES(mutex_);
   /// Ends the watch of `path`. An event in its handler's hands at that moment is finished. Callable
   /// from a handler.
   void Remove(const std::string& path) EXCLUDES(mutex_);
@@ -34,22 +36,29 @@ class Watcher {
   /// a handler.
   void Stop() EXCLUDES(mutex_);
 
+  /// By path, of the watches that were not removed.
+  [[nodiscard]] std::map<std::string, WatchMetrics> Metrics() const EXCLUDES(mutex_);
+
  private:
   struct Watch {
-    Watch(const std::string& path, const Watcher& owner)
-        : loop(path, owner.config_, owner.handler_, owner.on_failure_) {}
+    Watch(const std::string& path, WatchMode mode, const Watcher& owner)
+        : loop(path, mode, owner.config_, owner.handler_, owner.on_failure_) {}
     void Start() {
-      thread = std::jthread([this] { loop.Run(); });
+      thread = std::jthread([this] {
+        loop.Run();
+        ended = true;
+      });
     }
 
     WatchLoop loop;
+    std::atomic<bool> ended = false;
     std::jthread thread;
   };
 
   const ApiConfig config_;
   EventHandler& handler_;
   const FailureHandler on_failure_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   bool started_ GUARDED_BY(mutex_) = false;
   std::list<Watch> watches_ GUARDED_BY(mutex_);
 };

@@ -88,7 +88,7 @@ void SetUpLog(const Request& request, const Config& config) {
   if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
   if (!config.api.verify_server) {
     kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
-               {{"option", "[kubernetes] ssl_verify_server_crt"}});
+               {{"switched_off_by", config.unverified_by}});
   }
 }
 
@@ -97,14 +97,16 @@ std::string Serve(const Request& request, std::vector<std::string> config_files)
   if (request.command == Command::kVersion) return VersionJson(request.cni_version);
   const kuryr::UniqueFd signals = SignalsAsFd();
   if (!request.kuryr_conf.empty()) config_files.push_back(request.kuryr_conf);
-  Config config =
-      LoadConfig(std::move(config_files), [](const char* name) { return std::getenv(name); });
+  const bool add = request.command == Command::kAdd;
+  Config config = LoadConfig(
+      std::move(config_files), [](const char* name) { return std::getenv(name); },
+      add ? ConfigScope::kAll : ConfigScope::kWithoutKubernetes);
   SetUpLog(request, config);
 
   kuryr::binding::Binding binding(config.binding);
   AttachmentStore attachments(config.state_dir);
   const Node node = {.binding = binding, .attachments = attachments};
-  if (request.command == Command::kDel) {
+  if (!add) {
     Del(request, node, Deadline::After(kLongestDel, signals.get()));
     return {};
   }

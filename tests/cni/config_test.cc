@@ -12,6 +12,7 @@
 namespace kuryr::cni {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class ConfigTest : public ::testing::Test {
@@ -26,6 +27,16 @@ class ConfigTest : public ::testing::Test {
     const auto path = dir_ / name;
     std::ofstream(path) << text;
     return path;
+  }
+  /// Whose cluster, user and context have this name.
+  std::string Kubeconfig(const std::string& name, const std::string& user,
+                         const std::string& cluster = "certificate-authority-data: LS0tQ0E=") {
+    return File(name + ".kubeconfig", "current-context: " + name + "\ncontexts: [{name: " + name +
+                                          ", context: {cluster: " + name + ", user: " + name +
+                                          "}}]\n" + "clusters: [{name: " + name +
+                                          ", cluster: {server: 'https://" + name + ":6443', " +
+                                          cluster + "}}]\nusers: [{name: " + name + ", user: {" +
+                                          user + "}}]\n");
   }
   Config Load(const std::vector<std::string>& files) {
     return LoadConfig(files, [this](const char* name) {
@@ -57,7 +68,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      token + "\nssl_ca_crt_file = " + token + "\nssl_client_crt_file = " + token +
                      "\nssl_client_key_file = " + token +
                      "\nssl_verify_server_crt = no\nwatch_connection_timeout = 3\n"
-                     "watch_read_timeout = 5\n"
+                     "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\n"
@@ -66,13 +77,14 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_TRUE(config.debug);
   EXPECT_EQ(config.log_file, "/tmp/x.log");
   EXPECT_EQ(config.api.api_root, "https://[::1]:6443");
-  EXPECT_EQ(config.api.token_file, token);
-  EXPECT_EQ(config.api.ca_file, token);
-  EXPECT_EQ(config.api.client_cert_file, token);
-  EXPECT_EQ(config.api.client_key_file, token);
+  EXPECT_EQ(config.api.token.file, token);
+  EXPECT_EQ(config.api.ca.file, token);
+  EXPECT_EQ(config.api.client_cert.file, token);
+  EXPECT_EQ(config.api.client_key.file, token);
   EXPECT_FALSE(config.api.verify_server);
   EXPECT_EQ(config.api.connect_timeout, std::chrono::seconds(3));
   EXPECT_EQ(config.api.read_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(config.api.retry_timeout, std::chrono::seconds(3600));
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
   EXPECT_EQ(config.binding.ovsdb_connection, "tcp:127.0.0.1:6640");
@@ -110,8 +122,97 @@ TEST_F(ConfigTest, TheEnvironmentNamesTheApiServerWhereTheFileDoesNot) {
   environment_ = {{"KUBERNETES_SERVICE_HOST", "fd00::1"}, {"KUBERNETES_SERVICE_PORT_HTTPS", "443"}};
   EXPECT_EQ(Load({file}).api.api_root, "https://[fd00::1]:443");
 
+  environment_.erase("KUBERNETES_SERVICE_PORT_HTTPS");
+  environment_["KUBERNETES_SERVICE_PORT"] = "6443";
+  EXPECT_EQ(Load({file}).api.api_root, "https://[fd00::1]:6443");
+
   environment_["K8S_API"] = "http://127.0.0.1:8080";
   EXPECT_EQ(Load({file}).api.api_root, "http://127.0.0.1:8080");
+}
+
+TEST_F(ConfigTest, AKubeconfigNamesServerAndIdentity) {
+  environment_ = {{"K8S_API", "http://a"}, {"KUBECONFIG", "/nowhere"}};
+  const std::string kubeconfig = Kubeconfig("admin", "token: t");
+
+  const Config config = Load({File("a.conf", "[kubernetes]\nkubeconfig = " + kubeconfig + "\n")});
+
+  EXPECT_EQ(config.api.api_root, "https://admin:6443");
+  EXPECT_EQ(config.api.ca.value, "---CA");
+  EXPECT_EQ(config.api.token.value, "t");
+  EXPECT_EQ(config.unverified_by, "");
+}
+
+TEST_F(ConfigTest, TheEnvironmentsKubeconfigIsTheLastResort) {
+  const std::string file = File("empty.conf", "[kubernetes]\nkubeconfig =\n");
+  environment_ = {{"KUBECONFIG", "/nowhere:" + Kubeconfig("admin", "token: t")}};
+  EXPECT_EQ(Load({file}).api.api_root, "https://admin:6443");
+
+  environment_["KUBERNETES_SERVICE_HOST"] = "10.0.0.1";
+  environment_["KUBERNETES_SERVICE_PORT"] = "443";
+  const Config config = Load({file});
+  EXPECT_EQ(config.api.api_root, "https://10.0.0.1:443");
+  EXPECT_TRUE(config.api.token.value.empty());
+
+  environment_ = {{"KUBECONFIG", Kubeconfig("admin", "token: t")}};
+  const Config named = Load({File("root.conf", "[kubernetes]\napi_root = https://b\n")});
+  EXPECT_EQ(named.api.api_root, "https://b");
+  EXPECT_TRUE(named.api.token.value.empty());
+}
+
+TEST_F(ConfigTest, OptionsWinOverTheKubeconfig) {
+  const std::string pem = File("pem", "x");
+  const std::string kubeconfig = Kubeconfig("admin", "token: t");
+
+  const Config config =
+      Load({File("a.conf", "[kubernetes]\nkubeconfig = " + kubeconfig +
+                               "\napi_root = https://b\nssl_ca_crt_file = " + pem + "\n")});
+
+  EXPECT_EQ(config.api.api_root, "https://b");
+  EXPECT_EQ(config.api.ca.file, pem);
+  EXPECT_EQ(config.api.ca.value, "");
+  EXPECT_EQ(config.api.token.value, "t");
+}
+
+TEST_F(ConfigTest, AnIdentityInTheFileReplacesTheKubeconfigsUser) {
+  const std::string pem = File("pem", "x");
+  for (const char* user : {"token: t", "exec: {command: aws}"}) {
+    const std::string conf = "[kubernetes]\nkubeconfig = " + Kubeconfig("admin", user) + "\n";
+    const watcher::ApiConfig by_token = Load({File("a.conf", conf + "token_file = " + pem)}).api;
+    const watcher::ApiConfig by_cert =
+        Load({File("b.conf", conf + "ssl_client_crt_file = " + pem)}).api;
+
+    EXPECT_EQ(by_token.token.file, pem);
+    EXPECT_EQ(by_token.token.value, "");
+    EXPECT_EQ(by_cert.client_cert.file, pem);
+    EXPECT_TRUE(by_cert.token.empty());
+    EXPECT_EQ(by_cert.ca.value, "---CA");
+  }
+}
+
+TEST_F(ConfigTest, WhoSwitchedVerificationOffIsKnown) {
+  const std::string kubeconfig = Kubeconfig("admin", "token: t", "insecure-skip-tls-verify: true");
+  const std::string by_option = File("a.conf", "[kubernetes]\nssl_verify_server_crt = False\n");
+  const std::string conf = "[kubernetes]\nkubeconfig = " + kubeconfig + "\n";
+
+  EXPECT_EQ(Load({by_option}).unverified_by, by_option + ": [kubernetes] ssl_verify_server_crt");
+  const Config by_kubeconfig = Load({File("b.conf", conf)});
+  EXPECT_FALSE(by_kubeconfig.api.verify_server);
+  EXPECT_THAT(by_kubeconfig.unverified_by,
+              AllOf(HasSubstr("b.conf: [kubernetes] kubeconfig"), HasSubstr(kubeconfig)));
+  const Config on = Load({File("c.conf", conf + "ssl_verify_server_crt = true\n")});
+  EXPECT_TRUE(on.api.verify_server);
+  EXPECT_EQ(on.unverified_by, "");
+}
+
+TEST_F(ConfigTest, AKubeconfigThatCannotBeUsedIsNamed) {
+  const std::string kubeconfig = Kubeconfig("admin", "exec: {command: aws}");
+
+  EXPECT_THAT(Refusal("[kubernetes]\nkubeconfig = " + kubeconfig + "\n"),
+              AllOf(HasSubstr("bad.conf: [kubernetes] kubeconfig: "), HasSubstr(kubeconfig),
+                    HasSubstr("user \"admin\": exec: ")));
+  environment_ = {{"KUBECONFIG", "/nowhere"}};
+  EXPECT_THAT(Refusal("[kubernetes]\n"),
+              AllOf(HasSubstr("KUBECONFIG: "), HasSubstr("/nowhere: there is no such file")));
 }
 
 TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
@@ -119,6 +220,8 @@ TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
            {"[kubernetes]\napi_root = localhost\n", "[kubernetes] api_root"},
            {"[kubernetes]\ntoken_file = /nowhere\n", "[kubernetes] token_file"},
            {"[kubernetes]\nssl_ca_crt_file = /nowhere\n", "[kubernetes] ssl_ca_crt_file"},
+           {"[kubernetes]\nkubeconfig = /nowhere\n", "[kubernetes] kubeconfig"},
+           {"[kubernetes]\nwatch_retry_timeout = 0\n", "[kubernetes] watch_retry_timeout"},
            {"[kubernetes]\nssl_verify_server_crt = maybe\n", "[kubernetes] ssl_verify_server_crt"},
            {"[cni_daemon]\nvif_annotation_timeout = 0\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nvif_annotation_timeout = 6o\n", "[cni_daemon] vif_annotation_timeout"},

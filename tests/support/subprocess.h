@@ -45,6 +45,8 @@ class Process {
   /// the end of the output.
   void WaitForOutput(std::string_view text,
                      std::chrono::milliseconds timeout = std::chrono::seconds(10));
+  /// What it has written to stdout, as far as anybody waited for it.
+  [[nodiscard]] const std::string& output() const noexcept { return out_; }
   /// Its end. Throws std::errc::timed_out, what() with the end of the output; the child lives on.
   ProcessResult Wait(std::chrono::milliseconds timeout = std::chrono::seconds(30));
 

@@ -18,7 +18,7 @@ class ApiClientTest : public ::testing::Test {
  protected:
   fake::FakeApiServer server_{fake::Options{.tls = fake::TestTls()}};
   ApiClient client_{
-      ApiConfig{.api_root = server_.url(), .ca_file = fake::FakeApiServer::ca_file()}};
+      ApiConfig{.api_root = server_.url(), .ca = {.file = fake::FakeApiServer::ca_file()}}};
 };
 
 TEST_F(ApiClientTest, ObjectsAreCreatedReadPatchedAndDeleted) {
@@ -41,7 +41,9 @@ TEST_F(ApiClientTest, ARefusalIsATypedValue) {
   } catch (const ApiError& e) {
     EXPECT_EQ(e.code(), 404);
     EXPECT_EQ(e.reason(), "NotFound");
-    EXPECT_STREQ(e.what(), "API server answered 404: pods \"x\" not found");
+    EXPECT_STREQ(e.what(),
+                 "API server answered 404: pods \"x\" not found "
+                 "(GET /api/v1/namespaces/default/pods/x as anonymous)");
   }
 }
 
@@ -61,7 +63,7 @@ TEST_F(ApiClientTest, ASinkThatThrowsDoesNotBreakTheNextRequest) {
   server_.Create({{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", "x"}}}});
   const auto thrower = [](std::string_view) -> bool { throw std::runtime_error("from the sink"); };
 
-  EXPECT_THROW(client_.Stream(kPod, thrower), std::runtime_error);
+  EXPECT_THROW(client_.Stream(kPod, std::chrono::seconds(60), thrower), std::runtime_error);
 
   EXPECT_EQ(client_.Get(kPod)["metadata"]["name"], "x");
 }

@@ -34,6 +34,15 @@ TEST(ApiRootTest, WhatIsMalformedIsRefusedWithTheOptionsName) {
   }
 }
 
+TEST(ApiRootTest, APasswordInItIsRefusedAndNotRepeated) {
+  try {
+    (void)ApiRoot::Parse("https://kuryr:secret@10.0.0.1");
+    FAIL();
+  } catch (const ParseError& e) {
+    EXPECT_EQ(std::string(e.what()).find("secret"), std::string::npos);
+  }
+}
+
 TEST(BackoffTest, GrowsWithinItsBoundsAndStartsAnewAfterReset) {
   using std::chrono::milliseconds;
   Backoff backoff(milliseconds(10), milliseconds(100));

@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/thread_annotations.h"
 #include "tests/fake_apiserver/fake_api_server.h"
+#include "tests/support/subprocess.h"
+#include "tests/watcher/listener.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::watcher {
@@ -31,53 +32,12 @@ using ::testing::HasSubstr;
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods?fieldSelector=metadata.name%3Dx";
 
-/// Keeps what it was told, and lets a test wait for it.
-class Listener : public EventHandler {
- public:
-  void Handle(const WatchEvent& event) override {
-    static constexpr const char* kNames[] = {"ADDED",    "MODIFIED", "DELETED",
-                                             "BOOKMARK", "ERROR",    "UNKNOWN"};
-    Add(std::string(kNames[static_cast<size_t>(event.type)]) + " " + event.name);
-    if (event.name == "poison") throw std::runtime_error("poison");
-  }
-  FailureHandler OnFailure() {
-    return [this](const std::exception_ptr& failure) {
-      try {
-        std::rethrow_exception(failure);
-      } catch (const ApiUntrusted& e) {
-        Add(std::string("untrusted: ") + e.what());
-      } catch (const ApiError& e) {
-        Add(std::to_string(e.code()) + ": " + e.what());
-      } catch (const ApiUnavailable& e) {
-        Add(std::string("unavailable: ") + e.what());
-      }
-    };
-  }
-  std::vector<std::string> WaitFor(size_t count) {
-    const MutexLock lock(mutex_);
-    changed_.wait_for(mutex_, seconds(20),
-                      [&]() REQUIRES(mutex_) { return heard_.size() >= count; });
-    return heard_;
-  }
-
- private:
-  void Add(const std::string& what) {
-    const MutexLock lock(mutex_);
-    heard_.push_back(what);
-    changed_.notify_all();
-  }
-
-  Mutex mutex_;
-  std::condition_variable_any changed_;
-  std::vector<std::string> heard_ GUARDED_BY(mutex_);
-};
-
 json Pod(const std::string& name) {
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}};
 }
 
 ApiConfig For(const FakeApiServer& server) {
-  return {.api_root = server.url(), .ca_file = FakeApiServer::ca_file()};
+  return {.api_root = server.url(), .ca = {.file = FakeApiServer::ca_file()}};
 }
 
 /// How long Stop() takes.
@@ -241,9 +201,9 @@ class WatcherTlsTest : public ::testing::Test {
 };
 
 TEST_F(WatcherTlsTest, AnUnknownAuthorityIsRefused) {
-  EXPECT_THAT(
-      FirstFailure({.api_root = server_.url(), .ca_file = fake::CertificateFile("other-ca.crt")}),
-      AllOf(HasSubstr("untrusted: "), HasSubstr("certificate refused")));
+  EXPECT_THAT(FirstFailure({.api_root = server_.url(),
+                            .ca = {.file = fake::CertificateFile("other-ca.crt")}}),
+              AllOf(HasSubstr("untrusted: "), HasSubstr("certificate refused")));
   EXPECT_TRUE(server_.Requests().empty());
 }
 
@@ -285,8 +245,22 @@ TEST_F(WatcherTlsTest, AnExpiredCertificateIsRefused) {
   EXPECT_THAT(FirstFailure(For(server)), HasSubstr("certificate has expired"));
 }
 
+TEST_F(WatcherTlsTest, AServerThatKnowsOnlyTls10IsRefusedAndTheVersionNamed) {
+  test::Process server(
+      {.argv = {"openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-tls1", "-cipher",
+                "ALL:@SECLEVEL=0", "-cert", fake::CertificateFile("server.crt"), "-key",
+                fake::CertificateFile("server.key")}});
+  const std::string accept = "ACCEPT ";
+  server.WaitForOutput(accept + "127.0.0.1:");
+  const size_t at = server.output().find(accept) + accept.size();
+  ApiConfig config = For(server_);
+  config.api_root = "https://" + server.output().substr(at, server.output().find('\n', at) - at);
+
+  EXPECT_THAT(FirstFailure(config), AllOf(HasSubstr("TLS handshake failed"), HasSubstr("version")));
+}
+
 TEST_F(WatcherTlsTest, AMissingAuthorityFileIsNamed) {
-  EXPECT_THAT(FirstFailure({.api_root = server_.url(), .ca_file = "/nowhere/ca.crt"}),
+  EXPECT_THAT(FirstFailure({.api_root = server_.url(), .ca = {.file = "/nowhere/ca.crt"}}),
               HasSubstr("/nowhere/ca.crt"));
 }
 
@@ -300,7 +274,7 @@ TEST_F(WatcherTlsTest, AnonymousIsForbiddenAndTheMessageNamesTheResource) {
 TEST_F(WatcherTlsTest, ATokenThatRotatesIsReadAnew) {
   const std::string file = TokenFile("old");
   ApiConfig config = For(server_);
-  config.token_file = file;
+  config.token = {.file = file};
   Watcher watcher(config, listener_, listener_.OnFailure());
   watcher.Add(kPods);
   watcher.Start();
@@ -315,7 +289,7 @@ TEST_F(WatcherTlsTest, ATokenThatRotatesIsReadAnew) {
 TEST_F(WatcherTlsTest, ATokenWithALineBreakInsideCannotForgeAHeader) {
   const std::string file = TokenFile("good\rX-Forged: yes");
   ApiConfig config = For(server_);
-  config.token_file = file;
+  config.token = {.file = file};
 
   EXPECT_THAT(FirstFailure(config), HasSubstr("characters that no bearer token has"));
   EXPECT_TRUE(server_.Requests().empty());
@@ -327,8 +301,8 @@ TEST_F(WatcherTlsTest, AClientCertificateIsPresented) {
   files.client_ca = fake::CertificateFile("ca.crt");
   FakeApiServer server(fake::Options{.tls = files});
   ApiConfig config = For(server);
-  config.client_cert_file = fake::CertificateFile("client.crt");
-  config.client_key_file = fake::CertificateFile("client.key");
+  config.client_cert.file = fake::CertificateFile("client.crt");
+  config.client_key.file = fake::CertificateFile("client.key");
   server.Create(Pod("x"));
   Watcher watcher(config, listener_, listener_.OnFailure());
   watcher.Add(kPods);
@@ -340,7 +314,7 @@ TEST_F(WatcherTlsTest, AClientCertificateIsPresented) {
 TEST_F(WatcherTlsTest, WithoutVerificationAnyServerWillDo) {
   const std::string file = TokenFile("good");
   server_.Create(Pod("x"));
-  Watcher watcher({.api_root = server_.url(), .token_file = file, .verify_server = false},
+  Watcher watcher({.api_root = server_.url(), .token = {.file = file}, .verify_server = false},
                   listener_, listener_.OnFailure());
   watcher.Add(kPods);
   watcher.Start();

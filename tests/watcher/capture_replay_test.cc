@@ -1,0 +1,190 @@
+// What a real API server sent (tests/data/apiserver-http), sent again in every way that a network
+// may cut it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tests/fake_apiserver/raw_client.h"
+#include "tests/fake_apiserver/server.h"
+#include "watcher/api_client.h"
+#include "watcher/api_error.h"
+#include "watcher/event_parser.h"
+
+namespace kuryr::watcher {
+namespace {
+
+using nlohmann::json;
+
+[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
+
+const std::filesystem::path kCaptures = std::filesystem::path(KURYR_TEST_DATA) / "apiserver-http";
+
+std::vector<std::string> CaptureNames() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kCaptures)) {
+    if (entry.path().extension() == ".raw") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// What a client made of an answer.
+struct Outcome {
+  std::vector<std::string> lines;  ///< "ADDED Pod default/x 197", "BAD" for what is no event
+  int refused = 0;                 ///< the status of an ApiError
+  bool broken = false;
+
+  bool operator==(const Outcome&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
+  for (const auto& line : outcome.lines) out << line << "; ";
+  return out << "refused " << outcome.refused << ", broken " << outcome.broken;
+}
+
+/// The same from the bytes, by other means.
+Outcome Expected(const std::string& bytes) {
+  Outcome expected;
+  if (bytes.find("\r\n\r\n") == std::string::npos) return {.broken = true};
+  const fake::RawAnswer answer = fake::ParseAnswer(bytes);
+  const auto type = answer.headers.find("content-type");
+  const bool is_json = type != answer.headers.end() && type->second.starts_with("application/json");
+  if (answer.Status() / 100 != 2 || !is_json) {
+    return {.refused = answer.Status()};
+  }
+  expected.broken = !answer.complete;
+  std::istringstream body(answer.body);
+  for (std::string line; std::getline(body, line) && !body.eof();) {
+    const json event = json::parse(line, nullptr, false);
+    if (!event.is_object() || !event.contains("type") || !event.contains("object")) {
+      expected.lines.emplace_back("BAD");
+      continue;
+    }
+    const json& object = event["object"];
+    const json metadata = object.value("metadata", json::object());
+    expected.lines.push_back(event["type"].get<std::string>() + " " + object.value("kind", "") +
+                             " " + metadata.value("namespace", "") + "/" +
+                             metadata.value("name", "") + " " +
+                             metadata.value("resourceVersion", ""));
+  }
+  return expected;
+}
+
+class CaptureReplayTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// The client's view of an answer that comes in these pieces and then ends.
+  Outcome Replay(std::vector<std::string_view> pieces) {
+    pieces_ = std::move(pieces);
+    ApiClient client({.api_root = "http://127.0.0.1:" + std::to_string(server_.port())});
+    Outcome outcome;
+    LineSplitter lines;
+    EventParser parser;
+    try {
+      client.Stream("/replayed", std::chrono::seconds(60), [&](std::string_view bytes) {
+        lines.Feed(bytes,
+                   [&](std::string_view line) { outcome.lines.push_back(Told(parser, line)); });
+        return true;
+      });
+    } catch (const ApiError& e) {
+      outcome.refused = e.code();
+    } catch (const ApiUnavailable&) {
+      outcome.broken = true;
+    }
+    return outcome;
+  }
+
+  const std::string bytes_ = ReadFile(kCaptures / (GetParam() + ".raw"));
+  /// Where the reads of the capture itself ended.
+  [[nodiscard]] std::vector<size_t> ReadBoundaries() const {
+    std::vector<size_t> boundaries;
+    std::istringstream lines(ReadFile(kCaptures / (GetParam() + ".times.jsonl")));
+    for (std::string line; std::getline(lines, line);) {
+      const json read = json::parse(line);
+      if (!read.contains("off")) continue;  // the end
+      boundaries.push_back(read["off"].get<size_t>() + read["len"].get<size_t>());
+    }
+    return boundaries;
+  }
+  [[nodiscard]] bool IsCompressed() const { return bytes_.find("gzip\r\n") != std::string::npos; }
+
+ private:
+  static std::string Told(EventParser& parser, std::string_view line) {
+    static constexpr const char* kNames[] = {"ADDED",    "MODIFIED", "DELETED",
+                                             "BOOKMARK", "ERROR",    "UNKNOWN"};
+    try {
+      const WatchEvent event = parser.Parse(line);
+      return std::string(kNames[static_cast<size_t>(event.type)]) + " " + event.kind + " " +
+             event.name_space + "/" + event.name + " " + event.resource_version;
+    } catch (const ParseError&) {
+      return "BAD";
+    }
+  }
+
+  std::vector<std::string_view> pieces_;
+  fake::Server server_{"127.0.0.1", 0, std::nullopt, [this](fake::Connection& connection) {
+                         while (connection.input().find("\r\n\r\n") == std::string::npos) {
+                           if (!connection.ReadMore()) return;
+                         }
+                         for (const std::string_view piece : pieces_) {
+                           if (!connection.Write(piece)) return;
+                         }
+                       }};
+};
+
+INSTANTIATE_TEST_SUITE_P(Every, CaptureReplayTest, ::testing::ValuesIn(CaptureNames()),
+                         [](const auto& parameter) {
+                           std::string name = parameter.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST_P(CaptureReplayTest, IsReadAsItWasSentAndByteByByte) {
+  if (IsCompressed()) GTEST_SKIP() << "compressed: ApiClientTest.CompressedAnswersAreRead";
+  const std::string_view all = bytes_;
+  const Outcome expected = Expected(bytes_);
+
+  EXPECT_EQ(Replay({all}), expected);
+
+  std::vector<std::string_view> pieces;
+  size_t start = 0;
+  for (const size_t end : ReadBoundaries()) {
+    pieces.push_back(all.substr(start, end - start));
+    start = end;
+  }
+  EXPECT_EQ(Replay(pieces), expected);
+
+  pieces.clear();
+  for (size_t i = 0; i < all.size(); ++i) pieces.push_back(all.substr(i, 1));
+  EXPECT_EQ(Replay(pieces), expected);
+}
+
+TEST_P(CaptureReplayTest, WhatCameBeforeABrokenConnectionIsHeardAndTheBreakIsNoticed) {
+  if (IsCompressed()) GTEST_SKIP() << "compressed: ApiClientTest.CompressedAnswersAreRead";
+  const std::string_view all = bytes_;
+  std::vector<size_t> ends = ReadBoundaries();
+  for (size_t end = 100; end < all.size(); end += 100) ends.push_back(end);
+
+  for (const size_t end : ends) {
+    const Outcome expected = Expected(bytes_.substr(0, end));
+    ASSERT_EQ(Replay({all.substr(0, end)}), expected) << "cut after byte " << end;
+  }
+}
+
+}  // namespace
+}  // namespace kuryr::watcher

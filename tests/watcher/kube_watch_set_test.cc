@@ -1,0 +1,173 @@
+// A set of pods watched through everything that a real API server and its etcd may do to a watch.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/thread_annotations.h"
+#include "tests/support/kube_api_server.h"
+#include "watcher/api_client.h"
+#include "watcher/api_error.h"
+#include "watcher/watcher.h"
+
+namespace kuryr::watcher {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+using test::KubeApiServer;
+
+[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
+
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+
+/// KURYR_KUBE_PODS=1000 KURYR_KUBE_RESTARTS=20 in the environment make it thorough.
+int FromEnvironment(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::atoi(value);
+}
+
+/// What those who heard the events believe.
+class Replica : public EventHandler {
+ public:
+  void Handle(const WatchEvent& event) override {
+    const MutexLock lock(mutex_);
+    if (event.type == EventType::kDeleted) {
+      if (present_.erase(event.uid) != 1) ++contradictions_;
+      deleted_.insert(event.uid);
+    } else {
+      const bool known = present_.contains(event.uid);
+      if (known != (event.type == EventType::kModified)) ++contradictions_;
+      present_[event.uid] = event.resource_version;
+    }
+    changed_.notify_all();
+  }
+  bool WaitFor(const std::map<std::string, std::string>& present) {
+    const MutexLock lock(mutex_);
+    return changed_.wait_for(mutex_, seconds(90),
+                             [&]() REQUIRES(mutex_) { return present_ == present; });
+  }
+  std::map<std::string, std::string> present() {
+    const MutexLock lock(mutex_);
+    return present_;
+  }
+  std::set<std::string> deleted() {
+    const MutexLock lock(mutex_);
+    return deleted_;
+  }
+  /// ADDED of what was known, MODIFIED or DELETED of what was not.
+  int contradictions() {
+    const MutexLock lock(mutex_);
+    return contradictions_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, std::string> present_ GUARDED_BY(mutex_);  ///< uid → resourceVersion
+  std::set<std::string> deleted_ GUARDED_BY(mutex_);
+  int contradictions_ GUARDED_BY(mutex_) = 0;
+};
+
+class KubeWatchSetTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
+    server_ = std::make_unique<KubeApiServer>();
+    config_ = {.api_root = server_->url(),
+               .ca = {.file = server_->ca_file()},
+               .token = {.file = server_->token_file()}};
+    client_ = std::make_unique<ApiClient>(config_);
+  }
+
+  void Create(int number) {
+    const json pod =
+        client_->Post(kPods, {{"apiVersion", "v1"},
+                              {"kind", "Pod"},
+                              {"metadata", {{"name", "p" + std::to_string(number)}}},
+                              {"spec", {{"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
+    uids_[number] = pod.at("metadata").at("uid");
+  }
+  void Patch(int number, const std::string& value) {
+    client_->Patch(Path(number), PatchType::kMerge,
+                   {{"metadata", {{"annotations", {{"openstack.org/kuryr-vif", value}}}}}});
+  }
+  void Delete(int number) {
+    client_->Delete(Path(number));
+    deleted_.insert(uids_.at(number));
+    uids_.erase(number);
+  }
+  /// uid → resourceVersion of every pod there is.
+  std::map<std::string, std::string> List() {
+    std::map<std::string, std::string> listed;
+    const json list = client_->Get(kPods);
+    for (const json& pod : list.at("items"))
+      listed[pod.at("metadata").at("uid")] = pod.at("metadata").at("resourceVersion");
+    return listed;
+  }
+  static std::string Path(int number) { return std::string(kPods) + "/p" + std::to_string(number); }
+
+  std::unique_ptr<KubeApiServer> server_;
+  ApiConfig config_;
+  std::unique_ptr<ApiClient> client_;
+  std::map<int, std::string> uids_;  ///< of the pods there are
+  std::set<std::string> deleted_;
+  Replica replica_;
+};
+
+TEST_F(KubeWatchSetTest, NothingIsLostWhileTheServerIsKilledAndItsPastCompacted) {
+  const int pods = FromEnvironment("KURYR_KUBE_PODS", 200);
+  const int restarts = FromEnvironment("KURYR_KUBE_RESTARTS", 2);
+  std::minstd_rand random(1);
+  Watcher watcher(config_, replica_);
+  watcher.Add(kPods, WatchMode::kSet);
+  watcher.Start();
+  const auto start = std::chrono::steady_clock::now();
+
+  int next = 0;
+  for (int round = 0; round <= restarts; ++round) {
+    for (; next < pods * (round + 1) / (restarts + 1); ++next) {
+      Create(next);
+      Patch(next, "first");
+      if (next % 3 == 0) Delete(next);
+      if (next % 4 == 0 && next > 0 && uids_.contains(next - 1)) Patch(next - 1, "second");
+    }
+    if (round == restarts) break;
+    if (round % 2 == 0) server_->Compact();
+    server_->KillApiServer();
+    server_->StartApiServer();
+    // Before the watcher may be back.
+    for (int i = 0; i < 5; ++i) {
+      const int victim = static_cast<int>(random() % static_cast<unsigned>(next));
+      if (uids_.contains(victim)) Delete(victim);
+    }
+    if (round % 2 == 1) server_->Compact();
+  }
+
+  const auto listed = List();
+  EXPECT_TRUE(replica_.WaitFor(listed));
+  EXPECT_EQ(replica_.present(), listed);
+  const WatchMetrics metrics = watcher.Metrics().at(kPods);
+  watcher.Stop();
+  EXPECT_EQ(replica_.contradictions(), 0);
+  // What came and went between two lists was never heard of.
+  const std::set<std::string> heard = replica_.deleted();
+  for (const std::string& uid : heard) EXPECT_TRUE(deleted_.contains(uid));
+  const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_LE(static_cast<double>(metrics.connects), 2 * took + 1);
+  RecordProperty("connects", static_cast<int>(metrics.connects));
+  RecordProperty("lists", static_cast<int>(metrics.lists));
+  std::cout << pods << " pods, " << restarts << " restarts in " << took
+            << " s: " << metrics.connects << " connects, " << metrics.lists << " lists, "
+            << heard.size() << " of " << deleted_.size() << " deletions heard\n";
+}
+
+}  // namespace
+}  // namespace kuryr::watcher

@@ -1,0 +1,219 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/fake_apiserver/fake_api_server.h"
+#include "tests/watcher/listener.h"
+#include "watcher/watcher.h"
+
+namespace kuryr::watcher {
+namespace {
+
+using fake::FakeApiServer;
+using nlohmann::json;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
+
+constexpr const char* kPods = "/api/v1/pods";
+
+json Pod(const std::string& name) {
+  return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}};
+}
+
+json Label(const std::string& value) { return {{"metadata", {{"labels", {{"a", value}}}}}}; }
+
+class WatchSetTest : public ::testing::Test {
+ protected:
+  void Start() {
+    watcher_.Add(kPods, WatchMode::kSet);
+    watcher_.Start();
+    ASSERT_TRUE(server_.WaitForWatches(1));
+  }
+  WatchMetrics Metrics() { return watcher_.Metrics().at(kPods); }
+  uint64_t Reconnects(ReconnectReason reason) {
+    return Metrics().reconnects[static_cast<size_t>(reason)];
+  }
+  std::vector<std::string> Queries(const std::string& verb) {
+    std::vector<std::string> queries;
+    for (const auto& request : server_.Requests()) {
+      if (request.verb == verb) queries.push_back(request.target);
+    }
+    return queries;
+  }
+
+  FakeApiServer server_{fake::Options{.tls = fake::TestTls()}};
+  Listener listener_;
+  Watcher watcher_{{.api_root = server_.url(), .ca = {.file = FakeApiServer::ca_file()}},
+                   listener_,
+                   listener_.OnFailure()};
+};
+
+TEST_F(WatchSetTest, TheListComesFirstThenEveryChangeFromThereOn) {
+  server_.Create(Pod("a"));
+  server_.Create(Pod("b"));
+  Start();
+
+  server_.Create(Pod("c"));
+  server_.Patch("pods", "default", "a", Label("x"));
+  server_.Delete("pods", "default", "b");
+
+  EXPECT_THAT(listener_.WaitFor(6), ElementsAre("ADDED a", "ADDED b", "ADDED c", "MODIFIED a",
+                                                "MODIFIED b", "DELETED b"));
+  EXPECT_THAT(Queries("list"), ElementsAre(HasSubstr("resourceVersion=0")));
+  EXPECT_THAT(Queries("watch"),
+              ElementsAre(AllOf(HasSubstr("resourceVersion="), HasSubstr("timeoutSeconds="),
+                                HasSubstr("allowWatchBookmarks=true"))));
+}
+
+TEST_F(WatchSetTest, AListOfManyPagesIsReadToItsEnd) {
+  constexpr size_t kMany = 1203;
+  for (size_t i = 0; i < kMany; ++i) server_.Create(Pod("p" + std::to_string(i)));
+  Start();
+
+  EXPECT_EQ(listener_.WaitFor(kMany).size(), kMany);
+  EXPECT_EQ(Queries("list").size(), 3U);
+  EXPECT_EQ(Metrics().lists, 1U);
+}
+
+TEST_F(WatchSetTest, AVersionThatIsGoneIsListedWithoutVersion) {
+  for (size_t i = 0; i < 700; ++i) server_.Create(Pod("p" + std::to_string(i)));
+  fake::Fault expired =
+      fake::Fault::Status(410, "The resourceVersion for the provided list is too old.");
+  expired.verb = "list";
+  server_.Inject(expired);
+  Start();
+
+  EXPECT_EQ(listener_.WaitFor(700).size(), 700U);
+  EXPECT_THAT(Queries("list").at(1), Not(HasSubstr("resourceVersion")));
+}
+
+TEST_F(WatchSetTest, AnEndedStreamGoesOnWhereItWas) {
+  server_.Create(Pod("a"));
+  Start();
+  server_.EndWatches();
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 2));
+  ASSERT_TRUE(server_.WaitForWatches(1));
+
+  server_.Create(Pod("b"));
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED a", "ADDED b"));
+  EXPECT_EQ(Queries("list").size(), 1U);
+  EXPECT_EQ(Reconnects(ReconnectReason::kEnded), 1U);
+}
+
+TEST_F(WatchSetTest, WhatHappenedWhileTheServerWasAwayIsHeardAfterwards) {
+  server_.Create(Pod("a"));
+  Start();
+  server_.StopListening();
+  server_.Create(Pod("b"));
+  server_.Delete("pods", "default", "a");
+  server_.StartListening();
+
+  ASSERT_TRUE(server_.WaitForWatches(1, std::chrono::seconds(30)));
+  const auto heard = listener_.WaitFor(5);
+  EXPECT_THAT(heard, Contains("ADDED b"));
+  EXPECT_THAT(heard, Contains("DELETED a"));
+  EXPECT_EQ(Queries("list").size(), 1U);
+}
+
+TEST_F(WatchSetTest, ObjectsDeletedInAGapThatWasCompactedComeOutAsDeleted) {
+  server_.Create(Pod("gone"));
+  server_.Create(Pod("changed"));
+  server_.Create(Pod("same"));
+  Start();
+  ASSERT_EQ(listener_.WaitFor(3).size(), 3U);
+  server_.StopListening();
+  server_.Delete("pods", "default", "gone");
+  server_.Patch("pods", "default", "changed", Label("x"));
+  server_.Create(Pod("new"));
+  server_.Compact();
+  server_.StartListening();
+
+  ASSERT_TRUE(server_.WaitForWatches(1, std::chrono::seconds(30)));
+  const auto heard = listener_.WaitFor(6);
+  EXPECT_THAT(heard, Contains("DELETED gone"));
+  EXPECT_THAT(heard, Contains("MODIFIED changed"));
+  EXPECT_THAT(heard, Contains("ADDED new"));
+  EXPECT_THAT(heard, Contains("ADDED same").Times(1));
+  EXPECT_THAT(Reconnects(ReconnectReason::kExpired), Ge(1U));
+  EXPECT_EQ(Metrics().lists, 2U);
+}
+
+TEST_F(WatchSetTest, AnErrorEventInTheStreamIsFollowedByAList) {
+  server_.Create(Pod("a"));
+  Start();
+
+  server_.ExpireWatches();
+  ASSERT_TRUE(server_.WaitForRequest("list", kPods, 2));
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  server_.Create(Pod("b"));
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED a", "ADDED b"));
+}
+
+TEST_F(WatchSetTest, BookmarksMoveThePlaceToGoOnFrom) {
+  Start();
+  server_.Create({{"apiVersion", "openstack.org/v1"},
+                  {"kind", "KuryrPort"},
+                  {"metadata", {{"name", "moves-the-version"}}}});
+  const uint64_t version = server_.resource_version();
+  server_.BookmarkWatches();
+  server_.EndWatches();
+
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 2));
+  EXPECT_THAT(Queries("watch").at(1), HasSubstr("resourceVersion=" + std::to_string(version)));
+  EXPECT_EQ(Metrics().events[static_cast<size_t>(EventType::kBookmark)], 1U);
+}
+
+TEST_F(WatchSetTest, RetryAfterIsObeyed) {
+  fake::Fault busy = fake::Fault::TooManyRequests(3);
+  server_.Inject(busy);
+  const auto start = std::chrono::steady_clock::now();
+  Start();
+
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
+  EXPECT_EQ(Reconnects(ReconnectReason::kRefused), 1U);
+}
+
+TEST_F(WatchSetTest, APoisonousObjectIsCountedAndTheOthersAreHeard) {
+  server_.Create(Pod("poison"));
+  Start();
+  server_.SendToWatches(fake::stream_text::Garbage());
+  server_.Create(Pod("x"));
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED poison", "ADDED x"));
+  watcher_.RequestStop();
+  EXPECT_TRUE(watcher_.Metrics().empty());
+}
+
+TEST_F(WatchSetTest, TheMetricsTellWhatHappened) {
+  server_.Create(Pod("poison"));
+  Start();
+  EXPECT_FALSE(Metrics().failing_since);
+  server_.SendToWatches(fake::stream_text::Garbage());
+  server_.Create(Pod("x"));
+  ASSERT_EQ(listener_.WaitFor(2).size(), 2U);
+  server_.StopListening();
+  ASSERT_EQ(listener_.WaitFor(4).size(), 4U);
+
+  const WatchMetrics metrics = Metrics();
+  EXPECT_GE(metrics.connects, 2U);
+  EXPECT_EQ(metrics.lists, 1U);
+  EXPECT_EQ(metrics.handler_errors, 1U);
+  EXPECT_GE(metrics.bad_lines, 1U);
+  EXPECT_EQ(metrics.events[static_cast<size_t>(EventType::kAdded)], 1U);
+  EXPECT_GT(metrics.bytes, 100U);
+  EXPECT_TRUE(metrics.failing_since);
+  EXPECT_GE(Reconnects(ReconnectReason::kUnavailable), 1U);
+}
+
+}  // namespace
+}  // namespace kuryr::watcher

@@ -1,0 +1,99 @@
+#include "watcher/connection_guard.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace kuryr::watcher {
+namespace {
+
+/// A peer that has gone without a word is noticed after a minute, whoever waits for whom.
+void KeepAlive(int socket) {
+  constexpr int kOn = 1;
+  constexpr int kIdle = 30;      // seconds
+  constexpr int kInterval = 10;  // seconds
+  constexpr int kProbes = 3;
+  constexpr int kUnacknowledged = 60'000;  // ms
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kIdle, sizeof kIdle);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kInterval, sizeof kInterval);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledged, sizeof kUnacknowledged);
+}
+
+}  // namespace
+
+ConnectionGuard::~ConnectionGuard() {
+  {
+    const MutexLock lock(mutex_);
+    timer_.request_stop();
+  }
+  changed_.notify_all();
+}
+
+void ConnectionGuard::Adopt(int socket) {
+  KeepAlive(socket);
+  const MutexLock lock(mutex_);
+  if (stopped_ || timed_out_) {
+    // The connect that follows fails at once on what is no socket.
+    const UniqueFd no_socket(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    ::dup2(no_socket.get(), socket);
+    return;
+  }
+  socket_.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+}
+
+void ConnectionGuard::CutAt(Clock::time_point deadline) {
+  bool sooner = false;
+  {
+    const MutexLock lock(mutex_);
+    sooner = deadline < deadline_;
+    deadline_ = deadline;
+    timed_out_ = false;
+  }
+  // A timer that wakes too early just waits again.
+  if (!sooner) return;
+  if (!timer_.joinable()) {
+    timer_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+  changed_.notify_all();
+}
+
+void ConnectionGuard::Run(const std::stop_token& stop) {
+  const MutexLock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (Clock::now() >= deadline_) {
+      timed_out_ = true;
+      deadline_ = Clock::time_point::max();
+      Cut();
+    }
+    if (deadline_ == Clock::time_point::max()) {
+      changed_.wait(mutex_);
+    } else {
+      changed_.wait_until(mutex_, deadline_);
+    }
+  }
+}
+
+void ConnectionGuard::Cut() {
+  if (socket_) ::shutdown(socket_.get(), SHUT_RDWR);
+}
+
+void ConnectionGuard::Stop() noexcept {
+  const MutexLock lock(mutex_);
+  stopped_ = true;
+  Cut();
+}
+
+bool ConnectionGuard::stopped() const {
+  const MutexLock lock(mutex_);
+  return stopped_;
+}
+
+bool ConnectionGuard::timed_out() const {
+  const MutexLock lock(mutex_);
+  return timed_out_;
+}
+
+}  // namespace kuryr::watcher

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+
+#include "base/thread_annotations.h"
+#include "base/unique_fd.h"
+
+namespace kuryr::watcher {
+
+/// Ends a connection that another thread is busy with, whatever it is doing there: on Stop(), or
+/// when its time is up. The only hold there is on a peer that keeps a library waiting one byte at a
+/// time. Thread-safe, but for CutAt, which belongs to the thread of the requests.
+class ConnectionGuard {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  ConnectionGuard() = default;
+  ConnectionGuard(const ConnectionGuard&) = delete;
+  ConnectionGuard& operator=(const ConnectionGuard&) = delete;
+  ~ConnectionGuard();
+
+  /// Takes charge of a socket that is about to be connected, in place of the one before. After
+  /// Stop() or past the deadline its connect fails at once.
+  void Adopt(int socket) EXCLUDES(mutex_);
+
+  /// The newest connection, or the next, ends at `deadline`; replaces the deadline before.
+  void CutAt(Clock::time_point deadline) EXCLUDES(mutex_);
+  void NeverCut() EXCLUDES(mutex_) { CutAt(Clock::time_point::max()); }
+
+  /// For good.
+  void Stop() noexcept EXCLUDES(mutex_);
+
+  [[nodiscard]] bool stopped() const EXCLUDES(mutex_);
+  /// The deadline has passed and ended what there was.
+  [[nodiscard]] bool timed_out() const EXCLUDES(mutex_);
+
+ private:
+  void Run(const std::stop_token& stop) EXCLUDES(mutex_);
+  void Cut() REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  UniqueFd socket_ GUARDED_BY(mutex_);  ///< a duplicate
+  Clock::time_point deadline_ GUARDED_BY(mutex_) = Clock::time_point::max();
+  bool timed_out_ GUARDED_BY(mutex_) = false;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::jthread timer_;  ///< started with the first deadline
+};
+
+}  // namespace kuryr::watcher

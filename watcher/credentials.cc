@@ -1,0 +1,164 @@
+#include "watcher/credentials.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <fstream>
+#include <memory>
+
+#include "base/ip.h"
+#include "base/releaser.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::watcher {
+namespace {
+
+constexpr size_t kMaxFile = size_t{4} << 20;
+
+using Bio = std::unique_ptr<BIO, Releaser<BIO_free_all>>;
+using Certificate = std::unique_ptr<X509, Releaser<X509_free>>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, Releaser<EVP_PKEY_free>>;
+
+std::string Where(const Secret& secret) {
+  return secret.value.empty() ? secret.file : "from the kubeconfig";
+}
+
+std::string Read(const Secret& secret, const std::string& what) {
+  if (!secret.value.empty()) return secret.value;
+  std::ifstream in(secret.file, std::ios::binary);
+  std::string text(kMaxFile, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.empty()) throw ApiUntrusted(what + " " + secret.file + " is missing or empty");
+  return text;
+}
+
+Bio Reader(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+}
+
+/// Never asks the terminal for the passphrase of an encrypted key.
+int NoPassphrase(char* /*buffer*/, int /*size*/, int /*rwflag*/, void* /*data*/) { return 0; }
+
+void UseCertificate(SSL_CTX* context, const Secret& secret) {
+  const std::string text = Read(secret, "client certificate");
+  const Bio in = Reader(text);
+  const Certificate leaf(PEM_read_bio_X509(in.get(), nullptr, NoPassphrase, nullptr));
+  if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1) {
+    throw ApiUntrusted("client certificate " + Where(secret) + " is no PEM certificate");
+  }
+  while (Certificate issuer{PEM_read_bio_X509(in.get(), nullptr, NoPassphrase, nullptr)}) {
+    if (SSL_CTX_add0_chain_cert(context, issuer.get()) == 1) issuer.release();
+  }
+}
+
+void UseKey(SSL_CTX* context, const Secret& secret) {
+  const std::string text = Read(secret, "client key");
+  const PrivateKey key(PEM_read_bio_PrivateKey(Reader(text).get(), nullptr, NoPassphrase, nullptr));
+  if (!key) {
+    throw ApiUntrusted("client key " + Where(secret) + " is no PEM key without a passphrase");
+  }
+  if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
+    throw ApiUntrusted("client key " + Where(secret) + " does not belong to the certificate");
+  }
+}
+
+void UseAuthorities(SSL_CTX* context, const Secret& secret) {
+  if (secret.empty()) {
+    SSL_CTX_set_default_verify_paths(context);
+    return;
+  }
+  const std::string text = Read(secret, "file of certificate authorities");
+  const Bio in = Reader(text);
+  size_t count = 0;
+  while (const Certificate authority{PEM_read_bio_X509(in.get(), nullptr, NoPassphrase, nullptr)}) {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get());
+    ++count;
+  }
+  if (count == 0) {
+    throw ApiUntrusted("cannot read the certificate authorities in " + Where(secret));
+  }
+}
+
+int KeepVerifyError(int ok, X509_STORE_CTX* store) {
+  if (ok == 0) {
+    const auto* connection =
+        static_cast<SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    *static_cast<int*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection))) =
+        X509_STORE_CTX_get_error(store);
+  }
+  return ok;
+}
+
+/// httplib 0.11.4 would verify after the handshake, and compares IP addresses with memory that is
+/// not theirs: a certificate for another address may pass, and an IPv6 host reads out of bounds.
+void VerifyServer(SSL_CTX* context, const std::string& name, int& verify_error) {
+  X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context);
+  X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  const auto address = IpAddress::Parse(name);
+  const int named =
+      address ? X509_VERIFY_PARAM_set1_ip(parameters, address->bytes.data(), address->size())
+              : X509_VERIFY_PARAM_set1_host(parameters, name.c_str(), name.size());
+  if (named != 1) throw ApiUntrusted("no certificate can be verified for the name " + name);
+  SSL_CTX_set_app_data(context, &verify_error);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, KeepVerifyError);
+}
+
+std::string FileVersion(const Secret& secret) {
+  struct stat status{};
+  if (secret.file.empty() || ::stat(secret.file.c_str(), &status) != 0) return "-";
+  return std::to_string(status.st_ino) + "." + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec) + "." + std::to_string(status.st_size) + " ";
+}
+
+}  // namespace
+
+Credentials::Credentials(const ApiConfig& config, const std::string& host)
+    : ca_(config.ca),
+      client_cert_(config.client_cert),
+      client_key_(config.client_key),
+      token_(config.token),
+      verify_server_(config.verify_server),
+      server_name_(config.tls_server_name.empty() ? host : config.tls_server_name) {}
+
+std::string Credentials::Authorization() const {
+  if (token_.empty()) return "";
+  std::string token = Read(token_, "token file");
+  token.resize(std::min(token.find('\n'), token.size()));
+  while (token.ends_with('\r') || token.ends_with(' ')) token.pop_back();
+  if (token.empty()) throw ApiUntrusted("token file " + Where(token_) + " has an empty first line");
+  for (const char c : token) {
+    if (c <= 0x20 || c == 0x7f) {
+      throw ApiUntrusted("token " + Where(token_) + " holds characters that no bearer token has");
+    }
+  }
+  return "Bearer " + token;
+}
+
+void Credentials::Configure(ssl_ctx_st* context, int& verify_error) const {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  // A token wins over a client certificate, as in Kuryr.
+  if (UsesCertificate()) {
+    UseCertificate(context, client_cert_);
+    UseKey(context, client_key_);
+  }
+  if (!verify_server_) return;
+  UseAuthorities(context, ca_);
+  VerifyServer(context, server_name_, verify_error);
+}
+
+std::string Credentials::Version() const {
+  return FileVersion(ca_) + FileVersion(client_cert_) + FileVersion(client_key_);
+}
+
+std::string Credentials::Identity() const {
+  if (!token_.empty()) return "token " + Where(token_);
+  if (UsesCertificate()) return "client certificate " + Where(client_cert_);
+  return "anonymous";
+}
+
+}  // namespace kuryr::watcher

@@ -1,0 +1,184 @@
+#include "watcher/watch_stream.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::watcher {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr int kGone = 410;
+constexpr unsigned kPageSize = 500;
+/// What a server may take longer than the timeoutSeconds it was asked for.
+constexpr seconds kGrace{10};
+
+std::string WithQuery(const std::string& path, const std::string& query) {
+  return path + (path.find('?') == std::string::npos ? "?" : "&") + query;
+}
+
+/// RFC 3986: continue tokens are opaque.
+std::string Escaped(const std::string& text) {
+  static constexpr const char* kHex = "0123456789ABCDEF";
+  std::string escaped;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~') {
+      escaped += c;
+    } else {
+      escaped += {'%', kHex[byte >> 4], kHex[byte & 0xf]};
+    }
+  }
+  return escaped;
+}
+
+[[noreturn]] void ThrowStatus(const nlohmann::json& status) {
+  const auto code = status.find("code");
+  throw ApiError(code != status.end() && code->is_number_integer() ? code->get<int>() : 0,
+                 StringAt(status, "reason"),
+                 "API server ended the watch: " + Printable(StringAt(status, "message"), 300));
+}
+
+/// A list that has to begin at a version may fail where one of the present state would not: the
+/// version is gone, unknown (a restored etcd), or the answer, which then comes in one page, is too
+/// large.
+bool MayListAnew(const ApiError& error) {
+  constexpr int kBadRequest = 400;
+  constexpr int kInternal = 500;
+  constexpr int kTimeout = 504;
+  return error.code() == kGone || error.code() == kTimeout || error.code() == kBadRequest ||
+         error.code() == kInternal || error.reason() == "AnswerTooLarge";
+}
+
+}  // namespace
+
+WatchStream::WatchStream(std::string path, WatchMode mode, seconds read_timeout, ApiClient& client,
+                         EventHandler& handler, SharedMetrics& metrics)
+    : path_(std::move(path)),
+      mode_(mode),
+      read_timeout_(read_timeout),
+      client_(client),
+      handler_(handler),
+      metrics_(metrics),
+      set_([this](const WatchEvent& event) { Deliver(event); }),
+      random_(std::random_device{}()) {}
+
+void WatchStream::Once() {
+  if (mode_ == WatchMode::kSet && list_is_due_) List();
+  try {
+    Watch();
+  } catch (const ApiError& e) {
+    if (e.code() == kGone) list_is_due_ = true;
+    throw;
+  }
+}
+
+void WatchStream::List() {
+  try {
+    ListFrom(version_);
+  } catch (const ApiError& e) {
+    if (!MayListAnew(e)) throw;
+    ListFrom("");
+  }
+  list_is_due_ = false;
+  took_something_ = true;
+  metrics_.Update([](WatchMetrics& metrics) { ++metrics.lists; });
+}
+
+/// "0" takes what the server has at hand, another version nothing older than it, and none the
+/// present state (Kubernetes API concepts, resource versions).
+void WatchStream::ListFrom(const std::string& version) {
+  const std::string limit = "limit=" + std::to_string(kPageSize);
+  std::string query = version.empty() ? limit : limit + "&resourceVersion=" + Escaped(version);
+  set_.BeginList();
+  while (!query.empty() && !client_.stopped()) {
+    nlohmann::json page = client_.Get(WithQuery(path_, query));
+    set_.TakePage(page);
+    version_ = StringAt(page["metadata"], "resourceVersion");
+    const std::string next = StringAt(page["metadata"], "continue");
+    query = next.empty() ? "" : limit + "&continue=" + Escaped(next);
+  }
+  if (!client_.stopped()) set_.EndList();
+}
+
+seconds WatchStream::Timeout() {
+  if (mode_ == WatchMode::kPresentState) return read_timeout_;
+  // Spread, so that the nodes of a cluster do not come back all at once.
+  std::uniform_int_distribution<seconds::rep> between(5 * read_timeout_.count(),
+                                                      10 * read_timeout_.count());
+  return seconds(between(random_));
+}
+
+void WatchStream::Watch() {
+  const seconds timeout = Timeout();
+  std::string query = "watch=true&timeoutSeconds=" + std::to_string(timeout.count());
+  if (mode_ == WatchMode::kSet) {
+    query += "&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_);
+  }
+  LineSplitter lines;
+  client_.Stream(WithQuery(path_, query), timeout + kGrace,
+                 [&](std::string_view bytes) { return TakeBytes(bytes, lines); });
+}
+
+bool WatchStream::TakeBytes(std::string_view bytes, LineSplitter& lines) {
+  const size_t too_long = lines.too_long();
+  lines.Feed(bytes, [this](std::string_view line) {
+    if (!client_.stopped()) TakeLine(line);
+  });
+  metrics_.Update([&](WatchMetrics& metrics) {
+    metrics.bytes += bytes.size();
+    metrics.bad_lines += lines.too_long() - too_long;
+  });
+  if (lines.too_long() != too_long) {
+    Log(LogLevel::kWarning, "watch line skipped", {{"path", path_}, {"error", "too long"}});
+  }
+  return !client_.stopped();
+}
+
+void WatchStream::TakeLine(std::string_view line) {
+  const auto arrived = WatchMetrics::Clock::now();
+  WatchEvent event;
+  try {
+    event = parser_.Parse(line);
+  } catch (const ParseError& e) {
+    metrics_.Update([](WatchMetrics& metrics) { ++metrics.bad_lines; });
+    Log(LogLevel::kWarning, "watch line skipped", {{"path", path_}, {"error", e.what()}});
+    return;
+  }
+  metrics_.Update([&](WatchMetrics& metrics) {
+    ++metrics.events[static_cast<size_t>(event.type)];
+    metrics.last_event = arrived;
+    metrics.failing_since.reset();
+  });
+  if (event.type == EventType::kError) ThrowStatus(*event.object);
+  if (!event.resource_version.empty()) version_ = event.resource_version;
+  if (event.type == EventType::kBookmark) return;
+  took_something_ = true;
+  if (mode_ == WatchMode::kSet) {
+    set_.Take(event);
+  } else {
+    Deliver(event);
+  }
+  const auto lag = WatchMetrics::Clock::now() - arrived;
+  metrics_.Update([&](WatchMetrics& metrics) { metrics.lag = lag; });
+}
+
+void WatchStream::Deliver(const WatchEvent& event) {
+  if (client_.stopped()) return;
+  try {
+    handler_.Handle(event);
+  } catch (const std::exception& e) {
+    metrics_.Update([](WatchMetrics& metrics) { ++metrics.handler_errors; });
+    Log(LogLevel::kError, "event handler failed",
+        {{"kind", event.kind},
+         {"object", event.name_space + "/" + event.name},
+         {"error", e.what()}});
+  }
+}
+
+}  // namespace kuryr::watcher

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "watcher/api_client.h"
+#include "watcher/dispatcher.h"
+#include "watcher/event_parser.h"
+#include "watcher/object_set.h"
+#include "watcher/watch_metrics.h"
+
+namespace kuryr::watcher {
+
+enum class WatchMode {
+  /// Without resourceVersion: the present state comes first as ADDED, at every connection. For one
+  /// object, or where hearing everything again does no harm.
+  kPresentState,
+  /// List in pages, then watch from the list's resourceVersion, with bookmarks; list again only
+  /// when that version is gone, and tell the difference. (client-go's ListAndWatch)
+  kSet,
+};
+
+/// One watch from connection to connection: what to ask for next, and the way of a line to the
+/// handler. One bad line or object, and what a handler throws, is logged, counted and skipped. Not
+/// thread-safe.
+class WatchStream {
+ public:
+  /// All borrowed. `path` is without watch=true.
+  WatchStream(std::string path, WatchMode mode, std::chrono::seconds read_timeout,
+              ApiClient& client, EventHandler& handler, SharedMetrics& metrics);
+
+  /// Lists if need be, watches until the server ends the watch in order, and throws what ApiClient
+  /// does. In-stream ERROR events are thrown as ApiError.
+  void Once();
+  /// Since the last call: an object was heard of, or a list completed.
+  [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  void List();
+  void ListFrom(const std::string& version);
+  void Watch();
+  [[nodiscard]] bool TakeBytes(std::string_view bytes, LineSplitter& lines);
+  void TakeLine(std::string_view line);
+  void Deliver(const WatchEvent& event);
+  [[nodiscard]] std::chrono::seconds Timeout();
+
+  const std::string path_;
+  const WatchMode mode_;
+  const std::chrono::seconds read_timeout_;
+  ApiClient& client_;
+  EventHandler& handler_;
+  SharedMetrics& metrics_;
+  EventParser parser_;
+  ObjectSet set_;
+  std::string version_ = "0";  ///< kSet: the newest heard of
+  bool list_is_due_ = true;    ///< kSet: version_ is no place to go on from
+  bool took_something_ = false;
+  std::minstd_rand random_;
+};
+
+}  // namespace kuryr::watcher
