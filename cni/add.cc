@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/rollback.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
 #include "cni/add_handler.h"
@@ -48,11 +49,17 @@ void ClearLeftover(const Request& request, const Node& node, const binding::Netn
                    LockedAttachment& attachment) {
   const bool taken = binding::RouteSocket::OpenIn(pod).FindLink(request.ifname).has_value();
   const auto& leftover = attachment.record();
-  if (taken && (!leftover || leftover->added)) {
-    if (!leftover) attachment.Remove();
-    ThrowExists(request);
-  }
+  if (taken && (!leftover || leftover->added)) ThrowExists(request);
   if (leftover) DisconnectAll(node.binding, *leftover, Deadline::After(kUndoTime));
+}
+
+/// Nothing was made yet that a record would tell of.
+void RemoveEmpty(LockedAttachment& attachment) noexcept {
+  try {
+    if (!attachment.record()) attachment.Remove();
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "empty record not removed", {{"error", e.what()}});
+  }
 }
 
 /// The record goes last, and stays when something could not be undone.
@@ -77,8 +84,10 @@ Result Add(const Request& request, const Node& node, PodEventSource& events,
     throw CniError(ErrorCode::kTryAgainLater, "another request is at work on this attachment",
                    "container " + request.container_id + ", interface " + request.ifname);
   }
+  Rollback empty_record([&] { RemoveEmpty(*attachment); });
   ClearLeftover(request, node, pod, *attachment);
   attachment->Write(NewRecord(request, pod));
+  empty_record.Dismiss();
 
   AddHandler handler(request, pod, node.binding, *attachment, deadline);
   try {

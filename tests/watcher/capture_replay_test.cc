@@ -31,7 +31,9 @@ const std::filesystem::path kCaptures = std::filesystem::path(KURYR_TEST_DATA) /
 std::vector<std::string> CaptureNames() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kCaptures)) {
-    if (entry.path().extension() == ".raw") names.push_back(entry.path().stem());
+    // Compressed, it is CompressedAnswersAreRead's.
+    if (entry.path().extension() == ".raw" && entry.path().stem() != "list-gzip")
+      names.push_back(entry.path().stem());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -86,12 +88,32 @@ Outcome Expected(const std::string& bytes) {
   return expected;
 }
 
+/// Sends the same to everybody who asks.
+class ReplayServer {
+ public:
+  std::vector<std::string_view> pieces;
+
+  [[nodiscard]] std::string url() const {
+    return "http://127.0.0.1:" + std::to_string(server_.port());
+  }
+
+ private:
+  fake::Server server_{"127.0.0.1", 0, std::nullopt, [this](fake::Connection& connection) {
+                         while (connection.input().find("\r\n\r\n") == std::string::npos) {
+                           if (!connection.ReadMore()) return;
+                         }
+                         for (const std::string_view piece : pieces) {
+                           if (!connection.Write(piece)) return;
+                         }
+                       }};
+};
+
 class CaptureReplayTest : public ::testing::TestWithParam<std::string> {
  protected:
   /// The client's view of an answer that comes in these pieces and then ends.
   Outcome Replay(std::vector<std::string_view> pieces) {
-    pieces_ = std::move(pieces);
-    ApiClient client({.api_root = "http://127.0.0.1:" + std::to_string(server_.port())});
+    server_.pieces = std::move(pieces);
+    ApiClient client({.api_root = server_.url()});
     Outcome outcome;
     LineSplitter lines;
     EventParser parser;
@@ -121,7 +143,6 @@ class CaptureReplayTest : public ::testing::TestWithParam<std::string> {
     }
     return boundaries;
   }
-  [[nodiscard]] bool IsCompressed() const { return bytes_.find("gzip\r\n") != std::string::npos; }
 
  private:
   static std::string Told(EventParser& parser, std::string_view line) {
@@ -136,15 +157,7 @@ class CaptureReplayTest : public ::testing::TestWithParam<std::string> {
     }
   }
 
-  std::vector<std::string_view> pieces_;
-  fake::Server server_{"127.0.0.1", 0, std::nullopt, [this](fake::Connection& connection) {
-                         while (connection.input().find("\r\n\r\n") == std::string::npos) {
-                           if (!connection.ReadMore()) return;
-                         }
-                         for (const std::string_view piece : pieces_) {
-                           if (!connection.Write(piece)) return;
-                         }
-                       }};
+  ReplayServer server_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Every, CaptureReplayTest, ::testing::ValuesIn(CaptureNames()),
@@ -155,7 +168,6 @@ INSTANTIATE_TEST_SUITE_P(Every, CaptureReplayTest, ::testing::ValuesIn(CaptureNa
                          });
 
 TEST_P(CaptureReplayTest, IsReadAsItWasSentAndByteByByte) {
-  if (IsCompressed()) GTEST_SKIP() << "compressed: ApiClientTest.CompressedAnswersAreRead";
   const std::string_view all = bytes_;
   const Outcome expected = Expected(bytes_);
 
@@ -175,7 +187,6 @@ TEST_P(CaptureReplayTest, IsReadAsItWasSentAndByteByByte) {
 }
 
 TEST_P(CaptureReplayTest, WhatCameBeforeABrokenConnectionIsHeardAndTheBreakIsNoticed) {
-  if (IsCompressed()) GTEST_SKIP() << "compressed: ApiClientTest.CompressedAnswersAreRead";
   const std::string_view all = bytes_;
   std::vector<size_t> ends = ReadBoundaries();
   for (size_t end = 100; end < all.size(); end += 100) ends.push_back(end);
@@ -184,6 +195,18 @@ TEST_P(CaptureReplayTest, WhatCameBeforeABrokenConnectionIsHeardAndTheBreakIsNot
     const Outcome expected = Expected(bytes_.substr(0, end));
     ASSERT_EQ(Replay({all.substr(0, end)}), expected) << "cut after byte " << end;
   }
+}
+
+TEST(CompressedReplayTest, CompressedAnswersAreRead) {
+  const std::string bytes = ReadFile(kCaptures / "list-gzip.raw");
+  const std::string_view all = bytes;
+  ReplayServer server;
+  for (size_t i = 0; i < all.size(); ++i) server.pieces.push_back(all.substr(i, 1));
+
+  const json list = ApiClient({.api_root = server.url()}).Get("/api/v1/pods");
+
+  EXPECT_EQ(list.at("kind"), "PodList");
+  EXPECT_TRUE(list.at("items").is_array());
 }
 
 }  // namespace

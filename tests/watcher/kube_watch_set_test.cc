@@ -169,5 +169,36 @@ TEST_F(KubeWatchSetTest, NothingIsLostWhileTheServerIsKilledAndItsPastCompacted)
             << heard.size() << " of " << deleted_.size() << " deletions heard\n";
 }
 
+TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
+  Replica labelled;
+  Watcher on_node(config_, replica_);
+  on_node.Add("/api/v1/pods?fieldSelector=spec.nodeName%3Dnode-a", WatchMode::kSet);
+  on_node.Start();
+  Watcher by_label(config_, labelled);
+  by_label.Add("/api/v1/pods?labelSelector=app%3Dweb", WatchMode::kSet);
+  by_label.Start();
+  std::map<std::string, std::string> versions[2];  // on node-a, with the label
+
+  for (const char* node : {"node-a", "node-b"}) {
+    const std::string name = std::string("on-") + node;
+    const json made = client_->Post(
+        kPods,
+        {{"apiVersion", "v1"},
+         {"kind", "Pod"},
+         {"metadata",
+          {{"name", name}, {"labels", {{"app", node == std::string("node-b") ? "web" : "db"}}}}},
+         {"spec", {{"nodeName", node}, {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
+    versions[node == std::string("node-b") ? 1 : 0][made.at("metadata").at("uid")] =
+        made.at("metadata").at("resourceVersion");
+  }
+  EXPECT_TRUE(replica_.WaitFor(versions[0]));
+  EXPECT_TRUE(labelled.WaitFor(versions[1]));
+
+  // What leaves a selector is deleted for those who watch by it.
+  client_->Patch(std::string(kPods) + "/on-node-b", PatchType::kMerge,
+                 {{"metadata", {{"labels", {{"app", "db"}}}}}});
+  EXPECT_TRUE(labelled.WaitFor({}));
+}
+
 }  // namespace
 }  // namespace kuryr::watcher

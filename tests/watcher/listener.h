@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,13 @@ class Listener : public EventHandler {
         Add(std::string("unavailable: ") + e.what());
       }
     };
+  }
+  /// True when exactly this has been heard.
+  bool Hears(const std::string& what) {
+    const MutexLock lock(mutex_);
+    return changed_.wait_for(mutex_, std::chrono::seconds(20), [&]() REQUIRES(mutex_) {
+      return std::find(heard_.begin(), heard_.end(), what) != heard_.end();
+    });
   }
   std::vector<std::string> WaitFor(size_t count) {
     const MutexLock lock(mutex_);

@@ -118,9 +118,8 @@ TEST_F(WatchSetTest, WhatHappenedWhileTheServerWasAwayIsHeardAfterwards) {
   server_.StartListening();
 
   ASSERT_TRUE(server_.WaitForWatches(1, std::chrono::seconds(30)));
-  const auto heard = listener_.WaitFor(5);
-  EXPECT_THAT(heard, Contains("ADDED b"));
-  EXPECT_THAT(heard, Contains("DELETED a"));
+  EXPECT_TRUE(listener_.Hears("ADDED b"));
+  EXPECT_TRUE(listener_.Hears("DELETED a"));
   EXPECT_EQ(Queries("list").size(), 1U);
 }
 
@@ -138,11 +137,10 @@ TEST_F(WatchSetTest, ObjectsDeletedInAGapThatWasCompactedComeOutAsDeleted) {
   server_.StartListening();
 
   ASSERT_TRUE(server_.WaitForWatches(1, std::chrono::seconds(30)));
-  const auto heard = listener_.WaitFor(6);
-  EXPECT_THAT(heard, Contains("DELETED gone"));
-  EXPECT_THAT(heard, Contains("MODIFIED changed"));
-  EXPECT_THAT(heard, Contains("ADDED new"));
-  EXPECT_THAT(heard, Contains("ADDED same").Times(1));
+  EXPECT_TRUE(listener_.Hears("DELETED gone"));
+  EXPECT_TRUE(listener_.Hears("MODIFIED changed"));
+  EXPECT_TRUE(listener_.Hears("ADDED new"));
+  EXPECT_THAT(listener_.WaitFor(6), Contains("ADDED same").Times(1));
   EXPECT_THAT(Reconnects(ReconnectReason::kExpired), Ge(1U));
   EXPECT_EQ(Metrics().lists, 2U);
 }

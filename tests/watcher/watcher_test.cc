@@ -311,6 +311,39 @@ TEST_F(WatcherTlsTest, AClientCertificateIsPresented) {
   EXPECT_THAT(listener_.WaitFor(1), ElementsAre("ADDED x"));
 }
 
+TEST_F(WatcherTlsTest, AClientCertificateThatRotatesIsReadAnew) {
+  fake::TlsFiles files = fake::TestTls();
+  files.client_ca = fake::CertificateFile("ca.crt");
+  FakeApiServer server(fake::Options{.tls = files, .users = {{.name = "test-client"}}});
+  const std::string certificate = TokenFile("none yet");
+  ApiConfig config = For(server);
+  config.client_cert.file = certificate;
+  config.client_key.file = fake::CertificateFile("client.key");
+  ApiClient client(config);
+  EXPECT_THROW((void)client.Get("/api/v1/pods"), ApiUntrusted);
+  Watcher watcher(config, listener_, listener_.OnFailure());
+  watcher.Add(kPods);
+  watcher.Start();
+  EXPECT_THAT(listener_.WaitFor(1), ElementsAre(HasSubstr(certificate)));
+
+  std::filesystem::copy_file(fake::CertificateFile("client.crt"), certificate,
+                             std::filesystem::copy_options::overwrite_existing);
+
+  EXPECT_TRUE(server.WaitForWatches(1));
+  EXPECT_EQ(client.Get("/api/v1/pods")["kind"], "PodList");
+  std::filesystem::remove(certificate);
+}
+
+TEST_F(WatcherTlsTest, TheServersNameMayBeAnotherThanTheOneItIsReachedBy) {
+  fake::TlsFiles files = fake::TestTls();
+  files.certificate = fake::CertificateFile("other-name.crt");
+  FakeApiServer server(fake::Options{.tls = files});
+  ApiConfig config = For(server);
+  config.tls_server_name = "other.example";
+
+  EXPECT_EQ(ApiClient(config).Get("/api/v1/pods")["kind"], "PodList");
+}
+
 TEST_F(WatcherTlsTest, WithoutVerificationAnyServerWillDo) {
   const std::string file = TokenFile("good");
   server_.Create(Pod("x"));

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <filesystem>
 #include <fstream>
@@ -67,6 +68,20 @@ TEST_F(AddFailureTest, OpenVSwitchDown) {
   EXPECT_THAT(error["msg"], HasSubstr(ovs_->remote()));
   EXPECT_TRUE(HostVeths().empty());
   EXPECT_TRUE(Records().empty());
+}
+
+TEST_F(AddFailureTest, NoSpaceForTheRecord) {
+  const TestPod pod = ActivePod();
+  const std::filesystem::path state = work_ / "state";
+  std::filesystem::create_directory(state);
+  ASSERT_EQ(::mount("state", state.c_str(), "tmpfs", 0, "size=4k"), 0);
+  std::ofstream(state / "fills-it") << std::string(4096, 'x');
+
+  const json error = FailedAdd(pod);
+  ASSERT_EQ(::umount2(state.c_str(), MNT_DETACH), 0);
+
+  EXPECT_EQ(error["code"], 5);
+  EXPECT_THAT(error["msg"], HasSubstr("No space left"));
 }
 
 TEST_F(AddFailureTest, VswitchdDownSoThatThePortNeverComesUp) {
