@@ -30,9 +30,11 @@ std::string Where(const Secret& secret) {
 std::string Read(const Secret& secret, const std::string& what) {
   if (!secret.value.empty()) return secret.value;
   std::ifstream in(secret.file, std::ios::binary);
-  std::string text(kMaxFile, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(in.gcount()));
+  std::string text;
+  std::array<char, 4096> buffer{};
+  while (text.size() < kMaxFile && (in.read(buffer.data(), buffer.size()) || in.gcount() > 0)) {
+    text.append(buffer.data(), static_cast<size_t>(in.gcount()));
+  }
   if (text.empty()) throw ApiUntrusted(what + " " + secret.file + " is missing or empty");
   return text;
 }
