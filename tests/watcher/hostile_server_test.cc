@@ -124,6 +124,14 @@ TEST_F(HostileServerTest, AnEndlessStatusLineIsRefused) {
   EXPECT_THAT(Failure(Endless("HTTP/1.1 200 ", std::string(4096, 'x'))), HasSubstr("broke off"));
 }
 
+TEST_F(HostileServerTest, AStatusLineAsLongAsTheyGetIsRead) {
+  EXPECT_THAT(Failure([](fake::Connection& connection) {
+                (void)connection.Write("HTTP/1.1 500 " + std::string(8000, 'x') +
+                                       "\r\nContent-Length: 0\r\n\r\n");
+              }),
+              HasSubstr("answered 500"));
+}
+
 TEST_F(HostileServerTest, AnEndlessHeaderLineIsRefused) {
   EXPECT_THAT(Failure(Endless("HTTP/1.1 200 OK\r\nX-Long: ", std::string(4096, 'x'))),
               HasSubstr("broke off"));
