@@ -74,10 +74,13 @@ json BuildWatched(simdjson::dom::object from) {
 }
 
 /// Null for whatever ParseWatchEvent has to judge.
-std::optional<WatchEvent> ParseFast(simdjson::dom::parser& parser, std::string_view line) {
+std::optional<WatchEvent> ParseFast(simdjson::dom::parser& parser, std::string& buffer,
+                                    std::string_view line) {
+  buffer = line;
+  buffer.reserve(line.size() + simdjson::SIMDJSON_PADDING);
   element root;
   simdjson::dom::object fields;
-  if (parser.parse(line.data(), line.size()).get(root) != simdjson::SUCCESS ||
+  if (parser.parse(buffer.data(), line.size(), false).get(root) != simdjson::SUCCESS ||
       root.get_object().get(fields) != simdjson::SUCCESS) {
     return std::nullopt;
   }
@@ -94,6 +97,7 @@ std::optional<WatchEvent> ParseFast(simdjson::dom::parser& parser, std::string_v
 
 struct EventParser::Buffers {
   simdjson::dom::parser parser{kMaxLine};
+  std::string padded;  ///< the line, where simdjson may read beyond its end
 };
 
 EventParser::EventParser() : buffers_(std::make_unique<Buffers>()) {
@@ -107,7 +111,8 @@ EventParser::~EventParser() = default;
 WatchEvent EventParser::Parse(std::string_view line) {
   if (line.size() <= kMaxLine) {
     try {
-      if (auto event = ParseFast(buffers_->parser, line)) return std::move(*event);
+      if (auto event = ParseFast(buffers_->parser, buffers_->padded, line))
+        return std::move(*event);
     } catch (const Refused&) {  // NOLINT(bugprone-empty-catch): told with its path below
     }
   }

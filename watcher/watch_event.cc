@@ -11,6 +11,7 @@ namespace kuryr::watcher {
 namespace {
 
 constexpr size_t kMaxEvent = size_t{8} << 20;
+constexpr size_t kUsualLine = size_t{256} << 10;
 
 }  // namespace
 
@@ -56,21 +57,27 @@ WatchEvent ParseWatchEvent(std::string_view line) {
 void LineSplitter::Feed(std::string_view bytes, const LineSink& sink) {
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');
-    const std::string_view piece = bytes.substr(0, end);
-    if (!skipping_ && partial_.size() + piece.size() > max_line_) {
+    std::string_view line = bytes.substr(0, end);
+    if (!skipping_ && partial_.size() + line.size() > max_line_) {
       skipping_ = true;
       ++too_long_;
       partial_ = std::string();
     }
-    if (!skipping_) partial_ += piece;
-    if (end == std::string_view::npos) return;
+    const bool whole = end != std::string_view::npos;
+    if (!skipping_ && (!whole || !partial_.empty())) partial_ += line;
+    if (!whole) return;
     bytes.remove_prefix(end + 1);
     if (std::exchange(skipping_, false)) continue;
 
-    const std::string line = std::exchange(partial_, std::string());
-    std::string_view text = line;
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    if (!text.empty()) sink(text);
+    if (!partial_.empty()) {
+      // Swapped, not moved: both keep their memory, unless it was for a line of rare size.
+      line_.swap(partial_);
+      if (partial_.capacity() > kUsualLine) partial_ = std::string();
+      partial_.clear();
+      line = line_;
+    }
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty()) sink(line);
   }
 }
 

@@ -47,6 +47,7 @@ class LineSplitter {
  private:
   const size_t max_line_;
   std::string partial_;
+  std::string line_;
   bool skipping_ = false;
   size_t too_long_ = 0;
 };
