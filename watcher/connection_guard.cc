@@ -68,10 +68,12 @@ void ConnectionGuard::Run(const std::stop_token& stop) {
       deadline_ = Clock::time_point::max();
       Cut();
     }
-    if (deadline_ == Clock::time_point::max()) {
+    // A copy: the wait reads it without the lock.
+    const Clock::time_point until = deadline_;
+    if (until == Clock::time_point::max()) {
       changed_.wait(mutex_);
     } else {
-      changed_.wait_until(mutex_, deadline_);
+      changed_.wait_until(mutex_, until);
     }
   }
 }
