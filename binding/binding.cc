@@ -1,9 +1,11 @@
 #include "binding/binding.h"
 
-#include <utility>
+#include <exception>
+#include <type_traits>
 #include <variant>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace kuryr::binding {
 namespace {
@@ -13,50 +15,73 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-/// A kind of VIF that is not named in here does not compile. Ovs: OvsDriver, const or not.
-template <typename Ovs>
-Ovs* DriverFor(const vif::Vif& vif, Ovs* ovs) {
-  const auto unsupported = [&vif]() -> Ovs* {
+/// A kind of VIF that is not named in here does not compile. `drivers`: Drivers, const or not, as
+/// is the driver.
+template <typename Drivers>
+auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
+  using DriverOf = std::conditional_t<std::is_const_v<Drivers>, const Driver, Driver>;
+  const auto unsupported = [&vif]() -> DriverOf& {
     const std::string plugin = Common(vif).plugin.value_or("");
     throw UnsupportedVif(std::string(ClassName(vif)) + " (plugin \"" + Printable(plugin) +
                          "\") has no driver");
   };
-  return std::visit(Overloaded{[&](const vif::VifOpenVSwitch&) -> Ovs* { return ovs; },
-                               [&](const vif::VifGeneric&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifBridge&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifDirect&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifSriov&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifVHostUser&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifHostDevice&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifNestedDpdk&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifDpdkNested&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifVlanNested&) -> Ovs* { return unsupported(); },
-                               [&](const vif::VifMacvlanNested&) -> Ovs* { return unsupported(); }},
-                    vif);
+  return std::visit(
+      Overloaded{[&](const vif::VifOpenVSwitch&) -> DriverOf& { return drivers.ovs; },
+                 [&](const vif::VifVlanNested&) -> DriverOf& { return drivers.nested; },
+                 [&](const vif::VifMacvlanNested&) -> DriverOf& { return drivers.nested; },
+                 [&](const vif::VifBridge&) -> DriverOf& { return drivers.bridge; },
+                 [&](const vif::VifGeneric&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifDirect&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifSriov&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifVHostUser&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifHostDevice&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifNestedDpdk&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifDpdkNested&) -> DriverOf& { return unsupported(); }},
+      vif);
 }
 
 }  // namespace
 
-Binding::Binding(BindingConfig config) : ovs_(std::move(config)) {}
+Binding::Binding(const BindingConfig& config)
+    : drivers_{.ovs = OvsDriver(config),
+               .nested = NestedDriver(config),
+               .bridge = BridgeDriver(config)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  return DriverFor(vif, &ovs_)->Plan(vif, ifname);
+  return DriverFor(vif, drivers_).Plan(vif, ifname);
 }
 
 std::vector<Interface> Binding::Connect(const vif::Vif& vif, const Plug& plug,
                                         const Attachment& attachment, const Netns& pod,
                                         bool is_default, const Deadline& deadline) {
-  return DriverFor(vif, &ovs_)->Connect(vif, plug, attachment, pod, is_default, deadline);
+  return DriverFor(vif, drivers_).Connect(vif, plug, attachment, pod, is_default, deadline);
 }
 
 void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
-  if (plug.driver != OvsDriver::kName)
-    throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
-  ovs_.Disconnect(plug, attachment, deadline);
+  for (const auto& [name, driver] : All()) {
+    if (plug.driver == name) return driver->Disconnect(plug, attachment, deadline);
+  }
+  throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
 }
 
 std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadline& deadline) {
-  return ovs_.FindPlugs(attachment, deadline);
+  std::vector<Plug> found;
+  for (const auto& [name, driver] : All()) {
+    try {
+      auto plugs = driver->FindPlugs(attachment, deadline);
+      found.insert(found.end(), plugs.begin(), plugs.end());
+    } catch (const std::exception& e) {
+      Log(LogLevel::kWarning, "plugs without a record cannot be searched",
+          {{"driver", name}, {"container", attachment.container_id}, {"error", e.what()}});
+    }
+  }
+  return found;
+}
+
+std::array<std::pair<const char*, Driver*>, 3> Binding::All() {
+  return {{{OvsDriver::kName, &drivers_.ovs},
+           {NestedDriver::kName, &drivers_.nested},
+           {BridgeDriver::kName, &drivers_.bridge}}};
 }
 
 }  // namespace kuryr::binding

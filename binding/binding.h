@@ -1,19 +1,29 @@
 #pragma once
 
+#include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "binding/bridge_driver.h"
 #include "binding/config.h"
 #include "binding/driver.h"
+#include "binding/nested_driver.h"
 #include "binding/ovs_driver.h"
 
 namespace kuryr::binding {
+
+struct Drivers {
+  OvsDriver ovs;
+  NestedDriver nested;
+  BridgeDriver bridge;
+};
 
 /// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
 /// Keeps no state and no connection between calls. Thread-safe.
 class Binding {
  public:
-  explicit Binding(BindingConfig config);
+  explicit Binding(const BindingConfig& config);
 
   /// Changes nothing. Throws ParseError for a VIF that lacks something, UnsupportedVif.
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const;
@@ -23,11 +33,16 @@ class Binding {
                                  const Deadline& deadline);
   /// Idempotent, as Driver::Disconnect. Throws UnsupportedVif for a driver that there is not.
   void Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline);
-  /// What the node itself says of an attachment whose record is lost. `attachment` needs no pod.
+  /// What the node itself says of an attachment whose record is lost. `attachment` needs no pod. A
+  /// driver that cannot say (its service is down) is logged: it must not hide what the others
+  /// found.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment, const Deadline& deadline);
 
  private:
-  OvsDriver ovs_;
+  /// By the name in their plugs.
+  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 3> All();
+
+  Drivers drivers_;
 };
 
 }  // namespace kuryr::binding

@@ -21,6 +21,9 @@ struct BindingConfig {
   std::string datapath_type;
   /// [neutron_defaults] network_device_mtu: upper limit; 0 for none.
   uint32_t network_device_mtu = 0;
+  /// [binding] link_iface: the node's link that nested interfaces stand on; empty: FindParentLink
+  /// chooses.
+  std::string link_iface;
 };
 
 }  // namespace kuryr::binding

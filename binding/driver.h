@@ -20,15 +20,17 @@ struct Attachment {
   std::string ifname;   ///< CNI_IFNAME: the default VIF's interface
   std::string pod;      ///< NAMESPACE/NAME, for people
   std::string pod_uid;  ///< external_ids:vm-uuid
+  std::string netns;    ///< path of the pod's namespace; empty when not known
+  NetnsId netns_id;     ///< what has to be at the path; unset when not known
 };
 
 /// What one VIF becomes on this node. Decided before the first change and kept in the attachment
-/// record: enough to unmake everything with VIF, namespace and API server gone.
+/// record: with the attachment, enough to unmake everything with VIF and API server gone.
 struct Plug {
-  std::string driver;          ///< "ovs"
+  std::string driver;          ///< "ovs", "bridge", "nested"
   std::string ifname;          ///< in the pod
-  std::string host_interface;  ///< on the host: tap...
-  std::string bridge;
+  std::string host_interface;  ///< on the host: tap...; empty where the driver makes none
+  std::string bridge;          ///< likewise
 
   bool operator==(const Plug&) const = default;
 };
@@ -79,6 +81,9 @@ class Driver {
   /// Idempotent; touches only what is this attachment's own.
   virtual void Disconnect(const Plug& plug, const Attachment& attachment,
                           const Deadline& deadline) = 0;
+  /// The plugs of an attachment whose record is lost, from the marks on what was made.
+  [[nodiscard]] virtual std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                                    const Deadline& deadline) const = 0;
 };
 
 }  // namespace kuryr::binding

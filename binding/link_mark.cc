@@ -51,8 +51,15 @@ bool LinkMark::IsOf(const Attachment& other) const {
          attachment.ifname == other.ifname;
 }
 
-bool IsUnfinishedVeth(const Link& link) {
-  return link.kind == "veth" && link.alias.empty() && !link.up;
+bool IsMarkedBy(const Link& link, const Attachment& attachment) {
+  const auto mark = LinkMark::Parse(link.alias);
+  return mark && mark->IsOf(attachment);
+}
+
+bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment) {
+  const auto mark = LinkMark::Parse(link.alias);
+  return mark && !attachment.pod_uid.empty() && mark->attachment.pod_uid == attachment.pod_uid &&
+         mark->attachment.container_id != attachment.container_id;
 }
 
 std::string DescribeOwner(const Link& link) {

@@ -23,9 +23,9 @@ struct LinkMark {
   [[nodiscard]] bool IsOf(const Attachment& other) const;
 };
 
-/// A veth of ours that its maker was killed over before it could mark it: no alias, and never up.
-/// Interfaces of others that are in use are up.
-[[nodiscard]] bool IsUnfinishedVeth(const Link& link);
+[[nodiscard]] bool IsMarkedBy(const Link& link, const Attachment& attachment);
+/// By another container of the same pod.
+[[nodiscard]] bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment);
 /// What a message says of a link that is not to be touched.
 [[nodiscard]] std::string DescribeOwner(const Link& link);
 

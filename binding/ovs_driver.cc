@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <functional>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "base/names.h"
 #include "base/rollback.h"
+#include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
-#include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/veth.h"
+#include "binding/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {
@@ -26,30 +25,11 @@ constexpr const char* kAttachmentIfname = "kuryr-ifname";
 constexpr const char* kPodIfname = "kuryr-pod-ifname";
 
 constexpr seconds kRollbackTime{5};
-constexpr uint32_t kDefaultMtu = 1500;  // a veth's, ETH_DATA_LEN
 
 const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
   const auto* own = std::get_if<vif::VifOpenVSwitch>(&vif);
   if (own == nullptr) throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver ovs");
   return *own;
-}
-
-/// The name of an interface or bridge that is to be made or used on the host.
-std::string LinkName(const vif::Field<std::string>& field, const std::string& path) {
-  const std::string& name = vif::Required(field, path);
-  // The kernel takes '%' for a pattern, and chooses another name.
-  if (!IsLinkName(name) || name.find('%') != std::string::npos) {
-    throw ParseError(
-        path, "\"" + Printable(name) + "\" is no interface name (" + kLinkNameRule + ", no '%')");
-  }
-  return name;
-}
-
-std::string BridgeOf(const vif::VifOpenVSwitch& vif) {
-  if (vif.bridge_name.has_value()) return LinkName(vif.bridge_name, "$.bridge_name");
-  if (vif.network.has_value() && vif.network->bridge.has_value())
-    return LinkName(vif.network->bridge, "$.network.bridge");
-  throw ParseError("$.bridge_name", "is not set, nor is $.network.bridge");
 }
 
 /// What a profile for Open vSwitch has; null for other profiles, and for ones that want the port
@@ -97,25 +77,6 @@ OvsPort PortFor(const vif::VifOpenVSwitch& vif, const Plug& plug, const Attachme
   return port;
 }
 
-std::optional<uint32_t> MtuFor(const vif::VifBase& vif, uint32_t limit) {
-  const std::optional<uint32_t> mtu = MtuOf(vif);
-  return limit > 0 && limit < mtu.value_or(kDefaultMtu) ? limit : mtu;
-}
-
-bool IsOwnLink(const Link& link, const Attachment& attachment) {
-  const auto mark = LinkMark::Parse(link.alias);
-  return link.kind == "veth" && (mark ? mark->IsOf(attachment) : IsUnfinishedVeth(link));
-}
-
-/// An older sandbox of the same pod. Not one of this container: that is another VIF with the same
-/// name, just made.
-bool IsLeftover(const Link& link, const Attachment& attachment) {
-  const auto mark = LinkMark::Parse(link.alias);
-  if (link.kind != "veth" || !mark) return IsUnfinishedVeth(link);
-  return !attachment.pod_uid.empty() && mark->attachment.pod_uid == attachment.pod_uid &&
-         mark->attachment.container_id != attachment.container_id;
-}
-
 /// Tries everything, and throws the first failure at the end.
 void Unplug(const BindingConfig& config, const std::string& host_interface,
             const Attachment& attachment, const Deadline& deadline) {
@@ -128,8 +89,7 @@ void Unplug(const BindingConfig& config, const std::string& host_interface,
   }
   try {
     RouteSocket host;
-    const auto link = host.FindLink(host_interface);
-    if (link && IsOwnLink(*link, attachment)) host.DeleteLink(host_interface);
+    DeleteOwnVeth(host, host_interface, attachment);
   } catch (...) {
     if (!failure) failure = std::current_exception();
   }
@@ -140,19 +100,9 @@ void RemoveLeftover(RouteSocket& host, const BindingConfig& config, const Plug& 
                     const Attachment& attachment, const Deadline& deadline) {
   const auto link = host.FindLink(plug.host_interface);
   if (!link) return;
-  if (!IsLeftover(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
+  if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
   const auto mark = LinkMark::Parse(link->alias);
   Unplug(config, plug.host_interface, mark ? mark->attachment : attachment, deadline);
-}
-
-Link Find(RouteSocket& socket, const std::string& name) {
-  auto link = socket.FindLink(name);
-  if (!link) ThrowErrno(ENODEV, "find interface " + name);
-  return *std::move(link);
-}
-
-Interface Describe(const Link& link, bool in_pod) {
-  return {.name = link.name, .mac = link.mac, .mtu = link.mtu, .in_pod = in_pod};
 }
 
 /// One Connect: what it needs at hand, and what it may have to undo.
@@ -173,15 +123,14 @@ class Wiring {
     const std::string mark = LinkMark{attachment_}.ToString();
     // With OVS down nothing is touched.
     ovs_.Connect(deadline_);
-    if (inside_.FindLink(plug_.ifname))
-      throw InterfaceExists("interface " + plug_.ifname + " exists already in the pod");
+    RequireFree(inside_, plug_.ifname);
     RemoveLeftover(host_, config_, plug_, attachment_, deadline_);
 
     host_.CreateVeth({.name = plug_.host_interface,
                       .peer_name = plug_.ifname,
                       .peer_netns_fd = pod_.fd(),
                       .peer_mac = *vif.address,
-                      .mtu = MtuFor(vif, config_.network_device_mtu)});
+                      .mtu = MtuFor(vif, config_.network_device_mtu, kVethMtu)});
     Rollback undo([this] { Undo(); });
     host_.SetAliasAndUp(Find(host_, plug_.host_interface), mark);
     AddPort(port);
@@ -207,20 +156,11 @@ class Wiring {
 
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
-    TryUndo([&] { Unplug(config_, plug_.host_interface, attachment_, deadline); });
-    TryUndo([&] {
+    TryUndo(plug_.host_interface,
+            [&] { Unplug(config_, plug_.host_interface, attachment_, deadline); });
+    TryUndo(plug_.host_interface, [&] {
       if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
     });
-  }
-
-  /// The failure that led here is the one to report; what stays is Disconnect's.
-  void TryUndo(const std::function<void()>& undo) const noexcept {
-    try {
-      undo();
-    } catch (const std::exception& e) {
-      Log(LogLevel::kWarning, "port is not unplugged completely",
-          {{"interface", plug_.host_interface}, {"error", e.what()}});
-    }
   }
 
   const BindingConfig& config_;
@@ -251,8 +191,8 @@ Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   (void)NeutronPortOf(own);
   return {.driver = kName,
           .ifname = ifname,
-          .host_interface = LinkName(own.vif_name, "$.vif_name"),
-          .bridge = BridgeOf(own)};
+          .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
+          .bridge = BridgeOf(own.bridge_name, own)};
 }
 
 std::vector<Interface> OvsDriver::Connect(const vif::Vif& vif, const Plug& plug,

@@ -23,10 +23,9 @@ class OvsDriver final : public Driver {
                                  const Deadline& deadline) override;
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;
-
-  /// The plugs of an attachment whose record is lost, from the ports' external_ids.
+  /// From the ports' external_ids.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
-                                            const Deadline& deadline) const;
+                                            const Deadline& deadline) const override;
 
  private:
   BindingConfig config_;

@@ -12,7 +12,9 @@ binding::Attachment AttachmentRecord::attachment() const {
           .container_id = key.container_id,
           .ifname = key.ifname,
           .pod = pod,
-          .pod_uid = pod_uid};
+          .pod_uid = pod_uid,
+          .netns = netns,
+          .netns_id = netns_id};
 }
 
 std::string ToJson(const AttachmentRecord& record) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "cni/config_file.h"
 #include "watcher/api_client.h"
 #include "watcher/kubeconfig.h"
@@ -113,6 +114,12 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   Take(files.Find("os_vif_ovs", "datapath_type"), binding.datapath_type);
   Take(files.Find("neutron_defaults", "network_device_mtu"), binding.network_device_mtu, 0,
        kMaxMtu);
+  const Option link_iface = files.Find("binding", "link_iface");
+  Take(link_iface, binding.link_iface);
+  if (!binding.link_iface.empty() && !IsLinkName(binding.link_iface)) {
+    Refuse(link_iface.where, "\"" + Printable(binding.link_iface) + "\" is no interface name (" +
+                                 kLinkNameRule + ")");
+  }
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Config {
   watcher::ApiConfig api;  ///< [kubernetes]
   /// Which option or kubeconfig switched off the verification of the API server's certificate.
   std::string unverified_by;
-  binding::BindingConfig binding;                   ///< [os_vif_ovs], [neutron_defaults]
+  binding::BindingConfig binding;                   ///< [binding], [os_vif_ovs], [neutron_defaults]
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
   std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout
   bool debug = false;                               ///< [DEFAULT] debug

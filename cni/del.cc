@@ -1,26 +1,19 @@
 #include "cni/del.h"
 
-#include <exception>
-
-#include "base/log.h"
 #include "cni/disconnect.h"
 
 namespace kuryr::cni {
 namespace {
 
-/// Without a record there may be nothing, or the state directory was lost: the ports say.
-AttachmentRecord RecordFromPorts(const AttachmentKey& key, const Node& node,
-                                 const Deadline& deadline) {
+/// Without a record there may be nothing, or the state directory was lost: the node says. A
+/// container never seen must be deletable with Open vSwitch down; a port left then is found when it
+/// is back.
+AttachmentRecord RecordFromNode(const AttachmentKey& key, const Request& request, const Node& node,
+                                const Deadline& deadline) {
   AttachmentRecord record;
   record.key = key;
-  try {
-    record.plugs = node.binding.FindPlugs(record.attachment(), deadline);
-  } catch (const std::exception& e) {
-    // A container never seen must be deletable with OVS down; a port left then is found when OVS is
-    // back.
-    Log(LogLevel::kWarning, "no record, and ports cannot be searched",
-        {{"container", key.container_id}, {"error", e.what()}});
-  }
+  record.netns = request.netns;
+  record.plugs = node.binding.FindPlugs(record.attachment(), deadline);
   return record;
 }
 
@@ -31,7 +24,7 @@ void Del(const Request& request, const Node& node, const Deadline& deadline) {
   auto attachment = node.attachments.Take(key);
   const AttachmentRecord record = attachment && attachment->record()
                                       ? *attachment->record()
-                                      : RecordFromPorts(key, node, deadline);
+                                      : RecordFromNode(key, request, node, deadline);
   DisconnectAll(node.binding, record, deadline);
   if (attachment) attachment->Remove();
 }

@@ -17,7 +17,10 @@ struct Link {
   std::string alias;  ///< IFLA_IFALIAS
   MacAddress mac;
   uint32_t mtu = 0;
-  bool up = false;  ///< IFF_UP
+  bool up = false;           ///< IFF_UP
+  bool has_carrier = false;  ///< IFF_LOWER_UP
+  int lower = 0;   ///< IFLA_LINK: the parent's or veth peer's index, in that one's namespace; or 0
+  int master = 0;  ///< IFLA_MASTER: the bridge's index; or 0
 
   bool operator==(const Link&) const = default;
 };
@@ -30,6 +33,17 @@ struct VethPair {
   int peer_netns_fd = -1;
   std::optional<MacAddress> peer_mac;  ///< the kernel's choice when absent
   std::optional<uint32_t> mtu;         ///< of both ends; the kernel's default when absent
+  int master = 0;                      ///< index of the bridge that `name` becomes a port of
+};
+
+/// A link to be made on top of another one: born in the namespace `netns_fd` (-1: here), while its
+/// parent stays here.
+struct StackedLink {
+  std::string name;
+  Link parent;
+  int netns_fd = -1;
+  std::optional<MacAddress> mac;
+  std::optional<uint32_t> mtu;  ///< the parent's when absent
 };
 
 /// A unicast route of the main table through one interface; on-link when there is no gateway.

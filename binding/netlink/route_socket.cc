@@ -4,72 +4,27 @@
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
+#include <netlink/route/link/bridge.h>
+#include <netlink/route/link/macvlan.h>
 #include <netlink/route/link/veth.h>
+#include <netlink/route/link/vlan.h>
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/error.h"
+#include "binding/netlink/link_message.h"
 #include "binding/netlink/nl_error.h"
 #include "binding/netlink/nl_transaction.h"
 
 namespace kuryr::binding {
 namespace {
 
-using Attributes = std::array<nlattr*, IFLA_MAX + 1>;
-
 // libnl cuts a long name short, and the kernel counts up a '%d'.
 void CheckNewName(const std::string& name, const std::string& what) {
   if (name.empty() || name.size() >= IFNAMSIZ || name.find('%') != std::string::npos)
     ThrowErrno(EINVAL, what + " (\"" + Printable(name) + "\" is no interface name)");
-}
-
-// A change names its link by index: rtnl_link_change() compares two objects to find what differs,
-// and ignores the first one's name.
-NlMsgPtr LinkRequest(int type, int flags, const ifinfomsg& header) {
-  NlMsgPtr message = Owned<NlMsgPtr>(nlmsg_alloc_simple(type, flags));
-  ifinfomsg copy = header;
-  CheckNl(nlmsg_append(message.get(), &copy, sizeof copy, NLMSG_ALIGNTO), "build a link request");
-  return message;
-}
-
-NlMsgPtr SetUpRequest(const Link& link) {
-  return LinkRequest(RTM_NEWLINK, 0,
-                     {.ifi_index = link.index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP});
-}
-
-std::string TextOf(const nlattr* attribute) {
-  if (attribute == nullptr) return {};
-  const char* data = static_cast<const char*>(nla_data(attribute));
-  return {data, ::strnlen(data, static_cast<size_t>(nla_len(attribute)))};
-}
-
-std::string KindOf(nlattr* link_info) {
-  std::array<nlattr*, IFLA_INFO_MAX + 1> nested{};
-  if (link_info == nullptr) return {};
-  if (nla_parse_nested(nested.data(), IFLA_INFO_MAX, link_info, nullptr) < 0) return {};
-  return TextOf(nested[IFLA_INFO_KIND]);
-}
-
-Link ParseLink(nl_msg& message, const std::string& what) {
-  nlmsghdr* header = nlmsg_hdr(&message);
-  Attributes attributes{};
-  CheckNl(nlmsg_parse(header, sizeof(ifinfomsg), attributes.data(), IFLA_MAX, nullptr), what);
-  const auto* info = static_cast<const ifinfomsg*>(nlmsg_data(header));
-  Link link;
-  link.index = info->ifi_index;
-  link.up = (info->ifi_flags & IFF_UP) != 0;
-  link.name = TextOf(attributes[IFLA_IFNAME]);
-  link.alias = TextOf(attributes[IFLA_IFALIAS]);
-  link.kind = KindOf(attributes[IFLA_LINKINFO]);
-  if (const nlattr* mtu = attributes[IFLA_MTU]; mtu != nullptr) link.mtu = nla_get_u32(mtu);
-  const nlattr* mac = attributes[IFLA_ADDRESS];
-  // Tunnels and the like have addresses of other lengths.
-  if (mac != nullptr && static_cast<size_t>(nla_len(mac)) == link.mac.bytes.size())
-    std::memcpy(link.mac.bytes.data(), nla_data(mac), link.mac.bytes.size());
-  return link;
 }
 
 int FamilyOf(const IpAddress& address) {
@@ -118,6 +73,16 @@ void SetEthernetAddress(rtnl_link& link, const MacAddress& mac) {
       &link, Owned<NlAddrPtr>(nl_addr_build(AF_LLC, mac.bytes.data(), mac.bytes.size())).get());
 }
 
+/// What every link on top of another has.
+void Describe(const StackedLink& stacked, rtnl_link& link, const std::string& what) {
+  CheckNewName(stacked.name, what);
+  rtnl_link_set_name(&link, stacked.name.c_str());
+  rtnl_link_set_link(&link, stacked.parent.index);
+  if (stacked.netns_fd >= 0) rtnl_link_set_ns_fd(&link, stacked.netns_fd);
+  if (stacked.mac) SetEthernetAddress(link, *stacked.mac);
+  if (stacked.mtu) rtnl_link_set_mtu(&link, *stacked.mtu);
+}
+
 }  // namespace
 
 RouteSocket::RouteSocket() : socket_(OpenRouteSocket()) {}
@@ -129,13 +94,46 @@ RouteSocket RouteSocket::OpenIn(const Netns& netns) {
 
 std::optional<Link> RouteSocket::FindLink(const std::string& name) {
   const std::string what = "find link " + Printable(name);
-  const NlMsgPtr request = LinkRequest(RTM_GETLINK, 0, {});
+  const NlMsgPtr request = LinkRequest(RTM_GETLINK, {});
   CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
-  CheckNl(nla_put_u32(request.get(), IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS), what);
-  const NlAnswer answer = Transact(*socket_, *request, what);
+  return Get(*request, what);
+}
+
+std::optional<Link> RouteSocket::FindLink(int index) {
+  if (index <= 0) return std::nullopt;
+  return Get(*LinkRequest(RTM_GETLINK, {.ifi_index = index}),
+             "find link number " + std::to_string(index));
+}
+
+std::optional<Link> RouteSocket::Get(nl_msg& request, const std::string& what) {
+  CheckNl(nla_put_u32(&request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS), what);
+  const NlAnswer answer = Transact(*socket_, request, what);
   if (answer.error == ENODEV) return std::nullopt;
   CheckAnswer(answer, what);
   return ParseLink(*answer.object, what);
+}
+
+std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
+  const std::string what = "find the route to " + destination.ToString();
+  const NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_GETROUTE, 0));
+  rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination)),
+               .rtm_dst_len = static_cast<uint8_t>(destination.size() * 8)};
+  CheckNl(nlmsg_append(request.get(), &header, sizeof header, NLMSG_ALIGNTO), what);
+  CheckNl(nla_put(request.get(), RTA_DST, static_cast<int>(destination.size()),
+                  destination.bytes.data()),
+          what);
+  const NlAnswer answer = Transact(*socket_, *request, what);
+  // "No" has many words here: unreachable net or host, prohibited, a black hole, no such family.
+  if (answer.error != 0 || !answer.object) return std::nullopt;
+  const nlattr* link = nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof header, RTA_OIF);
+  if (link == nullptr) return std::nullopt;
+  return static_cast<int>(nla_get_u32(link));
+}
+
+NlAnswer RouteSocket::Add(rtnl_link& link, const std::string& what) {
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_link_build_add_request(&link, NLM_F_CREATE | NLM_F_EXCL, &request), what);
+  return Transact(*socket_, *NlMsgPtr(request), what);
 }
 
 void RouteSocket::CreateVeth(const VethPair& pair) {
@@ -153,9 +151,40 @@ void RouteSocket::CreateVeth(const VethPair& pair) {
     rtnl_link_set_mtu(link.get(), *pair.mtu);
     rtnl_link_set_mtu(peer.get(), *pair.mtu);
   }
-  nl_msg* request = nullptr;
-  CheckNl(rtnl_link_build_add_request(link.get(), NLM_F_CREATE | NLM_F_EXCL, &request), what);
-  CheckAnswer(Transact(*socket_, *NlMsgPtr(request), what), what);
+  if (pair.master != 0) rtnl_link_set_master(link.get(), pair.master);
+  CheckAnswer(Add(*link, what), what);
+}
+
+void RouteSocket::CreateMacvlan(const StackedLink& stacked) {
+  const std::string what = "create macvlan " + stacked.name + " on " + stacked.parent.name;
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_macvlan_alloc());
+  CheckNl(rtnl_link_macvlan_set_mode(link.get(), MACVLAN_MODE_BRIDGE), what);
+  Describe(stacked, *link, what);
+  CheckAnswer(Add(*link, what), what);
+}
+
+bool RouteSocket::CreateVlan(const StackedLink& stacked, uint16_t vlan_id) {
+  const std::string what =
+      "create VLAN " + std::to_string(vlan_id) + " " + stacked.name + " on " + stacked.parent.name;
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_vlan_alloc());
+  CheckNl(rtnl_link_vlan_set_id(link.get(), vlan_id), what);
+  Describe(stacked, *link, what);
+  const NlAnswer answer = Add(*link, what);
+  if (answer.error == EEXIST) return false;
+  CheckAnswer(answer, what);
+  return true;
+}
+
+bool RouteSocket::CreateBridge(const std::string& name) {
+  const std::string what = "create bridge " + Printable(name);
+  CheckNewName(name, what);
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
+  rtnl_link_set_name(link.get(), name.c_str());
+  rtnl_link_set_flags(link.get(), IFF_UP);
+  const NlAnswer answer = Add(*link, what);
+  if (answer.error == EEXIST) return false;
+  CheckAnswer(answer, what);
+  return true;
 }
 
 void RouteSocket::SetUp(const Link& link) {
@@ -170,9 +199,19 @@ void RouteSocket::SetAliasAndUp(const Link& link, const std::string& alias) {
   CheckAnswer(Transact(*socket_, *request, what), what);
 }
 
+void RouteSocket::SetNameAliasAndUp(const Link& link, const std::string& name,
+                                    const std::string& alias) {
+  const std::string what = "name link " + link.name + " " + Printable(name) + " and set it up";
+  CheckNewName(name, what);
+  const NlMsgPtr request = SetUpRequest(link);
+  CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
+  CheckNl(nla_put(request.get(), IFLA_IFALIAS, static_cast<int>(alias.size()), alias.data()), what);
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
 bool RouteSocket::DeleteLink(const std::string& name) {
   const std::string what = "delete link " + Printable(name);
-  const NlMsgPtr request = LinkRequest(RTM_DELLINK, 0, {});
+  const NlMsgPtr request = LinkRequest(RTM_DELLINK, {});
   CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
   const NlAnswer answer = Transact(*socket_, *request, what);
   if (answer.error == ENODEV) return false;

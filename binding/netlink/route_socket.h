@@ -9,6 +9,8 @@
 
 namespace kuryr::binding {
 
+struct NlAnswer;
+
 /// A NETLINK_ROUTE socket. It stays in the network namespace it was opened in. Every request names
 /// its object and waits for the kernel's acknowledgement; no table is ever dumped. Failures throw
 /// std::system_error with the kernel's errno and the object in the text ("create veth tap0"). Not
@@ -20,14 +22,27 @@ class RouteSocket {
   [[nodiscard]] static RouteSocket OpenIn(const Netns& netns);
 
   [[nodiscard]] std::optional<Link> FindLink(const std::string& name);
+  [[nodiscard]] std::optional<Link> FindLink(int index);
+  /// The index of the link through which packets to `destination` leave; nullopt without a route.
+  [[nodiscard]] std::optional<int> FindOutputLink(const IpAddress& destination);
 
   /// One request (veth(4)): nothing is left of it when it fails. Throws std::errc::file_exists when
   /// either name is taken in its namespace, std::errc::invalid_argument for what is no interface
   /// name.
   void CreateVeth(const VethPair& pair);
+  /// In mode bridge: macvlans of one parent reach each other. Older kernels want the name to be
+  /// free here too, not only where the link is born.
+  void CreateMacvlan(const StackedLink& stacked);
+  /// 802.1Q. False when the parent has a link with this id already, in whichever namespace (or the
+  /// name is taken, as above).
+  bool CreateVlan(const StackedLink& stacked, uint16_t vlan_id);
+  /// And sets it up. False when the name is taken, by whatever it be.
+  bool CreateBridge(const std::string& name);
   void SetUp(const Link& link);
   /// IFLA_IFALIAS, at most 255 bytes, and IFF_UP in one request.
   void SetAliasAndUp(const Link& link, const std::string& alias);
+  /// The same with IFLA_IFNAME, for a link that is down.
+  void SetNameAliasAndUp(const Link& link, const std::string& name, const std::string& alias);
   /// False when there was no such link.
   bool DeleteLink(const std::string& name);
 
@@ -39,6 +54,9 @@ class RouteSocket {
   bool AddRoute(const Link& link, const LinkRoute& route);
 
  private:
+  std::optional<Link> Get(nl_msg& request, const std::string& what);
+  NlAnswer Add(rtnl_link& link, const std::string& what);
+
   NlSocketPtr socket_;
 };
 

@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "tests/binding/ovs_vif.h"
+#include "tests/binding/vifs.h"
 
 namespace kuryr::binding {
 namespace {
 
 using ::testing::HasSubstr;
 
-std::string RefusedPath(const vif::VifOpenVSwitch& vif) {
+std::string RefusedPath(const vif::Vif& vif) {
   try {
     (void)Binding(BindingConfig()).Plan(vif, "eth0");
   } catch (const ParseError& e) {
@@ -91,7 +91,56 @@ TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
   vif.plugin = std::string("ovs");
 
   EXPECT_THAT(Unsupported(vif), HasSubstr("VIFVHostUser (plugin \"ovs\")"));
-  EXPECT_THAT(Unsupported(vif::VifVlanNested()), HasSubstr("VIFVlanNested"));
+  EXPECT_THAT(Unsupported(vif::VifHostDevice()), HasSubstr("VIFHostDevice"));
+}
+
+TEST(BindingTest, PlanOfANestedVif) {
+  const Plug plug{.driver = "nested", .ifname = "eth0"};
+
+  EXPECT_EQ(Binding(BindingConfig()).Plan(test::MacvlanVif(1), "eth0"), plug);
+  EXPECT_EQ(Binding(BindingConfig()).Plan(test::VlanVif(1, 101), "eth0"), plug);
+}
+
+TEST(BindingTest, PlanOfABridgeVif) {
+  EXPECT_EQ(Binding(BindingConfig()).Plan(test::BridgeVif(1), "eth0"),
+            (Plug{.driver = "bridge",
+                  .ifname = "eth0",
+                  .host_interface = "tap450e5c61-1",
+                  .bridge = "br-lan"}));
+}
+
+TEST(BindingTest, MissingFieldsOfTheOtherKindsAreNamed) {
+  vif::VifMacvlanNested macvlan = test::MacvlanVif(1);
+  macvlan.address = vif::Null();
+  EXPECT_EQ(RefusedPath(macvlan), "$.address");
+  vif::VifVlanNested vlan = test::VlanVif(1, 101);
+  vlan.vlan_id.reset();
+  EXPECT_EQ(RefusedPath(vlan), "$.vlan_id");
+  vif::VifBridge bridge = test::BridgeVif(1);
+  bridge.address.reset();
+  EXPECT_EQ(RefusedPath(bridge), "$.address");
+  bridge = test::BridgeVif(1);
+  bridge.vif_name = std::string("../tap");
+  EXPECT_EQ(RefusedPath(bridge), "$.vif_name");
+  bridge = test::BridgeVif(1);
+  bridge.bridge_name = std::string("br%d");
+  EXPECT_EQ(RefusedPath(bridge), "$.bridge_name");
+}
+
+TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {
+  vif::VifMacvlanNested macvlan = test::MacvlanVif(1);
+  macvlan.plugin = std::string("ovs");
+  EXPECT_THAT(Unsupported(macvlan), HasSubstr("VIFMacvlanNested with plugin \"ovs\""));
+  macvlan.plugin.reset();
+  EXPECT_EQ(Unsupported(macvlan), "");
+  vif::VifBridge bridge = test::BridgeVif(1);
+  bridge.plugin = std::string("ovs");
+  EXPECT_THAT(Unsupported(bridge), HasSubstr("VIFBridge with plugin \"ovs\""));
+  bridge = test::BridgeVif(1);
+  bridge.network->should_provide_vlan = true;
+  EXPECT_EQ(Unsupported(bridge), "") << "counts only where the bridge is to be provided";
+  bridge.network->should_provide_bridge = true;
+  EXPECT_THAT(Unsupported(bridge), HasSubstr("$.network.should_provide_vlan"));
 }
 
 TEST(BindingTest, OtherPluginsAndWaysOfPluggingAreUnsupported) {
@@ -113,6 +162,14 @@ TEST(BindingTest, DisconnectOfAnUnknownDriverIsRefused) {
   Binding binding{BindingConfig()};
 
   EXPECT_THROW(binding.Disconnect({.driver = "token-ring"}, {}, {}), UnsupportedVif);
+}
+
+TEST(BindingTest, FindPlugsNeedsNoOpenVSwitch) {
+  Binding binding{BindingConfig{.ovsdb_connection = "unix:/nowhere/db.sock"}};
+
+  EXPECT_THAT(binding.FindPlugs({.network = "kuryr", .container_id = "c", .ifname = "eth0"},
+                                Deadline::After(std::chrono::seconds(60))),
+              ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,20 +12,11 @@
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs_driver.h"
 #include "tests/binding/ovs_vif.h"
+#include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 
 namespace kuryr::binding {
-
-inline Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
-
-inline Attachment PodAttachment(int n) {
-  return {.network = "kuryr",
-          .container_id = "container-" + std::to_string(n),
-          .ifname = "eth0",
-          .pod = "default/pod-" + std::to_string(n),
-          .pod_uid = "uid-" + std::to_string(n)};
-}
 
 class OvsDriverTest : public test::NetnsTest {
  protected:

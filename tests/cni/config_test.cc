@@ -72,7 +72,8 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\n"
-                     "[neutron_defaults]\nnetwork_device_mtu = 1400\n")});
+                     "[neutron_defaults]\nnetwork_device_mtu = 1400\n"
+                     "[binding]\nlink_iface = ens3\n")});
 
   EXPECT_TRUE(config.debug);
   EXPECT_EQ(config.log_file, "/tmp/x.log");
@@ -91,6 +92,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.ovs_timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.binding.datapath_type, "netdev");
   EXPECT_EQ(config.binding.network_device_mtu, 1400U);
+  EXPECT_EQ(config.binding.link_iface, "ens3");
 }
 
 TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
@@ -226,6 +228,7 @@ TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
            {"[cni_daemon]\nvif_annotation_timeout = 0\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nvif_annotation_timeout = 6o\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nstate_dir = run\n", "[cni_daemon] state_dir"},
+           {"[binding]\nlink_iface = ../eth0\n", "[binding] link_iface"},
            {"[neutron_defaults]\nnetwork_device_mtu = 65536\n",
             "[neutron_defaults] network_device_mtu"}}) {
     const std::string refusal = Refusal(text);

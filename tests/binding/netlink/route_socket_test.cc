@@ -148,6 +148,90 @@ TEST_F(RouteSocketTest, MtuTheKernelRefusesIsAnErrorThatNamesBothEnds) {
   EXPECT_EQ(host_.FindLink("tap0"), std::nullopt);
 }
 
+TEST_F(RouteSocketTest, CreateMacvlanBornInPodNamespace) {
+  const Netns pod = MakePlug();
+  const Link parent = host_.FindLink("tap0").value();
+
+  host_.CreateMacvlan(
+      {.name = "mv0", .parent = parent, .netns_fd = pod.fd(), .mac = kMac, .mtu = 1400});
+
+  EXPECT_EQ(host_.FindLink("mv0"), std::nullopt);
+  const json shown = Shown(pod, {"link", "show", "mv0"});
+  EXPECT_EQ(shown.at("linkinfo").at("info_data").at("mode"), "bridge");
+  EXPECT_EQ(shown.at("address"), kMac.ToString());
+  EXPECT_EQ(shown.at("mtu"), 1400);
+  EXPECT_EQ(RouteSocket::OpenIn(pod).FindLink("mv0")->lower, parent.index);
+}
+
+TEST_F(RouteSocketTest, CreateMacvlanErrorNamesBothLinks) {
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
+  const Link parent = host_.FindLink("tap0").value();
+
+  const auto error = ErrorOf([&] { host_.CreateMacvlan({.name = "tap1", .parent = parent}); });
+
+  EXPECT_EQ(error.code(), std::errc::file_exists);
+  EXPECT_THAT(error.what(), HasSubstr("create macvlan tap1 on tap0"));
+}
+
+TEST_F(RouteSocketTest, CreateBridgeIsUpAndOnlyOnce) {
+  EXPECT_TRUE(host_.CreateBridge("br0"));
+  EXPECT_FALSE(host_.CreateBridge("br0"));
+
+  const Link bridge = host_.FindLink("br0").value();
+  EXPECT_EQ(bridge.kind, "bridge");
+  EXPECT_TRUE(bridge.up);
+}
+
+TEST_F(RouteSocketTest, CreateVethAsPortOfABridge) {
+  host_.CreateBridge("br0");
+  const Link bridge = host_.FindLink("br0").value();
+
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1", .master = bridge.index});
+
+  EXPECT_EQ(host_.FindLink("tap0")->master, bridge.index);
+  EXPECT_EQ(host_.FindLink("tap0")->lower, host_.FindLink("tap1")->index);
+  EXPECT_EQ(host_.FindLink("tap1")->master, 0);
+}
+
+TEST_F(RouteSocketTest, FindLinkByIndex) {
+  const Link loopback = host_.FindLink("lo").value();
+
+  EXPECT_EQ(host_.FindLink(loopback.index), loopback);
+  EXPECT_EQ(host_.FindLink(loopback.index + 4711), std::nullopt);
+  EXPECT_EQ(host_.FindLink(0), std::nullopt);
+}
+
+TEST_F(RouteSocketTest, FindOutputLinkFollowsTheRoutes) {
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
+  const Link link = host_.FindLink("tap0").value();
+  host_.SetUp(host_.FindLink("tap1").value());
+  host_.SetUp(link);
+  EXPECT_EQ(host_.FindOutputLink(Ip("10.0.0.9")), std::nullopt);
+  EXPECT_EQ(host_.FindOutputLink(Ip("fd00::9")), std::nullopt);
+
+  host_.AddAddress(link, Net("10.0.0.1/24"));
+  host_.AddAddress(link, Net("fd00::1/64"));
+
+  EXPECT_EQ(host_.FindOutputLink(Ip("10.0.0.9")), link.index);
+  EXPECT_EQ(host_.FindOutputLink(Ip("fd00::9")), link.index);
+  EXPECT_EQ(host_.FindOutputLink(Ip("10.0.0.1")), host_.FindLink("lo")->index);
+}
+
+TEST_F(RouteSocketTest, SetNameAliasAndUpDoesAllThree) {
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
+  const Link link = host_.FindLink("tap0").value();
+
+  host_.SetNameAliasAndUp(link, "eth0", "of a pod");
+
+  EXPECT_EQ(host_.FindLink("tap0"), std::nullopt);
+  const Link named = host_.FindLink("eth0").value();
+  EXPECT_EQ(named.index, link.index);
+  EXPECT_EQ(named.alias, "of a pod");
+  EXPECT_TRUE(named.up);
+  EXPECT_THROW(host_.SetNameAliasAndUp(host_.FindLink("tap1").value(), "eth%d", ""),
+               std::system_error);
+}
+
 TEST_F(RouteSocketTest, FindLinkTellsWhatTheKernelHas) {
   const Netns pod = MakePluggedPod();
   RunIn(pod, {"ip", "link", "set", "eth0", "alias", "of a pod", "mtu", "1300"});
@@ -161,6 +245,9 @@ TEST_F(RouteSocketTest, FindLinkTellsWhatTheKernelHas) {
   EXPECT_EQ(link.mac, kMac);
   EXPECT_EQ(link.mtu, 1300U);
   EXPECT_TRUE(link.up);
+  EXPECT_TRUE(link.has_carrier);
+  RunOnHost({"ip", "link", "set", "tap0", "down"});
+  EXPECT_FALSE(RouteSocket::OpenIn(pod).FindLink("eth0")->has_carrier);
   EXPECT_EQ(RouteSocket::OpenIn(pod).FindLink("lo")->up, false);
 }
 

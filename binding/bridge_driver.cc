@@ -1,0 +1,157 @@
+#include "binding/bridge_driver.h"
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rollback.h"
+#include "binding/interfaces.h"
+#include "binding/l3.h"
+#include "binding/link_mark.h"
+#include "binding/veth.h"
+#include "binding/vif_fields.h"
+
+namespace kuryr::binding {
+namespace {
+
+const vif::VifBridge& Own(const vif::Vif& vif) {
+  const auto* own = std::get_if<vif::VifBridge>(&vif);
+  if (own == nullptr)
+    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver bridge");
+  return *own;
+}
+
+/// vif_plug_linux_bridge: with multi_host the bridges are another service's.
+bool ProvidesBridge(const vif::VifBridge& vif) {
+  if (!vif.network.has_value()) return false;
+  return vif.network->should_provide_bridge.value_or(false) &&
+         !vif.network->multi_host.value_or(false);
+}
+
+/// The node's uplink is not moved onto a bridge because an annotation says so.
+void RequireNoUplink(const vif::VifBridge& vif) {
+  if (vif.network->bridge_interface.has_value() && !vif.network->bridge_interface->empty()) {
+    throw UnsupportedVif(
+        "VIFBridge whose bridge is missing and has $.network.bridge_interface set (\"" +
+        Printable(*vif.network->bridge_interface) + "\"): make the bridge beforehand");
+  }
+}
+
+/// nullopt for one that has to be made.
+std::optional<Link> FindBridge(RouteSocket& host, const vif::VifBridge& vif,
+                               const std::string& name) {
+  auto link = host.FindLink(name);
+  if (link) {
+    if (link->kind != "bridge")
+      ThrowErrno(EINVAL, "use " + name + " as bridge: its kind is \"" + link->kind + "\"");
+    return link;
+  }
+  if (!ProvidesBridge(vif)) ThrowErrno(ENODEV, "find bridge " + name);
+  RequireNoUplink(vif);
+  return std::nullopt;
+}
+
+void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attachment) {
+  const auto link = host.FindLink(plug.host_interface);
+  if (!link) return;
+  if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
+  host.DeleteLink(plug.host_interface);
+}
+
+void DeleteEmptyBridge(RouteSocket& host, const Link& bridge) {
+  for (const std::string& name : LinkNamesIn(Netns::Current())) {
+    const auto link = host.FindLink(name);
+    if (link && link->master == bridge.index) return;
+  }
+  host.DeleteLink(bridge.name);
+}
+
+/// Of the veth whose pod end `inside` sees: marked and up, both ends.
+void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
+            const Attachment& attachment) {
+  const std::string mark = LinkMark{attachment}.ToString();
+  host.SetAliasAndUp(Find(host, plug.host_interface), mark);
+  inside.SetAliasAndUp(Find(inside, plug.ifname), mark);
+}
+
+}  // namespace
+
+BridgeDriver::BridgeDriver(BindingConfig config) : config_(std::move(config)) {}
+
+Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
+  const vif::VifBridge& own = Own(vif);
+  const std::string plugin = own.plugin.value_or("");
+  if (plugin != "linux_bridge")
+    throw UnsupportedVif("VIFBridge with plugin \"" + Printable(plugin) + "\"");
+  (void)vif::Required(own.address, "$.address");
+  if (ProvidesBridge(own) && own.network->should_provide_vlan.value_or(false))
+    throw UnsupportedVif("VIFBridge with $.network.should_provide_vlan");
+  return {.driver = kName,
+          .ifname = ifname,
+          .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
+          .bridge = BridgeOf(own.bridge_name, own)};
+}
+
+std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& plug,
+                                             const Attachment& attachment, const Netns& pod,
+                                             bool is_default, const Deadline& /*deadline*/) {
+  const vif::VifBridge& own = Own(vif);
+  RouteSocket host;
+  RouteSocket inside = RouteSocket::OpenIn(pod);
+  RequireFree(inside, plug.ifname);
+  std::optional<Link> bridge = FindBridge(host, own, plug.bridge);
+  RemoveLeftover(host, plug, attachment);
+
+  const bool made = !bridge && host.CreateBridge(plug.bridge);
+  if (!bridge) bridge = Find(host, plug.bridge);
+  Rollback remove_bridge([&] {
+    if (made) TryUndo(plug.bridge, [&] { DeleteEmptyBridge(host, *bridge); });
+  });
+  host.CreateVeth({.name = plug.host_interface,
+                   .peer_name = plug.ifname,
+                   .peer_netns_fd = pod.fd(),
+                   .peer_mac = *own.address,
+                   .mtu = MtuFor(own, config_.network_device_mtu, kVethMtu),
+                   .master = bridge->index});
+  Rollback remove_veth([&] {
+    TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
+  });
+  Finish(host, inside, plug, attachment);
+  ConfigureL3(pod, plug.ifname, own, is_default);
+  const Link host_end = Find(host, plug.host_interface);
+  // Who made the bridge may have failed meanwhile, and have taken it away again.
+  if (host_end.master != bridge->index)
+    ThrowErrno(ENODEV, "keep " + host_end.name + " on bridge " + plug.bridge);
+  std::vector<Interface> interfaces = {Describe(host_end, false),
+                                       Describe(Find(inside, plug.ifname), true)};
+  remove_veth.Dismiss();
+  remove_bridge.Dismiss();
+  return interfaces;
+}
+
+void BridgeDriver::Disconnect(const Plug& plug, const Attachment& attachment,
+                              const Deadline& /*deadline*/) {
+  RouteSocket host;
+  DeleteOwnVeth(host, plug.host_interface, attachment);
+}
+
+std::vector<Plug> BridgeDriver::FindPlugs(const Attachment& attachment,
+                                          const Deadline& /*deadline*/) const {
+  std::vector<Plug> plugs;
+  RouteSocket host;
+  for (const Link& link : FindMarkedLinks(attachment)) {
+    // Old kernels leave out a peer's index that is the same as the link's own.
+    const int peer = link.lower != 0 ? link.lower : link.index;
+    const auto host_end = link.kind == "veth" ? host.FindLink(peer) : std::nullopt;
+    if (!host_end || !IsOwnVeth(*host_end, attachment)) continue;
+    const auto bridge = host.FindLink(host_end->master);
+    plugs.push_back({.driver = kName,
+                     .ifname = link.name,
+                     .host_interface = host_end->name,
+                     .bridge = bridge ? bridge->name : ""});
+  }
+  return plugs;
+}
+
+}  // namespace kuryr::binding

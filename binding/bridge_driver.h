@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "binding/config.h"
+#include "binding/driver.h"
+
+namespace kuryr::binding {
+
+/// VIFBridge of plugin "linux_bridge": a veth pair, its host end `vif_name` as a port of the
+/// kernel's bridge. os-vif: vif_plug_linux_bridge, without its VLAN and uplink handling.
+class BridgeDriver final : public Driver {
+ public:
+  static constexpr const char* kName = "bridge";
+
+  explicit BridgeDriver(BindingConfig config);
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
+  /// A missing bridge is made where the network says that os-vif should provide it.
+  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
+                                 const Attachment& attachment, const Netns& pod, bool is_default,
+                                 const Deadline& deadline) override;
+  /// The bridge stays, as with os-vif.
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& deadline) override;
+  /// From the marks in the attachment's namespace: with that, the veth is gone anyway.
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& deadline) const override;
+
+ private:
+  BindingConfig config_;
+};
+
+}  // namespace kuryr::binding

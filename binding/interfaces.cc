@@ -1,0 +1,73 @@
+#include "binding/interfaces.h"
+
+#include <net/if.h>
+
+#include <cerrno>
+#include <exception>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/releaser.h"
+#include "binding/link_mark.h"
+
+namespace kuryr::binding {
+
+Link Find(RouteSocket& socket, const std::string& name) {
+  auto link = socket.FindLink(name);
+  if (!link) ThrowErrno(ENODEV, "find interface " + name);
+  return *std::move(link);
+}
+
+Interface Describe(const Link& link, bool in_pod) {
+  return {.name = link.name, .mac = link.mac, .mtu = link.mtu, .in_pod = in_pod};
+}
+
+void ThrowTaken(const std::string& ifname) {
+  throw InterfaceExists("interface " + ifname + " exists already in the pod");
+}
+
+void RequireFree(RouteSocket& inside, const std::string& ifname) {
+  if (inside.FindLink(ifname)) ThrowTaken(ifname);
+}
+
+std::vector<std::string> LinkNamesIn(const Netns& netns) {
+  const NetnsGuard guard(netns);
+  const std::unique_ptr<struct if_nameindex, Releaser<if_freenameindex>> table(::if_nameindex());
+  if (!table) ThrowErrno("list the links of a namespace");
+  std::vector<std::string> names;
+  for (const auto* entry = table.get(); entry->if_name != nullptr; ++entry)
+    names.emplace_back(entry->if_name);
+  return names;
+}
+
+std::optional<Netns> NetnsOf(const Attachment& attachment) {
+  if (attachment.netns.empty()) return std::nullopt;
+  auto netns = Netns::OpenIfExists(attachment.netns);
+  const bool known = attachment.netns_id != NetnsId();
+  if (netns && known && netns->id() != attachment.netns_id) return std::nullopt;
+  return netns;
+}
+
+std::vector<Link> FindMarkedLinks(const Attachment& attachment) {
+  std::vector<Link> found;
+  const auto netns = NetnsOf(attachment);
+  if (!netns) return found;
+  RouteSocket inside = RouteSocket::OpenIn(*netns);
+  for (const std::string& name : LinkNamesIn(*netns)) {
+    auto link = inside.FindLink(name);
+    if (link && IsMarkedBy(*link, attachment)) found.push_back(*std::move(link));
+  }
+  return found;
+}
+
+void TryUndo(const std::string& interface, const std::function<void()>& undo) noexcept {
+  try {
+    undo();
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "port is not unplugged completely",
+        {{"interface", interface}, {"error", e.what()}});
+  }
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binding/driver.h"
+#include "binding/netlink/route_socket.h"
+
+namespace kuryr::binding {
+
+/// A link that has to be there; throws std::system_error, ENODEV.
+[[nodiscard]] Link Find(RouteSocket& socket, const std::string& name);
+[[nodiscard]] Interface Describe(const Link& link, bool in_pod);
+[[noreturn]] void ThrowTaken(const std::string& ifname);
+/// Throws InterfaceExists when `inside`, a socket of the pod's namespace, finds the name.
+void RequireFree(RouteSocket& inside, const std::string& ifname);
+
+/// A dump in libc: only for the rare cases in which no name is known.
+[[nodiscard]] std::vector<std::string> LinkNamesIn(const Netns& netns);
+/// The attachment's namespace, while it is at its path; nullopt also for another one there.
+[[nodiscard]] std::optional<Netns> NetnsOf(const Attachment& attachment);
+/// The links in the attachment's namespace that bear its mark.
+[[nodiscard]] std::vector<Link> FindMarkedLinks(const Attachment& attachment);
+
+/// One step of a rollback. The failure that led here is the one to report: this one is logged, and
+/// what stays is Disconnect's.
+void TryUndo(const std::string& interface, const std::function<void()>& undo) noexcept;
+
+}  // namespace kuryr::binding

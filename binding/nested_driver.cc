@@ -1,0 +1,142 @@
+#include "binding/nested_driver.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rollback.h"
+#include "binding/interfaces.h"
+#include "binding/l3.h"
+#include "binding/link_mark.h"
+#include "binding/parent_link.h"
+#include "binding/vif_fields.h"
+
+namespace kuryr::binding {
+namespace {
+
+/// os-vif's plugin of both kinds is the one that does nothing.
+const vif::VifBase& Own(const vif::Vif& vif) {
+  if (!std::holds_alternative<vif::VifMacvlanNested>(vif) &&
+      !std::holds_alternative<vif::VifVlanNested>(vif)) {
+    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver nested");
+  }
+  const std::string plugin = Common(vif).plugin.value_or("noop");
+  if (plugin != "noop")
+    throw UnsupportedVif(std::string(ClassName(vif)) + " with plugin \"" + Printable(plugin) +
+                         "\"");
+  return Common(vif);
+}
+
+bool IsNested(const Link& link) { return link.kind == "macvlan" || link.kind == "vlan"; }
+
+/// Born, and its maker killed before it could mark it.
+bool IsUnfinished(const Link& link) { return IsNested(link) && link.alias.empty() && !link.up; }
+
+/// `inside` is a socket of the pod's namespace.
+void Unplug(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
+  for (const std::string& name : {plug.ifname, NestedDriver::TemporaryName(plug, attachment)}) {
+    const auto link = inside.FindLink(name);
+    if (!link || !IsNested(*link)) continue;
+    if (IsMarkedBy(*link, attachment) || IsUnfinished(*link)) inside.DeleteLink(name);
+  }
+}
+
+/// Removes what a killed Connect, or an older sandbox in the same namespace, left.
+void Clear(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
+  const auto taken = inside.FindLink(plug.ifname);
+  if (taken) {
+    const bool older = IsNested(*taken) && IsMarkedByOlderSandbox(*taken, attachment);
+    if (!older && !IsUnfinished(*taken)) ThrowTaken(plug.ifname);
+    inside.DeleteLink(plug.ifname);
+  }
+  const auto renamed = inside.FindLink(NestedDriver::TemporaryName(plug, attachment));
+  if (renamed && IsUnfinished(*renamed)) inside.DeleteLink(renamed->name);
+}
+
+std::optional<uint32_t> MtuOn(const Link& parent, const vif::VifBase& vif, uint32_t limit) {
+  const auto mtu = MtuFor(vif, limit, parent.mtu);
+  if (mtu && *mtu > parent.mtu) {
+    ThrowErrno(EINVAL, "the network's MTU " + std::to_string(*mtu) + " is larger than " +
+                           std::to_string(parent.mtu) + ", the MTU of the parent link " +
+                           parent.name);
+  }
+  return mtu;
+}
+
+void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link) {
+  const auto* vlan = std::get_if<vif::VifVlanNested>(&vif);
+  if (vlan == nullptr) {
+    host.CreateMacvlan(link);
+  } else if (!host.CreateVlan(link, *vlan->vlan_id)) {
+    ThrowErrno(EEXIST, "VLAN " + std::to_string(*vlan->vlan_id) + " on " + link.parent.name +
+                           " is another interface's, maybe in a namespace that was left behind");
+  }
+}
+
+}  // namespace
+
+NestedDriver::NestedDriver(BindingConfig config) : config_(std::move(config)) {}
+
+Plug NestedDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
+  const vif::VifBase& own = Own(vif);
+  (void)vif::Required(own.address, "$.address");
+  if (const auto* vlan = std::get_if<vif::VifVlanNested>(&vif))
+    (void)vif::Required(vlan->vlan_id, "$.vlan_id");
+  return {.driver = kName, .ifname = ifname};
+}
+
+std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& plug,
+                                             const Attachment& attachment, const Netns& pod,
+                                             bool is_default, const Deadline& /*deadline*/) {
+  const vif::VifBase& own = Own(vif);
+  const std::string mark = LinkMark{attachment}.ToString();
+  RouteSocket host;
+  RouteSocket inside = RouteSocket::OpenIn(pod);
+  const Link parent = FindParentLink(host, config_.link_iface);
+  const bool taken = host.FindLink(plug.ifname).has_value();
+  const StackedLink link = {.name = taken ? TemporaryName(plug, attachment) : plug.ifname,
+                            .parent = parent,
+                            .netns_fd = pod.fd(),
+                            .mac = *own.address,
+                            .mtu = MtuOn(parent, own, config_.network_device_mtu)};
+  Clear(inside, plug, attachment);
+
+  Create(host, vif, link);
+  Rollback undo([&] { TryUndo(plug.ifname, [&] { Unplug(inside, plug, attachment); }); });
+  inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
+  ConfigureL3(pod, plug.ifname, own, is_default);
+  std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};
+  undo.Dismiss();
+  return interfaces;
+}
+
+void NestedDriver::Disconnect(const Plug& plug, const Attachment& attachment,
+                              const Deadline& /*deadline*/) {
+  const auto pod = NetnsOf(attachment);
+  if (!pod) return;
+  RouteSocket inside = RouteSocket::OpenIn(*pod);
+  Unplug(inside, plug, attachment);
+}
+
+std::vector<Plug> NestedDriver::FindPlugs(const Attachment& attachment,
+                                          const Deadline& /*deadline*/) const {
+  std::vector<Plug> plugs;
+  for (const Link& link : FindMarkedLinks(attachment)) {
+    if (IsNested(link)) plugs.push_back({.driver = kName, .ifname = link.name});
+  }
+  return plugs;
+}
+
+std::string NestedDriver::TemporaryName(const Plug& plug, const Attachment& attachment) {
+  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : attachment.network + " " + attachment.container_id + " " + plug.ifname)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::string name = "kuryr";
+  for (int digit = 0; digit < 10; ++digit, hash >>= 4U) name += "0123456789abcdef"[hash & 0xfU];
+  return name;
+}
+
+}  // namespace kuryr::binding

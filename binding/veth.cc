@@ -1,0 +1,25 @@
+#include "binding/veth.h"
+
+#include "binding/link_mark.h"
+
+namespace kuryr::binding {
+
+bool IsUnfinishedVeth(const Link& link) {
+  return link.kind == "veth" && link.alias.empty() && !link.up;
+}
+
+bool IsOwnVeth(const Link& link, const Attachment& attachment) {
+  return link.kind == "veth" && (IsMarkedBy(link, attachment) || IsUnfinishedVeth(link));
+}
+
+bool IsLeftoverVeth(const Link& link, const Attachment& attachment) {
+  return link.kind == "veth" &&
+         (IsMarkedByOlderSandbox(link, attachment) || IsUnfinishedVeth(link));
+}
+
+void DeleteOwnVeth(RouteSocket& host, const std::string& name, const Attachment& attachment) {
+  const auto link = host.FindLink(name);
+  if (link && IsOwnVeth(*link, attachment)) host.DeleteLink(name);
+}
+
+}  // namespace kuryr::binding

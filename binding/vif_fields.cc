@@ -1,0 +1,30 @@
+#include "binding/vif_fields.h"
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace kuryr::binding {
+
+std::string LinkNameOf(const vif::Field<std::string>& field, const std::string& path) {
+  const std::string& name = vif::Required(field, path);
+  // The kernel takes '%' for a pattern, and chooses another name.
+  if (!IsLinkName(name) || name.find('%') != std::string::npos) {
+    throw ParseError(
+        path, "\"" + Printable(name) + "\" is no interface name (" + kLinkNameRule + ", no '%')");
+  }
+  return name;
+}
+
+std::string BridgeOf(const vif::Field<std::string>& bridge_name, const vif::VifBase& vif) {
+  if (bridge_name.has_value()) return LinkNameOf(bridge_name, "$.bridge_name");
+  if (vif.network.has_value() && vif.network->bridge.has_value())
+    return LinkNameOf(vif.network->bridge, "$.network.bridge");
+  throw ParseError("$.bridge_name", "is not set, nor is $.network.bridge");
+}
+
+std::optional<uint32_t> MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t fallback) {
+  const std::optional<uint32_t> mtu = MtuOf(vif);
+  return limit > 0 && limit < mtu.value_or(fallback) ? limit : mtu;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "binding/netlink/route_socket.h"
+#include "tests/binding/pod_attachment.h"
+#include "tests/binding/vifs.h"
+#include "tests/support/netns_fixture.h"
+
+namespace kuryr::binding {
+
+/// For drivers that need nothing but the kernel: a driver, and pods to connect.
+template <typename DriverUnderTest>
+class DriverTest : public test::NetnsTest {
+ protected:
+  struct Pod {
+    Attachment attachment;
+    Netns netns;
+  };
+
+  void SetUp() override {
+    NetnsTest::SetUp();
+    Configure({});
+  }
+  void Configure(const BindingConfig& config) { driver_.emplace(config); }
+
+  Pod MakePod(int n) {
+    const std::string path = MakePodNetnsPath();
+    Pod pod{.attachment = PodAttachment(n), .netns = Netns::Open(path)};
+    pod.attachment.netns = path;
+    pod.attachment.netns_id = pod.netns.id();
+    return pod;
+  }
+  std::vector<Interface> Connect(const vif::Vif& vif, const Pod& pod,
+                                 const std::string& ifname = "eth0") {
+    return driver_->Connect(vif, driver_->Plan(vif, ifname), pod.attachment, pod.netns,
+                            ifname == "eth0", Soon());
+  }
+  void Disconnect(const vif::Vif& vif, const Attachment& attachment) {
+    driver_->Disconnect(driver_->Plan(vif, "eth0"), attachment, Soon());
+  }
+  void Disconnect(const vif::Vif& vif, const Pod& pod) { Disconnect(vif, pod.attachment); }
+  static std::optional<Link> LinkIn(const Pod& pod, const std::string& name = "eth0") {
+    return RouteSocket::OpenIn(pod.netns).FindLink(name);
+  }
+  static void Ping(const Pod& pod, const std::string& address) {
+    RunIn(pod.netns, {"ping", "-c1", "-W5", address});
+  }
+  /// Names, kinds, addresses, aliases, masters and administrative state: what must not change.
+  static std::string LinksOf(const Netns& netns) {
+    std::string state;
+    for (const nlohmann::json& link : ParseJson(RunIn(netns, {"ip", "-d", "-j", "link"}))) {
+      const nlohmann::json& flags = link.at("flags");
+      const bool up = std::find(flags.begin(), flags.end(), "UP") != flags.end();
+      if (link.at("ifname") == "lo") continue;
+      state += link.at("ifname").get<std::string>() + " " +
+               link.at("linkinfo").at("info_kind").get<std::string>() + " " +
+               link.at("address").get<std::string>() + " " + link.value("ifalias", "") + " " +
+               link.value("master", "") + (up ? " up\n" : " down\n");
+    }
+    return state;
+  }
+  static std::string StateWith(const Pod& pod) {
+    return LinksOf(Netns::Current()) + "--\n" + LinksOf(pod.netns);
+  }
+
+  std::optional<DriverUnderTest> driver_;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "tests/binding/ovs_vif.h"
+
+namespace kuryr::test {
+
+/// The addresses, MAC and MTU of OvsVif(n), for another driver.
+template <typename Kind>
+Kind VifOf(int n, const std::string& plugin) {
+  Kind vif;
+  static_cast<vif::VifBase&>(vif) = OvsVif(n);
+  vif.plugin = plugin;
+  vif.port_profile.reset();
+  vif.vif_name = OvsVif(n).vif_name;
+  return vif;
+}
+
+inline vif::VifMacvlanNested MacvlanVif(int n) { return VifOf<vif::VifMacvlanNested>(n, "noop"); }
+
+inline vif::VifVlanNested VlanVif(int n, uint16_t vlan_id) {
+  auto vif = VifOf<vif::VifVlanNested>(n, "noop");
+  vif.vlan_id = vlan_id;
+  return vif;
+}
+
+inline vif::VifBridge BridgeVif(int n) {
+  auto vif = VifOf<vif::VifBridge>(n, "linux_bridge");
+  vif.network->bridge = std::string("br-lan");
+  vif.bridge_name = std::string("br-lan");
+  return vif;
+}
+
+}  // namespace kuryr::test
