@@ -140,6 +140,8 @@ TEST_F(WatchSetTest, ObjectsDeletedInAGapThatWasCompactedComeOutAsDeleted) {
   EXPECT_TRUE(listener_.Hears("DELETED gone"));
   EXPECT_TRUE(listener_.Hears("MODIFIED changed"));
   EXPECT_TRUE(listener_.Hears("ADDED new"));
+  // The one that began, the one that was too late, the one after the list.
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 3));
   EXPECT_THAT(listener_.WaitFor(6), Contains("ADDED same").Times(1));
   EXPECT_THAT(Reconnects(ReconnectReason::kExpired), Ge(1U));
   EXPECT_EQ(Metrics().lists, 2U);
