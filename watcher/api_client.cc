@@ -109,7 +109,7 @@ class Reception {
 struct ApiClient::Call {
   const char* method;
   const std::string& path;
-  std::string body = {};
+  std::string body;
   const char* media = nullptr;
 };
 

@@ -66,7 +66,7 @@ class AsyncHandler : public EventHandler {
 
     std::deque<WatchEvent> events;  ///< the first is at work when busy
     bool busy = false;
-    Clock::time_point due{};  ///< not before
+    Clock::time_point due;  ///< not before
     std::optional<Clock::time_point> not_ready_since;
     Backoff backoff;
   };

@@ -54,7 +54,7 @@ void UseCertificate(SSL_CTX* context, const Secret& secret) {
     throw ApiUntrusted("client certificate " + Where(secret) + " is no PEM certificate");
   }
   while (Certificate issuer{PEM_read_bio_X509(in.get(), nullptr, NoPassphrase, nullptr)}) {
-    if (SSL_CTX_add0_chain_cert(context, issuer.get()) == 1) issuer.release();
+    if (SSL_CTX_add0_chain_cert(context, issuer.get()) == 1) static_cast<void>(issuer.release());
   }
 }
 
