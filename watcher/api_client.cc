@@ -67,10 +67,10 @@ class Reception {
   bool Begin(const httplib::Response& head) {
     head_.status = head.status;
     head_.headers = head.headers;
-    if (succeeded() && !head.get_header_value("Content-Type").starts_with("application/json")) {
-      thrown_ = std::make_exception_ptr(NoKubernetes(request_, head_));
-    }
-    return !thrown_;
+    if (!succeeded()) return true;
+    if (head.get_header_value("Content-Type").starts_with("application/json")) return Take({});
+    thrown_ = std::make_exception_ptr(NoKubernetes(request_, head_));
+    return false;
   }
   /// False ends the exchange. An exception that crosses httplib breaks it; it waits for Finish.
   bool Take(std::string_view bytes) {

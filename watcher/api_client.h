@@ -47,8 +47,9 @@ class ApiClient {
   nlohmann::json Patch(const std::string& path, PatchType type, const nlohmann::json& patch);
   nlohmann::json Delete(const std::string& path);
 
-  /// Bytes of a 200 answer as they come, on a connection of its own. Returns when the server ends
-  /// the answer or the sink returns false. What the sink throws leaves here. The answer has to
+  /// Bytes of a 200 answer as they come, on a connection of its own; none in the first call, when
+  /// the answer begins. Returns when the server ends the answer or the sink returns false. What the
+  /// sink throws leaves here. The answer has to
   /// begin within the timeouts of every request, and to end within `lifetime` from there.
   using Sink = std::function<bool(std::string_view bytes)>;
   void Stream(const std::string& path, std::chrono::seconds lifetime, const Sink& sink);

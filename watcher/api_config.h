@@ -28,7 +28,7 @@ struct ApiConfig {
   /// Silence after which a connection counts as dead, and what one object's watch asks as its
   /// timeoutSeconds; a set's watch asks 5 to 10 times as much.
   std::chrono::seconds read_timeout{60};
-  /// How long a watch may fail before its state counts as lost (WatchMetrics); it goes on trying.
+  /// How long a watch may fail before it counts as lost (Watcher::IsAlive); it goes on trying.
   std::chrono::seconds retry_timeout{60};
 };
 

@@ -131,6 +131,7 @@ bool WatchStream::TakeBytes(std::string_view bytes, LineSplitter& lines) {
     if (!client_.stopped()) TakeLine(line);
   });
   metrics_.Update([&](WatchMetrics& metrics) {
+    metrics.failing_since.reset();
     metrics.bytes += bytes.size();
     metrics.bad_lines += lines.too_long() - too_long;
   });
@@ -153,7 +154,6 @@ void WatchStream::TakeLine(std::string_view line) {
   metrics_.Update([&](WatchMetrics& metrics) {
     ++metrics.events[static_cast<size_t>(event.type)];
     metrics.last_event = arrived;
-    metrics.failing_since.reset();
   });
   if (event.type == EventType::kError) ThrowStatus(*event.object);
   if (!event.resource_version.empty()) version_ = event.resource_version;

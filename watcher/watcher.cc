@@ -21,6 +21,14 @@ void Watcher::Remove(const std::string& path) {
   }
 }
 
+bool Watcher::IsAlive() const {
+  const auto limit = WatchMetrics::Clock::now() - config_.retry_timeout;
+  for (const auto& [path, metrics] : Metrics()) {
+    if (metrics.failing_since && *metrics.failing_since < limit) return false;
+  }
+  return true;
+}
+
 std::map<std::string, WatchMetrics> Watcher::Metrics() const {
   std::map<std::string, WatchMetrics> metrics;
   const MutexLock lock(mutex_);

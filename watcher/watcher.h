@@ -36,6 +36,8 @@ class Watcher {
   /// a handler.
   void Stop() EXCLUDES(mutex_);
 
+  /// False when a watch has done nothing but fail for longer than ApiConfig::retry_timeout.
+  [[nodiscard]] bool IsAlive() const EXCLUDES(mutex_);
   /// By path, of the watches that were not removed.
   [[nodiscard]] std::map<std::string, WatchMetrics> Metrics() const EXCLUDES(mutex_);
 

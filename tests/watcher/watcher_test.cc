@@ -224,6 +224,24 @@ TEST_P(WatcherTest, StopIsPromptWhileBackingOff) {
   EXPECT_LT(StopTime(watcher), kPrompt);
 }
 
+TEST_P(WatcherTest, IsAliveUntilAWatchHasFailedForTooLong) {
+  ApiConfig config = For(server_);
+  config.retry_timeout = seconds(1);
+  Watcher watcher(config, listener_, listener_.OnFailure());
+  watcher.Add(kPods);
+  watcher.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  EXPECT_TRUE(watcher.IsAlive());
+
+  server_.StopListening();
+  listener_.WaitFor(1);
+  while (watcher.IsAlive()) std::this_thread::sleep_for(milliseconds(20));
+  server_.StartListening();
+
+  EXPECT_TRUE(server_.WaitForWatches(1, seconds(60)));
+  while (!watcher.IsAlive()) std::this_thread::sleep_for(milliseconds(20));
+}
+
 TEST_P(WatcherTest, AHandlerMayStopTheWatcher) {
   struct Stopper : EventHandler {
     void Handle(const WatchEvent& /*event*/) override { watcher->RequestStop(); }
