@@ -53,8 +53,8 @@ void UseCertificate(SSL_CTX* context, const Secret& secret) {
   if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1) {
     throw ApiUntrusted("client certificate " + Where(secret) + " is no PEM certificate");
   }
-  while (Certificate issuer{PEM_read_bio_X509(in.get(), nullptr, NoPassphrase, nullptr)}) {
-    if (SSL_CTX_add0_chain_cert(context, issuer.get()) == 1) static_cast<void>(issuer.release());
+  while (const Certificate issuer{PEM_read_bio_X509(in.get(), nullptr, NoPassphrase, nullptr)}) {
+    SSL_CTX_add1_chain_cert(context, issuer.get());
   }
 }
 

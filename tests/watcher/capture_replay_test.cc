@@ -7,12 +7,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_annotations.h"
 #include "tests/fake_apiserver/raw_client.h"
 #include "tests/fake_apiserver/server.h"
 #include "watcher/api_client.h"
@@ -88,31 +90,46 @@ Outcome Expected(const std::string& bytes) {
   return expected;
 }
 
+using Pieces = std::vector<std::string_view>;
+
 /// Sends the same to everybody who asks.
 class ReplayServer {
  public:
-  std::vector<std::string_view> pieces;
-
+  /// From the next connection on; one that was given up may still be served the pieces before.
+  void Send(Pieces pieces) {
+    const MutexLock lock(mutex_);
+    pieces_ = std::make_shared<const Pieces>(std::move(pieces));
+  }
   [[nodiscard]] std::string url() const {
     return "http://127.0.0.1:" + std::to_string(server_.port());
   }
 
  private:
-  fake::Server server_{"127.0.0.1", 0, std::nullopt, [this](fake::Connection& connection) {
-                         while (connection.input().find("\r\n\r\n") == std::string::npos) {
-                           if (!connection.ReadMore()) return;
-                         }
-                         for (const std::string_view piece : pieces) {
-                           if (!connection.Write(piece)) return;
-                         }
-                       }};
+  std::shared_ptr<const Pieces> pieces() {
+    const MutexLock lock(mutex_);
+    return pieces_;
+  }
+  void Serve(fake::Connection& connection) {
+    const auto sent = pieces();
+    while (connection.input().find("\r\n\r\n") == std::string::npos) {
+      if (!connection.ReadMore()) return;
+    }
+    for (const std::string_view piece : *sent) {
+      if (!connection.Write(piece)) return;
+    }
+  }
+
+  Mutex mutex_;
+  std::shared_ptr<const Pieces> pieces_ GUARDED_BY(mutex_) = std::make_shared<const Pieces>();
+  fake::Server server_{"127.0.0.1", 0, std::nullopt,
+                       [this](fake::Connection& connection) { Serve(connection); }};
 };
 
 class CaptureReplayTest : public ::testing::TestWithParam<std::string> {
  protected:
   /// The client's view of an answer that comes in these pieces and then ends.
-  Outcome Replay(std::vector<std::string_view> pieces) {
-    server_.pieces = std::move(pieces);
+  Outcome Replay(Pieces pieces) {
+    server_.Send(std::move(pieces));
     ApiClient client({.api_root = server_.url()});
     Outcome outcome;
     LineSplitter lines;
@@ -173,7 +190,7 @@ TEST_P(CaptureReplayTest, IsReadAsItWasSentAndByteByByte) {
 
   EXPECT_EQ(Replay({all}), expected);
 
-  std::vector<std::string_view> pieces;
+  Pieces pieces;
   size_t start = 0;
   for (const size_t end : ReadBoundaries()) {
     pieces.push_back(all.substr(start, end - start));
@@ -201,7 +218,9 @@ TEST(CompressedReplayTest, CompressedAnswersAreRead) {
   const std::string bytes = ReadFile(kCaptures / "list-gzip.raw");
   const std::string_view all = bytes;
   ReplayServer server;
-  for (size_t i = 0; i < all.size(); ++i) server.pieces.push_back(all.substr(i, 1));
+  Pieces pieces;
+  for (size_t i = 0; i < all.size(); ++i) pieces.push_back(all.substr(i, 1));
+  server.Send(pieces);
 
   const json list = ApiClient({.api_root = server.url()}).Get("/api/v1/pods");
 
