@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "cni/config_file.h"
-#include "watcher/api_client.h"
+#include "watcher/api_root.h"
 #include "watcher/kubeconfig.h"
 
 namespace kuryr::cni {

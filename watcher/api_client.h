@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "watcher/api_config.h"
+#include "watcher/api_root.h"
 #include "watcher/connection_guard.h"
 #include "watcher/credentials.h"
 
@@ -16,17 +17,6 @@ class ClientImpl;
 }  // namespace httplib
 
 namespace kuryr::watcher {
-
-/// The parts of ApiConfig::api_root.
-struct ApiRoot {
-  bool tls = true;
-  std::string host;  ///< without brackets
-  int port = 443;
-  std::string prefix;  ///< "" or "/PATH", no slash at its end
-
-  /// Throws ParseError naming "[kubernetes] api_root".
-  [[nodiscard]] static ApiRoot Parse(const std::string& text);
-};
 
 enum class PatchType { kMerge, kJson };  ///< RFC 7386, RFC 6902
 

@@ -1,7 +1,9 @@
+#include "watcher/api_root.h"
+
 #include <charconv>
+#include <string_view>
 
 #include "base/error.h"
-#include "watcher/api_client.h"
 
 namespace kuryr::watcher {
 

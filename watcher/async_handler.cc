@@ -49,10 +49,12 @@ void AsyncHandler::Handle(const WatchEvent& event) {
     ++pending_;
   }
   // News end the wait of an object that was not ready.
-  if (!queue.busy) Schedule(entry, Clock::now());
+  const auto now = Clock::now();
+  if (!queue.busy && (!queue.due || *queue.due > now)) Schedule(entry, now);
 }
 
 void AsyncHandler::Schedule(Queues::iterator queue, Clock::time_point due) {
+  if (queue->second.due) schedule_.erase({*queue->second.due, queue->first});
   queue->second.due = due;
   schedule_.emplace(due, queue->first);
   changed_.notify_all();
@@ -66,15 +68,14 @@ AsyncHandler::Queues::iterator AsyncHandler::NextDue() {
     }
     const auto first = schedule_.begin();
     if (first->first > Clock::now()) {
+      // A copy: the wait reads it without the lock.
       changed_.wait_until(mutex_, Clock::time_point(first->first));
       continue;
     }
     const auto queue = queues_.find(first->second);
-    // An entry whose object was rescheduled, or finished, since it was made.
-    const bool stale =
-        queue == queues_.end() || queue->second.busy || queue->second.due != first->first;
     schedule_.erase(first);
-    if (!stale) return queue;
+    queue->second.due.reset();
+    return queue;
   }
   return queues_.end();
 }
@@ -90,15 +91,16 @@ void AsyncHandler::Work() {
     const bool done = TryHandle(event, not_ready);
     mutex_.lock();
     queue.busy = false;
+    auto due = Clock::now();
     if (done) {
       PopFront(queue);
     } else {
-      Postpone(queue, not_ready);
+      due = Postpone(queue, not_ready);
     }
     if (queue.events.empty()) {
       queues_.erase(entry);
     } else {
-      Schedule(entry, queue.due);
+      Schedule(entry, due);
     }
   }
 }
@@ -122,29 +124,26 @@ void AsyncHandler::PopFront(Queue& queue) {
   queue.events.pop_front();
   queue.not_ready_since.reset();
   queue.backoff.Reset();
-  queue.due = Clock::now();
   --pending_;
   changed_.notify_all();
 }
 
-void AsyncHandler::Postpone(Queue& queue, const std::string& why) {
+AsyncHandler::Clock::time_point AsyncHandler::Postpone(Queue& queue, const std::string& why) {
   const WatchEvent& event = queue.events.front();
+  const auto now = Clock::now();
   if (queue.events.size() > 1) {
     // Something newer waits behind it.
     if (Overtakes(queue.events[1], event)) queue.events[1].type = event.type;
     PopFront(queue);
-    return;
+    return now;
   }
-  const auto now = Clock::now();
   if (!queue.not_ready_since) queue.not_ready_since = now;
-  if (now - *queue.not_ready_since < options_.give_up) {
-    queue.due = now + queue.backoff.Next();
-    return;
-  }
+  if (now - *queue.not_ready_since < options_.give_up) return now + queue.backoff.Next();
   ++errors_;
   Log(LogLevel::kError, "event given up",
       {{"kind", event.kind}, {"object", Named(event)}, {"error", why}});
   PopFront(queue);
+  return now;
 }
 
 void AsyncHandler::RequestStop() noexcept {

@@ -6,9 +6,11 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/thread_annotations.h"
@@ -66,7 +68,7 @@ class AsyncHandler : public EventHandler {
 
     std::deque<WatchEvent> events;  ///< the first is at work when busy
     bool busy = false;
-    Clock::time_point due;  ///< not before
+    std::optional<Clock::time_point> due;  ///< where it stands in the schedule; none while busy
     std::optional<Clock::time_point> not_ready_since;
     Backoff backoff;
   };
@@ -77,7 +79,8 @@ class AsyncHandler : public EventHandler {
   [[nodiscard]] Queues::iterator NextDue() REQUIRES(mutex_);
   /// True when the event is done with, in one way or the other.
   [[nodiscard]] bool TryHandle(const WatchEvent& event, std::string& not_ready) EXCLUDES(mutex_);
-  void Postpone(Queue& queue, const std::string& why) REQUIRES(mutex_);
+  /// When to try the first event again, or the next one.
+  [[nodiscard]] Clock::time_point Postpone(Queue& queue, const std::string& why) REQUIRES(mutex_);
   void PopFront(Queue& queue) REQUIRES(mutex_);
   void Schedule(Queues::iterator queue, Clock::time_point due) REQUIRES(mutex_);
 
@@ -86,7 +89,7 @@ class AsyncHandler : public EventHandler {
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   Queues queues_ GUARDED_BY(mutex_);
-  std::multimap<Clock::time_point, Key> schedule_ GUARDED_BY(mutex_);
+  std::set<std::pair<Clock::time_point, Key>> schedule_ GUARDED_BY(mutex_);  ///< one per object
   size_t pending_ GUARDED_BY(mutex_) = 0;
   uint64_t errors_ GUARDED_BY(mutex_) = 0;
   bool stopping_ GUARDED_BY(mutex_) = false;

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/unique_fd.h"
-#include "watcher/api_client.h"
+#include "watcher/api_root.h"
 
 namespace kuryr::watcher {
 namespace {

@@ -1,6 +1,5 @@
 #include "watcher/watch_loop.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "watcher/api_error.h"
@@ -9,14 +8,9 @@ namespace kuryr::watcher {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr int kUnauthorized = 401;
 constexpr int kGone = 410;
-/// A stream that ended in order but sooner than this counts against the rate of reconnects.
-constexpr seconds kShortLived{1};
-/// A server does not send us away for longer.
-constexpr seconds kMaxRetryAfter{120};
 
 }  // namespace
 
@@ -29,27 +23,35 @@ WatchLoop::WatchLoop(std::string path, WatchMode mode, const ApiConfig& config,
 void WatchLoop::Run() {
   milliseconds delay{0};
   while (WaitFor(delay)) {
-    const auto start = WatchMetrics::Clock::now();
     metrics_.Update([](WatchMetrics& metrics) { ++metrics.connects; });
-    const ReconnectReason reason = WatchOnce();
+    const WatchTry last = TryOnce();
     if (client_.stopped()) return;
-    Count(reason);
-    delay = DelayAfter(reason, WatchMetrics::Clock::now() - start);
+    Count(last.end);
+    delay = delay_.After(last);
   }
 }
 
-ReconnectReason WatchLoop::WatchOnce() {
-  retry_after_.reset();
+WatchTry WatchLoop::TryOnce() {
+  const auto start = WatchMetrics::Clock::now();
+  WatchTry last;
+  last.end = Watch(last.retry_after);
+  last.lasted = WatchMetrics::Clock::now() - start;
+  last.useful = stream_.TookSomething();
+  return last;
+}
+
+ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_after) {
+  const bool was_unauthorized = std::exchange(unauthorized_, false);
   try {
     stream_.Once();
     return ReconnectReason::kEnded;
   } catch (const ApiError& e) {
-    if (e.retry_after()) retry_after_ = std::min(*e.retry_after(), kMaxRetryAfter);
+    retry_after = e.retry_after();
     if (e.code() == kGone) return ReconnectReason::kExpired;
-    const bool unauthorized = e.code() == kUnauthorized;
+    unauthorized_ = e.code() == kUnauthorized;
     // The token may just have been replaced; it is read anew for the next try.
-    if (!unauthorized || std::exchange(unauthorized_, true)) Report();
-    return unauthorized ? ReconnectReason::kUnauthorized : ReconnectReason::kRefused;
+    if (!unauthorized_ || was_unauthorized) Report();
+    return unauthorized_ ? ReconnectReason::kUnauthorized : ReconnectReason::kRefused;
   } catch (const ApiUntrusted&) {
     Report();
     return ReconnectReason::kUntrusted;
@@ -72,16 +74,6 @@ void WatchLoop::Count(ReconnectReason reason) {
       metrics.failing_since = WatchMetrics::Clock::now();
     }
   });
-}
-
-milliseconds WatchLoop::DelayAfter(ReconnectReason reason, WatchMetrics::Clock::duration lasted) {
-  if (stream_.TookSomething()) {
-    backoff_.Reset();
-    unauthorized_ = false;
-  }
-  const bool in_order = reason == ReconnectReason::kEnded || reason == ReconnectReason::kExpired;
-  if (in_order && lasted >= kShortLived) return milliseconds(0);
-  return std::max<milliseconds>(backoff_.Next(), retry_after_.value_or(seconds(0)));
 }
 
 bool WatchLoop::WaitFor(milliseconds delay) {

@@ -9,8 +9,8 @@
 
 #include "base/thread_annotations.h"
 #include "watcher/api_client.h"
-#include "watcher/backoff.h"
 #include "watcher/dispatcher.h"
+#include "watcher/reconnect_delay.h"
 #include "watcher/watch_metrics.h"
 #include "watcher/watch_stream.h"
 
@@ -20,9 +20,8 @@ namespace kuryr::watcher {
 /// The loop goes on.
 using FailureHandler = std::function<void(const std::exception_ptr& failure)>;
 
-/// Keeps one watch open. A stream that ended in order is opened again at once, one that failed or
-/// lasted less than a second after a backoff that only a useful event resets, and not before the
-/// server's Retry-After. Run belongs to one thread, RequestStop and metrics to any.
+/// Keeps one watch open; ReconnectDelay says when it is opened again. Run belongs to one thread,
+/// RequestStop and metrics to any.
 class WatchLoop {
  public:
   /// `path` without watch=true:
@@ -38,13 +37,11 @@ class WatchLoop {
   [[nodiscard]] WatchMetrics metrics() const { return metrics_.Read(); }
 
  private:
-  /// One try; why it ended.
-  [[nodiscard]] ReconnectReason WatchOnce();
+  [[nodiscard]] WatchTry TryOnce();
+  [[nodiscard]] ReconnectReason Watch(std::optional<std::chrono::seconds>& retry_after);
   /// The exception at hand.
   void Report() const;
   void Count(ReconnectReason reason);
-  [[nodiscard]] std::chrono::milliseconds DelayAfter(ReconnectReason reason,
-                                                     WatchMetrics::Clock::duration lasted);
   /// False when the loop shall stop.
   [[nodiscard]] bool WaitFor(std::chrono::milliseconds delay) EXCLUDES(mutex_);
 
@@ -52,9 +49,8 @@ class WatchLoop {
   ApiClient client_;
   SharedMetrics metrics_;
   WatchStream stream_;
-  Backoff backoff_;
-  bool unauthorized_ = false;                        ///< the last try, too
-  std::optional<std::chrono::seconds> retry_after_;  ///< of the last try
+  ReconnectDelay delay_;
+  bool unauthorized_ = false;  ///< the last try ended with 401
 
   Mutex mutex_;
   std::condition_variable_any changed_;

@@ -86,7 +86,6 @@ void WatchStream::List() {
     ListFrom("");
   }
   list_is_due_ = false;
-  took_something_ = true;
   metrics_.Update([](WatchMetrics& metrics) { ++metrics.lists; });
 }
 
@@ -157,8 +156,8 @@ void WatchStream::TakeLine(std::string_view line) {
   });
   if (event.type == EventType::kError) ThrowStatus(*event.object);
   if (!event.resource_version.empty()) version_ = event.resource_version;
-  if (event.type == EventType::kBookmark) return;
   took_something_ = true;
+  if (event.type == EventType::kBookmark) return;
   if (mode_ == WatchMode::kSet) {
     set_.Take(event);
   } else {

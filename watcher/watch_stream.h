@@ -35,7 +35,7 @@ class WatchStream {
   /// Lists if need be, watches until the server ends the watch in order, and throws what ApiClient
   /// does. In-stream ERROR events are thrown as ApiError.
   void Once();
-  /// Since the last call: an object was heard of, or a list completed.
+  /// Since the last call: an event, or a bookmark.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

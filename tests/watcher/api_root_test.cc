@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "watcher/api_client.h"
+#include "watcher/api_root.h"
 #include "watcher/backoff.h"
 
 namespace kuryr::watcher {

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -115,6 +117,29 @@ TEST_F(AsyncHandlerTest, StatesThatNobodyHeardAreReplacedByTheNewest) {
 
   EXPECT_THAT(recorder_.calls(),
               ElementsAre("ADDED held 1", "MODIFIED held 1000", "DELETED held 1001"));
+}
+
+size_t ResidentBytes() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(AsyncHandlerTest, StatesThatNobodyCanTakeCostNoMemory) {
+  AsyncHandler async(recorder_, {.workers = 1});
+  async.Handle(Event(kAdded, "held", "1"));
+  recorder_.WaitFor(1);
+  async.Handle(Event(kAdded, "x", "2"));
+  const WatchEvent newer = Event(kModified, "x", "3");
+  const size_t before = ResidentBytes();
+
+  for (int i = 0; i < 300'000; ++i) async.Handle(newer);
+
+  EXPECT_LT(ResidentBytes(), before + (size_t{8} << 20));
+  EXPECT_EQ(async.pending(), 2U);
+  recorder_.Release();
+  async.Drain();
+  EXPECT_THAT(recorder_.calls(), ElementsAre("ADDED held 1", "ADDED x 3"));
 }
 
 TEST_F(AsyncHandlerTest, AnObjectThatIsNotReadyIsTriedAgainAndKeepsNoThread) {

@@ -60,7 +60,7 @@ class FullListener {
   }
   [[nodiscard]] std::string port() const { return std::to_string(ntohs(address_.sin_port)); }
 
-  /// Until a socket other than the ones above stands in SYN-SENT to the port.
+  /// Until a socket other than the ones above stands in SYN-SENT to the port; nothing tells of it.
   void WaitForAttempt() const {
     const std::string to = "0100007F:" + Hex(ntohs(address_.sin_port)) + " 02";
     for (int i = 0; i < 1000; ++i) {
@@ -235,6 +235,7 @@ TEST_P(WatcherTest, IsAliveUntilAWatchHasFailedForTooLong) {
 
   server_.StopListening();
   listener_.WaitFor(1);
+  // Time that passes tells nobody.
   while (watcher.IsAlive()) std::this_thread::sleep_for(milliseconds(20));
   server_.StartListening();
 

@@ -6,8 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
-#include <thread>
 
 #include "tests/cni/plugin/plugin_fixture.h"
 
@@ -154,20 +152,11 @@ TEST_F(DelTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
   ASSERT_EQ(Run("ADD", pod).status, 0);
   const auto whole = std::chrono::steady_clock::now() - start;
   ExpectDeleted(pod);
-  std::mt19937 random(1);
-  std::uniform_int_distribution<int64_t> moment(0, std::chrono::nanoseconds(whole).count());
-  int killed = 0;
 
-  for (int i = 0; i < 200; ++i) {
-    Process add(Call("ADD", pod));
-    std::this_thread::sleep_for(
-        std::chrono::nanoseconds(moment(random)));  // the moment is what is tested
-    add.Signal(SIGKILL);
-    killed += add.Wait().status == 128 + SIGKILL ? 1 : 0;
+  const int killed = KillAdds(pod, whole, 200, [&] {
     ExpectDeleted(pod);
     ExpectNothingLeft();
-    if (HasFailure()) break;
-  }
+  });
 
   EXPECT_GT(killed, 20);
 }

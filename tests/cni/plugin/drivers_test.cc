@@ -1,11 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
-#include <thread>
 
 #include "binding/netlink/route_socket.h"
 #include "tests/cni/plugin/plugin_fixture.h"
@@ -137,24 +134,14 @@ TEST_F(DriversTest, MtuAboveTheParentsIsAnErrorThatNamesBoth) {
 }
 
 TEST_F(DriversTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
-  std::mt19937 random(1);
   for (const auto& [kind, plugin] :
        {std::pair("VIFMacvlanNested", "noop"), std::pair("VIFBridge", "linux_bridge")}) {
     const auto start = std::chrono::steady_clock::now();
     const TestPod pod = AddedPod(std::string("pod-") + plugin[0], kind, plugin);
     const auto whole = std::chrono::steady_clock::now() - start;
     ExpectDeleted(pod);
-    std::uniform_int_distribution<int64_t> moment(0, std::chrono::nanoseconds(whole).count());
-    int killed = 0;
 
-    for (int i = 0; i < 100 && !HasFailure(); ++i) {
-      Process add(Call("ADD", pod));
-      std::this_thread::sleep_for(
-          std::chrono::nanoseconds(moment(random)));  // the moment is what is tested
-      add.Signal(SIGKILL);
-      killed += add.Wait().status == 128 + SIGKILL ? 1 : 0;
-      ExpectDeleted(pod);
-    }
+    const int killed = KillAdds(pod, whole, 100, [&] { ExpectDeleted(pod); });
 
     EXPECT_GT(killed, 10) << kind;
   }

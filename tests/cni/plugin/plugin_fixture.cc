@@ -1,10 +1,12 @@
 #include "tests/cni/plugin/plugin_fixture.h"
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
+#include <thread>
 
 namespace kuryr::test {
 namespace {
@@ -57,6 +59,22 @@ void PluginTest::TearDown() {
 std::string PluginTest::DefaultKubernetes() const {
   return "api_root = " + api_->url() + "\nssl_ca_crt_file = " + fake::FakeApiServer::ca_file() +
          "\ntoken_file = " + (work_ / "token").string() + "\n";
+}
+
+int PluginTest::KillAdds(const TestPod& pod, std::chrono::nanoseconds whole, int count,
+                         const std::function<void()>& after) const {
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int64_t> moment(0, whole.count());
+  int killed = 0;
+  for (int i = 0; i < count && !HasFailure(); ++i) {
+    Process add(Call("ADD", pod));
+    // The moment is what is tested.
+    std::this_thread::sleep_for(std::chrono::nanoseconds(moment(random)));
+    add.Signal(SIGKILL);
+    killed += add.Wait().status == 128 + SIGKILL ? 1 : 0;
+    after();
+  }
+  return killed;
 }
 
 void PluginTest::WriteConfig(const std::string& kubernetes, const std::string& rest) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -52,6 +54,11 @@ class PluginTest : public NetnsTest {
   /// anything.
   nlohmann::json FailedAdd(const TestPod& pod,
                            const std::map<std::string, std::string>& options = {});
+
+  /// Starts `count` ADDs and kills each at a random moment of `whole`, which one takes; `after` is
+  /// called after each, until something has failed. How many were killed before they had ended.
+  int KillAdds(const TestPod& pod, std::chrono::nanoseconds whole, int count,
+               const std::function<void()>& after) const;
 
   void WriteConfig(const std::string& kubernetes, const std::string& rest = {});
   [[nodiscard]] std::string DefaultKubernetes() const;

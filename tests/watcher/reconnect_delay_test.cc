@@ -1,0 +1,90 @@
+#include "watcher/reconnect_delay.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace kuryr::watcher {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr milliseconds kAtOnce{0};
+constexpr milliseconds kLeast{500};
+constexpr milliseconds kFirstMost{1500};
+
+constexpr WatchTry kFailed{.end = ReconnectReason::kUnavailable};
+constexpr WatchTry kExpired{.end = ReconnectReason::kExpired, .lasted = seconds(2)};
+
+/// After so many failures that every further delay is likely long.
+milliseconds Longest(ReconnectDelay& delay, const WatchTry& last) {
+  milliseconds longest{0};
+  for (int i = 0; i < 50; ++i) longest = std::max(longest, delay.After(last));
+  return longest;
+}
+
+TEST(ReconnectDelayTest, WhatEndedInOrderIsOpenedAtOnce) {
+  ReconnectDelay delay;
+
+  EXPECT_EQ(delay.After({.lasted = minutes(5)}), kAtOnce);
+}
+
+TEST(ReconnectDelayTest, WhatEndedTooSoonWaits) {
+  ReconnectDelay delay;
+
+  EXPECT_GE(delay.After({.lasted = milliseconds(10), .useful = true}), kLeast);
+}
+
+TEST(ReconnectDelayTest, FailuresWaitLongerAndLonger) {
+  ReconnectDelay delay;
+
+  EXPECT_GE(delay.After(kFailed), kLeast);
+  EXPECT_GT(Longest(delay, kFailed), seconds(5));
+}
+
+TEST(ReconnectDelayTest, AnEventStartsTheBackoffAnew) {
+  ReconnectDelay delay;
+  (void)Longest(delay, kFailed);
+
+  WatchTry useful = kFailed;
+  useful.useful = true;
+
+  EXPECT_LE(delay.After(useful), kFirstMost);
+}
+
+TEST(ReconnectDelayTest, WhatExpiredIsListedAtOnce) {
+  ReconnectDelay delay;
+
+  EXPECT_EQ(delay.After(kExpired), kAtOnce);
+}
+
+TEST(ReconnectDelayTest, WhatExpiresAgainRightAfterItsListWaitsLongerAndLonger) {
+  ReconnectDelay delay;
+  (void)delay.After(kExpired);
+
+  EXPECT_GE(delay.After(kExpired), kLeast);
+  EXPECT_GT(Longest(delay, kExpired), seconds(5));
+}
+
+TEST(ReconnectDelayTest, WhatExpiresAgainAfterAnEventIsListedAtOnce) {
+  ReconnectDelay delay;
+  (void)delay.After(kExpired);
+  WatchTry later = kExpired;
+  later.useful = true;
+
+  EXPECT_EQ(delay.After(later), kAtOnce);
+}
+
+TEST(ReconnectDelayTest, RetryAfterIsTheLeastUpToTwoMinutes) {
+  ReconnectDelay delay;
+  WatchTry refused{.end = ReconnectReason::kRefused, .retry_after = seconds(60)};
+
+  EXPECT_GE(delay.After(refused), seconds(60));
+  refused.retry_after = seconds(999'999);
+  EXPECT_EQ(delay.After(refused), seconds(120));
+}
+
+}  // namespace
+}  // namespace kuryr::watcher

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "watcher/backoff.h"
+#include "watcher/watch_metrics.h"
+
+namespace kuryr::watcher {
+
+/// How one try to watch went.
+struct WatchTry {
+  ReconnectReason end = ReconnectReason::kEnded;
+  WatchMetrics::Clock::duration lasted{};
+  bool useful = false;  ///< an event came; a list is not enough
+  std::optional<std::chrono::seconds> retry_after;
+};
+
+/// How long to wait before the next try: not at all after one that ended in order, or expired once,
+/// and lasted a second; else the backoff, which only what was useful or ended in order resets, and
+/// not less than the server's Retry-After, of which at most two minutes count. So two tries begin
+/// at least 0.5 s apart. Not thread-safe.
+class ReconnectDelay {
+ public:
+  [[nodiscard]] std::chrono::milliseconds After(const WatchTry& last);
+
+ private:
+  Backoff backoff_;
+  bool expired_ = false;  ///< the try before, too, and nothing useful came since
+};
+
+}  // namespace kuryr::watcher
