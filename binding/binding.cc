@@ -57,6 +57,12 @@ std::vector<Interface> Binding::Connect(const vif::Vif& vif, const Plug& plug,
   return DriverFor(vif, drivers_).Connect(vif, plug, attachment, pod, is_default, deadline);
 }
 
+std::optional<std::string> Binding::Check(const vif::Vif& vif, const Plug& plug,
+                                          const Attachment& attachment, const Netns& pod,
+                                          bool is_default, const Deadline& deadline) const {
+  return DriverFor(vif, drivers_).Check(vif, plug, attachment, pod, is_default, deadline);
+}
+
 void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
   for (const auto& [name, driver] : All()) {
     if (plug.driver == name) return driver->Disconnect(plug, attachment, deadline);

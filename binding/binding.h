@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,10 @@ class Binding {
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
                                  const Attachment& attachment, const Netns& pod, bool is_default,
                                  const Deadline& deadline);
+  /// As Driver::Check.
+  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
+                                                 const Attachment& attachment, const Netns& pod,
+                                                 bool is_default, const Deadline& deadline) const;
   /// Idempotent, as Driver::Disconnect. Throws UnsupportedVif for a driver that there is not.
   void Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline);
   /// What the node itself says of an attachment whose record is lost. `attachment` needs no pod. A

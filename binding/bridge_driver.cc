@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
+#include "binding/check.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
@@ -112,7 +113,7 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
                    .peer_name = plug.ifname,
                    .peer_netns_fd = pod.fd(),
                    .peer_mac = *own.address,
-                   .mtu = MtuFor(own, config_.network_device_mtu, kVethMtu),
+                   .mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu),
                    .master = bridge->index});
   Rollback remove_veth([&] {
     TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
@@ -128,6 +129,22 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   remove_veth.Dismiss();
   remove_bridge.Dismiss();
   return interfaces;
+}
+
+std::optional<std::string> BridgeDriver::Check(const vif::Vif& vif, const Plug& plug,
+                                               const Attachment& attachment, const Netns& pod,
+                                               bool is_default,
+                                               const Deadline& /*deadline*/) const {
+  const vif::VifBase& own = Own(vif);
+  RouteSocket host;
+  const auto bridge = host.FindLink(plug.bridge);
+  if (!bridge) return "bridge " + plug.bridge + " is missing";
+  const uint32_t mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu);
+  const WantedLink host_end = {
+      .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = bridge->index};
+  if (auto difference = CheckLink(host, host_end, attachment)) return difference;
+  return CheckPodLink(pod, {.name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu},
+                      attachment, own, is_default);
 }
 
 void BridgeDriver::Disconnect(const Plug& plug, const Attachment& attachment,

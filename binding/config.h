@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace kuryr::binding {
@@ -19,11 +20,27 @@ struct BindingConfig {
   /// datapath_type of a bridge that has to be made, unless the VIF's port profile names one; empty:
   /// the kernel's.
   std::string datapath_type;
+  /// [os_vif_ovs] isolate_vif: new ports pass no packets until Neutron's agent gives them a VLAN.
+  bool isolate_vif = false;
+  /// [os_vif_ovs] default_qos_type, of the QoS row that each port gets; empty: none. With
+  /// linux-noop ovs-vswitchd leaves alone what others (CNI's bandwidth plugin) set with tc.
+  std::string default_qos_type = "linux-noop";
   /// [neutron_defaults] network_device_mtu: upper limit; 0 for none.
   uint32_t network_device_mtu = 0;
   /// [binding] link_iface: the node's link that nested interfaces stand on; empty: FindParentLink
   /// chooses.
   std::string link_iface;
+  /// [vhostuser] mount_point: where pods find what their vhost-user interface is (a folder that
+  /// they mount).
+  std::filesystem::path vhostuser_mount_point = "/var/cni/vhostuser";
+  /// [vhostuser] ovs_vhu_path: where ovs-vswitchd makes the sockets of dpdkvhostuser ports.
+  std::filesystem::path ovs_vhu_path = "/var/run/openvswitch";
+  /// [nested_dpdk] dpdk_driver: the kernel's driver that the device of a VIFDPDKNested is bound to.
+  std::string dpdk_driver = "uio_pci_generic";
+  /// [nested_dpdk] pci_mount_point: where pods find the addresses of their devices.
+  std::filesystem::path pci_mount_point = "/var/pci_address";
+  /// Where the kernel's devices are described; another folder for tests.
+  std::filesystem::path sysfs = "/sys";
 };
 
 }  // namespace kuryr::binding

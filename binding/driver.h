@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct Plug {
   std::string ifname;          ///< in the pod
   std::string host_interface;  ///< on the host: tap...; empty where the driver makes none
   std::string bridge;          ///< likewise
+  std::string device;          ///< PCI address or socket, for the drivers that have one
 
   bool operator==(const Plug&) const = default;
 };
@@ -78,6 +80,12 @@ class Driver {
   virtual std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
                                          const Attachment& attachment, const Netns& pod,
                                          bool is_default, const Deadline& deadline) = 0;
+  /// Whether what Connect made is still so: the first difference in words, nullopt when there is
+  /// none.
+  [[nodiscard]] virtual std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
+                                                         const Attachment& attachment,
+                                                         const Netns& pod, bool is_default,
+                                                         const Deadline& deadline) const = 0;
   /// Idempotent; touches only what is this attachment's own.
   virtual void Disconnect(const Plug& plug, const Attachment& attachment,
                           const Deadline& deadline) = 0;

@@ -6,15 +6,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
-#include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
 namespace {
+
+/// Above what the kernel gives to IPv4 (0) and IPv6 routes (1024) without one.
+constexpr uint32_t kOtherVifsMetric = 1024;
 
 std::optional<IpAddress> GatewayOf(const vif::Field<IpAddress>& field) {
   if (!field.has_value() || field->bytes == IpAddress().bytes) return std::nullopt;
@@ -94,13 +97,34 @@ void SetLoopbackUp(RouteSocket& socket) {
   if (loopback && !loopback->up) socket.SetUp(*loopback);
 }
 
-void AddRoutes(RouteSocket& socket, const Link& link, const std::vector<LinkRoute>& routes) {
-  for (const LinkRoute& route : routes) {
+void AddRoutes(RouteSocket& socket, const Link& link, std::vector<LinkRoute> routes,
+               bool is_default) {
+  for (LinkRoute& route : routes) {
+    if (!is_default) route.metric = kOtherVifsMetric + static_cast<uint32_t>(link.index);
     if (!socket.AddRoute(link, route)) {
       Log(LogLevel::kDebug, "route exists already",
           {{"destination", route.destination.ToString()}, {"ifname", link.name}});
     }
   }
+}
+
+std::string Describe(const LinkRoute& route) {
+  const std::string gateway = route.gateway ? " via " + route.gateway->ToString() : "";
+  return "route " + route.destination.ToString() + gateway;
+}
+
+std::optional<std::string> CheckRoute(RouteSocket& inside, const Link& link,
+                                      const LinkRoute& wanted) {
+  const auto routes = inside.RoutesTo(wanted.destination);
+  if (routes.empty()) return Describe(wanted) + " through " + link.name + " is missing";
+  std::optional<std::string> other;
+  for (const auto& [index, route] : routes) {
+    if (index != link.index) continue;
+    if (route.gateway == wanted.gateway) return std::nullopt;
+    other = Describe(route) + " through " + link.name + " instead of " + Describe(wanted);
+  }
+  // One through another link was there before, and ConfigureL3 left it.
+  return other;
 }
 
 }  // namespace
@@ -134,7 +158,22 @@ void ConfigureL3(const Netns& pod, const std::string& ifname, const vif::VifBase
     EnableIpv6(link->name);
   }
   for (const L3Plan::Address& address : plan.addresses) socket.AddAddress(*link, address.network);
-  AddRoutes(socket, *link, plan.routes);
+  AddRoutes(socket, *link, plan.routes, is_default);
+}
+
+std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link, const vif::VifBase& vif,
+                                   bool is_default) {
+  const L3Plan plan = PlanL3(vif, is_default);
+  const std::vector<IpNetwork> addresses = inside.AddressesOf(link);
+  const std::set<IpNetwork> present(addresses.begin(), addresses.end());
+  for (const L3Plan::Address& address : plan.addresses) {
+    if (present.count(address.network) == 0)
+      return "address " + address.network.ToString() + " is missing on " + link.name;
+  }
+  for (const LinkRoute& route : plan.routes) {
+    if (auto difference = CheckRoute(inside, link, route)) return difference;
+  }
+  return std::nullopt;
 }
 
 }  // namespace kuryr::binding

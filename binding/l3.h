@@ -6,6 +6,7 @@
 
 #include "base/ip.h"
 #include "binding/netlink/link.h"
+#include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
 #include "vif/vif.h"
 
@@ -27,11 +28,16 @@ struct L3Plan {
 [[nodiscard]] L3Plan PlanL3(const vif::VifBase& vif, bool is_default);
 
 /// Makes PlanL3 true for `ifname`, which is up in `pod` already. A route that exists already stays
-/// as it is. Sets lo up, and lifts disable_ipv6 (ip-sysctl) where an address is IPv6. Doing it
-/// twice is fine; nothing is undone on failure, as all of it goes with the interface. Throws what
-/// PlanL3 throws, otherwise std::system_error that names the address or route and the interface.
-/// The calling thread visits the pod's namespace meanwhile.
+/// as it is. Routes of the default VIF have the kernel's metric and win; those of the others have
+/// 1024 and the link's index, so that two VIFs of one network do not take each other's away. Sets
+/// lo up, and lifts disable_ipv6 (ip-sysctl) where an address is IPv6. Doing it twice is fine;
+/// nothing is undone on failure, as all of it goes with the interface. Throws what PlanL3 throws,
+/// otherwise std::system_error that names the address or route and the interface. The calling
+/// thread visits the pod's namespace meanwhile.
 void ConfigureL3(const Netns& pod, const std::string& ifname, const vif::VifBase& vif,
                  bool is_default);
+/// The first of PlanL3 that is not so, or is not as ConfigureL3 left it; nullopt when all is.
+[[nodiscard]] std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link,
+                                                 const vif::VifBase& vif, bool is_default);
 
 }  // namespace kuryr::binding

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
+#include "binding/check.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
@@ -56,10 +57,10 @@ void Clear(RouteSocket& inside, const Plug& plug, const Attachment& attachment) 
   if (renamed && IsUnfinished(*renamed)) inside.DeleteLink(renamed->name);
 }
 
-std::optional<uint32_t> MtuOn(const Link& parent, const vif::VifBase& vif, uint32_t limit) {
-  const auto mtu = MtuFor(vif, limit, parent.mtu);
-  if (mtu && *mtu > parent.mtu) {
-    ThrowErrno(EINVAL, "the network's MTU " + std::to_string(*mtu) + " is larger than " +
+uint32_t MtuOn(const Link& parent, const vif::VifBase& vif, uint32_t limit) {
+  const uint32_t mtu = MtuFor(vif, limit, parent.mtu);
+  if (mtu > parent.mtu) {
+    ThrowErrno(EINVAL, "the network's MTU " + std::to_string(mtu) + " is larger than " +
                            std::to_string(parent.mtu) + ", the MTU of the parent link " +
                            parent.name);
   }
@@ -111,6 +112,22 @@ std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& pl
   std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};
   undo.Dismiss();
   return interfaces;
+}
+
+std::optional<std::string> NestedDriver::Check(const vif::Vif& vif, const Plug& plug,
+                                               const Attachment& attachment, const Netns& pod,
+                                               bool is_default,
+                                               const Deadline& /*deadline*/) const {
+  const vif::VifBase& own = Own(vif);
+  RouteSocket host;
+  const Link parent = FindParentLink(host, config_.link_iface);
+  const bool vlan = std::holds_alternative<vif::VifVlanNested>(vif);
+  return CheckPodLink(pod,
+                      {.name = plug.ifname,
+                       .kind = vlan ? "vlan" : "macvlan",
+                       .mac = *own.address,
+                       .mtu = MtuFor(own, config_.network_device_mtu, parent.mtu)},
+                      attachment, own, is_default);
 }
 
 void NestedDriver::Disconnect(const Plug& plug, const Attachment& attachment,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ class NestedDriver final : public Driver {
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
                                  const Attachment& attachment, const Netns& pod, bool is_default,
                                  const Deadline& deadline) override;
+  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
+                                                 const Attachment& attachment, const Netns& pod,
+                                                 bool is_default,
+                                                 const Deadline& deadline) const override;
   /// In the attachment's namespace; with that, the interface is gone anyway.
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;

@@ -8,10 +8,11 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
+#include "binding/check.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
-#include "binding/ovs/open_vswitch.h"
+#include "binding/neutron_port.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -20,61 +21,12 @@ namespace {
 
 using std::chrono::seconds;
 
-/// external_ids beside those that OpenVSwitch knows.
-constexpr const char* kAttachmentIfname = "kuryr-ifname";
-constexpr const char* kPodIfname = "kuryr-pod-ifname";
-
 constexpr seconds kRollbackTime{5};
 
 const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
   const auto* own = std::get_if<vif::VifOpenVSwitch>(&vif);
   if (own == nullptr) throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver ovs");
   return *own;
-}
-
-/// What a profile for Open vSwitch has; null for other profiles, and for ones that want the port
-/// plugged otherwise.
-const vif::PortProfileOpenVSwitch* ProfileOf(const vif::VifOpenVSwitch& vif) {
-  if (!vif.port_profile.has_value()) return nullptr;
-  if (const auto* plain = std::get_if<vif::PortProfileOpenVSwitch>(&*vif.port_profile))
-    return plain;
-  const auto* fast_path = std::get_if<vif::PortProfileFpOpenVSwitch>(&*vif.port_profile);
-  if (fast_path != nullptr && !fast_path->hybrid_plug.value_or(false)) return fast_path;
-  throw UnsupportedVif("VIFOpenVSwitch with port profile " +
-                       std::string(ClassName(*vif.port_profile)));
-}
-
-std::string NeutronPortOf(const vif::VifOpenVSwitch& vif) {
-  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
-  const std::string interface_id = profile != nullptr && profile->interface_id.has_value()
-                                       ? *profile->interface_id
-                                       : vif.id.value_or("");
-  if (interface_id.empty())
-    throw ParseError("$.port_profile.interface_id", "is not set, nor is $.id");
-  return interface_id;
-}
-
-ExternalIds OwnerIds(const Attachment& attachment) {
-  return {{OpenVSwitch::kContainerId, attachment.container_id},
-          {OpenVSwitch::kNetwork, attachment.network},
-          {kAttachmentIfname, attachment.ifname}};
-}
-
-OvsPort PortFor(const vif::VifOpenVSwitch& vif, const Plug& plug, const Attachment& attachment,
-                const BindingConfig& config) {
-  OvsPort port{.name = plug.host_interface,
-               .bridge = plug.bridge,
-               .external_ids = OwnerIds(attachment),
-               .datapath_type = config.datapath_type};
-  port.external_ids[OpenVSwitch::kNeutronPort] = NeutronPortOf(vif);
-  port.external_ids["iface-status"] = "active";
-  port.external_ids["attached-mac"] = vif.address->ToString();
-  port.external_ids["vm-uuid"] = attachment.pod_uid;
-  port.external_ids[kPodIfname] = plug.ifname;
-  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
-  if (profile != nullptr && profile->datapath_type.has_value() && !profile->datapath_type->empty())
-    port.datapath_type = *profile->datapath_type;
-  return port;
 }
 
 /// Tries everything, and throws the first failure at the end.
@@ -119,7 +71,8 @@ class Wiring {
         ovs_(config.ovsdb_connection) {}
 
   std::vector<Interface> Make(const vif::VifOpenVSwitch& vif, bool is_default) {
-    const OvsPort port = PortFor(vif, plug_, attachment_, config_);
+    const OvsPort port =
+        PortFor(vif, plug_.host_interface, plug_.bridge, plug_.ifname, attachment_, config_);
     const std::string mark = LinkMark{attachment_}.ToString();
     // With OVS down nothing is touched.
     ovs_.Connect(deadline_);
@@ -130,10 +83,10 @@ class Wiring {
                       .peer_name = plug_.ifname,
                       .peer_netns_fd = pod_.fd(),
                       .peer_mac = *vif.address,
-                      .mtu = MtuFor(vif, config_.network_device_mtu, kVethMtu)});
+                      .mtu = MtuOnBridge(host_, plug_.bridge, vif, config_.network_device_mtu)});
     Rollback undo([this] { Undo(); });
     host_.SetAliasAndUp(Find(host_, plug_.host_interface), mark);
-    AddPort(port);
+    added_ = AddPort(ovs_, port, deadline_);
     // ovs-vswitchd is at work; meanwhile the pod's side.
     inside_.SetUp(Find(inside_, plug_.ifname));
     ConfigureL3(pod_, plug_.ifname, vif, is_default);
@@ -148,12 +101,6 @@ class Wiring {
   }
 
  private:
-  void AddPort(const OvsPort& port) {
-    auto result = ovs_.AddPort(port, deadline_);
-    if (const auto* taken = std::get_if<TakenPort>(&result)) throw HostInterfaceInUse(taken->owner);
-    added_ = std::get<AddedPort>(std::move(result));
-  }
-
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
     TryUndo(plug_.host_interface,
@@ -188,6 +135,11 @@ Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   if (plugin != kName)
     throw UnsupportedVif("VIFOpenVSwitch with plugin \"" + Printable(plugin) + "\"");
   (void)vif::Required(own.address, "$.address");
+  if (own.port_profile.has_value() &&
+      std::holds_alternative<vif::PortProfileOvsRepresentor>(*own.port_profile)) {
+    throw UnsupportedVif("VIFOpenVSwitch with port profile " +
+                         std::string(ClassName(*own.port_profile)));
+  }
   (void)NeutronPortOf(own);
   return {.driver = kName,
           .ifname = ifname,
@@ -201,6 +153,24 @@ std::vector<Interface> OvsDriver::Connect(const vif::Vif& vif, const Plug& plug,
   return Wiring(config_, plug, attachment, pod, deadline).Make(Own(vif), is_default);
 }
 
+std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plug,
+                                            const Attachment& attachment, const Netns& pod,
+                                            bool is_default, const Deadline& deadline) const {
+  const vif::VifOpenVSwitch& own = Own(vif);
+  RouteSocket host;
+  const uint32_t mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu);
+  const WantedLink host_end = {.name = plug.host_interface, .kind = "veth", .mtu = mtu};
+  if (auto difference = CheckLink(host, host_end, attachment)) return difference;
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  const OvsPort port =
+      PortFor(own, plug.host_interface, plug.bridge, plug.ifname, attachment, config_);
+  if (auto difference = CheckPort(ovs, port, deadline.AtMost(config_.ovs_timeout)))
+    return difference;
+  const WantedLink pod_end = {
+      .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};
+  return CheckPodLink(pod, pod_end, attachment, own, is_default);
+}
+
 void OvsDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                            const Deadline& deadline) {
   Unplug(config_, plug.host_interface, attachment, deadline.AtMost(config_.ovs_timeout));
@@ -212,7 +182,7 @@ std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
   std::vector<Plug> plugs;
   for (OvsPort& port : ovs.FindPorts(OwnerIds(attachment), deadline.AtMost(config_.ovs_timeout))) {
     plugs.push_back({.driver = kName,
-                     .ifname = port.external_ids[kPodIfname],
+                     .ifname = PodIfnameOf(port),
                      .host_interface = std::move(port.name),
                      .bridge = std::move(port.bridge)});
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ class OvsDriver final : public Driver {
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
                                  const Attachment& attachment, const Netns& pod, bool is_default,
                                  const Deadline& deadline) override;
+  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
+                                                 const Attachment& attachment, const Netns& pod,
+                                                 bool is_default,
+                                                 const Deadline& deadline) const override;
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;
   /// From the ports' external_ids.

@@ -1,5 +1,7 @@
 #include "binding/vif_fields.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/names.h"
 
@@ -22,9 +24,16 @@ std::string BridgeOf(const vif::Field<std::string>& bridge_name, const vif::VifB
   throw ParseError("$.bridge_name", "is not set, nor is $.network.bridge");
 }
 
-std::optional<uint32_t> MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t fallback) {
-  const std::optional<uint32_t> mtu = MtuOf(vif);
-  return limit > 0 && limit < mtu.value_or(fallback) ? limit : mtu;
+uint32_t MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t below) {
+  const uint32_t mtu = MtuOf(vif).value_or(below);
+  return limit > 0 ? std::min(limit, mtu) : mtu;
+}
+
+uint32_t MtuOnBridge(RouteSocket& host, const std::string& bridge, const vif::VifBase& vif,
+                     uint32_t limit) {
+  constexpr uint32_t kEthernet = 1500;
+  const auto link = MtuOf(vif) ? std::nullopt : host.FindLink(bridge);
+  return MtuFor(vif, limit, link ? link->mtu : kEthernet);
 }
 
 }  // namespace kuryr::binding

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
+#include "binding/netlink/route_socket.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {
@@ -17,11 +17,11 @@ namespace kuryr::binding {
 /// `bridge_name` of the VIF or, where that is not set, its network's bridge.
 [[nodiscard]] std::string BridgeOf(const vif::Field<std::string>& bridge_name,
                                    const vif::VifBase& vif);
-/// The network's, lowered to `limit` (0 for none); nullopt where the network names none and
-/// `fallback`, what the kernel would choose, is within the limit.
-[[nodiscard]] std::optional<uint32_t> MtuFor(const vif::VifBase& vif, uint32_t limit,
-                                             uint32_t fallback);
-
-inline constexpr uint32_t kVethMtu = 1500;  ///< the kernel's choice, ETH_DATA_LEN
+/// The network's or, where it names none, that of the link below; lowered to `limit` (0 for none).
+[[nodiscard]] uint32_t MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t below);
+/// The same for a port of a bridge. A bridge's MTU is its ports' smallest; one that has yet to be
+/// made gets ETH_DATA_LEN.
+[[nodiscard]] uint32_t MtuOnBridge(RouteSocket& host, const std::string& bridge,
+                                   const vif::VifBase& vif, uint32_t limit);
 
 }  // namespace kuryr::binding

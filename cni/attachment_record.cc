@@ -23,7 +23,8 @@ std::string ToJson(const AttachmentRecord& record) {
     plugs.push_back({{"driver", plug.driver},
                      {"ifname", plug.ifname},
                      {"host_interface", plug.host_interface},
-                     {"bridge", plug.bridge}});
+                     {"bridge", plug.bridge},
+                     {"device", plug.device}});
   }
   const nlohmann::ordered_json json = {
       {"network", record.key.network},
@@ -56,8 +57,10 @@ AttachmentRecord ParseAttachmentRecord(std::string_view text) {
     record.boot_id = json.at("boot_id");
     record.owner = {json.at("owner_pid"), json.at("owner_start_time")};
     for (const nlohmann::json& plug : json.at("plugs")) {
-      record.plugs.push_back(
-          {plug.at("driver"), plug.at("ifname"), plug.at("host_interface"), plug.at("bridge")});
+      record.plugs.push_back({plug.at("driver"), plug.at("ifname"), plug.at("host_interface"),
+                              plug.at("bridge"),
+                              // Records of version 0.1 have none.
+                              plug.value("device", "")});
     }
     return record;
   } catch (const nlohmann::json::exception& e) {

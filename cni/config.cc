@@ -112,6 +112,17 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   TakeFile(files.Find("os_vif_ovs", "ssl_ca_cert_file"), binding.ssl_ca_cert_file);
   Take(files.Find("os_vif_ovs", "ovs_vsctl_timeout"), binding.ovs_timeout, 3600);
   Take(files.Find("os_vif_ovs", "datapath_type"), binding.datapath_type);
+  Take(files.Find("os_vif_ovs", "isolate_vif"), binding.isolate_vif);
+  Take(files.Find("os_vif_ovs", "default_qos_type"), binding.default_qos_type);
+  Take(files.Find("vhostuser", "mount_point"), binding.vhostuser_mount_point);
+  Take(files.Find("vhostuser", "ovs_vhu_path"), binding.ovs_vhu_path);
+  const Option dpdk_driver = files.Find("nested_dpdk", "dpdk_driver");
+  Take(dpdk_driver, binding.dpdk_driver);
+  if (binding.dpdk_driver.empty() || binding.dpdk_driver.find('/') != std::string::npos) {
+    Refuse(dpdk_driver.where,
+           "\"" + Printable(binding.dpdk_driver) + "\" is no name of a driver (modprobe -n)");
+  }
+  Take(files.Find("nested_dpdk", "pci_mount_point"), binding.pci_mount_point);
   Take(files.Find("neutron_defaults", "network_device_mtu"), binding.network_device_mtu, 0,
        kMaxMtu);
   const Option link_iface = files.Find("binding", "link_iface");
@@ -133,12 +144,7 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigSc
   Take(files.Find("DEFAULT", "log_file"), config.log_file);
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
-  std::string state_dir = config.state_dir;
-  const Option state = files.Find("cni_daemon", "state_dir");
-  Take(state, state_dir);
-  config.state_dir = state_dir;
-  if (!config.state_dir.is_absolute())
-    Refuse(state.where, "\"" + Printable(state_dir) + "\" is no absolute path");
+  Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
   Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
   return config;
 }

@@ -75,6 +75,13 @@ void Take(const Option& option, std::chrono::seconds& target, uint32_t most) {
   target = std::chrono::seconds(seconds);
 }
 
+void Take(const Option& option, std::filesystem::path& target) {
+  if (!option.value) return;
+  target = *option.value;
+  if (!target.is_absolute())
+    Refuse(option.where, "\"" + Printable(*option.value) + "\" is no absolute path");
+}
+
 void TakeFile(const Option& option, std::string& target) {
   if (option.set() && ::access(option.value->c_str(), R_OK) != 0) {
     Refuse(option.where, "cannot read " + Printable(*option.value) + ": " + std::strerror(errno));

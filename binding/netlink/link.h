@@ -50,8 +50,9 @@ struct StackedLink {
 struct LinkRoute {
   IpNetwork destination;
   std::optional<IpAddress> gateway;
-  bool gateway_on_link =
-      false;  ///< RTNH_F_ONLINK: the gateway is reachable though no prefix covers it
+  /// RTNH_F_ONLINK: the gateway is reachable though no prefix covers it.
+  bool gateway_on_link = false;
+  uint32_t metric = 0;  ///< RTA_PRIORITY; 0 is the kernel's choice: 0, for IPv6 1024
 };
 
 }  // namespace kuryr::binding

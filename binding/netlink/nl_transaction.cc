@@ -40,6 +40,26 @@ std::string ExplanationOf(nlmsghdr& message) {
   return {data, ::strnlen(data, static_cast<size_t>(nla_len(text)))};
 }
 
+int ErrorOf(nlmsghdr& message) {
+  return -static_cast<const nlmsgerr*>(nlmsg_data(&message))->error;
+}
+
+/// Hands the messages that answer `request` to `take`, until that returns true.
+void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
+              const std::function<bool(nlmsghdr&)>& take) {
+  CheckNl(nl_send_auto(&socket, &request), what);
+  const uint32_t sequence = nlmsg_hdr(&request)->nlmsg_seq;
+  alignas(nlmsghdr) Buffer buffer;
+  while (true) {
+    int left = Receive(socket, buffer, what);
+    auto* message = reinterpret_cast<nlmsghdr*>(buffer.data());
+    for (; nlmsg_ok(message, left) != 0; message = nlmsg_next(message, &left)) {
+      // An earlier request on this socket may have ended in an exception before its answer.
+      if (message->nlmsg_seq == sequence && take(*message)) return;
+    }
+  }
+}
+
 }  // namespace
 
 NlSocketPtr OpenRouteSocket() {
@@ -54,25 +74,27 @@ NlSocketPtr OpenRouteSocket() {
 }
 
 NlAnswer Transact(nl_sock& socket, nl_msg& request, const std::string& what) {
-  CheckNl(nl_send_auto(&socket, &request), what);
-  const uint32_t sequence = nlmsg_hdr(&request)->nlmsg_seq;
   NlAnswer answer;
-  alignas(nlmsghdr) Buffer buffer;
-  while (true) {
-    int left = Receive(socket, buffer, what);
-    auto* message = reinterpret_cast<nlmsghdr*>(buffer.data());
-    for (; nlmsg_ok(message, left) != 0; message = nlmsg_next(message, &left)) {
-      // An earlier request on this socket may have ended in an exception before its answer.
-      if (message->nlmsg_seq != sequence) continue;
-      if (message->nlmsg_type != NLMSG_ERROR) {
-        answer.object = Owned<NlMsgPtr>(nlmsg_convert(message));
-        continue;
-      }
-      answer.error = -static_cast<const nlmsgerr*>(nlmsg_data(message))->error;
-      answer.explanation = ExplanationOf(*message);
-      return answer;
+  Exchange(socket, request, what, [&answer](nlmsghdr& message) {
+    if (message.nlmsg_type != NLMSG_ERROR) {
+      answer.object = Owned<NlMsgPtr>(nlmsg_convert(&message));
+      return false;
     }
-  }
+    answer.error = ErrorOf(message);
+    answer.explanation = ExplanationOf(message);
+    return true;
+  });
+  return answer;
+}
+
+void Dump(nl_sock& socket, nl_msg& request, const std::string& what,
+          const std::function<void(nlmsghdr&)>& take) {
+  Exchange(socket, request, what, [&](nlmsghdr& message) {
+    if (message.nlmsg_type == NLMSG_DONE) return true;
+    if (message.nlmsg_type == NLMSG_ERROR) ThrowErrno(ErrorOf(message), what);
+    take(message);
+    return false;
+  });
 }
 
 void CheckAnswer(const NlAnswer& answer, const std::string& what) {

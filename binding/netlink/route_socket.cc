@@ -27,47 +27,6 @@ void CheckNewName(const std::string& name, const std::string& what) {
     ThrowErrno(EINVAL, what + " (\"" + Printable(name) + "\" is no interface name)");
 }
 
-int FamilyOf(const IpAddress& address) {
-  return address.family == IpFamily::kIpv4 ? AF_INET : AF_INET6;
-}
-
-NlAddrPtr ToNl(const IpNetwork& network) {
-  const IpAddress& address = network.address;
-  NlAddrPtr out =
-      Owned<NlAddrPtr>(nl_addr_build(FamilyOf(address), address.bytes.data(), address.size()));
-  nl_addr_set_prefixlen(out.get(), network.prefix_length);
-  return out;
-}
-
-NlAddrPtr ToNl(const IpAddress& address) {
-  return ToNl(IpNetwork{address, static_cast<uint8_t>(address.size() * 8)});
-}
-
-RtnlNexthopPtr NexthopOf(const Link& link, const LinkRoute& route) {
-  RtnlNexthopPtr nexthop = Owned<RtnlNexthopPtr>(rtnl_route_nh_alloc());
-  rtnl_route_nh_set_ifindex(nexthop.get(), link.index);
-  if (route.gateway) rtnl_route_nh_set_gateway(nexthop.get(), ToNl(*route.gateway).get());
-  return nexthop;
-}
-
-RtnlRoutePtr ToNl(const Link& link, const LinkRoute& route) {
-  const bool scope_link = !route.gateway && route.destination.address.family == IpFamily::kIpv4;
-  RtnlRoutePtr out = Owned<RtnlRoutePtr>(rtnl_route_alloc());
-  CheckNl(rtnl_route_set_dst(out.get(), ToNl(route.destination).get()), "build a route");
-  rtnl_route_set_table(out.get(), RT_TABLE_MAIN);
-  rtnl_route_set_protocol(out.get(), RTPROT_STATIC);
-  rtnl_route_set_scope(out.get(), scope_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE);
-  // With one next hop libnl and the kernel take its flags from the route.
-  if (route.gateway_on_link) rtnl_route_set_flags(out.get(), RTNH_F_ONLINK);
-  rtnl_route_add_nexthop(out.get(), NexthopOf(link, route).release());
-  return out;
-}
-
-std::string Describe(const Link& link, const LinkRoute& route) {
-  const std::string via = route.gateway ? " via " + route.gateway->ToString() : "";
-  return "add route " + route.destination.ToString() + via + " through " + link.name;
-}
-
 void SetEthernetAddress(rtnl_link& link, const MacAddress& mac) {
   rtnl_link_set_addr(
       &link, Owned<NlAddrPtr>(nl_addr_build(AF_LLC, mac.bytes.data(), mac.bytes.size())).get());
@@ -111,23 +70,6 @@ std::optional<Link> RouteSocket::Get(nl_msg& request, const std::string& what) {
   if (answer.error == ENODEV) return std::nullopt;
   CheckAnswer(answer, what);
   return ParseLink(*answer.object, what);
-}
-
-std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
-  const std::string what = "find the route to " + destination.ToString();
-  const NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_GETROUTE, 0));
-  rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination)),
-               .rtm_dst_len = static_cast<uint8_t>(destination.size() * 8)};
-  CheckNl(nlmsg_append(request.get(), &header, sizeof header, NLMSG_ALIGNTO), what);
-  CheckNl(nla_put(request.get(), RTA_DST, static_cast<int>(destination.size()),
-                  destination.bytes.data()),
-          what);
-  const NlAnswer answer = Transact(*socket_, *request, what);
-  // "No" has many words here: unreachable net or host, prohibited, a black hole, no such family.
-  if (answer.error != 0 || !answer.object) return std::nullopt;
-  const nlattr* link = nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof header, RTA_OIF);
-  if (link == nullptr) return std::nullopt;
-  return static_cast<int>(nla_get_u32(link));
 }
 
 NlAnswer RouteSocket::Add(rtnl_link& link, const std::string& what) {
@@ -215,28 +157,6 @@ bool RouteSocket::DeleteLink(const std::string& name) {
   CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
   const NlAnswer answer = Transact(*socket_, *request, what);
   if (answer.error == ENODEV) return false;
-  CheckAnswer(answer, what);
-  return true;
-}
-
-void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {
-  const std::string what = "add address " + address.ToString() + " to " + link.name;
-  const RtnlAddrPtr object = Owned<RtnlAddrPtr>(rtnl_addr_alloc());
-  rtnl_addr_set_ifindex(object.get(), link.index);
-  CheckNl(rtnl_addr_set_local(object.get(), ToNl(address).get()), what);
-  rtnl_addr_set_scope(object.get(), RT_SCOPE_UNIVERSE);
-  if (address.address.family == IpFamily::kIpv6) rtnl_addr_set_flags(object.get(), IFA_F_NODAD);
-  nl_msg* request = nullptr;
-  CheckNl(rtnl_addr_build_add_request(object.get(), NLM_F_REPLACE, &request), what);
-  CheckAnswer(Transact(*socket_, *NlMsgPtr(request), what), what);
-}
-
-bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
-  const std::string what = Describe(link, route);
-  nl_msg* request = nullptr;
-  CheckNl(rtnl_route_build_add_request(ToNl(link, route).get(), NLM_F_EXCL, &request), what);
-  const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
-  if (answer.error == EEXIST) return false;
   CheckAnswer(answer, what);
   return true;
 }

@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "binding/netlink/link.h"
 #include "binding/netlink/nl_ptr.h"
@@ -12,7 +14,8 @@ namespace kuryr::binding {
 struct NlAnswer;
 
 /// A NETLINK_ROUTE socket. It stays in the network namespace it was opened in. Every request names
-/// its object and waits for the kernel's acknowledgement; no table is ever dumped. Failures throw
+/// its object and waits for the kernel's acknowledgement; no table is ever
+/// dumped, but for the addresses and routes of a pod. Failures throw
 /// std::system_error with the kernel's errno and the object in the text ("create veth tap0"). Not
 /// thread-safe: one per thread and operation.
 class RouteSocket {
@@ -52,6 +55,9 @@ class RouteSocket {
   /// False when the route (or, for a default route, any default route of the family and metric) was
   /// there already.
   bool AddRoute(const Link& link, const LinkRoute& route);
+  [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link);
+  /// Those of the main table to `destination`, through whichever link; by the link's index.
+  [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesTo(const IpNetwork& destination);
 
  private:
   std::optional<Link> Get(nl_msg& request, const std::string& what);

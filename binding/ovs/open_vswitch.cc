@@ -39,14 +39,53 @@ ConfigNumber ReadConfigNumber(const json& results) {
   return rows.at(0).at("next_cfg").get<ConfigNumber>();
 }
 
+// 802.1Q reserves it: on a port with this tag no packet goes anywhere.
+constexpr int kDeadVlan = 4095;
+
+/// In the external_ids of a QoS row, beside those of its port's interface: whose it is.
+constexpr const char* kQosPort = "kuryr-port";
+
+ExternalIds QosIds(const std::string& port, const ExternalIds& port_ids) {
+  ExternalIds ids{{kQosPort, port}};
+  for (const char* key : {OpenVSwitch::kContainerId, OpenVSwitch::kNetwork}) {
+    const auto found = port_ids.find(key);
+    if (found != port_ids.end()) ids.insert(*found);
+  }
+  return ids;
+}
+
+json PortRowOf(const OvsPort& port) {
+  json row = {{"name", port.name},
+              {"interfaces", NamedUuid("interface")},
+              {"other_config", ovsdb::Map({{"transient", "true"}})}};
+  if (port.isolated) {
+    row["tag"] = kDeadVlan;
+    row["trunks"] = kDeadVlan;
+    row["vlan_mode"] = "trunk";
+  }
+  if (!port.qos_type.empty()) row["qos"] = NamedUuid("qos");
+  return row;
+}
+
+json InterfaceRowOf(const OvsPort& port) {
+  json row = {{"name", port.name},
+              {"type", port.type},
+              {"options", ovsdb::Map(port.options)},
+              {"external_ids", ovsdb::Map(port.external_ids)}};
+  if (port.mtu_request) row["mtu_request"] = *port.mtu_request;
+  return row;
+}
+
 json PortInsertions(const OvsPort& port) {
-  return json::array(
-      {Insert("Interface", "interface",
-              {{"name", port.name}, {"external_ids", ovsdb::Map(port.external_ids)}}),
-       Insert("Port", "port",
-              {{"name", port.name},
-               {"interfaces", NamedUuid("interface")},
-               {"other_config", ovsdb::Map({{"transient", "true"}})}})});
+  json operations = json::array({Insert("Interface", "interface", InterfaceRowOf(port)),
+                                 Insert("Port", "port", PortRowOf(port))});
+  if (!port.qos_type.empty()) {
+    operations.push_back(
+        Insert("QoS", "qos",
+               {{"type", port.qos_type},
+                {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}}));
+  }
+  return operations;
 }
 
 json OperationsOnExistingBridge(const OvsPort& port) {
@@ -60,20 +99,19 @@ json OperationsOnExistingBridge(const OvsPort& port) {
 }
 
 // Places of what OperationsWithNewBridge inserts.
-constexpr size_t kLocalPort = 3;
-constexpr size_t kBridge = 4;
+constexpr size_t kLocalPort = 0;
+constexpr size_t kBridge = 1;
 
 json OperationsWithNewBridge(const OvsPort& port) {
-  json operations = PortInsertions(port);
-  operations.push_back(
-      Insert("Interface", "local_interface", {{"name", port.bridge}, {"type", "internal"}}));
-  operations.push_back(Insert(
-      "Port", "local_port", {{"name", port.bridge}, {"interfaces", NamedUuid("local_interface")}}));
   const json ports =
       json::array({"set", json::array({NamedUuid("local_port"), NamedUuid("port")})});
-  operations.push_back(
-      Insert("Bridge", "bridge",
-             {{"name", port.bridge}, {"datapath_type", port.datapath_type}, {"ports", ports}}));
+  json operations = json::array(
+      {Insert("Port", "local_port",
+              {{"name", port.bridge}, {"interfaces", NamedUuid("local_interface")}}),
+       Insert("Bridge", "bridge",
+              {{"name", port.bridge}, {"datapath_type", port.datapath_type}, {"ports", ports}}),
+       Insert("Interface", "local_interface", {{"name", port.bridge}, {"type", "internal"}})});
+  for (json& insertion : PortInsertions(port)) operations.push_back(std::move(insertion));
   operations.push_back(
       Mutate("Open_vSwitch", Everywhere(), "bridges", "insert", NamedUuid("bridge")));
   AppendConfigNumber(operations);
@@ -107,11 +145,12 @@ bool SameAndNotEmpty(const ExternalIds& a, const ExternalIds& b, const std::stri
 
 struct OpenVSwitch::PortRow {
   std::string uuid;
-  std::string interface_type;
-  ExternalIds external_ids;
+  std::string name;
+  PortState state;  ///< without its bridge
 
   [[nodiscard]] bool IsReplaceableBy(const OvsPort& port) const {
-    if (!interface_type.empty() && interface_type != "system") return false;
+    if (state.type != port.type && (state.type != "system" || !port.type.empty())) return false;
+    const ExternalIds& external_ids = state.external_ids;
     const ExternalIds& ids = port.external_ids;
     return (SameAndNotEmpty(external_ids, ids, kContainerId) &&
             SameAndNotEmpty(external_ids, ids, kNetwork)) ||
@@ -132,11 +171,11 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
     if (!row) continue;
     if (!row->IsReplaceableBy(port)) {
       std::string owner = "port " + port.name + " on bridge " + FindBridgeOf(row->uuid, deadline);
-      for (const auto& [key, value] : row->external_ids)
+      for (const auto& [key, value] : row->state.external_ids)
         owner.append(" ").append(key).append("=").append(value);
       return TakenPort{Printable(owner, 500)};
     }
-    (void)DeletePortRow(row->uuid, deadline);
+    (void)DeletePortRow(*row, deadline);
   }
   throw OvsError("OVSDB add port " + port.name + " to bridge " + port.bridge + ": " +
                  failure.ToString());
@@ -192,7 +231,7 @@ void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
                              const Deadline& deadline) {
   const auto row = FindPort(name, deadline);
-  return row && Includes(row->external_ids, owner) && DeletePortRow(row->uuid, deadline);
+  return row && Includes(row->state.external_ids, owner) && DeletePortRow(*row, deadline);
 }
 
 void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline) {
@@ -228,35 +267,48 @@ void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
 std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Deadline& deadline) {
   const json results = Transact(
       json::array({Select("Interface", Where("external_ids", "includes", ovsdb::Map(owner)),
-                          json::array({"name", "external_ids"}))}),
+                          json::array({"name"}))}),
       deadline);
   std::vector<OvsPort> ports;
   for (const json& interface : results.at(0).at("rows")) {
-    OvsPort port{.name = interface.at("name").get<std::string>(),
-                 .external_ids = ovsdb::ParseMap(interface.at("external_ids"))};
-    const auto row = FindPort(port.name, deadline);
-    if (!row) continue;
-    port.bridge = FindBridgeOf(row->uuid, deadline);
-    ports.push_back(std::move(port));
+    const std::string name = interface.at("name").get<std::string>();
+    auto state = FindPortState(name, deadline);
+    if (!state) continue;
+    ports.push_back({.name = name,
+                     .bridge = std::move(state->bridge),
+                     .type = std::move(state->type),
+                     .external_ids = std::move(state->external_ids)});
   }
   return ports;
+}
+
+std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
+                                                    const Deadline& deadline) {
+  auto row = FindPort(name, deadline);
+  if (!row) return std::nullopt;
+  row->state.bridge = FindBridgeOf(row->uuid, deadline);
+  return std::move(row->state);
 }
 
 std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& name,
                                                           const Deadline& deadline) {
   const json where = Where("name", "==", name);
-  const json results =
-      Transact(json::array({Select("Port", where, json::array({"_uuid"})),
-                            Select("Interface", where, json::array({"type", "external_ids"}))}),
-               deadline);
+  const json results = Transact(
+      json::array(
+          {Select("Port", where, json::array({"_uuid"})),
+           Select("Interface", where, json::array({"type", "external_ids", "ofport", "error"}))}),
+      deadline);
   const json& ports = results.at(0).at("rows");
   if (ports.empty()) return std::nullopt;
-  PortRow row{.uuid = InsertedUuid(json{{"uuid", ports.at(0).at("_uuid")}})};
+  PortRow row{.uuid = InsertedUuid(json{{"uuid", ports.at(0).at("_uuid")}}), .name = name};
   // A bond's interfaces have other names; so it has no owner that we could know.
   const json& interfaces = results.at(1).at("rows");
   if (!interfaces.empty()) {
-    row.interface_type = interfaces.at(0).at("type").get<std::string>();
-    row.external_ids = ovsdb::ParseMap(interfaces.at(0).at("external_ids"));
+    const json& interface = interfaces.at(0);
+    row.state = {.type = interface.at("type").get<std::string>(),
+                 .external_ids = ovsdb::ParseMap(interface.at("external_ids")),
+                 .ofport = ovsdb::ParseOptional<int64_t>(interface.at("ofport")),
+                 .error = ovsdb::ParseOptional<std::string>(interface.at("error"))};
   }
   return row;
 }
@@ -270,10 +322,15 @@ std::string OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadli
   return rows.empty() ? "" : rows.at(0).at("name").get<std::string>();
 }
 
-bool OpenVSwitch::DeletePortRow(const std::string& uuid, const Deadline& deadline) {
-  // Port and interface go with the bridge's reference to them.
-  json operations = json::array(
-      {Mutate("Bridge", Where("ports", "includes", Uuid(uuid)), "ports", "delete", Uuid(uuid))});
+bool OpenVSwitch::DeletePortRow(const PortRow& row, const Deadline& deadline) {
+  // Port and interface go with the bridge's reference to them. A QoS row does not, and stays as
+  // long as a port that is on its way out refers to it.
+  const json port = Uuid(row.uuid);
+  const json qos_ids = ovsdb::Map(QosIds(row.name, row.state.external_ids));
+  json operations =
+      json::array({Mutate("Bridge", Where("ports", "includes", port), "ports", "delete", port),
+                   ovsdb::Update("Port", Where("_uuid", "==", port), {{"qos", ovsdb::Nothing()}}),
+                   ovsdb::Delete("QoS", Where("external_ids", "includes", qos_ids))});
   AppendConfigNumber(operations);
   return Transact(operations, deadline).at(0).at("count") != 0;
 }

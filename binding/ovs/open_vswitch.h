@@ -15,12 +15,19 @@ namespace kuryr::binding {
 
 using ExternalIds = std::map<std::string, std::string>;
 
-/// A port with one interface of the same name, which is a network device of the node.
+/// A port with one interface of the same name (ovs-vswitchd.conf.db(5)).
 struct OvsPort {
   std::string name;
   std::string bridge;
-  ExternalIds external_ids;   ///< of the interface
-  std::string datapath_type;  ///< of the bridge if it has to be made; empty: the kernel's
+  std::string type;  ///< of the interface; empty: a network device of the node
+  std::map<std::string, std::string> options;  ///< of the interface
+  ExternalIds external_ids;                    ///< of the interface
+  std::string datapath_type;            ///< of the bridge if it has to be made; empty: the kernel's
+  std::optional<uint32_t> mtu_request;  ///< for interfaces that ovs-vswitchd itself makes
+  /// No packets until somebody (Neutron's agent) gives the port its VLAN: tag and trunks are 4095,
+  /// which no datapath lets through.
+  bool isolated = false;
+  std::string qos_type;  ///< of a QoS row of its own; empty: none
 };
 
 /// A state of the configuration: Open_vSwitch.next_cfg (ovs-vswitchd.conf.db(5)).
@@ -35,6 +42,15 @@ struct CreatedBridge {
 struct AddedPort {
   ConfigNumber config = 0;                      ///< the first that has the port
   std::optional<CreatedBridge> created_bridge;  ///< if there was none
+};
+
+/// A port as it is.
+struct PortState {
+  std::string bridge;
+  std::string type;
+  ExternalIds external_ids;
+  int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
+  std::string error;   ///< its words then
 };
 
 /// The name belongs to a port that is not to be replaced; `owner` describes it.
@@ -58,7 +74,7 @@ class OpenVSwitch {
   void Connect(const Deadline& deadline) { client_.Connect(deadline); }
 
   /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
-  /// changed otherwise. A port of that name with a system interface and either the same
+  /// changed otherwise. A port of that name with an interface of the same type and either the same
   /// kContainerId and kNetwork or the same kNeutronPort is replaced. Waits until ovs-vswitchd has
   /// applied all earlier changes: a port removed and added again in one step keeps the userspace
   /// datapath on the device of old, and gets no packets.
@@ -67,16 +83,19 @@ class OpenVSwitch {
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
-  /// Removes the port `name` if it has all of `owner`; false if there is none such. Does not wait
-  /// for ovs-vswitchd.
+  /// Removes the port `name`, and its QoS row, if it has all of `owner`; false if there is none
+  /// such. Does not wait for ovs-vswitchd.
   bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline);
   /// Removes the bridge if it has no port but its local one.
   void DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline);
   /// Returns when ovs-vswitchd has applied all that the database says now.
   void WaitUntilApplied(const Deadline& deadline);
 
-  /// The ports that have all of `owner`; `datapath_type` is not filled in.
+  /// The ports that have all of `owner`: name, bridge, type and external_ids.
   [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
+  /// What database and ovs-vswitchd say of a port; nullopt if there is none of that name.
+  [[nodiscard]] std::optional<PortState> FindPortState(const std::string& name,
+                                                       const Deadline& deadline);
 
  private:
   struct PortRow;
@@ -84,7 +103,7 @@ class OpenVSwitch {
   std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
   std::string FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
-  bool DeletePortRow(const std::string& uuid, const Deadline& deadline);
+  bool DeletePortRow(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
   nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline);
 

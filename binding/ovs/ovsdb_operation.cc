@@ -1,7 +1,5 @@
 #include "binding/ovs/ovsdb_operation.h"
 
-#include <nlohmann/json.hpp>
-
 namespace kuryr::binding::ovsdb {
 
 using nlohmann::json;
@@ -24,6 +22,8 @@ std::map<std::string, std::string> ParseMap(const json& value) {
   return map;
 }
 
+json Nothing() { return json::array({"set", json::array()}); }
+
 json Where(const std::string& column, const std::string& function, const json& value) {
   return json::array({json::array({column, function, value})});
 }
@@ -44,6 +44,14 @@ json Mutate(const std::string& table, const json& where, const std::string& colu
           {"table", table},
           {"where", where},
           {"mutations", json::array({json::array({column, mutator, value})})}};
+}
+
+json Update(const std::string& table, const json& where, const json& row) {
+  return {{"op", "update"}, {"table", table}, {"where", where}, {"row", row}};
+}
+
+json Delete(const std::string& table, const json& where) {
+  return {{"op", "delete"}, {"table", table}, {"where", where}};
 }
 
 json Require(const std::string& table, const json& where, const std::string& column,

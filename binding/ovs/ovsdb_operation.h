@@ -1,7 +1,7 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 
 // The operations and values of OVSDB transactions as JSON (RFC 7047 section 5).
@@ -15,6 +15,15 @@ namespace kuryr::binding::ovsdb {
 /// Throws nlohmann::json::exception for anything but <map> of strings.
 [[nodiscard]] std::map<std::string, std::string> ParseMap(const nlohmann::json& value);
 
+/// Of a column of at most one element: the element itself, or T() for an empty <set>.
+template <typename T>
+[[nodiscard]] T ParseOptional(const nlohmann::json& value) {
+  return value.is_array() ? T{} : value.template get<T>();
+}
+
+/// No element of a <set>.
+[[nodiscard]] nlohmann::json Nothing();
+
 /// A <condition> list of one, and one for every row.
 [[nodiscard]] nlohmann::json Where(const std::string& column, const std::string& function,
                                    const nlohmann::json& value);
@@ -27,6 +36,9 @@ namespace kuryr::binding::ovsdb {
 [[nodiscard]] nlohmann::json Mutate(const std::string& table, const nlohmann::json& where,
                                     const std::string& column, const std::string& mutator,
                                     const nlohmann::json& value);
+[[nodiscard]] nlohmann::json Update(const std::string& table, const nlohmann::json& where,
+                                    const nlohmann::json& row);
+[[nodiscard]] nlohmann::json Delete(const std::string& table, const nlohmann::json& where);
 /// Fails the transaction, with "timed out", unless the column of the rows is exactly `value` now.
 [[nodiscard]] nlohmann::json Require(const std::string& table, const nlohmann::json& where,
                                      const std::string& column, const nlohmann::json& value);

@@ -2,17 +2,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "binding/ovs/ovsdb_operation.h"
+
 namespace kuryr::binding {
 namespace {
 
 using nlohmann::json;
 
-/// A column of at most one element: the element itself, or an empty <set>.
 template <typename T>
 void Read(const json& row, const char* column, T& value) {
   const auto found = row.find(column);
-  if (found == row.end()) return;
-  value = found->is_array() ? T{} : found->get<T>();
+  if (found != row.end()) value = ovsdb::ParseOptional<T>(*found);
 }
 
 /// The columns that a <row-update2> names; null when the row is gone.

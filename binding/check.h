@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "binding/driver.h"
+#include "binding/netlink/route_socket.h"
+
+namespace kuryr::binding {
+
+/// What Driver::Check compares, one part each: the first difference in words, nullopt when there is
+/// none.
+
+/// What a link has to be. An MTU of 0 and an empty kind stand for any; MAC and master only where
+/// set.
+struct WantedLink {
+  std::string name;
+  std::string kind;
+  std::optional<MacAddress> mac;
+  uint32_t mtu = 0;
+  std::optional<int> master;  ///< the bridge's index, 0 for none
+  bool marked = true;         ///< with the attachment's mark
+};
+/// Also whether it is up.
+[[nodiscard]] std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& wanted,
+                                                   const Attachment& attachment);
+/// The pod's interface, with its addresses and routes.
+[[nodiscard]] std::optional<std::string> CheckPodLink(const Netns& pod, const WantedLink& wanted,
+                                                      const Attachment& attachment,
+                                                      const vif::VifBase& vif, bool is_default);
+
+}  // namespace kuryr::binding

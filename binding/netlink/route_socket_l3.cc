@@ -1,0 +1,164 @@
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/error.h"
+#include "binding/netlink/nl_error.h"
+#include "binding/netlink/nl_transaction.h"
+#include "binding/netlink/route_socket.h"
+
+// Addresses and routes.
+
+namespace kuryr::binding {
+namespace {
+
+int FamilyOf(const IpAddress& address) {
+  return address.family == IpFamily::kIpv4 ? AF_INET : AF_INET6;
+}
+
+NlAddrPtr ToNl(const IpNetwork& network) {
+  const IpAddress& address = network.address;
+  NlAddrPtr out =
+      Owned<NlAddrPtr>(nl_addr_build(FamilyOf(address), address.bytes.data(), address.size()));
+  nl_addr_set_prefixlen(out.get(), network.prefix_length);
+  return out;
+}
+
+NlAddrPtr ToNl(const IpAddress& address) {
+  return ToNl(IpNetwork{address, static_cast<uint8_t>(address.size() * 8)});
+}
+
+RtnlNexthopPtr NexthopOf(const Link& link, const LinkRoute& route) {
+  RtnlNexthopPtr nexthop = Owned<RtnlNexthopPtr>(rtnl_route_nh_alloc());
+  rtnl_route_nh_set_ifindex(nexthop.get(), link.index);
+  if (route.gateway) rtnl_route_nh_set_gateway(nexthop.get(), ToNl(*route.gateway).get());
+  return nexthop;
+}
+
+RtnlRoutePtr ToNl(const Link& link, const LinkRoute& route) {
+  const bool scope_link = !route.gateway && route.destination.address.family == IpFamily::kIpv4;
+  RtnlRoutePtr out = Owned<RtnlRoutePtr>(rtnl_route_alloc());
+  CheckNl(rtnl_route_set_dst(out.get(), ToNl(route.destination).get()), "build a route");
+  rtnl_route_set_table(out.get(), RT_TABLE_MAIN);
+  rtnl_route_set_protocol(out.get(), RTPROT_STATIC);
+  if (route.metric != 0) rtnl_route_set_priority(out.get(), route.metric);
+  rtnl_route_set_scope(out.get(), scope_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE);
+  // With one next hop libnl and the kernel take its flags from the route.
+  if (route.gateway_on_link) rtnl_route_set_flags(out.get(), RTNH_F_ONLINK);
+  rtnl_route_add_nexthop(out.get(), NexthopOf(link, route).release());
+  return out;
+}
+
+std::string Describe(const Link& link, const LinkRoute& route) {
+  const std::string via = route.gateway ? " via " + route.gateway->ToString() : "";
+  return "add route " + route.destination.ToString() + via + " through " + link.name;
+}
+
+/// The address in an attribute; that of no bytes ("::" or "0.0.0.0") without one.
+IpAddress FromNl(int family, const nlattr* attribute) {
+  IpAddress address{.family = family == AF_INET ? IpFamily::kIpv4 : IpFamily::kIpv6};
+  if (attribute != nullptr && static_cast<size_t>(nla_len(attribute)) == address.size())
+    std::memcpy(address.bytes.data(), nla_data(attribute), address.size());
+  return address;
+}
+
+template <typename Header>
+NlMsgPtr DumpRequest(int type, const Header& header) {
+  NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(type, NLM_F_DUMP));
+  Header copy = header;
+  CheckNl(nlmsg_append(request.get(), &copy, sizeof copy, NLMSG_ALIGNTO), "build a request");
+  return request;
+}
+
+/// The route and the link it leads through.
+std::pair<int, LinkRoute> ParseRoute(nlmsghdr& message) {
+  std::array<nlattr*, RTA_MAX + 1> attributes{};
+  CheckNl(nlmsg_parse(&message, sizeof(rtmsg), attributes.data(), RTA_MAX, nullptr),
+          "list the routes");
+  const auto* header = static_cast<const rtmsg*>(nlmsg_data(&message));
+  LinkRoute route{
+      .destination = {FromNl(header->rtm_family, attributes[RTA_DST]), header->rtm_dst_len}};
+  if (attributes[RTA_GATEWAY] != nullptr)
+    route.gateway = FromNl(header->rtm_family, attributes[RTA_GATEWAY]);
+  if (const nlattr* metric = attributes[RTA_PRIORITY]) route.metric = nla_get_u32(metric);
+  const nlattr* link = attributes[RTA_OIF];
+  return {link == nullptr ? 0 : static_cast<int>(nla_get_u32(link)), route};
+}
+
+}  // namespace
+
+std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
+  const std::string what = "find the route to " + destination.ToString();
+  const NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_GETROUTE, 0));
+  rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination)),
+               .rtm_dst_len = static_cast<uint8_t>(destination.size() * 8)};
+  CheckNl(nlmsg_append(request.get(), &header, sizeof header, NLMSG_ALIGNTO), what);
+  CheckNl(nla_put(request.get(), RTA_DST, static_cast<int>(destination.size()),
+                  destination.bytes.data()),
+          what);
+  const NlAnswer answer = Transact(*socket_, *request, what);
+  // "No" has many words here: unreachable net or host, prohibited, a black hole, no such family.
+  if (answer.error != 0 || !answer.object) return std::nullopt;
+  const nlattr* link = nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof header, RTA_OIF);
+  if (link == nullptr) return std::nullopt;
+  return static_cast<int>(nla_get_u32(link));
+}
+
+void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {
+  const std::string what = "add address " + address.ToString() + " to " + link.name;
+  const RtnlAddrPtr object = Owned<RtnlAddrPtr>(rtnl_addr_alloc());
+  rtnl_addr_set_ifindex(object.get(), link.index);
+  CheckNl(rtnl_addr_set_local(object.get(), ToNl(address).get()), what);
+  rtnl_addr_set_scope(object.get(), RT_SCOPE_UNIVERSE);
+  if (address.address.family == IpFamily::kIpv6) rtnl_addr_set_flags(object.get(), IFA_F_NODAD);
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_addr_build_add_request(object.get(), NLM_F_REPLACE, &request), what);
+  CheckAnswer(Transact(*socket_, *NlMsgPtr(request), what), what);
+}
+
+bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
+  const std::string what = Describe(link, route);
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_route_build_add_request(ToNl(link, route).get(), NLM_F_EXCL, &request), what);
+  const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
+  if (answer.error == EEXIST) return false;
+  CheckAnswer(answer, what);
+  return true;
+}
+
+std::vector<IpNetwork> RouteSocket::AddressesOf(const Link& link) {
+  const std::string what = "list the addresses of " + link.name;
+  std::vector<IpNetwork> found;
+  const NlMsgPtr request = DumpRequest(RTM_GETADDR, ifaddrmsg{});
+  Dump(*socket_, *request, what, [&](nlmsghdr& message) {
+    std::array<nlattr*, IFA_MAX + 1> attributes{};
+    CheckNl(nlmsg_parse(&message, sizeof(ifaddrmsg), attributes.data(), IFA_MAX, nullptr), what);
+    const auto* header = static_cast<const ifaddrmsg*>(nlmsg_data(&message));
+    if (static_cast<int>(header->ifa_index) != link.index) return;
+    const nlattr* local = attributes[IFA_LOCAL];
+    found.push_back({FromNl(header->ifa_family, local != nullptr ? local : attributes[IFA_ADDRESS]),
+                     header->ifa_prefixlen});
+  });
+  return found;
+}
+
+std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesTo(const IpNetwork& destination) {
+  std::vector<std::pair<int, LinkRoute>> found;
+  const rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination.address)),
+                     .rtm_table = RT_TABLE_MAIN};
+  const NlMsgPtr request = DumpRequest(RTM_GETROUTE, header);
+  Dump(*socket_, *request, "list the routes to " + destination.ToString(), [&](nlmsghdr& message) {
+    // Kernels before 4.20 list all tables.
+    if (static_cast<const rtmsg*>(nlmsg_data(&message))->rtm_table != RT_TABLE_MAIN) return;
+    auto route = ParseRoute(message);
+    const IpNetwork& other = route.second.destination;
+    // The kernel clears the host bits that an IPv6 destination was added with.
+    if (other.prefix_length == destination.prefix_length && destination.Contains(other.address))
+      found.push_back(std::move(route));
+  });
+  return found;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,100 @@
+#include "binding/neutron_port.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/error.h"
+
+namespace kuryr::binding {
+namespace {
+
+/// external_ids beside those that OpenVSwitch knows.
+constexpr const char* kAttachmentIfname = "kuryr-ifname";
+constexpr const char* kPodIfname = "kuryr-pod-ifname";
+
+/// What a profile for Open vSwitch has; null without a profile. FPOpenVSwitch is for fast-path
+/// switches, whose VIFs are plugged otherwise if it says hybrid_plug.
+const vif::PortProfileOpenVSwitch* ProfileOf(const vif::VifBase& vif) {
+  if (!vif.port_profile.has_value()) return nullptr;
+  if (const auto* plain = std::get_if<vif::PortProfileOpenVSwitch>(&*vif.port_profile))
+    return plain;
+  const auto* fast_path = std::get_if<vif::PortProfileFpOpenVSwitch>(&*vif.port_profile);
+  if (fast_path != nullptr && !fast_path->hybrid_plug.value_or(false)) return fast_path;
+  if (const auto* representor = std::get_if<vif::PortProfileOvsRepresentor>(&*vif.port_profile))
+    return representor;
+  throw UnsupportedVif("port profile " + std::string(ClassName(*vif.port_profile)) +
+                       " for a port of Open vSwitch");
+}
+
+}  // namespace
+
+std::string NeutronPortOf(const vif::VifBase& vif) {
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  const std::string interface_id = profile != nullptr && profile->interface_id.has_value()
+                                       ? *profile->interface_id
+                                       : vif.id.value_or("");
+  if (interface_id.empty())
+    throw ParseError("$.port_profile.interface_id", "is not set, nor is $.id");
+  return interface_id;
+}
+
+ExternalIds OwnerIds(const Attachment& attachment) {
+  return {{OpenVSwitch::kContainerId, attachment.container_id},
+          {OpenVSwitch::kNetwork, attachment.network},
+          {kAttachmentIfname, attachment.ifname}};
+}
+
+OvsPort PortFor(const vif::VifBase& vif, const std::string& name, const std::string& bridge,
+                const std::string& pod_ifname, const Attachment& attachment,
+                const BindingConfig& config) {
+  OvsPort port{.name = name,
+               .bridge = bridge,
+               .external_ids = OwnerIds(attachment),
+               .datapath_type = config.datapath_type,
+               .isolated = config.isolate_vif,
+               .qos_type = config.default_qos_type};
+  port.external_ids[OpenVSwitch::kNeutronPort] = NeutronPortOf(vif);
+  port.external_ids["iface-status"] = "active";
+  port.external_ids["attached-mac"] = vif.address->ToString();
+  port.external_ids["vm-uuid"] = attachment.pod_uid;
+  port.external_ids[kPodIfname] = pod_ifname;
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  if (profile != nullptr && profile->datapath_type.has_value() && !profile->datapath_type->empty())
+    port.datapath_type = *profile->datapath_type;
+  return port;
+}
+
+std::string PodIfnameOf(const OvsPort& port) {
+  const auto found = port.external_ids.find(kPodIfname);
+  return found == port.external_ids.end() ? "" : found->second;
+}
+
+AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline) {
+  auto result = ovs.AddPort(port, deadline);
+  if (const auto* taken = std::get_if<TakenPort>(&result)) throw HostInterfaceInUse(taken->owner);
+  return std::get<AddedPort>(std::move(result));
+}
+
+std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
+                                     const Deadline& deadline) {
+  const auto state = ovs.FindPortState(wanted.name, deadline);
+  const std::string what = "Open vSwitch port " + wanted.name;
+  if (!state) return what + " is missing";
+  if (state->bridge != wanted.bridge)
+    return what + " is on bridge " + Printable(state->bridge) + " instead of " + wanted.bridge;
+  for (const auto& [key, value] : wanted.external_ids) {
+    const auto found = state->external_ids.find(key);
+    // Neutron's agents set it to other values in a port's life.
+    if (key == "iface-status") continue;
+    if (found == state->external_ids.end()) return what + " lacks external_ids:" + key;
+    if (found->second != value) {
+      return what + " has external_ids:" + key + " \"" + Printable(found->second) +
+             "\" instead of \"" + Printable(value) + "\"";
+    }
+  }
+  if (!state->error.empty()) return what + " has the error " + Printable(state->error, 200);
+  if (state->ofport < 1) return what + " has no OpenFlow port number";
+  return std::nullopt;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "binding/config.h"
+#include "binding/driver.h"
+#include "binding/ovs/open_vswitch.h"
+
+namespace kuryr::binding {
+
+/// The Open vSwitch port of a VIF, as Neutron's agents and OVN look for it (external_ids:iface-id)
+/// and as we find it again. What the drivers share that make one.
+
+/// The port's UUID in Neutron: the profile's interface_id or else the VIF's id. Throws ParseError
+/// where neither is set, UnsupportedVif for profiles that are not for Open vSwitch.
+[[nodiscard]] std::string NeutronPortOf(const vif::VifBase& vif);
+/// Which ports are the attachment's.
+[[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment);
+/// A network device as port `name` of the bridge; isolation and QoS as the config says.
+[[nodiscard]] OvsPort PortFor(const vif::VifBase& vif, const std::string& name,
+                              const std::string& bridge, const std::string& pod_ifname,
+                              const Attachment& attachment, const BindingConfig& config);
+/// CNI's name of the interface in the pod that a port is for.
+[[nodiscard]] std::string PodIfnameOf(const OvsPort& port);
+
+/// Adds it; throws HostInterfaceInUse when the name is another's port.
+[[nodiscard]] AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline);
+/// The first difference of the port from `wanted`, which has to be up; nullopt when there is none.
+[[nodiscard]] std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
+                                                   const Deadline& deadline);
+
+}  // namespace kuryr::binding
