@@ -29,7 +29,10 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
       Overloaded{[&](const vif::VifOpenVSwitch&) -> DriverOf& { return drivers.ovs; },
                  [&](const vif::VifVlanNested&) -> DriverOf& { return drivers.nested; },
                  [&](const vif::VifMacvlanNested&) -> DriverOf& { return drivers.nested; },
-                 [&](const vif::VifBridge&) -> DriverOf& { return drivers.bridge; },
+                 [&](const vif::VifBridge& bridge) -> DriverOf& {
+                   if (bridge.plugin.value_or("") == "ovs") return drivers.hybrid;
+                   return drivers.bridge;
+                 },
                  [&](const vif::VifGeneric&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifDirect&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifSriov&) -> DriverOf& { return unsupported(); },
@@ -45,7 +48,8 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
 Binding::Binding(const BindingConfig& config)
     : drivers_{.ovs = OvsDriver(config),
                .nested = NestedDriver(config),
-               .bridge = BridgeDriver(config)} {}
+               .bridge = BridgeDriver(config),
+               .hybrid = HybridDriver(config)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return DriverFor(vif, drivers_).Plan(vif, ifname);
@@ -84,10 +88,11 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
   return found;
 }
 
-std::array<std::pair<const char*, Driver*>, 3> Binding::All() {
+std::array<std::pair<const char*, Driver*>, 4> Binding::All() {
   return {{{OvsDriver::kName, &drivers_.ovs},
            {NestedDriver::kName, &drivers_.nested},
-           {BridgeDriver::kName, &drivers_.bridge}}};
+           {BridgeDriver::kName, &drivers_.bridge},
+           {HybridDriver::kName, &drivers_.hybrid}}};
 }
 
 }  // namespace kuryr::binding

@@ -28,11 +28,12 @@ struct Attachment {
 /// What one VIF becomes on this node. Decided before the first change and kept in the attachment
 /// record: with the attachment, enough to unmake everything with VIF and API server gone.
 struct Plug {
-  std::string driver;          ///< "ovs", "bridge", "nested"
+  std::string driver;          ///< its kName: "ovs", "bridge"
   std::string ifname;          ///< in the pod
   std::string host_interface;  ///< on the host: tap...; empty where the driver makes none
   std::string bridge;          ///< likewise
-  std::string device;          ///< PCI address or socket, for the drivers that have one
+  std::string device;  ///< what else a driver has to find again: a PCI address, a socket, a bridge
+                       ///< in between
 
   bool operator==(const Plug&) const = default;
 };

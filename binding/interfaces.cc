@@ -61,6 +61,18 @@ std::vector<Link> FindMarkedLinks(const Attachment& attachment) {
   return found;
 }
 
+void TryAll(const std::vector<std::function<void()>>& steps) {
+  std::exception_ptr failure;
+  for (const auto& step : steps) {
+    try {
+      step();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
 void TryUndo(const std::string& interface, const std::function<void()>& undo) noexcept {
   try {
     undo();

@@ -24,6 +24,8 @@ void RequireFree(RouteSocket& inside, const std::string& ifname);
 /// The links in the attachment's namespace that bear its mark.
 [[nodiscard]] std::vector<Link> FindMarkedLinks(const Attachment& attachment);
 
+/// Every step of a disconnect, whichever fail; throws the first failure at the end.
+void TryAll(const std::vector<std::function<void()>>& steps);
 /// One step of a rollback. The failure that led here is the one to report: this one is logged, and
 /// what stays is Disconnect's.
 void TryUndo(const std::string& interface, const std::function<void()>& undo) noexcept;

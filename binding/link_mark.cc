@@ -64,7 +64,7 @@ bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment) {
 
 std::string DescribeOwner(const Link& link) {
   const auto mark = LinkMark::Parse(link.alias);
-  if (link.kind != "veth" || !mark) {
+  if (!mark) {
     return "host interface " + link.name + " was not made by kuryr-cni (kind \"" + link.kind +
            "\", alias \"" + Printable(link.alias) + "\")";
   }

@@ -10,7 +10,10 @@ namespace {
 
 /// external_ids beside those that OpenVSwitch knows.
 constexpr const char* kAttachmentIfname = "kuryr-ifname";
+constexpr const char* kDriver = "kuryr-driver";
 constexpr const char* kPodIfname = "kuryr-pod-ifname";
+/// Only where it is not the port itself.
+constexpr const char* kHostInterface = "kuryr-host-interface";
 
 /// What a profile for Open vSwitch has; null without a profile. FPOpenVSwitch is for fast-path
 /// switches, whose VIFs are plugged otherwise if it says hybrid_plug.
@@ -24,6 +27,11 @@ const vif::PortProfileOpenVSwitch* ProfileOf(const vif::VifBase& vif) {
     return representor;
   throw UnsupportedVif("port profile " + std::string(ClassName(*vif.port_profile)) +
                        " for a port of Open vSwitch");
+}
+
+std::string Get(const ExternalIds& ids, const char* key, const std::string& fallback = "") {
+  const auto found = ids.find(key);
+  return found == ids.end() ? fallback : found->second;
 }
 
 }  // namespace
@@ -44,11 +52,10 @@ ExternalIds OwnerIds(const Attachment& attachment) {
           {kAttachmentIfname, attachment.ifname}};
 }
 
-OvsPort PortFor(const vif::VifBase& vif, const std::string& name, const std::string& bridge,
-                const std::string& pod_ifname, const Attachment& attachment,
-                const BindingConfig& config) {
+OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
+                const Attachment& attachment, const BindingConfig& config) {
   OvsPort port{.name = name,
-               .bridge = bridge,
+               .bridge = plug.bridge,
                .external_ids = OwnerIds(attachment),
                .datapath_type = config.datapath_type,
                .isolated = config.isolate_vif,
@@ -57,16 +64,30 @@ OvsPort PortFor(const vif::VifBase& vif, const std::string& name, const std::str
   port.external_ids["iface-status"] = "active";
   port.external_ids["attached-mac"] = vif.address->ToString();
   port.external_ids["vm-uuid"] = attachment.pod_uid;
-  port.external_ids[kPodIfname] = pod_ifname;
+  port.external_ids[kDriver] = plug.driver;
+  port.external_ids[kPodIfname] = plug.ifname;
+  if (plug.host_interface != name) port.external_ids[kHostInterface] = plug.host_interface;
   const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
   if (profile != nullptr && profile->datapath_type.has_value() && !profile->datapath_type->empty())
     port.datapath_type = *profile->datapath_type;
   return port;
 }
 
-std::string PodIfnameOf(const OvsPort& port) {
-  const auto found = port.external_ids.find(kPodIfname);
-  return found == port.external_ids.end() ? "" : found->second;
+std::vector<OvsPort> FindOwnPorts(OpenVSwitch& ovs, const Attachment& attachment,
+                                  const std::string& driver, const Deadline& deadline) {
+  auto ports = ovs.FindPorts(OwnerIds(attachment), deadline);
+  std::erase_if(ports, [&](const OvsPort& port) {
+    return Get(port.external_ids, kDriver, "ovs") != driver;  // version 0.1 had that driver only
+  });
+  return ports;
+}
+
+Plug PlugOf(const OvsPort& port) {
+  const ExternalIds& ids = port.external_ids;
+  return {.driver = Get(ids, kDriver, "ovs"),
+          .ifname = Get(ids, kPodIfname),
+          .host_interface = Get(ids, kHostInterface, port.name),
+          .bridge = port.bridge};
 }
 
 AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline) {

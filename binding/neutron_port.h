@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,15 @@ namespace kuryr::binding {
 [[nodiscard]] std::string NeutronPortOf(const vif::VifBase& vif);
 /// Which ports are the attachment's.
 [[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment);
-/// A network device as port `name` of the bridge; isolation and QoS as the config says.
-[[nodiscard]] OvsPort PortFor(const vif::VifBase& vif, const std::string& name,
-                              const std::string& bridge, const std::string& pod_ifname,
+/// A network device as port `name` of the plug's bridge; isolation and QoS as the config says.
+[[nodiscard]] OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
                               const Attachment& attachment, const BindingConfig& config);
-/// CNI's name of the interface in the pod that a port is for.
-[[nodiscard]] std::string PodIfnameOf(const OvsPort& port);
+/// The attachment's ports that `driver` made.
+[[nodiscard]] std::vector<OvsPort> FindOwnPorts(OpenVSwitch& ovs, const Attachment& attachment,
+                                                const std::string& driver,
+                                                const Deadline& deadline);
+/// What a port from FindOwnPorts says of its plug: all but `device`.
+[[nodiscard]] Plug PlugOf(const OvsPort& port);
 
 /// Adds it; throws HostInterfaceInUse when the name is another's port.
 [[nodiscard]] AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline);

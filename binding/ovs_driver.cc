@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <optional>
 #include <utility>
 
@@ -29,23 +28,16 @@ const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
   return *own;
 }
 
-/// Tries everything, and throws the first failure at the end.
 void Unplug(const BindingConfig& config, const std::string& host_interface,
             const Attachment& attachment, const Deadline& deadline) {
-  std::exception_ptr failure;
-  try {
-    OpenVSwitch ovs(config.ovsdb_connection);
-    ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  try {
-    RouteSocket host;
-    DeleteOwnVeth(host, host_interface, attachment);
-  } catch (...) {
-    if (!failure) failure = std::current_exception();
-  }
-  if (failure) std::rethrow_exception(failure);
+  TryAll({[&] {
+            OpenVSwitch ovs(config.ovsdb_connection);
+            ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
+          },
+          [&] {
+            RouteSocket host;
+            DeleteOwnVeth(host, host_interface, attachment);
+          }});
 }
 
 void RemoveLeftover(RouteSocket& host, const BindingConfig& config, const Plug& plug,
@@ -71,8 +63,7 @@ class Wiring {
         ovs_(config.ovsdb_connection) {}
 
   std::vector<Interface> Make(const vif::VifOpenVSwitch& vif, bool is_default) {
-    const OvsPort port =
-        PortFor(vif, plug_.host_interface, plug_.bridge, plug_.ifname, attachment_, config_);
+    const OvsPort port = PortFor(vif, plug_, plug_.host_interface, attachment_, config_);
     const std::string mark = LinkMark{attachment_}.ToString();
     // With OVS down nothing is touched.
     ovs_.Connect(deadline_);
@@ -162,8 +153,7 @@ std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plu
   const WantedLink host_end = {.name = plug.host_interface, .kind = "veth", .mtu = mtu};
   if (auto difference = CheckLink(host, host_end, attachment)) return difference;
   OpenVSwitch ovs(config_.ovsdb_connection);
-  const OvsPort port =
-      PortFor(own, plug.host_interface, plug.bridge, plug.ifname, attachment, config_);
+  const OvsPort port = PortFor(own, plug, plug.host_interface, attachment, config_);
   if (auto difference = CheckPort(ovs, port, deadline.AtMost(config_.ovs_timeout)))
     return difference;
   const WantedLink pod_end = {
@@ -180,11 +170,9 @@ std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
                                        const Deadline& deadline) const {
   OpenVSwitch ovs(config_.ovsdb_connection);
   std::vector<Plug> plugs;
-  for (OvsPort& port : ovs.FindPorts(OwnerIds(attachment), deadline.AtMost(config_.ovs_timeout))) {
-    plugs.push_back({.driver = kName,
-                     .ifname = PodIfnameOf(port),
-                     .host_interface = std::move(port.name),
-                     .bridge = std::move(port.bridge)});
+  for (const OvsPort& port :
+       FindOwnPorts(ovs, attachment, kName, deadline.AtMost(config_.ovs_timeout))) {
+    plugs.push_back(PlugOf(port));
   }
   return plugs;
 }

@@ -129,6 +129,28 @@ bool RouteSocket::CreateBridge(const std::string& name) {
   return true;
 }
 
+bool RouteSocket::CreateHub(const std::string& name) {
+  const std::string what = "create bridge " + Printable(name);
+  CheckNewName(name, what);
+  const NlMsgPtr request = LinkRequest(RTM_NEWLINK, {});
+  nlmsg_hdr(request.get())->nlmsg_flags |= NLM_F_CREATE | NLM_F_EXCL;
+  CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
+  nlattr* info = nla_nest_start(request.get(), IFLA_LINKINFO);
+  CheckNl(nla_put_string(request.get(), IFLA_INFO_KIND, "bridge"), what);
+  nlattr* data = nla_nest_start(request.get(), IFLA_INFO_DATA);
+  // libnl has setters for none of these.
+  CheckNl(nla_put_u32(request.get(), IFLA_BR_AGEING_TIME, 0), what);
+  CheckNl(nla_put_u32(request.get(), IFLA_BR_FORWARD_DELAY, 0), what);
+  CheckNl(nla_put_u32(request.get(), IFLA_BR_STP_STATE, 0), what);
+  CheckNl(nla_put_u8(request.get(), IFLA_BR_MCAST_SNOOPING, 0), what);
+  nla_nest_end(request.get(), data);
+  nla_nest_end(request.get(), info);
+  const NlAnswer answer = Transact(*socket_, *request, what);
+  if (answer.error == EEXIST) return false;
+  CheckAnswer(answer, what);
+  return true;
+}
+
 void RouteSocket::SetUp(const Link& link) {
   const std::string what = "set up " + link.name;
   CheckAnswer(Transact(*socket_, *SetUpRequest(link), what), what);

@@ -41,6 +41,8 @@ class RouteSocket {
   bool CreateVlan(const StackedLink& stacked, uint16_t vlan_id);
   /// And sets it up. False when the name is taken, by whatever it be.
   bool CreateBridge(const std::string& name);
+  /// A bridge that floods, learns nothing and waits for nothing: for two ports. Down. False as above.
+  bool CreateHub(const std::string& name);
   void SetUp(const Link& link);
   /// IFLA_IFALIAS, at most 255 bytes, and IFF_UP in one request.
   void SetAliasAndUp(const Link& link, const std::string& alias);

@@ -109,6 +109,15 @@ TEST(BindingTest, PlanOfABridgeVif) {
                   .bridge = "br-lan"}));
 }
 
+TEST(BindingTest, PlanOfAHybridVif) {
+  EXPECT_EQ(Binding(BindingConfig()).Plan(test::HybridVif(1), "eth0"),
+            (Plug{.driver = "hybrid",
+                  .ifname = "eth0",
+                  .host_interface = "tap450e5c61-1",
+                  .bridge = "br-int",
+                  .device = "qbr450e5c61-1"}));
+}
+
 TEST(BindingTest, MissingFieldsOfTheOtherKindsAreNamed) {
   vif::VifMacvlanNested macvlan = test::MacvlanVif(1);
   macvlan.address = vif::Null();
@@ -125,6 +134,12 @@ TEST(BindingTest, MissingFieldsOfTheOtherKindsAreNamed) {
   bridge = test::BridgeVif(1);
   bridge.bridge_name = std::string("br%d");
   EXPECT_EQ(RefusedPath(bridge), "$.bridge_name");
+  vif::VifBridge hybrid = test::HybridVif(1);
+  hybrid.network->bridge.reset();
+  EXPECT_EQ(RefusedPath(hybrid), "$.network.bridge");
+  hybrid = test::HybridVif(1);
+  hybrid.bridge_name = std::string("br-int");
+  EXPECT_EQ(RefusedPath(hybrid), "$.bridge_name");
 }
 
 TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {
@@ -134,8 +149,8 @@ TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {
   macvlan.plugin.reset();
   EXPECT_EQ(Unsupported(macvlan), "");
   vif::VifBridge bridge = test::BridgeVif(1);
-  bridge.plugin = std::string("ovs");
-  EXPECT_THAT(Unsupported(bridge), HasSubstr("VIFBridge with plugin \"ovs\""));
+  bridge.plugin = std::string("noop");
+  EXPECT_THAT(Unsupported(bridge), HasSubstr("VIFBridge with plugin \"noop\""));
   bridge = test::BridgeVif(1);
   bridge.network->should_provide_vlan = true;
   EXPECT_EQ(Unsupported(bridge), "") << "counts only where the bridge is to be provided";

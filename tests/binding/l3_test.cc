@@ -143,6 +143,29 @@ TEST_F(L3Test, OnlyTheDefaultVifGetsTheDefaultRoute) {
   EXPECT_THAT(Routes("-4"), ElementsAre("10.9.0.0/16 via 10.0.0.2"));
 }
 
+TEST_F(L3Test, OtherVifsRoutesStandBehindTheDefaultVifs) {
+  RunOnHost({"ip", "link", "add", "tap1", "up", "type", "veth", "peer", "name", "eth1", "netns",
+             "cni-1"});
+  RunIn(*pod_, {"ip", "link", "set", "eth1", "up"});
+  const auto vif = [](const char* address, const char* address6) {
+    return VifWith({SubnetOf("10.0.0.0/24", {address}, nullptr, {{"10.9.0.0/16", "10.0.0.1"}}),
+                    SubnetOf("fd00::/64", {address6}, nullptr, {{"fd09::/64", "fd00::1"}})});
+  };
+
+  ConfigureL3(*pod_, "eth1", vif("10.0.0.6", "fd00::6"), false);
+  ConfigureL3(*pod_, "eth0", vif("10.0.0.5", "fd00::5"), true);
+
+  for (const auto& [family, destination] :
+       {std::pair("-4", "10.9.0.0/16"), std::pair("-6", "fd09::/64")}) {
+    const json routes =
+        json::parse(RunIn(*pod_, {"ip", "-j", family, "route", "show", destination}));
+    ASSERT_EQ(routes.size(), 2U) << destination;
+    EXPECT_EQ(routes.at(0).at("dev"), "eth0");
+    EXPECT_EQ(routes.at(1).at("dev"), "eth1");
+    EXPECT_GT(routes.at(1).at("metric"), 1024);
+  }
+}
+
 TEST_F(L3Test, RoutesOfEverySubnet) {
   const auto vif =
       VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1",

@@ -38,10 +38,110 @@ TEST_F(OvsDriverTest, PortAndLinkSayWhoseTheyAre) {
   EXPECT_EQ(Vsctl({"get", "Interface", "tap450e5c61-1", "external_ids"}),
             R"({attached-mac="fa:16:3e:80:d4:01", )"
             R"(iface-id="450e5c61-dc7c-5f0d-84da-bc7052e8b541", iface-status=active, )"
-            R"(kuryr-container-id=container-1, kuryr-ifname=eth0, kuryr-network=kuryr, )"
-            R"(kuryr-pod-ifname=eth0, vm-uuid=uid-1})");
+            R"(kuryr-container-id=container-1, kuryr-driver=ovs, kuryr-ifname=eth0, )"
+            R"(kuryr-network=kuryr, kuryr-pod-ifname=eth0, vm-uuid=uid-1})");
   EXPECT_EQ(RouteSocket().FindLink("tap450e5c61-1")->alias,
             "kuryr-cni kuryr container-1 eth0 uid-1 default/pod-1");
+}
+
+TEST_F(OvsDriverTest, FullMtuPassesUnfragmented) {
+  const Netns other = MakePodNetns();
+  ConnectPod(1, *pod_);
+  ConnectPod(2, other);
+
+  RunIn(*pod_, {"ping", "-c1", "-W5", "-Mdo", "-s1422", "10.1.0.2"});
+  RunIn(*pod_, {"ping", "-c1", "-W5", "-Mdo", "-s1402", "fd00::2"});
+}
+
+TEST_F(OvsDriverTest, IsolatedPortPassesNothingUntilItIsGivenItsVlan) {
+  BindingConfig config = Config();
+  config.isolate_vif = true;
+  driver_.emplace(config);
+  const Netns other = MakePodNetns();
+  ConnectPod(1, *pod_);
+  ConnectPod(2, other);
+  EXPECT_EQ(Vsctl({"get", "Port", "tap450e5c61-1", "tag", "trunks", "vlan_mode"}),
+            "4095\n[4095]\ntrunk");
+  RunIn(*pod_, {"sh", "-c", "! ping -c1 -W1 10.1.0.2"});
+
+  // As Neutron's agent does.
+  for (const char* port : {"tap450e5c61-1", "tap450e5c61-2"}) {
+    ovs_->Vsctl({"set", "Port", port, "tag=7", "--", "clear", "Port", port, "trunks", "vlan_mode"});
+  }
+
+  RunIn(*pod_, {"ping", "-c1", "-W5", "10.1.0.2"});
+}
+
+TEST_F(OvsDriverTest, QosRowComesAndGoesWithThePort) {
+  ConnectPod(1, *pod_);
+  EXPECT_EQ(
+      Vsctl({"--bare", "--columns=type", "find", "QoS", "external_ids:kuryr-port=tap450e5c61-1"}),
+      "linux-noop");
+  DisconnectPod(1);
+  EXPECT_EQ(Vsctl({"list", "QoS"}), "");
+
+  BindingConfig config = Config();
+  config.default_qos_type = "";
+  driver_.emplace(config);
+  ConnectPod(1, *pod_);
+  EXPECT_EQ(Vsctl({"list", "QoS"}), "");
+}
+
+// What CNI's bandwidth plugin does. Without a QoS row ovs-vswitchd clears it when it starts.
+TEST_F(OvsDriverTest, QueueingSetByOthersOutlivesARestartOfVswitchd) {
+  ConnectPod(1, *pod_);
+  RunOnHost({"tc", "qdisc", "add", "dev", "tap450e5c61-1", "root", "tbf", "rate", "1mbit", "burst",
+             "32kbit", "latency", "400ms"});
+
+  ovs_->StopVswitchd();
+  ovs_->StartVswitchd();
+  Vsctl({"set", "Interface", "tap450e5c61-1", "external_ids:changed=1"});
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:applied=1"});
+
+  EXPECT_THAT(RunOnHost({"tc", "qdisc", "show", "dev", "tap450e5c61-1"}), HasSubstr("tbf"));
+}
+
+TEST_F(OvsDriverTest, ProfileThatWantsThePortCreatedGetsOne) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif::PortProfileOpenVSwitch profile;
+  profile.interface_id = *vif.id;
+  profile.create_port = true;
+  vif.port_profile = vif::PortProfile(profile);
+
+  Connect(vif, PodAttachment(1), *pod_);
+
+  EXPECT_EQ(Vsctl({"list-ports", "br-int"}), "tap450e5c61-1");
+  EXPECT_EQ(Vsctl({"get", "Interface", "tap450e5c61-1", "external_ids:iface-id"}),
+            "\"" + *vif.id + "\"");
+}
+
+TEST_F(OvsDriverTest, CheckNamesTheFirstDifference) {
+  MakeBridge();
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+  ConnectPod(1, *pod_);
+  const auto check = [&] {
+    return driver_->Check(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon())
+        .value_or("");
+  };
+  EXPECT_EQ(check(), "");
+
+  Vsctl({"set", "Interface", *vif.vif_name, "external_ids:iface-id=other"});
+  EXPECT_THAT(check(), HasSubstr("external_ids:iface-id \"other\" instead of"));
+  Vsctl({"set", "Interface", *vif.vif_name, "external_ids:iface-id=" + *vif.id});
+  const std::vector<std::pair<std::vector<std::string>, std::string>> changes = {
+      {{"ip", "link", "set", "eth0", "mtu", "1400"}, "eth0 has MTU 1400 instead of 1450"},
+      {{"ip", "link", "set", "eth0", "mtu", "1450"}, ""},
+      {{"ip", "route", "del", "default"}, "route 0.0.0.0/0 via 10.1.0.254 through eth0 is missing"},
+      {{"ip", "route", "add", "default", "via", "10.1.0.9"},
+       "route 0.0.0.0/0 via 10.1.0.9 through eth0 instead of"},
+      {{"ip", "address", "del", "10.1.0.1/24", "dev", "eth0"}, "10.1.0.1/24 is missing on eth0"},
+      {{"ip", "link", "set", "eth0", "down"}, "eth0 is down"},
+      {{"ip", "link", "set", "eth0", "address", "02:00:00:00:00:01"}, "eth0 has MAC 02:00"},
+      {{"ip", "link", "del", "eth0"}, "tap450e5c61-1 is missing"}};
+  for (const auto& [change, difference] : changes) {
+    RunIn(*pod_, change);
+    EXPECT_THAT(check(), HasSubstr(difference)) << change.back();
+  }
 }
 
 TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheKernelsButNeverAboveTheConfigs) {

@@ -32,4 +32,13 @@ inline vif::VifBridge BridgeVif(int n) {
   return vif;
 }
 
+/// As kuryr's translator makes it where Neutron's firewall is iptables_hybrid.
+inline vif::VifBridge HybridVif(int n) {
+  auto vif = VifOf<vif::VifBridge>(n, "ovs");
+  vif.port_profile = OvsVif(n).port_profile;
+  vif.bridge_name = "qbr" + vif.vif_name->substr(3);
+  vif.has_traffic_filtering = true;
+  return vif;
+}
+
 }  // namespace kuryr::test

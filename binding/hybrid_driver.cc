@@ -1,0 +1,255 @@
+#include "binding/hybrid_driver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rollback.h"
+#include "binding/check.h"
+#include "binding/interfaces.h"
+#include "binding/l3.h"
+#include "binding/link_mark.h"
+#include "binding/neutron_port.h"
+#include "binding/sysctl.h"
+#include "binding/veth.h"
+#include "binding/vif_fields.h"
+
+namespace kuryr::binding {
+namespace {
+
+constexpr std::chrono::seconds kRollbackTime{5};
+
+constexpr const char* kBridgePrefix = "qbr";
+constexpr const char* kBridgeEndPrefix = "qvb";
+constexpr const char* kPortPrefix = "qvo";
+constexpr size_t kPrefixLength = 3;
+
+const vif::VifBridge& Own(const vif::Vif& vif) {
+  const auto* own = std::get_if<vif::VifBridge>(&vif);
+  if (own == nullptr)
+    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver hybrid");
+  return *own;
+}
+
+/// All links on the host are named like the bridge, which Plug::device is.
+std::string Renamed(const char* prefix, const std::string& name) {
+  return prefix + name.substr(std::min(kPrefixLength, name.size()));
+}
+std::string BridgeEndOf(const Plug& plug) { return Renamed(kBridgeEndPrefix, plug.device); }
+std::string PortOf(const Plug& plug) { return Renamed(kPortPrefix, plug.device); }
+
+/// Made, and its maker killed before it could mark it.
+bool IsUnfinishedHub(const Link& link) {
+  return link.kind == "bridge" && link.alias.empty() && !link.up;
+}
+
+void DeleteOwnHub(RouteSocket& host, const std::string& name, const Attachment& attachment) {
+  const auto link = host.FindLink(name);
+  if (!link || link->kind != "bridge") return;
+  if (IsMarkedBy(*link, attachment) || IsUnfinishedHub(*link)) host.DeleteLink(name);
+}
+
+void Unplug(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
+            const Deadline& deadline) {
+  RouteSocket host;
+  TryAll({[&] {
+            OpenVSwitch ovs(config.ovsdb_connection);
+            ovs.DeletePort(PortOf(plug), OwnerIds(attachment), deadline);
+          },
+          [&] { DeleteOwnVeth(host, plug.host_interface, attachment); },
+          [&] { DeleteOwnVeth(host, PortOf(plug), attachment); },
+          [&] { DeleteOwnHub(host, plug.device, attachment); }});
+}
+
+/// Throws HostInterfaceInUse for what is neither ours nor a leftover.
+void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, const Plug& plug,
+                     const Attachment& attachment, const Deadline& deadline) {
+  std::optional<Attachment> older;
+  bool unfinished = false;
+  for (const std::string& name :
+       {plug.host_interface, plug.device, BridgeEndOf(plug), PortOf(plug)}) {
+    const auto link = host.FindLink(name);
+    if (!link) continue;
+    const bool known_kind = link->kind == "veth" || link->kind == "bridge";
+    if (known_kind && IsMarkedByOlderSandbox(*link, attachment)) {
+      older = LinkMark::Parse(link->alias)->attachment;
+    } else if (IsUnfinishedHub(*link) || IsUnfinishedVeth(*link)) {
+      unfinished = true;
+    } else {
+      throw HostInterfaceInUse(DescribeOwner(*link));
+    }
+  }
+  if (older) Unplug(config, plug, *older, deadline);
+  if (unfinished) Unplug(config, plug, attachment, deadline);
+}
+
+/// The bridge is a wire: it has no addresses, and answers for nobody's.
+void Silence(const std::string& bridge) {
+  SetSysctl("net/ipv6/conf/" + bridge + "/disable_ipv6", '1');
+  SetSysctl("net/ipv4/conf/" + bridge + "/arp_ignore", '1');
+  SetSysctl("net/ipv4/conf/" + bridge + "/arp_announce", '2');
+}
+
+/// One Connect: what it needs at hand, and what it may have to undo.
+class Wiring {
+ public:
+  Wiring(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
+         const Netns& pod, const Deadline& deadline)
+      : config_(config),
+        plug_(plug),
+        attachment_(attachment),
+        mark_(LinkMark{attachment}.ToString()),
+        pod_(pod),
+        deadline_(deadline.AtMost(config.ovs_timeout)),
+        inside_(RouteSocket::OpenIn(pod)),
+        ovs_(config.ovsdb_connection) {}
+
+  std::vector<Interface> Make(const vif::VifBridge& vif, bool is_default) {
+    const OvsPort port = PortFor(vif, plug_, PortOf(plug_), attachment_, config_);
+    const uint32_t mtu = MtuOnBridge(host_, plug_.bridge, vif, config_.network_device_mtu);
+    // With OVS down nothing is touched.
+    ovs_.Connect(deadline_);
+    RequireFree(inside_, plug_.ifname);
+    RemoveLeftovers(host_, config_, plug_, attachment_, deadline_);
+
+    Rollback undo([this] { Undo(); });
+    const Link bridge = MakeBridge();
+    LinkToOpenVSwitch(bridge, mtu);
+    added_ = AddPort(ovs_, port, deadline_);
+    // ovs-vswitchd is at work; meanwhile the pod's side.
+    LinkToPod(bridge, *vif.address, mtu);
+    ConfigureL3(pod_, plug_.ifname, vif, is_default);
+    ovs_.WaitUntilUp(port, added_, deadline_);
+    const Link port_end = Find(host_, port.name);
+    // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
+    if (!port_end.up) host_.SetUp(port_end);
+    std::vector<Interface> interfaces = {Describe(Find(host_, plug_.host_interface), false),
+                                         Describe(Find(inside_, plug_.ifname), true)};
+    undo.Dismiss();
+    return interfaces;
+  }
+
+ private:
+  Link MakeBridge() {
+    if (!host_.CreateHub(plug_.device))
+      throw HostInterfaceInUse("bridge " + plug_.device + " was made by somebody else just now");
+    const Link bridge = Find(host_, plug_.device);
+    Silence(bridge.name);
+    host_.SetAliasAndUp(bridge, mark_);
+    return bridge;
+  }
+
+  void LinkToOpenVSwitch(const Link& bridge, uint32_t mtu) {
+    host_.CreateVeth({.name = BridgeEndOf(plug_),
+                      .peer_name = PortOf(plug_),
+                      .mtu = mtu,
+                      .master = bridge.index});
+    for (const std::string& name : {BridgeEndOf(plug_), PortOf(plug_)})
+      host_.SetAliasAndUp(Find(host_, name), mark_);
+  }
+
+  void LinkToPod(const Link& bridge, const MacAddress& mac, uint32_t mtu) {
+    host_.CreateVeth({.name = plug_.host_interface,
+                      .peer_name = plug_.ifname,
+                      .peer_netns_fd = pod_.fd(),
+                      .peer_mac = mac,
+                      .mtu = mtu,
+                      .master = bridge.index});
+    host_.SetAliasAndUp(Find(host_, plug_.host_interface), mark_);
+    inside_.SetUp(Find(inside_, plug_.ifname));
+  }
+
+  void Undo() noexcept {
+    const Deadline deadline = Deadline::After(kRollbackTime);
+    TryUndo(plug_.host_interface, [&] { Unplug(config_, plug_, attachment_, deadline); });
+    TryUndo(plug_.host_interface, [&] {
+      if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
+    });
+  }
+
+  const BindingConfig& config_;
+  const Plug& plug_;
+  const Attachment& attachment_;
+  const std::string mark_;
+  const Netns& pod_;
+  const Deadline deadline_;
+  RouteSocket host_;
+  RouteSocket inside_;
+  OpenVSwitch ovs_;
+  AddedPort added_;
+};
+
+}  // namespace
+
+HybridDriver::HybridDriver(BindingConfig config) : config_(std::move(config)) {}
+
+Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
+  const vif::VifBridge& own = Own(vif);
+  const std::string plugin = own.plugin.value_or("");
+  if (plugin != "ovs") throw UnsupportedVif("VIFBridge with plugin \"" + Printable(plugin) + "\"");
+  (void)vif::Required(own.address, "$.address");
+  (void)NeutronPortOf(own);
+  const vif::Network& network = vif::Required(own.network, "$.network");
+  const std::string bridge = LinkNameOf(own.bridge_name, "$.bridge_name");
+  // It will be made and removed: not any bridge of the node.
+  if (bridge.rfind(kBridgePrefix, 0) != 0 || bridge.size() == kPrefixLength) {
+    throw ParseError("$.bridge_name",
+                     "\"" + bridge + "\" does not begin with \"qbr\", as a hybrid plug's does");
+  }
+  return {.driver = kName,
+          .ifname = ifname,
+          .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
+          .bridge = LinkNameOf(network.bridge, "$.network.bridge"),
+          .device = bridge};
+}
+
+std::vector<Interface> HybridDriver::Connect(const vif::Vif& vif, const Plug& plug,
+                                             const Attachment& attachment, const Netns& pod,
+                                             bool is_default, const Deadline& deadline) {
+  return Wiring(config_, plug, attachment, pod, deadline).Make(Own(vif), is_default);
+}
+
+std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& plug,
+                                               const Attachment& attachment, const Netns& pod,
+                                               bool is_default, const Deadline& deadline) const {
+  const vif::VifBridge& own = Own(vif);
+  RouteSocket host;
+  const uint32_t mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu);
+  const WantedLink hub = {.name = plug.device, .kind = "bridge"};
+  if (auto difference = CheckLink(host, hub, attachment)) return difference;
+  const int master = Find(host, plug.device).index;
+  for (const std::string& name : {plug.host_interface, BridgeEndOf(plug)}) {
+    const WantedLink port = {.name = name, .kind = "veth", .mtu = mtu, .master = master};
+    if (auto difference = CheckLink(host, port, attachment)) return difference;
+  }
+  const OvsPort port = PortFor(own, plug, PortOf(plug), attachment, config_);
+  const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
+  if (auto difference = CheckLink(host, port_end, attachment)) return difference;
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  if (auto difference = CheckPort(ovs, port, deadline.AtMost(config_.ovs_timeout)))
+    return difference;
+  const WantedLink pod_end = {
+      .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};
+  return CheckPodLink(pod, pod_end, attachment, own, is_default);
+}
+
+void HybridDriver::Disconnect(const Plug& plug, const Attachment& attachment,
+                              const Deadline& deadline) {
+  Unplug(config_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+}
+
+std::vector<Plug> HybridDriver::FindPlugs(const Attachment& attachment,
+                                          const Deadline& deadline) const {
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  std::vector<Plug> plugs;
+  for (const OvsPort& port :
+       FindOwnPorts(ovs, attachment, kName, deadline.AtMost(config_.ovs_timeout))) {
+    Plug plug = PlugOf(port);
+    plug.device = Renamed(kBridgePrefix, port.name);
+    plugs.push_back(std::move(plug));
+  }
+  return plugs;
+}
+
+}  // namespace kuryr::binding

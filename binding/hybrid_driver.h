@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binding/config.h"
+#include "binding/driver.h"
+
+namespace kuryr::binding {
+
+/// VIFBridge of plugin "ovs": a bridge of the kernel between the pod and Open vSwitch, on which
+/// Neutron's iptables firewall stands. The pod's veth "tap…" and one end "qvb…" of a second one are
+/// ports of the bridge "qbr…", the other end "qvo…" is the port of Open vSwitch.
+/// os-vif: vif_plug_ovs, _plug_bridge.
+class HybridDriver final : public Driver {
+ public:
+  static constexpr const char* kName = "hybrid";
+
+  explicit HybridDriver(BindingConfig config);
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
+  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
+                                 const Attachment& attachment, const Netns& pod, bool is_default,
+                                 const Deadline& deadline) override;
+  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
+                                                 const Attachment& attachment, const Netns& pod,
+                                                 bool is_default,
+                                                 const Deadline& deadline) const override;
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& deadline) override;
+  /// From the ports' external_ids.
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& deadline) const override;
+
+ private:
+  BindingConfig config_;
+};
+
+}  // namespace kuryr::binding
