@@ -10,6 +10,7 @@
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
+#include "binding/provided_bridge.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -23,49 +24,11 @@ const vif::VifBridge& Own(const vif::Vif& vif) {
   return *own;
 }
 
-/// vif_plug_linux_bridge: with multi_host the bridges are another service's.
-bool ProvidesBridge(const vif::VifBridge& vif) {
-  if (!vif.network.has_value()) return false;
-  return vif.network->should_provide_bridge.value_or(false) &&
-         !vif.network->multi_host.value_or(false);
-}
-
-/// The node's uplink is not moved onto a bridge because an annotation says so.
-void RequireNoUplink(const vif::VifBridge& vif) {
-  if (vif.network->bridge_interface.has_value() && !vif.network->bridge_interface->empty()) {
-    throw UnsupportedVif(
-        "VIFBridge whose bridge is missing and has $.network.bridge_interface set (\"" +
-        Printable(*vif.network->bridge_interface) + "\"): make the bridge beforehand");
-  }
-}
-
-/// nullopt for one that has to be made.
-std::optional<Link> FindBridge(RouteSocket& host, const vif::VifBridge& vif,
-                               const std::string& name) {
-  auto link = host.FindLink(name);
-  if (link) {
-    if (link->kind != "bridge")
-      ThrowErrno(EINVAL, "use " + name + " as bridge: its kind is \"" + link->kind + "\"");
-    return link;
-  }
-  if (!ProvidesBridge(vif)) ThrowErrno(ENODEV, "find bridge " + name);
-  RequireNoUplink(vif);
-  return std::nullopt;
-}
-
 void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attachment) {
   const auto link = host.FindLink(plug.host_interface);
   if (!link) return;
   if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
   host.DeleteLink(plug.host_interface);
-}
-
-void DeleteEmptyBridge(RouteSocket& host, const Link& bridge) {
-  for (const std::string& name : LinkNamesIn(Netns::Current())) {
-    const auto link = host.FindLink(name);
-    if (link && link->master == bridge.index) return;
-  }
-  host.DeleteLink(bridge.name);
 }
 
 /// Of the veth whose pod end `inside` sees: marked and up, both ends.
@@ -86,8 +49,7 @@ Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   if (plugin != "linux_bridge")
     throw UnsupportedVif("VIFBridge with plugin \"" + Printable(plugin) + "\"");
   (void)vif::Required(own.address, "$.address");
-  if (ProvidesBridge(own) && own.network->should_provide_vlan.value_or(false))
-    throw UnsupportedVif("VIFBridge with $.network.should_provide_vlan");
+  CheckProvision(own);
   return {.driver = kName,
           .ifname = ifname,
           .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
@@ -101,20 +63,17 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   RouteSocket host;
   RouteSocket inside = RouteSocket::OpenIn(pod);
   RequireFree(inside, plug.ifname);
-  std::optional<Link> bridge = FindBridge(host, own, plug.bridge);
+  ProvidedBridge bridge(host, own, plug.bridge, config_);
   RemoveLeftover(host, plug, attachment);
 
-  const bool made = !bridge && host.CreateBridge(plug.bridge);
-  if (!bridge) bridge = Find(host, plug.bridge);
-  Rollback remove_bridge([&] {
-    if (made) TryUndo(plug.bridge, [&] { DeleteEmptyBridge(host, *bridge); });
-  });
+  Rollback remove_bridge([&] { TryUndo(plug.bridge, [&] { bridge.Remove(); }); });
+  bridge.Provide();
   host.CreateVeth({.name = plug.host_interface,
                    .peer_name = plug.ifname,
                    .peer_netns_fd = pod.fd(),
                    .peer_mac = *own.address,
                    .mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu),
-                   .master = bridge->index});
+                   .master = bridge.link().index});
   Rollback remove_veth([&] {
     TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
   });
@@ -122,7 +81,7 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   ConfigureL3(pod, plug.ifname, own, is_default);
   const Link host_end = Find(host, plug.host_interface);
   // Who made the bridge may have failed meanwhile, and have taken it away again.
-  if (host_end.master != bridge->index)
+  if (host_end.master != bridge.link().index)
     ThrowErrno(ENODEV, "keep " + host_end.name + " on bridge " + plug.bridge);
   std::vector<Interface> interfaces = {Describe(host_end, false),
                                        Describe(Find(inside, plug.ifname), true)};

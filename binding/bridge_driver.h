@@ -10,7 +10,7 @@
 namespace kuryr::binding {
 
 /// VIFBridge of plugin "linux_bridge": a veth pair, its host end `vif_name` as a port of the
-/// kernel's bridge. os-vif: vif_plug_linux_bridge, without its VLAN and uplink handling.
+/// kernel's bridge. os-vif: vif_plug_linux_bridge.
 class BridgeDriver final : public Driver {
  public:
   static constexpr const char* kName = "bridge";

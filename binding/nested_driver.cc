@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/rollback.h"
 #include "binding/check.h"
 #include "binding/interfaces.h"
@@ -14,6 +15,7 @@
 #include "binding/link_mark.h"
 #include "binding/parent_link.h"
 #include "binding/vif_fields.h"
+#include "binding/vlan_holder.h"
 
 namespace kuryr::binding {
 namespace {
@@ -67,13 +69,37 @@ uint32_t MtuOn(const Link& parent, const vif::VifBase& vif, uint32_t limit) {
   return mtu;
 }
 
-void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link) {
+/// Another pod's interface in a namespace where nobody lives any more, or an older sandbox's.
+bool IsAbandoned(const VlanHolder& holder, const Attachment& attachment) {
+  const auto mark = LinkMark::Parse(holder.link.alias);
+  return mark && (!holder.inhabited || IsMarkedByOlderSandbox(holder.link, attachment));
+}
+
+/// A parent has each id once. Neutron gives it to one port, so who holds it is a leftover; it is
+/// removed if that can be seen.
+void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
+                const Attachment& attachment) {
+  if (host.CreateVlan(link, id)) return;
+  const std::string what = "VLAN " + std::to_string(id) + " on " + link.parent.name;
+  const auto holder = FindVlanHolder(link.parent, id, attachment);
+  if (!holder) ThrowErrno(EEXIST, what + " is another interface's, in a namespace without a path");
+  const std::string who = holder->link.name + " in " + holder->where + " (alias \"" +
+                          Printable(holder->link.alias) + "\")";
+  if (!IsAbandoned(*holder, attachment)) ThrowErrno(EEXIST, what + " belongs to " + who);
+  Log(LogLevel::kWarning, "VLAN is held by an interface that was left behind, which is removed",
+      {{"vlan", std::to_string(id)}, {"parent", link.parent.name}, {"holder", who}});
+  RouteSocket::OpenIn(holder->netns).DeleteLink(holder->link.name);
+  if (!host.CreateVlan(link, id))
+    ThrowErrno(EEXIST, what + " belonged to " + who + " and is taken again");
+}
+
+void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link,
+            const Attachment& attachment) {
   const auto* vlan = std::get_if<vif::VifVlanNested>(&vif);
   if (vlan == nullptr) {
     host.CreateMacvlan(link);
-  } else if (!host.CreateVlan(link, *vlan->vlan_id)) {
-    ThrowErrno(EEXIST, "VLAN " + std::to_string(*vlan->vlan_id) + " on " + link.parent.name +
-                           " is another interface's, maybe in a namespace that was left behind");
+  } else {
+    CreateVlan(host, link, *vlan->vlan_id, attachment);
   }
 }
 
@@ -105,7 +131,7 @@ std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& pl
                             .mtu = MtuOn(parent, own, config_.network_device_mtu)};
   Clear(inside, plug, attachment);
 
-  Create(host, vif, link);
+  Create(host, vif, link, attachment);
   Rollback undo([&] { TryUndo(plug.ifname, [&] { Unplug(inside, plug, attachment); }); });
   inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
   ConfigureL3(pod, plug.ifname, own, is_default);

@@ -24,6 +24,12 @@ bool IsNetns(int fd) { return ::ioctl(fd, NS_GET_NSTYPE) == CLONE_NEWNET; }
 
 }  // namespace
 
+std::optional<NetnsId> FindNetnsId(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return NetnsId{.device = status.st_dev, .inode = status.st_ino};
+}
+
 Netns::Netns(UniqueFd fd) : fd_(std::move(fd)) {
   struct stat status{};
   if (::fstat(fd_.get(), &status) != 0) ThrowErrno("stat network namespace");

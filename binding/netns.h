@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <optional>
 #include <string>
 
@@ -14,8 +15,11 @@ struct NetnsId {
   dev_t device = 0;
   ino_t inode = 0;
 
-  bool operator==(const NetnsId&) const = default;
+  auto operator<=>(const NetnsId&) const = default;
 };
+
+/// Of what is at `path`, without opening it; nullopt when there is nothing.
+[[nodiscard]] std::optional<NetnsId> FindNetnsId(const std::string& path);
 
 /// An open network namespace: keeps it alive, never creates one. Immutable, usable from several
 /// threads.

@@ -19,8 +19,10 @@ struct Link {
   uint32_t mtu = 0;
   bool up = false;           ///< IFF_UP
   bool has_carrier = false;  ///< IFF_LOWER_UP
-  int lower = 0;   ///< IFLA_LINK: the parent's or veth peer's index, in that one's namespace; or 0
-  int master = 0;  ///< IFLA_MASTER: the bridge's index; or 0
+  int lower = 0;  ///< IFLA_LINK: the parent's or veth peer's index, in that one's namespace; or 0
+  bool lower_is_elsewhere = false;  ///< IFLA_LINK_NETNSID: `lower` is of another namespace
+  int master = 0;                   ///< IFLA_MASTER: the bridge's index; or 0
+  uint16_t vlan_id = 0;             ///< IFLA_VLAN_ID of a VLAN; or 0
 
   bool operator==(const Link&) const = default;
 };

@@ -21,11 +21,15 @@ std::string TextOf(const nlattr* attribute) {
   return {data, ::strnlen(data, static_cast<size_t>(nla_len(attribute)))};
 }
 
-std::string KindOf(nlattr* link_info) {
+void ParseInfo(nlattr* link_info, Link& link) {
   std::array<nlattr*, IFLA_INFO_MAX + 1> nested{};
-  if (link_info == nullptr) return {};
-  if (nla_parse_nested(nested.data(), IFLA_INFO_MAX, link_info, nullptr) < 0) return {};
-  return TextOf(nested[IFLA_INFO_KIND]);
+  if (link_info == nullptr) return;
+  if (nla_parse_nested(nested.data(), IFLA_INFO_MAX, link_info, nullptr) < 0) return;
+  link.kind = TextOf(nested[IFLA_INFO_KIND]);
+  if (link.kind != "vlan" || nested[IFLA_INFO_DATA] == nullptr) return;
+  const nlattr* id = nla_find(static_cast<nlattr*>(nla_data(nested[IFLA_INFO_DATA])),
+                              nla_len(nested[IFLA_INFO_DATA]), IFLA_VLAN_ID);
+  if (id != nullptr) link.vlan_id = nla_get_u16(id);
 }
 
 int IndexOf(const nlattr* attribute) {
@@ -59,8 +63,9 @@ Link ParseLink(nl_msg& message, const std::string& what) {
   link.has_carrier = (info->ifi_flags & IFF_LOWER_UP) != 0;
   link.name = TextOf(attributes[IFLA_IFNAME]);
   link.alias = TextOf(attributes[IFLA_IFALIAS]);
-  link.kind = KindOf(attributes[IFLA_LINKINFO]);
+  ParseInfo(attributes[IFLA_LINKINFO], link);
   link.lower = IndexOf(attributes[IFLA_LINK]);
+  link.lower_is_elsewhere = attributes[IFLA_LINK_NETNSID] != nullptr;
   link.master = IndexOf(attributes[IFLA_MASTER]);
   if (const nlattr* mtu = attributes[IFLA_MTU]; mtu != nullptr) link.mtu = nla_get_u32(mtu);
   const nlattr* mac = attributes[IFLA_ADDRESS];

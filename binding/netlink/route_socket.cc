@@ -156,6 +156,14 @@ void RouteSocket::SetUp(const Link& link) {
   CheckAnswer(Transact(*socket_, *SetUpRequest(link), what), what);
 }
 
+void RouteSocket::SetMasterAndUp(const Link& link, int master) {
+  const std::string what = "make " + link.name + " a port of the bridge with number " +
+                           std::to_string(master) + " and set it up";
+  const NlMsgPtr request = SetUpRequest(link);
+  CheckNl(nla_put_u32(request.get(), IFLA_MASTER, static_cast<uint32_t>(master)), what);
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
 void RouteSocket::SetAliasAndUp(const Link& link, const std::string& alias) {
   const std::string what = "set alias of " + link.name + " and set it up";
   const NlMsgPtr request = SetUpRequest(link);

@@ -41,9 +41,12 @@ class RouteSocket {
   bool CreateVlan(const StackedLink& stacked, uint16_t vlan_id);
   /// And sets it up. False when the name is taken, by whatever it be.
   bool CreateBridge(const std::string& name);
-  /// A bridge that floods, learns nothing and waits for nothing: for two ports. Down. False as above.
+  /// A bridge that floods, learns nothing and waits for nothing: for two ports. Down. False as
+  /// above.
   bool CreateHub(const std::string& name);
   void SetUp(const Link& link);
+  /// A port of the bridge with this index from then on.
+  void SetMasterAndUp(const Link& link, int master);
   /// IFLA_IFALIAS, at most 255 bytes, and IFF_UP in one request.
   void SetAliasAndUp(const Link& link, const std::string& alias);
   /// The same with IFLA_IFNAME, for a link that is down.

@@ -1,0 +1,113 @@
+#include "binding/provided_bridge.h"
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "binding/driver.h"
+#include "binding/interfaces.h"
+#include "binding/parent_link.h"
+#include "binding/vif_fields.h"
+
+namespace kuryr::binding {
+namespace {
+
+/// vif_plug_linux_bridge: with multi_host the bridges are another service's.
+bool ProvidesBridge(const vif::VifBridge& vif) {
+  if (!vif.network.has_value()) return false;
+  return vif.network->should_provide_bridge.value_or(false) &&
+         !vif.network->multi_host.value_or(false);
+}
+
+bool ProvidesVlan(const vif::VifBridge& vif) {
+  return ProvidesBridge(vif) && vif.network->should_provide_vlan.value_or(false);
+}
+
+/// The node's uplink is not moved onto a bridge because an annotation says so.
+void RequireNoUplink(const vif::VifBridge& vif) {
+  if (vif.network->bridge_interface.has_value() && !vif.network->bridge_interface->empty()) {
+    throw UnsupportedVif(
+        "VIFBridge whose bridge is missing and has $.network.bridge_interface set (\"" +
+        Printable(*vif.network->bridge_interface) + "\"): make the bridge beforehand");
+  }
+}
+
+/// An annotation does not choose the node's link that pods stand on: it has to name the same.
+Link FindVlanParent(RouteSocket& host, const vif::Network& network, const BindingConfig& config) {
+  Link parent = FindParentLink(host, config.link_iface);
+  if (parent.name != *network.bridge_interface) {
+    throw UnsupportedVif("VIFBridge with a VLAN on $.network.bridge_interface \"" +
+                         Printable(*network.bridge_interface) + "\": pods may stand on " +
+                         parent.name + " ([binding] link_iface)");
+  }
+  return parent;
+}
+
+}  // namespace
+
+void CheckProvision(const vif::VifBridge& vif) {
+  if (!ProvidesVlan(vif)) return;
+  (void)vif::Required(vif.network->vlan, "$.network.vlan");
+  (void)LinkNameOf(vif.network->bridge_interface, "$.network.bridge_interface");
+}
+
+ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
+                               const std::string& name, const BindingConfig& config)
+    : host_(host),
+      network_(vif.network.has_value() ? &*vif.network : nullptr),
+      name_(name),
+      config_(config),
+      link_(host.FindLink(name)) {
+  if (link_ && link_->kind != "bridge")
+    ThrowErrno(EINVAL, "use " + name + " as bridge: its kind is \"" + link_->kind + "\"");
+  if (!link_ && !ProvidesBridge(vif)) ThrowErrno(ENODEV, "find bridge " + name);
+  if (ProvidesVlan(vif)) {
+    parent_ = FindVlanParent(host, *network_, config);
+  } else if (!link_) {
+    RequireNoUplink(vif);
+  }
+}
+
+void ProvidedBridge::Provide() {
+  if (!link_) {
+    made_bridge_ = host_.CreateBridge(name_);
+    link_ = Find(host_, name_);
+  }
+  if (parent_) ProvideVlan();
+}
+
+void ProvidedBridge::ProvideVlan() {
+  const std::string name = VlanName();
+  const uint16_t id = *network_->vlan;
+  auto vlan = host_.FindLink(name);
+  if (!vlan) {
+    made_vlan_ = host_.CreateVlan({.name = name, .parent = *parent_}, id);
+    vlan = host_.FindLink(name);
+    if (!vlan) {
+      ThrowErrno(EEXIST, "VLAN " + std::to_string(id) + " on " + parent_->name +
+                             " is another interface's than " + name);
+    }
+  }
+  if (vlan->vlan_id != id || vlan->lower != parent_->index || vlan->lower_is_elsewhere)
+    ThrowErrno(EEXIST, name + " is not VLAN " + std::to_string(id) + " on " + parent_->name);
+  if (vlan->master != 0 && vlan->master != link_->index)
+    ThrowErrno(EBUSY, name + " is a port of another bridge than " + name_);
+  if (vlan->master == 0 || !vlan->up) host_.SetMasterAndUp(*vlan, link_->index);
+}
+
+std::string ProvidedBridge::VlanName() const { return "vlan" + std::to_string(*network_->vlan); }
+
+bool ProvidedBridge::HasOtherPorts() {
+  for (const std::string& name : LinkNamesIn(Netns::Current())) {
+    const auto link = host_.FindLink(name);
+    if (link && link->master == link_->index && !(made_vlan_ && name == VlanName())) return true;
+  }
+  return false;
+}
+
+void ProvidedBridge::Remove() {
+  if ((!made_bridge_ && !made_vlan_) || HasOtherPorts()) return;
+  if (made_vlan_) host_.DeleteLink(VlanName());
+  if (made_bridge_) host_.DeleteLink(name_);
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "binding/config.h"
+#include "binding/netlink/route_socket.h"
+#include "vif/vif.h"
+
+namespace kuryr::binding {
+
+/// Changes nothing. Throws ParseError for a network that wants a VLAN below its bridge and lacks
+/// its id or link.
+void CheckProvision(const vif::VifBridge& vif);
+
+/// The bridge of a VIFBridge, made where it is missing and the network says so
+/// (should_provide_bridge and not multi_host), with a VLAN "vlan<ID>" of bridge_interface as its
+/// port where it says that too (should_provide_vlan). Both stay after the last pod, as with os-vif.
+class ProvidedBridge {
+ public:
+  /// Changes nothing. Throws std::system_error for a bridge that is missing and not to be made or a
+  /// link of that name that is none, UnsupportedVif for a way of making it that we don't do.
+  ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif, const std::string& name,
+                 const BindingConfig& config);
+
+  void Provide();
+  /// The bridge; after Provide.
+  [[nodiscard]] const Link& link() const { return *link_; }
+  /// What Provide made, unless somebody else uses it by now.
+  void Remove();
+
+ private:
+  void ProvideVlan();
+  [[nodiscard]] bool HasOtherPorts();
+  [[nodiscard]] std::string VlanName() const;
+
+  RouteSocket& host_;
+  const vif::Network* network_;
+  std::string name_;
+  const BindingConfig& config_;
+  std::optional<Link> link_;
+  std::optional<Link> parent_;  ///< of the VLAN, where there is to be one
+  bool made_bridge_ = false;
+  bool made_vlan_ = false;
+};
+
+}  // namespace kuryr::binding
