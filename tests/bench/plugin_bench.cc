@@ -86,7 +86,7 @@ binding::OvsPort PortOf(const TestPod& pod) {
           .bridge = "br-int",
           .external_ids = {{"iface-id", pod.port_id},
                            {binding::OpenVSwitch::kContainerId, pod.container_id}},
-          .datapath_type = "netdev"};
+          .datapath_type = PrivateOvs::datapath_type()};
 }
 
 void BareAdd(Node& node, const TestPod& pod, const vif::Vif& vif) {

@@ -13,6 +13,7 @@
 #include "tests/binding/pod_attachment.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/netns_fixture.h"
+#include "tests/support/subprocess.h"
 
 namespace kuryr::binding {
 
@@ -52,6 +53,15 @@ class DriverTest : public test::NetnsTest {
   }
   static void Ping(const Pod& pod, const std::string& address) {
     RunIn(pod.netns, {"ping", "-c1", "-W5", address});
+  }
+  static bool Answers(const Pod& pod, const std::string& address) {
+    const NetnsGuard guard(pod.netns);
+    return test::RunProgram({.argv = {"ping", "-c1", "-W1", address}}).status == 0;
+  }
+  /// With a packet of `mtu` bytes that nobody may fragment.
+  static void PingInFullSize(const Pod& pod, const std::string& address, size_t mtu) {
+    const size_t headers = address.find(':') == std::string::npos ? 28 : 48;  // IP and ICMP
+    RunIn(pod.netns, {"ping", "-c1", "-W5", "-Mdo", "-s", std::to_string(mtu - headers), address});
   }
   /// Names, kinds, addresses, aliases, masters and administrative state: what must not change.
   static std::string LinksOf(const Netns& netns) {

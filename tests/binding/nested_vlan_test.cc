@@ -1,54 +1,101 @@
+#include <linux/if_ether.h>
+
+#include <set>
+#include <utility>
+
 #include "tests/binding/nested_driver_fixture.h"
-#include "tests/support/subprocess.h"
+#include "tests/support/frame_capture.h"
 
 namespace kuryr::binding {
 namespace {
 
 using test::VlanVif;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 
-/// Needs a kernel with 802.1Q.
 class NestedVlanTest : public NestedDriverTest {
  protected:
   void SetUp() override {
     NestedDriverTest::SetUp();
-    has_vlans_ = CanMakeVlans();
+    has_vlans_ = CanMakeVlans("uplink");
   }
-  static bool CanMakeVlans() {
-    RouteSocket host;
-    try {
-      host.CreateVlan({.name = "probe", .parent = *host.FindLink("uplink")}, 4094);
-    } catch (const std::system_error&) {
-      return false;
-    }
-    return host.DeleteLink("probe");
+  /// The fabric has its addresses in VLAN `id`, and not outside of it.
+  void MoveFabricIntoVlan(int id) {
+    RunIn(*fabric_, {"ip", "address", "flush", "dev", "fabric"});
+    RunIn(*fabric_, {"ip", "link", "add", "tagged", "link", "fabric", "up", "type", "vlan", "id",
+                     std::to_string(id)});
+    Address("tagged");
   }
   bool has_vlans_ = false;
 };
 
 TEST_F(NestedVlanTest, PodReachesItsVlanOnly) {
-  if (!has_vlans_) GTEST_SKIP() << "the kernel has no 802.1Q (module 8021q)";
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
   const Pod one = MakePod(1);
   const Pod two = MakePod(2);
-  RunIn(*fabric_, {"ip", "address", "flush", "dev", "fabric"});
-  RunIn(*fabric_,
-        {"ip", "link", "add", "v101", "link", "fabric", "up", "type", "vlan", "id", "101"});
-  Address("v101");
+  MoveFabricIntoVlan(101);
 
   Connect(VlanVif(1, 101), one);
   Connect(VlanVif(2, 102), two);
 
-  Ping(one, "10.1.0.254");
-  Ping(one, "fd00::ff");
+  for (const char* address : {"10.1.0.254", "fd00::ff"}) {
+    PingInFullSize(one, address, 1450);
+    EXPECT_FALSE(Answers(two, address)) << address;
+  }
+  EXPECT_FALSE(Answers(one, "10.1.0.2"));
   EXPECT_EQ(LinkIn(one)->kind, "vlan");
   EXPECT_EQ(LinkIn(one)->mac, *VlanVif(1, 101).address);
   EXPECT_EQ(LinkIn(one)->mtu, 1450U);
-  const NetnsGuard guard(two.netns);
-  EXPECT_NE(test::RunProgram({.argv = {"ping", "-c1", "-W1", "10.1.0.254"}}).status, 0);
+}
+
+TEST_F(NestedVlanTest, UntaggedFabricIsOutOfReach) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  const Pod pod = MakePod(1);
+
+  Connect(VlanVif(1, 101), pod);
+
+  for (const char* address : {"10.1.0.254", "fd00::ff"})
+    EXPECT_FALSE(Answers(pod, address)) << address;
+}
+
+TEST_F(NestedVlanTest, EveryFrameOfThePodIsTaggedOnTheParent) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  const Pod pod = MakePod(1);
+  const MacAddress mac = *VlanVif(1, 101).address;
+  MoveFabricIntoVlan(101);
+  test::FrameCapture capture("uplink");
+
+  Connect(VlanVif(1, 101), pod);
+  Ping(pod, "10.1.0.254");
+  Ping(pod, "fd00::ff");
+
+  std::set<std::pair<bool, int>> seen;
+  for (const test::Frame& frame : capture.Take()) {
+    if (frame.source != mac && frame.destination != mac) continue;
+    EXPECT_EQ(frame.vlan_id, 101) << (frame.outgoing ? "sent " : "received ") << frame.protocol;
+    seen.emplace(frame.outgoing, frame.protocol);
+  }
+  for (const bool outgoing : {true, false}) {
+    EXPECT_THAT(seen, IsSupersetOf({std::pair(outgoing, ETH_P_ARP), std::pair(outgoing, ETH_P_IP),
+                                    std::pair(outgoing, ETH_P_IPV6)}));
+  }
+}
+
+TEST_F(NestedVlanTest, WithoutAnMtuFramesMayBeAsLongAsTheParents) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  const Pod pod = MakePod(1);
+  vif::VifVlanNested vif = VlanVif(1, 101);
+  vif.network->mtu.reset();
+  MoveFabricIntoVlan(101);
+
+  const auto interfaces = Connect(vif, pod);
+
+  EXPECT_EQ(interfaces.at(0).mtu, 1500U);
+  for (const char* address : {"10.1.0.254", "fd00::ff"}) PingInFullSize(pod, address, 1500);
 }
 
 TEST_F(NestedVlanTest, DisconnectRemovesAllAndMayBeRepeated) {
-  if (!has_vlans_) GTEST_SKIP() << "the kernel has no 802.1Q (module 8021q)";
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
   const Pod pod = MakePod(1);
   const std::string before = StateWith(pod);
   Connect(VlanVif(1, 101), pod);
@@ -61,7 +108,7 @@ TEST_F(NestedVlanTest, DisconnectRemovesAllAndMayBeRepeated) {
 }
 
 TEST_F(NestedVlanTest, IdHeldByAnotherNamespaceIsAConflictThatIsNamed) {
-  if (!has_vlans_) GTEST_SKIP() << "the kernel has no 802.1Q (module 8021q)";
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
   const Pod one = MakePod(1);
   const Pod two = MakePod(2);
   Connect(VlanVif(1, 101), one);

@@ -32,7 +32,7 @@ class OvsDriverTest : public test::NetnsTest {
   }
 
   [[nodiscard]] BindingConfig Config() const {
-    return {.ovsdb_connection = ovs_->remote(), .datapath_type = "netdev"};
+    return {.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()};
   }
   std::vector<Interface> Connect(const vif::VifOpenVSwitch& vif, const Attachment& attachment,
                                  const Netns& pod) {
@@ -45,7 +45,8 @@ class OvsDriverTest : public test::NetnsTest {
     driver_->Disconnect(driver_->Plan(test::OvsVif(n), "eth0"), PodAttachment(n), Soon());
   }
   void MakeBridge() {
-    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev"});
+    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
+                 "datapath_type=" + test::PrivateOvs::datapath_type()});
   }
   std::string Vsctl(const std::vector<std::string>& arguments) {
     std::vector<std::string> all = {"--no-wait"};

@@ -5,6 +5,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <system_error>
+
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "binding/netlink/route_socket.h"
@@ -59,6 +61,16 @@ std::string NetnsTest::RunOnHost(const std::vector<std::string>& argv) {
   const ProcessResult result = RunProgram({.argv = argv});
   EXPECT_EQ(result.status, 0) << argv.at(0) << ": " << result.err << result.out;
   return result.out;
+}
+
+bool NetnsTest::CanMakeVlans(const std::string& parent) {
+  binding::RouteSocket host;
+  try {
+    host.CreateVlan({.name = "probe", .parent = host.FindLink(parent).value()}, 4094);
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return host.DeleteLink("probe");
 }
 
 }  // namespace kuryr::test

@@ -18,6 +18,8 @@ class NetnsTest : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
+  static constexpr const char* kNoVlans = "the kernel has no 802.1Q (module 8021q)";
+
   /// A pod's namespace as a runtime makes it: a bind mount, "/run/netns/cni-N", with lo down.
   std::string MakePodNetnsPath();
   binding::Netns MakePodNetns();
@@ -25,6 +27,8 @@ class NetnsTest : public ::testing::Test {
   /// another status than 0.
   static std::string RunIn(const binding::Netns& netns, const std::vector<std::string>& argv);
   static std::string RunOnHost(const std::vector<std::string>& argv);
+  /// Whether the kernel has 802.1Q (module 8021q), tried on link `parent`.
+  static bool CanMakeVlans(const std::string& parent);
 
  private:
   std::optional<binding::Netns> outside_;

@@ -48,6 +48,13 @@ PrivateOvs::~PrivateOvs() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
+const std::string& PrivateOvs::datapath_type() {
+  // ovs-vswitchd lists "system" among its datapath_types without the module too.
+  static const std::string type =
+      std::filesystem::exists("/sys/module/openvswitch") ? "system" : "netdev";
+  return type;
+}
+
 std::string PrivateOvs::remote() const { return "unix:" + Path("db.sock"); }
 
 std::string PrivateOvs::Path(const std::string& name) const { return folder_ / name; }
@@ -62,10 +69,10 @@ void PrivateOvs::StartServer(const std::vector<std::string>& options) {
 }
 
 void PrivateOvs::StartVswitchd() {
-  vswitchd_.emplace(
-      Command{.argv = {"ovs-vswitchd", remote(), "--unixctl=" + Path("ovs-vswitchd.ctl"),
-                       "--disable-system", "-vconsole:info"},
-              .env = env_});
+  std::vector<std::string> argv = {"ovs-vswitchd", remote(),
+                                   "--unixctl=" + Path("ovs-vswitchd.ctl"), "-vconsole:info"};
+  if (datapath_type() != "system") argv.emplace_back("--disable-system");
+  vswitchd_.emplace(Command{.argv = std::move(argv), .env = env_});
   // Logged when it has applied the database for the first time.
   vswitchd_->WaitForOutput("ovs-vswitchd (Open vSwitch)");
 }

@@ -12,15 +12,18 @@ namespace kuryr::test {
 
 /// An Open vSwitch of the test's own: real ovsdb-server and ovs-vswitchd in the calling thread's
 /// network namespace, with all their files in one new folder below `parent`. Nothing of the
-/// system's own Open vSwitch is used or touched. Bridges need datapath_type=netdev: the kernel's
-/// datapath is switched off, so that tests do the same on machines with and without it. Both
-/// programs are ready when the constructor returns, and end with the object or its thread.
+/// system's own Open vSwitch is used or touched. Both programs are ready when the constructor
+/// returns, and end with the object or its thread.
 class PrivateOvs {
  public:
   explicit PrivateOvs(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   PrivateOvs(const PrivateOvs&) = delete;
   PrivateOvs& operator=(const PrivateOvs&) = delete;
   ~PrivateOvs();
+
+  /// What bridges of tests have: "system" where the kernel's module openvswitch is loaded, and
+  /// otherwise "netdev", the userspace datapath, which is then the only one.
+  [[nodiscard]] static const std::string& datapath_type();
 
   /// For clients: "unix:FOLDER/db.sock".
   [[nodiscard]] std::string remote() const;

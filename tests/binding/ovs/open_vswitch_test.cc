@@ -50,7 +50,7 @@ class OpenVSwitchTest : public test::NetnsTest {
                              {"kuryr-container-id", "c0ffee"},
                              {"kuryr-network", "kuryr"},
                              {"vm-uuid", "pod-uid"}},
-            .datapath_type = "netdev"};
+            .datapath_type = test::PrivateOvs::datapath_type()};
   }
   static void MakeDevice(const std::string& name) {
     RouteSocket().CreateVeth(
@@ -103,7 +103,8 @@ TEST_F(OpenVSwitchTest, MissingBridgeIsCreated) {
   switch_->WaitUntilUp(Port("tap0"), added, Soon());
 
   ASSERT_TRUE(added.created_bridge.has_value());
-  EXPECT_EQ(ovs_->Vsctl({"get", "Bridge", "br-int", "datapath_type"}), "netdev");
+  EXPECT_EQ(ovs_->Vsctl({"get", "Bridge", "br-int", "datapath_type"}),
+            test::PrivateOvs::datapath_type());
   EXPECT_EQ(ovs_->Vsctl({"get", "Interface", "br-int", "type"}), "internal");
   EXPECT_TRUE(RouteSocket().FindLink("br-int").has_value());
 }
@@ -261,7 +262,7 @@ TEST_F(OpenVSwitchTest, NewBridgeNamedLikeALinkFailsWithTheWordsOfOvs) {
   std::string what;
   EXPECT_EQ(CodeOf([&] { switch_->WaitUntilUp(port, added, Soon()); }, &what), std::errc::io_error);
 
-  EXPECT_THAT(what, HasSubstr("could not open network device eth9"));
+  EXPECT_THAT(what, HasSubstr("network device eth9"));
 }
 
 TEST_F(OpenVSwitchTest, WaitForASilentVswitchdEndsAtTheDeadlineAndSaysWhatWasAwaited) {

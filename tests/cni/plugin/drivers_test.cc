@@ -47,6 +47,7 @@ class DriversTest : public PluginTest {
     } else {
       data.erase("bridge_name");
     }
+    if (kind == "VIFVlanNested") data["vlan_id"] = 101;
     return vif;
   }
   TestPod AddedPod(const std::string& name, const std::string& kind, const std::string& plugin) {
@@ -94,6 +95,22 @@ TEST_F(DriversTest, MacvlanPodsReachEachOtherAndTheFabric) {
   EXPECT_EQ(json::parse(Run("ADD", one).out)["code"], 100);
   ExpectDeleted(two, {{"CNI_NETNS", ""}});
   Ping(one, "10.10.0.254");
+}
+
+TEST_F(DriversTest, VlanPodReachesTheFabricInItsVlan) {
+  if (!CanMakeVlans("uplink")) GTEST_SKIP() << kNoVlans;
+  RunIn(*fabric_, {"ip", "address", "flush", "dev", "fabric"});
+  RunIn(*fabric_,
+        {"ip", "link", "add", "tagged", "link", "fabric", "up", "type", "vlan", "id", "101"});
+  RunIn(*fabric_, {"ip", "address", "add", "10.10.0.254/16", "dev", "tagged"});
+
+  const TestPod pod = AddedPod("one", "VIFVlanNested", "noop");
+
+  EXPECT_EQ(result_["interfaces"],
+            json::array({{{"name", "eth0"}, {"mac", pod.mac}, {"sandbox", pod.netns}}}));
+  Ping(pod, "10.10.0.254");
+  std::filesystem::remove_all(work_ / "state");
+  ExpectDeleted(pod);
 }
 
 TEST_F(DriversTest, BridgePodsReachEachOther) {

@@ -81,7 +81,8 @@ void PluginTest::WriteConfig(const std::string& kubernetes, const std::string& r
   std::ofstream(work_ / "kuryr.conf")
       << "[kubernetes]\n"
       << kubernetes << "[cni_daemon]\nstate_dir = " << (work_ / "state").string()
-      << "\n[os_vif_ovs]\novsdb_connection = " << ovs_->remote() << "\ndatapath_type = netdev\n"
+      << "\n[os_vif_ovs]\novsdb_connection = " << ovs_->remote()
+      << "\ndatapath_type = " << PrivateOvs::datapath_type() << "\n"
       << rest;
 }
 
