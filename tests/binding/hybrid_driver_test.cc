@@ -26,7 +26,8 @@ class HybridDriverTest : public DriverTest<HybridDriver> {
   void SetUp() override {
     DriverTest::SetUp();
     ovs_.emplace("/run");
-    Configure({.ovsdb_connection = ovs_->remote(), .datapath_type = "netdev"});
+    Configure(
+        {.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()});
   }
   void TearDown() override {
     ovs_.reset();

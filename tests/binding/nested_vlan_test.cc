@@ -10,6 +10,7 @@ namespace kuryr::binding {
 namespace {
 
 using test::VlanVif;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
@@ -25,6 +26,10 @@ class NestedVlanTest : public NestedDriverTest {
     RunIn(*fabric_, {"ip", "link", "add", "tagged", "link", "fabric", "up", "type", "vlan", "id",
                      std::to_string(id)});
     Address("tagged");
+  }
+  static test::Process PauseIn(const Pod& pod) {
+    const NetnsGuard guard(pod.netns);
+    return test::Process({.argv = {"sleep", "600"}});
   }
   bool has_vlans_ = false;
 };
@@ -107,17 +112,61 @@ TEST_F(NestedVlanTest, DisconnectRemovesAllAndMayBeRepeated) {
   }
 }
 
-TEST_F(NestedVlanTest, IdHeldByAnotherNamespaceIsAConflictThatIsNamed) {
+TEST_F(NestedVlanTest, IdOfALivingPodIsAConflictThatIsNamed) {
   if (!has_vlans_) GTEST_SKIP() << kNoVlans;
   const Pod one = MakePod(1);
   const Pod two = MakePod(2);
   Connect(VlanVif(1, 101), one);
   const std::string before = StateWith(two);
+  const test::Process pause = PauseIn(one);
 
   EXPECT_THAT(FailureOf([&] { Connect(VlanVif(2, 101), two); }),
-              HasSubstr("VLAN 101 on uplink is another interface's"));
+              AllOf(HasSubstr("VLAN 101 on uplink belongs to eth0 in "), HasSubstr("uid-1")));
 
   EXPECT_EQ(StateWith(two), before);
+  EXPECT_TRUE(LinkIn(one));
+}
+
+TEST_F(NestedVlanTest, IdOfTheNodeItselfIsAConflictThatIsNamed) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  RunOnHost({"ip", "link", "add", "v101", "link", "uplink", "type", "vlan", "id", "101"});
+  const Pod pod = MakePod(1);
+  const std::string before = StateWith(pod);
+
+  EXPECT_THAT(FailureOf([&] { Connect(VlanVif(1, 101), pod); }),
+              HasSubstr("VLAN 101 on uplink belongs to v101 in /proc/"));
+
+  EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(NestedVlanTest, IdLeftBehindInAnEmptyNamespaceIsFreed) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  const Pod gone = MakePod(1);
+  const Pod other = MakePod(3);
+  const Pod pod = MakePod(2);
+  Connect(VlanVif(1, 101), gone);
+  Connect(VlanVif(3, 103), other);
+  MoveFabricIntoVlan(101);
+
+  Connect(VlanVif(2, 101), pod);
+
+  Ping(pod, "10.1.0.254");
+  EXPECT_FALSE(LinkIn(gone));
+  EXPECT_TRUE(LinkIn(other)) << "exactly the offender";
+}
+
+TEST_F(NestedVlanTest, IdOfAnOlderSandboxOfThePodIsFreed) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  Pod older = MakePod(1);
+  older.attachment.container_id = "older";
+  const Pod pod = MakePod(1);
+  Connect(VlanVif(1, 101), older);
+  const test::Process pause = PauseIn(older);
+
+  Connect(VlanVif(1, 101), pod);
+
+  EXPECT_FALSE(LinkIn(older));
+  EXPECT_TRUE(LinkIn(pod));
 }
 
 TEST_F(NestedVlanTest, KernelWithoutVlansIsAnErrorThatNamesTheVlan) {
