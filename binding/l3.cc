@@ -1,8 +1,5 @@
 #include "binding/l3.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <optional>
@@ -10,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/unique_fd.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/sysctl.h"
 
 namespace kuryr::binding {
 namespace {
@@ -75,18 +72,10 @@ bool WantsIpv6(const L3Plan& plan) {
   });
 }
 
-/// In the calling thread's namespace, whose settings /proc/sys/net shows.
+/// In the calling thread's namespace. Without the setting, the kernel has no IPv6: the address will
+/// be refused by name.
 void EnableIpv6(const std::string& conf) {
-  const std::string path = "/proc/sys/net/ipv6/conf/" + conf + "/disable_ipv6";
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  // A kernel without IPv6: the address will be refused by name.
-  if (!file && errno == ENOENT) return;
-  char value = '0';
-  if (!file || ::read(file.get(), &value, 1) != 1) ThrowErrno("read " + path);
-  if (value == '0') return;
-  // Only now: where nothing has to change, a read-only /proc/sys will do.
-  file.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file || ::write(file.get(), "0", 1) != 1) ThrowErrno("write " + path);
+  SetSysctl("net/ipv6/conf/" + conf + "/disable_ipv6", '0');
 }
 
 void SetLoopbackUp(RouteSocket& socket) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include "binding/netlink/nl_ptr.h"
 
@@ -13,12 +15,23 @@ struct NlAnswer {
   NlMsgPtr object;          ///< what a get request found
 };
 
-/// An open, connected NETLINK_ROUTE socket of the calling thread's namespace.
-[[nodiscard]] NlSocketPtr OpenRouteSocket();
+/// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE or
+/// another of netlink(7).
+[[nodiscard]] NlSocketPtr OpenNlSocket(int protocol);
 
 /// Sends `request` and reads up to its acknowledgement. Throws std::system_error, its text
 /// beginning with `what`, when the socket fails; what the kernel refuses is in the answer.
 [[nodiscard]] NlAnswer Transact(nl_sock& socket, nl_msg& request, const std::string& what);
+
+/// Sends a request whose answer is many objects (NLM_F_DUMP) and reads them all. Throws
+/// std::system_error, its text beginning with `what`, also when the kernel refuses.
+[[nodiscard]] std::vector<NlMsgPtr> Dump(nl_sock& socket, nl_msg& request, const std::string& what);
+
+/// Sends netfilter messages, the first and last of which are NFNL_MSG_BATCH_BEGIN and _END, in one
+/// piece, and reads up to the first refusal or the acknowledgement of all. Not for a socket that is
+/// used again.
+[[nodiscard]] NlAnswer TransactBatch(nl_sock& socket, std::span<const NlMsgPtr> batch,
+                                     const std::string& what);
 
 /// Throws std::system_error for an answer that is an error: "WHAT (EXPLANATION): errno's text".
 void CheckAnswer(const NlAnswer& answer, const std::string& what);

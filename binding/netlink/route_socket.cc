@@ -1,6 +1,7 @@
 #include "binding/netlink/route_socket.h"
 
 #include <linux/if.h>
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
@@ -11,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -27,14 +29,12 @@ void CheckNewName(const std::string& name, const std::string& what) {
     ThrowErrno(EINVAL, what + " (\"" + Printable(name) + "\" is no interface name)");
 }
 
-int FamilyOf(const IpAddress& address) {
-  return address.family == IpFamily::kIpv4 ? AF_INET : AF_INET6;
-}
+int FamilyOf(IpFamily family) { return family == IpFamily::kIpv4 ? AF_INET : AF_INET6; }
 
 NlAddrPtr ToNl(const IpNetwork& network) {
   const IpAddress& address = network.address;
-  NlAddrPtr out =
-      Owned<NlAddrPtr>(nl_addr_build(FamilyOf(address), address.bytes.data(), address.size()));
+  NlAddrPtr out = Owned<NlAddrPtr>(
+      nl_addr_build(FamilyOf(address.family), address.bytes.data(), address.size()));
   nl_addr_set_prefixlen(out.get(), network.prefix_length);
   return out;
 }
@@ -85,7 +85,7 @@ void Describe(const StackedLink& stacked, rtnl_link& link, const std::string& wh
 
 }  // namespace
 
-RouteSocket::RouteSocket() : socket_(OpenRouteSocket()) {}
+RouteSocket::RouteSocket() : socket_(OpenNlSocket(NETLINK_ROUTE)) {}
 
 RouteSocket RouteSocket::OpenIn(const Netns& netns) {
   const NetnsGuard guard(netns);
@@ -116,7 +116,7 @@ std::optional<Link> RouteSocket::Get(nl_msg& request, const std::string& what) {
 std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
   const std::string what = "find the route to " + destination.ToString();
   const NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_GETROUTE, 0));
-  rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination)),
+  rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination.family)),
                .rtm_dst_len = static_cast<uint8_t>(destination.size() * 8)};
   CheckNl(nlmsg_append(request.get(), &header, sizeof header, NLMSG_ALIGNTO), what);
   CheckNl(nla_put(request.get(), RTA_DST, static_cast<int>(destination.size()),
@@ -176,12 +176,22 @@ bool RouteSocket::CreateVlan(const StackedLink& stacked, uint16_t vlan_id) {
 }
 
 bool RouteSocket::CreateBridge(const std::string& name) {
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
+  rtnl_link_set_flags(link.get(), IFF_UP);
+  return AddBridge(*link, name);
+}
+
+bool RouteSocket::CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac) {
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
+  if (mac) SetEthernetAddress(*link, *mac);
+  return AddBridge(*link, name);
+}
+
+bool RouteSocket::AddBridge(rtnl_link& link, const std::string& name) {
   const std::string what = "create bridge " + Printable(name);
   CheckNewName(name, what);
-  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
-  rtnl_link_set_name(link.get(), name.c_str());
-  rtnl_link_set_flags(link.get(), IFF_UP);
-  const NlAnswer answer = Add(*link, what);
+  rtnl_link_set_name(&link, name.c_str());
+  const NlAnswer answer = Add(link, what);
   if (answer.error == EEXIST) return false;
   CheckAnswer(answer, what);
   return true;
@@ -190,6 +200,30 @@ bool RouteSocket::CreateBridge(const std::string& name) {
 void RouteSocket::SetUp(const Link& link) {
   const std::string what = "set up " + link.name;
   CheckAnswer(Transact(*socket_, *SetUpRequest(link), what), what);
+}
+
+void RouteSocket::SetMtuAndUp(const Link& link, uint32_t mtu) {
+  const std::string what = "set the MTU of " + link.name + " to " + std::to_string(mtu);
+  const NlMsgPtr request = SetUpRequest(link);
+  CheckNl(nla_put_u32(request.get(), IFLA_MTU, mtu), what);
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
+void RouteSocket::SetPromiscuous(const Link& link) {
+  const std::string what = "set " + link.name + " promiscuous";
+  const NlMsgPtr request = LinkRequest(
+      RTM_NEWLINK, {.ifi_index = link.index, .ifi_flags = IFF_PROMISC, .ifi_change = IFF_PROMISC});
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
+void RouteSocket::SetHairpin(const Link& port) {
+  const std::string what = "set bridge port " + port.name + " to hairpin mode";
+  const NlMsgPtr request =
+      LinkRequest(RTM_SETLINK, {.ifi_family = AF_BRIDGE, .ifi_index = port.index});
+  nlattr* settings = nla_nest_start(request.get(), IFLA_PROTINFO);
+  CheckNl(nla_put_u8(request.get(), IFLA_BRPORT_MODE, 1), what);
+  CheckNl(nla_nest_end(request.get(), settings), what);
+  CheckAnswer(Transact(*socket_, *request, what), what);
 }
 
 void RouteSocket::SetAliasAndUp(const Link& link, const std::string& alias) {
@@ -217,6 +251,30 @@ bool RouteSocket::DeleteLink(const std::string& name) {
   if (answer.error == ENODEV) return false;
   CheckAnswer(answer, what);
   return true;
+}
+
+std::vector<IpNetwork> RouteSocket::AddressesOf(const Link& link, IpFamily family) {
+  const std::string what = "list the addresses of " + link.name;
+  const NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_GETADDR, 0));
+  ifaddrmsg header{.ifa_family = static_cast<uint8_t>(FamilyOf(family)),
+                   .ifa_index = static_cast<uint32_t>(link.index)};
+  CheckNl(nlmsg_append(request.get(), &header, sizeof header, NLMSG_ALIGNTO), what);
+  std::vector<IpNetwork> addresses;
+  for (const NlMsgPtr& answer : Dump(*socket_, *request, what)) {
+    nlmsghdr* message = nlmsg_hdr(answer.get());
+    const auto* found = static_cast<const ifaddrmsg*>(nlmsg_data(message));
+    // A kernel that does not check strictly tells of all links.
+    if (found->ifa_index != header.ifa_index || found->ifa_family != header.ifa_family) continue;
+    const nlattr* address = nlmsg_find_attr(message, sizeof *found, IFA_LOCAL);
+    // Only IPv4, and IPv6 with a peer, has IFA_LOCAL.
+    if (address == nullptr) address = nlmsg_find_attr(message, sizeof *found, IFA_ADDRESS);
+    IpNetwork network{.address = {.family = family}, .prefix_length = found->ifa_prefixlen};
+    if (address == nullptr || static_cast<size_t>(nla_len(address)) != network.address.size())
+      continue;
+    std::memcpy(network.address.bytes.data(), nla_data(address), network.address.size());
+    addresses.push_back(network);
+  }
+  return addresses;
 }
 
 void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {

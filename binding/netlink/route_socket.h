@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "binding/netlink/link.h"
 #include "binding/netlink/nl_ptr.h"
@@ -12,9 +13,9 @@ namespace kuryr::binding {
 struct NlAnswer;
 
 /// A NETLINK_ROUTE socket. It stays in the network namespace it was opened in. Every request names
-/// its object and waits for the kernel's acknowledgement; no table is ever dumped. Failures throw
-/// std::system_error with the kernel's errno and the object in the text ("create veth tap0"). Not
-/// thread-safe: one per thread and operation.
+/// its object and waits for the kernel's acknowledgement; no table is ever dumped, but for one
+/// link's addresses. Failures throw std::system_error with the kernel's errno and the object in the
+/// text ("create veth tap0"). Not thread-safe: one per thread and operation.
 class RouteSocket {
  public:
   /// In the calling thread's namespace.
@@ -38,7 +39,15 @@ class RouteSocket {
   bool CreateVlan(const StackedLink& stacked, uint16_t vlan_id);
   /// And sets it up. False when the name is taken, by whatever it be.
   bool CreateBridge(const std::string& name);
+  /// With a MAC that stays whatever becomes its port; without `mac` it is the kernel's choice, and
+  /// changes with the ports. False as above.
+  bool CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac);
   void SetUp(const Link& link);
+  /// In one request. A bridge does not change this MTU any more as ports come and go.
+  void SetMtuAndUp(const Link& link, uint32_t mtu);
+  void SetPromiscuous(const Link& link);
+  /// IFLA_BRPORT_MODE: frames may leave through the bridge's port they came in by.
+  void SetHairpin(const Link& port);
   /// IFLA_IFALIAS, at most 255 bytes, and IFF_UP in one request.
   void SetAliasAndUp(const Link& link, const std::string& alias);
   /// The same with IFLA_IFNAME, for a link that is down.
@@ -46,6 +55,7 @@ class RouteSocket {
   /// False when there was no such link.
   bool DeleteLink(const std::string& name);
 
+  [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link, IpFamily family);
   /// Prefix length from `address`; IPv6 without duplicate address detection (IFA_F_NODAD). An
   /// address already there is fine.
   void AddAddress(const Link& link, const IpNetwork& address);
@@ -56,6 +66,7 @@ class RouteSocket {
  private:
   std::optional<Link> Get(nl_msg& request, const std::string& what);
   NlAnswer Add(rtnl_link& link, const std::string& what);
+  bool AddBridge(rtnl_link& link, const std::string& name);
 
   NlSocketPtr socket_;
 };
