@@ -77,6 +77,12 @@ bool LeadsSomewhere(const Link& link) {
          !IsVirtualPort(link) && !LinkMark::Parse(link.alias);
 }
 
+uint32_t MtuOf(const Link& bridge, const LocalBridge& wanted) {
+  if (wanted.mtu != 0) return wanted.mtu;
+  // Down: its maker is not done with it yet, or was killed.
+  return bridge.up ? bridge.mtu : SmallestMtu();
+}
+
 void EnableForwarding(const LocalBridge& wanted) {
   for (const IpNetwork& gateway : wanted.gateways) {
     const bool ipv4 = gateway.address.family == IpFamily::kIpv4;
@@ -110,9 +116,7 @@ Link MakeLocalBridge(const LocalBridge& wanted) {
   RouteSocket host;
   const Link bridge = FindOrCreate(host, wanted);
   const std::vector<IpNetwork> missing = MissingGateways(host, bridge, wanted);
-  // Down: its maker is not done with it yet, or was killed.
-  const uint32_t kept = bridge.up ? bridge.mtu : SmallestMtu();
-  const uint32_t mtu = wanted.mtu != 0 ? wanted.mtu : kept;
+  const uint32_t mtu = MtuOf(bridge, wanted);
   if (!bridge.up || bridge.mtu != mtu) host.SetMtuAndUp(bridge, mtu);
   if (wanted.hairpin == HairpinMode::kPromiscuousBridge) host.SetPromiscuous(bridge);
   AddGateways(host, bridge, missing);

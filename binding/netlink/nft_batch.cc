@@ -94,8 +94,8 @@ void MatchAddress(nl_msg& rule, size_t offset, const IpNetwork& network) {
   std::array<uint8_t, 16> mask{};
   std::array<uint8_t, 16> value = network.address.bytes;
   for (size_t i = 0; i < size; ++i) {
-    const int bits = network.prefix_length - static_cast<int>(i) * 8;
-    mask[i] = bits >= 8 ? 0xff : bits <= 0 ? 0 : static_cast<uint8_t>(0xff00 >> bits);
+    const int bits = std::clamp(network.prefix_length - static_cast<int>(i) * 8, 0, 8);
+    mask[i] = static_cast<uint8_t>(0xff00 >> bits);
     value[i] &= mask[i];
   }
   PutExpression(rule, "payload", [&] {

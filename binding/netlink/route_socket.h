@@ -55,6 +55,7 @@ class RouteSocket {
   /// False when there was no such link.
   bool DeleteLink(const std::string& name);
 
+  /// IPv6's link-local one too.
   [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link, IpFamily family);
   /// Prefix length from `address`; IPv6 without duplicate address detection (IFA_F_NODAD). An
   /// address already there is fine.
