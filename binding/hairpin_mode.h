@@ -6,7 +6,7 @@ namespace kuryr::binding {
 /// (br_netfilter): the frame has to leave by the port it came from, which a bridge refuses.
 enum class HairpinMode {
   kNone,
-  kPromiscuousBridge,  ///< the node takes such frames up, and routes them back
+  kPromiscuousBridge,  ///< the node takes frames up, and routes them back; older kernels only
   kHairpinVeth,        ///< the pod's port lets them out again
 };
 

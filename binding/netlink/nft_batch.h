@@ -37,8 +37,8 @@ class NftBatch {
   /// EBUSY when it has chains, ENOENT when there is none.
   void DeleteEmptyTable();
 
-  /// In the calling thread's namespace; the first refusal is the answer. Throws std::system_error,
-  /// its text beginning with `what`, when the socket fails. At the end of the batch's life.
+  /// The last call, in the calling thread's namespace. The answer is the first refusal, if any.
+  /// Throws std::system_error, its text beginning with `what`, when the socket fails.
   [[nodiscard]] NlAnswer Commit(const std::string& what);
 
  private:

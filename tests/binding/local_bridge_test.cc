@@ -45,6 +45,7 @@ TEST_F(LocalBridgeTest, BridgeIsTheGateway) {
 }
 
 TEST_F(LocalBridgeTest, RepeatedItChangesNothing) {
+  if (const auto reason = NatUnavailable()) GTEST_SKIP() << *reason;
   LocalBridge wanted = Cni0();
   wanted.non_masquerade_cidrs = {Net("10.0.0.0/8")};
   wanted.hairpin = HairpinMode::kPromiscuousBridge;
@@ -61,6 +62,7 @@ TEST_F(LocalBridgeTest, RepeatedItChangesNothing) {
 }
 
 TEST_F(LocalBridgeTest, ManyAtOnceMakeOne) {
+  if (const auto reason = NatUnavailable()) GTEST_SKIP() << *reason;
   LocalBridge wanted = Cni0();
   wanted.mtu = 1400;
   wanted.non_masquerade_cidrs = {Net("10.0.0.0/8"), Net("fd00::/8")};
@@ -257,6 +259,7 @@ class HairpinTest : public LocalBridgeTest {
     if (Sysctl("net.bridge.bridge-nf-call-iptables") != "1" ||
         Sysctl("net.bridge.bridge-nf-call-ip6tables") != "1")
       GTEST_SKIP() << "br_netfilter is not there, or is switched off";
+    if (const auto reason = NatUnavailable()) GTEST_SKIP() << *reason;
     RunOnHost({"nft", R"(table inet service {
       chain in {
         type nat hook prerouting priority dstnat
