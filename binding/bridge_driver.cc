@@ -41,7 +41,8 @@ void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
 
 }  // namespace
 
-BridgeDriver::BridgeDriver(BindingConfig config) : config_(std::move(config)) {}
+BridgeDriver::BridgeDriver(BindingConfig config, HairpinMode hairpin)
+    : config_(std::move(config)), hairpin_(hairpin) {}
 
 Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   const vif::VifBridge& own = Own(vif);
@@ -77,6 +78,7 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   Rollback remove_veth([&] {
     TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
   });
+  if (hairpin_ == HairpinMode::kHairpinVeth) host.SetHairpin(Find(host, plug.host_interface));
   Finish(host, inside, plug, attachment);
   ConfigureL3(pod, plug.ifname, own, is_default);
   const Link host_end = Find(host, plug.host_interface);

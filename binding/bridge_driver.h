@@ -6,6 +6,7 @@
 
 #include "binding/config.h"
 #include "binding/driver.h"
+#include "binding/hairpin_mode.h"
 
 namespace kuryr::binding {
 
@@ -15,7 +16,8 @@ class BridgeDriver final : public Driver {
  public:
   static constexpr const char* kName = "bridge";
 
-  explicit BridgeDriver(BindingConfig config);
+  /// With HairpinMode::kHairpinVeth every port gets that flag.
+  explicit BridgeDriver(BindingConfig config, HairpinMode hairpin = HairpinMode::kNone);
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
   /// A missing bridge is made where the network says that os-vif should provide it.
@@ -35,6 +37,7 @@ class BridgeDriver final : public Driver {
 
  private:
   BindingConfig config_;
+  HairpinMode hairpin_;
 };
 
 }  // namespace kuryr::binding

@@ -31,9 +31,8 @@ uint32_t MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t below) {
 
 uint32_t MtuOnBridge(RouteSocket& host, const std::string& bridge, const vif::VifBase& vif,
                      uint32_t limit) {
-  constexpr uint32_t kEthernet = 1500;
   const auto link = MtuOf(vif) ? std::nullopt : host.FindLink(bridge);
-  return MtuFor(vif, limit, link ? link->mtu : kEthernet);
+  return MtuFor(vif, limit, link ? link->mtu : kEthernetMtu);
 }
 
 }  // namespace kuryr::binding

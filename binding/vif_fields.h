@@ -19,6 +19,8 @@ namespace kuryr::binding {
                                    const vif::VifBase& vif);
 /// The network's or, where it names none, that of the link below; lowered to `limit` (0 for none).
 [[nodiscard]] uint32_t MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t below);
+inline constexpr uint32_t kEthernetMtu = 1500;  ///< the kernel's choice, ETH_DATA_LEN
+
 /// The same for a port of a bridge. A bridge's MTU is its ports' smallest; one that has yet to be
 /// made gets ETH_DATA_LEN.
 [[nodiscard]] uint32_t MtuOnBridge(RouteSocket& host, const std::string& bridge,

@@ -40,9 +40,8 @@ std::string ExplanationOf(nlmsghdr& message) {
   return {data, ::strnlen(data, static_cast<size_t>(nla_len(text)))};
 }
 
-int ErrorOf(nlmsghdr& message) {
-  return -static_cast<const nlmsgerr*>(nlmsg_data(&message))->error;
-}
+/// NLMSG_ERROR and NLMSG_DONE both begin with it.
+int ErrorOf(nlmsghdr& message) { return -*static_cast<const int*>(nlmsg_data(&message)); }
 
 /// Hands the messages that answer `request` to `take`, until that returns true.
 void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
@@ -62,14 +61,16 @@ void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
 
 }  // namespace
 
-NlSocketPtr OpenRouteSocket() {
+NlSocketPtr OpenNlSocket(int protocol) {
   NlSocketPtr socket = Owned<NlSocketPtr>(nl_socket_alloc());
-  CheckNl(nl_connect(socket.get(), NETLINK_ROUTE), "open a route socket");
-  // Where the kernel knows neither option, errors come without the explanation.
+  CheckNl(nl_connect(socket.get(), protocol),
+          "open a netlink socket of protocol " + std::to_string(protocol));
+  // Where the kernel does not know them, errors come without the explanation, and a dump of one
+  // link's objects is one of all.
   const int on = 1;
   const int fd = nl_socket_get_fd(socket.get());
-  ::setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);
-  ::setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof on);
+  for (const int option : {NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK})
+    ::setsockopt(fd, SOL_NETLINK, option, &on, sizeof on);
   return socket;
 }
 
@@ -90,11 +91,39 @@ NlAnswer Transact(nl_sock& socket, nl_msg& request, const std::string& what) {
 void Dump(nl_sock& socket, nl_msg& request, const std::string& what,
           const std::function<void(nlmsghdr&)>& take) {
   Exchange(socket, request, what, [&](nlmsghdr& message) {
-    if (message.nlmsg_type == NLMSG_DONE) return true;
-    if (message.nlmsg_type == NLMSG_ERROR) ThrowErrno(ErrorOf(message), what);
-    take(message);
-    return false;
+    const bool ends = message.nlmsg_type == NLMSG_DONE || message.nlmsg_type == NLMSG_ERROR;
+    if (!ends) {
+      take(message);
+    } else if (const int error = ErrorOf(message); error != 0) {
+      ThrowErrno(error, what);
+    }
+    return ends;
   });
+}
+
+NlAnswer TransactBatch(nl_sock& socket, std::span<const NlMsgPtr> batch, const std::string& what) {
+  nl_socket_disable_auto_ack(&socket);
+  nlmsghdr* last = nlmsg_hdr(batch[batch.size() - 2].get());
+  last->nlmsg_flags |= NLM_F_ACK;
+  std::vector<std::byte> bytes;
+  for (const NlMsgPtr& message : batch) {
+    nl_complete_msg(&socket, message.get());
+    const nlmsghdr* header = nlmsg_hdr(message.get());
+    const auto* begin = reinterpret_cast<const std::byte*>(header);
+    bytes.insert(bytes.end(), begin, begin + NLMSG_ALIGN(header->nlmsg_len));
+  }
+  CheckNl(nl_sendto(&socket, bytes.data(), bytes.size()), what);
+  alignas(nlmsghdr) Buffer buffer;
+  while (true) {
+    int left = Receive(socket, buffer, what);
+    auto* message = reinterpret_cast<nlmsghdr*>(buffer.data());
+    for (; nlmsg_ok(message, left) != 0; message = nlmsg_next(message, &left)) {
+      if (message->nlmsg_type != NLMSG_ERROR) continue;
+      const int error = ErrorOf(*message);
+      if (error != 0 || message->nlmsg_seq == last->nlmsg_seq)
+        return {.error = error, .explanation = ExplanationOf(*message)};
+    }
+  }
 }
 
 void CheckAnswer(const NlAnswer& answer, const std::string& what) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "binding/netlink/nl_ptr.h"
 
@@ -14,17 +16,24 @@ struct NlAnswer {
   NlMsgPtr object;          ///< what a get request found
 };
 
-/// An open, connected NETLINK_ROUTE socket of the calling thread's namespace.
-[[nodiscard]] NlSocketPtr OpenRouteSocket();
+/// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE or
+/// another of netlink(7).
+[[nodiscard]] NlSocketPtr OpenNlSocket(int protocol);
 
 /// Sends `request` and reads up to its acknowledgement. Throws std::system_error, its text
 /// beginning with `what`, when the socket fails; what the kernel refuses is in the answer.
 [[nodiscard]] NlAnswer Transact(nl_sock& socket, nl_msg& request, const std::string& what);
 
-/// Sends `request`, which has NLM_F_DUMP, and hands every object of the answer to `take`. What
+/// Sends a request with NLM_F_DUMP, and hands every object of the answer to `take`. What
 /// changes meanwhile may be missed, or be there twice (NLM_F_DUMP_INTR). Throws std::system_error.
 void Dump(nl_sock& socket, nl_msg& request, const std::string& what,
           const std::function<void(nlmsghdr&)>& take);
+
+/// Sends netfilter messages, the first and last of which are NFNL_MSG_BATCH_BEGIN and _END, in one
+/// piece, and reads up to the first refusal or the acknowledgement of all. Not for a socket that is
+/// used again.
+[[nodiscard]] NlAnswer TransactBatch(nl_sock& socket, std::span<const NlMsgPtr> batch,
+                                     const std::string& what);
 
 /// Throws std::system_error for an answer that is an error: "WHAT (EXPLANATION): errno's text".
 void CheckAnswer(const NlAnswer& answer, const std::string& what);

@@ -1,6 +1,7 @@
 #include "binding/netlink/route_socket.h"
 
 #include <linux/if.h>
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
@@ -11,6 +12,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -44,7 +46,7 @@ void Describe(const StackedLink& stacked, rtnl_link& link, const std::string& wh
 
 }  // namespace
 
-RouteSocket::RouteSocket() : socket_(OpenRouteSocket()) {}
+RouteSocket::RouteSocket() : socket_(OpenNlSocket(NETLINK_ROUTE)) {}
 
 RouteSocket RouteSocket::OpenIn(const Netns& netns) {
   const NetnsGuard guard(netns);
@@ -118,12 +120,22 @@ bool RouteSocket::CreateVlan(const StackedLink& stacked, uint16_t vlan_id) {
 }
 
 bool RouteSocket::CreateBridge(const std::string& name) {
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
+  rtnl_link_set_flags(link.get(), IFF_UP);
+  return AddBridge(*link, name);
+}
+
+bool RouteSocket::CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac) {
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
+  if (mac) SetEthernetAddress(*link, *mac);
+  return AddBridge(*link, name);
+}
+
+bool RouteSocket::AddBridge(rtnl_link& link, const std::string& name) {
   const std::string what = "create bridge " + Printable(name);
   CheckNewName(name, what);
-  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
-  rtnl_link_set_name(link.get(), name.c_str());
-  rtnl_link_set_flags(link.get(), IFF_UP);
-  const NlAnswer answer = Add(*link, what);
+  rtnl_link_set_name(&link, name.c_str());
+  const NlAnswer answer = Add(link, what);
   if (answer.error == EEXIST) return false;
   CheckAnswer(answer, what);
   return true;
@@ -161,6 +173,30 @@ void RouteSocket::SetMasterAndUp(const Link& link, int master) {
                            std::to_string(master) + " and set it up";
   const NlMsgPtr request = SetUpRequest(link);
   CheckNl(nla_put_u32(request.get(), IFLA_MASTER, static_cast<uint32_t>(master)), what);
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
+void RouteSocket::SetMtuAndUp(const Link& link, uint32_t mtu) {
+  const std::string what = "set the MTU of " + link.name + " to " + std::to_string(mtu);
+  const NlMsgPtr request = SetUpRequest(link);
+  CheckNl(nla_put_u32(request.get(), IFLA_MTU, mtu), what);
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
+void RouteSocket::SetPromiscuous(const Link& link) {
+  const std::string what = "set " + link.name + " promiscuous";
+  const NlMsgPtr request = LinkRequest(
+      RTM_NEWLINK, {.ifi_index = link.index, .ifi_flags = IFF_PROMISC, .ifi_change = IFF_PROMISC});
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
+void RouteSocket::SetHairpin(const Link& port) {
+  const std::string what = "set bridge port " + port.name + " to hairpin mode";
+  const NlMsgPtr request =
+      LinkRequest(RTM_SETLINK, {.ifi_family = AF_BRIDGE, .ifi_index = port.index});
+  nlattr* settings = nla_nest_start(request.get(), IFLA_PROTINFO);
+  CheckNl(nla_put_u8(request.get(), IFLA_BRPORT_MODE, 1), what);
+  CheckNl(nla_nest_end(request.get(), settings), what);
   CheckAnswer(Transact(*socket_, *request, what), what);
 }
 

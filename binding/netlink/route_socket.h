@@ -14,10 +14,9 @@ namespace kuryr::binding {
 struct NlAnswer;
 
 /// A NETLINK_ROUTE socket. It stays in the network namespace it was opened in. Every request names
-/// its object and waits for the kernel's acknowledgement; no table is ever
-/// dumped, but for the addresses and routes of a pod. Failures throw
-/// std::system_error with the kernel's errno and the object in the text ("create veth tap0"). Not
-/// thread-safe: one per thread and operation.
+/// its object and waits for the kernel's acknowledgement; no table is ever dumped, but for one
+/// link's addresses and a pod's routes. Failures throw std::system_error with the kernel's errno
+/// and the object in the text ("create veth tap0"). Not thread-safe: one per thread and operation.
 class RouteSocket {
  public:
   /// In the calling thread's namespace.
@@ -47,6 +46,14 @@ class RouteSocket {
   void SetUp(const Link& link);
   /// A port of the bridge with this index from then on.
   void SetMasterAndUp(const Link& link, int master);
+  /// With a MAC that stays whatever becomes its port; without `mac` it is the kernel's choice, and
+  /// changes with the ports. False as above.
+  bool CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac);
+  /// In one request. A bridge does not change this MTU any more as ports come and go.
+  void SetMtuAndUp(const Link& link, uint32_t mtu);
+  void SetPromiscuous(const Link& link);
+  /// IFLA_BRPORT_MODE: frames may leave through the bridge's port they came in by.
+  void SetHairpin(const Link& port);
   /// IFLA_IFALIAS, at most 255 bytes, and IFF_UP in one request.
   void SetAliasAndUp(const Link& link, const std::string& alias);
   /// The same with IFLA_IFNAME, for a link that is down.
@@ -54,19 +61,21 @@ class RouteSocket {
   /// False when there was no such link.
   bool DeleteLink(const std::string& name);
 
+  /// Of both families, link-local ones too.
+  [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link);
   /// Prefix length from `address`; IPv6 without duplicate address detection (IFA_F_NODAD). An
   /// address already there is fine.
   void AddAddress(const Link& link, const IpNetwork& address);
   /// False when the route (or, for a default route, any default route of the family and metric) was
   /// there already.
   bool AddRoute(const Link& link, const LinkRoute& route);
-  [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link);
   /// Those of the main table to `destination`, through whichever link; by the link's index.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesTo(const IpNetwork& destination);
 
  private:
   std::optional<Link> Get(nl_msg& request, const std::string& what);
   NlAnswer Add(rtnl_link& link, const std::string& what);
+  bool AddBridge(rtnl_link& link, const std::string& name);
 
   NlSocketPtr socket_;
 };

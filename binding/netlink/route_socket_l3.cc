@@ -131,11 +131,13 @@ bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
 std::vector<IpNetwork> RouteSocket::AddressesOf(const Link& link) {
   const std::string what = "list the addresses of " + link.name;
   std::vector<IpNetwork> found;
-  const NlMsgPtr request = DumpRequest(RTM_GETADDR, ifaddrmsg{});
+  const NlMsgPtr request =
+      DumpRequest(RTM_GETADDR, ifaddrmsg{.ifa_index = static_cast<uint32_t>(link.index)});
   Dump(*socket_, *request, what, [&](nlmsghdr& message) {
     std::array<nlattr*, IFA_MAX + 1> attributes{};
     CheckNl(nlmsg_parse(&message, sizeof(ifaddrmsg), attributes.data(), IFA_MAX, nullptr), what);
     const auto* header = static_cast<const ifaddrmsg*>(nlmsg_data(&message));
+    // A kernel that does not check strictly tells of all links.
     if (static_cast<int>(header->ifa_index) != link.index) return;
     const nlattr* local = attributes[IFA_LOCAL];
     found.push_back({FromNl(header->ifa_family, local != nullptr ? local : attributes[IFA_ADDRESS]),

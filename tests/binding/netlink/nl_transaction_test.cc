@@ -28,7 +28,7 @@ NlMsgPtr AskFor(const std::string& link) {
 }
 
 TEST_F(NlTransactionTest, AnswersOfAnAbandonedRequestAreSkipped) {
-  const NlSocketPtr socket = OpenRouteSocket();
+  const NlSocketPtr socket = OpenNlSocket(NETLINK_ROUTE);
   ASSERT_GT(nl_send_auto(socket.get(), AskFor("lo").get()), 0);
 
   const NlAnswer answer = Transact(*socket, *AskFor("tap0"), "find link tap0");

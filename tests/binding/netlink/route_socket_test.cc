@@ -182,6 +182,41 @@ TEST_F(RouteSocketTest, CreateBridgeIsUpAndOnlyOnce) {
   EXPECT_TRUE(bridge.up);
 }
 
+TEST_F(RouteSocketTest, CreateBridgeDownHasAMacThatStays) {
+  EXPECT_TRUE(host_.CreateBridgeDown("br0", MacAddress::Parse("fe:16:3e:01:02:03")));
+  EXPECT_FALSE(host_.CreateBridgeDown("br0", kMac));
+  const Link bridge = host_.FindLink("br0").value();
+  EXPECT_FALSE(bridge.up);
+
+  // A bridge without a MAC of its own takes the lowest of its ports'.
+  host_.CreateVeth(
+      {.name = "tap1", .peer_name = "tap0", .peer_mac = MacAddress::Parse("02:00:00:00:00:01")});
+  RunOnHost({"ip", "link", "set", "tap0", "master", "br0"});
+
+  EXPECT_EQ(host_.FindLink("br0")->mac.ToString(), "fe:16:3e:01:02:03");
+}
+
+TEST_F(RouteSocketTest, SetMtuAndUpHoldsWhenPortsComeAndGo) {
+  host_.CreateBridgeDown("br0", std::nullopt);
+  const Link bridge = host_.FindLink("br0").value();
+
+  host_.SetMtuAndUp(bridge, 1400);
+
+  EXPECT_TRUE(host_.FindLink("br0")->up);
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1", .mtu = 1300, .master = bridge.index});
+  EXPECT_EQ(host_.FindLink("br0")->mtu, 1400U);
+  host_.DeleteLink("tap0");
+  EXPECT_EQ(host_.FindLink("br0")->mtu, 1400U);
+}
+
+TEST_F(RouteSocketTest, SetHairpinOfWhatIsNoPortIsAnErrorThatNamesIt) {
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
+
+  const auto error = ErrorOf([&] { host_.SetHairpin(host_.FindLink("tap0").value()); });
+
+  EXPECT_THAT(error.what(), HasSubstr("set bridge port tap0 to hairpin mode"));
+}
+
 TEST_F(RouteSocketTest, CreateVethAsPortOfABridge) {
   host_.CreateBridge("br0");
   const Link bridge = host_.FindLink("br0").value();
@@ -329,6 +364,31 @@ TEST_F(RouteSocketTest, AddAddressTwiceIsFine) {
 
   EXPECT_EQ(ShownAddress(pod, "-4").size(), 1U);
   EXPECT_EQ(ShownAddress(pod, "-6").size(), 1U);
+}
+
+TEST_F(RouteSocketTest, AddressesOfAreThatLinksOfBothFamilies) {
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
+  const Link link = host_.FindLink("tap0").value();
+  const Link other = host_.FindLink("tap1").value();
+  for (const char* address : {"10.1.2.3/24", "10.9.0.1/32", "fd00:1::5/64"})
+    host_.AddAddress(link, Net(address));
+  for (const char* address : {"10.2.2.3/24", "fd00:2::5/64"}) host_.AddAddress(other, Net(address));
+
+  EXPECT_THAT(
+      host_.AddressesOf(link),
+      ::testing::ElementsAre(Net("10.1.2.3/24"), Net("10.9.0.1/32"), Net("fd00:1::5/64")));
+  EXPECT_TRUE(host_.FindLink("tap0")) << "the socket is as good as before";
+}
+
+TEST_F(RouteSocketTest, AddressesOfALinkThatIsGone) {
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
+  const Link link = host_.FindLink("tap0").value();
+  host_.DeleteLink("tap0");
+
+  const auto error = ErrorOf([&] { (void)host_.AddressesOf(link); });
+
+  EXPECT_EQ(error.code(), std::errc::no_such_device);
+  EXPECT_THAT(error.what(), HasSubstr("list the addresses of tap0"));
 }
 
 TEST_F(RouteSocketTest, AddressErrorNamesAddressAndInterface) {

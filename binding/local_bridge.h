@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "binding/hairpin_mode.h"
+#include "binding/netlink/link.h"
+
+namespace kuryr::binding {
+
+/// The node's side of a network that nobody planned: a bridge of the kernel that is the pods'
+/// gateway. What kubenet made of its cbr0.
+struct LocalBridge {
+  std::string name;
+  std::vector<IpNetwork> gateways;  ///< the bridge's own addresses; their networks are the pods'
+  uint32_t mtu = 0;                 ///< 0: SmallestMtu when the bridge is made, then as it is
+  HairpinMode hairpin = HairpinMode::kNone;
+  std::vector<IpNetwork> non_masquerade_cidrs;  ///< as in Masquerade
+};
+
+/// Makes it so, in the calling thread's namespace, and returns the bridge as the kernel has it: its
+/// MTU is the one for pods. A gateway's family is forwarded by the node from then on
+/// (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding). A bridge that is there already keeps its
+/// MAC and other addresses. Idempotent, and may be done by many at the same time; since they share
+/// the bridge, what was done stays when a later step fails. Throws std::system_error, before the
+/// first change for a name that is no bridge's and for an address in a network that the bridge has
+/// another address in.
+Link MakeLocalBridge(const LocalBridge& wanted);
+
+/// Of the node's links that lead somewhere: up, and neither loopback, a bridge, dummy, made by us,
+/// nor a virtual port of another link, as VMs and other plugins' pods have (a physical port
+/// counts). 1500 without any.
+[[nodiscard]] uint32_t SmallestMtu();
+
+}  // namespace kuryr::binding
