@@ -60,12 +60,14 @@ void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attac
   host.DeleteLink(plug.host_interface);
 }
 
-void DeleteEmptyBridge(RouteSocket& host, const Link& bridge) {
-  for (const std::string& name : LinkNamesIn(Netns::Current())) {
-    const auto link = host.FindLink(name);
-    if (link && link->master == bridge.index) return;
+void DeleteEmptyBridge(RouteSocket& host, const std::string& name) {
+  const auto bridge = host.FindLink(name);
+  if (!bridge || bridge->kind != "bridge") return;
+  for (const std::string& other : LinkNamesIn(Netns::Current())) {
+    const auto link = host.FindLink(other);
+    if (link && link->master == bridge->index) return;
   }
-  host.DeleteLink(bridge.name);
+  host.DeleteLink(name);
 }
 
 /// Of the veth whose pod end `inside` sees: marked and up, both ends.
@@ -104,10 +106,17 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   std::optional<Link> bridge = FindBridge(host, own, plug.bridge);
   RemoveLeftover(host, plug, attachment);
 
-  const bool made = !bridge && host.CreateBridge(plug.bridge);
-  if (!bridge) bridge = Find(host, plug.bridge);
+  // Rollbacks before their acts: an answer may be lost.
+  bool made = !bridge;
   Rollback remove_bridge([&] {
-    if (made) TryUndo(plug.bridge, [&] { DeleteEmptyBridge(host, *bridge); });
+    if (made) TryUndo(plug.bridge, [&] { DeleteEmptyBridge(host, plug.bridge); });
+  });
+  if (!bridge) {
+    made = host.CreateBridge(plug.bridge);
+    bridge = Find(host, plug.bridge);
+  }
+  Rollback remove_veth([&] {
+    TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
   });
   host.CreateVeth({.name = plug.host_interface,
                    .peer_name = plug.ifname,
@@ -115,9 +124,6 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
                    .peer_mac = *own.address,
                    .mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu),
                    .master = bridge->index});
-  Rollback remove_veth([&] {
-    TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
-  });
   Finish(host, inside, plug, attachment);
   ConfigureL3(pod, plug.ifname, own, is_default);
   const Link host_end = Find(host, plug.host_interface);
