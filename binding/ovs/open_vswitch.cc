@@ -183,13 +183,14 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
 
 std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& port,
                                                               const Deadline& deadline) {
-  json results = client_.Transact(OperationsOnExistingBridge(port), deadline);
+  const std::string what = "add port " + port.name + " to bridge " + port.bridge;
+  json results = client_.Transact(OperationsOnExistingBridge(port), deadline, what);
   auto failure = OvsdbClient::FailureIn(results);
   if (!failure) return AddedPort{.config = ReadConfigNumber(results)};
   if (failure->operation != 0) return *failure;
 
   // The bridge's name is unique in the database: of several that make it, all but one fail.
-  results = client_.Transact(OperationsWithNewBridge(port), deadline);
+  results = client_.Transact(OperationsWithNewBridge(port), deadline, what + ", a new one");
   failure = OvsdbClient::FailureIn(results);
   if (failure) return *failure;
   return AddedPort{
@@ -241,7 +242,7 @@ void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline&
   operations.push_back(
       Mutate("Open_vSwitch", Everywhere(), "bridges", "delete", Uuid(bridge.uuid)));
   AppendConfigNumber(operations);
-  const json results = client_.Transact(operations, deadline);
+  const json results = client_.Transact(operations, deadline, "delete bridge " + bridge.name);
   const auto failure = OvsdbClient::FailureIn(results);
   if (failure && failure->operation != 0) {
     throw OvsError("OVSDB delete bridge " + bridge.name + ": " + failure->ToString());
@@ -251,7 +252,7 @@ void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline&
 void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
   const json results = Transact(
       json::array({Select("Open_vSwitch", Everywhere(), json::array({"next_cfg", "cur_cfg"}))}),
-      deadline);
+      deadline, "read cur_cfg");
   const ConfigNumber wanted = ReadConfigNumber(results);
   if (results.at(0).at("rows").at(0).at("cur_cfg") >= wanted) return;
   SwitchState state;
@@ -268,7 +269,7 @@ std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Dead
   const json results = Transact(
       json::array({Select("Interface", Where("external_ids", "includes", ovsdb::Map(owner)),
                           json::array({"name"}))}),
-      deadline);
+      deadline, "find the attachment's ports");
   std::vector<OvsPort> ports;
   for (const json& interface : results.at(0).at("rows")) {
     const std::string name = interface.at("name").get<std::string>();
@@ -297,7 +298,7 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
       json::array(
           {Select("Port", where, json::array({"_uuid"})),
            Select("Interface", where, json::array({"type", "external_ids", "ofport", "error"}))}),
-      deadline);
+      deadline, "find port " + name);
   const json& ports = results.at(0).at("rows");
   if (ports.empty()) return std::nullopt;
   PortRow row{.uuid = InsertedUuid(json{{"uuid", ports.at(0).at("_uuid")}}), .name = name};
@@ -317,7 +318,7 @@ std::string OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadli
   const json results = Transact(
       json::array(
           {Select("Bridge", Where("ports", "includes", Uuid(port_uuid)), json::array({"name"}))}),
-      deadline);
+      deadline, "find the bridge of port " + port_uuid);
   const json& rows = results.at(0).at("rows");
   return rows.empty() ? "" : rows.at(0).at("name").get<std::string>();
 }
@@ -332,7 +333,7 @@ bool OpenVSwitch::DeletePortRow(const PortRow& row, const Deadline& deadline) {
                    ovsdb::Update("Port", Where("_uuid", "==", port), {{"qos", ovsdb::Nothing()}}),
                    ovsdb::Delete("QoS", Where("external_ids", "includes", qos_ids))});
   AppendConfigNumber(operations);
-  return Transact(operations, deadline).at(0).at("count") != 0;
+  return Transact(operations, deadline, "delete port " + row.name).at(0).at("count") != 0;
 }
 
 /// ovs-vswitchd writes the reason why it makes no bridge to its log only.
@@ -340,7 +341,7 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
   const json results = Transact(
       json::array({Select("Bridge", Where("name", "==", bridge), json::array({"datapath_type"})),
                    Select("Open_vSwitch", Everywhere(), json::array({"datapath_types"}))}),
-      deadline);
+      deadline, "find the datapath types");
   std::string text = "; its log says why";
   for (const json& row : results.at(0).at("rows"))
     text += "; datapath_type of the bridge: " + row.at("datapath_type").dump();
@@ -349,10 +350,11 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
   return Printable(text, 500);
 }
 
-json OpenVSwitch::Transact(const json& operations, const Deadline& deadline) {
-  json results = client_.Transact(operations, deadline);
+json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,
+                           const std::string& what) {
+  json results = client_.Transact(operations, deadline, what);
   if (const auto failure = OvsdbClient::FailureIn(results)) {
-    throw OvsError("OVSDB transaction: " + failure->ToString());
+    throw OvsError("OVSDB " + what + ": " + failure->ToString());
   }
   return results;
 }
