@@ -1,10 +1,13 @@
 #include "binding/ovs/open_vswitch.h"
 
 #include <cerrno>
+#include <chrono>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/rollback.h"
 #include "binding/ovs/ovsdb_operation.h"
 #include "binding/ovs/switch_state.h"
@@ -26,6 +29,8 @@ constexpr const char* kConstraintViolation = "constraint violation";
 
 // Somebody else's changes can come in between a look and a change; more often is no coincidence.
 constexpr int kAttempts = 4;
+
+constexpr std::chrono::seconds kRollbackTime{5};
 
 /// ovs-vswitchd writes the number to cur_cfg when it is done with everything up to here.
 void AppendConfigNumber(json& operations) {
@@ -190,7 +195,12 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& por
   if (failure->operation != 0) return *failure;
 
   // The bridge's name is unique in the database: of several that make it, all but one fail.
-  results = client_.Transact(OperationsWithNewBridge(port), deadline, what + ", a new one");
+  try {
+    results = client_.Transact(OperationsWithNewBridge(port), deadline, what + ", a new one");
+  } catch (const std::system_error&) {
+    TakeBack(port);
+    throw;
+  }
   failure = OvsdbClient::FailureIn(results);
   if (failure) return *failure;
   return AddedPort{
@@ -198,6 +208,30 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& por
       .created_bridge = CreatedBridge{.name = port.bridge,
                                       .uuid = InsertedUuid(results.at(kBridge)),
                                       .local_port_uuid = InsertedUuid(results.at(kLocalPort))}};
+}
+
+/// After a transaction with a new bridge that has no answer. If the port is there, so is the bridge
+/// because of it: had another made the bridge first, nothing would have been done.
+void OpenVSwitch::TakeBack(const OvsPort& port) noexcept {
+  try {
+    const Deadline deadline = Deadline::After(kRollbackTime);
+    const auto row = FindPort(port.name, deadline);
+    if (!row || !Includes(row->state.external_ids, port.external_ids)) return;
+    const json columns = json::array({"_uuid"});
+    const json results =
+        Transact(json::array({Select("Bridge", Where("name", "==", port.bridge), columns),
+                              Select("Port", Where("name", "==", port.bridge), columns)}),
+                 deadline, "find bridge " + port.bridge);
+    const auto uuid = [&](size_t i) {
+      return results.at(i).at("rows").at(0).at("_uuid").at(1).get<std::string>();
+    };
+    const CreatedBridge bridge{.name = port.bridge, .uuid = uuid(0), .local_port_uuid = uuid(1)};
+    (void)DeletePortRow(*row, deadline);
+    DeleteEmptyBridge(bridge, deadline);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "bridge is not taken back",
+        {{"bridge", port.bridge}, {"error", e.what()}});
+  }
 }
 
 void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
