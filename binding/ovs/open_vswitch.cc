@@ -123,12 +123,6 @@ json OperationsWithNewBridge(const OvsPort& port) {
   return operations;
 }
 
-/// From within a handler: a timeout says what was awaited, everything else stays as it is.
-[[noreturn]] void RethrowTimeout(const std::system_error& e, const std::string& what) {
-  if (e.code() != std::errc::timed_out) throw;
-  ThrowErrno(ETIMEDOUT, what);
-}
-
 std::string InsertedUuid(const json& result) { return result.at("uuid").at(1).get<std::string>(); }
 
 bool Includes(const ExternalIds& all, const ExternalIds& some) {
@@ -254,9 +248,10 @@ void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
       if (applied) break;
       state.Apply(client_.NextUpdate(deadline));
     }
+  } catch (const OvsError&) {
+    throw;
   } catch (const std::system_error& e) {
-    if (e.code() != std::errc::timed_out) throw;
-    ThrowErrno(ETIMEDOUT,
+    ThrowErrno(e.code().value(),
                "wait for ovs-vswitchd to set up port " + port.name + " on bridge " + port.bridge);
   }
   throw OvsError("ovs-vswitchd did not set up port " + port.name + " on bridge " + port.bridge +
@@ -294,8 +289,10 @@ void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
   try {
     state.Apply(client_.StartMonitor(SwitchState::Requests({}), deadline));
     while (state.applied() < wanted) state.Apply(client_.NextUpdate(deadline));
+  } catch (const OvsError&) {
+    throw;
   } catch (const std::system_error& e) {
-    RethrowTimeout(e, "wait for ovs-vswitchd to apply what the database says");
+    ThrowErrno(e.code().value(), "wait for ovs-vswitchd to apply what the database says");
   }
 }
 
