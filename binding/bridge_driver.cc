@@ -67,17 +67,18 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   ProvidedBridge bridge(host, own, plug.bridge, config_);
   RemoveLeftover(host, plug, attachment);
 
+  // Rollbacks before their acts: an answer may be lost.
   Rollback remove_bridge([&] { TryUndo(plug.bridge, [&] { bridge.Remove(); }); });
   bridge.Provide();
+  Rollback remove_veth([&] {
+    TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
+  });
   host.CreateVeth({.name = plug.host_interface,
                    .peer_name = plug.ifname,
                    .peer_netns_fd = pod.fd(),
                    .peer_mac = *own.address,
                    .mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu),
                    .master = bridge.link().index});
-  Rollback remove_veth([&] {
-    TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
-  });
   if (hairpin_ == HairpinMode::kHairpinVeth) host.SetHairpin(Find(host, plug.host_interface));
   Finish(host, inside, plug, attachment);
   ConfigureL3(pod, plug.ifname, own, is_default);

@@ -131,8 +131,9 @@ std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& pl
                             .mtu = MtuOn(parent, own, config_.network_device_mtu)};
   Clear(inside, plug, attachment);
 
-  Create(host, vif, link, attachment);
+  // Before the act: its answer may be lost.
   Rollback undo([&] { TryUndo(plug.ifname, [&] { Unplug(inside, plug, attachment); }); });
+  Create(host, vif, link, attachment);
   inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
   ConfigureL3(pod, plug.ifname, own, is_default);
   std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};

@@ -70,12 +70,13 @@ class Wiring {
     RequireFree(inside_, plug_.ifname);
     RemoveLeftover(host_, config_, plug_, attachment_, deadline_);
 
+    // Before the act: its answer may be lost.
+    Rollback undo([this] { Undo(); });
     host_.CreateVeth({.name = plug_.host_interface,
                       .peer_name = plug_.ifname,
                       .peer_netns_fd = pod_.fd(),
                       .peer_mac = *vif.address,
                       .mtu = MtuOnBridge(host_, plug_.bridge, vif, config_.network_device_mtu)});
-    Rollback undo([this] { Undo(); });
     host_.SetAliasAndUp(Find(host_, plug_.host_interface), mark);
     added_ = AddPort(ovs_, port, deadline_);
     // ovs-vswitchd is at work; meanwhile the pod's side.

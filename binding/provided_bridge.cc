@@ -69,6 +69,7 @@ ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
 
 void ProvidedBridge::Provide() {
   if (!link_) {
+    made_bridge_ = true;  // its answer may be lost
     made_bridge_ = host_.CreateBridge(name_);
     link_ = Find(host_, name_);
   }
@@ -80,6 +81,7 @@ void ProvidedBridge::ProvideVlan() {
   const uint16_t id = *network_->vlan;
   auto vlan = host_.FindLink(name);
   if (!vlan) {
+    made_vlan_ = true;
     made_vlan_ = host_.CreateVlan({.name = name, .parent = *parent_}, id);
     vlan = host_.FindLink(name);
     if (!vlan) {
@@ -96,16 +98,18 @@ void ProvidedBridge::ProvideVlan() {
 
 std::string ProvidedBridge::VlanName() const { return "vlan" + std::to_string(*network_->vlan); }
 
-bool ProvidedBridge::HasOtherPorts() {
+bool ProvidedBridge::HasOtherPorts(const Link& bridge) {
   for (const std::string& name : LinkNamesIn(Netns::Current())) {
     const auto link = host_.FindLink(name);
-    if (link && link->master == link_->index && !(made_vlan_ && name == VlanName())) return true;
+    if (link && link->master == bridge.index && !(made_vlan_ && name == VlanName())) return true;
   }
   return false;
 }
 
 void ProvidedBridge::Remove() {
-  if ((!made_bridge_ && !made_vlan_) || HasOtherPorts()) return;
+  if (!made_bridge_ && !made_vlan_) return;
+  const auto bridge = host_.FindLink(name_);
+  if (!bridge || bridge->kind != "bridge" || HasOtherPorts(*bridge)) return;
   if (made_vlan_) host_.DeleteLink(VlanName());
   if (made_bridge_) host_.DeleteLink(name_);
 }

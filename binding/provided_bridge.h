@@ -31,7 +31,7 @@ class ProvidedBridge {
 
  private:
   void ProvideVlan();
-  [[nodiscard]] bool HasOtherPorts();
+  [[nodiscard]] bool HasOtherPorts(const Link& bridge);
   [[nodiscard]] std::string VlanName() const;
 
   RouteSocket& host_;

@@ -1,10 +1,13 @@
 #include "binding/ovs/open_vswitch.h"
 
 #include <cerrno>
+#include <chrono>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/rollback.h"
 #include "binding/ovs/ovsdb_operation.h"
 #include "binding/ovs/switch_state.h"
@@ -26,6 +29,8 @@ constexpr const char* kConstraintViolation = "constraint violation";
 
 // Somebody else's changes can come in between a look and a change; more often is no coincidence.
 constexpr int kAttempts = 4;
+
+constexpr std::chrono::seconds kRollbackTime{5};
 
 /// ovs-vswitchd writes the number to cur_cfg when it is done with everything up to here.
 void AppendConfigNumber(json& operations) {
@@ -118,12 +123,6 @@ json OperationsWithNewBridge(const OvsPort& port) {
   return operations;
 }
 
-/// From within a handler: a timeout says what was awaited, everything else stays as it is.
-[[noreturn]] void RethrowTimeout(const std::system_error& e, const std::string& what) {
-  if (e.code() != std::errc::timed_out) throw;
-  ThrowErrno(ETIMEDOUT, what);
-}
-
 std::string InsertedUuid(const json& result) { return result.at("uuid").at(1).get<std::string>(); }
 
 bool Includes(const ExternalIds& all, const ExternalIds& some) {
@@ -183,13 +182,19 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
 
 std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& port,
                                                               const Deadline& deadline) {
-  json results = client_.Transact(OperationsOnExistingBridge(port), deadline);
+  const std::string what = "add port " + port.name + " to bridge " + port.bridge;
+  json results = client_.Transact(OperationsOnExistingBridge(port), deadline, what);
   auto failure = OvsdbClient::FailureIn(results);
   if (!failure) return AddedPort{.config = ReadConfigNumber(results)};
   if (failure->operation != 0) return *failure;
 
   // The bridge's name is unique in the database: of several that make it, all but one fail.
-  results = client_.Transact(OperationsWithNewBridge(port), deadline);
+  try {
+    results = client_.Transact(OperationsWithNewBridge(port), deadline, what + ", a new one");
+  } catch (const std::system_error&) {
+    TakeBack(port);
+    throw;
+  }
   failure = OvsdbClient::FailureIn(results);
   if (failure) return *failure;
   return AddedPort{
@@ -197,6 +202,30 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& por
       .created_bridge = CreatedBridge{.name = port.bridge,
                                       .uuid = InsertedUuid(results.at(kBridge)),
                                       .local_port_uuid = InsertedUuid(results.at(kLocalPort))}};
+}
+
+/// After a transaction with a new bridge that has no answer. If the port is there, so is the bridge
+/// because of it: had another made the bridge first, nothing would have been done.
+void OpenVSwitch::TakeBack(const OvsPort& port) noexcept {
+  try {
+    const Deadline deadline = Deadline::After(kRollbackTime);
+    const auto row = FindPort(port.name, deadline);
+    if (!row || !Includes(row->state.external_ids, port.external_ids)) return;
+    const json columns = json::array({"_uuid"});
+    const json results =
+        Transact(json::array({Select("Bridge", Where("name", "==", port.bridge), columns),
+                              Select("Port", Where("name", "==", port.bridge), columns)}),
+                 deadline, "find bridge " + port.bridge);
+    const auto uuid = [&](size_t i) {
+      return results.at(i).at("rows").at(0).at("_uuid").at(1).get<std::string>();
+    };
+    const CreatedBridge bridge{.name = port.bridge, .uuid = uuid(0), .local_port_uuid = uuid(1)};
+    (void)DeletePortRow(*row, deadline);
+    DeleteEmptyBridge(bridge, deadline);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "bridge is not taken back",
+        {{"bridge", port.bridge}, {"error", e.what()}});
+  }
 }
 
 void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
@@ -219,9 +248,10 @@ void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
       if (applied) break;
       state.Apply(client_.NextUpdate(deadline));
     }
+  } catch (const OvsError&) {
+    throw;
   } catch (const std::system_error& e) {
-    if (e.code() != std::errc::timed_out) throw;
-    ThrowErrno(ETIMEDOUT,
+    ThrowErrno(e.code().value(),
                "wait for ovs-vswitchd to set up port " + port.name + " on bridge " + port.bridge);
   }
   throw OvsError("ovs-vswitchd did not set up port " + port.name + " on bridge " + port.bridge +
@@ -241,7 +271,7 @@ void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline&
   operations.push_back(
       Mutate("Open_vSwitch", Everywhere(), "bridges", "delete", Uuid(bridge.uuid)));
   AppendConfigNumber(operations);
-  const json results = client_.Transact(operations, deadline);
+  const json results = client_.Transact(operations, deadline, "delete bridge " + bridge.name);
   const auto failure = OvsdbClient::FailureIn(results);
   if (failure && failure->operation != 0) {
     throw OvsError("OVSDB delete bridge " + bridge.name + ": " + failure->ToString());
@@ -251,7 +281,7 @@ void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline&
 void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
   const json results = Transact(
       json::array({Select("Open_vSwitch", Everywhere(), json::array({"next_cfg", "cur_cfg"}))}),
-      deadline);
+      deadline, "read cur_cfg");
   const ConfigNumber wanted = ReadConfigNumber(results);
   if (results.at(0).at("rows").at(0).at("cur_cfg") >= wanted) return;
   SwitchState state;
@@ -259,8 +289,10 @@ void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
   try {
     state.Apply(client_.StartMonitor(SwitchState::Requests({}), deadline));
     while (state.applied() < wanted) state.Apply(client_.NextUpdate(deadline));
+  } catch (const OvsError&) {
+    throw;
   } catch (const std::system_error& e) {
-    RethrowTimeout(e, "wait for ovs-vswitchd to apply what the database says");
+    ThrowErrno(e.code().value(), "wait for ovs-vswitchd to apply what the database says");
   }
 }
 
@@ -268,7 +300,7 @@ std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Dead
   const json results = Transact(
       json::array({Select("Interface", Where("external_ids", "includes", ovsdb::Map(owner)),
                           json::array({"name"}))}),
-      deadline);
+      deadline, "find the attachment's ports");
   std::vector<OvsPort> ports;
   for (const json& interface : results.at(0).at("rows")) {
     const std::string name = interface.at("name").get<std::string>();
@@ -297,7 +329,7 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
       json::array(
           {Select("Port", where, json::array({"_uuid"})),
            Select("Interface", where, json::array({"type", "external_ids", "ofport", "error"}))}),
-      deadline);
+      deadline, "find port " + name);
   const json& ports = results.at(0).at("rows");
   if (ports.empty()) return std::nullopt;
   PortRow row{.uuid = InsertedUuid(json{{"uuid", ports.at(0).at("_uuid")}}), .name = name};
@@ -317,7 +349,7 @@ std::string OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadli
   const json results = Transact(
       json::array(
           {Select("Bridge", Where("ports", "includes", Uuid(port_uuid)), json::array({"name"}))}),
-      deadline);
+      deadline, "find the bridge of port " + port_uuid);
   const json& rows = results.at(0).at("rows");
   return rows.empty() ? "" : rows.at(0).at("name").get<std::string>();
 }
@@ -332,7 +364,7 @@ bool OpenVSwitch::DeletePortRow(const PortRow& row, const Deadline& deadline) {
                    ovsdb::Update("Port", Where("_uuid", "==", port), {{"qos", ovsdb::Nothing()}}),
                    ovsdb::Delete("QoS", Where("external_ids", "includes", qos_ids))});
   AppendConfigNumber(operations);
-  return Transact(operations, deadline).at(0).at("count") != 0;
+  return Transact(operations, deadline, "delete port " + row.name).at(0).at("count") != 0;
 }
 
 /// ovs-vswitchd writes the reason why it makes no bridge to its log only.
@@ -340,7 +372,7 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
   const json results = Transact(
       json::array({Select("Bridge", Where("name", "==", bridge), json::array({"datapath_type"})),
                    Select("Open_vSwitch", Everywhere(), json::array({"datapath_types"}))}),
-      deadline);
+      deadline, "find the datapath types");
   std::string text = "; its log says why";
   for (const json& row : results.at(0).at("rows"))
     text += "; datapath_type of the bridge: " + row.at("datapath_type").dump();
@@ -349,10 +381,11 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
   return Printable(text, 500);
 }
 
-json OpenVSwitch::Transact(const json& operations, const Deadline& deadline) {
-  json results = client_.Transact(operations, deadline);
+json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,
+                           const std::string& what) {
+  json results = client_.Transact(operations, deadline, what);
   if (const auto failure = OvsdbClient::FailureIn(results)) {
-    throw OvsError("OVSDB transaction: " + failure->ToString());
+    throw OvsError("OVSDB " + what + ": " + failure->ToString());
   }
   return results;
 }

@@ -105,7 +105,9 @@ class OpenVSwitch {
   std::string FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
   bool DeletePortRow(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
-  nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline);
+  void TakeBack(const OvsPort& port) noexcept;
+  nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
+                          const std::string& what);
 
   OvsdbClient client_;
 };

@@ -46,11 +46,12 @@ void OvsdbClient::UseTls(const std::string& private_key, const std::string& cert
   ovsdb_use_tls(private_key.c_str(), certificate.c_str(), ca_certificate.c_str());
 }
 
-json OvsdbClient::Transact(const json& operations, const Deadline& deadline) {
+json OvsdbClient::Transact(const json& operations, const Deadline& deadline,
+                           const std::string& what) {
   json params = json::array({kDatabase});
   params.insert(params.end(), operations.begin(), operations.end());
   Connect(deadline);
-  return Call("transact", params, deadline);
+  return Call("transact", params, deadline, what);
 }
 
 std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
@@ -67,7 +68,7 @@ std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
 json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
   Connect(deadline);
   ++monitors_;
-  return Call("monitor_cond", {kDatabase, MonitorId(), requests}, deadline);
+  return Call("monitor_cond", {kDatabase, MonitorId(), requests}, deadline, "monitor_cond");
 }
 
 json OvsdbClient::NextUpdate(const Deadline& deadline) {
@@ -101,15 +102,16 @@ void OvsdbClient::Connect(const Deadline& deadline) {
   connection_.reset(connection);
 }
 
-json OvsdbClient::Call(const char* method, const json& params, const Deadline& deadline) {
+json OvsdbClient::Call(const char* method, const json& params, const Deadline& deadline,
+                       const std::string& what) {
   char* text = nullptr;
   const int error = ovsdb_call(connection_.get(), method, params.dump().c_str(),
                                Milliseconds(deadline), deadline.cancel_fd, &text);
   const Text owner(text);
   if (error == EREMOTEIO) {
-    throw OvsError(std::string("OVSDB ") + method + " at " + remote_ + ": " + Printable(text, 500));
+    throw OvsError("OVSDB " + what + " at " + remote_ + ": " + Printable(text, 500));
   }
-  if (error != 0) Fail(error, std::string("OVSDB ") + method);
+  if (error != 0) Fail(error, "OVSDB " + what);
   return ParseJson(text);
 }
 

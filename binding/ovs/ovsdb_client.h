@@ -50,8 +50,10 @@ class OvsdbClient {
   /// What every request begins with; does nothing while the server is there.
   void Connect(const Deadline& deadline);
 
-  /// All or nothing. The results, one per operation and one more when it failed at the end.
-  [[nodiscard]] nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline);
+  /// All or nothing. The results, one per operation and one more when it failed at the end. `what`
+  /// is for the exception's text.
+  [[nodiscard]] nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
+                                        const std::string& what = "transact");
   [[nodiscard]] static std::optional<OvsdbFailure> FailureIn(const nlohmann::json& results);
 
   /// Sends the rows that match `requests` now and whenever they change (monitor_cond,
@@ -67,7 +69,8 @@ class OvsdbClient {
     void operator()(ovsdb_connection* connection) const noexcept;
   };
 
-  nlohmann::json Call(const char* method, const nlohmann::json& params, const Deadline& deadline);
+  nlohmann::json Call(const char* method, const nlohmann::json& params, const Deadline& deadline,
+                      const std::string& what);
   [[noreturn]] void Fail(int error, const std::string& action);
   [[nodiscard]] std::string MonitorId() const;
 

@@ -6,10 +6,15 @@
 
 namespace kuryr::test {
 
-/// The VIF of pod number `n`, as kuryr's controller makes one: 10.1.0.N/24 and fd00::N/64 on
-/// br-int, MTU 1450.
+inline std::string HexByte(int value) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  return {kDigits[value / 16], kDigits[value % 16]};
+}
+
+/// The VIF of pod number `n` (below 160), as kuryr's controller makes one: 10.1.0.N/24 and
+/// fd00::N/64 on br-int, MTU 1450.
 inline vif::VifOpenVSwitch OvsVif(int n) {
-  const std::string id = "450e5c61-dc7c-5f0d-84da-bc7052e8b54" + std::to_string(n);
+  const std::string id = "450e5c61-dc7c-5f0d-84da-bc7052e8b5" + HexByte(0x40 + n);
   const auto subnet = [n](const std::string& cidr, const std::string& gateway,
                           const std::string& prefix) {
     vif::Subnet made;
@@ -22,7 +27,7 @@ inline vif::VifOpenVSwitch OvsVif(int n) {
   };
   vif::VifOpenVSwitch vif;
   vif.id = id;
-  vif.address = *MacAddress::Parse("fa:16:3e:80:d4:0" + std::to_string(n));
+  vif.address = *MacAddress::Parse("fa:16:3e:80:d4:" + HexByte(n));
   vif.plugin = std::string("ovs");
   vif.vif_name = "tap" + id.substr(0, 8) + "-" + std::to_string(n);
   vif.bridge_name = std::string("br-int");

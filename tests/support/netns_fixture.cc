@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <system_error>
 
@@ -48,6 +49,11 @@ std::string NetnsTest::MakePodNetnsPath() {
   if (::mount("/proc/thread-self/ns/net", path.c_str(), nullptr, MS_BIND, nullptr) != 0)
     ThrowErrno("bind the namespace to " + path);
   return path;
+}
+
+void NetnsTest::RemovePodNetns(const std::string& path) {
+  if (::umount2(path.c_str(), MNT_DETACH) != 0 || ::unlink(path.c_str()) != 0)
+    ThrowErrno("remove " + path);
 }
 
 binding::Netns NetnsTest::MakePodNetns() { return binding::Netns::Open(MakePodNetnsPath()); }

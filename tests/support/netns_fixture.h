@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,9 @@ class NetnsTest : public ::testing::Test {
   static constexpr const char* kNoVlans = "the kernel has no 802.1Q (module 8021q)";
 
   /// A pod's namespace as a runtime makes it: a bind mount, "/run/netns/cni-N", with lo down.
+  /// From any thread.
   std::string MakePodNetnsPath();
+  static void RemovePodNetns(const std::string& path);
   binding::Netns MakePodNetns();
   /// Runs a program in `netns` and returns its stdout; a failure of the test when it exits with
   /// another status than 0.
@@ -32,7 +35,7 @@ class NetnsTest : public ::testing::Test {
 
  private:
   std::optional<binding::Netns> outside_;
-  int pods_ = 0;
+  std::atomic<int> pods_ = 0;
 };
 
 }  // namespace kuryr::test

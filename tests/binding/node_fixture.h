@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "binding/binding.h"
+#include "tests/binding/plug_scenario.h"
+#include "tests/binding/pod_attachment.h"
+#include "tests/support/netns_fixture.h"
+#include "tests/support/private_ovs.h"
+
+namespace kuryr::binding {
+
+/// A node for pods of every PlugScenario: Open vSwitch with br-int, the bridge br-lan, and "uplink"
+/// with the default route, behind which is 10.1.0.254.
+class NodeTest : public test::NetnsTest {
+ protected:
+  struct Pod {
+    vif::Vif vif;
+    Attachment attachment;
+    Netns netns;
+    Plug plug;
+  };
+
+  void SetUp() override;
+  void TearDown() override;
+
+  /// A namespace for pod `n`. From any thread.
+  Pod MakePod(const PlugScenario& scenario, int n);
+  void Connect(const Pod& pod) { Connect(pod, Soon()); }
+  void Connect(const Pod& pod, const Deadline& deadline);
+  void Disconnect(const Pod& pod);
+  static void Ping(const Pod& pod, const std::string& address);
+
+  void MakeOvsBridge();
+  void RemoveOvsBridge();
+  static void MakeKernelBridge();
+  static bool HasVlans();
+  /// What the uplink leads to answers frames with this tag only.
+  void MoveFabricToVlan(int id);
+
+  /// What must not change, a line each: links of the host and `pods`; bridges, ports, interfaces
+  /// and QoS in the database. After ovs-vswitchd has done what the database says.
+  [[nodiscard]] std::set<std::string> State(const std::vector<const Netns*>& pods = {}) const;
+  [[nodiscard]] static size_t CountOpenFiles();
+  [[nodiscard]] static size_t CountPodNetns();
+
+  std::optional<test::PrivateOvs> ovs_;
+  std::optional<Binding> binding_;
+  std::optional<Netns> fabric_;
+
+ private:
+  void MakeUplink();
+};
+
+}  // namespace kuryr::binding

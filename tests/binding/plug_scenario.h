@@ -1,0 +1,56 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/binding/vifs.h"
+
+namespace kuryr::binding {
+
+/// One way in which a driver plugs a pod, for tests that every driver has to pass.
+struct PlugScenario {
+  enum class Bridge { kThere, kOfOvsToBeMade, kOfKernelToBeMade };
+
+  std::string name;
+  /// Of pod `n`. Bridges are br-int and br-lan, the parent link is "uplink".
+  vif::Vif (*vif)(int n) = nullptr;
+  /// Whether the pods' bridge is the first Connect's to make; it stays after the last pod.
+  Bridge bridge = Bridge::kThere;
+  /// Whom pod 1 pings: "10.1.0.2" is pod 2, "10.1.0.254" what the uplink leads to; empty: nobody.
+  std::string peer = "10.1.0.2";
+  bool needs_vlans = false;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const PlugScenario& scenario) {
+  return out << scenario.name;
+}
+
+/// A new driver adds itself here.
+inline const std::vector<PlugScenario>& PlugScenarios() {
+  using Bridge = PlugScenario::Bridge;
+  using vif::Vif;
+  static const std::vector<PlugScenario> all = {
+      {.name = "Ovs", .vif = [](int n) -> Vif { return test::OvsVif(n); }},
+      {.name = "OvsWithNewBridge",
+       .vif = [](int n) -> Vif { return test::OvsVif(n); },
+       .bridge = Bridge::kOfOvsToBeMade},
+      {.name = "Hybrid", .vif = [](int n) -> Vif { return test::HybridVif(n); }},
+      {.name = "Bridge", .vif = [](int n) -> Vif { return test::BridgeVif(n); }},
+      {.name = "ProvidedBridge",
+       .vif = [](int n) -> Vif {
+         vif::VifBridge made = test::BridgeVif(n);
+         made.network->should_provide_bridge = true;
+         return made;
+       },
+       .bridge = Bridge::kOfKernelToBeMade},
+      {.name = "Macvlan", .vif = [](int n) -> Vif { return test::MacvlanVif(n); }},
+      {.name = "Vlan",
+       .vif = [](int n) -> Vif { return test::VlanVif(n, static_cast<uint16_t>(100 + n)); },
+       .peer = "10.1.0.254",
+       .needs_vlans = true},
+  };
+  return all;
+}
+
+}  // namespace kuryr::binding
