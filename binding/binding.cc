@@ -33,7 +33,7 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
                  [&](const vif::VifGeneric&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifDirect&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifSriov&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifVHostUser&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifVHostUser&) -> DriverOf& { return drivers.vhostuser; },
                  [&](const vif::VifHostDevice&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifNestedDpdk&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifDpdkNested&) -> DriverOf& { return unsupported(); }},
@@ -45,7 +45,8 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
 Binding::Binding(const BindingConfig& config)
     : drivers_{.ovs = OvsDriver(config),
                .nested = NestedDriver(config),
-               .bridge = BridgeDriver(config)} {}
+               .bridge = BridgeDriver(config),
+               .vhostuser = VhostUserDriver(config)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return DriverFor(vif, drivers_).Plan(vif, ifname);
@@ -84,10 +85,11 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
   return found;
 }
 
-std::array<std::pair<const char*, Driver*>, 3> Binding::All() {
+std::array<std::pair<const char*, Driver*>, 4> Binding::All() {
   return {{{OvsDriver::kName, &drivers_.ovs},
            {NestedDriver::kName, &drivers_.nested},
-           {BridgeDriver::kName, &drivers_.bridge}}};
+           {BridgeDriver::kName, &drivers_.bridge},
+           {VhostUserDriver::kName, &drivers_.vhostuser}}};
 }
 
 }  // namespace kuryr::binding

@@ -181,6 +181,7 @@ std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
   OpenVSwitch ovs(config_.ovsdb_connection);
   std::vector<Plug> plugs;
   for (OvsPort& port : ovs.FindPorts(OwnerIds(attachment), deadline.AtMost(config_.ovs_timeout))) {
+    if (!port.type.empty() && port.type != "system") continue;
     plugs.push_back({.driver = kName,
                      .ifname = PodIfnameOf(port),
                      .host_interface = std::move(port.name),

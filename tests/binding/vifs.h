@@ -32,4 +32,15 @@ inline vif::VifBridge BridgeVif(int n) {
   return vif;
 }
 
+/// With the names that os-vif makes of the id; the pod finds its socket below `mount_point`.
+inline vif::VifVHostUser VhostUserVif(int n, vif::VHostUserMode mode,
+                                      const std::string& mount_point = "/var/cni/vhostuser") {
+  auto vif = VifOf<vif::VifVHostUser>(n, "ovs");
+  vif.port_profile = OvsVif(n).port_profile;
+  vif.vif_name = ("vhu" + *vif.id).substr(0, 14);
+  vif.path = mount_point + "/" + *vif.vif_name;
+  vif.mode = mode;
+  return vif;
+}
+
 }  // namespace kuryr::test

@@ -61,13 +61,13 @@ void PrivateOvs::StartServer(const std::vector<std::string>& options) {
   server_->WaitForOutput("ovsdb-server (Open vSwitch)");
 }
 
-void PrivateOvs::StartVswitchd() {
+void PrivateOvs::StartVswitchd(const std::string& program) {
   vswitchd_.emplace(
-      Command{.argv = {"ovs-vswitchd", remote(), "--unixctl=" + Path("ovs-vswitchd.ctl"),
+      Command{.argv = {program, remote(), "--unixctl=" + Path("ovs-vswitchd.ctl"),
                        "--disable-system", "-vconsole:info"},
               .env = env_});
   // Logged when it has applied the database for the first time.
-  vswitchd_->WaitForOutput("ovs-vswitchd (Open vSwitch)");
+  vswitchd_->WaitForOutput(" (Open vSwitch) ");
 }
 
 void PrivateOvs::StopServer() { Stop(server_); }

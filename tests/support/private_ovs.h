@@ -28,7 +28,8 @@ class PrivateOvs {
 
   /// With further options of ovsdb-server(1).
   void StartServer(const std::vector<std::string>& options = {});
-  void StartVswitchd();
+  /// `program`: another build of it.
+  void StartVswitchd(const std::string& program = "ovs-vswitchd");
   void StopServer();
   void StopVswitchd();
   /// For signals: SIGSTOP makes one that does not answer.
