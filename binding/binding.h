@@ -8,6 +8,7 @@
 
 #include "binding/bridge_driver.h"
 #include "binding/config.h"
+#include "binding/dpdk_driver.h"
 #include "binding/driver.h"
 #include "binding/nested_driver.h"
 #include "binding/ovs_driver.h"
@@ -20,6 +21,7 @@ struct Drivers {
   NestedDriver nested;
   BridgeDriver bridge;
   VhostUserDriver vhostuser;
+  DpdkDriver dpdk;
 };
 
 /// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
@@ -47,7 +49,7 @@ class Binding {
 
  private:
   /// By the name in their plugs.
-  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 4> All();
+  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 5> All();
 
   Drivers drivers_;
 };

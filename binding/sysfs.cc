@@ -53,6 +53,8 @@ std::optional<vif::PciAddress> Sysfs::PciDeviceOf(const std::string& link) const
   return vif::PciAddress::Parse(device.filename().string());
 }
 
+bool Sysfs::Has(const vif::PciAddress& device) const { return fs::exists(FolderOf(device)); }
+
 std::optional<std::string> Sysfs::DriverOf(const vif::PciAddress& device) const {
   const fs::path link = FolderOf(device) / "driver";
   std::error_code error;

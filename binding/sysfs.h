@@ -26,6 +26,7 @@ class Sysfs {
   /// is virtual or on another bus: the PCI device above a USB adapter is the controller of more.
   [[nodiscard]] std::optional<vif::PciAddress> PciDeviceOf(const std::string& link) const;
 
+  [[nodiscard]] bool Has(const vif::PciAddress& device) const;
   /// nullopt for a device without driver, or that is not there.
   [[nodiscard]] std::optional<std::string> DriverOf(const vif::PciAddress& device) const;
   /// Takes the device from its driver and gives it to another one, whatever that one is made for

@@ -168,6 +168,9 @@ TEST(BindingTest, MissingFieldsOfTheOtherKindsAreNamed) {
   EXPECT_EQ(RefusedPath(vhost), "$.path");
   vhost.network->bridge.reset();
   EXPECT_EQ(RefusedPath(vhost), "$.network.bridge");
+  vif::VifDpdkNested dpdk = test::DpdkVif(1);
+  dpdk.address = vif::Null();
+  EXPECT_EQ(RefusedPath(dpdk), "$.address");
 }
 
 TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {
@@ -190,6 +193,9 @@ TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {
   vhost.plugin = std::string("ovs");
   vhost.port_profile = vif::PortProfile(vif::PortProfileOvsRepresentor());
   EXPECT_THAT(Unsupported(vhost), HasSubstr("VIFPortProfileOVSRepresentor"));
+  vif::VifDpdkNested dpdk = test::DpdkVif(1);
+  dpdk.plugin = std::string("ovs");
+  EXPECT_THAT(Unsupported(dpdk), HasSubstr("VIFDPDKNested with plugin \"ovs\""));
 }
 
 TEST(BindingTest, OtherPluginsAndWaysOfPluggingAreUnsupported) {

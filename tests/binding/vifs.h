@@ -43,4 +43,12 @@ inline vif::VifVHostUser VhostUserVif(int n, vif::VHostUserMode mode,
   return vif;
 }
 
+inline vif::VifDpdkNested DpdkVif(int n) {
+  auto vif = VifOf<vif::VifDpdkNested>(n, "noop");
+  vif.port_profile = vif::PortProfile(vif::PortProfileK8sDpdk());
+  vif.pci_address = std::string();
+  vif.dev_driver = std::string();
+  return vif;
+}
+
 }  // namespace kuryr::test
