@@ -90,7 +90,6 @@ void PodFolder::RemoveSocket(const std::string& name) const {
 
 void PodFolder::TakeSocket(const PodFolder& from, const std::string& name) const {
   const std::string what = "move socket " + from.PathOf(name) + " to " + path_.string();
-  if (!from.HasSocket(name)) ThrowErrno(ENOTSOCK, what);
   if (::renameat2(from.fd_.get(), name.c_str(), fd_.get(), name.c_str(), RENAME_NOREPLACE) == 0)
     return;
   ThrowErrno(errno == EXDEV ? what + ", which is on another file system" : what);

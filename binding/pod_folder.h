@@ -32,7 +32,7 @@ class PodFolder {
   [[nodiscard]] bool HasSocket(const std::string& name) const;
   /// Removes it if it is a socket.
   void RemoveSocket(const std::string& name) const;
-  /// Moves the socket of that name out of `from`, with whoever listens on it. Throws
+  /// Moves the socket of that name out of `from`; who listens on it stays. Throws
   /// std::errc::file_exists where something else has the name here.
   void TakeSocket(const PodFolder& from, const std::string& name) const;
 

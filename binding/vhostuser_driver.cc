@@ -21,6 +21,7 @@ using std::chrono::seconds;
 
 constexpr seconds kRollbackTime{5};
 constexpr const char* kMountPoint = "[vhostuser] mount_point";
+constexpr const char* kSwitchFolder = "[vhostuser] ovs_vhu_path";
 /// Types of Open vSwitch's interfaces: ovs-vswitchd listens, ovs-vswitchd connects.
 constexpr const char* kListening = "dpdkvhostuser";
 constexpr const char* kConnecting = "dpdkvhostuserclient";
@@ -77,6 +78,17 @@ std::string ConfigTextFor(const vif::VifVHostUser& vif, const Plug& plug) {
                         {"vhostmac", vif.address->ToString()},
                         {"mode", is_client ? "client" : "server"}}
       .dump();
+}
+
+void TakeSwitchsSocket(const BindingConfig& config, const PodFolder& folder,
+                       const std::string& name) {
+  const PodFolder switches(config.ovs_vhu_path, kSwitchFolder);
+  if (!switches.HasSocket(name)) {
+    ThrowErrno(ENOENT, "find socket " + (switches.path() / name).string() + " (" + kSwitchFolder +
+                           " has to be ovs-vswitchd's run directory, or its "
+                           "other_config:vhost-sock-dir)");
+  }
+  folder.TakeSocket(switches, name);
 }
 
 bool IsOwn(const PortState& port, const Attachment& attachment) {
@@ -169,8 +181,7 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   folder.Write(PodFolder::FileOf(attachment, plug.ifname), ConfigTextFor(own, plug));
   // The socket is there before the port has its number.
   ovs.WaitUntilUp(port, added, deadline);
-  if (port.type == kListening)
-    folder.TakeSocket(PodFolder(config_.ovs_vhu_path, "[vhostuser] ovs_vhu_path"), port.name);
+  if (port.type == kListening) TakeSwitchsSocket(config_, folder, port.name);
   undo.Dismiss();
   return {{.name = plug.ifname, .mac = *own.address, .mtu = *port.mtu_request, .in_pod = true}};
 }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "binding/ovs/open_vswitch.h"
 #include "binding/ovs_driver.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/binding/vifs.h"
@@ -150,7 +151,7 @@ TEST_F(VhostUserDpdkTest, ClientFindsTheSwitchsSocketInTheMountPoint) {
 
   EXPECT_EQ(Get("type"), "dpdkvhostuser");
   EXPECT_EQ(Get("ofport"), "1");
-  Vsctl({"wait-until", "Interface", kPort, "mtu=1450"});
+  EXPECT_EQ(Get("mtu_request"), "1450");
   EXPECT_EQ(Vsctl({"get", "Bridge", "br-int", "datapath_type"}), "netdev");
   EXPECT_EQ(ParseJson(ReadFile(FileOf(1))),
             (nlohmann::json{
@@ -250,7 +251,8 @@ TEST_F(VhostUserDpdkTest, RunDirectoryThatIsNotTheSwitchsIsNamed) {
               AllOf(HasSubstr("/run/" + std::string(kPort)), HasSubstr("ovs_vhu_path")));
 
   EXPECT_EQ(Vsctl({"--columns=name", "find", "Interface", Name()}), "");
-  EXPECT_THAT(fs::directory_iterator(kMountPoint), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
+  OpenVSwitch(ovs_->remote()).WaitUntilApplied(Soon());
   EXPECT_FALSE(fs::exists(ovs_->folder() / kPort)) << "ovs-vswitchd takes it along";
 }
 
@@ -259,7 +261,7 @@ TEST_F(VhostUserDpdkTest, FoldersOnTwoFileSystemsAreNamed) {
 
   EXPECT_THAT(Failure(Vif(vif::VHostUserMode::kClient)), HasSubstr("another file system"));
 
-  EXPECT_THAT(fs::directory_iterator(kMountPoint), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
 }
 
 TEST_F(VhostUserDpdkTest, CheckNamesTheFirstDifference) {
@@ -343,7 +345,7 @@ TEST_F(VhostUserDriverTest, WithoutOvsNothingIsTouched) {
 
   EXPECT_THROW(Connect(Vif(vif::VHostUserMode::kClient)), std::system_error);
 
-  EXPECT_THAT(fs::directory_iterator(kMountPoint), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
 }
 
 TEST_F(VhostUserDriverTest, DisconnectWithoutOvsKeepsTheSocketForTheNextOne) {
@@ -358,7 +360,7 @@ TEST_F(VhostUserDriverTest, DisconnectWithoutOvsKeepsTheSocketForTheNextOne) {
   ovs_->StartServer();
   Disconnect(vif);
 
-  EXPECT_THAT(fs::directory_iterator(kMountPoint), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
 }
 
 TEST_F(VhostUserDriverTest, MissingAndReadOnlyMountPointsAreNamed) {
