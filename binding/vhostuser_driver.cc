@@ -99,6 +99,16 @@ bool IsOwn(const PortState& port, const Attachment& attachment) {
   return true;
 }
 
+/// Or else the pod's second VIF would replace the first one's port, as if that were left over.
+void RequireNotOwn(OpenVSwitch& ovs, const OvsPort& port, const Attachment& attachment,
+                   const Deadline& deadline) {
+  const auto state = ovs.FindPortState(port.name, deadline);
+  if (!state || !IsOwn(*state, attachment)) return;
+  const std::string ifname = PodIfnameOf({.external_ids = state->external_ids});
+  if (ifname != PodIfnameOf(port))
+    throw HostInterfaceInUse("port " + port.name + " is the pod's interface " + Printable(ifname));
+}
+
 /// The socket goes first: as long as the port is ours, its name is.
 void UnplugPort(const BindingConfig& config, const Plug& plug, const PodFolder* folder,
                 const Attachment& attachment, const Deadline& deadline) {
@@ -166,7 +176,7 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
   OpenVSwitch ovs(config_.ovsdb_connection);
-  ovs.Connect(deadline);
+  RequireNotOwn(ovs, port, attachment, deadline);
 
   AddedPort added;
   Rollback undo([&] {

@@ -29,7 +29,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kWithDpdk = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 constexpr const char* kMountPoint = "/run/vhostuser";
 constexpr const char* kPort = "vhu450e5c61-dc";
 
@@ -123,20 +122,14 @@ class VhostUserDriverTest : public test::NetnsTest {
   std::optional<Netns> pod_;
 };
 
-/// ovs-vswitchd with DPDK, in ordinary memory and without devices.
 class VhostUserDpdkTest : public VhostUserDriverTest {
  protected:
   void SetUp() override {
     VhostUserDriverTest::SetUp();
-    if (::access(kWithDpdk, X_OK) != 0) GTEST_SKIP() << "there is no " << kWithDpdk;
     ovs_->StopVswitchd();
-    Vsctl({"set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
-           "other_config:dpdk-extra=\"--legacy-mem --no-huge -m 64 --no-pci\""});
-    StartWithDpdk();
-  }
-  void StartWithDpdk() {
     try {
-      ovs_->StartVswitchd(kWithDpdk);
+      if (!ovs_->StartVswitchdWithDpdk())
+        GTEST_SKIP() << "openvswitch-switch-dpdk is not installed";
     } catch (const std::system_error& e) {
       GTEST_SKIP() << "DPDK does not start on this machine: " << e.what();
     }
@@ -204,6 +197,17 @@ TEST_F(VhostUserDpdkTest, OlderSandboxOfTheSamePodIsReplaced) {
   EXPECT_FALSE(fs::exists(fs::path(kMountPoint) / "older-eth0"));
   EXPECT_EQ(Check(vif), std::nullopt) << "after the late DEL of the older sandbox";
   EXPECT_NO_THROW(ConnectTo(SocketPath()));
+}
+
+TEST_F(VhostUserDpdkTest, SecondVifOfThePodWithTheSameNameIsRefused) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+  Connect(vif);
+
+  EXPECT_THROW(
+      driver_->Connect(vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()),
+      HostInterfaceInUse);
+
+  EXPECT_EQ(Check(vif), std::nullopt);
 }
 
 TEST_F(VhostUserDpdkTest, SocketOfAServerThatIsGoneIsRemoved) {
@@ -282,7 +286,7 @@ TEST_F(VhostUserDpdkTest, RestartOfTheSwitchLeavesAClientsSocketDead) {
   Connect(vif);
 
   ovs_->StopVswitchd();
-  StartWithDpdk();
+  ovs_->StartVswitchdWithDpdk();
 
   EXPECT_THAT(Check(vif).value(), HasSubstr("ovs-vswitchd was restarted"));
   EXPECT_THROW(ConnectTo(SocketPath()), std::system_error);

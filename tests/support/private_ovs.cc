@@ -61,11 +61,21 @@ void PrivateOvs::StartServer(const std::vector<std::string>& options) {
   server_->WaitForOutput("ovsdb-server (Open vSwitch)");
 }
 
+void PrivateOvs::StartVswitchd() { StartVswitchd("ovs-vswitchd"); }
+
+bool PrivateOvs::StartVswitchdWithDpdk() {
+  const std::string program = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
+  if (!std::filesystem::exists(program)) return false;
+  Vsctl({"--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
+         "other_config:dpdk-extra=\"--legacy-mem --no-huge -m 64 --no-pci\""});
+  StartVswitchd(program);
+  return true;
+}
+
 void PrivateOvs::StartVswitchd(const std::string& program) {
-  vswitchd_.emplace(
-      Command{.argv = {program, remote(), "--unixctl=" + Path("ovs-vswitchd.ctl"),
-                       "--disable-system", "-vconsole:info"},
-              .env = env_});
+  vswitchd_.emplace(Command{.argv = {program, remote(), "--unixctl=" + Path("ovs-vswitchd.ctl"),
+                                     "--disable-system", "-vconsole:info"},
+                            .env = env_});
   // Logged when it has applied the database for the first time.
   vswitchd_->WaitForOutput(" (Open vSwitch) ");
 }

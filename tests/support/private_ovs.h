@@ -28,8 +28,11 @@ class PrivateOvs {
 
   /// With further options of ovsdb-server(1).
   void StartServer(const std::vector<std::string>& options = {});
-  /// `program`: another build of it.
-  void StartVswitchd(const std::string& program = "ovs-vswitchd");
+  void StartVswitchd();
+  /// Debian's other build of it (openvswitch-switch-dpdk), in ordinary memory and without devices.
+  /// False where it is not installed; throws std::system_error with its output where it does not
+  /// start.
+  bool StartVswitchdWithDpdk();
   void StopServer();
   void StopVswitchd();
   /// For signals: SIGSTOP makes one that does not answer.
@@ -43,6 +46,7 @@ class PrivateOvs {
  private:
   [[nodiscard]] std::string Path(const std::string& name) const;
   std::string Run(std::vector<std::string> argv);
+  void StartVswitchd(const std::string& program);
 
   std::filesystem::path folder_;
   std::map<std::string, std::string> env_;
