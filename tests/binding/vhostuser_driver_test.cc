@@ -51,6 +51,11 @@ UniqueFd ListenAt(const fs::path& path) {
   return fd;
 }
 
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 /// A private Open vSwitch, as Debian's, without DPDK: ports of these kinds fail in it.
 class VhostUserDriverTest : public test::NetnsTest {
  protected:
@@ -104,10 +109,6 @@ class VhostUserDriverTest : public test::NetnsTest {
   static std::string FileOf(int n) {
     return fs::path(kMountPoint) / ("container-" + std::to_string(n) + "-eth0");
   }
-  static std::string ReadFile(const fs::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   /// The database's bridges and interfaces, and the files: what must not change.
   std::string State() {
     std::string state = Vsctl({"--columns=name,ports", "list", "Bridge"}) + "\n" +
@@ -135,6 +136,51 @@ class VhostUserDpdkTest : public VhostUserDriverTest {
     }
   }
 };
+
+/// What a pod with DPDK may run: a switch of its own between its socket, which it finds as the
+/// file says, and a network device with an address.
+class Application {
+ public:
+  Application(const Netns& pod, const std::string& file, const std::string& address)
+      : guard_(pod), ovs_("/run") {
+    const nlohmann::json config = ParseJson(ReadFile(file));
+    const std::string mac = config.at("vhostmac");
+    std::string device =
+        "net_virtio_user0,path=" + (fs::path(kMountPoint) / config.at("vhostname")).string() +
+        ",mac=" + mac;
+    if (config.at("mode") == "server") device += ",server=1";
+    ovs_.StopVswitchd();
+    ovs_.StartVswitchdWithDpdk();
+    ovs_.Vsctl({"add-br", "pod", "--", "set", "Bridge", "pod", "datapath_type=netdev",
+                "other_config:hwaddr=\"" + mac + "\"", "--", "add-port", "pod", "vhost", "--",
+                "set", "Interface", "vhost", "type=dpdk",
+                "options:dpdk-devargs=\"" + device + "\""});
+    for (const auto& argv :
+         {std::vector<std::string>{"ip", "address", "add", address, "dev", "pod"},
+          std::vector<std::string>{"ip", "link", "set", "pod", "up"}})
+      EXPECT_EQ(test::RunProgram({.argv = argv}).status, 0);
+  }
+
+ private:
+  NetnsGuard guard_;
+  test::PrivateOvs ovs_;
+};
+
+TEST_F(VhostUserDpdkTest, PacketsFlowBetweenAClientAndAServer) {
+  const vif::VifVHostUser client = Vif(vif::VHostUserMode::kClient);
+  vif::VifVHostUser server = test::VhostUserVif(2, vif::VHostUserMode::kServer);
+  server.vif_name = std::string("vhu-other");
+  server.path = kMountPoint + std::string("/vhu-other");
+  const Netns other = MakePodNetns();
+  Connect(client);
+  driver_->Connect(server, driver_->Plan(server, "eth0"), PodAttachment(2), other, true, Soon());
+
+  const Application one(*pod_, FileOf(1), "10.1.0.1/24");
+  const Application two(other, FileOf(2), "10.1.0.2/24");
+
+  RunIn(*pod_, {"ping", "-c1", "-W20", "-Mdo", "-s1422", "10.1.0.2"});
+  EXPECT_THAT(RunIn(*pod_, {"ip", "neighbour"}), HasSubstr("fa:16:3e:80:d4:02"));
+}
 
 TEST_F(VhostUserDpdkTest, ClientFindsTheSwitchsSocketInTheMountPoint) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);

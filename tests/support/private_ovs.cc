@@ -66,8 +66,10 @@ void PrivateOvs::StartVswitchd() { StartVswitchd("ovs-vswitchd"); }
 bool PrivateOvs::StartVswitchdWithDpdk() {
   const std::string program = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
   if (!std::filesystem::exists(program)) return false;
+  const std::string options =
+      "--legacy-mem --no-huge -m 256 --no-pci --file-prefix " + folder_.filename().string();
   Vsctl({"--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
-         "other_config:dpdk-extra=\"--legacy-mem --no-huge -m 64 --no-pci\""});
+         "other_config:per-port-memory=true", "other_config:dpdk-extra=\"" + options + "\""});
   StartVswitchd(program);
   return true;
 }

@@ -29,9 +29,9 @@ class PrivateOvs {
   /// With further options of ovsdb-server(1).
   void StartServer(const std::vector<std::string>& options = {});
   void StartVswitchd();
-  /// Debian's other build of it (openvswitch-switch-dpdk), in ordinary memory and without devices.
-  /// False where it is not installed; throws std::system_error with its output where it does not
-  /// start.
+  /// Debian's other build of it (openvswitch-switch-dpdk), with 256 MiB of ordinary memory and
+  /// without devices; as long as it has ports with DPDK, one of its threads never sleeps. False
+  /// where it is not installed; throws std::system_error with its output where it does not start.
   bool StartVswitchdWithDpdk();
   void StopServer();
   void StopVswitchd();
