@@ -28,13 +28,13 @@ const vif::VifNestedDpdk& Own(const vif::Vif& vif) {
 /// What stands on a device (VLAN, bridge, bond) has its MAC too, but is none.
 Device FindDevice(const Sysfs& sysfs, const vif::VifNestedDpdk& vif) {
   const MacAddress& mac = vif::Required(vif.address, "$.address");
-  const std::string what = "find the PCI device with MAC " + mac.ToString();
+  std::string what = "find the PCI device with MAC " + mac.ToString();
   std::optional<Device> found;
   for (const std::string& link : sysfs.Links()) {
     if (sysfs.MacOf(link) != mac) continue;
     const auto address = sysfs.PciDeviceOf(link);
     if (!address) continue;
-    if (found) ThrowErrno(ENOTUNIQ, what + ": " + found->link + " and " + link + " have it");
+    if (found) ThrowErrno(ENOTUNIQ, what.append(": both ").append(found->link) + " and " + link);
     found = Device{.link = link, .address = *address};
   }
   if (!found) {
@@ -50,7 +50,7 @@ Device FindDevice(const Sysfs& sysfs, const vif::VifNestedDpdk& vif) {
 Link RequireSpare(const Sysfs& sysfs, const Device& device) {
   RouteSocket host;
   Link link = Find(host, device.link);
-  const std::string what =
+  std::string what =
       "host interface " + link.name + " (PCI device " + device.address.ToString() + ") ";
   if (link.up) {
     throw HostInterfaceInUse(what +
@@ -60,7 +60,7 @@ Link RequireSpare(const Sysfs& sysfs, const Device& device) {
   if (link.master != 0) throw HostInterfaceInUse(what + "is a port of another one");
   for (const std::string& other : sysfs.Links()) {
     if (other != link.name && sysfs.PciDeviceOf(other) == device.address)
-      throw HostInterfaceInUse(what + "would take " + other + " along, which is the same device");
+      throw HostInterfaceInUse(what.append("is the same device as ") + other);
   }
   return link;
 }

@@ -72,10 +72,9 @@ std::optional<std::string> PodFolder::Read(const std::string& name) const {
   return std::string(text.data(), static_cast<size_t>(size));
 }
 
-bool PodFolder::Remove(const std::string& name) const {
-  if (::unlinkat(fd_.get(), name.c_str(), 0) == 0) return true;
-  if (errno != ENOENT) ThrowErrno("remove " + PathOf(name));
-  return false;
+void PodFolder::Remove(const std::string& name) const {
+  if (::unlinkat(fd_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
+    ThrowErrno("remove " + PathOf(name));
 }
 
 bool PodFolder::HasSocket(const std::string& name) const {

@@ -26,8 +26,8 @@ class PodFolder {
   void Write(const std::string& name, const std::string& text) const;
   /// nullopt when there is no regular file of that name. Cut at 4 KiB.
   [[nodiscard]] std::optional<std::string> Read(const std::string& name) const;
-  /// False when there was none.
-  bool Remove(const std::string& name) const;
+  /// No failure when there is none.
+  void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;
   /// Removes it if it is a socket.

@@ -143,7 +143,7 @@ TEST_F(DpdkDriverTest, LinkThatTheNodeUsesIsNotTaken) {
   RunOnHost({"ip", "link", "set", FakePci::kLink, "nomaster"});
 
   pci_->AddLink("ens5p2", "fa:16:3e:80:d4:99", FakePci::kDevice);
-  EXPECT_THAT(Failure(), HasSubstr("would take ens5p2 along"));
+  EXPECT_THAT(Failure(), HasSubstr("is the same device as ens5p2"));
   ExpectNothingChanged();
 }
 
@@ -151,7 +151,7 @@ TEST_F(DpdkDriverTest, DeviceIsFoundByMacAloneAndOnlyOne) {
   pci_->AddLink("vlan5", Mac(), "");
   EXPECT_EQ(driver_->Plan(test::DpdkVif(1), "eth0"), plug_) << "a virtual link does not count";
   pci_->AddLink("ens6", Mac(), FakePci::kDevice);
-  EXPECT_THAT(Failure(), HasSubstr("ens5 and ens6 have it"));
+  EXPECT_THAT(Failure(), HasSubstr("both ens5 and ens6"));
   EXPECT_THAT(Failure(test::DpdkVif(2)), HasSubstr("no network interface has it"));
   ExpectNothingChanged();
 }
