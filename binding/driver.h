@@ -28,16 +28,17 @@ struct Attachment {
 /// What one VIF becomes on this node. Decided before the first change and kept in the attachment
 /// record: with the attachment, enough to unmake everything with VIF and API server gone.
 struct Plug {
-  std::string driver;          ///< "ovs", "bridge", "nested"
+  std::string driver;          ///< its kName: "ovs", "bridge", ...
   std::string ifname;          ///< in the pod
-  std::string host_interface;  ///< on the host: tap...; empty where the driver makes none
+  std::string host_interface;  ///< on the host: tap..., or a switch's port alone: vhu...; or empty
   std::string bridge;          ///< likewise
   std::string device;          ///< PCI address or socket, for the drivers that have one
 
   bool operator==(const Plug&) const = default;
 };
 
-/// An interface that was made, as the kernel has it.
+/// An interface that was made, as the kernel has it; or, where an application with DPDK is to have
+/// it and no kernel, as it was planned.
 struct Interface {
   std::string name;
   MacAddress mac;

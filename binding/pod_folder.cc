@@ -44,7 +44,10 @@ std::optional<PodFolder> PodFolder::OpenIfExists(const fs::path& path) {
 }
 
 std::string PodFolder::FileOf(const Attachment& attachment, const std::string& ifname) {
-  return attachment.container_id + "-" + ifname;
+  const std::string name = attachment.container_id + "-" + ifname;
+  if (name.find('/') != std::string::npos)
+    ThrowErrno(EINVAL, "use " + Printable(name) + " as file");
+  return name;
 }
 
 void PodFolder::Write(const std::string& name, const std::string& text) const {

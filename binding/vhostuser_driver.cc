@@ -174,6 +174,7 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   const vif::VifVHostUser& own = Own(vif);
   const Deadline deadline = caller.AtMost(config_.ovs_timeout);
   const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
+  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
   OpenVSwitch ovs(config_.ovsdb_connection);
   RequireNotOwn(ovs, port, attachment, deadline);
@@ -188,7 +189,7 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   });
   added = AddPort(ovs, port, deadline);
   folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
-  folder.Write(PodFolder::FileOf(attachment, plug.ifname), ConfigTextFor(own, plug));
+  folder.Write(file, ConfigTextFor(own, plug));
   // The socket is there before the port has its number.
   ovs.WaitUntilUp(port, added, deadline);
   if (port.type == kListening) TakeSwitchsSocket(config_, folder, port.name);

@@ -426,6 +426,19 @@ TEST_F(VhostUserDriverTest, MissingAndReadOnlyMountPointsAreNamed) {
   EXPECT_NO_THROW(Disconnect(vif));
 }
 
+TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
+  fs::create_directory(kMountPoint + std::string("/container-1-.."));
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
+  const std::string before = State();
+
+  EXPECT_THROW(driver_->Connect(vif, driver_->Plan(vif, "../../victim"), PodAttachment(1), *pod_,
+                                true, Soon()),
+               std::system_error);
+
+  EXPECT_EQ(State(), before);
+  EXPECT_FALSE(fs::exists("/run/victim"));
+}
+
 TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
   Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kPort, "--", "set", "Interface", kPort,
          "type=dpdkvhostuserclient", "external_ids:iface-id=a-virtual-machine"});
