@@ -103,6 +103,28 @@ TEST_F(DpdkDriverTest, DisconnectOfAnotherAttachmentTouchesNothing) {
   EXPECT_EQ(Check(), std::nullopt);
 }
 
+TEST_F(DpdkDriverTest, DeviceOfAPodIsNotTakenByAnother) {
+  Connect(test::DpdkVif(1), *pod_);
+  const Pod other = MakePod(2);
+
+  EXPECT_THROW(
+      driver_->Connect(test::DpdkVif(1), plug_, other.attachment, other.netns, true, Soon()),
+      std::system_error);
+
+  EXPECT_FALSE(fs::exists(FileOf(2)));
+  EXPECT_EQ(Check(), std::nullopt);
+}
+
+TEST_F(DpdkDriverTest, DeviceLeftWithoutADriverIsGivenBack) {
+  std::ofstream(FileOf(1)) << FakePci::kDevice;
+  std::ofstream(fs::path(kSysfs) / "bus/pci/drivers/virtio-pci/unbind") << FakePci::kDevice;
+  ASSERT_EQ(pci_->Driver(), "");
+
+  driver_->Disconnect(plug_, pod_->attachment, Soon());
+
+  ExpectNothingChanged();
+}
+
 TEST_F(DpdkDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   Connect(test::DpdkVif(1), *pod_);
 
