@@ -36,10 +36,10 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
                  [&](const vif::VifGeneric&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifDirect&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifSriov&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifVHostUser&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifVHostUser&) -> DriverOf& { return drivers.vhostuser; },
                  [&](const vif::VifHostDevice&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifNestedDpdk&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifDpdkNested&) -> DriverOf& { return unsupported(); }},
+                 [&](const vif::VifNestedDpdk&) -> DriverOf& { return drivers.dpdk; },
+                 [&](const vif::VifDpdkNested&) -> DriverOf& { return drivers.dpdk; }},
       vif);
 }
 
@@ -49,7 +49,9 @@ Binding::Binding(const BindingConfig& config)
     : drivers_{.ovs = OvsDriver(config),
                .nested = NestedDriver(config),
                .bridge = BridgeDriver(config),
-               .hybrid = HybridDriver(config)} {}
+               .hybrid = HybridDriver(config),
+               .vhostuser = VhostUserDriver(config),
+               .dpdk = DpdkDriver(config)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return DriverFor(vif, drivers_).Plan(vif, ifname);
@@ -88,11 +90,13 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
   return found;
 }
 
-std::array<std::pair<const char*, Driver*>, 4> Binding::All() {
+std::array<std::pair<const char*, Driver*>, 6> Binding::All() {
   return {{{OvsDriver::kName, &drivers_.ovs},
            {NestedDriver::kName, &drivers_.nested},
            {BridgeDriver::kName, &drivers_.bridge},
-           {HybridDriver::kName, &drivers_.hybrid}}};
+           {HybridDriver::kName, &drivers_.hybrid},
+           {VhostUserDriver::kName, &drivers_.vhostuser},
+           {DpdkDriver::kName, &drivers_.dpdk}}};
 }
 
 }  // namespace kuryr::binding

@@ -8,10 +8,12 @@
 
 #include "binding/bridge_driver.h"
 #include "binding/config.h"
+#include "binding/dpdk_driver.h"
 #include "binding/driver.h"
 #include "binding/hybrid_driver.h"
 #include "binding/nested_driver.h"
 #include "binding/ovs_driver.h"
+#include "binding/vhostuser_driver.h"
 
 namespace kuryr::binding {
 
@@ -20,6 +22,8 @@ struct Drivers {
   NestedDriver nested;
   BridgeDriver bridge;
   HybridDriver hybrid;
+  VhostUserDriver vhostuser;
+  DpdkDriver dpdk;
 };
 
 /// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
@@ -47,7 +51,7 @@ class Binding {
 
  private:
   /// By the name in their plugs.
-  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 4> All();
+  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 6> All();
 
   Drivers drivers_;
 };

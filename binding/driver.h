@@ -30,7 +30,7 @@ struct Attachment {
 struct Plug {
   std::string driver;          ///< its kName: "ovs", "bridge"
   std::string ifname;          ///< in the pod
-  std::string host_interface;  ///< on the host: tap...; empty where the driver makes none
+  std::string host_interface;  ///< on the host: tap..., or a switch's port alone: vhu...; or empty
   std::string bridge;          ///< likewise
   std::string device;  ///< what else a driver has to find again: a PCI address, a socket, a bridge
                        ///< in between
@@ -38,7 +38,8 @@ struct Plug {
   bool operator==(const Plug&) const = default;
 };
 
-/// An interface that was made, as the kernel has it.
+/// An interface that was made, as the kernel has it; or, where an application with DPDK is to have
+/// it and no kernel, as it was planned.
 struct Interface {
   std::string name;
   MacAddress mac;

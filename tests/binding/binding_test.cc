@@ -87,10 +87,10 @@ TEST(BindingTest, HostileNamesAreRefused) {
 }
 
 TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
-  vif::VifVHostUser vif;
+  vif::VifGeneric vif;
   vif.plugin = std::string("ovs");
 
-  EXPECT_THAT(Unsupported(vif), HasSubstr("VIFVHostUser (plugin \"ovs\")"));
+  EXPECT_THAT(Unsupported(vif), HasSubstr("VIFGeneric (plugin \"ovs\")"));
   EXPECT_THAT(Unsupported(vif::VifHostDevice()), HasSubstr("VIFHostDevice"));
 }
 
@@ -116,6 +116,41 @@ TEST(BindingTest, PlanOfAHybridVif) {
                   .host_interface = "tap450e5c61-1",
                   .bridge = "br-int",
                   .device = "qbr450e5c61-1"}));
+}
+
+TEST(BindingTest, PlanOfAVhostUserVif) {
+  const Plug plug{.driver = "vhostuser",
+                  .ifname = "eth0",
+                  .host_interface = "vhu450e5c61-dc",
+                  .bridge = "br-int",
+                  .device = "/var/cni/vhostuser/vhu450e5c61-dc"};
+  for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer}) {
+    vif::VifVHostUser vif = test::VhostUserVif(1, mode);
+    EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0"), plug);
+    vif.vif_name.reset();
+    EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0"), plug) << "of os-vif 1.0";
+    vif.path = std::string("/var/cni/vhostuser");
+    EXPECT_EQ(RefusedPath(vif), mode == vif::VHostUserMode::kClient ? "" : "$.path");
+  }
+}
+
+TEST(BindingTest, VhostUserSocketsElsewhereAreRefused) {
+  for (const char* path :
+       {"", "/", "vhu450e5c61-dc", "/var/cni/vhostuser/", "/var/cni/vhostuser/vhuother",
+        "/var/cni/vhostuser/../vhostuser/vhu450e5c61-dc", "/var/run/openvswitch/db.sock",
+        "/var/cni/vhostuser/./vhu450e5c61-dc", "/var/cni/vhostuser/vhu450e5c61-dc/"}) {
+    vif::VifVHostUser vif = test::VhostUserVif(1, vif::VHostUserMode::kServer);
+    vif.path = std::string(path);
+    EXPECT_EQ(RefusedPath(vif), "$.path") << path;
+    vif.mode = vif::VHostUserMode::kClient;
+    EXPECT_EQ(RefusedPath(vif), "$.path") << path;
+  }
+  for (const char* name : {"db.sock", "../vhu", "vhu/x", "tap0", "", ".vhu"}) {
+    vif::VifVHostUser vif = test::VhostUserVif(1, vif::VHostUserMode::kClient);
+    vif.vif_name = std::string(name);
+    vif.path = "/var/cni/vhostuser/" + std::string(name);
+    EXPECT_EQ(RefusedPath(vif), "$.vif_name") << name;
+  }
 }
 
 TEST(BindingTest, MissingFieldsOfTheOtherKindsAreNamed) {
@@ -146,6 +181,17 @@ TEST(BindingTest, MissingFieldsOfTheOtherKindsAreNamed) {
   hybrid = test::HybridVif(1);
   hybrid.bridge_name = std::string("br-int");
   EXPECT_EQ(RefusedPath(hybrid), "$.bridge_name");
+  vif::VifVHostUser vhost = test::VhostUserVif(1, vif::VHostUserMode::kClient);
+  vhost.mode.reset();
+  EXPECT_EQ(RefusedPath(vhost), "$.mode");
+  vhost = test::VhostUserVif(1, vif::VHostUserMode::kClient);
+  vhost.path.reset();
+  EXPECT_EQ(RefusedPath(vhost), "$.path");
+  vhost.network->bridge.reset();
+  EXPECT_EQ(RefusedPath(vhost), "$.network.bridge");
+  vif::VifDpdkNested dpdk = test::DpdkVif(1);
+  dpdk.address = vif::Null();
+  EXPECT_EQ(RefusedPath(dpdk), "$.address");
 }
 
 TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {
@@ -160,6 +206,15 @@ TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {
   bridge = test::BridgeVif(1);
   bridge.network->should_provide_vlan = true;
   EXPECT_EQ(Unsupported(bridge), "") << "counts only where the bridge is to be provided";
+  vif::VifVHostUser vhost = test::VhostUserVif(1, vif::VHostUserMode::kClient);
+  vhost.plugin = std::string("noop");
+  EXPECT_THAT(Unsupported(vhost), HasSubstr("VIFVHostUser with plugin \"noop\""));
+  vhost.plugin = std::string("ovs");
+  vhost.port_profile = vif::PortProfile(vif::PortProfileOvsRepresentor());
+  EXPECT_THAT(Unsupported(vhost), HasSubstr("VIFPortProfileOVSRepresentor"));
+  vif::VifDpdkNested dpdk = test::DpdkVif(1);
+  dpdk.plugin = std::string("ovs");
+  EXPECT_THAT(Unsupported(dpdk), HasSubstr("VIFDPDKNested with plugin \"ovs\""));
 }
 
 TEST(BindingTest, OtherPluginsAndWaysOfPluggingAreUnsupported) {

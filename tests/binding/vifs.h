@@ -41,4 +41,23 @@ inline vif::VifBridge HybridVif(int n) {
   return vif;
 }
 
+/// With the names that os-vif makes of the id; the pod finds its socket below `mount_point`.
+inline vif::VifVHostUser VhostUserVif(int n, vif::VHostUserMode mode,
+                                      const std::string& mount_point = "/var/cni/vhostuser") {
+  auto vif = VifOf<vif::VifVHostUser>(n, "ovs");
+  vif.port_profile = OvsVif(n).port_profile;
+  vif.vif_name = ("vhu" + *vif.id).substr(0, 14);
+  vif.path = mount_point + "/" + *vif.vif_name;
+  vif.mode = mode;
+  return vif;
+}
+
+inline vif::VifDpdkNested DpdkVif(int n) {
+  auto vif = VifOf<vif::VifDpdkNested>(n, "noop");
+  vif.port_profile = vif::PortProfile(vif::PortProfileK8sDpdk());
+  vif.pci_address = std::string();
+  vif.dev_driver = std::string();
+  return vif;
+}
+
 }  // namespace kuryr::test

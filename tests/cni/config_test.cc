@@ -73,7 +73,9 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\n"
                      "[neutron_defaults]\nnetwork_device_mtu = 1400\n"
-                     "[binding]\nlink_iface = ens3\n")});
+                     "[binding]\nlink_iface = ens3\n"
+                     "[vhostuser]\nmount_point = /run/vhost\novs_vhu_path = /run/ovs\n"
+                     "[nested_dpdk]\ndpdk_driver = vfio-pci\npci_mount_point = /run/pci\n")});
 
   EXPECT_TRUE(config.debug);
   EXPECT_EQ(config.log_file, "/tmp/x.log");
@@ -93,6 +95,10 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.datapath_type, "netdev");
   EXPECT_EQ(config.binding.network_device_mtu, 1400U);
   EXPECT_EQ(config.binding.link_iface, "ens3");
+  EXPECT_EQ(config.binding.vhostuser_mount_point, "/run/vhost");
+  EXPECT_EQ(config.binding.ovs_vhu_path, "/run/ovs");
+  EXPECT_EQ(config.binding.dpdk_driver, "vfio-pci");
+  EXPECT_EQ(config.binding.pci_mount_point, "/run/pci");
 }
 
 TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
@@ -104,6 +110,10 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.state_dir, "/run/kuryr");
   EXPECT_EQ(shipped.vif_annotation_timeout, std::chrono::seconds(60));
   EXPECT_EQ(shipped.binding.ovsdb_connection, "unix:/var/run/openvswitch/db.sock");
+  EXPECT_EQ(shipped.binding.vhostuser_mount_point, "/var/cni/vhostuser");
+  EXPECT_EQ(shipped.binding.ovs_vhu_path, "/var/run/openvswitch");
+  EXPECT_EQ(shipped.binding.dpdk_driver, "uio_pci_generic");
+  EXPECT_EQ(shipped.binding.pci_mount_point, "/var/pci_address");
 }
 
 TEST_F(ConfigTest, ALaterFileWins) {

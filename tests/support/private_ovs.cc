@@ -68,13 +68,26 @@ void PrivateOvs::StartServer(const std::vector<std::string>& options) {
   server_->WaitForOutput("ovsdb-server (Open vSwitch)");
 }
 
-void PrivateOvs::StartVswitchd() {
-  std::vector<std::string> argv = {"ovs-vswitchd", remote(),
-                                   "--unixctl=" + Path("ovs-vswitchd.ctl"), "-vconsole:info"};
+void PrivateOvs::StartVswitchd() { StartVswitchd("ovs-vswitchd"); }
+
+bool PrivateOvs::StartVswitchdWithDpdk() {
+  const std::string program = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
+  if (!std::filesystem::exists(program)) return false;
+  const std::string options =
+      "--legacy-mem --no-huge -m 256 --no-pci --file-prefix " + folder_.filename().string();
+  Vsctl({"--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
+         "other_config:per-port-memory=true", "other_config:dpdk-extra=\"" + options + "\""});
+  StartVswitchd(program);
+  return true;
+}
+
+void PrivateOvs::StartVswitchd(const std::string& program) {
+  std::vector<std::string> argv = {program, remote(), "--unixctl=" + Path("ovs-vswitchd.ctl"),
+                                   "-vconsole:info"};
   if (datapath_type() != "system") argv.emplace_back("--disable-system");
   vswitchd_.emplace(Command{.argv = std::move(argv), .env = env_});
   // Logged when it has applied the database for the first time.
-  vswitchd_->WaitForOutput("ovs-vswitchd (Open vSwitch)");
+  vswitchd_->WaitForOutput(" (Open vSwitch) ");
 }
 
 void PrivateOvs::StopServer() { Stop(server_); }

@@ -32,6 +32,10 @@ class PrivateOvs {
   /// With further options of ovsdb-server(1).
   void StartServer(const std::vector<std::string>& options = {});
   void StartVswitchd();
+  /// Debian's other build of it (openvswitch-switch-dpdk), with 256 MiB of ordinary memory and
+  /// without devices; as long as it has ports with DPDK, one of its threads never sleeps. False
+  /// where it is not installed; throws std::system_error with its output where it does not start.
+  bool StartVswitchdWithDpdk();
   void StopServer();
   void StopVswitchd();
   /// For signals: SIGSTOP makes one that does not answer.
@@ -45,6 +49,7 @@ class PrivateOvs {
  private:
   [[nodiscard]] std::string Path(const std::string& name) const;
   std::string Run(std::vector<std::string> argv);
+  void StartVswitchd(const std::string& program);
 
   std::filesystem::path folder_;
   std::map<std::string, std::string> env_;

@@ -1,0 +1,170 @@
+#include "binding/dpdk_driver.h"
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rollback.h"
+#include "binding/interfaces.h"
+#include "binding/pod_folder.h"
+#include "binding/vif_fields.h"
+
+namespace kuryr::binding {
+namespace {
+
+constexpr const char* kMountPoint = "[nested_dpdk] pci_mount_point";
+
+struct Device {
+  std::string link;
+  vif::PciAddress address;
+};
+
+const vif::VifNestedDpdk& Own(const vif::Vif& vif) {
+  if (const auto* own = std::get_if<vif::VifNestedDpdk>(&vif)) return *own;
+  if (const auto* own = std::get_if<vif::VifDpdkNested>(&vif)) return *own;
+  throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver dpdk");
+}
+
+/// What stands on a device (VLAN, bridge, bond) has its MAC too, but is none.
+Device FindDevice(const Sysfs& sysfs, const vif::VifNestedDpdk& vif) {
+  const MacAddress& mac = vif::Required(vif.address, "$.address");
+  std::string what = "find the PCI device with MAC " + mac.ToString();
+  std::optional<Device> found;
+  for (const std::string& link : sysfs.Links()) {
+    if (sysfs.MacOf(link) != mac) continue;
+    const auto address = sysfs.PciDeviceOf(link);
+    if (!address) continue;
+    if (found) ThrowErrno(ENOTUNIQ, what.append(": both ").append(found->link) + " and " + link);
+    found = Device{.link = link, .address = *address};
+  }
+  if (!found) {
+    ThrowErrno(ENODEV, what +
+                           ": no network interface has it (is the port attached to the node, "
+                           "and its device not in use by another pod?)");
+  }
+  return *found;
+}
+
+/// Whoever writes an annotation can name the MAC of the node's own uplink. A link that is up is in
+/// use: it has addresses, or a switch or VLAN on top of it that does not show here.
+Link RequireSpare(const Sysfs& sysfs, const Device& device) {
+  RouteSocket host;
+  Link link = Find(host, device.link);
+  std::string what =
+      "host interface " + link.name + " (PCI device " + device.address.ToString() + ") ";
+  if (link.up) {
+    throw HostInterfaceInUse(what +
+                             "is up, so the node itself uses it; if not, set it down and "
+                             "keep the node's network configuration from setting it up");
+  }
+  if (link.master != 0) throw HostInterfaceInUse(what + "is a port of another one");
+  for (const std::string& other : sysfs.Links()) {
+    if (other != link.name && sysfs.PciDeviceOf(other) == device.address)
+      throw HostInterfaceInUse(what.append("is the same device as ") + other);
+  }
+  return link;
+}
+
+vif::PciAddress AddressIn(const Plug& plug) {
+  const auto address = vif::PciAddress::Parse(plug.device);
+  if (!address) ThrowErrno(EINVAL, "use \"" + Printable(plug.device) + "\" as PCI address");
+  return *address;
+}
+
+}  // namespace
+
+DpdkDriver::DpdkDriver(BindingConfig config) : config_(std::move(config)), sysfs_(config_.sysfs) {}
+
+Plug DpdkDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
+  const vif::VifNestedDpdk& own = Own(vif);
+  const std::string plugin = own.plugin.value_or("");
+  if (!plugin.empty() && plugin != "noop") {
+    throw UnsupportedVif(std::string(ClassName(vif)) + " with plugin \"" + Printable(plugin) +
+                         "\"");
+  }
+  const std::string address = FindDevice(sysfs_, own).address.ToString();
+  const std::string wanted = own.pci_address.value_or("");
+  if (!wanted.empty() && vif::PciAddress::Parse(wanted) != vif::PciAddress::Parse(address)) {
+    throw ParseError(
+        "$.pci_address",
+        "\"" + Printable(wanted) + "\" is not the device with the VIF's MAC, which is " + address);
+  }
+  return {.driver = kName, .ifname = ifname, .device = address};
+}
+
+std::vector<Interface> DpdkDriver::Connect(const vif::Vif& vif, const Plug& plug,
+                                           const Attachment& attachment, const Netns& /*pod*/,
+                                           bool /*is_default*/, const Deadline& /*deadline*/) {
+  const vif::VifNestedDpdk& own = Own(vif);
+  const Device device = FindDevice(sysfs_, own);
+  if (device.address != AddressIn(plug))
+    ThrowErrno(ENODEV, "find " + own.address->ToString() + " on PCI device " + plug.device);
+  const Link link = RequireSpare(sysfs_, device);
+  const PodFolder folder(config_.pci_mount_point, kMountPoint);
+  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+
+  // The file says whose the device is, so it is there before and after.
+  folder.Write(file, plug.device);
+  Rollback remove_file([&] { TryUndo(link.name, [&] { folder.Remove(file); }); });
+  // Only if it is without a driver: another pod's ADD for the same MAC may have been faster.
+  Rollback give_back([&] {
+    TryUndo(link.name, [&] {
+      if (!sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
+    });
+  });
+  sysfs_.Bind(device.address, config_.dpdk_driver);
+  give_back.Dismiss();
+  remove_file.Dismiss();
+  return {{.name = plug.ifname,
+           .mac = *own.address,
+           .mtu = MtuFor(own, config_.network_device_mtu, link.mtu),
+           .in_pod = true}};
+}
+
+std::optional<std::string> DpdkDriver::Check(const vif::Vif& /*vif*/, const Plug& plug,
+                                             const Attachment& attachment, const Netns& /*pod*/,
+                                             bool /*is_default*/,
+                                             const Deadline& /*deadline*/) const {
+  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+  const std::string path = config_.pci_mount_point / file;
+  const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);
+  const auto text = folder ? folder->Read(file) : std::nullopt;
+  if (!text) return "file " + path + " is missing";
+  if (*text != plug.device)
+    return "file " + path + " says \"" + Printable(*text) + "\" instead of " + plug.device;
+  const auto driver = sysfs_.DriverOf(AddressIn(plug));
+  if (driver != config_.dpdk_driver) {
+    return "PCI device " + plug.device + " has driver " + driver.value_or("none") + " instead of " +
+           config_.dpdk_driver;
+  }
+  return std::nullopt;
+}
+
+void DpdkDriver::Disconnect(const Plug& plug, const Attachment& attachment,
+                            const Deadline& /*deadline*/) {
+  const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);
+  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+  if (!folder || !folder->Read(file)) return;
+  GiveBack(AddressIn(plug));
+  folder->Remove(file);
+}
+
+std::vector<Plug> DpdkDriver::FindPlugs(const Attachment& attachment,
+                                        const Deadline& /*deadline*/) const {
+  const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);
+  const auto text =
+      folder ? folder->Read(PodFolder::FileOf(attachment, attachment.ifname)) : std::nullopt;
+  if (!text || !vif::PciAddress::Parse(*text)) return {};
+  return {{.driver = kName, .ifname = attachment.ifname, .device = *text}};
+}
+
+/// A file in a folder that pods mount may name any device, such as the disk's: only what has the
+/// driver for DPDK, or was left without one half-way, is taken.
+void DpdkDriver::GiveBack(const vif::PciAddress& device) const {
+  if (!sysfs_.Has(device)) return;
+  const auto driver = sysfs_.DriverOf(device);
+  if (driver && *driver != config_.dpdk_driver) return;
+  sysfs_.BindToDefault(device);
+}
+
+}  // namespace kuryr::binding

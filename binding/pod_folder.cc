@@ -1,0 +1,100 @@
+#include "binding/pod_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/rollback.h"
+
+namespace kuryr::binding {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The path is the operator's, and may go through links (/var/run).
+UniqueFd Open(const fs::path& path) {
+  return UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+void WriteAll(int fd, const std::string& text, const std::string& path) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t size = ::write(fd, text.data() + done, text.size() - done);
+    if (size < 0) ThrowErrno("write " + path);
+    done += static_cast<size_t>(size);
+  }
+}
+
+}  // namespace
+
+PodFolder::PodFolder(fs::path path, const std::string& option)
+    : path_(std::move(path)), fd_(Open(path_)) {
+  if (!fd_) ThrowErrno("open folder " + path_.string() + ", which " + option + " names");
+}
+
+std::optional<PodFolder> PodFolder::OpenIfExists(const fs::path& path) {
+  UniqueFd fd = Open(path);
+  if (!fd && errno == ENOENT) return std::nullopt;
+  if (!fd) ThrowErrno("open folder " + path.string());
+  return PodFolder(path, std::move(fd));
+}
+
+std::string PodFolder::FileOf(const Attachment& attachment, const std::string& ifname) {
+  const std::string name = attachment.container_id + "-" + ifname;
+  if (name.find('/') != std::string::npos)
+    ThrowErrno(EINVAL, "use " + Printable(name) + " as file");
+  return name;
+}
+
+void PodFolder::Write(const std::string& name, const std::string& text) const {
+  const std::string successor = "." + name + ".new";
+  ::unlinkat(fd_.get(), successor.c_str(), 0);  // left by one that was killed
+  const UniqueFd fd(::openat(fd_.get(), successor.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!fd) ThrowErrno("create " + PathOf(successor));
+  Rollback remove([&] { ::unlinkat(fd_.get(), successor.c_str(), 0); });
+  if (::fchmod(fd.get(), 0644) != 0) ThrowErrno("chmod " + PathOf(successor));
+  WriteAll(fd.get(), text, PathOf(successor));
+  if (::renameat(fd_.get(), successor.c_str(), fd_.get(), name.c_str()) != 0)
+    ThrowErrno("rename " + PathOf(successor) + " to " + name);
+  remove.Dismiss();
+}
+
+std::optional<std::string> PodFolder::Read(const std::string& name) const {
+  const UniqueFd fd(
+      ::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status = {};
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  std::array<char, 4096> text{};
+  const ssize_t size = ::read(fd.get(), text.data(), text.size());
+  if (size < 0) ThrowErrno("read " + PathOf(name));
+  return std::string(text.data(), static_cast<size_t>(size));
+}
+
+void PodFolder::Remove(const std::string& name) const {
+  if (::unlinkat(fd_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
+    ThrowErrno("remove " + PathOf(name));
+}
+
+bool PodFolder::HasSocket(const std::string& name) const {
+  struct stat status = {};
+  return ::fstatat(fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISSOCK(status.st_mode);
+}
+
+void PodFolder::RemoveSocket(const std::string& name) const {
+  if (HasSocket(name)) Remove(name);
+}
+
+void PodFolder::TakeSocket(const PodFolder& from, const std::string& name) const {
+  const std::string what = "move socket " + from.PathOf(name) + " to " + path_.string();
+  if (::renameat2(from.fd_.get(), name.c_str(), fd_.get(), name.c_str(), RENAME_NOREPLACE) == 0)
+    return;
+  ThrowErrno(errno == EXDEV ? what + ", which is on another file system" : what);
+}
+
+}  // namespace kuryr::binding

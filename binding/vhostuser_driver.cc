@@ -1,0 +1,233 @@
+#include "binding/vhostuser_driver.h"
+
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/rollback.h"
+#include "binding/interfaces.h"
+#include "binding/neutron_port.h"
+#include "binding/pod_folder.h"
+#include "binding/vif_fields.h"
+
+namespace kuryr::binding {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+
+constexpr seconds kRollbackTime{5};
+constexpr const char* kMountPoint = "[vhostuser] mount_point";
+constexpr const char* kSwitchFolder = "[vhostuser] ovs_vhu_path";
+/// Types of Open vSwitch's interfaces: ovs-vswitchd listens, ovs-vswitchd connects.
+constexpr const char* kListening = "dpdkvhostuser";
+constexpr const char* kConnecting = "dpdkvhostuserclient";
+
+const vif::VifVHostUser& Own(const vif::Vif& vif) {
+  const auto* own = std::get_if<vif::VifVHostUser>(&vif);
+  if (own == nullptr)
+    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver vhostuser");
+  return *own;
+}
+
+/// os-vif's name for it; objects before 1.1 have none.
+std::string PortNameOf(const vif::VifVHostUser& vif) {
+  if (!vif.vif_name.is_set())
+    return LinkNameOf(("vhu" + vif::Required(vif.id, "$.id")).substr(0, 14), "$.id");
+  const std::string name = LinkNameOf(vif.vif_name, "$.vif_name");
+  // It becomes a file's name next to the switch's own sockets.
+  if (name.rfind("vhu", 0) != 0)
+    throw ParseError("$.vif_name", "\"" + Printable(name) + "\" does not begin with \"vhu\"");
+  return name;
+}
+
+/// The one place a socket may have, however the path is written. Neutron's is
+/// MOUNT_POINT/PORT_NAME; of a client's the original took it for the folder.
+fs::path SocketOf(const vif::VifVHostUser& vif, const fs::path& mount_point,
+                  const std::string& port_name) {
+  const fs::path socket = mount_point / port_name;
+  const std::string& path = vif::Required(vif.path, "$.path");
+  const bool as_folder = vif.mode.value() == vif::VHostUserMode::kClient && path == mount_point;
+  if (path != socket && !as_folder) {
+    throw ParseError("$.path", "\"" + Printable(path) + "\" is not " + socket.string() + ", as " +
+                                   kMountPoint + " and the port's name want it");
+  }
+  return socket;
+}
+
+OvsPort VhostPortFor(const vif::VifVHostUser& vif, const Plug& plug, const Attachment& attachment,
+                     const BindingConfig& config) {
+  OvsPort port = PortFor(vif, plug, plug.host_interface, attachment, config);
+  RouteSocket host;
+  port.mtu_request = MtuOnBridge(host, plug.bridge, vif, config.network_device_mtu);
+  port.type = kListening;
+  if (*vif.mode == vif::VHostUserMode::kServer) {
+    port.type = kConnecting;
+    port.options["vhost-server-path"] = plug.device;
+  }
+  return port;
+}
+
+/// What the application reads.
+std::string ConfigTextFor(const vif::VifVHostUser& vif, const Plug& plug) {
+  const bool is_client = *vif.mode == vif::VHostUserMode::kClient;
+  return nlohmann::json{{"vhostname", plug.host_interface},
+                        {"vhostmac", vif.address->ToString()},
+                        {"mode", is_client ? "client" : "server"}}
+      .dump();
+}
+
+void TakeSwitchsSocket(const BindingConfig& config, const PodFolder& folder,
+                       const std::string& name) {
+  const PodFolder switches(config.ovs_vhu_path, kSwitchFolder);
+  if (!switches.HasSocket(name)) {
+    ThrowErrno(ENOENT, "find socket " + (switches.path() / name).string() + " (" + kSwitchFolder +
+                           " has to be ovs-vswitchd's run directory, or its "
+                           "other_config:vhost-sock-dir)");
+  }
+  folder.TakeSocket(switches, name);
+}
+
+bool IsOwn(const PortState& port, const Attachment& attachment) {
+  for (const auto& [key, value] : OwnerIds(attachment)) {
+    const auto found = port.external_ids.find(key);
+    if (found == port.external_ids.end() || found->second != value) return false;
+  }
+  return true;
+}
+
+/// Or else the pod's second VIF would replace the first one's port, as if that were left over.
+void RequireNotOwn(OpenVSwitch& ovs, const OvsPort& port, const Attachment& attachment,
+                   const Deadline& deadline) {
+  const auto state = ovs.FindPortState(port.name, deadline);
+  if (!state || !IsOwn(*state, attachment)) return;
+  const std::string ifname = PlugOf({.external_ids = state->external_ids}).ifname;
+  if (ifname != PlugOf(port).ifname)
+    throw HostInterfaceInUse("port " + port.name + " is the pod's interface " + Printable(ifname));
+}
+
+/// The socket goes first: as long as the port is ours, its name is.
+void UnplugPort(const BindingConfig& config, const Plug& plug, const PodFolder* folder,
+                const Attachment& attachment, const Deadline& deadline) {
+  OpenVSwitch ovs(config.ovsdb_connection);
+  const auto port = ovs.FindPortState(plug.host_interface, deadline);
+  if (port && !IsOwn(*port, attachment)) return;
+  if (folder != nullptr) folder->RemoveSocket(plug.host_interface);
+  if (port) ovs.DeletePort(plug.host_interface, OwnerIds(attachment), deadline);
+}
+
+void Unplug(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
+            const Deadline& deadline) {
+  std::optional<PodFolder> folder;
+  TryAll({[&] {
+            folder = PodFolder::OpenIfExists(fs::path(plug.device).parent_path());
+            if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
+          },
+          [&] { UnplugPort(config, plug, folder ? &*folder : nullptr, attachment, deadline); }});
+}
+
+}  // namespace
+
+VhostUserDriver::VhostUserDriver(BindingConfig config) : config_(std::move(config)) {
+  // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
+  config_.datapath_type = "netdev";
+  config_.default_qos_type.clear();
+}
+
+Plug VhostUserDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
+  const vif::VifVHostUser& own = Own(vif);
+  const std::string plugin = own.plugin.value_or("");
+  if (plugin != "ovs")
+    throw UnsupportedVif("VIFVHostUser with plugin \"" + Printable(plugin) + "\"");
+  if (own.port_profile.has_value() &&
+      std::holds_alternative<vif::PortProfileOvsRepresentor>(*own.port_profile)) {
+    throw UnsupportedVif("VIFVHostUser with port profile " +
+                         std::string(ClassName(*own.port_profile)));
+  }
+  (void)vif::Required(own.address, "$.address");
+  (void)vif::Required(own.mode, "$.mode");
+  (void)NeutronPortOf(own);
+  const std::string name = PortNameOf(own);
+  return {.driver = kName,
+          .ifname = ifname,
+          .host_interface = name,
+          .bridge = LinkNameOf(vif::Required(own.network, "$.network").bridge, "$.network.bridge"),
+          .device = SocketOf(own, config_.vhostuser_mount_point, name)};
+}
+
+std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug& plug,
+                                                const Attachment& attachment, const Netns& /*pod*/,
+                                                bool /*is_default*/, const Deadline& caller) {
+  const vif::VifVHostUser& own = Own(vif);
+  const Deadline deadline = caller.AtMost(config_.ovs_timeout);
+  const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
+  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+  const OvsPort port = VhostPortFor(own, plug, attachment, config_);
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  RequireNotOwn(ovs, port, attachment, deadline);
+
+  AddedPort added;
+  Rollback undo([&] {
+    const Deadline later = Deadline::After(kRollbackTime);
+    TryUndo(port.name, [&] { Unplug(config_, plug, attachment, later); });
+    TryUndo(port.name, [&] {
+      if (added.created_bridge) ovs.DeleteEmptyBridge(*added.created_bridge, later);
+    });
+  });
+  added = AddPort(ovs, port, deadline);
+  folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
+  folder.Write(file, ConfigTextFor(own, plug));
+  // The socket is there before the port has its number.
+  ovs.WaitUntilUp(port, added, deadline);
+  if (port.type == kListening) TakeSwitchsSocket(config_, folder, port.name);
+  undo.Dismiss();
+  return {{.name = plug.ifname, .mac = *own.address, .mtu = *port.mtu_request, .in_pod = true}};
+}
+
+std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plug& plug,
+                                                  const Attachment& attachment,
+                                                  const Netns& /*pod*/, bool /*is_default*/,
+                                                  const Deadline& deadline) const {
+  const vif::VifVHostUser& own = Own(vif);
+  const OvsPort port = VhostPortFor(own, plug, attachment, config_);
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  if (auto difference = CheckPort(ovs, port, deadline.AtMost(config_.ovs_timeout)))
+    return difference;
+  const auto folder = PodFolder::OpenIfExists(config_.vhostuser_mount_point);
+  if (!folder) return "folder " + config_.vhostuser_mount_point.string() + " is missing";
+  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+  const auto text = folder->Read(file);
+  if (!text) return "file " + (folder->path() / file).string() + " is missing";
+  if (*text != ConfigTextFor(own, plug))
+    return "file " + (folder->path() / file).string() + " has other contents";
+  if (port.type != kListening) return std::nullopt;  // the application's own
+  if (!folder->HasSocket(port.name)) return "socket " + plug.device + " is missing";
+  const auto switches = PodFolder::OpenIfExists(config_.ovs_vhu_path);
+  if (switches && switches->HasSocket(port.name)) {
+    return "socket " + plug.device + " is dead: ovs-vswitchd was restarted, and listens on " +
+           (switches->path() / port.name).string();
+  }
+  return std::nullopt;
+}
+
+void VhostUserDriver::Disconnect(const Plug& plug, const Attachment& attachment,
+                                 const Deadline& deadline) {
+  Unplug(config_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+}
+
+std::vector<Plug> VhostUserDriver::FindPlugs(const Attachment& attachment,
+                                             const Deadline& deadline) const {
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  std::vector<Plug> plugs;
+  for (const OvsPort& port :
+       FindOwnPorts(ovs, attachment, kName, deadline.AtMost(config_.ovs_timeout))) {
+    Plug plug = PlugOf(port);
+    plug.device = config_.vhostuser_mount_point / port.name;
+    plugs.push_back(std::move(plug));
+  }
+  return plugs;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binding/config.h"
+#include "binding/driver.h"
+
+namespace kuryr::binding {
+
+/// VIFVHostUser of plugin "ovs": a port of Open vSwitch with DPDK, whose other end is an
+/// application's unix socket in [vhostuser] mount_point; no network interface. In mode client
+/// ovs-vswitchd makes the socket, in mode server the application does. os-vif: vif_plug_ovs, kuryr:
+/// cni/binding/vhostuser.py.
+class VhostUserDriver final : public Driver {
+ public:
+  static constexpr const char* kName = "vhostuser";
+
+  explicit VhostUserDriver(BindingConfig config);
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
+  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
+                                 const Attachment& attachment, const Netns& pod, bool is_default,
+                                 const Deadline& deadline) override;
+  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
+                                                 const Attachment& attachment, const Netns& pod,
+                                                 bool is_default,
+                                                 const Deadline& deadline) const override;
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& deadline) override;
+  /// From the ports' external_ids.
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& deadline) const override;
+
+ private:
+  BindingConfig config_;
+};
+
+}  // namespace kuryr::binding

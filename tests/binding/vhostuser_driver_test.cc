@@ -1,0 +1,456 @@
+#include "binding/vhostuser_driver.h"
+
+#include <gmock/gmock.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "binding/ovs/open_vswitch.h"
+#include "binding/ovs_driver.h"
+#include "tests/binding/pod_attachment.h"
+#include "tests/binding/vifs.h"
+#include "tests/support/netns_fixture.h"
+#include "tests/support/private_ovs.h"
+
+namespace kuryr::binding {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kMountPoint = "/run/vhostuser";
+constexpr const char* kPort = "vhu450e5c61-dc";
+
+using SocketCall = int (*)(int, const sockaddr*, socklen_t);
+
+UniqueFd OpenSocket(SocketCall call, const fs::path& path) {
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  if (call(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    ThrowErrno("open socket " + path.string());
+  return fd;
+}
+
+UniqueFd ConnectTo(const fs::path& path) { return OpenSocket(::connect, path); }
+
+UniqueFd ListenAt(const fs::path& path) {
+  UniqueFd fd = OpenSocket(::bind, path);
+  if (::listen(fd.get(), 1) != 0) ThrowErrno("listen at " + path.string());
+  return fd;
+}
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A private Open vSwitch, as Debian's, without DPDK: ports of these kinds fail in it.
+class VhostUserDriverTest : public test::NetnsTest {
+ protected:
+  void SetUp() override {
+    NetnsTest::SetUp();
+    fs::create_directory(kMountPoint);
+    ovs_.emplace("/run");
+    driver_.emplace(Config());
+    pod_.emplace(MakePodNetns());
+  }
+  void TearDown() override {
+    ovs_.reset();
+    NetnsTest::TearDown();
+  }
+
+  [[nodiscard]] BindingConfig Config() const {
+    return {.ovsdb_connection = ovs_->remote(),
+            .vhostuser_mount_point = kMountPoint,
+            .ovs_vhu_path = ovs_->folder()};
+  }
+  std::vector<Interface> Connect(const vif::VifVHostUser& vif,
+                                 const Attachment& attachment = PodAttachment(1)) {
+    return driver_->Connect(vif, driver_->Plan(vif, "eth0"), attachment, *pod_, true, Soon());
+  }
+  void Disconnect(const vif::VifVHostUser& vif, const Attachment& attachment = PodAttachment(1)) {
+    driver_->Disconnect(driver_->Plan(vif, "eth0"), attachment, Soon());
+  }
+  std::string Failure(const vif::VifVHostUser& vif) {
+    try {
+      Connect(vif);
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    ADD_FAILURE() << "connected";
+    return {};
+  }
+  std::optional<std::string> Check(const vif::VifVHostUser& vif) {
+    return driver_->Check(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon());
+  }
+  std::string Vsctl(const std::vector<std::string>& arguments) {
+    std::vector<std::string> all = {"--no-wait"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return ovs_->Vsctl(all);
+  }
+  std::string Get(const std::string& column) { return Vsctl({"get", "Interface", kPort, column}); }
+  static vif::VifVHostUser Vif(vif::VHostUserMode mode) {
+    return test::VhostUserVif(1, mode, kMountPoint);
+  }
+  static std::string Name() { return "name=" + std::string(kPort); }
+  static fs::path SocketPath() { return fs::path(kMountPoint) / kPort; }
+  static std::string FileOf(int n) {
+    return fs::path(kMountPoint) / ("container-" + std::to_string(n) + "-eth0");
+  }
+  /// The database's bridges and interfaces, and the files: what must not change.
+  std::string State() {
+    std::string state = Vsctl({"--columns=name,ports", "list", "Bridge"}) + "\n" +
+                        Vsctl({"--columns=_uuid,name,external_ids", "list", "Interface"});
+    for (const auto& entry : fs::directory_iterator(kMountPoint))
+      state += "\n" + entry.path().string();
+    return state;
+  }
+
+  std::optional<test::PrivateOvs> ovs_;
+  std::optional<VhostUserDriver> driver_;
+  std::optional<Netns> pod_;
+};
+
+class VhostUserDpdkTest : public VhostUserDriverTest {
+ protected:
+  void SetUp() override {
+    VhostUserDriverTest::SetUp();
+    ovs_->StopVswitchd();
+    try {
+      if (!ovs_->StartVswitchdWithDpdk())
+        GTEST_SKIP() << "openvswitch-switch-dpdk is not installed";
+    } catch (const std::system_error& e) {
+      GTEST_SKIP() << "DPDK does not start on this machine: " << e.what();
+    }
+  }
+};
+
+/// What a pod with DPDK may run: a switch of its own between its socket, which it finds as the
+/// file says, and a network device with an address.
+class Application {
+ public:
+  Application(const Netns& pod, const std::string& file, const std::string& address)
+      : guard_(pod), ovs_("/run") {
+    const nlohmann::json config = ParseJson(ReadFile(file));
+    const std::string mac = config.at("vhostmac");
+    std::string device =
+        "net_virtio_user0,path=" + (fs::path(kMountPoint) / config.at("vhostname")).string() +
+        ",mac=" + mac;
+    if (config.at("mode") == "server") device += ",server=1";
+    ovs_.StopVswitchd();
+    ovs_.StartVswitchdWithDpdk();
+    ovs_.Vsctl({"add-br", "pod", "--", "set", "Bridge", "pod", "datapath_type=netdev",
+                "other_config:hwaddr=\"" + mac + "\"", "--", "add-port", "pod", "vhost", "--",
+                "set", "Interface", "vhost", "type=dpdk",
+                "options:dpdk-devargs=\"" + device + "\""});
+    for (const auto& argv :
+         {std::vector<std::string>{"ip", "address", "add", address, "dev", "pod"},
+          std::vector<std::string>{"ip", "link", "set", "pod", "up"}})
+      EXPECT_EQ(test::RunProgram({.argv = argv}).status, 0);
+  }
+
+ private:
+  NetnsGuard guard_;
+  test::PrivateOvs ovs_;
+};
+
+TEST_F(VhostUserDpdkTest, PacketsFlowBetweenAClientAndAServer) {
+  const vif::VifVHostUser client = Vif(vif::VHostUserMode::kClient);
+  vif::VifVHostUser server = test::VhostUserVif(2, vif::VHostUserMode::kServer);
+  server.vif_name = std::string("vhu-other");
+  server.path = kMountPoint + std::string("/vhu-other");
+  const Netns other = MakePodNetns();
+  Connect(client);
+  driver_->Connect(server, driver_->Plan(server, "eth0"), PodAttachment(2), other, true, Soon());
+
+  const Application one(*pod_, FileOf(1), "10.1.0.1/24");
+  const Application two(other, FileOf(2), "10.1.0.2/24");
+
+  RunIn(*pod_, {"ping", "-c1", "-W20", "-Mdo", "-s1422", "10.1.0.2"});
+  EXPECT_THAT(RunIn(*pod_, {"ip", "neighbour"}), HasSubstr("fa:16:3e:80:d4:02"));
+}
+
+TEST_F(VhostUserDpdkTest, ClientFindsTheSwitchsSocketInTheMountPoint) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+
+  EXPECT_THAT(Connect(vif), ::testing::ElementsAre(Interface{
+                                .name = "eth0", .mac = *vif.address, .mtu = 1450, .in_pod = true}));
+
+  EXPECT_EQ(Get("type"), "dpdkvhostuser");
+  EXPECT_EQ(Get("ofport"), "1");
+  EXPECT_EQ(Get("mtu_request"), "1450");
+  EXPECT_EQ(Vsctl({"get", "Bridge", "br-int", "datapath_type"}), "netdev");
+  EXPECT_EQ(ParseJson(ReadFile(FileOf(1))),
+            (nlohmann::json{
+                {"vhostname", kPort}, {"vhostmac", "fa:16:3e:80:d4:01"}, {"mode", "client"}}));
+  EXPECT_EQ(fs::status(FileOf(1)).permissions(), fs::perms(0644));
+  EXPECT_NO_THROW(ConnectTo(SocketPath())) << "ovs-vswitchd still listens";
+  EXPECT_FALSE(fs::exists(ovs_->folder() / kPort));
+  EXPECT_EQ(Check(vif), std::nullopt);
+}
+
+TEST_F(VhostUserDpdkTest, ServersSocketIsTheApplications) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
+
+  Connect(vif);
+
+  EXPECT_EQ(Get("type"), "dpdkvhostuserclient");
+  EXPECT_EQ(Get("options:vhost-server-path"), "\"" + fs::path(SocketPath()).string() + "\"");
+  EXPECT_EQ(Get("ofport"), "1");
+  EXPECT_EQ(ParseJson(ReadFile(FileOf(1))).at("mode"), "server");
+  EXPECT_EQ(Check(vif), std::nullopt);
+  const UniqueFd application = ListenAt(SocketPath());
+  EXPECT_TRUE(UniqueFd(::accept(application.get(), nullptr, nullptr))) << "ovs-vswitchd connects";
+}
+
+TEST_F(VhostUserDpdkTest, DisconnectRemovesAllAndMayBeRepeated) {
+  for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer}) {
+    Connect(Vif(mode));
+    Disconnect(Vif(mode));
+    const std::string before = State();
+    Connect(Vif(mode));
+    const UniqueFd application =
+        mode == vif::VHostUserMode::kServer ? ListenAt(SocketPath()) : UniqueFd();
+
+    Disconnect(Vif(mode));
+    EXPECT_EQ(State(), before);
+    Disconnect(Vif(mode));
+    EXPECT_EQ(State(), before);
+  }
+}
+
+TEST_F(VhostUserDpdkTest, OlderSandboxOfTheSamePodIsReplaced) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+  Attachment older = PodAttachment(1);
+  older.container_id = "older";
+  Connect(vif, older);
+
+  Connect(vif);
+  Disconnect(vif, older);
+
+  EXPECT_FALSE(fs::exists(fs::path(kMountPoint) / "older-eth0"));
+  EXPECT_EQ(Check(vif), std::nullopt) << "after the late DEL of the older sandbox";
+  EXPECT_NO_THROW(ConnectTo(SocketPath()));
+}
+
+TEST_F(VhostUserDpdkTest, SecondVifOfThePodWithTheSameNameIsRefused) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+  Connect(vif);
+
+  EXPECT_THROW(
+      driver_->Connect(vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()),
+      HostInterfaceInUse);
+
+  EXPECT_EQ(Check(vif), std::nullopt);
+}
+
+TEST_F(VhostUserDpdkTest, SocketOfAServerThatIsGoneIsRemoved) {
+  {
+    const UniqueFd gone = ListenAt(SocketPath());
+  }
+
+  Connect(Vif(vif::VHostUserMode::kServer));
+
+  EXPECT_FALSE(fs::exists(SocketPath()));
+}
+
+TEST_F(VhostUserDpdkTest, NameThatAPodHasTakenIsNotReplaced) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+  fs::create_symlink("/etc", SocketPath());
+  EXPECT_THAT(Failure(vif), AllOf(HasSubstr("move socket"), HasSubstr("File exists")));
+  EXPECT_TRUE(fs::is_symlink(SocketPath()));
+  EXPECT_EQ(Vsctl({"--columns=name", "find", "Interface", Name()}), "");
+  EXPECT_FALSE(fs::exists(FileOf(1)));
+  fs::remove(SocketPath());
+
+  fs::create_directory(SocketPath());
+  EXPECT_THAT(Failure(vif), HasSubstr("File exists"));
+  fs::remove(SocketPath());
+  Connect(vif);
+}
+
+TEST_F(VhostUserDpdkTest, FileThatAPodLaidOutIsReplacedAndNotFollowed) {
+  std::ofstream("/run/victim") << "untouched";
+  for (const std::string& name : {FileOf(1), std::string(kMountPoint) + "/.container-1-eth0.new"})
+    fs::create_symlink("/run/victim", name);
+
+  Connect(Vif(vif::VHostUserMode::kClient));
+
+  EXPECT_EQ(ReadFile("/run/victim"), "untouched");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(FileOf(1))));
+}
+
+TEST_F(VhostUserDpdkTest, RunDirectoryThatIsNotTheSwitchsIsNamed) {
+  BindingConfig config = Config();
+  config.ovs_vhu_path = "/run";
+  driver_.emplace(config);
+
+  EXPECT_THAT(Failure(Vif(vif::VHostUserMode::kClient)),
+              AllOf(HasSubstr("/run/" + std::string(kPort)), HasSubstr("ovs_vhu_path")));
+
+  EXPECT_EQ(Vsctl({"--columns=name", "find", "Interface", Name()}), "");
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
+  OpenVSwitch(ovs_->remote()).WaitUntilApplied(Soon());
+  EXPECT_FALSE(fs::exists(ovs_->folder() / kPort)) << "ovs-vswitchd takes it along";
+}
+
+TEST_F(VhostUserDpdkTest, FoldersOnTwoFileSystemsAreNamed) {
+  ASSERT_EQ(::mount("tmpfs", kMountPoint, "tmpfs", 0, ""), 0);
+
+  EXPECT_THAT(Failure(Vif(vif::VHostUserMode::kClient)), HasSubstr("another file system"));
+
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
+}
+
+TEST_F(VhostUserDpdkTest, CheckNamesTheFirstDifference) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+  Connect(vif);
+  fs::remove(SocketPath());
+  EXPECT_THAT(Check(vif).value(), HasSubstr(std::string(kPort) + " is missing"));
+  std::ofstream(FileOf(1)) << "{}";
+  EXPECT_THAT(Check(vif).value(), HasSubstr("container-1-eth0 has other contents"));
+  fs::remove(FileOf(1));
+  EXPECT_THAT(Check(vif).value(), HasSubstr("container-1-eth0 is missing"));
+  Vsctl({"del-port", kPort});
+  EXPECT_THAT(Check(vif).value(), HasSubstr("Open vSwitch port " + std::string(kPort)));
+}
+
+TEST_F(VhostUserDpdkTest, RestartOfTheSwitchLeavesAClientsSocketDead) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+  Connect(vif);
+
+  ovs_->StopVswitchd();
+  ovs_->StartVswitchdWithDpdk();
+
+  EXPECT_THAT(Check(vif).value(), HasSubstr("ovs-vswitchd was restarted"));
+  EXPECT_THROW(ConnectTo(SocketPath()), std::system_error);
+}
+
+TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+  Connect(vif);
+
+  EXPECT_THAT(driver_->FindPlugs(PodAttachment(1), Soon()),
+              ::testing::ElementsAre(driver_->Plan(vif, "eth0")));
+  EXPECT_THAT(driver_->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
+  EXPECT_THAT(OvsDriver(Config()).FindPlugs(PodAttachment(1), Soon()), IsEmpty());
+}
+
+TEST_F(VhostUserDriverTest, SwitchWithoutDpdkIsSaidAndNothingLeft) {
+  const std::string before = State();
+  for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer})
+    EXPECT_THAT(Failure(Vif(mode)), HasSubstr("ovs-vswitchd, interface " + std::string(kPort)));
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(VhostUserDriverTest, RowsAreWhatOvsVifWrites) {
+  ovs_->StopVswitchd();
+  // In ovs-vswitchd's place, as it would answer without a socket.
+  const std::jthread meanwhile([&] {
+    Vsctl({"wait-until", "Interface", kPort, "type=dpdkvhostuserclient"});
+    EXPECT_EQ(Get("mtu_request"), "1450");
+    EXPECT_EQ(Get("external_ids:iface-id"), "\"450e5c61-dc7c-5f0d-84da-bc7052e8b541\"");
+    EXPECT_EQ(Get("external_ids:attached-mac"), "\"fa:16:3e:80:d4:01\"");
+    EXPECT_EQ(Vsctl({"get", "Port", kPort, "qos"}), "[]");
+    EXPECT_EQ(Vsctl({"get", "Bridge", "br-int", "datapath_type"}), "netdev");
+    Vsctl({"set", "Interface", kPort, "ofport=7"});
+    const std::string wanted = Vsctl({"get", "Open_vSwitch", ".", "next_cfg"});
+    Vsctl({"set", "Open_vSwitch", ".", "cur_cfg=" + wanted});
+  });
+
+  Connect(Vif(vif::VHostUserMode::kServer));
+}
+
+TEST_F(VhostUserDriverTest, SilentSwitchEndsWithTheDeadlineAndLeavesNothing) {
+  const std::string before = State();
+  ovs_->StopVswitchd();
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
+
+  try {
+    driver_->Connect(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
+                     Deadline::After(std::chrono::milliseconds(300)));
+    ADD_FAILURE() << "connected";
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::timed_out) << e.what();
+  }
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(VhostUserDriverTest, WithoutOvsNothingIsTouched) {
+  ovs_->StopServer();
+
+  EXPECT_THROW(Connect(Vif(vif::VHostUserMode::kClient)), std::system_error);
+
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
+}
+
+TEST_F(VhostUserDriverTest, DisconnectWithoutOvsKeepsTheSocketForTheNextOne) {
+  const UniqueFd application = ListenAt(SocketPath());
+  std::ofstream(FileOf(1)) << "{}";
+  ovs_->StopServer();
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
+
+  EXPECT_THROW(Disconnect(vif), std::system_error);
+  EXPECT_FALSE(fs::exists(FileOf(1)));
+  EXPECT_TRUE(fs::exists(SocketPath())) << "whose it is, only the database knows";
+  ovs_->StartServer();
+  Disconnect(vif);
+
+  EXPECT_TRUE(fs::is_empty(kMountPoint));
+}
+
+TEST_F(VhostUserDriverTest, MissingAndReadOnlyMountPointsAreNamed) {
+  const std::string before = State();
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
+  ASSERT_EQ(::mount("tmpfs", kMountPoint, "tmpfs", MS_RDONLY, ""), 0);
+  EXPECT_THAT(Failure(vif), HasSubstr("Read-only file system"));
+  ASSERT_EQ(::umount(kMountPoint), 0);
+  EXPECT_EQ(State(), before);
+
+  fs::remove(kMountPoint);
+  EXPECT_THAT(Failure(vif), AllOf(HasSubstr(kMountPoint), HasSubstr("[vhostuser] mount_point")));
+  EXPECT_NO_THROW(Disconnect(vif));
+}
+
+TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
+  fs::create_directory(kMountPoint + std::string("/container-1-.."));
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
+  const std::string before = State();
+
+  EXPECT_THROW(driver_->Connect(vif, driver_->Plan(vif, "../../victim"), PodAttachment(1), *pod_,
+                                true, Soon()),
+               std::system_error);
+
+  EXPECT_EQ(State(), before);
+  EXPECT_FALSE(fs::exists("/run/victim"));
+}
+
+TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
+  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kPort, "--", "set", "Interface", kPort,
+         "type=dpdkvhostuserclient", "external_ids:iface-id=a-virtual-machine"});
+  const UniqueFd machine = ListenAt(SocketPath());
+  const std::string before = State();
+  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
+
+  EXPECT_THAT(Failure(vif), HasSubstr("a-virtual-machine"));
+  EXPECT_EQ(State(), before);
+  Disconnect(vif);
+  EXPECT_EQ(State(), before);
+}
+
+}  // namespace
+}  // namespace kuryr::binding
