@@ -32,9 +32,9 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
                  [&](const vif::VifBridge&) -> DriverOf& { return drivers.bridge; },
                  [&](const vif::VifGeneric&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifDirect&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifSriov&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifSriov&) -> DriverOf& { return drivers.sriov; },
                  [&](const vif::VifVHostUser&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifHostDevice&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifHostDevice&) -> DriverOf& { return drivers.sriov; },
                  [&](const vif::VifNestedDpdk&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifDpdkNested&) -> DriverOf& { return unsupported(); }},
       vif);
@@ -45,7 +45,8 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
 Binding::Binding(const BindingConfig& config)
     : drivers_{.ovs = OvsDriver(config),
                .nested = NestedDriver(config),
-               .bridge = BridgeDriver(config)} {}
+               .bridge = BridgeDriver(config),
+               .sriov = SriovDriver(config)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return DriverFor(vif, drivers_).Plan(vif, ifname);
@@ -84,10 +85,11 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
   return found;
 }
 
-std::array<std::pair<const char*, Driver*>, 3> Binding::All() {
+std::array<std::pair<const char*, Driver*>, 4> Binding::All() {
   return {{{OvsDriver::kName, &drivers_.ovs},
            {NestedDriver::kName, &drivers_.nested},
-           {BridgeDriver::kName, &drivers_.bridge}}};
+           {BridgeDriver::kName, &drivers_.bridge},
+           {SriovDriver::kName, &drivers_.sriov}}};
 }
 
 }  // namespace kuryr::binding

@@ -11,6 +11,7 @@
 #include "binding/driver.h"
 #include "binding/nested_driver.h"
 #include "binding/ovs_driver.h"
+#include "binding/sriov_driver.h"
 
 namespace kuryr::binding {
 
@@ -18,6 +19,7 @@ struct Drivers {
   OvsDriver ovs;
   NestedDriver nested;
   BridgeDriver bridge;
+  SriovDriver sriov;
 };
 
 /// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
@@ -45,7 +47,7 @@ class Binding {
 
  private:
   /// By the name in their plugs.
-  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 3> All();
+  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 4> All();
 
   Drivers drivers_;
 };

@@ -28,7 +28,7 @@ struct Attachment {
 /// What one VIF becomes on this node. Decided before the first change and kept in the attachment
 /// record: with the attachment, enough to unmake everything with VIF and API server gone.
 struct Plug {
-  std::string driver;          ///< "ovs", "bridge", "nested"
+  std::string driver;          ///< "ovs", "bridge", "nested", "sriov"
   std::string ifname;          ///< in the pod
   std::string host_interface;  ///< on the host: tap...; empty where the driver makes none
   std::string bridge;          ///< likewise
