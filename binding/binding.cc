@@ -35,9 +35,9 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
                  },
                  [&](const vif::VifGeneric&) -> DriverOf& { return unsupported(); },
                  [&](const vif::VifDirect&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifSriov&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifSriov&) -> DriverOf& { return drivers.sriov; },
                  [&](const vif::VifVHostUser&) -> DriverOf& { return drivers.vhostuser; },
-                 [&](const vif::VifHostDevice&) -> DriverOf& { return unsupported(); },
+                 [&](const vif::VifHostDevice&) -> DriverOf& { return drivers.sriov; },
                  [&](const vif::VifNestedDpdk&) -> DriverOf& { return drivers.dpdk; },
                  [&](const vif::VifDpdkNested&) -> DriverOf& { return drivers.dpdk; }},
       vif);
@@ -51,7 +51,8 @@ Binding::Binding(const BindingConfig& config)
                .bridge = BridgeDriver(config),
                .hybrid = HybridDriver(config),
                .vhostuser = VhostUserDriver(config),
-               .dpdk = DpdkDriver(config)} {}
+               .dpdk = DpdkDriver(config),
+               .sriov = SriovDriver(config)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return DriverFor(vif, drivers_).Plan(vif, ifname);
@@ -90,13 +91,14 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
   return found;
 }
 
-std::array<std::pair<const char*, Driver*>, 6> Binding::All() {
+std::array<std::pair<const char*, Driver*>, 7> Binding::All() {
   return {{{OvsDriver::kName, &drivers_.ovs},
            {NestedDriver::kName, &drivers_.nested},
            {BridgeDriver::kName, &drivers_.bridge},
            {HybridDriver::kName, &drivers_.hybrid},
            {VhostUserDriver::kName, &drivers_.vhostuser},
-           {DpdkDriver::kName, &drivers_.dpdk}}};
+           {DpdkDriver::kName, &drivers_.dpdk},
+           {SriovDriver::kName, &drivers_.sriov}}};
 }
 
 }  // namespace kuryr::binding

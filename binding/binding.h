@@ -13,6 +13,7 @@
 #include "binding/hybrid_driver.h"
 #include "binding/nested_driver.h"
 #include "binding/ovs_driver.h"
+#include "binding/sriov_driver.h"
 #include "binding/vhostuser_driver.h"
 
 namespace kuryr::binding {
@@ -24,6 +25,7 @@ struct Drivers {
   HybridDriver hybrid;
   VhostUserDriver vhostuser;
   DpdkDriver dpdk;
+  SriovDriver sriov;
 };
 
 /// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
@@ -51,7 +53,7 @@ class Binding {
 
  private:
   /// By the name in their plugs.
-  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 6> All();
+  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 7> All();
 
   Drivers drivers_;
 };

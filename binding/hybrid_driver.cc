@@ -11,6 +11,7 @@
 #include "binding/l3.h"
 #include "binding/link_mark.h"
 #include "binding/neutron_port.h"
+#include "binding/steps.h"
 #include "binding/sysctl.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
@@ -53,13 +54,15 @@ void DeleteOwnHub(RouteSocket& host, const std::string& name, const Attachment& 
 void Unplug(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
             const Deadline& deadline) {
   RouteSocket host;
-  TryAll({[&] {
-            OpenVSwitch ovs(config.ovsdb_connection);
-            ovs.DeletePort(PortOf(plug), OwnerIds(attachment), deadline);
-          },
-          [&] { DeleteOwnVeth(host, plug.host_interface, attachment); },
-          [&] { DeleteOwnVeth(host, PortOf(plug), attachment); },
-          [&] { DeleteOwnHub(host, plug.device, attachment); }});
+  Steps steps;
+  steps.Try([&] {
+    OpenVSwitch ovs(config.ovsdb_connection);
+    ovs.DeletePort(PortOf(plug), OwnerIds(attachment), deadline);
+  });
+  steps.Try([&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
+  steps.Try([&] { DeleteOwnVeth(host, PortOf(plug), attachment); });
+  steps.Try([&] { DeleteOwnHub(host, plug.device, attachment); });
+  steps.Finish();
 }
 
 /// Throws HostInterfaceInUse for what is neither ours nor a leftover.

@@ -49,28 +49,19 @@ std::optional<Netns> NetnsOf(const Attachment& attachment) {
   return netns;
 }
 
-std::vector<Link> FindMarkedLinks(const Attachment& attachment) {
+std::vector<Link> FindMarkedLinksIn(const Netns& netns, const Attachment& attachment) {
   std::vector<Link> found;
-  const auto netns = NetnsOf(attachment);
-  if (!netns) return found;
-  RouteSocket inside = RouteSocket::OpenIn(*netns);
-  for (const std::string& name : LinkNamesIn(*netns)) {
+  RouteSocket inside = RouteSocket::OpenIn(netns);
+  for (const std::string& name : LinkNamesIn(netns)) {
     auto link = inside.FindLink(name);
     if (link && IsMarkedBy(*link, attachment)) found.push_back(*std::move(link));
   }
   return found;
 }
 
-void TryAll(const std::vector<std::function<void()>>& steps) {
-  std::exception_ptr failure;
-  for (const auto& step : steps) {
-    try {
-      step();
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+std::vector<Link> FindMarkedLinks(const Attachment& attachment) {
+  const auto netns = NetnsOf(attachment);
+  return netns ? FindMarkedLinksIn(*netns, attachment) : std::vector<Link>();
 }
 
 void TryUndo(const std::string& interface, const std::function<void()>& undo) noexcept {

@@ -21,11 +21,10 @@ void RequireFree(RouteSocket& inside, const std::string& ifname);
 [[nodiscard]] std::vector<std::string> LinkNamesIn(const Netns& netns);
 /// The attachment's namespace, while it is at its path; nullopt also for another one there.
 [[nodiscard]] std::optional<Netns> NetnsOf(const Attachment& attachment);
-/// The links in the attachment's namespace that bear its mark.
+/// The links that bear the attachment's mark, in one namespace or in its own.
+[[nodiscard]] std::vector<Link> FindMarkedLinksIn(const Netns& netns, const Attachment& attachment);
 [[nodiscard]] std::vector<Link> FindMarkedLinks(const Attachment& attachment);
 
-/// Every step of a disconnect, whichever fail; throws the first failure at the end.
-void TryAll(const std::vector<std::function<void()>>& steps);
 /// One step of a rollback. The failure that led here is the one to report: this one is logged, and
 /// what stays is Disconnect's.
 void TryUndo(const std::string& interface, const std::function<void()>& undo) noexcept;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <sstream>
+#include <utility>
 
 #include "base/error.h"
 
@@ -28,6 +29,11 @@ std::optional<LinkMark> LinkMark::Parse(const std::string& alias) {
   words >> tag >> whose.network >> whose.container_id >> whose.ifname >> whose.pod_uid;
   if (!words || tag != kTag) return std::nullopt;
   words >> whose.pod;
+  // Names of pods have none.
+  if (whose.pod.find('=') != std::string::npos) {
+    mark.note = std::exchange(whose.pod, "");
+    words >> whose.pod;
+  }
   for (std::string* word : {&whose.network, &whose.container_id, &whose.ifname, &whose.pod_uid}) {
     if (*word == kNone) word->clear();
   }
@@ -41,6 +47,7 @@ std::string LinkMark::ToString() const {
     if (!IsWord(*word)) ThrowErrno(EINVAL, "mark an interface with " + Printable(*word));
     text += " " + (word->empty() ? kNone : *word);
   }
+  if (!note.empty()) text += " " + note;
   if (text.size() > kMaxAlias) ThrowErrno(EINVAL, "mark an interface with " + Printable(text, 500));
   text += " " + attachment.pod;
   return text.substr(0, kMaxAlias);

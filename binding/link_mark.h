@@ -13,6 +13,7 @@ namespace kuryr::binding {
 /// directory is lost, and is what makes a driver leave the interfaces of others alone.
 struct LinkMark {
   Attachment attachment;
+  std::string note;  ///< KEY=VALUE that a driver keeps on the link, before the pod's name; or empty
 
   /// std::nullopt for an alias that is none of ours.
   [[nodiscard]] static std::optional<LinkMark> Parse(const std::string& alias);

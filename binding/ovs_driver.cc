@@ -12,6 +12,7 @@
 #include "binding/l3.h"
 #include "binding/link_mark.h"
 #include "binding/neutron_port.h"
+#include "binding/steps.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -30,14 +31,16 @@ const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
 
 void Unplug(const BindingConfig& config, const std::string& host_interface,
             const Attachment& attachment, const Deadline& deadline) {
-  TryAll({[&] {
-            OpenVSwitch ovs(config.ovsdb_connection);
-            ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
-          },
-          [&] {
-            RouteSocket host;
-            DeleteOwnVeth(host, host_interface, attachment);
-          }});
+  Steps steps;
+  steps.Try([&] {
+    OpenVSwitch ovs(config.ovsdb_connection);
+    ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
+  });
+  steps.Try([&] {
+    RouteSocket host;
+    DeleteOwnVeth(host, host_interface, attachment);
+  });
+  steps.Finish();
 }
 
 void RemoveLeftover(RouteSocket& host, const BindingConfig& config, const Plug& plug,

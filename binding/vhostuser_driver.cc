@@ -10,6 +10,7 @@
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
 #include "binding/pod_folder.h"
+#include "binding/steps.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -121,11 +122,13 @@ void UnplugPort(const BindingConfig& config, const Plug& plug, const PodFolder* 
 void Unplug(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
             const Deadline& deadline) {
   std::optional<PodFolder> folder;
-  TryAll({[&] {
-            folder = PodFolder::OpenIfExists(fs::path(plug.device).parent_path());
-            if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
-          },
-          [&] { UnplugPort(config, plug, folder ? &*folder : nullptr, attachment, deadline); }});
+  Steps steps;
+  steps.Try([&] {
+    folder = PodFolder::OpenIfExists(fs::path(plug.device).parent_path());
+    if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
+  });
+  steps.Try([&] { UnplugPort(config, plug, folder ? &*folder : nullptr, attachment, deadline); });
+  steps.Finish();
 }
 
 }  // namespace

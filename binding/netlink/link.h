@@ -48,6 +48,26 @@ struct StackedLink {
   std::optional<uint32_t> mtu;  ///< the parent's when absent
 };
 
+/// What becomes of a link; what is unset stays. The kernel takes it in this order, and what it has
+/// done by the time it fails stays done.
+struct LinkChange {
+  std::optional<int> netns_fd;  ///< moved there, which also sets it down and takes its addresses
+  std::optional<MacAddress> mac;
+  std::optional<uint32_t> mtu;
+  std::optional<std::string> name;   ///< of a link that is down
+  std::optional<std::string> alias;  ///< at most 255 bytes; empty: none
+  std::optional<bool> up;
+};
+
+/// What a physical function enforces for one of its virtual functions (`ip link` shows it). The MAC
+/// of zeros and VLAN 0 stand for none.
+struct VfSettings {
+  std::optional<MacAddress> mac;
+  std::optional<uint16_t> vlan;
+
+  bool operator==(const VfSettings&) const = default;
+};
+
 /// A unicast route of the main table through one interface; on-link when there is no gateway.
 struct LinkRoute {
   IpNetwork destination;

@@ -16,8 +16,9 @@
 namespace kuryr::binding {
 namespace {
 
-// One link with every attribute but its statistics is below 4 KiB, an acknowledgement far less.
-using Buffer = std::array<std::byte, 32768>;
+// One link with every attribute but its statistics is below 4 KiB, an acknowledgement far less; the
+// list of a physical function's 256 virtual ones may have all that an attribute can hold, 64 KiB.
+using Buffer = std::array<std::byte, 131072>;
 
 int Receive(nl_sock& socket, Buffer& buffer, const std::string& what) {
   ssize_t length = 0;

@@ -217,6 +217,27 @@ void RouteSocket::SetNameAliasAndUp(const Link& link, const std::string& name,
   CheckAnswer(Transact(*socket_, *request, what), what);
 }
 
+void RouteSocket::ChangeLink(const Link& link, const LinkChange& change) {
+  std::string what = change.netns_fd ? "move link " + link.name : "change link " + link.name;
+  if (change.name) {
+    what += " to name " + Printable(*change.name);
+    CheckNewName(*change.name, what);
+  }
+  constexpr unsigned int kUp = IFF_UP;
+  const NlMsgPtr request = LinkRequest(RTM_NEWLINK, {.ifi_index = link.index,
+                                                     .ifi_flags = change.up == true ? kUp : 0,
+                                                     .ifi_change = change.up ? kUp : 0});
+  const auto put = [&](int type, size_t size, const void* data) {
+    CheckNl(nla_put(request.get(), type, static_cast<int>(size), data), what);
+  };
+  if (change.netns_fd) put(IFLA_NET_NS_FD, sizeof(int), &*change.netns_fd);
+  if (change.mac) put(IFLA_ADDRESS, change.mac->bytes.size(), change.mac->bytes.data());
+  if (change.mtu) put(IFLA_MTU, sizeof(uint32_t), &*change.mtu);
+  if (change.name) put(IFLA_IFNAME, change.name->size() + 1, change.name->c_str());
+  if (change.alias) put(IFLA_IFALIAS, change.alias->size(), change.alias->data());
+  CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
 bool RouteSocket::DeleteLink(const std::string& name) {
   const std::string what = "delete link " + Printable(name);
   const NlMsgPtr request = LinkRequest(RTM_DELLINK, {});

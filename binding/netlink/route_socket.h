@@ -58,8 +58,16 @@ class RouteSocket {
   void SetAliasAndUp(const Link& link, const std::string& alias);
   /// The same with IFLA_IFNAME, for a link that is down.
   void SetNameAliasAndUp(const Link& link, const std::string& name, const std::string& alias);
+  /// One request.
+  void ChangeLink(const Link& link, const LinkChange& change);
   /// False when there was no such link.
   bool DeleteLink(const std::string& name);
+
+  /// Both are set in the answer. nullopt where `pf` has no virtual function of that number, or no
+  /// such settings.
+  [[nodiscard]] std::optional<VfSettings> FindVf(const Link& pf, uint32_t vf);
+  /// Changes what `settings` has.
+  void SetVf(const Link& pf, uint32_t vf, const VfSettings& settings);
 
   /// Of both families, link-local ones too.
   [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link);

@@ -91,7 +91,7 @@ TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
   vif.plugin = std::string("ovs");
 
   EXPECT_THAT(Unsupported(vif), HasSubstr("VIFGeneric (plugin \"ovs\")"));
-  EXPECT_THAT(Unsupported(vif::VifHostDevice()), HasSubstr("VIFHostDevice"));
+  EXPECT_THAT(Unsupported(vif::VifDirect()), HasSubstr("VIFDirect"));
 }
 
 TEST(BindingTest, PlanOfANestedVif) {
@@ -192,6 +192,38 @@ TEST(BindingTest, MissingFieldsOfTheOtherKindsAreNamed) {
   vif::VifDpdkNested dpdk = test::DpdkVif(1);
   dpdk.address = vif::Null();
   EXPECT_EQ(RefusedPath(dpdk), "$.address");
+}
+
+TEST(BindingTest, MissingFieldsOfVirtualFunctionsAreNamed) {
+  auto sriov = test::VifOf<vif::VifSriov>(1, "sriov");
+  EXPECT_EQ(RefusedPath(sriov), "$.dev_address");
+  sriov.network->should_provide_vlan = true;
+  sriov.dev_address = vif::PciAddress();
+  EXPECT_EQ(RefusedPath(sriov), "$.network.vlan");
+  for (const char* name : {"0", "4095", "205x", "-1", "vlan205"}) {
+    sriov.vlan_name = std::string(name);
+    EXPECT_EQ(RefusedPath(sriov), "$.vlan_name") << name;
+  }
+  sriov.vlan_name = std::string("205");
+  sriov.address.reset();
+  EXPECT_EQ(RefusedPath(sriov), "$.address");
+  vif::VifHostDevice device;
+  static_cast<vif::VifBase&>(device) = test::OvsVif(1);
+  EXPECT_EQ(RefusedPath(device), "$.dev_address");
+  device.network->bridge = std::string("../br");
+  device.dev_address = vif::PciAddress();
+  EXPECT_EQ(RefusedPath(device), "$.network.bridge");
+}
+
+TEST(BindingTest, OtherWaysOfVirtualFunctionsAreUnsupported) {
+  EXPECT_THAT(Unsupported(test::VifOf<vif::VifSriov>(1, "ovs")),
+              HasSubstr("VIFSriov with plugin \"ovs\""));
+  vif::VifHostDevice device;
+  device.plugin = std::string("sriov");
+  EXPECT_THAT(Unsupported(device), HasSubstr("VIFHostDevice with plugin \"sriov\""));
+  device.plugin = std::string("ovs");
+  device.dev_type = vif::HostDeviceType::kGeneric;
+  EXPECT_THAT(Unsupported(device), HasSubstr("$.dev_type"));
 }
 
 TEST(BindingTest, OtherWaysOfTheOtherKindsAreUnsupported) {

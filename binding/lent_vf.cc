@@ -1,0 +1,207 @@
+#include "binding/lent_vf.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "binding/interfaces.h"
+#include "binding/link_mark.h"
+#include "binding/steps.h"
+
+namespace kuryr::binding {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNote = "vf=";
+constexpr const char* kNone = "-";
+
+template <typename Number>
+std::optional<Number> ParseNumber(std::string_view text) {
+  Number number{};
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Hardware has no kind. A veth ends with the pod, and stands in for a VF where there is none; any
+/// other kind in a pod, whatever its mark says, was made by the pod.
+bool CanBeVf(const Link& link) { return link.kind.empty() || link.kind == "veth"; }
+
+bool HasAddress(RouteSocket& host, const Link& link) {
+  const IpNetwork link_local = IpNetwork::Parse("fe80::/10").value();
+  for (const IpNetwork& address : host.AddressesOf(link)) {
+    if (!link_local.Contains(address.address)) return true;
+  }
+  return false;
+}
+
+void TakeFrom(const Netns& pod, const vif::PciAddress& address, const Attachment& attachment) {
+  const Netns host = Netns::Current();
+  RouteSocket inside = RouteSocket::OpenIn(pod);
+  for (const Link& link : FindMarkedLinksIn(pod, attachment)) {
+    const auto lent = LentVf::Of(link);
+    if (!lent || lent->address != address || !CanBeVf(link)) continue;
+    inside.ChangeLink(link, {.netns_fd = host.fd(), .name = NameOnTheWay(address)});
+  }
+}
+
+/// The kernel gives a VF back under its pod's name, or another one.
+std::optional<Link> FindReturned(RouteSocket& host, const Vf& vf, const Attachment& attachment) {
+  for (const std::string& name : {NameOnTheWay(vf.address), vf.link}) {
+    auto link = name.empty() ? std::nullopt : host.FindLink(name);
+    if (link && IsMarkedBy(*link, attachment)) return link;
+  }
+  return std::nullopt;
+}
+
+/// The mark goes last, also from a VF that is not quite as it was: the next one who takes it sets
+/// all of it anew.
+void Restore(RouteSocket& host, const fs::path& sysfs, const Link& link, const LentVf& lent) {
+  const auto vf_under = [&](const std::string& name) {
+    auto vf = FindVf(sysfs, lent.address);
+    return vf && vf->link == name ? vf : std::nullopt;
+  };
+  Steps steps;
+  std::optional<Vf> vf = vf_under(link.name);
+  if (link.up) host.ChangeLink(link, {.up = false});
+  steps.Try([&] {
+    host.ChangeLink(link, {.name = lent.link});
+    if (!vf) vf = vf_under(lent.link);
+  });
+  // A pod can have written another VF into the mark.
+  if (!vf) {
+    ThrowErrno(ENODEV, "give back virtual function " + lent.address.ToString() + ": " + link.name +
+                           " is another device");
+  }
+  steps.Try([&] {
+    if (lent.settings) SetVf(host, *vf, *lent.settings);
+  });
+  steps.Try([&] { host.ChangeLink(link, {.mac = lent.mac, .mtu = lent.mtu}); });
+  steps.Try([&] { host.ChangeLink(link, {.alias = ""}); });
+  steps.Finish();
+}
+
+}  // namespace
+
+std::optional<LentVf> LentVf::Of(const Link& link) {
+  const auto mark = LinkMark::Parse(link.alias);
+  if (!mark || mark->note.rfind(kNote, 0) != 0) return std::nullopt;
+  std::istringstream note(mark->note.substr(std::string_view(kNote).size()));
+  std::array<std::string, 5> words;
+  for (std::string& word : words) std::getline(note, word, ',');
+  LentVf lent;
+  std::getline(note, lent.link);
+  const auto address = vif::PciAddress::Parse(words[0]);
+  const auto mtu = ParseNumber<uint32_t>(words[1]);
+  const auto mac = MacAddress::Parse(words[2]);
+  if (!address || !mtu || !mac || !IsLinkName(lent.link)) return std::nullopt;
+  lent.address = *address;
+  lent.mtu = *mtu;
+  lent.mac = *mac;
+  if (words[3] == kNone) return lent;
+  lent.settings = {.mac = MacAddress::Parse(words[3]), .vlan = ParseNumber<uint16_t>(words[4])};
+  if (!lent.settings->mac || !lent.settings->vlan) return std::nullopt;
+  return lent;
+}
+
+std::string LentVf::ToNote() const {
+  const std::string of_pf = settings
+                                ? settings->mac->ToString() + "," + std::to_string(*settings->vlan)
+                                : std::string(kNone) + "," + kNone;
+  return kNote + address.ToString() + "," + std::to_string(mtu) + "," + mac.ToString() + "," +
+         of_pf + "," + link;
+}
+
+std::string NameOnTheWay(const vif::PciAddress& address) {
+  std::string name = "vf-" + address.ToString();
+  for (char& c : name) c = c == ':' || c == '.' ? '-' : c;
+  return name;
+}
+
+void ThrowNotOnHost(const Vf& vf) {
+  throw HostInterfaceInUse(vf.ToString() + " has no interface on the host: it is in another pod" +
+                           (vf.driver.empty() ? ", or has no driver of the kernel"
+                                              : ", or its driver " + Printable(vf.driver) +
+                                                    " makes none (as vfio-pci)"));
+}
+
+Link FindIdleLink(RouteSocket& host, const Vf& vf) {
+  const auto link = vf.link.empty() ? std::nullopt : host.FindLink(vf.link);
+  if (!link) ThrowNotOnHost(vf);
+  const std::string what = vf.ToString() + " is in use on the host: " + link->name;
+  if (link->master != 0) {
+    const auto master = host.FindLink(link->master);
+    throw HostInterfaceInUse(what + " is a port of " + (master ? master->name : "another"));
+  }
+  if (HasAddress(host, *link)) throw HostInterfaceInUse(what + " has an address");
+  const bool foreign = LinkMark::Parse(link->alias).has_value() && !LentVf::Of(*link);
+  if (foreign || !CanBeVf(*link)) throw HostInterfaceInUse(DescribeOwner(*link));
+  return *link;
+}
+
+void LendVf(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent,
+            const Attachment& attachment, const Netns& pod) {
+  // What it was before the pod that it is back from.
+  const auto earlier = LentVf::Of(link);
+  const LentVf& kept = earlier && earlier->address == vf.address ? *earlier : lent;
+  const LinkMark mark{.attachment = attachment, .note = kept.ToNote()};
+  host.ChangeLink(
+      link, {.netns_fd = pod.fd(), .name = NameOnTheWay(vf.address), .alias = mark.ToString()});
+}
+
+void GiveBackVf(const fs::path& sysfs, const vif::PciAddress& address, const Attachment& attachment,
+                const Netns* pod) {
+  if (pod != nullptr) TakeFrom(*pod, address, attachment);
+  const auto vf = FindVf(sysfs, address);
+  if (!vf) return;
+  RouteSocket host;
+  const auto link = FindReturned(host, *vf, attachment);
+  const auto lent = link ? LentVf::Of(*link) : std::nullopt;
+  if (lent && lent->address == address) Restore(host, sysfs, *link, *lent);
+}
+
+std::vector<std::pair<Link, LentVf>> FindLentVfs(const Attachment& attachment) {
+  std::vector<Link> links = FindMarkedLinks(attachment);
+  const auto returned = FindMarkedLinksIn(Netns::Current(), attachment);
+  links.insert(links.end(), returned.begin(), returned.end());
+  std::vector<std::pair<Link, LentVf>> found;
+  for (const Link& link : links) {
+    const auto lent = LentVf::Of(link);
+    if (lent && CanBeVf(link)) found.emplace_back(link, *lent);
+  }
+  return found;
+}
+
+Link FindPf(RouteSocket& host, const Vf& vf) {
+  if (vf.pf.empty()) {
+    ThrowErrno(ENODEV, "find the interface of " + vf.pf_address.ToString() +
+                           ", the physical function of " + vf.ToString());
+  }
+  return Find(host, vf.pf);
+}
+
+VfSettings DifferenceOf(const std::optional<VfSettings>& now, const VfSettings& wanted,
+                        const Vf& vf) {
+  VfSettings change;
+  if (now) {
+    if (now->mac != wanted.mac) change.mac = wanted.mac;
+    if (now->vlan != wanted.vlan) change.vlan = wanted.vlan;
+  } else if (wanted.vlan != 0) {
+    ThrowErrno(EOPNOTSUPP, "set VLAN " + std::to_string(*wanted.vlan) + " of " + vf.ToString() +
+                               ": " + vf.pf + " has no settings for its virtual functions");
+  }
+  return change;
+}
+
+void SetVf(RouteSocket& host, const Vf& vf, const VfSettings& wanted) {
+  const Link pf = FindPf(host, vf);
+  const VfSettings change = DifferenceOf(host.FindVf(pf, vf.number), wanted, vf);
+  if (change != VfSettings()) host.SetVf(pf, vf.number, change);
+}
+
+}  // namespace kuryr::binding

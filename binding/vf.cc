@@ -1,0 +1,106 @@
+#include "binding/vf.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <vector>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "binding/sysfs.h"
+
+namespace kuryr::binding {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path DeviceAt(const fs::path& sysfs, const vif::PciAddress& address) {
+  return sysfs / "bus/pci/devices" / address.ToString();
+}
+
+/// The last part of what a symbolic link points to; empty where there is none.
+std::string TargetOf(const fs::path& path) {
+  std::error_code error;
+  return fs::read_symlink(path, error).filename().string();
+}
+
+std::vector<std::string> LinkNamesAt(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (IsLinkName(name)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// An attribute of a link; empty also where its driver does not answer.
+std::string ReadAttribute(const fs::path& sysfs, const std::string& link, const char* name) {
+  std::array<char, 64> text{};
+  std::ifstream file(sysfs / "class/net" / link / name);
+  file.read(text.data(), text.size());
+  const std::string_view line(text.data(), static_cast<size_t>(file.gcount()));
+  return std::string(line.substr(0, line.find('\n')));
+}
+
+bool AreDigits(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// The physical function's own: with a switch, its representors are links of the same device.
+std::string FindUplink(const fs::path& sysfs, const vif::PciAddress& pf) {
+  for (const std::string& link : LinkNamesAt(DeviceAt(sysfs, pf) / "net")) {
+    const std::string port = ReadAttribute(sysfs, link, "phys_port_name");
+    if (port.empty() || (port.front() == 'p' && AreDigits(std::string_view(port).substr(1))))
+      return link;
+  }
+  return "";
+}
+
+std::optional<uint32_t> FindNumber(const fs::path& pf, const vif::PciAddress& vf) {
+  for (uint32_t number = 0;; ++number) {
+    const auto target = vif::PciAddress::Parse(TargetOf(pf / ("virtfn" + std::to_string(number))));
+    if (!target) return std::nullopt;
+    if (*target == vf) return number;
+  }
+}
+
+}  // namespace
+
+std::string Vf::ToString() const { return "virtual function " + address.ToString(); }
+
+std::optional<Vf> FindVf(const fs::path& sysfs, const vif::PciAddress& address) {
+  const fs::path device = DeviceAt(sysfs, address);
+  const auto pf = vif::PciAddress::Parse(TargetOf(device / "physfn"));
+  if (!pf) return std::nullopt;
+  const auto number = FindNumber(DeviceAt(sysfs, *pf), address);
+  if (!number) return std::nullopt;
+  const auto links = LinkNamesAt(device / "net");
+  return Vf{.address = address,
+            .driver = Sysfs(sysfs).DriverOf(address).value_or(""),
+            .link = links.empty() ? "" : links.front(),
+            .pf_address = *pf,
+            .pf = FindUplink(sysfs, *pf),
+            .number = *number};
+}
+
+std::string FindRepresentor(const fs::path& sysfs, const Vf& vf, const std::string& expected) {
+  const std::string switch_id = ReadAttribute(sysfs, vf.pf, "phys_switch_id");
+  if (switch_id.empty())
+    ThrowErrno(ENODEV, "find the switch of " + vf.pf + " (its eswitch mode is not switchdev)");
+  const std::string number = std::to_string(vf.number);
+  const std::string name = "pf" + std::to_string(vf.pf_address.function) + "vf" + number;
+  for (const std::string& link : Sysfs(sysfs).Links()) {
+    if (link == vf.pf || ReadAttribute(sysfs, link, "phys_switch_id") != switch_id) continue;
+    const std::string port = ReadAttribute(sysfs, link, "phys_port_name");
+    if (port == name || port == number || (port.empty() && link == expected)) return link;
+  }
+  ThrowErrno(ENODEV, "find the representor of " + vf.ToString() + " (port " + name +
+                         " of the switch of " + vf.pf + ")");
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+
+#include "binding/sriov_driver.h"
+#include "tests/binding/driver_fixture.h"
+#include "tests/binding/fake_sysfs.h"
+
+namespace kuryr::binding {
+
+constexpr const char* kPfAddress = "0000:03:00.0";
+
+inline std::string VfAddress(int n) { return "0000:03:10." + std::to_string(n); }
+inline std::string VfLink(int n) { return "ens1v" + std::to_string(n); }
+
+/// Of VF number `n`.
+inline vif::VifSriov SriovVif(int n) {
+  auto vif = test::VifOf<vif::VifSriov>(n, "sriov");
+  vif.dev_address = *vif::PciAddress::Parse(VfAddress(n));
+  vif.vlan_name = std::string();
+  return vif;
+}
+
+/// A card in the host of a NetnsTest: a PF "ens1" that sets nothing for its VFs, as with virtio,
+/// and VFs 0 to 3. They are veths; the other end of VF `n` is "wire<n>", a port of the bridge
+/// "wires".
+struct FakeCard {
+  FakeCard() {
+    RouteSocket host;
+    host.CreateBridge("wires");
+    host.CreateVeth({.name = "ens1", .peer_name = "ens1-wire", .mtu = 9000});
+    sysfs.AddPf(kPfAddress, "ens1");
+    for (int n = 0; n < 4; ++n) {
+      const std::string wire = "wire" + std::to_string(n);
+      host.CreateVeth({.name = wire,
+                       .peer_name = VfLink(n),
+                       .mtu = 1600,
+                       .master = host.FindLink("wires").value().index});
+      host.SetUp(host.FindLink(wire).value());
+      sysfs.AddVf(kPfAddress, n, VfAddress(n), VfLink(n));
+    }
+  }
+
+  FakeSysfs sysfs{"/run/sys"};
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,391 @@
+#include "binding/sriov_driver.h"
+
+#include <sys/mount.h>
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "binding/link_mark.h"
+#include "tests/binding/sriov_driver_fixture.h"
+
+namespace kuryr::binding {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class SriovDriverTest : public DriverTest<SriovDriver> {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    card_.emplace();
+    Configure({.sysfs = card_->sysfs.root()});
+  }
+  static std::string FailureOf(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return "";
+  }
+  /// Also that a DEL afterwards changes nothing.
+  template <typename Error>
+  void ExpectRefused(const vif::Vif& vif, const std::string& reason) {
+    const Pod pod = MakePod(1);
+    const std::string before = StateWith(pod);
+    try {
+      Connect(vif, pod);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), HasSubstr(reason));
+    }
+    EXPECT_EQ(StateWith(pod), before);
+    driver_->Disconnect(
+        {.driver = "sriov", .ifname = "eth0", .host_interface = VfLink(1), .device = VfAddress(1)},
+        pod.attachment, Soon());
+    EXPECT_EQ(StateWith(pod), before) << "after the DEL that follows";
+  }
+  static void MoveToHost(const Pod& pod, const std::string& name) {
+    const Netns host = Netns::Current();
+    RouteSocket::OpenIn(pod.netns).ChangeLink(LinkIn(pod).value(),
+                                              {.netns_fd = host.fd(), .name = name});
+  }
+  /// What the kernel does with hardware when the pod's namespace ends. A veth would end too.
+  void EndNamespace(const Pod& pod, const std::string& name_on_host) {
+    MoveToHost(pod, name_on_host);
+    card_->sysfs.SetLinkOf(VfAddress(1), name_on_host);
+    ASSERT_EQ(::umount2(pod.attachment.netns.c_str(), MNT_DETACH), 0);
+    ASSERT_EQ(std::remove(pod.attachment.netns.c_str()), 0);
+  }
+
+  std::optional<FakeCard> card_;
+};
+
+TEST_F(SriovDriverTest, TwoPodsReachEachOther) {
+  const Pod one = MakePod(1);
+  const Pod two = MakePod(2);
+
+  Connect(SriovVif(1), one);
+  Connect(SriovVif(2), two);
+
+  for (const char* address : {"10.1.0.2", "fd00::2"}) Ping(one, address);
+  EXPECT_THAT(RunIn(one.netns, {"ip", "route"}), HasSubstr("default via 10.1.0.254"));
+}
+
+TEST_F(SriovDriverTest, ResultAndKernelSayTheSame) {
+  const Pod pod = MakePod(1);
+  const Link before = RouteSocket().FindLink(VfLink(1)).value();
+
+  const auto interfaces = Connect(SriovVif(1), pod);
+
+  EXPECT_THAT(interfaces, ElementsAre(Interface{.name = "eth0",
+                                                .mac = *MacAddress::Parse("fa:16:3e:80:d4:01"),
+                                                .mtu = 1450,
+                                                .in_pod = true}));
+  EXPECT_FALSE(RouteSocket().FindLink(VfLink(1)));
+  EXPECT_EQ(LinkIn(pod)->alias, "kuryr-cni kuryr container-1 eth0 uid-1 vf=0000:03:10.1,1600," +
+                                    before.mac.ToString() + ",-,-,ens1v1 default/pod-1");
+}
+
+TEST_F(SriovDriverTest, DisconnectGivesTheVfBackAsItWasAndMayBeRepeated) {
+  const Pod pod = MakePod(1);
+  const std::string before = StateWith(pod);
+  Connect(SriovVif(1), pod);
+  const Plug plug = {
+      .driver = "sriov", .ifname = "eth0", .host_interface = VfLink(1), .device = VfAddress(1)};
+
+  for (int i = 0; i < 2; ++i) {
+    driver_->Disconnect(plug, pod.attachment, Soon());
+    EXPECT_EQ(StateWith(pod), before);
+    EXPECT_EQ(RouteSocket().FindLink(VfLink(1))->mtu, 1600U);
+  }
+  Connect(SriovVif(1), pod);
+  EXPECT_TRUE(LinkIn(pod));
+}
+
+TEST_F(SriovDriverTest, VfIsFoundByItsAddressWhenTheNamespaceIsGone) {
+  const std::string before = LinksOf(Netns::Current());
+  for (const char* name : {"eth0", "dev3"}) {
+    const Pod pod = MakePod(1);
+    const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+    Connect(SriovVif(1), pod);
+    EndNamespace(pod, name);
+
+    driver_->Disconnect(plug, pod.attachment, Soon());
+
+    EXPECT_EQ(LinksOf(Netns::Current()), before) << name;
+    card_->sysfs.SetLinkOf(VfAddress(1), VfLink(1));
+  }
+}
+
+TEST_F(SriovDriverTest, VfBackFromANamespaceThatEndedIsTakenAndStillKnowsWhatItWas) {
+  const Pod gone = MakePod(1);
+  const std::string before = LinksOf(Netns::Current());
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  Connect(SriovVif(1), gone);
+  EndNamespace(gone, "dev3");
+  vif::VifSriov vif = SriovVif(2);
+  vif.dev_address = SriovVif(1).dev_address;
+  const Pod pod = MakePod(2);
+
+  Connect(vif, pod);
+  const std::string with_pod = StateWith(pod);
+  driver_->Disconnect(plug, gone.attachment, Soon());
+  EXPECT_EQ(StateWith(pod), with_pod) << "the late DEL of the pod before";
+
+  card_->sysfs.SetLinkOf(VfAddress(1), VfLink(1));
+  driver_->Disconnect(plug, pod.attachment, Soon());
+  EXPECT_EQ(LinksOf(Netns::Current()), before);
+}
+
+TEST_F(SriovDriverTest, RepeatedDisconnectFinishesOneThatWasKilled) {
+  const Pod pod = MakePod(1);
+  const std::string before = StateWith(pod);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  Connect(SriovVif(1), pod);
+  MoveToHost(pod, "vf-0000-03-10-1");
+
+  driver_->Disconnect(plug, pod.attachment, Soon());
+
+  EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(SriovDriverTest, NameTakenOnTheHostIsAnErrorButTheVfIsFree) {
+  const Pod pod = MakePod(1);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  Connect(SriovVif(1), pod);
+  RunOnHost({"ip", "link", "add", VfLink(1), "type", "bridge"});
+  card_->sysfs.SetLinkOf(VfAddress(1), "vf-0000-03-10-1");
+
+  EXPECT_THAT(FailureOf([&] { driver_->Disconnect(plug, pod.attachment, Soon()); }),
+              HasSubstr("name ens1v1"));
+
+  EXPECT_EQ(RouteSocket().FindLink("vf-0000-03-10-1")->alias, "");
+  EXPECT_NO_THROW(driver_->Disconnect(plug, pod.attachment, Soon()));
+}
+
+TEST_F(SriovDriverTest, DisconnectOfAnotherAttachmentTouchesNothing) {
+  const Pod pod = MakePod(1);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  Connect(SriovVif(1), pod);
+  const std::string before = StateWith(pod);
+
+  for (std::string Attachment::* member :
+       {&Attachment::network, &Attachment::container_id, &Attachment::ifname}) {
+    Attachment other = pod.attachment;
+    other.*member = "other";
+    driver_->Disconnect(plug, other, Soon());
+  }
+
+  EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(SriovDriverTest, VfInAnotherPodIsRefused) {
+  const Pod other = MakePod(2);
+  vif::VifSriov vif = SriovVif(2);
+  vif.dev_address = SriovVif(1).dev_address;
+  Connect(vif, other);
+
+  ExpectRefused<HostInterfaceInUse>(SriovVif(1), "it is in another pod");
+  card_->sysfs.SetLinkOf(VfAddress(1), "");
+  ExpectRefused<HostInterfaceInUse>(SriovVif(1), "it is in another pod");
+  EXPECT_TRUE(LinkIn(other));
+}
+
+TEST_F(SriovDriverTest, VfInUseOnTheHostIsRefused) {
+  RunOnHost({"ip", "address", "add", "192.0.2.1/24", "dev", VfLink(1)});
+  ExpectRefused<HostInterfaceInUse>(SriovVif(1), "ens1v1 has an address");
+  RunOnHost({"ip", "address", "flush", "dev", VfLink(1)});
+  RunOnHost({"ip", "link", "set", VfLink(1), "master", "wires"});
+  ExpectRefused<HostInterfaceInUse>(SriovVif(1), "ens1v1 is a port of wires");
+  RunOnHost({"ip", "link", "set", VfLink(1), "nomaster", "alias",
+             "kuryr-cni kuryr container-9 eth0 uid-9 default/pod-9"});
+  ExpectRefused<HostInterfaceInUse>(SriovVif(1), "belongs to pod default/pod-9");
+}
+
+TEST_F(SriovDriverTest, VfThatIsUpWithoutAddressIsFree) {
+  RunOnHost({"ip", "link", "set", VfLink(1), "up"});
+  const Pod pod = MakePod(1);
+
+  EXPECT_NO_THROW(Connect(SriovVif(1), pod));
+}
+
+TEST_F(SriovDriverTest, OnlyVirtualFunctionsAreTaken) {
+  vif::VifSriov vif = SriovVif(1);
+  for (const char* address : {kPfAddress, "0000:00:1f.2"}) {
+    vif.dev_address = *vif::PciAddress::Parse(address);
+    ExpectRefused<ParseError>(vif, std::string(address) + " is no virtual function");
+  }
+}
+
+TEST_F(SriovDriverTest, VfWithADriverForUserspaceIsRefusedWithIt) {
+  card_->sysfs.AddVf(kPfAddress, 4, "0000:03:10.4", "", "vfio-pci");
+  vif::VifSriov vif = SriovVif(1);
+  vif.dev_address = *vif::PciAddress::Parse("0000:03:10.4");
+
+  ExpectRefused<HostInterfaceInUse>(vif, "driver vfio-pci");
+}
+
+TEST_F(SriovDriverTest, VlanNeedsAPfThatSetsIt) {
+  vif::VifSriov vif = SriovVif(1);
+  vif.vlan_name = std::string("205");
+  ExpectRefused<std::system_error>(vif, "set VLAN 205");
+  vif.vlan_name = std::string();
+  vif.network->vlan = uint16_t{206};
+  vif.network->should_provide_vlan = true;
+  ExpectRefused<std::system_error>(vif, "set VLAN 206");
+}
+
+TEST_F(SriovDriverTest, MissingLinkOfThePfIsNamed) {
+  RunOnHost({"ip", "link", "del", "ens1"});
+  ExpectRefused<std::system_error>(SriovVif(1), "find interface ens1");
+  std::filesystem::remove_all(card_->sysfs.Device(kPfAddress) / "net");
+  ExpectRefused<std::system_error>(SriovVif(1), "physical function");
+}
+
+TEST_F(SriovDriverTest, FailuresAfterTheMoveGiveTheVfBack) {
+  vif::VifSriov vif = SriovVif(1);
+  vif.network->mtu = 1000000U;
+  ExpectRefused<std::system_error>(vif, "eth0");
+  vif = SriovVif(1);
+  (*vif.network->subnets->objects)[1].gateway = *IpAddress::Parse("fd00::1");
+  ExpectRefused<std::system_error>(vif, "add route");
+}
+
+TEST_F(SriovDriverTest, UndoNeedsNoPathToTheNamespace) {
+  Pod pod = MakePod(1);
+  pod.attachment.netns.clear();
+  const std::string before = StateWith(pod);
+  vif::VifSriov vif = SriovVif(1);
+  (*vif.network->subnets->objects)[1].gateway = *IpAddress::Parse("fd00::1");
+
+  EXPECT_THROW(Connect(vif, pod), std::system_error);
+
+  EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(SriovDriverTest, TakenInterfaceNameInThePodIsLeftAlone) {
+  for (const char* name : {"eth0", "vf-0000-03-10-1"}) {
+    const Pod pod = MakePod(1);
+    RunIn(pod.netns, {"ip", "link", "add", name, "type", "veth", "peer", "name", "eth1"});
+    const std::string before = StateWith(pod);
+
+    EXPECT_THROW(Connect(SriovVif(1), pod), InterfaceExists);
+
+    EXPECT_EQ(StateWith(pod), before);
+  }
+}
+
+TEST_F(SriovDriverTest, HostAndPodMayHaveALinkOfTheOthersName) {
+  RunOnHost({"ip", "link", "add", "eth0", "type", "bridge"});
+  const Pod pod = MakePod(1);
+  RunIn(pod.netns, {"ip", "link", "add", VfLink(1), "type", "bridge"});
+  const std::string before = StateWith(pod);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+
+  Connect(SriovVif(1), pod);
+  Ping(pod, "10.1.0.1");
+  driver_->Disconnect(plug, pod.attachment, Soon());
+
+  EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(SriovDriverTest, LinkThatThePodMadeWithTheMarkStaysThere) {
+  const Pod pod = MakePod(1);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const std::string before = LinksOf(Netns::Current());
+  Connect(SriovVif(1), pod);
+  RunIn(pod.netns, {"ip", "link", "add", "evil", "type", "bridge"});
+  RunIn(pod.netns, {"ip", "link", "set", "evil", "alias", LinkIn(pod)->alias});
+
+  driver_->Disconnect(plug, pod.attachment, Soon());
+
+  EXPECT_EQ(LinksOf(Netns::Current()), before);
+  EXPECT_TRUE(LinkIn(pod, "evil"));
+}
+
+TEST_F(SriovDriverTest, MarkWithAnotherVfDoesNotReachIt) {
+  const Pod pod = MakePod(1);
+  Connect(SriovVif(1), pod);
+  std::string alias = LinkIn(pod)->alias;
+  alias.replace(alias.find("10.1,"), 4, "10.2");
+  RunIn(pod.netns, {"ip", "link", "set", "eth0", "alias", alias});
+  card_->sysfs.SetLinkOf(VfAddress(2), "");
+
+  const auto plugs = driver_->FindPlugs(pod.attachment, Soon());
+
+  ASSERT_EQ(plugs.size(), 1U);
+  EXPECT_THAT(FailureOf([&] { driver_->Disconnect(plugs[0], pod.attachment, Soon()); }),
+              HasSubstr("is another device"));
+}
+
+TEST_F(SriovDriverTest, FindPlugsGivesWhatTheRecordSaid) {
+  Pod pod = MakePod(1);
+  vif::VifSriov second = SriovVif(2);
+  second.network->subnets.reset();
+  const std::vector<Plug> plugs = {driver_->Plan(SriovVif(1), "eth0"),
+                                   driver_->Plan(second, "eth1")};
+  Connect(SriovVif(1), pod);
+  Connect(second, pod, "eth1");
+  pod.attachment.pod_uid.clear();
+  pod.attachment.netns_id = {};
+
+  EXPECT_THAT(driver_->FindPlugs(pod.attachment, Soon()),
+              ::testing::UnorderedElementsAreArray(plugs));
+  EndNamespace(pod, "eth0");
+  EXPECT_THAT(driver_->FindPlugs(pod.attachment, Soon()), ElementsAre(plugs[0]));
+  pod.attachment.container_id = "other";
+  EXPECT_THAT(driver_->FindPlugs(pod.attachment, Soon()), IsEmpty());
+}
+
+TEST_F(SriovDriverTest, CheckNamesTheFirstDifference) {
+  const Pod pod = MakePod(1);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  Connect(SriovVif(1), pod);
+  const auto check = [&](const vif::Vif& vif) {
+    return driver_->Check(vif, plug, pod.attachment, pod.netns, true, Soon()).value_or("");
+  };
+
+  EXPECT_EQ(check(SriovVif(1)), "");
+  RunIn(pod.netns, {"ip", "link", "set", "eth0", "mtu", "1400"});
+  EXPECT_THAT(check(SriovVif(1)), HasSubstr("MTU 1400"));
+  std::filesystem::remove(card_->sysfs.Device(VfAddress(1)) / "physfn");
+  EXPECT_THAT(check(SriovVif(1)), HasSubstr("no virtual function"));
+}
+
+/// The kernel gives the link to one; the others find it gone.
+TEST_F(SriovDriverTest, OfManyThatWantOneVfOneGetsIt) {
+  constexpr int kPods = 8;
+  std::vector<Pod> pods;
+  for (int n = 0; n < kPods; ++n) pods.push_back(MakePod(n));
+  std::atomic<int> winner = -1;
+  {
+    std::vector<std::jthread> threads;
+    for (int n = 0; n < kPods; ++n) {
+      threads.emplace_back([&, n] {
+        vif::VifSriov vif = SriovVif(n);
+        vif.dev_address = SriovVif(1).dev_address;
+        try {
+          Connect(vif, pods[static_cast<size_t>(n)]);
+          EXPECT_EQ(winner.exchange(n), -1);
+        } catch (const std::exception&) {
+        }
+      });
+    }
+  }
+
+  ASSERT_NE(winner, -1);
+  const auto link = LinkIn(pods[static_cast<size_t>(winner)]);
+  ASSERT_TRUE(link);
+  EXPECT_EQ(link->mac, *SriovVif(winner).address);
+  EXPECT_TRUE(LinkMark::Parse(link->alias)->IsOf(PodAttachment(winner)));
+}
+
+}  // namespace
+}  // namespace kuryr::binding
