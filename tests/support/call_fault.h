@@ -26,8 +26,10 @@ class CallFault {
   CallFault& operator=(const CallFault&) = delete;
   ~CallFault();
 
-  /// What failed, "recv from OVSDB"; empty where there were fewer calls.
+  /// What failed, "recv from OVSDB"; empty where nobody waited for the answer.
   [[nodiscard]] const std::string& failed() const noexcept { return failed_; }
+  /// False where there were fewer calls.
+  [[nodiscard]] bool reached() const noexcept { return left_ <= 0; }
 
   // For the functions that stand before libc's.
   [[nodiscard]] bool IsNext(const std::string& call);
