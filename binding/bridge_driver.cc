@@ -101,7 +101,7 @@ std::optional<std::string> BridgeDriver::Check(const vif::Vif& vif, const Plug& 
   RouteSocket host;
   const auto bridge = host.FindLink(plug.bridge);
   if (!bridge) return "bridge " + plug.bridge + " is missing";
-  const uint32_t mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu);
+  const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
   const WantedLink host_end = {
       .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = bridge->index};
   if (auto difference = CheckLink(host, host_end, attachment)) return difference;

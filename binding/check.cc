@@ -3,8 +3,13 @@
 #include "base/error.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
+#include "binding/vif_fields.h"
 
 namespace kuryr::binding {
+
+uint32_t CheckedMtu(const vif::VifBase& vif, uint32_t limit) {
+  return MtuOf(vif) ? MtuFor(vif, limit, 0) : 0;
+}
 
 std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& wanted,
                                      const Attachment& attachment) {

@@ -21,6 +21,9 @@ struct WantedLink {
   std::optional<int> master;  ///< the bridge's index, 0 for none
   bool marked = true;         ///< with the attachment's mark
 };
+/// The MTU to look for. A network that names none got what the link below had then, which may be
+/// another one now: any.
+[[nodiscard]] uint32_t CheckedMtu(const vif::VifBase& vif, uint32_t limit);
 /// Also whether it is up.
 [[nodiscard]] std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& wanted,
                                                    const Attachment& attachment);

@@ -218,7 +218,7 @@ std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& 
                                                bool is_default, const Deadline& deadline) const {
   const vif::VifBridge& own = Own(vif);
   RouteSocket host;
-  const uint32_t mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu);
+  const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
   const WantedLink hub = {.name = plug.device, .kind = "bridge"};
   if (auto difference = CheckLink(host, hub, attachment)) return difference;
   const int master = Find(host, plug.device).index;

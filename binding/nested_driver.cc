@@ -146,14 +146,12 @@ std::optional<std::string> NestedDriver::Check(const vif::Vif& vif, const Plug& 
                                                bool is_default,
                                                const Deadline& /*deadline*/) const {
   const vif::VifBase& own = Own(vif);
-  RouteSocket host;
-  const Link parent = FindParentLink(host, config_.link_iface);
   const bool vlan = std::holds_alternative<vif::VifVlanNested>(vif);
   return CheckPodLink(pod,
                       {.name = plug.ifname,
                        .kind = vlan ? "vlan" : "macvlan",
                        .mac = *own.address,
-                       .mtu = MtuFor(own, config_.network_device_mtu, parent.mtu)},
+                       .mtu = CheckedMtu(own, config_.network_device_mtu)},
                       attachment, own, is_default);
 }
 

@@ -153,7 +153,7 @@ std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plu
                                             bool is_default, const Deadline& deadline) const {
   const vif::VifOpenVSwitch& own = Own(vif);
   RouteSocket host;
-  const uint32_t mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu);
+  const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
   const WantedLink host_end = {.name = plug.host_interface, .kind = "veth", .mtu = mtu};
   if (auto difference = CheckLink(host, host_end, attachment)) return difference;
   OpenVSwitch ovs(config_.ovsdb_connection);

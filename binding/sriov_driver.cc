@@ -273,7 +273,7 @@ std::optional<std::string> SriovDriver::Check(const vif::Vif& vif, const Plug& p
   RouteSocket host;
   if (auto difference = CheckVf(host, *vf, {.mac = *own.address, .vlan = wanted.vlan}))
     return difference;
-  const uint32_t mtu = MtuFor(own, config_.network_device_mtu, FindPf(host, *vf).mtu);
+  const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
   if (!plug.bridge.empty()) {
     const std::string representor = RepresentorOf(config_, own, *vf);
     const WantedLink host_end = {.name = representor, .mtu = mtu, .marked = false};

@@ -65,7 +65,7 @@ void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
 NlSocketPtr OpenNlSocket(int protocol) {
   NlSocketPtr socket = Owned<NlSocketPtr>(nl_socket_alloc());
   CheckNl(nl_connect(socket.get(), protocol),
-          "open a netlink socket of protocol " + std::to_string(protocol));
+          protocol == NETLINK_ROUTE ? "open a route socket" : "open a netfilter socket");
   // Where the kernel does not know them, errors come without the explanation, and a dump of one
   // link's objects is one of all.
   const int on = 1;

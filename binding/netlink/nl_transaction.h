@@ -17,7 +17,7 @@ struct NlAnswer {
 };
 
 /// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE or
-/// another of netlink(7).
+/// NETLINK_NETFILTER (netlink(7)).
 [[nodiscard]] NlSocketPtr OpenNlSocket(int protocol);
 
 /// Sends `request` and reads up to its acknowledgement. Throws std::system_error, its text

@@ -144,7 +144,8 @@ TEST_F(OvsDriverTest, CheckNamesTheFirstDifference) {
   }
 }
 
-TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheKernelsButNeverAboveTheConfigs) {
+TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheBridgesButNeverAboveTheConfigs) {
+  MakeBridge();
   const auto mtu = [&](std::optional<uint32_t> of_network, uint32_t limit) {
     BindingConfig config = Config();
     config.network_device_mtu = limit;
@@ -162,9 +163,11 @@ TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheKernelsButNeverAboveTheConfigs) {
   EXPECT_EQ(mtu(9000, 0), 9000U);
   EXPECT_EQ(mtu(9000, 1400), 1400U);
   EXPECT_EQ(mtu(1300, 1400), 1300U);
-  EXPECT_EQ(mtu(std::nullopt, 0), 1500U);
+  // Without a request, the bridge's is the smallest of its ports'.
+  ovs_->Vsctl({"set", "Interface", "br-int", "mtu_request=1420"});
+  EXPECT_EQ(mtu(std::nullopt, 0), 1420U);
   EXPECT_EQ(mtu(0, 1400), 1400U);
-  EXPECT_EQ(mtu(std::nullopt, 9000), 1500U);
+  EXPECT_EQ(mtu(std::nullopt, 9000), 1420U);
 }
 
 TEST_F(OvsDriverTest, DisconnectRemovesAllAndMayBeRepeated) {
