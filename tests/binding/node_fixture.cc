@@ -87,7 +87,7 @@ void NodeTest::Disconnect(const Pod& pod) {
 }
 
 void NodeTest::Ping(const Pod& pod, const std::string& address) {
-  RunIn(pod.netns, {"ping", "-c1", "-W5", address});
+  RunIn(pod.netns, {"ping", "-c1", "-w20", address});
 }
 
 void NodeTest::MakeOvsBridge() {
