@@ -1,5 +1,6 @@
 #include "binding/binding.h"
 
+#include <algorithm>
 #include <exception>
 #include <type_traits>
 #include <variant>
@@ -43,10 +44,20 @@ auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
       vif);
 }
 
+/// An empty list allows all; a plug without a bridge needs none.
+void RequireAllowed(const std::vector<std::string>& allowed, const std::string& name,
+                    const std::string& what) {
+  if (allowed.empty() || name.empty()) return;
+  if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return;
+  throw UnsupportedVif(what + " \"" + name + "\" is not among [binding] " + what +
+                       "s of this node");
+}
+
 }  // namespace
 
 Binding::Binding(const BindingConfig& config)
-    : drivers_{.ovs = OvsDriver(config),
+    : config_(config),
+      drivers_{.ovs = OvsDriver(config),
                .nested = NestedDriver(config),
                .bridge = BridgeDriver(config),
                .hybrid = HybridDriver(config),
@@ -55,7 +66,10 @@ Binding::Binding(const BindingConfig& config)
                .sriov = SriovDriver(config)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  return DriverFor(vif, drivers_).Plan(vif, ifname);
+  Plug plug = DriverFor(vif, drivers_).Plan(vif, ifname);
+  RequireAllowed(config_.drivers, plug.driver, "driver");
+  RequireAllowed(config_.bridges, plug.bridge, "bridge");
+  return plug;
 }
 
 std::vector<Interface> Binding::Connect(const vif::Vif& vif, const Plug& plug,

@@ -34,7 +34,8 @@ class Binding {
  public:
   explicit Binding(const BindingConfig& config);
 
-  /// Changes nothing. Throws ParseError for a VIF that lacks something, UnsupportedVif.
+  /// Changes nothing. Throws ParseError for a VIF that lacks something, UnsupportedVif also for
+  /// drivers and bridges that the node does not allow.
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const;
   /// All or nothing, as Driver::Connect.
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
@@ -55,6 +56,7 @@ class Binding {
   /// By the name in their plugs.
   [[nodiscard]] std::array<std::pair<const char*, Driver*>, 7> All();
 
+  BindingConfig config_;
   Drivers drivers_;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace kuryr::binding {
 
@@ -27,6 +28,9 @@ struct BindingConfig {
   std::string default_qos_type = "linux-noop";
   /// [neutron_defaults] network_device_mtu: upper limit; 0 for none.
   uint32_t network_device_mtu = 0;
+  /// [binding] drivers and bridges: what VIFs may ask for; empty: all.
+  std::vector<std::string> drivers;
+  std::vector<std::string> bridges;
   /// [binding] link_iface: the node's link that nested interfaces stand on; empty: FindParentLink
   /// chooses.
   std::string link_iface;

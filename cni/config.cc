@@ -125,6 +125,8 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   Take(files.Find("nested_dpdk", "pci_mount_point"), binding.pci_mount_point);
   Take(files.Find("neutron_defaults", "network_device_mtu"), binding.network_device_mtu, 0,
        kMaxMtu);
+  Take(files.Find("binding", "drivers"), binding.drivers);
+  Take(files.Find("binding", "bridges"), binding.bridges);
   const Option link_iface = files.Find("binding", "link_iface");
   Take(link_iface, binding.link_iface);
   if (!binding.link_iface.empty() && !IsLinkName(binding.link_iface)) {

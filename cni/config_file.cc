@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <sstream>
 
 #include "base/error.h"
 #include "cni/protocol/error.h"
@@ -73,6 +74,17 @@ void Take(const Option& option, std::chrono::seconds& target, uint32_t most) {
   auto seconds = static_cast<uint32_t>(target.count());
   Take(option, seconds, 1, most);
   target = std::chrono::seconds(seconds);
+}
+
+void Take(const Option& option, std::vector<std::string>& target) {
+  if (!option.value) return;
+  target.clear();
+  std::istringstream items(*option.value);
+  for (std::string item; std::getline(items, item, ',');) {
+    const size_t begin = item.find_first_not_of(" \t");
+    if (begin == std::string::npos) continue;
+    target.push_back(item.substr(begin, item.find_last_not_of(" \t") - begin + 1));
+  }
 }
 
 void Take(const Option& option, std::filesystem::path& target) {

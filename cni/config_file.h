@@ -41,6 +41,8 @@ void Take(const Option& option, std::string& target);
 void Take(const Option& option, bool& target);
 void Take(const Option& option, uint32_t& target, uint32_t least, uint32_t most);
 void Take(const Option& option, std::chrono::seconds& target, uint32_t most);
+/// Separated by commas, as oslo.config's ListOpt.
+void Take(const Option& option, std::vector<std::string>& target);
 /// An absolute path.
 void Take(const Option& option, std::filesystem::path& target);
 /// A file that must be readable.

@@ -264,6 +264,25 @@ TEST(BindingTest, OtherPluginsAndWaysOfPluggingAreUnsupported) {
   EXPECT_THAT(Unsupported(vif), HasSubstr("VIFPortProfileOVSRepresentor"));
 }
 
+TEST(BindingTest, DriversAndBridgesMayBeLimited) {
+  const Binding binding(BindingConfig{.drivers = {"ovs", "nested"}, .bridges = {"br-int"}});
+  const auto refusal = [&](const vif::Vif& vif) -> std::string {
+    try {
+      (void)binding.Plan(vif, "eth0");
+    } catch (const UnsupportedVif& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(test::OvsVif(1)), "");
+  EXPECT_EQ(refusal(test::MacvlanVif(1)), "") << "has no bridge";
+  EXPECT_EQ(refusal(test::HybridVif(1)),
+            "driver \"hybrid\" is not among [binding] drivers of this node");
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.bridge_name = std::string("br-ex");
+  EXPECT_EQ(refusal(vif), "bridge \"br-ex\" is not among [binding] bridges of this node");
+}
+
 TEST(BindingTest, DisconnectOfAnUnknownDriverIsRefused) {
   Binding binding{BindingConfig()};
 

@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kDatapathType = "netdev";
-
 void AppendLinks(const Netns& netns, const std::string& where, std::set<std::string>& state) {
   RouteSocket socket = RouteSocket::OpenIn(netns);
   for (const std::string& name : LinkNamesIn(netns)) {
@@ -50,7 +48,7 @@ void NodeTest::SetUp() {
   MakeKernelBridge();
   MakeUplink();
   binding_.emplace(
-      BindingConfig{.ovsdb_connection = ovs_->remote(), .datapath_type = kDatapathType});
+      BindingConfig{.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()});
 }
 
 void NodeTest::TearDown() {
@@ -87,12 +85,12 @@ void NodeTest::Disconnect(const Pod& pod) {
 }
 
 void NodeTest::Ping(const Pod& pod, const std::string& address) {
-  RunIn(pod.netns, {"ping", "-c1", "-W5", address});
+  RunIn(pod.netns, {"ping", "-c1", "-w20", address});
 }
 
 void NodeTest::MakeOvsBridge() {
   ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
-               std::string("datapath_type=") + kDatapathType});
+               "datapath_type=" + test::PrivateOvs::datapath_type()});
 }
 
 void NodeTest::RemoveOvsBridge() { ovs_->Vsctl({"del-br", "br-int"}); }

@@ -32,6 +32,7 @@ class NodeTest : public test::NetnsTest {
   void Connect(const Pod& pod) { Connect(pod, Soon()); }
   void Connect(const Pod& pod, const Deadline& deadline);
   void Disconnect(const Pod& pod);
+  /// One answer within 20 s is enough.
   static void Ping(const Pod& pod, const std::string& address);
 
   void MakeOvsBridge();

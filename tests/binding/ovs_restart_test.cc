@@ -91,8 +91,7 @@ class OvsRestartTest : public NodeTest {
   void PlugAndUnplug(int round, int n) {
     const Pod pod = MakePod(Scenario(round % 4 == 0 ? "Hybrid" : "Ovs"), n);
     const std::string failure = FailureOfConnect(pod);
-    // One answer is enough, however many requests get lost in a restart.
-    if (failure.empty()) RunIn(pod.netns, {"ping", "-c1", "-w25", "10.1.0.1"});
+    if (failure.empty()) Ping(pod, "10.1.0.1");
     progress_.Count(failure);
     DisconnectForSure(pod);
     RemovePodNetns(pod.attachment.netns);

@@ -53,6 +53,15 @@ class SoakTest : public NodeTest {
     const auto turn = static_cast<size_t>(round);
     return turn % 2 == 0 ? all[0] : all[turn / 2 % all.size()];
   }
+  void PlugAndUnplug(const PlugScenario& scenario, int n, bool ping) {
+    const Pod pod = MakePod(scenario, n);
+    Connect(pod);
+    if (ping) {
+      for (const char* address : {"10.1.0.1", "fd00::1"}) Ping(pod, address);
+    }
+    Disconnect(pod);
+    RemovePodNetns(pod.attachment.netns);
+  }
 };
 
 /// KURYR_ROUNDS=2000 in the environment makes it thorough.
@@ -61,32 +70,17 @@ TEST_F(SoakTest, PodsOfAllDriversLeaveNothing) {
   const PlugScenario& ovs = PlugScenarios().front();
   const Pod peer = MakePod(ovs, 1);
   Connect(peer);
+  const auto first = [&](int thread, int) { PlugAndUnplug(ovs, kFirstPod + thread, false); };
   // The kernel and libopenvswitch keep some things from their first use on.
-  EXPECT_THAT(InThreads(kThreads,
-                        [&](int thread, int) {
-                          const Pod pod = MakePod(ovs, kFirstPod + thread);
-                          Connect(pod);
-                          Disconnect(pod);
-                          RemovePodNetns(pod.attachment.netns);
-                        }),
-              IsEmpty());
+  EXPECT_THAT(InThreads(kThreads, first), IsEmpty());
   const auto before = State({&peer.netns});
   const size_t files = CountOpenFiles();
   const size_t namespaces = CountPodNetns();
 
-  EXPECT_THAT(InThreads(rounds,
-                        [&](int thread, int round) {
-                          const PlugScenario& scenario = ScenarioOf(round);
-                          const Pod pod = MakePod(scenario, kFirstPod + thread);
-                          Connect(pod);
-                          if (round % 8 == 0) {
-                            Ping(pod, "10.1.0.1");
-                            Ping(pod, "fd00::1");
-                          }
-                          Disconnect(pod);
-                          RemovePodNetns(pod.attachment.netns);
-                        }),
-              IsEmpty());
+  const auto any = [&](int thread, int round) {
+    PlugAndUnplug(ScenarioOf(round), kFirstPod + thread, round % 8 == 0);
+  };
+  EXPECT_THAT(InThreads(rounds, any), IsEmpty());
 
   EXPECT_EQ(State({&peer.netns}), before);
   EXPECT_EQ(CountOpenFiles(), files);

@@ -71,9 +71,10 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
-                     "ovs_vsctl_timeout = 7\ndatapath_type = netdev\n"
+                     "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
+                     "default_qos_type =\n"
                      "[neutron_defaults]\nnetwork_device_mtu = 1400\n"
-                     "[binding]\nlink_iface = ens3\n"
+                     "[binding]\nlink_iface = ens3\ndrivers = ovs\nbridges = br-int , br-ex,\n"
                      "[vhostuser]\nmount_point = /run/vhost\novs_vhu_path = /run/ovs\n"
                      "[nested_dpdk]\ndpdk_driver = vfio-pci\npci_mount_point = /run/pci\n")});
 
@@ -93,8 +94,12 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.ovsdb_connection, "tcp:127.0.0.1:6640");
   EXPECT_EQ(config.binding.ovs_timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.binding.datapath_type, "netdev");
+  EXPECT_TRUE(config.binding.isolate_vif);
+  EXPECT_EQ(config.binding.default_qos_type, "");
   EXPECT_EQ(config.binding.network_device_mtu, 1400U);
   EXPECT_EQ(config.binding.link_iface, "ens3");
+  EXPECT_THAT(config.binding.drivers, ::testing::ElementsAre("ovs"));
+  EXPECT_THAT(config.binding.bridges, ::testing::ElementsAre("br-int", "br-ex"));
   EXPECT_EQ(config.binding.vhostuser_mount_point, "/run/vhost");
   EXPECT_EQ(config.binding.ovs_vhu_path, "/run/ovs");
   EXPECT_EQ(config.binding.dpdk_driver, "vfio-pci");
