@@ -104,14 +104,14 @@ std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
   if (state->bridge != wanted.bridge)
     return what + " is on bridge " + Printable(state->bridge) + " instead of " + wanted.bridge;
   for (const auto& [key, value] : wanted.external_ids) {
-    const auto found = state->external_ids.find(key);
     // Neutron's agents set it to other values in a port's life.
     if (key == "iface-status") continue;
-    if (found == state->external_ids.end()) return what + " lacks external_ids:" + key;
-    if (found->second != value) {
-      return what + " has external_ids:" + key + " \"" + Printable(found->second) +
-             "\" instead of \"" + Printable(value) + "\"";
-    }
+    const auto found = state->external_ids.find(key);
+    if (found != state->external_ids.end() && found->second == value) continue;
+    const std::string present = found == state->external_ids.end() ? "" : found->second;
+    std::string difference = what + " has external_ids:";
+    difference.append(key).append(" \"").append(Printable(present));
+    return difference.append("\" instead of \"").append(Printable(value)).append("\"");
   }
   if (!state->error.empty()) return what + " has the error " + Printable(state->error, 200);
   if (state->ofport < 1) return what + " has no OpenFlow port number";

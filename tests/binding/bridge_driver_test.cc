@@ -61,8 +61,7 @@ TEST_F(BridgeDriverTest, TwoPodsReachEachOther) {
   Connect(BridgeVif(1), one);
   Connect(BridgeVif(2), two);
 
-  Ping(one, "10.1.0.2");
-  Ping(one, "fd00::2");
+  for (const char* address : {"10.1.0.2", "fd00::2"}) PingInFullSize(one, address, 1450);
   EXPECT_THAT(RunIn(one.netns, {"ip", "route"}), HasSubstr("default via 10.1.0.254"));
 }
 
@@ -82,6 +81,17 @@ TEST_F(BridgeDriverTest, ResultAndKernelSayTheSame) {
   EXPECT_EQ(host_end->master, RouteSocket().FindLink("br-lan")->index);
   for (const auto& end : {host_end, LinkIn(pod)})
     EXPECT_EQ(end->alias, "kuryr-cni kuryr container-1 eth0 uid-1 default/pod-1");
+}
+
+TEST_F(BridgeDriverTest, CheckNamesTheFirstDifference) {
+  const Pod pod = MakePod(1);
+  Connect(BridgeVif(1), pod);
+
+  ExpectDifferences(BridgeVif(1), pod);
+  RunOnHost({"ip", "link", "set", kTap, "nomaster"});
+  EXPECT_THAT(Check(BridgeVif(1), pod), HasSubstr("tap450e5c61-1 is on no bridge"));
+  DeleteBridge();
+  EXPECT_THAT(Check(BridgeVif(1), pod), HasSubstr("bridge br-lan is missing"));
 }
 
 TEST_F(BridgeDriverTest, DisconnectRemovesAllAndMayBeRepeated) {
@@ -204,6 +214,17 @@ TEST_F(BridgeDriverTest, MissingBridgeIsNamedUnlessItIsToBeProvided) {
   vif.network->multi_host = false;
   vif.network->bridge_interface = std::string("eth0");
   ExpectRefused<UnsupportedVif>(vif, "$.network.bridge_interface");
+}
+
+TEST_F(BridgeDriverTest, WithoutAnMtuItIsTheBridges) {
+  RunOnHost({"ip", "link", "set", "br-lan", "mtu", "1420"});
+  const Pod pod = MakePod(1);
+  vif::VifBridge vif = BridgeVif(1);
+  vif.network->mtu.reset();
+
+  EXPECT_EQ(Connect(vif, pod).at(1).mtu, 1420U);
+  RunOnHost({"ip", "link", "set", "br-lan", "mtu", "1400"});
+  EXPECT_EQ(Check(vif, pod), "") << "nobody said what it should be";
 }
 
 TEST_F(BridgeDriverTest, BridgeIsProvidedOnceAndStays) {

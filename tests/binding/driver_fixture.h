@@ -44,6 +44,33 @@ class DriverTest : public test::NetnsTest {
     return driver_->Connect(vif, driver_->Plan(vif, ifname), pod.attachment, pod.netns,
                             ifname == "eth0", Soon());
   }
+  /// The first difference; empty when there is none.
+  std::string Check(const vif::Vif& vif, const Pod& pod) {
+    return driver_->Check(vif, driver_->Plan(vif, "eth0"), pod.attachment, pod.netns, true, Soon())
+        .value_or("");
+  }
+  /// Check after each change of the pod's side, which iproute2 makes.
+  void ExpectDifferences(const vif::Vif& vif, const Pod& pod) {
+    const std::vector<std::pair<std::vector<std::string>, std::string>> changes = {
+        {{"true"}, ""},
+        {{"ip", "link", "set", "eth0", "mtu", "1400"}, "eth0 has MTU 1400 instead of 1450"},
+        {{"ip", "link", "set", "eth0", "mtu", "1450"}, ""},
+        {{"ip", "-6", "route", "del", "default"},
+         "route ::/0 via fd00::ff through eth0 is missing"},
+        {{"ip", "-6", "route", "add", "default", "via", "fd00::ff"}, ""},
+        {{"ip", "route", "del", "default"},
+         "route 0.0.0.0/0 via 10.1.0.254 through eth0 is missing"},
+        {{"ip", "route", "add", "default", "via", "10.1.0.9"},
+         "via 10.1.0.9 through eth0 instead of"},
+        {{"ip", "address", "del", "10.1.0.1/24", "dev", "eth0"}, "10.1.0.1/24 is missing on eth0"},
+        {{"ip", "link", "set", "eth0", "down"}, "eth0 is down"}};
+    for (const auto& [change, difference] : changes) {
+      RunIn(pod.netns, change);
+      const std::string found = Check(vif, pod);
+      EXPECT_EQ(found.empty(), difference.empty()) << found << " after " << change.back();
+      EXPECT_THAT(found, ::testing::HasSubstr(difference)) << change.back();
+    }
+  }
   void Disconnect(const vif::Vif& vif, const Attachment& attachment) {
     driver_->Disconnect(driver_->Plan(vif, "eth0"), attachment, Soon());
   }

@@ -214,17 +214,13 @@ TEST_F(HybridDriverTest, CheckNamesTheFirstDifference) {
   const Pod pod = MakePod(1);
   const vif::VifBridge vif = HybridVif(1);
   Connect(vif, pod);
-  const auto check = [&] {
-    return driver_->Check(vif, driver_->Plan(vif, "eth0"), pod.attachment, pod.netns, true, Soon())
-        .value_or("");
-  };
-  EXPECT_EQ(check(), "");
+  ExpectDifferences(vif, pod);
 
   RunOnHost({"ip", "link", "set", kTap, "nomaster"});
-  EXPECT_THAT(check(), HasSubstr("tap450e5c61-1 is on no bridge"));
+  EXPECT_THAT(Check(vif, pod), HasSubstr("tap450e5c61-1 is on no bridge"));
   RunOnHost({"ip", "link", "set", kTap, "master", kHub});
   Vsctl({"del-port", kPort});
-  EXPECT_THAT(check(), HasSubstr("port qvo450e5c61-1 is missing"));
+  EXPECT_THAT(Check(vif, pod), HasSubstr("port qvo450e5c61-1 is missing"));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ TEST_F(NestedDriverTest, TwoPodsAndTheFabricReachEachOther) {
   Connect(MacvlanVif(1), one);
   Connect(MacvlanVif(2), two);
 
-  for (const char* address : {"10.1.0.2", "fd00::2", "10.1.0.254", "fd00::ff"}) Ping(one, address);
+  for (const char* address : {"10.1.0.2", "fd00::2", "10.1.0.254", "fd00::ff"})
+    PingInFullSize(one, address, 1450);
   EXPECT_THAT(RunIn(one.netns, {"ip", "route"}), HasSubstr("default via 10.1.0.254"));
 }
 
@@ -41,6 +42,17 @@ TEST_F(NestedDriverTest, ResultAndKernelSayTheSame) {
   EXPECT_EQ(link->alias, "kuryr-cni kuryr container-1 eth0 uid-1 default/pod-1");
   EXPECT_EQ(link->lower, RouteSocket().FindLink("uplink")->index);
   EXPECT_THAT(RunIn(pod.netns, {"ip", "-d", "link", "show", "eth0"}), HasSubstr("mode bridge"));
+}
+
+TEST_F(NestedDriverTest, CheckNamesTheFirstDifference) {
+  const Pod pod = MakePod(1);
+  Connect(MacvlanVif(1), pod);
+
+  ExpectDifferences(MacvlanVif(1), pod);
+  RunIn(pod.netns, {"ip", "link", "set", "eth0", "alias", "other"});
+  EXPECT_THAT(Check(MacvlanVif(1), pod), HasSubstr("eth0 is not this attachment's"));
+  RunIn(pod.netns, {"ip", "link", "del", "eth0"});
+  EXPECT_THAT(Check(MacvlanVif(1), pod), HasSubstr("eth0 is missing"));
 }
 
 TEST_F(NestedDriverTest, HostMayHaveALinkOfThatName) {

@@ -51,6 +51,7 @@ TEST_F(NestedVlanTest, PodReachesItsVlanOnly) {
   EXPECT_EQ(LinkIn(one)->kind, "vlan");
   EXPECT_EQ(LinkIn(one)->mac, *VlanVif(1, 101).address);
   EXPECT_EQ(LinkIn(one)->mtu, 1450U);
+  ExpectDifferences(VlanVif(1, 101), one);
 }
 
 TEST_F(NestedVlanTest, UntaggedFabricIsOutOfReach) {

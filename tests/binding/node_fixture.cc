@@ -47,8 +47,8 @@ void NodeTest::SetUp() {
   MakeOvsBridge();
   MakeKernelBridge();
   MakeUplink();
-  binding_.emplace(
-      BindingConfig{.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()});
+  binding_.emplace(BindingConfig{.ovsdb_connection = ovs_->remote(),
+                                 .datapath_type = test::PrivateOvs::datapath_type()});
 }
 
 void NodeTest::TearDown() {
