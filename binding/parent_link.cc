@@ -5,12 +5,24 @@
 #include "base/error.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
+#include "binding/netlink/listeners.h"
 
 namespace kuryr::binding {
 namespace {
 
 /// Loopback and tunnels have no MAC, and no macvlan or VLAN can stand on them.
 bool IsUsable(const Link& link) { return link.up && link.mac != MacAddress(); }
+
+/// Where the kubelet is told to listen on one address, that is the one by which the cluster knows
+/// the node.
+std::optional<Link> FindKubeletsLink(RouteSocket& host) {
+  constexpr uint16_t kKubelet = 10250;
+  const std::vector<IpAddress> listeners = FindListeners(kKubelet);
+  if (listeners.size() != 1) return std::nullopt;
+  const auto index = host.FindLinkWith(listeners.front());
+  auto link = index ? host.FindLink(*index) : std::nullopt;
+  return link && IsUsable(*link) ? link : std::nullopt;
+}
 
 /// Asks for one route instead of looking for the default one among all: documentation addresses
 /// (RFC 5737, RFC 3849) are nowhere, so their way is the default's.
@@ -45,7 +57,8 @@ Link FindParentLink(RouteSocket& host, const std::string& link_iface) {
     if (!link->up) ThrowErrno(ENETDOWN, what);
     return *std::move(link);
   }
-  auto link = FindDefaultRoutesLink(host);
+  auto link = FindKubeletsLink(host);
+  if (!link) link = FindDefaultRoutesLink(host);
   if (!link) link = FindFirstUsableLink(host);
   if (!link) {
     ThrowErrno(ENODEV,

@@ -41,6 +41,11 @@ std::string ExplanationOf(nlmsghdr& message) {
   return {data, ::strnlen(data, static_cast<size_t>(nla_len(text)))};
 }
 
+const char* NameOf(int protocol) {
+  if (protocol == NETLINK_ROUTE) return "route";
+  return protocol == NETLINK_NETFILTER ? "netfilter" : "sock_diag";
+}
+
 /// NLMSG_ERROR and NLMSG_DONE both begin with it.
 int ErrorOf(nlmsghdr& message) { return -*static_cast<const int*>(nlmsg_data(&message)); }
 
@@ -65,7 +70,7 @@ void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
 NlSocketPtr OpenNlSocket(int protocol) {
   NlSocketPtr socket = Owned<NlSocketPtr>(nl_socket_alloc());
   CheckNl(nl_connect(socket.get(), protocol),
-          protocol == NETLINK_ROUTE ? "open a route socket" : "open a netfilter socket");
+          std::string("open a ") + NameOf(protocol) + " socket");
   // Where the kernel does not know them, errors come without the explanation, and a dump of one
   // link's objects is one of all.
   const int on = 1;

@@ -16,8 +16,8 @@ struct NlAnswer {
   NlMsgPtr object;          ///< what a get request found
 };
 
-/// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE or
-/// NETLINK_NETFILTER (netlink(7)).
+/// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE,
+/// NETLINK_NETFILTER or NETLINK_SOCK_DIAG (netlink(7)).
 [[nodiscard]] NlSocketPtr OpenNlSocket(int protocol);
 
 /// Sends `request` and reads up to its acknowledgement. Throws std::system_error, its text

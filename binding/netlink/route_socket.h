@@ -71,6 +71,9 @@ class RouteSocket {
 
   /// Of both families, link-local ones too.
   [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link);
+  /// The index of the link that has it; nullopt where none has. A dump of the namespace's
+  /// addresses.
+  [[nodiscard]] std::optional<int> FindLinkWith(const IpAddress& address);
   /// Prefix length from `address`; IPv6 without duplicate address detection (IFA_F_NODAD). An
   /// address already there is fine.
   void AddAddress(const Link& link, const IpNetwork& address);

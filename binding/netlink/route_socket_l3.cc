@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
@@ -72,6 +73,21 @@ NlMsgPtr DumpRequest(int type, const Header& header) {
   return request;
 }
 
+void DumpAddresses(nl_sock& socket, const ifaddrmsg& header, const std::string& what,
+                   const std::function<void(int index, const IpNetwork& address)>& take) {
+  const NlMsgPtr request = DumpRequest(RTM_GETADDR, header);
+  Dump(socket, *request, what, [&](nlmsghdr& message) {
+    std::array<nlattr*, IFA_MAX + 1> attributes{};
+    CheckNl(nlmsg_parse(&message, sizeof(ifaddrmsg), attributes.data(), IFA_MAX, nullptr), what);
+    const auto* found = static_cast<const ifaddrmsg*>(nlmsg_data(&message));
+    // Only IPv4, and IPv6 with a peer, has IFA_LOCAL.
+    const nlattr* local = attributes[IFA_LOCAL];
+    take(static_cast<int>(found->ifa_index),
+         {FromNl(found->ifa_family, local != nullptr ? local : attributes[IFA_ADDRESS]),
+          found->ifa_prefixlen});
+  });
+}
+
 /// The route and the link it leads through.
 std::pair<int, LinkRoute> ParseRoute(nlmsghdr& message) {
   std::array<nlattr*, RTA_MAX + 1> attributes{};
@@ -129,20 +145,22 @@ bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
 }
 
 std::vector<IpNetwork> RouteSocket::AddressesOf(const Link& link) {
-  const std::string what = "list the addresses of " + link.name;
+  const ifaddrmsg header{.ifa_index = static_cast<uint32_t>(link.index)};
   std::vector<IpNetwork> found;
-  const NlMsgPtr request =
-      DumpRequest(RTM_GETADDR, ifaddrmsg{.ifa_index = static_cast<uint32_t>(link.index)});
-  Dump(*socket_, *request, what, [&](nlmsghdr& message) {
-    std::array<nlattr*, IFA_MAX + 1> attributes{};
-    CheckNl(nlmsg_parse(&message, sizeof(ifaddrmsg), attributes.data(), IFA_MAX, nullptr), what);
-    const auto* header = static_cast<const ifaddrmsg*>(nlmsg_data(&message));
-    // A kernel that does not check strictly tells of all links.
-    if (static_cast<int>(header->ifa_index) != link.index) return;
-    const nlattr* local = attributes[IFA_LOCAL];
-    found.push_back({FromNl(header->ifa_family, local != nullptr ? local : attributes[IFA_ADDRESS]),
-                     header->ifa_prefixlen});
-  });
+  DumpAddresses(*socket_, header, "list the addresses of " + link.name,
+                [&](int index, const IpNetwork& address) {
+                  // A kernel that does not check strictly tells of all links.
+                  if (index == link.index) found.push_back(address);
+                });
+  return found;
+}
+
+std::optional<int> RouteSocket::FindLinkWith(const IpAddress& address) {
+  std::optional<int> found;
+  DumpAddresses(*socket_, ifaddrmsg{}, "find the link with address " + address.ToString(),
+                [&](int index, const IpNetwork& other) {
+                  if (other.address == address) found = index;
+                });
   return found;
 }
 

@@ -1,9 +1,14 @@
 #include "binding/parent_link.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <cerrno>
+#include <cstring>
 #include <system_error>
 
+#include "base/unique_fd.h"
 #include "tests/support/netns_fixture.h"
 
 namespace kuryr::binding {
@@ -37,6 +42,27 @@ class ParentLinkTest : public test::NetnsTest {
     }
   }
 
+  static UniqueFd Listen(const char* text) {
+    const IpAddress address = IpAddress::Parse(text).value();
+    const bool ipv4 = address.family == IpFamily::kIpv4;
+    UniqueFd socket(::socket(ipv4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in in{.sin_family = AF_INET, .sin_port = htons(10250), .sin_addr = {}, .sin_zero = {}};
+    sockaddr_in6 in6{.sin6_family = AF_INET6,
+                     .sin6_port = htons(10250),
+                     .sin6_flowinfo = 0,
+                     .sin6_addr = {},
+                     .sin6_scope_id = 0};
+    std::memcpy(&in.sin_addr, address.bytes.data(), sizeof in.sin_addr);
+    std::memcpy(&in6.sin6_addr, address.bytes.data(), sizeof in6.sin6_addr);
+    const auto* name =
+        ipv4 ? reinterpret_cast<const sockaddr*>(&in) : reinterpret_cast<const sockaddr*>(&in6);
+    if (::bind(socket.get(), name, ipv4 ? sizeof in : sizeof in6) != 0 ||
+        ::listen(socket.get(), 1) != 0) {
+      ADD_FAILURE() << text << ": " << std::strerror(errno);
+    }
+    return socket;
+  }
+
   std::optional<Netns> outside_;
 };
 
@@ -54,6 +80,27 @@ TEST_F(ParentLinkTest, DefaultRoutesLink) {
   RunOnHost({"ip", "route", "add", "default", "via", "10.0.0.2"});
 
   EXPECT_EQ(Parent(), "second0");
+}
+
+TEST_F(ParentLinkTest, KubeletsLinkComesBeforeTheDefaultRoutes) {
+  RunOnHost({"ip", "route", "add", "default", "via", "10.0.0.2"});
+  RunOnHost({"ip", "address", "add", "198.51.100.7/24", "dev", "first0"});
+  RunOnHost({"ip", "address", "add", "fd01::7/64", "dev", "first0", "nodad"});
+  for (const char* address : {"198.51.100.7", "fd01::7"}) {
+    const UniqueFd kubelet = Listen(address);
+    EXPECT_EQ(Parent(), "first0") << address;
+  }
+  const UniqueFd first = Listen("198.51.100.7");
+  const UniqueFd second = Listen("10.0.0.1");
+  EXPECT_EQ(Parent(), "second0") << "two may be anybody";
+}
+
+TEST_F(ParentLinkTest, KubeletThatListensEverywhereOrLocallyTellsNothing) {
+  RunOnHost({"ip", "route", "add", "default", "via", "10.0.0.2"});
+  for (const char* address : {"0.0.0.0", "::", "127.0.0.1"}) {
+    const UniqueFd kubelet = Listen(address);
+    EXPECT_EQ(Parent(), "second0") << address;
+  }
 }
 
 TEST_F(ParentLinkTest, Ipv6sDefaultRoutesLink) {
