@@ -106,13 +106,16 @@ std::vector<Interface> DpdkDriver::Connect(const vif::Vif& vif, const Plug& plug
   // The file says whose the device is, so it is there before and after.
   folder.Write(file, plug.device);
   Rollback remove_file([&] { TryUndo(link.name, [&] { folder.Remove(file); }); });
-  // Only if it is without a driver: another pod's ADD for the same MAC may have been faster.
+  // Another pod's ADD for the same MAC may have been faster.
+  bool is_ours = false;
   Rollback give_back([&] {
     TryUndo(link.name, [&] {
-      if (!sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
+      if (is_ours || !sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
     });
   });
   sysfs_.Bind(device.address, config_.dpdk_driver);
+  is_ours = true;
+  sysfs_.RequireBound(device.address, config_.dpdk_driver);
   give_back.Dismiss();
   remove_file.Dismiss();
   return {{.name = plug.ifname,

@@ -67,6 +67,9 @@ void PodFolder::Write(const std::string& name, const std::string& text) const {
 std::optional<std::string> PodFolder::Read(const std::string& name) const {
   const UniqueFd fd(
       ::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  // What a pod put into the file's place (ELOOP: a symbolic link, ENXIO: a socket) is not it.
+  const bool is_other = errno == ENOENT || errno == ELOOP || errno == ENXIO;
+  if (!fd && !is_other) ThrowErrno("open " + PathOf(name));
   struct stat status = {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   std::array<char, 4096> text{};
@@ -82,8 +85,9 @@ void PodFolder::Remove(const std::string& name) const {
 
 bool PodFolder::HasSocket(const std::string& name) const {
   struct stat status = {};
-  return ::fstatat(fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISSOCK(status.st_mode);
+  const bool exists = ::fstatat(fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!exists && errno != ENOENT) ThrowErrno("look at " + PathOf(name));
+  return exists && S_ISSOCK(status.st_mode);
 }
 
 void PodFolder::RemoveSocket(const std::string& name) const {

@@ -65,14 +65,20 @@ std::optional<std::string> Sysfs::DriverOf(const vif::PciAddress& device) const 
 }
 
 void Sysfs::Bind(const vif::PciAddress& device, const std::string& driver) const {
-  const std::string what = "bind PCI device " + device.ToString() + " to driver " + driver;
-  if (!fs::exists(FolderOf(driver) / "bind"))
-    ThrowErrno(ENOENT, what + ", which the kernel does not have (modprobe " + driver + ")");
+  if (!fs::exists(FolderOf(driver) / "bind")) {
+    ThrowErrno(ENOENT, "bind PCI device " + device.ToString() + " to driver " + driver +
+                           ", which the kernel does not have (modprobe " + driver + ")");
+  }
   Unbind(device);
   Write(FolderOf(device) / "driver_override", driver);
   Write(FolderOf(driver) / "bind", device.ToString());
+}
+
+void Sysfs::RequireBound(const vif::PciAddress& device, const std::string& driver) const {
   const auto now = DriverOf(device);
-  if (now != driver) ThrowErrno(EIO, what + ": it has " + now.value_or("none"));
+  if (now == driver) return;
+  ThrowErrno(EIO, "bind PCI device " + device.ToString() + " to driver " + driver + ": it has " +
+                      now.value_or("none"));
 }
 
 void Sysfs::BindToDefault(const vif::PciAddress& device) const {

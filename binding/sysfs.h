@@ -32,6 +32,8 @@ class Sysfs {
   /// Takes the device from its driver and gives it to another one, whatever that one is made for
   /// (driver_override). When it fails, the device may be left without a driver.
   void Bind(const vif::PciAddress& device, const std::string& driver) const;
+  /// Throws for a device that has another driver, or none.
+  void RequireBound(const vif::PciAddress& device, const std::string& driver) const;
   /// Gives the device to the driver that the kernel itself chooses for it.
   void BindToDefault(const vif::PciAddress& device) const;
 

@@ -47,13 +47,21 @@ void NodeTest::SetUp() {
   MakeOvsBridge();
   MakeKernelBridge();
   MakeUplink();
+<<<<<<< HEAD
   binding_.emplace(BindingConfig{.ovsdb_connection = ovs_->remote(),
                                  .datapath_type = test::PrivateOvs::datapath_type()});
+=======
+  binding_.emplace(Config());
+>>>>>>> wt/fault2
 }
 
 void NodeTest::TearDown() {
   ovs_.reset();
   NetnsTest::TearDown();
+}
+
+BindingConfig NodeTest::Config() const {
+  return {.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()};
 }
 
 void NodeTest::MakeUplink() {
