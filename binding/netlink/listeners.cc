@@ -17,7 +17,7 @@
 namespace kuryr::binding {
 namespace {
 
-constexpr const char* kWhat = "list the listening sockets";
+constexpr const char* kWhat = "list the sockets that listen on a TCP port";
 
 void AppendListeners(int family, uint16_t port, std::vector<IpAddress>& found) {
   const NlSocketPtr socket = OpenNlSocket(NETLINK_SOCK_DIAG);

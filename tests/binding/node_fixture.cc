@@ -47,12 +47,7 @@ void NodeTest::SetUp() {
   MakeOvsBridge();
   MakeKernelBridge();
   MakeUplink();
-<<<<<<< HEAD
-  binding_.emplace(BindingConfig{.ovsdb_connection = ovs_->remote(),
-                                 .datapath_type = test::PrivateOvs::datapath_type()});
-=======
   binding_.emplace(Config());
->>>>>>> wt/fault2
 }
 
 void NodeTest::TearDown() {
