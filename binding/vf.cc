@@ -22,7 +22,10 @@ fs::path DeviceAt(const fs::path& sysfs, const vif::PciAddress& address) {
 /// The last part of what a symbolic link points to; empty where there is none.
 std::string TargetOf(const fs::path& path) {
   std::error_code error;
-  return fs::read_symlink(path, error).filename().string();
+  const fs::path target = fs::read_symlink(path, error);
+  const bool is_missing = error == std::errc::no_such_file_or_directory;
+  if (error && !is_missing) ThrowErrno(error.value(), "read " + path.string());
+  return target.filename().string();
 }
 
 std::vector<std::string> LinkNamesAt(const fs::path& folder) {
