@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -59,8 +60,13 @@ std::optional<Link> FindReturned(RouteSocket& host, const Vf& vf, const Attachme
   return std::nullopt;
 }
 
-/// The mark goes last, also from a VF that is not quite as it was: the next one who takes it sets
-/// all of it anew.
+/// What the kernel refused once (a name that is taken), it would refuse in every DEL.
+bool IsWorthAnotherTry(const std::system_error& error) {
+  return error.code() == std::errc::not_enough_memory || error.code() == std::errc::no_buffer_space;
+}
+
+/// The mark goes last, also from a VF that the kernel does not let be what it was: the next one who
+/// takes it sets all of it anew.
 void Restore(RouteSocket& host, const fs::path& sysfs, const Link& link, const LentVf& lent) {
   const auto vf_under = [&](const std::string& name) {
     auto vf = FindVf(sysfs, lent.address);
@@ -82,6 +88,11 @@ void Restore(RouteSocket& host, const fs::path& sysfs, const Link& link, const L
     if (lent.settings) SetVf(host, *vf, *lent.settings);
   });
   steps.Try([&] { host.ChangeLink(link, {.mac = lent.mac, .mtu = lent.mtu}); });
+  try {
+    steps.Finish();
+  } catch (const std::system_error& e) {
+    if (IsWorthAnotherTry(e)) throw;
+  }
   steps.Try([&] { host.ChangeLink(link, {.alias = ""}); });
   steps.Finish();
 }
