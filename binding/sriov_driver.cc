@@ -121,8 +121,14 @@ Vf RequireVf(const BindingConfig& config, const vif::PciAddress& address) {
   return *std::move(vf);
 }
 
-/// The representor stays, down: it is there as long as the VF. ovs-vswitchd, when it lets go of it,
-/// writes back the flags it remembers.
+void SetDown(RouteSocket& host, const std::string& name) {
+  const auto link = host.FindLink(name);
+  if (link && link->up) host.ChangeLink(*link, {.up = false});
+}
+
+/// The representor stays, down: it is there as long as the VF. Without its port it is not found
+/// again, so it is set down before that goes; and after, for ovs-vswitchd may write back the flags
+/// it remembers.
 void RemovePort(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
                 const Deadline& deadline) {
   if (plug.bridge.empty()) return;
@@ -132,10 +138,10 @@ void RemovePort(const BindingConfig& config, const Plug& plug, const Attachment&
   Steps steps;
   for (const OvsPort& port : ovs.FindPorts(owner, deadline)) {
     if (PlugOf(port).ifname != plug.ifname) continue;
-    ovs.DeletePort(port.name, owner, deadline);
+    SetDown(host, port.name);
+    steps.Try([&] { ovs.DeletePort(port.name, owner, deadline); });
     steps.Try([&] { ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime)); });
-    const auto representor = host.FindLink(port.name);
-    if (representor) steps.Try([&] { host.ChangeLink(*representor, {.up = false}); });
+    steps.Try([&] { SetDown(host, port.name); });
   }
   steps.Finish();
 }
