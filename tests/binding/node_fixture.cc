@@ -16,8 +16,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kDatapathType = "netdev";
-
 void AppendLinks(const Netns& netns, const std::string& where, std::set<std::string>& state) {
   RouteSocket socket = RouteSocket::OpenIn(netns);
   for (const std::string& name : LinkNamesIn(netns)) {
@@ -49,13 +47,16 @@ void NodeTest::SetUp() {
   MakeOvsBridge();
   MakeKernelBridge();
   MakeUplink();
-  binding_.emplace(
-      BindingConfig{.ovsdb_connection = ovs_->remote(), .datapath_type = kDatapathType});
+  binding_.emplace(Config());
 }
 
 void NodeTest::TearDown() {
   ovs_.reset();
   NetnsTest::TearDown();
+}
+
+BindingConfig NodeTest::Config() const {
+  return {.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()};
 }
 
 void NodeTest::MakeUplink() {
@@ -92,7 +93,7 @@ void NodeTest::Ping(const Pod& pod, const std::string& address) {
 
 void NodeTest::MakeOvsBridge() {
   ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
-               std::string("datapath_type=") + kDatapathType});
+               "datapath_type=" + test::PrivateOvs::datapath_type()});
 }
 
 void NodeTest::RemoveOvsBridge() { ovs_->Vsctl({"del-br", "br-int"}); }

@@ -27,6 +27,8 @@ class NodeTest : public test::NetnsTest {
   void SetUp() override;
   void TearDown() override;
 
+  [[nodiscard]] BindingConfig Config() const;
+
   /// A namespace for pod `n`. From any thread.
   Pod MakePod(const PlugScenario& scenario, int n);
   void Connect(const Pod& pod) { Connect(pod, Soon()); }

@@ -1,12 +1,29 @@
 #pragma once
 
+#include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "binding/config.h"
 #include "tests/binding/vifs.h"
+#include "tests/support/private_ovs.h"
 
 namespace kuryr::binding {
+
+/// Devices of a node, and who plays the kernel for them.
+class NodeDevices {
+ public:
+  NodeDevices() = default;
+  NodeDevices(const NodeDevices&) = delete;
+  NodeDevices& operator=(const NodeDevices&) = delete;
+  virtual ~NodeDevices() = default;
+  /// Where drivers find them.
+  virtual void Configure(BindingConfig& config) const = 0;
+  /// What must not change, a line each, beyond links and OVSDB.
+  [[nodiscard]] virtual std::set<std::string> State() const = 0;
+};
 
 /// One way in which a driver plugs a pod, for tests that every driver has to pass.
 struct PlugScenario {
@@ -20,6 +37,10 @@ struct PlugScenario {
   /// Whom pod 1 pings: "10.1.0.2" is pod 2, "10.1.0.254" what the uplink leads to; empty: nobody.
   std::string peer = "10.1.0.2";
   bool needs_vlans = false;
+  /// What the node has besides; throws std::system_error where this machine can't have it.
+  std::unique_ptr<NodeDevices> (*devices)(test::PrivateOvs& ovs) = nullptr;
+  /// What errors may name besides, as a regular expression.
+  std::string names;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const PlugScenario& scenario) {

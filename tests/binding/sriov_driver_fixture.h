@@ -21,6 +21,14 @@ inline vif::VifSriov SriovVif(int n) {
   return vif;
 }
 
+inline vif::VifHostDevice HostDeviceVif(int n) {
+  vif::VifHostDevice vif;
+  static_cast<vif::VifBase&>(vif) = test::OvsVif(n);
+  vif.dev_type = vif::HostDeviceType::kEthernet;
+  vif.dev_address = *vif::PciAddress::Parse(VfAddress(n));
+  return vif;
+}
+
 /// A card in the host of a NetnsTest: a PF "ens1" that sets nothing for its VFs, as with virtio,
 /// and VFs 0 to 3. They are veths; the other end of VF `n` is "wire<n>", a port of the bridge
 /// "wires".
@@ -42,6 +50,19 @@ struct FakeCard {
   }
 
   FakeSysfs sysfs{"/run/sys"};
+};
+
+/// The other ends of the VFs are their representors, on the switch "a1".
+struct FakeSwitchCard : FakeCard {
+  FakeSwitchCard() {
+    sysfs.SetAttribute("ens1", "phys_switch_id", "a1");
+    sysfs.SetAttribute("ens1", "phys_port_name", "p0");
+    for (int n = 0; n < 4; ++n) {
+      const std::string wire = "wire" + std::to_string(n);
+      test::RunProgram({.argv = {"ip", "link", "set", wire, "nomaster", "down"}});
+      sysfs.AddPort(kPfAddress, wire, "a1", "pf0vf" + std::to_string(n));
+    }
+  }
 };
 
 }  // namespace kuryr::binding

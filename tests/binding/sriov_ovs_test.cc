@@ -12,28 +12,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-vif::VifHostDevice HostDeviceVif(int n) {
-  vif::VifHostDevice vif;
-  static_cast<vif::VifBase&>(vif) = test::OvsVif(n);
-  vif.dev_type = vif::HostDeviceType::kEthernet;
-  vif.dev_address = *vif::PciAddress::Parse(VfAddress(n));
-  return vif;
-}
-
-/// The other ends of the VFs are their representors, on the switch "a1".
 class SriovOvsTest : public DriverTest<SriovDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
     ovs_.emplace("/run");
     card_.emplace();
-    card_->sysfs.SetAttribute("ens1", "phys_switch_id", "a1");
-    card_->sysfs.SetAttribute("ens1", "phys_port_name", "p0");
-    for (int n = 0; n < 4; ++n) {
-      const std::string wire = "wire" + std::to_string(n);
-      RunOnHost({"ip", "link", "set", wire, "nomaster", "down"});
-      card_->sysfs.AddPort(kPfAddress, wire, "a1", "pf0vf" + std::to_string(n));
-    }
     Configure(Config());
     pod_.emplace(MakePod(1));
     plug_ = driver_->Plan(HostDeviceVif(1), "eth0");
@@ -75,7 +59,7 @@ class SriovOvsTest : public DriverTest<SriovDriver> {
   }
 
   std::optional<test::PrivateOvs> ovs_;
-  std::optional<FakeCard> card_;
+  std::optional<FakeSwitchCard> card_;
   std::optional<Pod> pod_;
   Plug plug_;
 };

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/error.h"
 
@@ -69,6 +68,16 @@ ssize_t Answer(int fd, const std::string& call, const Receive& receive) {
   return -1;
 }
 
+/// FakePci acts when one of these is opened: a write that fails would come too late.
+bool IsTrigger(const std::string& path) {
+  return path.ends_with("/bind") || path.ends_with("/unbind") || path.ends_with("/drivers_probe");
+}
+
+int Noted(int fd, const char* path) {
+  if (armed != nullptr && !IsTrigger(path)) armed->NoteFile(fd);
+  return fd;
+}
+
 }  // namespace
 
 CallFault::CallFault(Kind kind, int number) : kind_(kind), left_(number) {
@@ -109,6 +118,7 @@ using kuryr::test::armed;
 using kuryr::test::Fails;
 using kuryr::test::IsNetlink;
 using kuryr::test::Next;
+using kuryr::test::Noted;
 using kuryr::test::Request;
 
 extern "C" {
@@ -167,22 +177,69 @@ int open(const char* path, int flags, ...) {
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   if (Fails(std::string("open ") + path, EMFILE)) return -1;
-  const int fd = next(path, flags, mode);
-  const bool setting = armed != nullptr && std::strncmp(path, "/proc/sys/", 10) == 0;
-  if (setting) armed->NoteSetting(fd);
-  return fd;
+  return Noted(next(path, flags, mode), path);
+}
+
+// NOLINTNEXTLINE(cert-dcl50-cpp): as libc has it
+int openat(int folder, const char* path, int flags, ...) {
+  static auto* const next = Next<int(int, const char*, int, ...)>("openat");
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  if (Fails(std::string("openat ") + path, EMFILE)) return -1;
+  const int fd = next(folder, path, flags, mode);
+  return (flags & O_DIRECTORY) != 0 ? fd : Noted(fd, path);
+}
+
+int close(int fd) {
+  static auto* const next = Next<int(int)>("close");
+  if (armed != nullptr && armed->IsFile(fd)) armed->NoteFile(-1);
+  return next(fd);
 }
 
 ssize_t read(int fd, void* data, size_t size) {
   static auto* const next = Next<ssize_t(int, void*, size_t)>("read");
-  const bool setting = armed != nullptr && armed->IsSetting(fd);
-  return setting && Fails("read a setting", EIO) ? -1 : next(fd, data, size);
+  const bool noted = armed != nullptr && armed->IsFile(fd);
+  return noted && Fails("read a file", EIO) ? -1 : next(fd, data, size);
 }
 
 ssize_t write(int fd, const void* data, size_t size) {
   static auto* const next = Next<ssize_t(int, const void*, size_t)>("write");
-  const bool setting = armed != nullptr && armed->IsSetting(fd);
-  return setting && Fails("write a setting", EIO) ? -1 : next(fd, data, size);
+  const bool noted = armed != nullptr && armed->IsFile(fd);
+  return noted && Fails("write a file", EIO) ? -1 : next(fd, data, size);
+}
+
+int fchmod(int fd, mode_t mode) noexcept {
+  static auto* const next = Next<int(int, mode_t)>("fchmod");
+  return Fails("fchmod", EIO) ? -1 : next(fd, mode);
+}
+
+ssize_t readlink(const char* path, char* data, size_t size) noexcept {
+  static auto* const next = Next<ssize_t(const char*, char*, size_t)>("readlink");
+  return Fails(std::string("readlink ") + path, ENOMEM) ? -1 : next(path, data, size);
+}
+
+int fstatat(int folder, const char* path, struct stat* status, int flags) noexcept {
+  static auto* const next = Next<int(int, const char*, struct stat*, int)>("fstatat");
+  return Fails(std::string("fstatat ") + path, ENOMEM) ? -1 : next(folder, path, status, flags);
+}
+
+int renameat(int from, const char* old_name, int to, const char* new_name) noexcept {
+  static auto* const next = Next<int(int, const char*, int, const char*)>("renameat");
+  return Fails(std::string("renameat ") + old_name, EIO) ? -1 : next(from, old_name, to, new_name);
+}
+
+int renameat2(int from, const char* old_name, int to, const char* new_name,
+              unsigned flags) noexcept {
+  static auto* const next = Next<int(int, const char*, int, const char*, unsigned)>("renameat2");
+  if (Fails(std::string("renameat2 ") + old_name, EIO)) return -1;
+  return next(from, old_name, to, new_name, flags);
+}
+
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  static auto* const next = Next<int(int, const char*, int)>("unlinkat");
+  return Fails(std::string("unlinkat ") + path, EIO) ? -1 : next(folder, path, flags);
 }
 
 struct if_nameindex* if_nameindex() noexcept {

@@ -7,12 +7,13 @@
 namespace kuryr::test {
 
 /// Makes one of the calling thread's calls to the kernel fail, once: of those with which a driver
-/// opens sockets, files and namespaces, and with which it asks the kernel (netlink) and OVSDB (a
-/// unix socket) for something. Linked into a program, its functions stand before libc's for all
-/// libraries. One at a time per thread; other threads notice nothing.
+/// opens sockets, files and namespaces, reads, writes, renames and removes files, and asks the
+/// kernel (netlink) and OVSDB (a unix socket) for something. Linked into a program, its functions
+/// stand before libc's for all libraries. One at a time per thread; other threads notice nothing.
 ///
 /// Left out is what cannot fail for a reason that leaves anything to be done: closing, and the way
-/// back from a pod's namespace, after which the process ends (NetnsGuard).
+/// back from a pod's namespace, after which the process ends (NetnsGuard); and what C++ streams
+/// open: attributes in /sys, which a device's driver may refuse to tell anyway.
 class CallFault {
  public:
   enum class Kind {
@@ -36,15 +37,15 @@ class CallFault {
   void NoteRequest(int fd);
   [[nodiscard]] bool LosesAnswerOf(int fd, const std::string& call);
   [[nodiscard]] bool IsHome(int netns_fd) const;
-  void NoteSetting(int fd) noexcept { setting_fd_ = fd; }
-  [[nodiscard]] bool IsSetting(int fd) const noexcept { return fd == setting_fd_; }
+  void NoteFile(int fd) noexcept { file_fd_ = fd; }
+  [[nodiscard]] bool IsFile(int fd) const noexcept { return fd == file_fd_; }
 
  private:
   Kind kind_;
   int left_;
   std::string failed_;
   int request_fd_ = -1;  ///< whose answer is to be lost
-  int setting_fd_ = -1;  ///< a file of /proc/sys
+  int file_fd_ = -1;     ///< the last that was opened
   ino_t home_ = 0;
 };
 
