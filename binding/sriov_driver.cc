@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -126,6 +127,16 @@ void SetDown(RouteSocket& host, const std::string& name) {
   if (link && link->up) host.ChangeLink(*link, {.up = false});
 }
 
+/// Until ovs-vswitchd has let go of a port that was deleted. No later call could ask for it, so one
+/// that fails is repeated, with a connection of its own.
+void WaitUntilLetGo(OpenVSwitch& ovs, const Deadline& deadline) {
+  try {
+    ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime));
+  } catch (const std::system_error&) {
+    ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime));
+  }
+}
+
 /// The representor stays, down: it is there as long as the VF. Without its port it is not found
 /// again, so it is set down before that goes; and after, for ovs-vswitchd may write back the flags
 /// it remembers.
@@ -140,7 +151,7 @@ void RemovePort(const BindingConfig& config, const Plug& plug, const Attachment&
     if (PlugOf(port).ifname != plug.ifname) continue;
     SetDown(host, port.name);
     steps.Try([&] { ovs.DeletePort(port.name, owner, deadline); });
-    steps.Try([&] { ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime)); });
+    steps.Try([&] { WaitUntilLetGo(ovs, deadline); });
     steps.Try([&] { SetDown(host, port.name); });
   }
   steps.Finish();
