@@ -374,9 +374,8 @@ TEST_F(RouteSocketTest, AddressesOfAreThatLinksOfBothFamilies) {
     host_.AddAddress(link, Net(address));
   for (const char* address : {"10.2.2.3/24", "fd00:2::5/64"}) host_.AddAddress(other, Net(address));
 
-  EXPECT_THAT(
-      host_.AddressesOf(link),
-      ::testing::ElementsAre(Net("10.1.2.3/24"), Net("10.9.0.1/32"), Net("fd00:1::5/64")));
+  EXPECT_THAT(host_.AddressesOf(link),
+              ::testing::ElementsAre(Net("10.1.2.3/24"), Net("10.9.0.1/32"), Net("fd00:1::5/64")));
   EXPECT_TRUE(host_.FindLink("tap0")) << "the socket is as good as before";
 }
 
