@@ -1,7 +1,6 @@
 #include "binding/hybrid_driver.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/error.h"
@@ -18,8 +17,6 @@
 
 namespace kuryr::binding {
 namespace {
-
-constexpr std::chrono::seconds kRollbackTime{5};
 
 constexpr const char* kBridgePrefix = "qbr";
 constexpr const char* kBridgeEndPrefix = "qvb";
@@ -240,19 +237,6 @@ std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& 
 void HybridDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                               const Deadline& deadline) {
   Unplug(config_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
-}
-
-std::vector<Plug> HybridDriver::FindPlugs(const Attachment& attachment,
-                                          const Deadline& deadline) const {
-  OpenVSwitch ovs(config_.ovsdb_connection);
-  std::vector<Plug> plugs;
-  for (const OvsPort& port :
-       FindOwnPorts(ovs, attachment, kName, deadline.AtMost(config_.ovs_timeout))) {
-    Plug plug = PlugOf(port);
-    plug.device = Renamed(kBridgePrefix, port.name);
-    plugs.push_back(std::move(plug));
-  }
-  return plugs;
 }
 
 }  // namespace kuryr::binding

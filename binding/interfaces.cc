@@ -2,6 +2,7 @@
 
 #include <net/if.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <memory>
@@ -29,6 +30,13 @@ void ThrowTaken(const std::string& ifname) {
 
 void RequireFree(RouteSocket& inside, const std::string& ifname) {
   if (inside.FindLink(ifname)) ThrowTaken(ifname);
+}
+
+bool HasGlobalAddress(RouteSocket& socket, const Link& link) {
+  const IpNetwork link_local = IpNetwork::Parse("fe80::/10").value();
+  const auto addresses = socket.AddressesOf(link);
+  return std::any_of(addresses.begin(), addresses.end(),
+                     [&](const auto& own) { return !link_local.Contains(own.address); });
 }
 
 std::vector<std::string> LinkNamesIn(const Netns& netns) {

@@ -17,6 +17,9 @@ namespace kuryr::binding {
 /// Throws InterfaceExists when `inside`, a socket of the pod's namespace, finds the name.
 void RequireFree(RouteSocket& inside, const std::string& ifname);
 
+/// Other than link-local ones of IPv6.
+[[nodiscard]] bool HasGlobalAddress(RouteSocket& socket, const Link& link);
+
 /// A dump in libc: only for the rare cases in which no name is known.
 [[nodiscard]] std::vector<std::string> LinkNamesIn(const Netns& netns);
 /// The attachment's namespace, while it is at its path; nullopt also for another one there.

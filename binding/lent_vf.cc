@@ -33,14 +33,6 @@ std::optional<Number> ParseNumber(std::string_view text) {
 /// other kind in a pod, whatever its mark says, was made by the pod.
 bool CanBeVf(const Link& link) { return link.kind.empty() || link.kind == "veth"; }
 
-bool HasAddress(RouteSocket& host, const Link& link) {
-  const IpNetwork link_local = IpNetwork::Parse("fe80::/10").value();
-  for (const IpNetwork& address : host.AddressesOf(link)) {
-    if (!link_local.Contains(address.address)) return true;
-  }
-  return false;
-}
-
 void TakeFrom(const Netns& pod, const vif::PciAddress& address, const Attachment& attachment) {
   const Netns host = Netns::Current();
   RouteSocket inside = RouteSocket::OpenIn(pod);
@@ -149,7 +141,7 @@ Link FindIdleLink(RouteSocket& host, const Vf& vf) {
     const auto master = host.FindLink(link->master);
     throw HostInterfaceInUse(what + " is a port of " + (master ? master->name : "another"));
   }
-  if (HasAddress(host, *link)) throw HostInterfaceInUse(what + " has an address");
+  if (HasGlobalAddress(host, *link)) throw HostInterfaceInUse(what + " has an address");
   const bool foreign = LinkMark::Parse(link->alias).has_value() && !LentVf::Of(*link);
   if (foreign || !CanBeVf(*link)) throw HostInterfaceInUse(DescribeOwner(*link));
   return *link;

@@ -117,7 +117,7 @@ Link MakeLocalBridge(const LocalBridge& wanted) {
   const Link bridge = FindOrCreate(host, wanted);
   const std::vector<IpNetwork> missing = MissingGateways(host, bridge, wanted);
   const uint32_t mtu = MtuOf(bridge, wanted);
-  if (!bridge.up || bridge.mtu != mtu) host.SetMtuAndUp(bridge, mtu);
+  if (!bridge.up || bridge.mtu != mtu) host.ChangeLink(bridge, {.mtu = mtu, .up = true});
   if (wanted.hairpin == HairpinMode::kPromiscuousBridge) host.SetPromiscuous(bridge);
   AddGateways(host, bridge, missing);
   EnableForwarding(wanted);

@@ -14,6 +14,8 @@ constexpr const char* kDriver = "kuryr-driver";
 constexpr const char* kPodIfname = "kuryr-pod-ifname";
 /// Only where it is not the port itself.
 constexpr const char* kHostInterface = "kuryr-host-interface";
+/// Only where the plug has one.
+constexpr const char* kDevice = "kuryr-device";
 
 /// What a profile for Open vSwitch has; null without a profile. FPOpenVSwitch is for fast-path
 /// switches, whose VIFs are plugged otherwise if it says hybrid_plug.
@@ -67,27 +69,21 @@ OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& na
   port.external_ids[kDriver] = plug.driver;
   port.external_ids[kPodIfname] = plug.ifname;
   if (plug.host_interface != name) port.external_ids[kHostInterface] = plug.host_interface;
+  if (!plug.device.empty()) port.external_ids[kDevice] = plug.device;
   const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
   if (profile != nullptr && profile->datapath_type.has_value() && !profile->datapath_type->empty())
     port.datapath_type = *profile->datapath_type;
   return port;
 }
 
-std::vector<OvsPort> FindOwnPorts(OpenVSwitch& ovs, const Attachment& attachment,
-                                  const std::string& driver, const Deadline& deadline) {
-  auto ports = ovs.FindPorts(OwnerIds(attachment), deadline);
-  std::erase_if(ports, [&](const OvsPort& port) {
-    return Get(port.external_ids, kDriver, "ovs") != driver;  // version 0.1 had that driver only
-  });
-  return ports;
-}
-
 Plug PlugOf(const OvsPort& port) {
   const ExternalIds& ids = port.external_ids;
+  // Version 0.1 had that driver only.
   return {.driver = Get(ids, kDriver, "ovs"),
           .ifname = Get(ids, kPodIfname),
           .host_interface = Get(ids, kHostInterface, port.name),
-          .bridge = port.bridge};
+          .bridge = port.bridge,
+          .device = Get(ids, kDevice)};
 }
 
 AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline) {

@@ -22,11 +22,7 @@ namespace kuryr::binding {
 /// A network device as port `name` of the plug's bridge; isolation and QoS as the config says.
 [[nodiscard]] OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
                               const Attachment& attachment, const BindingConfig& config);
-/// The attachment's ports that `driver` made.
-[[nodiscard]] std::vector<OvsPort> FindOwnPorts(OpenVSwitch& ovs, const Attachment& attachment,
-                                                const std::string& driver,
-                                                const Deadline& deadline);
-/// What a port from FindOwnPorts says of its plug: all but `device`.
+/// The plug that PortFor was given, from the port's external_ids.
 [[nodiscard]] Plug PlugOf(const OvsPort& port);
 
 /// Adds it; throws HostInterfaceInUse when the name is another's port.

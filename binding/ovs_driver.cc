@@ -1,6 +1,5 @@
 #include "binding/ovs_driver.h"
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -18,10 +17,6 @@
 
 namespace kuryr::binding {
 namespace {
-
-using std::chrono::seconds;
-
-constexpr seconds kRollbackTime{5};
 
 const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
   const auto* own = std::get_if<vif::VifOpenVSwitch>(&vif);
@@ -175,9 +170,8 @@ std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
   OpenVSwitch ovs(config_.ovsdb_connection);
   std::vector<Plug> plugs;
   for (const OvsPort& port :
-       FindOwnPorts(ovs, attachment, kName, deadline.AtMost(config_.ovs_timeout))) {
+       ovs.FindPorts(OwnerIds(attachment), deadline.AtMost(config_.ovs_timeout)))
     plugs.push_back(PlugOf(port));
-  }
   return plugs;
 }
 

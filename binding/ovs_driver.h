@@ -28,7 +28,7 @@ class OvsDriver final : public Driver {
                                                  const Deadline& deadline) const override;
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;
-  /// From the ports' external_ids.
+  /// From the ports' external_ids: also those of other drivers, whose ports say so.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& deadline) const override;
 

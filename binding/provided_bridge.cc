@@ -55,7 +55,6 @@ ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
     : host_(host),
       network_(vif.network.has_value() ? &*vif.network : nullptr),
       name_(name),
-      config_(config),
       link_(host.FindLink(name)) {
   if (link_ && link_->kind != "bridge")
     ThrowErrno(EINVAL, "use " + name + " as bridge: its kind is \"" + link_->kind + "\"");
@@ -79,6 +78,7 @@ void ProvidedBridge::Provide() {
 void ProvidedBridge::ProvideVlan() {
   const std::string name = VlanName();
   const uint16_t id = *network_->vlan;
+  if (!made_bridge_) RequireNoStranger();
   auto vlan = host_.FindLink(name);
   if (!vlan) {
     made_vlan_ = true;
@@ -98,10 +98,20 @@ void ProvidedBridge::ProvideVlan() {
 
 std::string ProvidedBridge::VlanName() const { return "vlan" + std::to_string(*network_->vlan); }
 
-bool ProvidedBridge::HasOtherPorts(const Link& bridge) {
-  for (const std::string& name : LinkNamesIn(Netns::Current())) {
-    const auto link = host_.FindLink(name);
-    if (link && link->master == bridge.index && !(made_vlan_ && name == VlanName())) return true;
+/// A bridge that somebody else made for something else is not joined with a VLAN because an
+/// annotation says so. Whoever provides one joins it before its first other port.
+void ProvidedBridge::RequireNoStranger() {
+  if (!HasPortsBeside(*link_, VlanName()) && !HasGlobalAddress(host_, *link_)) return;
+  const auto vlan = host_.FindLink(VlanName());
+  if (vlan && vlan->master == link_->index) return;
+  throw UnsupportedVif("VIFBridge with $.network.should_provide_vlan: bridge " + name_ +
+                       " is in use without " + VlanName() + "; make the VLAN its port beforehand");
+}
+
+bool ProvidedBridge::HasPortsBeside(const Link& bridge, const std::string& name) {
+  for (const std::string& other : LinkNamesIn(Netns::Current())) {
+    const auto link = host_.FindLink(other);
+    if (link && link->master == bridge.index && other != name) return true;
   }
   return false;
 }
@@ -109,7 +119,8 @@ bool ProvidedBridge::HasOtherPorts(const Link& bridge) {
 void ProvidedBridge::Remove() {
   if (!made_bridge_ && !made_vlan_) return;
   const auto bridge = host_.FindLink(name_);
-  if (!bridge || bridge->kind != "bridge" || HasOtherPorts(*bridge)) return;
+  if (!bridge || bridge->kind != "bridge") return;
+  if (HasPortsBeside(*bridge, made_vlan_ ? VlanName() : "")) return;
   if (made_vlan_) host_.DeleteLink(VlanName());
   if (made_bridge_) host_.DeleteLink(name_);
 }

@@ -31,13 +31,13 @@ class ProvidedBridge {
 
  private:
   void ProvideVlan();
-  [[nodiscard]] bool HasOtherPorts(const Link& bridge);
+  void RequireNoStranger();
+  [[nodiscard]] bool HasPortsBeside(const Link& bridge, const std::string& name);
   [[nodiscard]] std::string VlanName() const;
 
   RouteSocket& host_;
   const vif::Network* network_;
   std::string name_;
-  const BindingConfig& config_;
   std::optional<Link> link_;
   std::optional<Link> parent_;  ///< of the VLAN, where there is to be one
   bool made_bridge_ = false;

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -21,9 +20,6 @@
 namespace kuryr::binding {
 namespace {
 
-using std::chrono::seconds;
-
-constexpr seconds kRollbackTime{5};
 constexpr uint16_t kMaxVlan = 4094;
 
 /// What the VIF asks for, beyond what every VIF has.

@@ -1,7 +1,6 @@
 #include "binding/vhostuser_driver.h"
 
 #include <cerrno>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -17,9 +16,7 @@ namespace kuryr::binding {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::seconds;
 
-constexpr seconds kRollbackTime{5};
 constexpr const char* kMountPoint = "[vhostuser] mount_point";
 constexpr const char* kSwitchFolder = "[vhostuser] ovs_vhu_path";
 /// Types of Open vSwitch's interfaces: ovs-vswitchd listens, ovs-vswitchd connects.
@@ -92,11 +89,7 @@ void TakeSwitchsSocket(const BindingConfig& config, const PodFolder& folder,
 }
 
 bool IsOwn(const PortState& port, const Attachment& attachment) {
-  for (const auto& [key, value] : OwnerIds(attachment)) {
-    const auto found = port.external_ids.find(key);
-    if (found == port.external_ids.end() || found->second != value) return false;
-  }
-  return true;
+  return Includes(port.external_ids, OwnerIds(attachment));
 }
 
 /// Or else the pod's second VIF would replace the first one's port, as if that were left over.
@@ -218,19 +211,6 @@ std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plu
 void VhostUserDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                                  const Deadline& deadline) {
   Unplug(config_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
-}
-
-std::vector<Plug> VhostUserDriver::FindPlugs(const Attachment& attachment,
-                                             const Deadline& deadline) const {
-  OpenVSwitch ovs(config_.ovsdb_connection);
-  std::vector<Plug> plugs;
-  for (const OvsPort& port :
-       FindOwnPorts(ovs, attachment, kName, deadline.AtMost(config_.ovs_timeout))) {
-    Plug plug = PlugOf(port);
-    plug.device = config_.vhostuser_mount_point / port.name;
-    plugs.push_back(std::move(plug));
-  }
-  return plugs;
 }
 
 }  // namespace kuryr::binding

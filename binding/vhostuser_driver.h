@@ -29,9 +29,6 @@ class VhostUserDriver final : public Driver {
                                                  const Deadline& deadline) const override;
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;
-  /// From the ports' external_ids.
-  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
-                                            const Deadline& deadline) const override;
 
  private:
   BindingConfig config_;

@@ -117,8 +117,8 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   Take(files.Find("vhostuser", "mount_point"), binding.vhostuser_mount_point);
   Take(files.Find("vhostuser", "ovs_vhu_path"), binding.ovs_vhu_path);
   const Option dpdk_driver = files.Find("nested_dpdk", "dpdk_driver");
-  Take(dpdk_driver, binding.dpdk_driver);
-  if (binding.dpdk_driver.empty() || binding.dpdk_driver.find('/') != std::string::npos) {
+  if (dpdk_driver.set()) Take(dpdk_driver, binding.dpdk_driver);
+  if (binding.dpdk_driver.find('/') != std::string::npos) {
     Refuse(dpdk_driver.where,
            "\"" + Printable(binding.dpdk_driver) + "\" is no name of a driver (modprobe -n)");
   }

@@ -88,7 +88,7 @@ void Take(const Option& option, std::vector<std::string>& target) {
 }
 
 void Take(const Option& option, std::filesystem::path& target) {
-  if (!option.value) return;
+  if (!option.set()) return;
   target = *option.value;
   if (!target.is_absolute())
     Refuse(option.where, "\"" + Printable(*option.value) + "\" is no absolute path");

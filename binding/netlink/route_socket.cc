@@ -176,13 +176,6 @@ void RouteSocket::SetMasterAndUp(const Link& link, int master) {
   CheckAnswer(Transact(*socket_, *request, what), what);
 }
 
-void RouteSocket::SetMtuAndUp(const Link& link, uint32_t mtu) {
-  const std::string what = "set the MTU of " + link.name + " to " + std::to_string(mtu);
-  const NlMsgPtr request = SetUpRequest(link);
-  CheckNl(nla_put_u32(request.get(), IFLA_MTU, mtu), what);
-  CheckAnswer(Transact(*socket_, *request, what), what);
-}
-
 void RouteSocket::SetPromiscuous(const Link& link) {
   const std::string what = "set " + link.name + " promiscuous";
   const NlMsgPtr request = LinkRequest(

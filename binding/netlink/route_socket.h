@@ -49,8 +49,6 @@ class RouteSocket {
   /// With a MAC that stays whatever becomes its port; without `mac` it is the kernel's choice, and
   /// changes with the ports. False as above.
   bool CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac);
-  /// In one request. A bridge does not change this MTU any more as ports come and go.
-  void SetMtuAndUp(const Link& link, uint32_t mtu);
   void SetPromiscuous(const Link& link);
   /// IFLA_BRPORT_MODE: frames may leave through the bridge's port they came in by.
   void SetHairpin(const Link& port);

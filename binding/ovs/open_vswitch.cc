@@ -1,7 +1,6 @@
 #include "binding/ovs/open_vswitch.h"
 
 #include <cerrno>
-#include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -29,8 +28,6 @@ constexpr const char* kConstraintViolation = "constraint violation";
 
 // Somebody else's changes can come in between a look and a change; more often is no coincidence.
 constexpr int kAttempts = 4;
-
-constexpr std::chrono::seconds kRollbackTime{5};
 
 /// ovs-vswitchd writes the number to cur_cfg when it is done with everything up to here.
 void AppendConfigNumber(json& operations) {
@@ -125,14 +122,6 @@ json OperationsWithNewBridge(const OvsPort& port) {
 
 std::string InsertedUuid(const json& result) { return result.at("uuid").at(1).get<std::string>(); }
 
-bool Includes(const ExternalIds& all, const ExternalIds& some) {
-  for (const auto& [key, value] : some) {
-    const auto found = all.find(key);
-    if (found == all.end() || found->second != value) return false;
-  }
-  return true;
-}
-
 bool SameAndNotEmpty(const ExternalIds& a, const ExternalIds& b, const std::string& key) {
   const auto in_a = a.find(key);
   const auto in_b = b.find(key);
@@ -141,6 +130,14 @@ bool SameAndNotEmpty(const ExternalIds& a, const ExternalIds& b, const std::stri
 }
 
 }  // namespace
+
+bool Includes(const ExternalIds& all, const ExternalIds& some) {
+  for (const auto& [key, value] : some) {
+    const auto found = all.find(key);
+    if (found == all.end() || found->second != value) return false;
+  }
+  return true;
+}
 
 struct OpenVSwitch::PortRow {
   std::string uuid;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +14,12 @@
 
 namespace kuryr::binding {
 
+/// How long taking back may go on, after a deadline has passed or a caller has cancelled.
+inline constexpr std::chrono::seconds kRollbackTime{5};
+
 using ExternalIds = std::map<std::string, std::string>;
+
+[[nodiscard]] bool Includes(const ExternalIds& all, const ExternalIds& some);
 
 /// A port with one interface of the same name (ovs-vswitchd.conf.db(5)).
 struct OvsPort {

@@ -89,6 +89,28 @@ TEST_F(BridgeVlanTest, VlanOfAnotherBridgeIsLeftAlone) {
   EXPECT_EQ(StateWith(pod), before);
 }
 
+TEST_F(BridgeVlanTest, BridgeInUseIsNotJoinedWithAVlan) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  RunOnHost({"ip", "link", "add", "br-lan", "up", "type", "bridge"});
+  const Pod pod = MakePod(1);
+  for (const std::vector<std::string>& use :
+       {std::vector<std::string>{"ip", "address", "add", "172.17.0.1/16", "dev", "br-lan"},
+        {"ip", "link", "add", "other", "master", "br-lan", "type", "veth", "peer", "name",
+         "wire"}}) {
+    RunOnHost(use);
+    const std::string before = StateWith(pod);
+    EXPECT_THAT(FailureOf([&] { Connect(BridgeVif(1), pod); }),
+                HasSubstr("bridge br-lan is in use without vlan101"));
+    EXPECT_EQ(StateWith(pod), before);
+    RunOnHost({"ip", "address", "flush", "dev", "br-lan"});
+  }
+  RouteSocket().DeleteLink("other");
+
+  Connect(BridgeVif(1), pod);
+
+  EXPECT_TRUE(RouteSocket().FindLink("vlan101"));
+}
+
 TEST_F(BridgeVlanTest, OtherLinksOfTheNodeAreRefused) {
   RunOnHost({"ip", "link", "add", "other", "up", "type", "veth", "peer", "name", "wire"});
   const Pod pod = MakePod(1);

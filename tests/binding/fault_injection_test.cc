@@ -35,7 +35,7 @@ class FaultInjectionTest : public NodeTest, public ::testing::WithParamInterface
 
   void SetUp() override {
     NodeTest::SetUp();
-    if (scenario().needs_vlans && !HasVlans()) GTEST_SKIP() << "the kernel has no 802.1Q";
+    if (scenario().needs_vlans && !CanMakeVlans("uplink")) GTEST_SKIP() << kNoVlans;
     if (scenario().needs_vlans) MoveFabricToVlan(101);
     if (scenario().devices != nullptr) {
       try {

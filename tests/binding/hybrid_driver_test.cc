@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "binding/ovs_driver.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -205,9 +206,10 @@ TEST_F(HybridDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   const Pod pod = MakePod(1);
   Connect(HybridVif(1), pod);
 
-  EXPECT_THAT(driver_->FindPlugs(pod.attachment, Soon()),
+  const OvsDriver ovs({.ovsdb_connection = ovs_->remote()});
+  EXPECT_THAT(ovs.FindPlugs(pod.attachment, Soon()),
               ElementsAre(driver_->Plan(HybridVif(1), "eth0")));
-  EXPECT_THAT(driver_->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
+  EXPECT_THAT(ovs.FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
 TEST_F(HybridDriverTest, CheckNamesTheFirstDifference) {

@@ -200,7 +200,7 @@ TEST_F(LocalBridgeTest, MtuTheKernelRefusesIsNamed) {
   LocalBridge wanted = Cni0();
   wanted.mtu = 10;
 
-  EXPECT_THAT(ErrorOf(wanted), HasSubstr("set the MTU of cni0 to 10"));
+  EXPECT_THAT(ErrorOf(wanted), HasSubstr("change link cni0 (mtu"));
 }
 
 TEST_F(LocalBridgeTest, ForwardingIsEnabledForTheGatewaysFamilies) {

@@ -100,16 +100,6 @@ void NodeTest::RemoveOvsBridge() { ovs_->Vsctl({"del-br", "br-int"}); }
 
 void NodeTest::MakeKernelBridge() { RouteSocket().CreateBridge("br-lan"); }
 
-bool NodeTest::HasVlans() {
-  RouteSocket host;
-  try {
-    host.CreateVlan({.name = "probe", .parent = Find(host, "uplink")}, 4094);
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return host.DeleteLink("probe");
-}
-
 void NodeTest::MoveFabricToVlan(int id) {
   RunIn(*fabric_, {"ip", "address", "flush", "dev", "fabric"});
   RunIn(*fabric_, {"ip", "link", "add", "tagged", "link", "fabric", "up", "type", "vlan", "id",

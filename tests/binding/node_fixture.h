@@ -40,7 +40,6 @@ class NodeTest : public test::NetnsTest {
   void MakeOvsBridge();
   void RemoveOvsBridge();
   static void MakeKernelBridge();
-  static bool HasVlans();
   /// What the uplink leads to answers frames with this tag only.
   void MoveFabricToVlan(int id);
 

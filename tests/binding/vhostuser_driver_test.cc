@@ -342,10 +342,10 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
   Connect(vif);
 
-  EXPECT_THAT(driver_->FindPlugs(PodAttachment(1), Soon()),
+  const OvsDriver ovs(Config());
+  EXPECT_THAT(ovs.FindPlugs(PodAttachment(1), Soon()),
               ::testing::ElementsAre(driver_->Plan(vif, "eth0")));
-  EXPECT_THAT(driver_->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
-  EXPECT_THAT(OvsDriver(Config()).FindPlugs(PodAttachment(1), Soon()), IsEmpty());
+  EXPECT_THAT(ovs.FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
 TEST_F(VhostUserDriverTest, SwitchWithoutDpdkIsSaidAndNothingLeft) {

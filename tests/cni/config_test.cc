@@ -121,6 +121,16 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.binding.pci_mount_point, "/var/pci_address");
 }
 
+TEST_F(ConfigTest, AnOptionWithoutAValueIsNotSet) {
+  const Config config = Load({File("a.conf",
+                                   "[vhostuser]\nmount_point =\n"
+                                   "[nested_dpdk]\ndpdk_driver =\n[cni_daemon]\nstate_dir =\n")});
+
+  EXPECT_EQ(config.binding.vhostuser_mount_point, "/var/cni/vhostuser");
+  EXPECT_EQ(config.binding.dpdk_driver, "uio_pci_generic");
+  EXPECT_EQ(config.state_dir, "/run/kuryr");
+}
+
 TEST_F(ConfigTest, ALaterFileWins) {
   const std::string first =
       File("1.conf", "[kubernetes]\napi_root = http://a\n[cni_daemon]\nstate_dir = /a\n");

@@ -1,14 +1,7 @@
-#include "binding/netlink/route_socket.h"
-
-#include <gmock/gmock.h>
-
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <system_error>
 #include <thread>
 #include <vector>
 
-#include "tests/support/netns_fixture.h"
+#include "tests/binding/netlink/route_socket_fixture.h"
 
 namespace kuryr::binding {
 namespace {
@@ -16,64 +9,6 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-const MacAddress kMac = MacAddress::Parse("fa:16:3e:01:02:03").value();
-
-IpNetwork Net(const char* text) { return IpNetwork::Parse(text).value(); }
-IpAddress Ip(const char* text) { return IpAddress::Parse(text).value(); }
-
-/// What `action` throws, or an empty one.
-std::system_error ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const std::system_error& error) {
-    return error;
-  }
-  return std::system_error(std::error_code());
-}
-
-class RouteSocketTest : public test::NetnsTest {
- protected:
-  /// tap0 here, eth0 in a new pod; both down.
-  Netns MakePlug() {
-    Netns pod = MakePodNetns();
-    host_.CreateVeth(
-        {.name = "tap0", .peer_name = "eth0", .peer_netns_fd = pod.fd(), .peer_mac = kMac});
-    return pod;
-  }
-  /// The same, both up.
-  Netns MakePluggedPod() {
-    Netns pod = MakePlug();
-    host_.SetUp(host_.FindLink("tap0").value());
-    RouteSocket inside = RouteSocket::OpenIn(pod);
-    inside.SetUp(inside.FindLink("eth0").value());
-    return pod;
-  }
-  /// The only object that iproute2 prints.
-  static json Shown(const Netns& netns, std::vector<std::string> argv) {
-    argv.insert(argv.begin(), {"ip", "-j", "-d"});
-    const json list = json::parse(RunIn(netns, argv));
-    EXPECT_EQ(list.size(), 1U) << list;
-    return list.at(0);
-  }
-  static json ShownAddress(const Netns& netns, const std::string& family) {
-    json shown = Shown(netns, {family, "address", "show", "dev", "eth0", "scope", "global"});
-    json& addresses = shown.at("addr_info");
-    // iproute2 prints {} for an address the filter dropped.
-    std::erase(addresses.get_ref<json::array_t&>(), json::object());
-    return addresses;
-  }
-  static size_t LinkCount(const Netns& netns) {
-    return json::parse(RunIn(netns, {"ip", "-j", "link"})).size();
-  }
-
-  // Set up after the fixture's namespace is there.
-  void SetUp() override {
-    NetnsTest::SetUp();
-    host_ = RouteSocket();
-  }
-  RouteSocket host_;
-};
 
 TEST_F(RouteSocketTest, CreateVethBornInPodNamespace) {
   const Netns pod = MakePodNetns();
@@ -196,11 +131,11 @@ TEST_F(RouteSocketTest, CreateBridgeDownHasAMacThatStays) {
   EXPECT_EQ(host_.FindLink("br0")->mac.ToString(), "fe:16:3e:01:02:03");
 }
 
-TEST_F(RouteSocketTest, SetMtuAndUpHoldsWhenPortsComeAndGo) {
+TEST_F(RouteSocketTest, ChangedMtuOfABridgeHoldsWhenPortsComeAndGo) {
   host_.CreateBridgeDown("br0", std::nullopt);
   const Link bridge = host_.FindLink("br0").value();
 
-  host_.SetMtuAndUp(bridge, 1400);
+  host_.ChangeLink(bridge, {.mtu = 1400, .up = true});
 
   EXPECT_TRUE(host_.FindLink("br0")->up);
   host_.CreateVeth({.name = "tap0", .peer_name = "tap1", .mtu = 1300, .master = bridge.index});
@@ -327,169 +262,6 @@ TEST_F(RouteSocketTest, DeleteLinkThatCannotGoIsAnErrorThatNamesIt) {
 
   EXPECT_EQ(error.code(), std::errc::operation_not_supported);
   EXPECT_THAT(error.what(), HasSubstr("delete link lo"));
-}
-
-TEST_F(RouteSocketTest, Ipv4AddressIsAsIpAddrAddMakesIt) {
-  const Netns pod = MakePluggedPod();
-  RouteSocket inside = RouteSocket::OpenIn(pod);
-
-  inside.AddAddress(inside.FindLink("eth0").value(), Net("10.1.2.3/22"));
-
-  const json address = ShownAddress(pod, "-4").at(0);
-  EXPECT_EQ(address.at("local"), "10.1.2.3");
-  EXPECT_EQ(address.at("prefixlen"), 22);
-  EXPECT_FALSE(address.contains("broadcast"));
-}
-
-TEST_F(RouteSocketTest, Ipv6AddressIsNotTentative) {
-  const Netns pod = MakePluggedPod();
-  RouteSocket inside = RouteSocket::OpenIn(pod);
-
-  inside.AddAddress(inside.FindLink("eth0").value(), Net("fd00:1::5/64"));
-
-  const json address = ShownAddress(pod, "-6").at(0);
-  EXPECT_EQ(address.at("local"), "fd00:1::5");
-  EXPECT_EQ(address.at("prefixlen"), 64);
-  EXPECT_EQ(address.value("nodad", false), true);
-  EXPECT_EQ(address.value("tentative", false), false);
-}
-
-TEST_F(RouteSocketTest, AddAddressTwiceIsFine) {
-  const Netns pod = MakePluggedPod();
-  RouteSocket inside = RouteSocket::OpenIn(pod);
-  const Link link = inside.FindLink("eth0").value();
-
-  for (const char* address : {"10.1.2.3/24", "10.1.2.3/24", "fd00:1::5/64", "fd00:1::5/64"})
-    inside.AddAddress(link, Net(address));
-
-  EXPECT_EQ(ShownAddress(pod, "-4").size(), 1U);
-  EXPECT_EQ(ShownAddress(pod, "-6").size(), 1U);
-}
-
-TEST_F(RouteSocketTest, AddressesOfAreThatLinksOfBothFamilies) {
-  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
-  const Link link = host_.FindLink("tap0").value();
-  const Link other = host_.FindLink("tap1").value();
-  for (const char* address : {"10.1.2.3/24", "10.9.0.1/32", "fd00:1::5/64"})
-    host_.AddAddress(link, Net(address));
-  for (const char* address : {"10.2.2.3/24", "fd00:2::5/64"}) host_.AddAddress(other, Net(address));
-
-  EXPECT_THAT(host_.AddressesOf(link),
-              ::testing::ElementsAre(Net("10.1.2.3/24"), Net("10.9.0.1/32"), Net("fd00:1::5/64")));
-  EXPECT_TRUE(host_.FindLink("tap0")) << "the socket is as good as before";
-}
-
-TEST_F(RouteSocketTest, AddressesOfALinkThatIsGone) {
-  host_.CreateVeth({.name = "tap0", .peer_name = "tap1"});
-  const Link link = host_.FindLink("tap0").value();
-  host_.DeleteLink("tap0");
-
-  const auto error = ErrorOf([&] { (void)host_.AddressesOf(link); });
-
-  EXPECT_EQ(error.code(), std::errc::no_such_device);
-  EXPECT_THAT(error.what(), HasSubstr("list the addresses of tap0"));
-}
-
-TEST_F(RouteSocketTest, AddressErrorNamesAddressAndInterface) {
-  const Netns pod = MakePluggedPod();
-  RouteSocket inside = RouteSocket::OpenIn(pod);
-  const Link link = inside.FindLink("eth0").value();
-  host_.DeleteLink("tap0");
-
-  const auto error = ErrorOf([&] { inside.AddAddress(link, Net("10.1.2.3/24")); });
-
-  EXPECT_EQ(error.code(), std::errc::no_such_device);
-  EXPECT_THAT(error.what(), HasSubstr("add address 10.1.2.3/24 to eth0"));
-}
-
-/// A pod with 10.0.0.5/24 and fd00::5/64 on eth0.
-class RouteTest : public RouteSocketTest {
- protected:
-  void SetUp() override {
-    RouteSocketTest::SetUp();
-    pod_ = MakePluggedPod();
-    inside_ = RouteSocket::OpenIn(*pod_);
-    link_ = inside_.FindLink("eth0").value();
-    inside_.AddAddress(link_, Net("10.0.0.5/24"));
-    inside_.AddAddress(link_, Net("fd00::5/64"));
-  }
-  json ShownRoute(const std::string& family, const std::string& destination) {
-    return Shown(*pod_, {family, "route", "show", "exact", destination, "dev", "eth0"});
-  }
-
-  std::optional<Netns> pod_;
-  RouteSocket inside_;
-  Link link_;
-};
-
-TEST_F(RouteTest, RouteThroughAGatewayIsStaticInTheMainTable) {
-  EXPECT_TRUE(
-      inside_.AddRoute(link_, {.destination = Net("10.9.0.0/16"), .gateway = Ip("10.0.0.1")}));
-  EXPECT_TRUE(inside_.AddRoute(link_, {.destination = Net("fd09::/32"), .gateway = Ip("fd00::1")}));
-
-  const json ipv4 = ShownRoute("-4", "10.9.0.0/16");
-  EXPECT_EQ(ipv4.at("gateway"), "10.0.0.1");
-  EXPECT_EQ(ipv4.at("protocol"), "static");
-  EXPECT_EQ(ipv4.at("scope"), "global");
-  EXPECT_EQ(ipv4.at("type"), "unicast");
-  EXPECT_EQ(ipv4.at("flags"), json::array());
-  EXPECT_FALSE(ipv4.contains("metric"));
-  const json ipv6 = ShownRoute("-6", "fd09::/32");
-  EXPECT_EQ(ipv6.at("gateway"), "fd00::1");
-  EXPECT_EQ(ipv6.at("protocol"), "static");
-  EXPECT_EQ(ipv6.at("metric"), 1024);
-}
-
-TEST_F(RouteTest, RouteWithoutGatewayIsOnLink) {
-  EXPECT_TRUE(inside_.AddRoute(link_, {.destination = Net("169.254.1.1/32")}));
-  EXPECT_TRUE(inside_.AddRoute(link_, {.destination = Net("fd09::/32")}));
-
-  const json ipv4 = ShownRoute("-4", "169.254.1.1/32");
-  EXPECT_FALSE(ipv4.contains("gateway"));
-  EXPECT_EQ(ipv4.at("scope"), "link");
-  EXPECT_FALSE(ShownRoute("-6", "fd09::/32").contains("gateway"));
-}
-
-TEST_F(RouteTest, DefaultRouteThroughAGatewayNoPrefixCovers) {
-  for (const auto& [family, gateway] :
-       {std::pair("-4", "192.168.7.1"), std::pair("-6", "fd77::1")}) {
-    const IpAddress address = Ip(gateway);
-    const LinkRoute route{.destination = IpNetwork::Default(address.family), .gateway = address};
-    LinkRoute on_link = route;
-    on_link.gateway_on_link = true;
-
-    const auto error = ErrorOf([&] { (void)inside_.AddRoute(link_, route); });
-    EXPECT_TRUE(inside_.AddRoute(link_, on_link));
-
-    EXPECT_TRUE(error.code()) << family;
-    EXPECT_THAT(error.what(), AllOf(HasSubstr(std::string("via ") + gateway), HasSubstr("eth0")));
-    const json shown = ShownRoute(family, "default");
-    EXPECT_EQ(shown.at("gateway"), gateway);
-    EXPECT_THAT(shown.at("flags"), ::testing::Contains("onlink"));
-  }
-}
-
-TEST_F(RouteTest, RouteThatExistsStaysAsItIs) {
-  for (const auto& [family, first, second] :
-       {std::tuple("-4", "10.0.0.1", "10.0.0.2"), std::tuple("-6", "fd00::1", "fd00::2")}) {
-    const IpNetwork everything = IpNetwork::Default(Ip(first).family);
-
-    EXPECT_TRUE(inside_.AddRoute(link_, {.destination = everything, .gateway = Ip(first)}));
-    EXPECT_FALSE(inside_.AddRoute(link_, {.destination = everything, .gateway = Ip(first)}));
-    EXPECT_FALSE(inside_.AddRoute(link_, {.destination = everything, .gateway = Ip(second)}));
-
-    EXPECT_EQ(ShownRoute(family, "default").at("gateway"), first);
-  }
-}
-
-TEST_F(RouteTest, RouteErrorNamesRouteAndInterface) {
-  const auto error = ErrorOf([&] {
-    (void)inside_.AddRoute(link_, {.destination = Net("10.9.0.0/16"), .gateway = Ip("10.7.0.1")});
-  });
-
-  EXPECT_EQ(error.code(), std::errc::network_unreachable);
-  EXPECT_THAT(error.what(), HasSubstr("add route 10.9.0.0/16 via 10.7.0.1 through eth0 "
-                                      "(Nexthop has invalid gateway)"));
 }
 
 TEST_F(RouteSocketTest, SocketStaysInItsNamespace) {
