@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <type_traits>
 #include <variant>
 
@@ -91,18 +92,31 @@ void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const D
   throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
 }
 
-std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadline& deadline) {
-  std::vector<Plug> found;
+template <typename Found, typename Ask>
+std::vector<Found> Binding::AskAll(const Ask& ask) {
+  std::vector<Found> found;
   for (const auto& [name, driver] : All()) {
     try {
-      auto plugs = driver->FindPlugs(attachment, deadline);
-      found.insert(found.end(), plugs.begin(), plugs.end());
+      auto some = ask(*driver);
+      found.insert(found.end(), some.begin(), some.end());
     } catch (const std::exception& e) {
-      Log(LogLevel::kWarning, "plugs without a record cannot be searched",
-          {{"driver", name}, {"container", attachment.container_id}, {"error", e.what()}});
+      // A node without Open vSwitch is nothing to warn of.
+      const auto* error = dynamic_cast<const std::system_error*>(&e);
+      const bool absent = error != nullptr && error->code() == std::errc::no_such_file_or_directory;
+      Log(absent ? LogLevel::kDebug : LogLevel::kWarning,
+          "plugs without a record cannot be searched", {{"driver", name}, {"error", e.what()}});
     }
   }
   return found;
+}
+
+std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadline& deadline) {
+  return AskAll<Plug>([&](const Driver& driver) { return driver.FindPlugs(attachment, deadline); });
+}
+
+std::vector<FoundPlug> Binding::FindPlugsOf(const std::string& network, const Deadline& deadline) {
+  return AskAll<FoundPlug>(
+      [&](const Driver& driver) { return driver.FindPlugsOf(network, deadline); });
 }
 
 std::array<std::pair<const char*, Driver*>, 7> Binding::All() {

@@ -51,8 +51,19 @@ class Binding {
   /// driver that cannot say (its service is down) is logged: it must not hide what the others
   /// found.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment, const Deadline& deadline);
+  /// Likewise, of all attachments of a network.
+  [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
+                                                   const Deadline& deadline);
+  /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
+  [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
+                                                          const Deadline& deadline) const {
+    return drivers_.ovs.FindProblem(bridge, deadline);
+  }
 
  private:
+  /// What `ask` finds out from each driver.
+  template <typename Found, typename Ask>
+  std::vector<Found> AskAll(const Ask& ask);
   /// By the name in their plugs.
   [[nodiscard]] std::array<std::pair<const char*, Driver*>, 7> All();
 

@@ -41,8 +41,7 @@ void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
 
 }  // namespace
 
-BridgeDriver::BridgeDriver(BindingConfig config, HairpinMode hairpin)
-    : config_(std::move(config)), hairpin_(hairpin) {}
+BridgeDriver::BridgeDriver(BindingConfig config) : config_(std::move(config)) {}
 
 Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   const vif::VifBridge& own = Own(vif);
@@ -79,7 +78,8 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
                    .peer_mac = *own.address,
                    .mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu),
                    .master = bridge.link().index});
-  if (hairpin_ == HairpinMode::kHairpinVeth) host.SetHairpin(Find(host, plug.host_interface));
+  if (config_.hairpin == HairpinMode::kHairpinVeth)
+    host.SetHairpin(Find(host, plug.host_interface));
   Finish(host, inside, plug, attachment);
   ConfigureL3(pod, plug.ifname, own, is_default);
   const Link host_end = Find(host, plug.host_interface);
@@ -131,6 +131,21 @@ std::vector<Plug> BridgeDriver::FindPlugs(const Attachment& attachment,
                      .bridge = bridge ? bridge->name : ""});
   }
   return plugs;
+}
+
+std::vector<FoundPlug> BridgeDriver::FindPlugsOf(const std::string& network,
+                                                 const Deadline& /*deadline*/) const {
+  std::vector<FoundPlug> found;
+  RouteSocket host;
+  for (const std::string& name : LinkNamesIn(Netns::Current())) {
+    const auto link = host.FindLink(name);
+    const auto mark = link && link->kind == "veth" ? LinkMark::Parse(link->alias) : std::nullopt;
+    if (!mark || mark->attachment.network != network) continue;
+    found.push_back(
+        {.attachment = mark->attachment,
+         .plug = {.driver = kName, .ifname = mark->attachment.ifname, .host_interface = name}});
+  }
+  return found;
 }
 
 }  // namespace kuryr::binding

@@ -6,7 +6,6 @@
 
 #include "binding/config.h"
 #include "binding/driver.h"
-#include "binding/hairpin_mode.h"
 
 namespace kuryr::binding {
 
@@ -16,8 +15,7 @@ class BridgeDriver final : public Driver {
  public:
   static constexpr const char* kName = "bridge";
 
-  /// With HairpinMode::kHairpinVeth every port gets that flag.
-  explicit BridgeDriver(BindingConfig config, HairpinMode hairpin = HairpinMode::kNone);
+  explicit BridgeDriver(BindingConfig config);
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
   /// A missing bridge is made where the network says that os-vif should provide it.
@@ -34,10 +32,13 @@ class BridgeDriver final : public Driver {
   /// From the marks in the attachment's namespace: with that, the veth is gone anyway.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& deadline) const override;
+  /// From the marks on the node's ends of veth pairs: those of ports of Open vSwitch are among
+  /// them.
+  [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
+                                                   const Deadline& deadline) const override;
 
  private:
   BindingConfig config_;
-  HairpinMode hairpin_;
 };
 
 }  // namespace kuryr::binding

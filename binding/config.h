@@ -3,8 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "binding/hairpin_mode.h"
 
 namespace kuryr::binding {
 
@@ -43,6 +46,10 @@ struct BindingConfig {
   std::string dpdk_driver = "uio_pci_generic";
   /// [nested_dpdk] pci_mount_point: where pods find the addresses of their devices.
   std::filesystem::path pci_mount_point = "/var/pci_address";
+  /// Of networks that the node makes by itself: the VLAN of new ports of Open vSwitch, and how a
+  /// bridge's ports reach themselves.
+  std::optional<uint16_t> port_vlan;
+  HairpinMode hairpin = HairpinMode::kNone;
   /// Where the kernel's devices are described; another folder for tests.
   std::filesystem::path sysfs = "/sys";
 };

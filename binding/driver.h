@@ -38,6 +38,12 @@ struct Plug {
   bool operator==(const Plug&) const = default;
 };
 
+/// A plug without a record, and what is known of whose it is.
+struct FoundPlug {
+  Attachment attachment;
+  Plug plug;
+};
+
 /// An interface that was made, as the kernel has it; or, where an application with DPDK is to have
 /// it and no kernel, as it was planned.
 struct Interface {
@@ -95,6 +101,11 @@ class Driver {
   /// ports of Open vSwitch are OvsDriver's to find, for all drivers with one question.
   [[nodiscard]] virtual std::vector<Plug> FindPlugs(const Attachment& /*attachment*/,
                                                     const Deadline& /*deadline*/) const {
+    return {};
+  }
+  /// The same for all attachments of a network, from the marks on the node's side.
+  [[nodiscard]] virtual std::vector<FoundPlug> FindPlugsOf(const std::string& /*network*/,
+                                                           const Deadline& /*deadline*/) const {
     return {};
   }
 };

@@ -61,6 +61,7 @@ OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& na
                .external_ids = OwnerIds(attachment),
                .datapath_type = config.datapath_type,
                .isolated = config.isolate_vif,
+               .vlan = config.port_vlan,
                .qos_type = config.default_qos_type};
   port.external_ids[OpenVSwitch::kNeutronPort] = NeutronPortOf(vif);
   port.external_ids["iface-status"] = "active";
@@ -74,6 +75,14 @@ OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& na
   if (profile != nullptr && profile->datapath_type.has_value() && !profile->datapath_type->empty())
     port.datapath_type = *profile->datapath_type;
   return port;
+}
+
+Attachment AttachmentOf(const OvsPort& port) {
+  const ExternalIds& ids = port.external_ids;
+  return {.network = Get(ids, OpenVSwitch::kNetwork),
+          .container_id = Get(ids, OpenVSwitch::kContainerId),
+          .ifname = Get(ids, kAttachmentIfname),
+          .pod_uid = Get(ids, "vm-uuid")};
 }
 
 Plug PlugOf(const OvsPort& port) {
@@ -100,14 +109,19 @@ std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
   if (state->bridge != wanted.bridge)
     return what + " is on bridge " + Printable(state->bridge) + " instead of " + wanted.bridge;
   for (const auto& [key, value] : wanted.external_ids) {
-    // Neutron's agents set it to other values in a port's life.
-    if (key == "iface-status") continue;
+    // Neutron's agents set the one to other values in a port's life, and a plugin behind us in the
+    // chain may have given the pod another MAC.
+    if (key == "iface-status" || key == "attached-mac") continue;
     const auto found = state->external_ids.find(key);
     if (found != state->external_ids.end() && found->second == value) continue;
     const std::string present = found == state->external_ids.end() ? "" : found->second;
     std::string difference = what + " has external_ids:";
     difference.append(key).append(" \"").append(Printable(present));
     return difference.append("\" instead of \"").append(Printable(value)).append("\"");
+  }
+  if (wanted.vlan && state->vlan != wanted.vlan) {
+    return what + " has " + (state->vlan ? "tag " + std::to_string(*state->vlan) : "no tag") +
+           " instead of tag " + std::to_string(*wanted.vlan);
   }
   if (!state->error.empty()) return what + " has the error " + Printable(state->error, 200);
   if (state->ofport < 1) return what + " has no OpenFlow port number";

@@ -22,6 +22,8 @@ namespace kuryr::binding {
 /// A network device as port `name` of the plug's bridge; isolation and QoS as the config says.
 [[nodiscard]] OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
                               const Attachment& attachment, const BindingConfig& config);
+/// The attachment that PortFor was given, as far as OwnerIds tell, and the pod's UID.
+[[nodiscard]] Attachment AttachmentOf(const OvsPort& port);
 /// The plug that PortFor was given, from the port's external_ids.
 [[nodiscard]] Plug PlugOf(const OvsPort& port);
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -173,6 +174,28 @@ std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
        ovs.FindPorts(OwnerIds(attachment), deadline.AtMost(config_.ovs_timeout)))
     plugs.push_back(PlugOf(port));
   return plugs;
+}
+
+std::vector<FoundPlug> OvsDriver::FindPlugsOf(const std::string& network,
+                                              const Deadline& deadline) const {
+  OpenVSwitch ovs(config_.ovsdb_connection);
+  std::vector<FoundPlug> found;
+  for (const OvsPort& port :
+       ovs.FindPorts({{OpenVSwitch::kNetwork, network}}, deadline.AtMost(config_.ovs_timeout)))
+    found.push_back({.attachment = AttachmentOf(port), .plug = PlugOf(port)});
+  return found;
+}
+
+std::optional<std::string> OvsDriver::FindProblem(const std::string& bridge,
+                                                  const Deadline& deadline) const {
+  try {
+    OpenVSwitch ovs(config_.ovsdb_connection);
+    if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not run";
+    if (!ovs.HasBridge(bridge, deadline)) return "bridge " + bridge + " of Open vSwitch is missing";
+    return std::nullopt;
+  } catch (const std::system_error& e) {
+    return e.what();
+  }
 }
 
 }  // namespace kuryr::binding

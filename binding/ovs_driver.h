@@ -31,6 +31,11 @@ class OvsDriver final : public Driver {
   /// From the ports' external_ids: also those of other drivers, whose ports say so.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& deadline) const override;
+  [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
+                                                   const Deadline& deadline) const override;
+  /// Why no port could be made on `bridge` now; nullopt when one could.
+  [[nodiscard]] std::optional<std::string> FindProblem(const std::string& bridge,
+                                                       const Deadline& deadline) const;
 
  private:
   BindingConfig config_;

@@ -1,5 +1,6 @@
 #include "cni/add.h"
 
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/error.h"
@@ -7,9 +8,12 @@
 #include "base/rollback.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
+#include "binding/steps.h"
 #include "cni/add_handler.h"
 #include "cni/disconnect.h"
+#include "cni/local_add.h"
 #include "cni/protocol/error.h"
+#include "cni/unmake.h"
 
 namespace kuryr::cni {
 namespace {
@@ -29,7 +33,7 @@ binding::Netns OpenPodNetns(const Request& request) {
 }
 
 AttachmentRecord NewRecord(const Request& request, const binding::Netns& pod) {
-  return {.key = {request.network, request.container_id, request.ifname},
+  return {.key = {request.config.name, request.container_id, request.ifname},
           .netns = request.netns,
           .netns_id = pod.id(),
           .pod = request.pod.name_space + "/" + request.pod.name,
@@ -40,8 +44,7 @@ AttachmentRecord NewRecord(const Request& request, const binding::Netns& pod) {
 
 [[noreturn]] void ThrowExists(const Request& request) {
   throw CniError(ErrorCode::kInterfaceExists,
-                 "interface " + request.ifname + " exists in the container already",
-                 "container " + request.container_id);
+                 "interface " + request.ifname + " exists in the container already");
 }
 
 /// An attachment that stands stays as it is; what a killed ADD or a lost namespace left is undone.
@@ -50,7 +53,7 @@ void ClearLeftover(const Request& request, const Node& node, const binding::Netn
   const bool taken = binding::RouteSocket::OpenIn(pod).FindLink(request.ifname).has_value();
   const auto& leftover = attachment.record();
   if (taken && (!leftover || leftover->added)) ThrowExists(request);
-  if (leftover) DisconnectAll(node.binding, *leftover, Deadline::After(kUndoTime));
+  if (leftover) Unmake(*leftover, request, node, Deadline::After(kUndoTime));
 }
 
 /// Nothing was made yet that a record would tell of.
@@ -63,45 +66,73 @@ void RemoveEmpty(LockedAttachment& attachment) noexcept {
 }
 
 /// The record goes last, and stays when something could not be undone.
-void GiveUp(AddHandler& handler, LockedAttachment& attachment) noexcept {
+void GiveUp(const Request& request, PodPlugs& plugs) noexcept {
   try {
-    handler.Undo();
-    attachment.Remove();
+    binding::Steps steps;
+    steps.Try([&] { plugs.Unplug(); });
+    steps.Try([&] {
+      ReleaseAddresses(*plugs.attachment().record(), request, Deadline::After(kUndoTime));
+    });
+    steps.Finish();
+    plugs.attachment().Remove();
   } catch (const std::exception& e) {
     Log(LogLevel::kError, "failed add not fully undone; its record is kept for the DEL",
         {{"error", e.what()}});
   }
 }
 
+Result AddFromEvents(const Request& request, PodPlugs& plugs, PodEventSource& events,
+                     const Deadline& deadline) {
+  AddHandler handler(request, plugs, deadline);
+  Rollback stop([&] { events.Stop(); });
+  events.Start(request.pod, handler,
+               [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
+  return handler.Wait();
+}
+
+void RequireReadablePrevResult(const Request& request) {
+  if (!request.config.prev_result) return;
+  try {
+    (void)DecodeResult(*request.config.prev_result, request.config.version, "$.prevResult");
+  } catch (const ParseError& e) {
+    throw CniError(ErrorCode::kDecodeFailure, "malformed prevResult", e.what());
+  }
+}
+
+nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
+  if (!request.wishes.dns.empty()) result.dns = request.wishes.dns;
+  const auto& previous = request.config.prev_result;
+  const SpecVersion version = request.config.version;
+  return previous ? AppendResult(*previous, result, version) : EncodeResult(result, version);
+}
+
 }  // namespace
 
-Result Add(const Request& request, const Node& node, PodEventSource& events,
-           const Deadline& deadline) {
+nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSource& events,
+                           const Deadline& deadline) {
+  RequireReadablePrevResult(request);
   const binding::Netns pod = OpenPodNetns(request);
   auto attachment =
-      node.attachments.Create({request.network, request.container_id, request.ifname});
+      node.attachments.Create({request.config.name, request.container_id, request.ifname});
   if (!attachment) {
-    throw CniError(ErrorCode::kTryAgainLater, "another request is at work on this attachment",
-                   "container " + request.container_id + ", interface " + request.ifname);
+    throw CniError(ErrorCode::kTryAgainLater, "another request is at work on this attachment");
   }
   Rollback empty_record([&] { RemoveEmpty(*attachment); });
   ClearLeftover(request, node, pod, *attachment);
   attachment->Write(NewRecord(request, pod));
   empty_record.Dismiss();
 
-  AddHandler handler(request, pod, node.binding, *attachment, deadline);
+  PodPlugs plugs(node.binding, *attachment, pod, deadline);
   try {
-    events.Start(request.pod, handler,
-                 [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
-    Result result = handler.Wait();
-    events.Stop();
+    auto answer =
+        AnswerFor(request, request.config.local ? AddLocal(request, plugs, deadline)
+                                                : AddFromEvents(request, plugs, events, deadline));
     AttachmentRecord added = *attachment->record();
     added.added = true;
     attachment->Write(std::move(added));
-    return result;
+    return answer;
   } catch (...) {
-    events.Stop();
-    GiveUp(handler, *attachment);
+    GiveUp(request, plugs);
     throw;
   }
 }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cni/disconnect.h"
+#include "binding/l3.h"
 #include "cni/failure.h"
 #include "watcher/api_error.h"
 
@@ -43,16 +43,31 @@ std::string ConfigHash(const watcher::WatchEvent& event) {
   }
 }
 
+/// The producer has decided: another MAC or address would get no packets. VIFs have the default one
+/// first.
+void RequireWishes(const Request& request, const vif::PodVif& planned) {
+  const vif::VifBase& vif = vif::Common(planned.vif);
+  const auto& mac = request.wishes.mac;
+  if (mac && (!vif.address.has_value() || *vif.address != *mac)) {
+    throw CniError(ErrorCode::kUnsupportedField, "mac " + mac->ToString() + " is asked for",
+                   "the VIF of pod " + PodName(request) + " has another one");
+  }
+  const binding::L3Plan plan = binding::PlanL3(vif, planned.is_default);
+  for (const IpNetwork& ip : request.wishes.ips) {
+    const bool planned_too =
+        std::any_of(plan.addresses.begin(), plan.addresses.end(),
+                    [&](const auto& known) { return known.network.address == ip.address; });
+    if (!planned_too) {
+      throw CniError(ErrorCode::kUnsupportedField, "ips " + ip.ToString() + " is asked for",
+                     "the VIF of pod " + PodName(request) + " has other addresses");
+    }
+  }
+}
+
 }  // namespace
 
-AddHandler::AddHandler(const Request& request, const binding::Netns& pod, binding::Binding& binding,
-                       LockedAttachment& attachment, const Deadline& deadline)
-    : ResourceEventHandler("Pod"),
-      request_(request),
-      pod_(pod),
-      binding_(binding),
-      attachment_(attachment),
-      deadline_(deadline) {}
+AddHandler::AddHandler(const Request& request, PodPlugs& plugs, const Deadline& deadline)
+    : ResourceEventHandler("Pod"), request_(request), plugs_(plugs), deadline_(deadline) {}
 
 Result AddHandler::Wait() {
   std::array<pollfd, 2> fds = {{{.fd = done_.fd(), .events = POLLIN, .revents = 0},
@@ -80,7 +95,7 @@ CniError AddHandler::GaveUp(bool cancelled) {
       break;
     case Awaited::kActive:
       what = "pod " + PodName(request_) + ": plugged, and waited for its VIF to become active";
-      for (const PluggedVif& plugged : plugged_) {
+      for (const PluggedVif& plugged : plugs_.plugged()) {
         if (IsActive(plugged.vif)) continue;
         what += ": " + vif::VifNameOf(plugged.vif.vif).value_or(plugged.vif.ifname) + ", port " +
                 Printable(vif::Common(plugged.vif.vif).id.value_or("?"));
@@ -138,42 +153,15 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
   for (vif::PodVif& vif : *vifs) {
     if (vif.is_default) vif.ifname = request_.ifname;
   }
-  if (!SamePlan(plugged_, *vifs)) {
-    Unplug();
-    Plug(*vifs, event.uid);
+  RequireWishes(request_, vifs->front());
+  if (!SamePlan(plugs_.plugged(), *vifs)) {
+    plugs_.Unplug();
+    plugs_.Plug(*vifs, event.uid);
   }
-  for (size_t i = 0; i < plugged_.size(); ++i) plugged_[i].vif = (*vifs)[i];
+  plugs_.Update(*vifs);
   awaited_ = Awaited::kActive;
   if (std::all_of(vifs->begin(), vifs->end(), IsActive))
-    result_ = MakeResult(plugged_, request_.netns);
-}
-
-void AddHandler::Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid) {
-  AttachmentRecord record = *attachment_.record();
-  record.plugs.clear();
-  if (record.pod_uid.empty()) record.pod_uid = pod_uid;
-  for (const vif::PodVif& vif : vifs) record.plugs.push_back(binding_.Plan(vif.vif, vif.ifname));
-  attachment_.Write(record);
-
-  for (size_t i = 0; i < vifs.size(); ++i) {
-    auto interfaces = binding_.Connect(vifs[i].vif, record.plugs[i], record.attachment(), pod_,
-                                       vifs[i].is_default, deadline_);
-    plugged_.push_back({.vif = vifs[i], .interfaces = std::move(interfaces)});
-  }
-}
-
-void AddHandler::Unplug() {
-  if (plugged_.empty()) return;
-  AttachmentRecord made = *attachment_.record();
-  // One whose Connect failed has undone itself.
-  made.plugs.resize(plugged_.size());
-  plugged_.clear();
-  DisconnectAll(binding_, made, Deadline::After(kUndoTime));
-}
-
-void AddHandler::Undo() {
-  const MutexLock lock(mutex_);
-  Unplug();
+    result_ = MakeResult(plugs_.plugged(), request_.netns);
 }
 
 }  // namespace kuryr::cni

@@ -17,15 +17,38 @@ binding::Attachment AttachmentRecord::attachment() const {
           .netns_id = netns_id};
 }
 
-std::string ToJson(const AttachmentRecord& record) {
+namespace {
+
+nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
   nlohmann::ordered_json plugs = nlohmann::ordered_json::array();
-  for (const binding::Plug& plug : record.plugs) {
+  for (size_t i = 0; i < record.plugs.size(); ++i) {
+    const binding::Plug& plug = record.plugs[i];
     plugs.push_back({{"driver", plug.driver},
                      {"ifname", plug.ifname},
                      {"host_interface", plug.host_interface},
                      {"bridge", plug.bridge},
                      {"device", plug.device}});
+    if (i >= record.vifs.size()) continue;
+    plugs.back()["is_default"] = record.vifs[i].is_default;
+    plugs.back()["vif"] = vif::EncodeVif(record.vifs[i].vif, vif::Changes::kOmit);
   }
+  return plugs;
+}
+
+void TakePlug(const nlohmann::json& plug, AttachmentRecord& record) {
+  record.plugs.push_back({plug.at("driver"), plug.at("ifname"), plug.at("host_interface"),
+                          plug.at("bridge"),
+                          // Records of version 0.1 have neither this nor the VIF.
+                          plug.value("device", "")});
+  if (!plug.contains("vif")) return;
+  record.vifs.push_back({.ifname = record.plugs.back().ifname,
+                         .is_default = plug.at("is_default"),
+                         .vif = vif::DecodeVif(plug.at("vif"), "$.plugs.vif")});
+}
+
+}  // namespace
+
+std::string ToJson(const AttachmentRecord& record) {
   const nlohmann::ordered_json json = {
       {"network", record.key.network},
       {"container_id", record.key.container_id},
@@ -39,14 +62,16 @@ std::string ToJson(const AttachmentRecord& record) {
       {"boot_id", record.boot_id},
       {"owner_pid", record.owner.pid},
       {"owner_start_time", record.owner.start_time},
-      {"plugs", std::move(plugs)},
+      {"plugs", PlugsJson(record)},
+      {"delegate_config", record.delegate_config},
   };
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 AttachmentRecord ParseAttachmentRecord(std::string_view text) {
   try {
-    const nlohmann::json json = ParseJson(text);
+    // A configuration of 1 MiB, as text within text.
+    const nlohmann::json json = ParseJson(text, {.max_bytes = size_t{8} << 20});
     AttachmentRecord record;
     record.key = {json.at("network"), json.at("container_id"), json.at("ifname")};
     record.added = json.at("added");
@@ -56,12 +81,8 @@ AttachmentRecord ParseAttachmentRecord(std::string_view text) {
     record.pod_uid = json.at("pod_uid");
     record.boot_id = json.at("boot_id");
     record.owner = {json.at("owner_pid"), json.at("owner_start_time")};
-    for (const nlohmann::json& plug : json.at("plugs")) {
-      record.plugs.push_back({plug.at("driver"), plug.at("ifname"), plug.at("host_interface"),
-                              plug.at("bridge"),
-                              // Records of version 0.1 have none.
-                              plug.value("device", "")});
-    }
+    for (const nlohmann::json& plug : json.at("plugs")) TakePlug(plug, record);
+    record.delegate_config = json.value("delegate_config", "");
     return record;
   } catch (const nlohmann::json::exception& e) {
     throw ParseError("$", e.what());

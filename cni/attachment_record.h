@@ -7,6 +7,7 @@
 #include "binding/driver.h"
 #include "binding/netns.h"
 #include "cni/process.h"
+#include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
 
@@ -31,6 +32,9 @@ struct AttachmentRecord {
   std::string boot_id;
   ProcessId owner;
   std::vector<binding::Plug> plugs;  ///< in the order of their making
+  std::vector<vif::PodVif> vifs;     ///< of the plugs; empty in records of version 0.1
+  /// The network configuration that a delegated plugin was given; empty without one.
+  std::string delegate_config;
 
   bool operator==(const AttachmentRecord&) const = default;
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 namespace kuryr::cni {
@@ -58,8 +59,13 @@ void WriteAll(int fd, const std::string& text, const fs::path& path) {
   }
 }
 
-/// Only ever written by the holder of the record's lock.
-fs::path Successor(const fs::path& path) { return path.string() + ".new"; }
+/// A file name has at most 255 bytes, a container id may have any number.
+constexpr size_t kLongestName = 240;
+/// Only ever written by the holder of the record's lock. No record's name begins so: networks'
+/// don't.
+fs::path Successor(const fs::path& path) {
+  return path.parent_path() / ("." + path.filename().string());
+}
 
 std::optional<AttachmentRecord> Read(int fd, const fs::path& path) {
   const std::string text = ReadAll(fd, path);
@@ -71,6 +77,26 @@ std::optional<AttachmentRecord> Read(int fd, const fs::path& path) {
         {{"file", path.string()}, {"error", e.what()}});
     return std::nullopt;
   }
+}
+
+std::optional<AttachmentRecord> ReadFile(const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd) return Read(fd.get(), path);
+  if (errno != ENOENT) ThrowErrno("open " + path.string());
+  return std::nullopt;
+}
+
+/// As the file's name says, for it may be empty yet; a long one's record says.
+std::optional<AttachmentKey> KeyOf(const fs::path& path) {
+  const std::string name = path.filename();
+  const size_t first = name.find(':');
+  const size_t last = name.rfind(':');
+  if (name.front() == '.' || first == std::string::npos) return std::nullopt;
+  if (first != last)
+    return AttachmentKey{name.substr(0, first), name.substr(first + 1, last - first - 1),
+                         name.substr(last + 1)};
+  const auto record = ReadFile(path);
+  return record ? std::optional(record->key) : std::nullopt;
 }
 
 }  // namespace
@@ -107,7 +133,9 @@ AttachmentStore::AttachmentStore(const fs::path& state_dir)
 
 fs::path AttachmentStore::PathOf(const AttachmentKey& key) const {
   // None of the three may hold a ':'.
-  return directory_ / (key.network + ":" + key.container_id + ":" + key.ifname);
+  const std::string name = key.network + ":" + key.container_id + ":" + key.ifname;
+  if (name.size() <= kLongestName) return directory_ / name;
+  return directory_ / (key.network.substr(0, kLongestName / 2) + ":" + std::to_string(Hash(name)));
 }
 
 std::optional<LockedAttachment> AttachmentStore::Create(const AttachmentKey& key) {
@@ -121,18 +149,40 @@ std::optional<LockedAttachment> AttachmentStore::Create(const AttachmentKey& key
 }
 
 std::optional<LockedAttachment> AttachmentStore::Take(const AttachmentKey& key) {
+  return Lock(key, Busy::kWait);
+}
+
+std::optional<LockedAttachment> AttachmentStore::TryTake(const AttachmentKey& key) {
+  return Lock(key, Busy::kGiveUp);
+}
+
+std::optional<LockedAttachment> AttachmentStore::Lock(const AttachmentKey& key, Busy busy) {
   const fs::path path = PathOf(key);
   while (true) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (!fd && errno == ENOENT) return std::nullopt;
     if (!fd) ThrowErrno("open " + path.string());
     if (!TryLock(fd.get(), path)) {
+      if (busy == Busy::kGiveUp) return std::nullopt;
       const auto record = Read(fd.get(), path);
       if (record && !record->added && record->owner != ProcessId::Own()) Terminate(record->owner);
       WaitForLock(fd.get(), path);
     }
     if (IsStill(fd.get(), path)) return LockedAttachment(path, std::move(fd));
   }
+}
+
+std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) const {
+  return ReadFile(PathOf(key));
+}
+
+std::vector<AttachmentKey> AttachmentStore::List(const std::string& network) const {
+  std::vector<AttachmentKey> keys;
+  for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
+    const auto key = KeyOf(file.path());
+    if (key && key->network == network) keys.push_back(*key);
+  }
+  return keys;
 }
 
 }  // namespace kuryr::cni

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "cni/attachment_record.h"
@@ -44,8 +46,17 @@ class AttachmentStore {
   /// For a DEL: std::nullopt when there is no record. An ADD at work on it is told to give up
   /// (SIGTERM); whoever holds the lock is waited for, and is bound by its own deadline.
   [[nodiscard]] std::optional<LockedAttachment> Take(const AttachmentKey& key);
+  /// For a GC: std::nullopt also when somebody is at work on it.
+  [[nodiscard]] std::optional<LockedAttachment> TryTake(const AttachmentKey& key);
+
+  /// To read only; std::nullopt when there is none, or none yet that can be read.
+  [[nodiscard]] std::optional<AttachmentRecord> Find(const AttachmentKey& key) const;
+  /// Those of a network that have a record now.
+  [[nodiscard]] std::vector<AttachmentKey> List(const std::string& network) const;
 
  private:
+  enum class Busy { kGiveUp, kWait };
+  std::optional<LockedAttachment> Lock(const AttachmentKey& key, Busy busy);
   [[nodiscard]] std::filesystem::path PathOf(const AttachmentKey& key) const;
 
   const std::filesystem::path directory_;

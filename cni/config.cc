@@ -146,6 +146,7 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigSc
   Take(files.Find("DEFAULT", "log_file"), config.log_file);
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
+  Take(files.Find("neutron_defaults", "ovs_bridge"), config.ovs_bridge);
   Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
   Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
   return config;

@@ -17,6 +17,7 @@ struct Config {
   /// Which option or kubeconfig switched off the verification of the API server's certificate.
   std::string unverified_by;
   binding::BindingConfig binding;                   ///< [binding], [os_vif_ovs], [neutron_defaults]
+  std::string ovs_bridge = "br-int";                ///< [neutron_defaults] ovs_bridge
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
   std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout
   bool debug = false;                               ///< [DEFAULT] debug

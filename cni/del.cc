@@ -1,6 +1,8 @@
 #include "cni/del.h"
 
-#include "cni/disconnect.h"
+#include <nlohmann/json.hpp>
+
+#include "cni/unmake.h"
 
 namespace kuryr::cni {
 namespace {
@@ -14,18 +16,22 @@ AttachmentRecord RecordFromNode(const AttachmentKey& key, const Request& request
   record.key = key;
   record.netns = request.netns;
   record.plugs = node.binding.FindPlugs(record.attachment(), deadline);
+  if (!request.config.ipam.empty()) {
+    record.delegate_config =
+        request.config.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
   return record;
 }
 
 }  // namespace
 
 void Del(const Request& request, const Node& node, const Deadline& deadline) {
-  const AttachmentKey key = {request.network, request.container_id, request.ifname};
+  const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   auto attachment = node.attachments.Take(key);
   const AttachmentRecord record = attachment && attachment->record()
                                       ? *attachment->record()
                                       : RecordFromNode(key, request, node, deadline);
-  DisconnectAll(node.binding, record, deadline);
+  Unmake(record, request, node, deadline);
   if (attachment) attachment->Remove();
 }
 

@@ -1,12 +1,47 @@
 #include "cni/failure.h"
 
+#include <array>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "binding/driver.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::cni {
+
+namespace {
+
+std::string WithoutIgnorableWords(std::string text) {
+  const std::array<std::pair<std::string_view, std::string_view>, 3> words = {
+      {{"not found", "missing"},
+       {"No such file or directory", "missing file"},
+       {"no such file or directory", "missing file"}}};
+  for (const auto& [from, to] : words) {
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at))
+      text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::string ContextOf(const Request& request) {
+  std::string context;
+  if (!request.pod.name.empty())
+    context = "pod " + request.pod.name_space + "/" + request.pod.name + ", ";
+  if (request.container_id.empty()) return context;
+  return context + "container " + request.container_id + ", interface " + request.ifname;
+}
+
+}  // namespace
+
+CniError ErrorFor(const Request& request, const CniError& error) {
+  std::string details = error.details();
+  const std::string context = ContextOf(request);
+  if (!context.empty()) details += (details.empty() ? "" : "; ") + context;
+  if (request.command != Command::kDel) return {error.code(), error.what(), details};
+  return {error.code(), WithoutIgnorableWords(error.what()), WithoutIgnorableWords(details)};
+}
 
 CniError AsCniError(const std::exception_ptr& failure) {
   try {

@@ -3,10 +3,15 @@
 #include <exception>
 
 #include "cni/protocol/error.h"
+#include "cni/protocol/request.h"
 
 namespace kuryr::cni {
 
 /// What a request that ended with this exception answers: the table of README.md, "Errors".
 [[nodiscard]] CniError AsCniError(const std::exception_ptr& failure);
+
+/// The same, with what it is about in its details. Of a DEL without the words by which runtimes
+/// take an error for success ("not found", "no such file or directory": go-cni).
+[[nodiscard]] CniError ErrorFor(const Request& request, const CniError& error);
 
 }  // namespace kuryr::cni

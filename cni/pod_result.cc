@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "binding/dpdk_driver.h"
 #include "binding/l3.h"
+#include "binding/sriov_driver.h"
+#include "binding/vhostuser_driver.h"
 
 namespace kuryr::cni {
 namespace {
@@ -12,10 +15,20 @@ size_t AddInterfaces(const PluggedVif& plugged, const std::string& sandbox, Resu
   size_t in_pod = 0;
   for (const binding::Interface& interface : plugged.interfaces) {
     if (interface.in_pod) in_pod = result.interfaces.size();
-    result.interfaces.push_back(
-        {.name = interface.name, .mac = interface.mac, .sandbox = interface.in_pod ? sandbox : ""});
+    result.interfaces.push_back({.name = interface.name,
+                                 .mac = interface.mac.ToString(),
+                                 .mtu = interface.mtu,
+                                 .sandbox = interface.in_pod ? sandbox : ""});
   }
   return in_pod;
+}
+
+/// What an application finds a device by that is no network interface, or that was lent.
+void AddDevice(const binding::Plug& plug, ResultInterface& interface) {
+  if (plug.driver == binding::VhostUserDriver::kName) interface.socket_path = plug.device;
+  const bool is_pci =
+      plug.driver == binding::SriovDriver::kName || plug.driver == binding::DpdkDriver::kName;
+  if (is_pci) interface.pci_id = plug.device;
 }
 
 void AddNameservers(const vif::VifBase& vif, Result& result) {
@@ -23,8 +36,9 @@ void AddNameservers(const vif::VifBase& vif, Result& result) {
   for (const vif::Subnet& subnet : *vif.network->subnets) {
     if (!subnet.dns.has_value()) continue;
     for (const IpAddress& server : *subnet.dns) {
-      auto& known = result.nameservers;
-      if (std::find(known.begin(), known.end(), server) == known.end()) known.push_back(server);
+      auto& known = result.dns.nameservers;
+      const std::string text = server.ToString();
+      if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
     }
   }
 }
@@ -36,6 +50,7 @@ Result MakeResult(const std::vector<PluggedVif>& vifs, const std::string& sandbo
   for (const PluggedVif& plugged : vifs) {
     const vif::VifBase& vif = vif::Common(plugged.vif.vif);
     const size_t interface = AddInterfaces(plugged, sandbox, result);
+    AddDevice(plugged.plug, result.interfaces[interface]);
     const binding::L3Plan plan = binding::PlanL3(vif, plugged.vif.is_default);
     for (const binding::L3Plan::Address& address : plan.addresses) {
       result.ips.push_back(

@@ -12,6 +12,7 @@ namespace kuryr::cni {
 /// A VIF that is plugged, and the interfaces that make it up.
 struct PluggedVif {
   vif::PodVif vif;
+  binding::Plug plug;
   std::vector<binding::Interface> interfaces;
 };
 

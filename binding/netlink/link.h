@@ -68,13 +68,17 @@ struct VfSettings {
   bool operator==(const VfSettings&) const = default;
 };
 
-/// A unicast route of the main table through one interface; on-link when there is no gateway.
+/// A unicast route through one interface; on-link when there is no gateway.
 struct LinkRoute {
   IpNetwork destination;
   std::optional<IpAddress> gateway;
   /// RTNH_F_ONLINK: the gateway is reachable though no prefix covers it.
   bool gateway_on_link = false;
-  uint32_t metric = 0;  ///< RTA_PRIORITY; 0 is the kernel's choice: 0, for IPv6 1024
+  uint32_t metric = 0;           ///< RTA_PRIORITY; 0 is the kernel's choice: 0, for IPv6 1024
+  uint32_t table = 0;            ///< 0: the main one
+  uint32_t mtu = 0;              ///< RTAX_MTU; 0: the interface's
+  uint32_t advmss = 0;           ///< RTAX_ADVMSS; 0: the kernel's choice
+  std::optional<uint8_t> scope;  ///< RT_SCOPE_...; absent: what the gateway asks for
 };
 
 }  // namespace kuryr::binding

@@ -42,10 +42,13 @@ RtnlRoutePtr ToNl(const Link& link, const LinkRoute& route) {
   const bool scope_link = !route.gateway && route.destination.address.family == IpFamily::kIpv4;
   RtnlRoutePtr out = Owned<RtnlRoutePtr>(rtnl_route_alloc());
   CheckNl(rtnl_route_set_dst(out.get(), ToNl(route.destination).get()), "build a route");
-  rtnl_route_set_table(out.get(), RT_TABLE_MAIN);
+  rtnl_route_set_table(out.get(), route.table != 0 ? route.table : RT_TABLE_MAIN);
   rtnl_route_set_protocol(out.get(), RTPROT_STATIC);
   if (route.metric != 0) rtnl_route_set_priority(out.get(), route.metric);
-  rtnl_route_set_scope(out.get(), scope_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE);
+  const uint8_t scope = scope_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+  rtnl_route_set_scope(out.get(), route.scope.value_or(scope));
+  if (route.mtu != 0) rtnl_route_set_metric(out.get(), RTAX_MTU, route.mtu);
+  if (route.advmss != 0) rtnl_route_set_metric(out.get(), RTAX_ADVMSS, route.advmss);
   // With one next hop libnl and the kernel take its flags from the route.
   if (route.gateway_on_link) rtnl_route_set_flags(out.get(), RTNH_F_ONLINK);
   rtnl_route_add_nexthop(out.get(), NexthopOf(link, route).release());

@@ -64,9 +64,17 @@ json PortRowOf(const OvsPort& port) {
     row["tag"] = kDeadVlan;
     row["trunks"] = kDeadVlan;
     row["vlan_mode"] = "trunk";
+  } else if (port.vlan) {
+    row["tag"] = *port.vlan;
   }
   if (!port.qos_type.empty()) row["qos"] = NamedUuid("qos");
   return row;
+}
+
+/// An optional value: the empty set, or the number.
+std::optional<uint16_t> VlanOf(const json& tag) {
+  if (!tag.is_number_unsigned()) return std::nullopt;
+  return tag.get<uint16_t>();
 }
 
 json InterfaceRowOf(const OvsPort& port) {
@@ -311,6 +319,17 @@ std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Dead
   return ports;
 }
 
+bool OpenVSwitch::IsServed(const Deadline& deadline) {
+  return client_.IsLocked("ovs_vswitchd", deadline);
+}
+
+bool OpenVSwitch::HasBridge(const std::string& name, const Deadline& deadline) {
+  const json results =
+      Transact(json::array({Select("Bridge", Where("name", "==", name), json::array({"_uuid"}))}),
+               deadline, "find bridge " + name);
+  return !results.at(0).at("rows").empty();
+}
+
 std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
                                                     const Deadline& deadline) {
   auto row = FindPort(name, deadline);
@@ -324,7 +343,7 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
   const json where = Where("name", "==", name);
   const json results = Transact(
       json::array(
-          {Select("Port", where, json::array({"_uuid"})),
+          {Select("Port", where, json::array({"_uuid", "tag"})),
            Select("Interface", where, json::array({"type", "external_ids", "ofport", "error"}))}),
       deadline, "find port " + name);
   const json& ports = results.at(0).at("rows");
@@ -336,6 +355,7 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
     const json& interface = interfaces.at(0);
     row.state = {.type = interface.at("type").get<std::string>(),
                  .external_ids = ovsdb::ParseMap(interface.at("external_ids")),
+                 .vlan = VlanOf(ports.at(0).at("tag")),
                  .ofport = ovsdb::ParseOptional<int64_t>(interface.at("ofport")),
                  .error = ovsdb::ParseOptional<std::string>(interface.at("error"))};
   }

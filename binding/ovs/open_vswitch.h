@@ -33,7 +33,8 @@ struct OvsPort {
   /// No packets until somebody (Neutron's agent) gives the port its VLAN: tag and trunks are 4095,
   /// which no datapath lets through.
   bool isolated = false;
-  std::string qos_type;  ///< of a QoS row of its own; empty: none
+  std::optional<uint16_t> vlan;  ///< the port is an access port of it
+  std::string qos_type;          ///< of a QoS row of its own; empty: none
 };
 
 /// A state of the configuration: Open_vSwitch.next_cfg (ovs-vswitchd.conf.db(5)).
@@ -55,6 +56,7 @@ struct PortState {
   std::string bridge;
   std::string type;
   ExternalIds external_ids;
+  std::optional<uint16_t> vlan;
   int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
   std::string error;   ///< its words then
 };
@@ -97,6 +99,9 @@ class OpenVSwitch {
   /// Returns when ovs-vswitchd has applied all that the database says now.
   void WaitUntilApplied(const Deadline& deadline);
 
+  /// Whether ovs-vswitchd runs: it holds a lock on the database all the time.
+  [[nodiscard]] bool IsServed(const Deadline& deadline);
+  [[nodiscard]] bool HasBridge(const std::string& name, const Deadline& deadline);
   /// The ports that have all of `owner`: name, bridge, type and external_ids.
   [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
   /// What database and ovs-vswitchd say of a port; nullopt if there is none of that name.

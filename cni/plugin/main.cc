@@ -11,26 +11,15 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/unique_fd.h"
-#include "cni/add.h"
-#include "cni/config.h"
-#include "cni/del.h"
 #include "cni/failure.h"
-#include "cni/plugin/api_server_events.h"
 #include "cni/plugin/options.h"
+#include "cni/plugin/serve.h"
 #include "cni/protocol/request.h"
 
 namespace {
 
-using namespace std::chrono_literals;
-using kuryr::Deadline;
 using namespace kuryr::cni;
-
-/// Runtimes kill an ADD after 240 s; an answer with a reason must come before that, and undoing
-/// takes time, too.
-constexpr auto kLongestAdd = 220s;
-constexpr auto kLongestDel = 60s;
 
 /// The version errors are answered in, for the terminate handler as well.
 std::string answer_version;
@@ -59,6 +48,7 @@ Environment ReadEnvironment() {
           .netns = Variable("CNI_NETNS"),
           .ifname = Variable("CNI_IFNAME"),
           .args = Variable("CNI_ARGS"),
+          .path = Variable("CNI_PATH"),
           .netns_override = Variable("CNI_NETNS_OVERRIDE")};
 }
 
@@ -83,39 +73,13 @@ void AnswerOnTerminate() {
   });
 }
 
-void SetUpLog(const Request& request, const Config& config) {
-  if (request.debug || config.debug) kuryr::SetLogLevel(kuryr::LogLevel::kDebug);
-  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
-  if (!config.api.verify_server) {
-    kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
-               {{"switched_off_by", config.unverified_by}});
+std::string AnswerTo(const Request& request, const Options& options) {
+  try {
+    const kuryr::UniqueFd signals = SignalsAsFd();
+    return Serve(request, options.config_files, signals.get());
+  } catch (...) {
+    throw ErrorFor(request, AsCniError(std::current_exception()));
   }
-}
-
-/// What goes to stdout.
-std::string Serve(const Request& request, std::vector<std::string> config_files) {
-  if (request.command == Command::kVersion) return VersionJson(request.cni_version);
-  const kuryr::UniqueFd signals = SignalsAsFd();
-  if (!request.kuryr_conf.empty()) config_files.push_back(request.kuryr_conf);
-  const bool add = request.command == Command::kAdd;
-  Config config = LoadConfig(
-      std::move(config_files), [](const char* name) { return std::getenv(name); },
-      add ? ConfigScope::kAll : ConfigScope::kWithoutKubernetes);
-  SetUpLog(request, config);
-
-  kuryr::binding::Binding binding(config.binding);
-  AttachmentStore attachments(config.state_dir);
-  const Node node = {.binding = binding, .attachments = attachments};
-  if (!add) {
-    Del(request, node, Deadline::After(kLongestDel, signals.get()));
-    return {};
-  }
-  const std::chrono::seconds time =
-      std::min<std::chrono::seconds>(config.vif_annotation_timeout, kLongestAdd);
-  config.api.connect_timeout = std::min(config.api.connect_timeout, time);
-  ApiServerEvents events(config.api);
-  return ResultJson(Add(request, node, events, Deadline::After(time, signals.get())),
-                    request.version);
 }
 
 }  // namespace
@@ -132,8 +96,8 @@ int main(int argc, char** argv) {
     const std::string input = ReadStdin();
     answer_version = AnswerVersion(input);
     Request request = ParseRequest(ReadEnvironment(), input);
-    request.debug |= options.debug;
-    const std::string answer = Serve(request, options.config_files);
+    request.config.debug |= options.debug;
+    const std::string answer = AnswerTo(request, options);
     if (!answer.empty()) std::puts(answer.c_str());
     return 0;
   } catch (...) {

@@ -18,10 +18,15 @@ enum class ErrorCode {
   kInvalidConfig = 7,
   kOwnNetns = 8,
   kTryAgainLater = 11,
+  kNotAvailable = 50,      ///< of STATUS: an ADD would fail
+  kLimitedService = 51,    ///< of STATUS: and containers that run may be cut off
   kInterfaceExists = 100,  ///< CNI_IFNAME is taken in the container
   kMalformedVif = 101,     ///< the annotation cannot be read
   kUnsupportedVif = 102,   ///< no driver for this type of VIF
   kApiRefused = 103,       ///< the API server is not trusted, or does not let us in
+  kDelegateFailure =
+      104,             ///< a delegated plugin cannot be run, or gives no answer that we can read
+  kCheckFailed = 105,  ///< CHECK found something that is not as the ADD made it
   kInternal = 999,
 };
 

@@ -2,73 +2,107 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cni/protocol/error.h"
+#include "base/error.h"
+#include "cni/protocol/result_form.h"
 
 namespace kuryr::cni {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using nlohmann::json;
 
-Json DnsJson(const Result& result) {
-  Json servers = Json::array();
-  for (const IpAddress& server : result.nameservers) servers.push_back(server.ToString());
-  return {{"nameservers", servers}};
+Json EncodeDns(const Dns& dns) {
+  Json object = Json::object();
+  if (!dns.nameservers.empty()) object["nameservers"] = dns.nameservers;
+  if (!dns.domain.empty()) object["domain"] = dns.domain;
+  if (!dns.search.empty()) object["search"] = dns.search;
+  if (!dns.options.empty()) object["options"] = dns.options;
+  return object;
 }
 
-Json RouteJson(const ResultRoute& route) {
-  Json json = {{"dst", route.destination.ToString()}};
-  if (route.gateway) json["gw"] = route.gateway->ToString();
-  return json;
+std::vector<std::string> Strings(const json& object, const char* name, const std::string& path) {
+  std::vector<std::string> strings;
+  ForEachOf(object, name, path, [&](const json& element, const std::string& element_path) {
+    if (!element.is_string())
+      throw ParseError(element_path,
+                       std::string("is a JSON ") + element.type_name() + ", expected a string");
+    strings.push_back(element.get<std::string>());
+  });
+  return strings;
 }
 
-/// 0.1.0 and 0.2.0: {"ip4": {"ip", "gateway", "routes"}, "ip6": {...}}.
-Json ByFamily(const Result& result) {
-  Json json = Json::object();
-  for (const ResultIp& ip : result.ips) {
-    const IpFamily family = ip.address.address.family;
-    Json& entry = json[family == IpFamily::kIpv4 ? "ip4" : "ip6"];
-    if (!entry.is_null()) continue;
-    entry["ip"] = ip.address.ToString();
-    if (ip.gateway) entry["gateway"] = ip.gateway->ToString();
-    for (const ResultRoute& route : result.routes) {
-      if (route.destination.address.family == family) entry["routes"].push_back(RouteJson(route));
+SpecVersion VersionOf(const json& result, SpecVersion fallback, const std::string& path) {
+  const std::string text = StringOf(result, "cniVersion", path);
+  if (text.empty()) return fallback;
+  const auto version = ParseVersion(text);
+  if (!version)
+    throw ParseError(path + ".cniVersion", "\"" + Printable(text) + "\" is not supported");
+  return *version;
+}
+
+Json Encode(const Result& result, SpecVersion version) {
+  if (version < SpecVersion::k030) return EncodeByFamily(result);
+  if (version < SpecVersion::k100) return EncodeWithIpVersion(result);
+  return version < SpecVersion::k110 ? EncodeLists(result) : EncodeLists110(result);
+}
+
+/// 0.2.0 and older have one entry a family: the chain's first is kept.
+bool SameForm(SpecVersion a, SpecVersion b) {
+  return (a < SpecVersion::k030) == (b < SpecVersion::k030) &&
+         (a < SpecVersion::k100) == (b < SpecVersion::k100) &&
+         (a < SpecVersion::k110) == (b < SpecVersion::k110);
+}
+
+void Append(Json& all, const Json& added) {
+  for (const auto& [name, value] : added.items()) {
+    Json& member = all[name];
+    if (member.empty()) {
+      member = value;
+    } else if (member.is_array()) {
+      member.insert(member.end(), value.begin(), value.end());
     }
   }
-  if (json.empty()) {
-    throw CniError(ErrorCode::kIncompatibleVersion,
-                   "a result without addresses cannot be told in this CNI version",
-                   "use cniVersion 0.3.0 or newer");
-  }
-  return json;
-}
-
-Json Lists(const Result& result, bool with_family) {
-  Json json = Json::object();
-  for (const ResultInterface& interface : result.interfaces) {
-    Json entry = {{"name", interface.name}, {"mac", interface.mac.ToString()}};
-    if (!interface.sandbox.empty()) entry["sandbox"] = interface.sandbox;
-    json["interfaces"].push_back(std::move(entry));
-  }
-  for (const ResultIp& ip : result.ips) {
-    Json entry = Json::object();
-    if (with_family) entry["version"] = ip.address.address.family == IpFamily::kIpv4 ? "4" : "6";
-    entry["address"] = ip.address.ToString();
-    if (ip.gateway) entry["gateway"] = ip.gateway->ToString();
-    entry["interface"] = ip.interface;
-    json["ips"].push_back(std::move(entry));
-  }
-  for (const ResultRoute& route : result.routes) json["routes"].push_back(RouteJson(route));
-  return json;
 }
 
 }  // namespace
 
-std::string ResultJson(const Result& result, SpecVersion version) {
-  Json json = {{"cniVersion", ToString(version)}};
-  json.update(version < SpecVersion::k030 ? ByFamily(result)
-                                          : Lists(result, version < SpecVersion::k100));
-  if (!result.nameservers.empty()) json["dns"] = DnsJson(result);
-  return json.dump();
+Json EncodeResult(const Result& result, SpecVersion version) {
+  Json object = {{"cniVersion", ToString(version)}};
+  object.update(Encode(result, version));
+  if (!result.dns.empty()) object["dns"] = EncodeDns(result.dns);
+  return object;
+}
+
+Result DecodeResult(const json& object, SpecVersion fallback, const std::string& path) {
+  const SpecVersion version = VersionOf(object, fallback, path);
+  Result result =
+      version < SpecVersion::k030 ? DecodeByFamily(object, path) : DecodeLists(object, path);
+  if (const auto* dns = MemberOf(object, "dns", path)) result.dns = DecodeDns(*dns, path + ".dns");
+  return result;
+}
+
+Json AppendResult(const json& previous, const Result& added, SpecVersion version) {
+  const std::string path = "$.prevResult";
+  const Result decoded = DecodeResult(previous, version, path);
+  Json all = SameForm(VersionOf(previous, version, path), version) ? Json(previous)
+                                                                   : EncodeResult(decoded, version);
+  all["cniVersion"] = ToString(version);
+  Result behind = added;
+  for (ResultIp& ip : behind.ips) {
+    if (ip.interface) *ip.interface += decoded.interfaces.size();
+  }
+  // The runtime has a resolver from the plugin before.
+  if (!decoded.dns.empty()) behind.dns = {};
+  const bool nothing_told = version < SpecVersion::k030 && behind.ips.empty();
+  if (!nothing_told) Append(all, EncodeResult(behind, version));
+  return all;
+}
+
+Dns DecodeDns(const json& object, const std::string& path) {
+  return {.nameservers = Strings(object, "nameservers", path),
+          .domain = StringOf(object, "domain", path),
+          .search = Strings(object, "search", path),
+          .options = Strings(object, "options", path)};
 }
 
 }  // namespace kuryr::cni

@@ -1,20 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ip.h"
-#include "base/mac.h"
 #include "cni/protocol/version.h"
 
 namespace kuryr::cni {
 
 struct ResultInterface {
   std::string name;
-  MacAddress mac;
-  std::string sandbox;  ///< CNI_NETNS as given; empty for an interface of the host
+  std::string mac;          ///< as the kernel prints it; empty where layer 2 has none
+  uint32_t mtu = 0;         ///< bytes; 0: not told
+  std::string sandbox;      ///< CNI_NETNS as given; empty for an interface of the host
+  std::string socket_path;  ///< absolute, of a vhost-user interface; or empty
+  std::string pci_id;       ///< of a device that was lent; or empty
 
   bool operator==(const ResultInterface&) const = default;
 };
@@ -22,7 +26,7 @@ struct ResultInterface {
 struct ResultIp {
   IpNetwork address;  ///< host bits kept
   std::optional<IpAddress> gateway;
-  size_t interface = 0;  ///< index in Result::interfaces
+  std::optional<size_t> interface;  ///< index in Result::interfaces
 
   bool operator==(const ResultIp&) const = default;
 };
@@ -30,23 +34,53 @@ struct ResultIp {
 struct ResultRoute {
   IpNetwork destination;
   std::optional<IpAddress> gateway;
+  std::optional<uint32_t> mtu;
+  std::optional<uint32_t> advmss;
+  std::optional<uint32_t> priority;
+  std::optional<uint32_t> table;
+  std::optional<uint32_t> scope;
 
   bool operator==(const ResultRoute&) const = default;
 };
 
-/// What an ADD made (CNI SPEC section 5 "Success"), in the newest form.
+/// What resolv.conf(5) is to say.
+struct Dns {
+  std::vector<std::string> nameservers;
+  std::string domain;
+  std::vector<std::string> search;
+  std::vector<std::string> options;
+
+  [[nodiscard]] bool empty() const { return *this == Dns{}; }
+  bool operator==(const Dns&) const = default;
+};
+
+/// What an ADD made (CNI SPEC section 5 "ADD Success"), in the newest form: that of 1.1.0.
 struct Result {
   std::vector<ResultInterface> interfaces;
   std::vector<ResultIp> ips;
   std::vector<ResultRoute> routes;
-  std::vector<IpAddress> nameservers;
+  Dns dns;
 
   bool operator==(const Result&) const = default;
 };
 
 /// The result as the given version of the specification spells it; lists that are empty are left
 /// out. Down to 0.2.0 only the first address of each family is told; a result without addresses
-/// cannot be told then: throws CniError.
-[[nodiscard]] std::string ResultJson(const Result& result, SpecVersion version);
+/// cannot be told then: throws CniError 1.
+[[nodiscard]] nlohmann::ordered_json EncodeResult(const Result& result, SpecVersion version);
+
+/// A result of another plugin, or of an earlier call. `fallback` is its version where it names
+/// none, as in a prevResult before 1.0.0. Members may be null. Throws ParseError with the path from
+/// `path` on, also for a version that is not supported.
+[[nodiscard]] Result DecodeResult(const nlohmann::json& object, SpecVersion fallback,
+                                  const std::string& path = "$");
+
+/// What a plugin in a chain answers: all of `previous`, the prevResult it was given, members we do
+/// not know included, and `added` behind it.
+[[nodiscard]] nlohmann::ordered_json AppendResult(const nlohmann::json& previous,
+                                                  const Result& added, SpecVersion version);
+
+/// {"nameservers", "domain", "search", "options"}, each of which may be missing or null.
+[[nodiscard]] Dns DecodeDns(const nlohmann::json& object, const std::string& path);
 
 }  // namespace kuryr::cni

@@ -7,10 +7,10 @@
 namespace kuryr::cni {
 
 /// Versions of the CNI specification, in order of age: compare with <.
-enum class SpecVersion { k010, k020, k030, k031, k040, k100 };
+enum class SpecVersion { k010, k020, k030, k031, k040, k100, k110 };
 
-inline constexpr std::array<std::string_view, 6> kSupportedVersions = {"0.1.0", "0.2.0", "0.3.0",
-                                                                       "0.3.1", "0.4.0", "1.0.0"};
+inline constexpr std::array<std::string_view, 7> kSupportedVersions = {
+    "0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"};
 
 /// Exact text only: "1.0" and "v1.0.0" are no versions. Empty text means 0.1.0, which had no such
 /// field.

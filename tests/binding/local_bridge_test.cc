@@ -277,7 +277,7 @@ class HairpinTest : public LocalBridgeTest {
 
 TEST_F(HairpinTest, PodReachesItselfThroughAHairpinPort) {
   MakeLocalBridge(Cni0());
-  driver_.emplace(BindingConfig{}, HairpinMode::kHairpinVeth);
+  driver_.emplace(BindingConfig{.hairpin = HairpinMode::kHairpinVeth});
 
   const Pod pod = MakeConnectedPod(1);
 

@@ -45,15 +45,15 @@ TEST(RequestTest, TellsWhatTheRuntimeSays) {
       R"({"cniVersion":"0.3.1","debug":true,"kuryr_conf":"/etc/k.conf","name":"kuryr","type":"k"})");
 
   EXPECT_EQ(request.command, Command::kAdd);
-  EXPECT_EQ(request.version, SpecVersion::k031);
-  EXPECT_EQ(request.cni_version, "0.3.1");
-  EXPECT_EQ(request.network, "kuryr");
+  EXPECT_EQ(request.config.version, SpecVersion::k031);
+  EXPECT_EQ(request.config.cni_version, "0.3.1");
+  EXPECT_EQ(request.config.name, "kuryr");
   EXPECT_EQ(request.container_id, "c7350ee35c77");
   EXPECT_EQ(request.netns, "/var/run/netns/cni-1");
   EXPECT_EQ(request.ifname, "eth0");
   EXPECT_EQ(request.pod, (PodArgs{"default", "a1", "b57463f9-0468"}));
-  EXPECT_EQ(request.kuryr_conf, "/etc/k.conf");
-  EXPECT_TRUE(request.debug);
+  EXPECT_EQ(request.config.kuryr_conf, "/etc/k.conf");
+  EXPECT_TRUE(request.config.debug);
 }
 
 TEST(RequestTest, ENV_02_AnUnknownCommandIsCode4) {
@@ -113,7 +113,7 @@ TEST(RequestTest, ENV_13_DelNeedsNoNamespaceAndNoArgs) {
 }
 
 TEST(RequestTest, ENV_17_ArgsAreKeyValuePairsAndUnknownKeysNeedIgnoreUnknown) {
-  EXPECT_EQ(ParseArgs("K8S_POD_NAME=a;FOO=b;IgnoreUnknown=1").name, "a");
+  EXPECT_EQ(ParseArgs("K8S_POD_NAME=a;FOO=b;IgnoreUnknown=1").pod.name, "a");
   for (const char* bad :
        {"K8S_POD_NAME", "K8S_POD_NAME=a=b", "=a", ";", "FOO=b", "FOO=b;IgnoreUnknown=0"}) {
     EXPECT_THROW((void)ParseArgs(bad), CniError) << bad;
@@ -176,7 +176,7 @@ TEST(RequestTest, VER_04_05_12_AnUnsupportedVersionIsCode1AndNamesBothSides) {
 }
 
 TEST(RequestTest, VER_07_NoVersionMeans010) {
-  EXPECT_EQ(ParseRequest(AddEnvironment(), R"({"name":"k"})").version, SpecVersion::k010);
+  EXPECT_EQ(ParseRequest(AddEnvironment(), R"({"name":"k"})").config.version, SpecVersion::k010);
 }
 
 TEST(RequestTest, VER_11_AVersionOfAWrongTypeIsCode6) {
@@ -191,8 +191,8 @@ TEST(RequestTest, VER_02_03_VersionAnswersInTheInputsVersionWhateverTheRest) {
                              .ifname = "dummy",
                              .args = std::nullopt};
 
-  EXPECT_EQ(ParseRequest(dummy, R"({"cniVersion":"0.2.0"})").cni_version, "0.2.0");
-  EXPECT_EQ(ParseRequest(dummy, "").cni_version, "1.0.0");
+  EXPECT_EQ(ParseRequest(dummy, R"({"cniVersion":"0.2.0"})").config.cni_version, "0.2.0");
+  EXPECT_EQ(ParseRequest(dummy, "").config.cni_version, "1.1.0");
 }
 
 TEST(RequestTest, SecretsOfTheConfigurationDoNotReachAnError) {

@@ -14,10 +14,8 @@ using nlohmann::json;
 Result DualStack() {
   Result result;
   result.interfaces = {
-      {.name = "tap2faf4e00-fc", .mac = *MacAddress::Parse("02:00:00:00:00:01"), .sandbox = ""},
-      {.name = "eth0",
-       .mac = *MacAddress::Parse("fa:16:3e:29:cf:9e"),
-       .sandbox = "/var/run/netns/cni-1"}};
+      {.name = "tap2faf4e00-fc", .mac = "02:00:00:00:00:01", .sandbox = ""},
+      {.name = "eth0", .mac = "fa:16:3e:29:cf:9e", .sandbox = "/var/run/netns/cni-1"}};
   result.ips = {
       {.address = *IpNetwork::Parse("10.10.1.8/16"),
        .gateway = IpAddress::Parse("10.10.0.254"),
@@ -29,7 +27,7 @@ Result DualStack() {
   result.routes = {
       {.destination = *IpNetwork::Parse("0.0.0.0/0"), .gateway = IpAddress::Parse("10.10.0.254")},
       {.destination = *IpNetwork::Parse("fd01::/64"), .gateway = std::nullopt}};
-  result.nameservers = {*IpAddress::Parse("8.8.8.8")};
+  result.dns.nameservers = {"8.8.8.8"};
   return result;
 }
 
@@ -39,7 +37,7 @@ TEST(ResultTest, RES_01_15_TheOldestFormHasOneAddressPerFamily) {
     "ip6":{"ip":"fd00::8/64","gateway":"fd00::1","routes":[{"dst":"fd01::/64"}]},
     "dns":{"nameservers":["8.8.8.8"]}})");
 
-  EXPECT_EQ(json::parse(ResultJson(DualStack(), SpecVersion::k020)), expected);
+  EXPECT_EQ(json(EncodeResult(DualStack(), SpecVersion::k020)), expected);
 }
 
 TEST(ResultTest, RES_02_04_05_07_TheMiddleFormListsEveryAddressWithItsFamily) {
@@ -52,11 +50,11 @@ TEST(ResultTest, RES_02_04_05_07_TheMiddleFormListsEveryAddressWithItsFamily) {
     "routes":[{"dst":"0.0.0.0/0","gw":"10.10.0.254"},{"dst":"fd01::/64"}],
     "dns":{"nameservers":["8.8.8.8"]}})");
 
-  EXPECT_EQ(json::parse(ResultJson(DualStack(), SpecVersion::k031)), expected);
+  EXPECT_EQ(json(EncodeResult(DualStack(), SpecVersion::k031)), expected);
 }
 
 TEST(ResultTest, RES_03_TheNewFormHasNoFamily) {
-  const json result = json::parse(ResultJson(DualStack(), SpecVersion::k100));
+  const json result = EncodeResult(DualStack(), SpecVersion::k100);
 
   EXPECT_EQ(result["cniVersion"], "1.0.0");
   for (const json& ip : result["ips"]) EXPECT_FALSE(ip.contains("version"));
@@ -64,7 +62,7 @@ TEST(ResultTest, RES_03_TheNewFormHasNoFamily) {
 
 TEST(ResultTest, VER_06_TheResultNamesTheAskedVersion) {
   for (const auto version : kSupportedVersions) {
-    EXPECT_EQ(json::parse(ResultJson(DualStack(), *ParseVersion(version)))["cniVersion"], version);
+    EXPECT_EQ(EncodeResult(DualStack(), *ParseVersion(version))["cniVersion"], version);
   }
 }
 
@@ -72,16 +70,16 @@ TEST(ResultTest, RES_16_NoAddressCannotBeToldInTheOldestForm) {
   Result result = DualStack();
   result.ips.clear();
 
-  EXPECT_THROW((void)ResultJson(result, SpecVersion::k020), CniError);
-  EXPECT_FALSE(json::parse(ResultJson(result, SpecVersion::k030)).contains("ips"));
+  EXPECT_THROW((void)EncodeResult(result, SpecVersion::k020), CniError);
+  EXPECT_FALSE(EncodeResult(result, SpecVersion::k030).contains("ips"));
 }
 
 TEST(ResultTest, RES_19_EmptyListsAreLeftOut) {
   Result result = DualStack();
   result.routes.clear();
-  result.nameservers.clear();
+  result.dns = {};
 
-  const json printed = json::parse(ResultJson(result, SpecVersion::k100));
+  const json printed = EncodeResult(result, SpecVersion::k100);
 
   EXPECT_FALSE(printed.contains("routes"));
   EXPECT_FALSE(printed.contains("dns"));

@@ -1,0 +1,205 @@
+#include "cni/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/unique_fd.h"
+
+namespace kuryr::cni {
+namespace {
+
+constexpr size_t kMostOutput = size_t{1} << 20;
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Pipe MakePipe() {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) ThrowErrno("make a pipe");
+  return {UniqueFd(fds[0]), UniqueFd(fds[1])};
+}
+
+/// What the child starts with: its pipes, a process group of its own, and signals as usual.
+class SpawnSettings {
+ public:
+  SpawnSettings(int in, int out) {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawn_file_actions_adddup2(&actions_, in, STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::posix_spawnattr_setsigdefault(&attributes_, &pipe);
+    ::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&actions_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+
+  pid_t Spawn(const std::string& program, const std::vector<std::string>& environment) {
+    std::string name = program;
+    std::array<char*, 2> argv = {name.data(), nullptr};
+    std::vector<std::string> variables = environment;
+    std::vector<char*> envp;
+    for (std::string& variable : variables) envp.push_back(variable.data());
+    envp.push_back(nullptr);
+    pid_t pid = -1;
+    const int error =
+        ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, argv.data(), envp.data());
+    if (error != 0) ThrowErrno(error, "execute " + Printable(program, 300));
+    return pid;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+[[noreturn]] void ThrowPast(const std::string& program, bool cancelled) {
+  throw std::system_error(
+      std::make_error_code(cancelled ? std::errc::operation_canceled : std::errc::timed_out),
+      "wait for " + Printable(program, 300));
+}
+
+int Timeout(const Deadline& deadline) {
+  constexpr std::chrono::milliseconds kMost = std::chrono::hours(1);
+  return static_cast<int>(std::min(deadline.Remaining(), kMost).count());
+}
+
+/// poll(2); throws at the deadline. Without anything ready it was interrupted, and may be tried
+/// again.
+void Poll(std::span<pollfd> fds, const Deadline& deadline, const std::string& program) {
+  const int ready = ::poll(fds.data(), fds.size(), Timeout(deadline));
+  if (ready < 0 && errno != EINTR) ThrowErrno("wait for " + Printable(program, 300));
+  if (ready == 0 && deadline.Remaining().count() == 0) ThrowPast(program, false);
+}
+
+/// Killed with its group, and reaped, unless it has been waited for.
+class Child {
+ public:
+  explicit Child(pid_t pid)
+      : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(-pid_, SIGKILL);
+    (void)Reap();
+  }
+
+  /// Its exit status, or 128 + N when ended by signal N.
+  int Wait(const Deadline& deadline, const std::string& program) {
+    std::array<pollfd, 2> fds = {{{.fd = pidfd_.get(), .events = POLLIN, .revents = 0},
+                                  {.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0}}};
+    while (fds[0].revents == 0) {
+      Poll(fds, deadline, program);
+      if (fds[0].revents == 0 && fds[1].revents != 0) ThrowPast(program, true);
+    }
+    const int status = Reap();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  int Reap() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+
+  pid_t pid_;
+  UniqueFd pidfd_;
+};
+
+/// Feeds stdin and takes stdout until the latter is closed.
+class Conversation {
+ public:
+  Conversation(const std::string& program, const std::string& input, Pipe in, Pipe out)
+      : program_(program), input_(input), in_(std::move(in.write)), out_(std::move(out.read)) {
+    ::fcntl(in_.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(out_.get(), F_SETFL, O_NONBLOCK);
+  }
+
+  std::string Hold(const Deadline& deadline) {
+    while (out_) {
+      std::array<pollfd, 3> fds = {{{.fd = out_.get(), .events = POLLIN, .revents = 0},
+                                    {.fd = in_ ? in_.get() : -1, .events = POLLOUT, .revents = 0},
+                                    {.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0}}};
+      Poll(fds, deadline, program_);
+      if (fds[2].revents != 0) ThrowPast(program_, true);
+      if (fds[1].revents != 0) Write();
+      if (fds[0].revents != 0) Read();
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void Write() {
+    const ssize_t size = ::write(in_.get(), input_.data() + written_, input_.size() - written_);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    // It need not read what it does not want.
+    if (size > 0) written_ += static_cast<size_t>(size);
+    if (size < 0 || written_ == input_.size()) in_ = {};
+  }
+  void Read() {
+    std::array<char, 16384> buffer{};
+    const ssize_t size = ::read(out_.get(), buffer.data(), buffer.size());
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) {
+      out_ = {};
+      return;
+    }
+    text_.append(buffer.data(), static_cast<size_t>(size));
+    if (text_.size() > kMostOutput)
+      ThrowErrno(EMSGSIZE, "read the answer of " + Printable(program_, 300));
+  }
+
+  const std::string& program_;
+  const std::string& input_;
+  UniqueFd in_;
+  UniqueFd out_;
+  size_t written_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+ChildOutput RunChild(const std::string& program, const std::vector<std::string>& environment,
+                     const std::string& input, const Deadline& deadline) {
+  Pipe in = MakePipe();
+  Pipe out = MakePipe();
+  Child child(SpawnSettings(in.read.get(), out.write.get()).Spawn(program, environment));
+  in.read = {};
+  out.write = {};
+  Conversation conversation(program, input, std::move(in), std::move(out));
+  ChildOutput output;
+  output.out = conversation.Hold(deadline);
+  output.status = child.Wait(deadline, program);
+  return output;
+}
+
+}  // namespace kuryr::cni

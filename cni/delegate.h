@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/deadline.h"
+#include "cni/protocol/request.h"
+#include "cni/protocol/result.h"
+
+namespace kuryr::cni {
+
+/// The IPAM plugin that a network configuration names: found in CNI_PATH and executed as we were,
+/// with the whole configuration (CNI SPEC section 4). What it writes to stderr goes to ours.
+class Delegate {
+ public:
+  /// `request` is borrowed. `config` goes to its stdin: the request's own, or the one that the ADD
+  /// had. Throws CniError 4 without CNI_PATH, 104 when no folder of it has the plugin.
+  Delegate(const Request& request, const nlohmann::json& config);
+
+  /// The addresses it gives. Throws its own error, code and details kept; CniError 104 when it
+  /// cannot be run or answers what is no result or has no address; what Deadline says when it takes
+  /// too long: it is killed then.
+  [[nodiscard]] Result Add(const Deadline& deadline) const;
+  /// CHECK, which answers nothing. Throws as Add.
+  void Check(const Deadline& deadline) const;
+  /// DEL. A plugin that does not support the configuration's version has given nothing, and nothing
+  /// is taken back then.
+  void Del(const Deadline& deadline) const;
+  /// GC, of plugins that know it (by their VERSION).
+  void Gc(const Deadline& deadline) const;
+  /// STATUS. Throws CniError 50 when the plugin does not support the configuration's version.
+  void Status(const Deadline& deadline) const;
+
+ private:
+  std::string Execute(Command command, const Deadline& deadline) const;
+  [[nodiscard]] bool SupportsVersion(const Deadline& deadline) const;
+
+  const Request& request_;
+  const std::string name_;
+  const std::string program_;
+  const std::string input_;
+};
+
+}  // namespace kuryr::cni

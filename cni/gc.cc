@@ -1,0 +1,100 @@
+#include "cni/gc.h"
+
+#include <exception>
+#include <set>
+
+#include "base/log.h"
+#include "cni/delegate.h"
+#include "cni/failure.h"
+#include "cni/protocol/error.h"
+#include "cni/unmake.h"
+
+namespace kuryr::cni {
+namespace {
+
+/// What went wrong on the way.
+class Failures {
+ public:
+  template <typename Act>
+  void Try(const AttachmentKey& key, const Act& act) {
+    try {
+      act();
+    } catch (...) {
+      const CniError error = AsCniError(std::current_exception());
+      text_ += (text_.empty() ? "" : "; ") + ("container " + key.container_id) + ", interface " +
+               key.ifname + ": " + error.what();
+    }
+  }
+  void ThrowIfAny() const {
+    if (!text_.empty())
+      throw CniError(ErrorCode::kIoFailure, "not everything could be collected", text_);
+  }
+
+ private:
+  std::string text_;
+};
+
+class Collector {
+ public:
+  Collector(const Request& request, const Node& node, const Deadline& deadline)
+      : request_(request),
+        node_(node),
+        deadline_(deadline),
+        valid_(request.config.valid_attachments->begin(), request.config.valid_attachments->end()) {
+  }
+
+  void CollectRecords() {
+    for (const AttachmentKey& key : node_.attachments.List(request_.config.name)) {
+      if (!IsValid(key)) failures_.Try(key, [&] { Collect(key); });
+    }
+  }
+
+  /// After the records: what still has one is somebody's.
+  void CollectUnrecorded() {
+    for (const auto& [attachment, plug] :
+         node_.binding.FindPlugsOf(request_.config.name, deadline_)) {
+      AttachmentRecord record;
+      record.key = {attachment.network, attachment.container_id, attachment.ifname};
+      record.plugs = {plug};
+      if (IsValid(record.key) || node_.attachments.Find(record.key)) continue;
+      Tell(record.key);
+      failures_.Try(record.key, [&] { Unmake(record, request_, node_, deadline_); });
+    }
+  }
+
+  void Finish() const { failures_.ThrowIfAny(); }
+
+ private:
+  [[nodiscard]] bool IsValid(const AttachmentKey& key) const {
+    return valid_.count({key.container_id, key.ifname}) != 0;
+  }
+  static void Tell(const AttachmentKey& key) {
+    Log(LogLevel::kInfo, "collecting an attachment that is not valid any more",
+        {{"network", key.network}, {"container", key.container_id}, {"ifname", key.ifname}});
+  }
+  void Collect(const AttachmentKey& key) {
+    auto attachment = node_.attachments.TryTake(key);
+    if (!attachment) return;
+    Tell(key);
+    if (attachment->record()) Unmake(*attachment->record(), request_, node_, deadline_);
+    attachment->Remove();
+  }
+
+  const Request& request_;
+  const Node& node_;
+  const Deadline deadline_;
+  const std::set<ValidAttachment> valid_;
+  Failures failures_;
+};
+
+}  // namespace
+
+void Gc(const Request& request, const Node& node, const Deadline& deadline) {
+  Collector collector(request, node, deadline);
+  collector.CollectRecords();
+  collector.CollectUnrecorded();
+  if (!request.config.ipam.empty()) Delegate(request, request.config.json).Gc(deadline);
+  collector.Finish();
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,128 @@
+#include "cni/local_add.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "binding/interfaces.h"
+#include "binding/local_bridge.h"
+#include "cni/delegate.h"
+#include "cni/local_vif.h"
+#include "cni/protocol/error.h"
+
+namespace kuryr::cni {
+namespace {
+
+using Kind = LocalNetwork::Kind;
+
+/// What the runtime asks for, where nobody gives addresses.
+Result AskedAddresses(const Request& request) {
+  Result asked;
+  for (const IpNetwork& ip : request.wishes.ips)
+    asked.ips.push_back({.address = ip, .gateway = std::nullopt, .interface = std::nullopt});
+  return asked;
+}
+
+Result DelegatedAddresses(const Request& request, PodPlugs& plugs, const Deadline& deadline) {
+  const Delegate delegate(request, request.config.json);
+  AttachmentRecord record = *plugs.attachment().record();
+  record.delegate_config =
+      request.config.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  plugs.attachment().Write(std::move(record));
+  return delegate.Add(deadline);
+}
+
+void AddDefaultRoutes(const std::vector<IpNetwork>& gateways, Result& addresses) {
+  for (const IpNetwork& gateway : gateways) {
+    const IpNetwork everywhere = IpNetwork::Default(gateway.address.family);
+    const bool known =
+        std::any_of(addresses.routes.begin(), addresses.routes.end(),
+                    [&](const ResultRoute& route) { return route.destination == everywhere; });
+    if (!known) addresses.routes.push_back({.destination = everywhere, .gateway = gateway.address});
+  }
+}
+
+/// A route for which IPAM names no gateway leads through the first of its family.
+void NameGateways(const std::vector<IpNetwork>& gateways, Result& addresses) {
+  for (ResultRoute& route : addresses.routes) {
+    if (route.gateway || route.scope) continue;
+    const auto gateway = std::find_if(gateways.begin(), gateways.end(), [&](const auto& known) {
+      return known.address.family == route.destination.address.family;
+    });
+    if (gateway != gateways.end()) route.gateway = gateway->address;
+  }
+}
+
+binding::HairpinMode HairpinOf(const LocalNetwork& local) {
+  if (local.promisc_mode) return binding::HairpinMode::kPromiscuousBridge;
+  return local.hairpin_mode ? binding::HairpinMode::kHairpinVeth : binding::HairpinMode::kNone;
+}
+
+/// The bridge that the pods are on; one with a VLAN is the driver's to make.
+void MakeBridge(const LocalNetwork& local, const Result& addresses,
+                const std::vector<IpNetwork>& gateways) {
+  binding::LocalBridge bridge{.name = local.bridge, .mtu = local.mtu, .hairpin = HairpinOf(local)};
+  if (local.is_gateway) bridge.gateways = gateways;
+  if (local.ip_masq) {
+    for (const ResultIp& ip : addresses.ips) bridge.non_masquerade_cidrs.push_back(ip.address);
+  }
+  (void)binding::MakeLocalBridge(bridge);
+}
+
+binding::LinkRoute LinkRouteOf(const ResultRoute& route) {
+  binding::LinkRoute out{.destination = route.destination,
+                         .gateway = route.gateway,
+                         .metric = route.priority.value_or(0),
+                         .table = route.table.value_or(0),
+                         .mtu = route.mtu.value_or(0),
+                         .advmss = route.advmss.value_or(0)};
+  if (route.scope) out.scope = static_cast<uint8_t>(*route.scope);
+  return out;
+}
+
+/// Those that a VIF has no words for (CNI 1.1.0).
+void AddExtraRoutes(const Request& request, const PodPlugs& plugs, const Result& addresses) {
+  binding::RouteSocket inside = binding::RouteSocket::OpenIn(plugs.pod());
+  for (const ResultRoute& route : addresses.routes) {
+    if (!IsExtraRoute(route)) continue;
+    (void)inside.AddRoute(binding::Find(inside, request.ifname), LinkRouteOf(route));
+  }
+}
+
+/// The bridge first, as the reference plugin tells it.
+void AddBridge(const LocalNetwork& local, Result& result) {
+  binding::RouteSocket host;
+  const binding::Interface bridge = binding::Describe(binding::Find(host, local.bridge), false);
+  result.interfaces.insert(result.interfaces.begin(),
+                           {.name = bridge.name, .mac = bridge.mac.ToString(), .mtu = bridge.mtu});
+}
+
+Result ResultOf(const Request& request, const PodPlugs& plugs, const Result& addresses) {
+  Result result = MakeResult(plugs.plugged(), request.netns);
+  if (request.config.local->kind == Kind::kBridge) AddBridge(*request.config.local, result);
+  // IPAM says more of them than a VIF does.
+  result.ips = addresses.ips;
+  for (ResultIp& ip : result.ips) ip.interface = result.interfaces.size() - 1;
+  result.routes = addresses.routes;
+  result.dns = request.config.dns.empty() ? addresses.dns : request.config.dns;
+  return result;
+}
+
+}  // namespace
+
+Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadline) {
+  const LocalNetwork& local = *request.config.local;
+  const bool delegates = !request.config.ipam.empty();
+  const bool makes_bridge = local.kind == Kind::kBridge && local.uplink.empty();
+  Result addresses =
+      delegates ? DelegatedAddresses(request, plugs, deadline) : AskedAddresses(request);
+  if (delegates && makes_bridge && local.is_gateway) FillGateways(addresses);
+  const std::vector<IpNetwork> gateways = GatewaysOf(addresses);
+  if (local.is_default_gateway) AddDefaultRoutes(gateways, addresses);
+  NameGateways(gateways, addresses);
+  if (makes_bridge) MakeBridge(local, addresses, gateways);
+  plugs.Plug({MakeLocalVif(request, addresses)}, request.pod.uid);
+  AddExtraRoutes(request, plugs, addresses);
+  return ResultOf(request, plugs, addresses);
+}
+
+}  // namespace kuryr::cni

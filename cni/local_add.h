@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/deadline.h"
+#include "cni/pod_plugs.h"
+#include "cni/protocol/request.h"
+#include "cni/protocol/result.h"
+
+namespace kuryr::cni {
+
+/// The ADD of a network that this node makes by itself, as kubenet did: addresses from the
+/// delegated IPAM plugin, a bridge that is the pods' gateway (or a port of Open vSwitch), the pod's
+/// interface. What was plugged is the caller's to undo, and so are the addresses: the record tells
+/// of both before they are there. The bridge stays, as others may be on it.
+[[nodiscard]] Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadline);
+
+}  // namespace kuryr::cni

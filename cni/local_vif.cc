@@ -1,0 +1,145 @@
+#include "cni/local_vif.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace kuryr::cni {
+namespace {
+
+using Kind = LocalNetwork::Kind;
+
+/// Of the attachment's key, with `use` for values that are not to depend on each other.
+uint64_t HashOf(const Request& request, char use) {
+  return Hash(request.config.name + ":" + request.container_id + ":" + request.ifname + ":" + use);
+}
+
+/// The lowest `digits` of it.
+std::string Hex(uint64_t value, size_t digits) {
+  std::string text(digits, '0');
+  for (size_t i = digits; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 0xf];
+  return text;
+}
+
+/// A UUID of version 8 (RFC 9562: the vendor's own).
+std::string IdOf(const Request& request) {
+  const uint64_t high = HashOf(request, 'h');
+  const uint64_t low = HashOf(request, 'l');
+  return Hex(high >> 32, 8) + "-" + Hex(high >> 16, 4) + "-8" + Hex(high, 3) + "-a" +
+         Hex(low >> 48, 3) + "-" + Hex(low, 12);
+}
+
+/// 40 bits of hash: few enough for an interface's name, enough for a node.
+std::string HostInterfaceOf(const Request& request) {
+  return "veth" + Hex(HashOf(request, 'v'), 10);
+}
+
+/// As kubenet's: 0a:58 and the IPv4 address, so that a pod that gets another one's address is not
+/// looked for at the old MAC.
+MacAddress MacOf(const Request& request, const Result& addresses) {
+  if (request.wishes.mac) return *request.wishes.mac;
+  MacAddress mac{.bytes = {0x0a, 0x58}};
+  for (const ResultIp& ip : addresses.ips) {
+    const auto& bytes = ip.address.address.bytes;
+    if (ip.address.address.family != IpFamily::kIpv4) continue;
+    std::copy(bytes.begin(), bytes.begin() + 4, mac.bytes.begin() + 2);
+    return mac;
+  }
+  uint64_t hash = HashOf(request, 'm');
+  mac.bytes[0] = 0x0e;
+  for (size_t i = 1; i < mac.bytes.size(); ++i, hash >>= 8)
+    mac.bytes[i] = static_cast<uint8_t>(hash);
+  return mac;
+}
+
+vif::Subnet SubnetOf(const ResultIp& ip) {
+  vif::Subnet subnet;
+  subnet.cidr = ip.address;
+  subnet.ips =
+      vif::FixedIpList{.objects = std::vector<vif::FixedIp>{{.address = ip.address.address}}};
+  return subnet;
+}
+
+/// All in one subnet: where a route stands has no meaning.
+vif::RouteList RoutesOf(const Result& addresses) {
+  std::vector<vif::Route> routes;
+  for (const ResultRoute& route : addresses.routes) {
+    if (IsExtraRoute(route)) continue;
+    routes.push_back({.cidr = route.destination});
+    if (route.gateway) routes.back().gateway = *route.gateway;
+  }
+  return {.objects = std::move(routes)};
+}
+
+vif::Network NetworkOf(const Request& request, const Result& addresses) {
+  const LocalNetwork& local = *request.config.local;
+  vif::Network network;
+  network.id = IdOf(request);
+  network.label = request.config.name;
+  network.bridge = local.bridge;
+  if (local.mtu != 0) network.mtu = local.mtu;
+  if (local.kind == Kind::kBridge && local.vlan) {
+    network.should_provide_bridge = true;
+    network.should_provide_vlan = true;
+    network.vlan = *local.vlan;
+    network.bridge_interface = local.uplink;
+  }
+  std::vector<vif::Subnet> subnets;
+  for (const ResultIp& ip : addresses.ips) subnets.push_back(SubnetOf(ip));
+  if (!subnets.empty()) subnets.front().routes = RoutesOf(addresses);
+  network.subnets = vif::SubnetList{.objects = std::move(subnets)};
+  return network;
+}
+
+template <typename T>
+vif::Vif Fill(T vif, const Request& request, const Result& addresses, const char* plugin) {
+  vif.id = IdOf(request);
+  vif.address = MacOf(request, addresses);
+  vif.network = NetworkOf(request, addresses);
+  vif.plugin = plugin;
+  vif.active = true;
+  vif.vif_name = HostInterfaceOf(request);
+  vif.bridge_name = request.config.local->bridge;
+  return vif;
+}
+
+IpNetwork FirstOf(IpNetwork network) {
+  auto& bytes = network.address.bytes;
+  for (size_t bit = network.prefix_length; bit < network.address.size() * 8; ++bit)
+    bytes[bit / 8] &= static_cast<uint8_t>(~(0x80U >> bit % 8));
+  bytes[network.address.size() - 1] |= 1;
+  return network;
+}
+
+}  // namespace
+
+vif::PodVif MakeLocalVif(const Request& request, const Result& addresses) {
+  const bool bridge = request.config.local->kind == Kind::kBridge;
+  return {.ifname = request.ifname,
+          .is_default = true,
+          .vif = bridge ? Fill(vif::VifBridge(), request, addresses, "linux_bridge")
+                        : Fill(vif::VifOpenVSwitch(), request, addresses, "ovs")};
+}
+
+bool IsExtraRoute(const ResultRoute& route) {
+  return route.mtu || route.advmss || route.priority || route.table || route.scope;
+}
+
+void FillGateways(Result& addresses) {
+  for (ResultIp& ip : addresses.ips) {
+    if (!ip.gateway) ip.gateway = FirstOf(ip.address).address;
+  }
+}
+
+std::vector<IpNetwork> GatewaysOf(const Result& addresses) {
+  std::vector<IpNetwork> gateways;
+  for (const ResultIp& ip : addresses.ips) {
+    if (!ip.gateway) continue;
+    const IpNetwork gateway = {*ip.gateway, ip.address.prefix_length};
+    if (std::find(gateways.begin(), gateways.end(), gateway) == gateways.end())
+      gateways.push_back(gateway);
+  }
+  return gateways;
+}
+
+}  // namespace kuryr::cni

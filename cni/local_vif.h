@@ -1,0 +1,24 @@
+#pragma once
+
+#include "cni/attachment_record.h"
+#include "cni/protocol/request.h"
+#include "cni/protocol/result.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::cni {
+
+/// The VIF of an attachment to a network that this node makes by itself. `addresses` come from the
+/// delegated IPAM plugin; without any, the interface is of layer 2 only. Names and addresses that
+/// nobody chose follow from the attachment's key, so a second call gives the same. Routes for which
+/// IsExtraRoute are not in it.
+[[nodiscard]] vif::PodVif MakeLocalVif(const Request& request, const Result& addresses);
+
+/// It says more than a VIF's routes can: destination and gateway.
+[[nodiscard]] bool IsExtraRoute(const ResultRoute& route);
+
+/// Gives every address the gateway that IPAM left out: the first address of its subnet.
+void FillGateways(Result& addresses);
+/// The gateways, each with its subnet's prefix length and once.
+[[nodiscard]] std::vector<IpNetwork> GatewaysOf(const Result& addresses);
+
+}  // namespace kuryr::cni

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "binding/binding.h"
+#include "cni/attachment_store.h"
+#include "cni/pod_result.h"
+
+namespace kuryr::cni {
+
+/// The VIFs of one attachment as they are plugged: in the record before each change, all or
+/// nothing. Not thread-safe.
+class PodPlugs {
+ public:
+  /// Everything is borrowed; `attachment` is locked and has a record.
+  PodPlugs(binding::Binding& binding, LockedAttachment& attachment, const binding::Netns& pod,
+           const Deadline& deadline)
+      : binding_(binding), attachment_(attachment), pod_(pod), deadline_(deadline) {}
+
+  /// Nothing may be plugged. `pod_uid` is for runtimes that do not tell it. Throws what Plan and
+  /// Connect of the drivers throw; what was connected by then is Unplug's.
+  void Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid = {});
+  /// Throws the first failure after having tried all.
+  void Unplug();
+
+  [[nodiscard]] const std::vector<PluggedVif>& plugged() const { return plugged_; }
+  /// The same plan, told anew.
+  void Update(const std::vector<vif::PodVif>& vifs);
+
+  [[nodiscard]] const binding::Netns& pod() const { return pod_; }
+  [[nodiscard]] LockedAttachment& attachment() { return attachment_; }
+
+ private:
+  binding::Binding& binding_;
+  LockedAttachment& attachment_;
+  const binding::Netns& pod_;
+  const Deadline deadline_;
+  std::vector<PluggedVif> plugged_;
+};
+
+}  // namespace kuryr::cni

@@ -1,0 +1,188 @@
+#include "cni/protocol/network_config.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/names.h"
+#include "cni/protocol/field.h"
+
+namespace kuryr::cni {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kTrueOrFalse = "true or false";
+
+SpecVersion SupportedVersion(const std::string& text) {
+  const auto version = ParseVersion(text);
+  if (version) return *version;
+  std::string supported;
+  for (const auto known : kSupportedVersions)
+    supported += (supported.empty() ? "" : ", ") + std::string(known);
+  throw CniError(ErrorCode::kIncompatibleVersion, "incompatible CNI versions",
+                 "config is \"" + Printable(text) + "\", plugin supports " + supported);
+}
+
+std::string TakeName(const json& config) {
+  auto name = Take<std::string>(config, "", "name", "a string");
+  if (name.empty()) throw CniError(ErrorCode::kInvalidConfig, "network configuration has no name");
+  if (!IsIdentifier(name)) RefuseField("name", "\"" + Printable(name) + "\" " + kIdentifierRule);
+  return name;
+}
+
+std::string TakePluginName(const json& object, const std::string& where) {
+  auto type = Take<std::string>(object, where, "type", "a string");
+  if (type.find('/') != std::string::npos || type == "." || type == "..") {
+    RefuseField(where + "type",
+                "\"" + Printable(type) + "\" has a path separator; expected a program's name");
+  }
+  return type;
+}
+
+std::string TakeLinkName(const json& object, const char* name, std::string fallback) {
+  auto link = Take<std::string>(object, "kuryr.", name, "a string", std::move(fallback));
+  if (!link.empty() && !IsLinkName(link)) {
+    RefuseField(std::string("kuryr.") + name,
+                "\"" + Printable(link) + "\" is no interface name (" + kLinkNameRule + ")");
+  }
+  return link;
+}
+
+LocalNetwork::Kind TakeKind(const json& kuryr) {
+  const auto vif = Take<std::string>(kuryr, "kuryr.", "vif", "a string", "bridge");
+  if (vif == "bridge") return LocalNetwork::Kind::kBridge;
+  if (vif == "ovs") return LocalNetwork::Kind::kOvs;
+  RefuseField("kuryr.vif", "is \"" + Printable(vif) + "\", expected bridge or ovs");
+}
+
+[[noreturn]] void RefuseMasquerade(const std::string& where) {
+  throw CniError(ErrorCode::kUnsupportedField, "ipMasq true is not supported " + where,
+                 "the network's router masquerades");
+}
+
+/// What no combination of the fields may ask for.
+void RequireConsistent(const LocalNetwork& local) {
+  const bool bridge = local.kind == LocalNetwork::Kind::kBridge;
+  if (local.hairpin_mode && local.promisc_mode)
+    RefuseField("promiscMode", "and hairpinMode are both true; choose one");
+  if (!bridge && local.ip_masq) RefuseMasquerade("with kuryr.vif ovs");
+  if (!bridge && !local.uplink.empty())
+    throw CniError(ErrorCode::kUnsupportedField, "kuryr.uplink is not supported with kuryr.vif ovs",
+                   "ovs-vsctl add-port BRIDGE LINK");
+  if (!local.uplink.empty() && local.is_gateway)
+    RefuseField("isGateway", "is true, but the gateway of a bridge with kuryr.uplink is out there");
+  if (bridge && local.vlan.has_value() == local.uplink.empty())
+    RefuseField("kuryr.vlan",
+                "and kuryr.uplink of a bridge need each other: the VLAN is the uplink's");
+}
+
+std::optional<LocalNetwork> TakeLocal(const json& config, const std::string& ipam) {
+  const json* object = TakeObject(config, "", "kuryr");
+  if (object == nullptr && ipam.empty()) {
+    if (Take<bool>(config, "", "ipMasq", kTrueOrFalse)) RefuseMasquerade("of a producer's network");
+    return std::nullopt;
+  }
+  const json kuryr = object != nullptr ? *object : json::object();
+  constexpr uint32_t kLeastMtu = 68;
+  constexpr uint32_t kMostMtu = 65535;
+  constexpr uint32_t kMostVlan = 4094;
+  LocalNetwork local{.kind = TakeKind(kuryr)};
+  const bool bridge = local.kind == LocalNetwork::Kind::kBridge;
+  local.bridge = TakeLinkName(kuryr, "bridge", bridge ? "cbr0" : "br-int");
+  if (local.bridge.empty()) RefuseField("kuryr.bridge", "is empty");
+  const uint32_t vlan = TakeNumber(kuryr, "kuryr.", "vlan", 1, kMostVlan);
+  if (vlan != 0) local.vlan = static_cast<uint16_t>(vlan);
+  local.uplink = TakeLinkName(kuryr, "uplink", "");
+  local.mtu = TakeNumber(config, "", "mtu", 0, kMostMtu);
+  if (local.mtu != 0 && local.mtu < kLeastMtu)
+    RefuseField("mtu", "is " + std::to_string(local.mtu) + ", less than IPv4's 68");
+  local.is_default_gateway = Take<bool>(config, "", "isDefaultGateway", kTrueOrFalse);
+  local.is_gateway = Take<bool>(config, "", "isGateway", kTrueOrFalse, local.uplink.empty());
+  local.ip_masq = Take<bool>(config, "", "ipMasq", kTrueOrFalse);
+  local.promisc_mode = Take<bool>(config, "", "promiscMode", kTrueOrFalse);
+  local.hairpin_mode = Take<bool>(config, "", "hairpinMode", kTrueOrFalse, !local.promisc_mode);
+  RequireConsistent(local);
+  return local;
+}
+
+Dns TakeDns(const json& config) {
+  const json* dns = TakeObject(config, "", "dns");
+  if (dns == nullptr) return {};
+  try {
+    return DecodeDns(*dns, "dns");
+  } catch (const ParseError& e) {
+    RefuseField(e.path(), e.reason());
+  }
+}
+
+ValidAttachment TakeAttachment(const json& entry, const std::string& field) {
+  if (!entry.is_object()) RefuseField(field, "holds no object");
+  ValidAttachment valid = {Take<std::string>(entry, field + ": ", "containerID", "a string"),
+                           Take<std::string>(entry, field + ": ", "ifname", "a string")};
+  if (valid.first.empty() || valid.second.empty())
+    RefuseField(field, "holds an entry without containerID or ifname");
+  return valid;
+}
+
+/// The tag spec-v1.1.0 and later text name the list differently; libcni sends either or both.
+std::optional<std::vector<ValidAttachment>> TakeValidAttachments(const json& config) {
+  std::optional<std::vector<ValidAttachment>> valid;
+  for (const char* name : {"cni.dev/valid-attachments", "cni.dev/attachments"}) {
+    const auto found = config.find(name);
+    if (found == config.end()) continue;
+    if (!valid) valid.emplace();
+    if (found->is_null()) continue;
+    if (!found->is_array())
+      RefuseField(name, std::string("is a JSON ") + found->type_name() + ", expected an array");
+    for (const json& entry : *found) valid->push_back(TakeAttachment(entry, name));
+  }
+  return valid;
+}
+
+}  // namespace
+
+json ParseInput(std::string_view input) {
+  if (input.empty()) throw CniError(ErrorCode::kDecodeFailure, "no network configuration on stdin");
+  json config;
+  try {
+    config = ParseJson(input);
+  } catch (const ParseError& e) {
+    throw CniError(ErrorCode::kDecodeFailure, "malformed network configuration on stdin", e.what());
+  }
+  if (!config.is_object()) {
+    throw CniError(ErrorCode::kDecodeFailure, std::string("network configuration is a JSON ") +
+                                                  config.type_name() + ", expected an object");
+  }
+  return config;
+}
+
+std::string VersionField(const json& config) {
+  const auto found = config.find("cniVersion");
+  if (found == config.end()) return {};
+  if (!found->is_string()) {
+    throw CniError(ErrorCode::kDecodeFailure, std::string("cniVersion is a JSON ") +
+                                                  found->type_name() + ", expected a string");
+  }
+  return found->get<std::string>();
+}
+
+NetworkConfig ParseNetworkConfig(json input, Command command) {
+  NetworkConfig config{.cni_version = VersionField(input)};
+  config.version = SupportedVersion(config.cni_version);
+  config.name = TakeName(input);
+  (void)TakePluginName(input, "");
+  config.kuryr_conf = Take<std::string>(input, "", "kuryr_conf", "a path");
+  config.debug = Take<bool>(input, "", "debug", kTrueOrFalse);
+  if (const auto* ipam = TakeObject(input, "", "ipam"))
+    config.ipam = TakePluginName(*ipam, "ipam.");
+  if (command != Command::kDel) {
+    config.local = TakeLocal(input, config.ipam);
+    config.dns = TakeDns(input);
+  }
+  const auto previous = input.find("prevResult");
+  if (previous != input.end() && !previous->is_null()) config.prev_result = *previous;
+  config.valid_attachments = TakeValidAttachments(input);
+  config.json = std::move(input);
+  return config;
+}
+
+}  // namespace kuryr::cni

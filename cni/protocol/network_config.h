@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cni/protocol/environment.h"
+#include "cni/protocol/result.h"
+#include "cni/protocol/version.h"
+
+namespace kuryr::cni {
+
+/// A network that this node makes by itself: its VIFs come from the configuration and a delegated
+/// IPAM plugin, and not from a producer. Named as the reference bridge plugin's fields are.
+struct LocalNetwork {
+  enum class Kind { kBridge, kOvs };
+
+  Kind kind = Kind::kBridge;
+  std::string bridge;               ///< "cbr0", or "br-int" with kOvs
+  std::optional<uint16_t> vlan;     ///< 1 to 4094: tag of the port, or of `uplink`
+  std::string uplink;               ///< link whose VLAN becomes a port of the bridge; or empty
+  uint32_t mtu = 0;                 ///< bytes; 0: the smallest of the node's links
+  bool is_gateway = true;           ///< the bridge has the gateway's address
+  bool is_default_gateway = false;  ///< the pods' default route leads there
+  bool ip_masq = false;
+  bool hairpin_mode = true;
+  bool promisc_mode = false;
+
+  bool operator==(const LocalNetwork&) const = default;
+};
+
+/// (containerID, ifname) of an attachment that is not to be collected.
+using ValidAttachment = std::pair<std::string, std::string>;
+
+/// What came on stdin, checked (CNI SPEC section 1, and section 2 for what the runtime adds).
+struct NetworkConfig {
+  std::string cni_version;  ///< as given
+  SpecVersion version = SpecVersion::k010;
+  std::string name;
+  std::string kuryr_conf;  ///< path of kuryr.conf; empty: the default
+  bool debug = false;
+  std::string ipam;                   ///< plugin to delegate to; empty: none
+  std::optional<LocalNetwork> local;  ///< unset: VIFs come from the pod's annotation
+  Dns dns;
+  std::optional<nlohmann::json> prev_result;
+  /// For GC: unset when the runtime sent no list, which does not mean that nothing is valid.
+  std::optional<std::vector<ValidAttachment>> valid_attachments;
+  nlohmann::json json;  ///< all of it, for the delegate
+};
+
+/// The object on stdin. Throws CniError 6.
+[[nodiscard]] nlohmann::json ParseInput(std::string_view input);
+/// Empty where it is missing. Throws CniError 6 for another type.
+[[nodiscard]] std::string VersionField(const nlohmann::json& config);
+
+/// Throws CniError 1 for a version we do not support, 2 for a field we cannot obey, 7 for a
+/// malformed one. A DEL is not to fail for what it does not need: `local` and `dns` stay unset
+/// then.
+[[nodiscard]] NetworkConfig ParseNetworkConfig(nlohmann::json input, Command command);
+
+}  // namespace kuryr::cni

@@ -1,0 +1,156 @@
+#include "cni/protocol/wishes.h"
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cni/protocol/field.h"
+#include "cni/protocol/result_form.h"
+
+namespace kuryr::cni {
+namespace {
+
+using nlohmann::json;
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// All keys inside in lower case: a runtime written in Go may send either.
+json WithLowerKeys(const json& value) {
+  if (value.is_array()) {
+    json array = json::array();
+    for (const json& element : value) array.push_back(WithLowerKeys(element));
+    return array;
+  }
+  if (!value.is_object()) return value;
+  json object = json::object();
+  for (const auto& [key, member] : value.items()) object[Lower(key)] = WithLowerKeys(member);
+  return object;
+}
+
+MacAddress ParseMac(const std::string& field, const std::string& text) {
+  const auto mac = MacAddress::Parse(text);
+  if (!mac) RefuseField(field, "\"" + Printable(text) + "\" is no MAC address");
+  if ((mac->bytes[0] & 1) != 0 || mac->bytes == MacAddress{}.bytes)
+    RefuseField(field, "\"" + text + "\" is no unicast address");
+  return *mac;
+}
+
+IpNetwork ParseIp(const std::string& field, const std::string& text) {
+  const auto ip = IpNetwork::Parse(text);
+  if (!ip) RefuseField(field, "\"" + Printable(text) + "\" is no ADDRESS or ADDRESS/LENGTH");
+  return *ip;
+}
+
+void TakeMac(const json& object, const std::string& where, Wishes& wishes) {
+  const auto text = Take<std::string>(object, where, "mac", "a string");
+  if (!text.empty()) wishes.mac = ParseMac(where + "mac", text);
+}
+
+const json* TakeArray(const json& object, const std::string& where, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return nullptr;
+  if (!found->is_array())
+    RefuseField(where + name,
+                std::string("is a JSON ") + found->type_name() + ", expected an array");
+  return &*found;
+}
+
+void TakeIps(const json& object, const std::string& where, Wishes& wishes) {
+  const json* ips = TakeArray(object, where, "ips");
+  if (ips == nullptr || ips->empty()) return;
+  wishes.ips.clear();
+  for (const json& ip : *ips) {
+    if (!ip.is_string())
+      RefuseField(where + "ips", "holds no string: " + Printable(ip.dump(-1, ' ', true)));
+    wishes.ips.push_back(ParseIp(where + "ips", ip.get<std::string>()));
+  }
+}
+
+/// For portmap, behind us.
+void CheckPortMappings(const json& object, const std::string& where) {
+  constexpr uint32_t kLastPort = 65535;
+  const json* mappings = TakeArray(object, where, "portmappings");
+  if (mappings == nullptr) return;
+  const std::string field = where + "portMappings: ";
+  for (const json& mapping : *mappings) {
+    if (!mapping.is_object()) RefuseField(where + "portMappings", "holds no object");
+    (void)TakeNumber(mapping, field, "hostport", 0, kLastPort);
+    (void)TakeNumber(mapping, field, "containerport", 0, kLastPort);
+    const auto protocol = Lower(Take<std::string>(mapping, field, "protocol", "a string", "tcp"));
+    if (protocol != "tcp" && protocol != "udp" && protocol != "sctp")
+      RefuseField(field + "protocol", "\"" + Printable(protocol) + "\" is none of tcp, udp, sctp");
+    const auto ip = Take<std::string>(mapping, field, "hostip", "a string");
+    if (!ip.empty() && !IpAddress::Parse(ip))
+      RefuseField(field + "hostIP", "\"" + Printable(ip) + "\" is no IP address");
+  }
+}
+
+/// For bandwidth, behind us: bits and bits per second.
+void CheckBandwidth(const json& object, const std::string& where) {
+  const json* bandwidth = TakeObject(object, where, "bandwidth");
+  if (bandwidth == nullptr) return;
+  for (const char* name : {"ingressrate", "ingressburst", "egressrate", "egressburst"}) {
+    const auto found = bandwidth->find(name);
+    if (found != bandwidth->end() && !found->is_number_unsigned())
+      RefuseField(where + "bandwidth." + name,
+                  "is " + Printable(found->dump(-1, ' ', true)) + ", expected a number");
+  }
+}
+
+void TakeDns(const json& object, const std::string& where, Wishes& wishes) {
+  const json* dns = TakeObject(object, where, "dns");
+  if (dns == nullptr) return;
+  try {
+    wishes.dns = DecodeDns(*dns, "dns");
+    ForEachOf(*dns, "servers", "dns", [&](const json& server, const std::string& path) {
+      if (!server.is_string()) throw ParseError(path, "is no string");
+      wishes.dns.nameservers.push_back(server.get<std::string>());
+    });
+    ForEachOf(*dns, "searches", "dns", [&](const json& domain, const std::string& path) {
+      if (!domain.is_string()) throw ParseError(path, "is no string");
+      wishes.dns.search.push_back(domain.get<std::string>());
+    });
+  } catch (const ParseError& e) {
+    RefuseField(where + e.path(), e.reason());
+  }
+}
+
+void TakeArgs(const Args& args, Wishes& wishes) {
+  try {
+    if (!args.mac.empty()) wishes.mac = ParseMac("CNI_ARGS: MAC", args.mac);
+    if (!args.ip.empty()) wishes.ips = {ParseIp("CNI_ARGS: IP", args.ip)};
+  } catch (const CniError& e) {
+    throw CniError(ErrorCode::kInvalidEnvironment, e.what());
+  }
+}
+
+}  // namespace
+
+Wishes ParseWishes(const json& config, const Args& args) {
+  Wishes wishes;
+  TakeArgs(args, wishes);
+  if (const json* all_args = TakeObject(config, "", "args")) {
+    if (const json* ours = TakeObject(*all_args, "args.", "cni")) {
+      TakeMac(*ours, "args.cni.", wishes);
+      TakeIps(*ours, "args.cni.", wishes);
+    }
+  }
+  const json* given = TakeObject(config, "", "runtimeConfig");
+  if (given == nullptr) return wishes;
+  const json runtime = WithLowerKeys(*given);
+  const std::string where = "runtimeConfig.";
+  TakeMac(runtime, where, wishes);
+  TakeIps(runtime, where, wishes);
+  wishes.device_id = Take<std::string>(runtime, where, "deviceid", "a string");
+  TakeDns(runtime, where, wishes);
+  CheckPortMappings(runtime, where);
+  CheckBandwidth(runtime, where);
+  return wishes;
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/mac.h"
+#include "cni/protocol/args.h"
+#include "cni/protocol/result.h"
+
+namespace kuryr::cni {
+
+/// What the runtime asks for this one attachment (CNI CONVENTIONS: capabilities and args).
+struct Wishes {
+  std::optional<MacAddress> mac;
+  std::vector<IpNetwork> ips;  ///< a missing prefix length is the whole address
+  std::string device_id;       ///< a PCI address, or an auxiliary device's name
+  Dns dns;
+
+  bool operator==(const Wishes&) const = default;
+};
+
+/// From the network configuration: runtimeConfig, before args.cni, before CNI_ARGS. The keys inside
+/// runtimeConfig are compared without regard to case: go-cni writes "HostPort". portMappings and
+/// bandwidth are for plugins behind us in the chain, and only looked at. Throws CniError 7 for
+/// malformed values, and 4 for those of CNI_ARGS.
+[[nodiscard]] Wishes ParseWishes(const nlohmann::json& config, const Args& args);
+
+}  // namespace kuryr::cni

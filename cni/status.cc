@@ -1,0 +1,76 @@
+#include "cni/status.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cni/delegate.h"
+#include "cni/failure.h"
+#include "cni/protocol/error.h"
+#include "watcher/api_client.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::cni {
+namespace {
+
+constexpr std::array<const char*, 3> kOvsDrivers = {"ovs", "hybrid", "vhostuser"};
+
+/// The bridge of Open vSwitch that pods are going to be on; nullopt on a node without.
+std::optional<std::string> OvsBridgeOf(const Request& request, const Config& config) {
+  const auto& local = request.config.local;
+  if (local) {
+    const bool ovs = local->kind == LocalNetwork::Kind::kOvs;
+    return ovs ? std::optional(local->bridge) : std::nullopt;
+  }
+  const auto& drivers = config.binding.drivers;
+  const bool named = std::any_of(kOvsDrivers.begin(), kOvsDrivers.end(), [&](const char* driver) {
+    return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
+  });
+  // A node whose pods are nested says on which link.
+  const bool needed = drivers.empty() ? config.binding.link_iface.empty() : named;
+  return needed ? std::optional(config.ovs_bridge) : std::nullopt;
+}
+
+bool HasAttachmentOn(const std::string& bridge, const Request& request, const Node& node) {
+  for (const AttachmentKey& key : node.attachments.List(request.config.name)) {
+    const auto record = node.attachments.Find(key);
+    if (!record || !record->added) continue;
+    const bool on_bridge =
+        std::any_of(record->plugs.begin(), record->plugs.end(),
+                    [&](const binding::Plug& plug) { return plug.bridge == bridge; });
+    if (on_bridge) return true;
+  }
+  return false;
+}
+
+void RequireOvs(const Request& request, const Config& config, const Node& node,
+                const Deadline& deadline) {
+  const auto bridge = OvsBridgeOf(request, config);
+  if (!bridge) return;
+  const auto problem = node.binding.FindOvsProblem(*bridge, deadline);
+  if (!problem) return;
+  const bool pods_cut_off = HasAttachmentOn(*bridge, request, node);
+  throw CniError(pods_cut_off ? ErrorCode::kLimitedService : ErrorCode::kNotAvailable, *problem,
+                 "bridge " + *bridge + ", " + config.binding.ovsdb_connection);
+}
+
+/// With the rights that an ADD needs.
+void RequireApiServer(const Config& config) {
+  try {
+    watcher::ApiClient client(config.api);
+    (void)client.Get("/api/v1/namespaces/default/pods?limit=1");
+  } catch (const std::exception&) {
+    throw CniError(ErrorCode::kNotAvailable, AsCniError(std::current_exception()).what());
+  }
+}
+
+}  // namespace
+
+void Status(const Request& request, const Config& config, const Node& node,
+            const Deadline& deadline) {
+  RequireOvs(request, config, node, deadline);
+  if (!request.config.local) RequireApiServer(config);
+  if (!request.config.ipam.empty()) Delegate(request, request.config.json).Status(deadline);
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/deadline.h"
+#include "cni/config.h"
+#include "cni/node.h"
+#include "cni/protocol/request.h"
+
+namespace kuryr::cni {
+
+/// Serves a STATUS: returns when an ADD could be served now. Throws CniError 50 that says what is
+/// missing: the API server (for VIFs from annotations), Open vSwitch or its bridge; 51 when
+/// attachments of this network are on a bridge that is down; or the delegate's own.
+void Status(const Request& request, const Config& config, const Node& node,
+            const Deadline& deadline);
+
+}  // namespace kuryr::cni

@@ -1,0 +1,37 @@
+#include "cni/unmake.h"
+
+#include "base/json.h"
+#include "binding/steps.h"
+#include "cni/delegate.h"
+#include "cni/disconnect.h"
+
+namespace kuryr::cni {
+namespace {
+
+/// As it concerns this one attachment.
+Request RequestFor(const AttachmentRecord& record, const Request& request) {
+  Request own = request;
+  own.container_id = record.key.container_id;
+  own.ifname = record.key.ifname;
+  if (own.netns.empty()) own.netns = record.netns;
+  return own;
+}
+
+}  // namespace
+
+void ReleaseAddresses(const AttachmentRecord& record, const Request& request,
+                      const Deadline& deadline) {
+  if (record.delegate_config.empty()) return;
+  const nlohmann::json config = ParseJson(record.delegate_config);
+  Delegate(RequestFor(record, request), config).Del(deadline);
+}
+
+void Unmake(const AttachmentRecord& record, const Request& request, const Node& node,
+            const Deadline& deadline) {
+  binding::Steps steps;
+  steps.Try([&] { DisconnectAll(node.binding, record, deadline); });
+  steps.Try([&] { ReleaseAddresses(record, request, deadline); });
+  steps.Finish();
+}
+
+}  // namespace kuryr::cni
