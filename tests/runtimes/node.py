@@ -1,0 +1,138 @@
+"""A node of its own: private mounts, network, processes and cgroups. Nothing of it outlives its first process."""
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from subprocess import CalledProcessError
+
+PLUGIN = Path("/opt/cni/bin/kuryr-cni")
+CALLS = Path("/run/node/calls")
+STATE = Path("/run/kuryr/attachments")
+RESERVATIONS = Path("/var/lib/cni/networks")
+
+
+def run(command, **options):
+    """A command's stdout; throws with its stderr when it fails."""
+    words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+    return subprocess.run(words, check=True, text=True, capture_output=True, **options).stdout
+
+
+def cgroup_root():
+    """Where the machine has its cgroup2 hierarchy."""
+    for line in Path("/proc/mounts").read_text().splitlines():
+        if line.split()[2] == "cgroup2":
+            return Path(line.split()[1])
+    return None
+
+
+def spawn(arguments):
+    """Runs `arguments` as the first process of a new node, and cleans up when that has ended."""
+    root = cgroup_root()
+    cgroup = Path(tempfile.mkdtemp(prefix="kuryr-runtimes-", dir=root)) if root else None
+
+    def join():
+        if cgroup:
+            (cgroup / "cgroup.procs").write_text(str(os.getpid()))
+
+    spaces = "--mount --net --pid --cgroup --ipc --uts --fork --kill-child --mount-proc".split()
+    try:
+        return subprocess.run(["unshare", *spaces, *arguments], preexec_fn=join, check=False).returncode
+    finally:
+        if cgroup:
+            run(["find", cgroup, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"])
+
+
+def enter(plugin, api_server):
+    """Makes the new namespaces a node with kuryr-cni on it. The repository stays the working directory."""
+    programs = {"kuryr-cni": Path(plugin).read_bytes(), "fake-apiserver": Path(api_server).read_bytes()}
+    etc = tempfile.mkdtemp()
+    run(f"mount -t tmpfs tmpfs {etc}")
+    run(f"cp -a /etc/. {etc}")
+    run(f"mount --bind {etc} /etc")
+    run(f"umount {etc}")
+    os.rmdir(etc)
+    for folder in ("/run", "/opt", "/var/lib", "/var/log", "/var/tmp"):
+        Path(folder).mkdir(exist_ok=True)
+        run(f"mount -t tmpfs tmpfs {folder}")
+    for folder in ("/run/netns", "/run/lock", "/run/node", "/run/tmp", "/run/home", "/opt/cni/bin"):
+        Path(folder).mkdir(parents=True)
+    # Whatever packages put there, this node's networks are its own.
+    for folder in ("/etc/cni", "/etc/containerd", "/etc/containers/containers.conf"):
+        shutil.rmtree(folder, ignore_errors=True)
+    os.environ.update(HOME="/run/home", TMPDIR="/run/tmp", XDG_RUNTIME_DIR="/run")
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    run("ip link set lo up")
+    _mount_cgroups()
+    _install(programs)
+
+
+def _mount_cgroups():
+    # No process may stay in the root, else runtimes could not hand controllers down.
+    run("mount -t cgroup2 cgroup2 /sys/fs/cgroup")
+    own = Path("/sys/fs/cgroup/node")
+    own.mkdir()
+    (own / "cgroup.procs").write_text("0")
+
+
+def _install(programs):
+    """kuryr-cni, behind a recorder of its calls, and the plugins that Debian has."""
+    for name, content in programs.items():
+        program = Path("/run/node", name)
+        program.write_bytes(content)
+        program.chmod(0o755)
+    PLUGIN.write_text("#!/bin/sh\n"
+                      f'echo "$CNI_COMMAND $CNI_CONTAINERID netns=$CNI_NETNS" >>{CALLS}\n'
+                      "exec /run/node/kuryr-cni\n")
+    PLUGIN.chmod(0o755)
+    for other in Path("/usr/lib/cni").iterdir():
+        (PLUGIN.parent / other.name).symlink_to(other)
+
+
+def calls(command=""):
+    """What runtimes asked of kuryr-cni so far: (command, container id, namespace or "")."""
+    lines = CALLS.read_text().splitlines() if CALLS.exists() else []
+    found = []
+    for line in lines:
+        name, container, netns = line.split(" ")
+        found.append((name, container, netns.removeprefix("netns=")))
+    return [call for call in found if call[0] == command or not command]
+
+
+def start_open_vswitch():
+    """A private Open vSwitch with an integration bridge in the userspace datapath."""
+    work = Path("/run/node/ovs")
+    work.mkdir()
+    Path("/run/openvswitch").mkdir()
+    os.environ.update(OVS_RUNDIR="/run/openvswitch", OVS_LOGDIR=str(work), OVS_DBDIR=str(work), OVS_SYSCONFDIR=str(work))
+    run(f"ovsdb-tool create {work}/conf.db /usr/share/openvswitch/vswitch.ovsschema")
+    run(f"ovsdb-server {work}/conf.db --remote=punix:/run/openvswitch/db.sock --detach --no-chdir --pidfile --log-file")
+    run("ovs-vsctl --no-wait init")
+    start_vswitchd()
+    run("ovs-vsctl add-br br-int -- set bridge br-int datapath_type=netdev")
+
+
+def start_vswitchd():
+    run("ovs-vswitchd --detach --no-chdir --pidfile --log-file")
+
+
+def stop_vswitchd():
+    run("ovs-appctl -t ovs-vswitchd exit")
+    # It removes its pidfile as the last thing that it does.
+    run(["timeout", "20", "sh", "-c", "while [ -e /run/openvswitch/ovs-vswitchd.pid ]; do sleep 0.05; done"])
+
+
+def left_over():
+    """What pods leave on a node when DELs do not do their job."""
+    found = []
+    for link in json.loads(run("ip -json -details link")):
+        if link.get("linkinfo", {}).get("info_kind") in ("veth", "ifb"):
+            found.append(f"link {link['ifname']}")
+    if Path("/run/openvswitch/db.sock").exists():
+        found += [f"port {port}" for port in run("ovs-vsctl list-ports br-int").split()]
+    found += [f"record {record.name}" for record in (STATE.iterdir() if STATE.exists() else ())]
+    for network in RESERVATIONS.iterdir() if RESERVATIONS.exists() else ():
+        found += [f"address {entry.name}" for entry in network.iterdir() if entry.name[0].isdigit()]
+    return found
