@@ -6,9 +6,15 @@ import time
 import traceback
 import xml.etree.ElementTree as ElementTree
 
+import grpc
+
 
 class Skipped(Exception):
     """What is missing on this machine."""
+
+
+class Unfounded(Exception):
+    """What later facts stand on does not hold."""
 
 
 class Facts:
@@ -17,8 +23,8 @@ class Facts:
         self.suite = ElementTree.Element("testsuite", name=part)
 
     @contextlib.contextmanager
-    def fact(self, text):
-        """Holds when the block ends, does not when it throws."""
+    def fact(self, text, basis=False):
+        """Holds when the block ends, does not when it throws. Without a `basis` the part's other facts are not tried."""
         case = ElementTree.SubElement(self.suite, "testcase", classname=self.part, name=f"{self.part}: {text}")
         began = time.monotonic()
         verdict, why = "ok", ""
@@ -33,6 +39,8 @@ class Facts:
         case.set("time", f"{time.monotonic() - began:.3f}")
         ElementTree.SubElement(case, "system-out").text = why
         print(f"{verdict:7} {self.part}: {text}" + (f": {why}" if why else ""), flush=True)
+        if basis and verdict != "ok":
+            raise Unfounded
 
     @staticmethod
     def _explain(error):
@@ -41,6 +49,8 @@ class Facts:
             return f"{error.cmd} ended with {error.returncode}: {said}"
         if isinstance(error, AssertionError) and error.args:
             return str(error)
+        if isinstance(error, grpc.RpcError):
+            return error.details()
         traceback.print_exception(error, file=sys.stderr)
         return f"{type(error).__name__}: {error}"
 

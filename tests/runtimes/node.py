@@ -124,8 +124,8 @@ def stop_vswitchd():
     run(["timeout", "20", "sh", "-c", "while [ -e /run/openvswitch/ovs-vswitchd.pid ]; do sleep 0.05; done"])
 
 
-def left_over():
-    """What pods leave on a node when DELs do not do their job."""
+def check_clean():
+    """Pods leave nothing on a node when DELs do their job."""
     found = []
     for link in json.loads(run("ip -json -details link")):
         if link.get("linkinfo", {}).get("info_kind") in ("veth", "ifb"):
@@ -135,4 +135,4 @@ def left_over():
     found += [f"record {record.name}" for record in (STATE.iterdir() if STATE.exists() else ())]
     for network in RESERVATIONS.iterdir() if RESERVATIONS.exists() else ():
         found += [f"address {entry.name}" for entry in network.iterdir() if entry.name[0].isdigit()]
-    return found
+    assert not found, f"{len(found)} left, such as {', '.join(found[:4])}"

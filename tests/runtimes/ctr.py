@@ -1,0 +1,17 @@
+"""`ctr run --cni`, local mode: the only DEL comes when the namespace is gone."""
+import node
+from containerd import Containerd
+from node import run
+from transcript import Transcript
+
+
+def check(facts):
+    run("tests/runtimes/image /run/busybox.tar")
+    transcript = Transcript("ctr")
+    transcript.next_block(facts)
+    with Containerd(None):
+        transcript.next_block(facts)
+    with facts.fact("the only DEL is without namespace"):
+        assert [call[1:] for call in node.calls("DEL")] == [("default-one", ""), ("default-two", "")], node.calls()
+    with facts.fact("nothing is left"):
+        node.check_clean()

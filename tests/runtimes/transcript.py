@@ -1,0 +1,45 @@
+"""docs/runtimes.md is run, not only read: its sh blocks as they stand, its console blocks against what they print."""
+import doctest
+import re
+import subprocess
+from pathlib import Path
+
+from node import run
+
+PAGE = Path("docs/runtimes.md")
+
+
+class Transcript:
+    def __init__(self, section):
+        """`section`: the heading's text."""
+        sections = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        (text,) = [text for text in sections if text.split("\n")[0] == section]
+        self._blocks = re.findall(r"^```(sh|console)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+    def next_block(self, facts):
+        """Runs the section's next block. Each command of a console block is a fact."""
+        kind, text = self._blocks.pop(0)
+        if kind == "sh":
+            run(["bash", "-euc", text])
+            return
+        for command in re.findall(r"^\$ (.*(?:\n(?!\$ ).*)*)\n", text, flags=re.MULTILINE):
+            command, expected = _split(command)
+            with facts.fact("$ " + command.split("\n", 1)[0]):
+                _compare(command, expected)
+
+
+def _split(block):
+    """A command, which goes on after a backslash, and what it has to print."""
+    lines = block.split("\n")
+    size = 1
+    while lines[size - 1].endswith("\\"):
+        size += 1
+    return "\n".join(lines[:size]), "\n".join(lines[size:])
+
+
+def _compare(command, expected):
+    printed = subprocess.run(["bash", "-uc", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             check=False).stdout
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    if not doctest.OutputChecker().check_output(expected.strip(), printed.strip(), flags):
+        raise AssertionError(f"docs/runtimes.md has\n{expected}\nbut it prints\n{printed}")
