@@ -6,8 +6,6 @@ import time
 import traceback
 import xml.etree.ElementTree as ElementTree
 
-import grpc
-
 
 class Skipped(Exception):
     """What is missing on this machine."""
@@ -49,7 +47,7 @@ class Facts:
             return f"{error.cmd} ended with {error.returncode}: {said}"
         if isinstance(error, AssertionError) and error.args:
             return str(error)
-        if isinstance(error, grpc.RpcError):
+        if hasattr(error, "details"):  # gRPC's
             return error.details()
         traceback.print_exception(error, file=sys.stderr)
         return f"{type(error).__name__}: {error}"

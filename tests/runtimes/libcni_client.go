@@ -1,11 +1,13 @@
 // libcni-client add|check|del CONFLIST CONTAINER_ID NETNS [KEY=VALUE]...
 //
 // One operation of libcni, the library in containerd, CRI-O and podman. Plugins are found in CNI_PATH; the arguments
-// become CNI_ARGS. Prints the result of an add.
+// become CNI_ARGS, and CAPABILITIES, a JSON object, what plugins with such capabilities get as runtimeConfig. Prints the
+// result of an add.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,6 +25,11 @@ func run(operation, file, container, netns string, arguments []string) error {
 	for _, argument := range arguments {
 		key, value, _ := strings.Cut(argument, "=")
 		runtime.Args = append(runtime.Args, [2]string{key, value})
+	}
+	if capabilities := os.Getenv("CAPABILITIES"); capabilities != "" {
+		if err := json.Unmarshal([]byte(capabilities), &runtime.CapabilityArgs); err != nil {
+			return err
+		}
 	}
 	cni := libcni.NewCNIConfig(filepath.SplitList(os.Getenv("CNI_PATH")), nil)
 	switch operation {
