@@ -2,7 +2,6 @@
 after ovs-vswitchd was started again."""
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import node
@@ -17,6 +16,7 @@ RATE = 20_000_000
 BURST = 2_000_000
 SKIP = 2 * BURST // 8  # bytes, after which the burst is spent
 SIZE = 5_000_000
+NEEDS = node.SHAPING
 LIMITS = {"bandwidth": {"ingressRate": RATE, "ingressBurst": BURST, "egressRate": RATE, "egressBurst": BURST}}
 
 
@@ -69,7 +69,6 @@ def _check_rate(sender, receiver):
 
 
 def check(facts):
-    _check_kernel(facts)
     Transcript("hostPort and bandwidth").next_block(facts)
     plugins = json.loads(Path("/etc/cni/net.d/10-kuryr.conflist").read_text(encoding="utf-8"))["plugins"]
     bridge = Pair(facts, "bridge", plugins)
@@ -79,17 +78,6 @@ def check(facts):
     with facts.fact("bridge: nothing is left"):
         node.check_clean()
     _check_open_vswitch(facts, plugins[-1])
-
-
-def _check_kernel(facts):
-    with facts.fact("the kernel can shape", basis=True):
-        try:
-            run("ip link add ifb-try type ifb")
-            run("tc qdisc add dev ifb-try root tbf rate 1mbit burst 9000 latency 25ms")
-            run("tc qdisc add dev ifb-try ingress")
-            run("ip link delete ifb-try")
-        except subprocess.CalledProcessError as lacking:
-            raise Skipped(f"{' '.join(lacking.cmd)}: {lacking.stderr.strip()}") from lacking
 
 
 def _check_open_vswitch(facts, shaper):

@@ -9,6 +9,7 @@ from node import run
 from transcript import Transcript
 
 PODS = 25
+NEEDS = node.CGROUPS
 
 
 class Containerd:

@@ -4,6 +4,8 @@ from containerd import Containerd
 from node import run
 from transcript import Transcript
 
+NEEDS = node.CGROUPS
+
 
 def check(facts):
     run("tests/runtimes/image /run/busybox.tar")

@@ -6,6 +6,7 @@ from flow import flow
 from node import run
 from transcript import Transcript
 
+NEEDS = node.CGROUPS + node.SHAPING + node.PACKET_FILTER
 ANNOTATIONS = {"kubernetes.io/ingress-bandwidth": "20M", "kubernetes.io/egress-bandwidth": "20M"}
 
 

@@ -8,7 +8,14 @@ import tempfile
 from pathlib import Path
 from subprocess import CalledProcessError
 
+from facts import Skipped
+
 PLUGIN = Path("/opt/cni/bin/kuryr-cni")
+# What parts may need of the machine.
+CGROUPS = ["test -e /sys/fs/cgroup/cgroup.procs"]
+SHAPING = ["ip link add ifb-try type ifb", "tc qdisc add dev ifb-try root tbf rate 1mbit burst 9000 latency 25ms",
+           "tc qdisc add dev ifb-try ingress", "ip link delete ifb-try"]
+PACKET_FILTER = ["iptables --table nat --list-rules"]
 CALLS = Path("/run/node/calls")
 STATE = Path("/run/kuryr/attachments")
 RESERVATIONS = Path("/var/lib/cni/networks")
@@ -19,6 +26,15 @@ def run(command, **options):
     """A command's stdout; throws with its stderr when it fails."""
     words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
     return subprocess.run(words, check=True, text=True, capture_output=True, **options).stdout
+
+
+def need(commands):
+    """Skips when one of these fails: the machine lacks what they use."""
+    for command in commands:
+        try:
+            run(command)
+        except CalledProcessError as lacking:
+            raise Skipped(f"{command}: {lacking.stderr.strip() or lacking.returncode}") from lacking
 
 
 def cgroup_root():
@@ -66,7 +82,8 @@ def enter(plugin, api_server):
     os.environ.update(HOME="/run/home", TMPDIR="/run/tmp", XDG_RUNTIME_DIR="/run")
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     run("ip link set lo up")
-    _mount_cgroups()
+    if cgroup_root():
+        _mount_cgroups()
     _install(programs)
 
 

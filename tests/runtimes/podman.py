@@ -3,6 +3,8 @@ import node
 from node import run
 from transcript import Transcript
 
+NEEDS = node.CGROUPS
+
 
 def check(facts):
     run("tests/runtimes/image /run/busybox.tar")
@@ -12,7 +14,7 @@ def check(facts):
     with facts.fact("asked for VERSION, and each container had an ADD and a DEL in its namespace"):
         assert node.calls("VERSION")
         added = node.calls("ADD")
-        assert len(added) == 2 and all(netns.startswith("/run/netns/netns-") for _, _, netns in added), added
+        assert len(added) == 3 and all(netns.startswith("/run/netns/netns-") for _, _, netns in added), added
         assert sorted(call[1:] for call in added) == sorted(call[1:] for call in node.calls("DEL")), node.calls()
     with facts.fact("nothing is left"):
         node.check_clean()
