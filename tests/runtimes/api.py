@@ -17,7 +17,6 @@ class ApiServer:
         WORK.mkdir()
         run(["tests/fake_apiserver/make-certs", WORK / "tls"])
         (WORK / "token").write_text(TOKEN)
-        # pylint: disable-next=consider-using-with
         server = subprocess.Popen(["/run/node/fake-apiserver", "--tls-dir", WORK / "tls", "--token", TOKEN],
                                   stdout=subprocess.PIPE, text=True)
         self._url = server.stdout.readline().strip()

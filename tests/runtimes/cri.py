@@ -15,14 +15,14 @@ def varint(number):
 
 
 def message(fields):
-    """A protobuf message. `fields`: number -> text, bytes, int, a message's own fields, or a list of such."""
+    """A protobuf message. `fields`: number -> text, int, a message's own fields, or a list of such."""
     encoded = b""
     for number, values in fields.items():
         for value in values if isinstance(values, list) else [values]:
             if isinstance(value, int):
                 encoded += varint(number << 3) + varint(value)
                 continue
-            content = message(value) if isinstance(value, dict) else value.encode() if isinstance(value, str) else value
+            content = message(value) if isinstance(value, dict) else value.encode()
             encoded += varint(number << 3 | LENGTH_DELIMITED) + varint(len(content)) + content
     return encoded
 
@@ -42,7 +42,7 @@ def read_varint(encoded, at):
             return number, at
 
 
-def fields(encoded):
+def parse(encoded):
     """A message's (number, value) pairs; strings and messages as bytes."""
     at = 0
     while at < len(encoded):
@@ -61,7 +61,7 @@ class Cri:
 
     def _call(self, method, request):
         call = self._channel.unary_unary(f"/runtime.v1.RuntimeService/{method}", message, None)
-        return list(fields(call(request, timeout=120, wait_for_ready=True)))
+        return list(parse(call(request, timeout=120, wait_for_ready=True)))
 
     def version(self):
         return {number: value.decode() for number, value in self._call("Version", {})}
@@ -81,14 +81,14 @@ class Cri:
         self._call("RemovePodSandbox", {1: sandbox})
 
     def addresses(self, sandbox):
-        status = dict(fields(dict(self._call("PodSandboxStatus", {1: sandbox}))[1]))
-        network = list(fields(status[5]))
+        status = dict(parse(dict(self._call("PodSandboxStatus", {1: sandbox}))[1]))
+        network = list(parse(status[5]))
         return [value.decode() for number, value in network if number == 1] + [
-            dict(fields(value))[1].decode() for number, value in network if number == 2]
+            dict(parse(value))[1].decode() for number, value in network if number == 2]
 
     def netns(self, sandbox):
         """The path of a sandbox's network namespace."""
-        info = [dict(fields(value)) for number, value in
+        info = [dict(parse(value)) for number, value in
                 self._call("PodSandboxStatus", {1: sandbox, 2: 1}) if number == 2]
         spec = json.loads(info[0][2])["runtimeSpec"]
         return [space["path"] for space in spec["linux"]["namespaces"] if space["type"] == "network"][0]

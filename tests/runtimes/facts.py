@@ -31,7 +31,7 @@ class Facts:
         except Skipped as skipped:
             verdict, why = "SKIPPED", str(skipped)
             ElementTree.SubElement(case, "skipped")
-        except Exception as error:  # pylint: disable=broad-except
+        except Exception as error:
             verdict, why = "FAIL", self._explain(error)
             ElementTree.SubElement(case, "failure", message=why)
         case.set("time", f"{time.monotonic() - began:.3f}")
