@@ -24,7 +24,7 @@ class Transcript:
             return
         for command in re.findall(r"^\$ (.*(?:\n(?!\$ ).*)*)\n", text, flags=re.MULTILINE):
             command, expected = _split(command)
-            with facts.fact("$ " + command.split("\n", 1)[0]):
+            with facts.fact("$ " + command.split("\n", 1)[0].rstrip(" \\")):
                 _compare(command, expected)
 
 
