@@ -29,6 +29,7 @@ class Containerd:
         return self.cri
 
     def __exit__(self, *_):
+        self.cri.close()
         self._daemon.terminate()
         self._daemon.wait()
 
@@ -40,8 +41,9 @@ def check(facts):
     transcript.next_block(facts)
     pods = [server.create_pod(number) for number in range(11, PODS + 11)]
     _round(facts, "API mode", transcript, pods)
-    transcript.next_block(facts)
-    _round(facts, "local mode", transcript, [("default", f"local-{number}", f"uid-{number}") for number in range(PODS)])
+    for mode in ("bridge", "Open vSwitch"):
+        transcript.next_block(facts)
+        _round(facts, f"local mode, {mode}", transcript, [("default", f"pod-{pod}", f"uid-{pod}") for pod in range(PODS)])
 
 
 def _round(facts, mode, transcript, pods):

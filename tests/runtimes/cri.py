@@ -57,7 +57,11 @@ class Cri:
     """Thread-safe, as gRPC's channel is."""
 
     def __init__(self, socket):
-        self._channel = grpc.insecure_channel(f"unix://{socket}")
+        # Connections are not shared: the next daemon has the same address.
+        self._channel = grpc.insecure_channel(f"unix://{socket}", [("grpc.use_local_subchannel_pool", 1)])
+
+    def close(self):
+        self._channel.close()
 
     def _call(self, method, request):
         call = self._channel.unary_unary(f"/runtime.v1.RuntimeService/{method}", message, None)
