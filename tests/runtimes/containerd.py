@@ -44,6 +44,7 @@ def check(facts):
     for mode in ("bridge", "Open vSwitch"):
         transcript.next_block(facts)
         _round(facts, f"local mode, {mode}", transcript, [("default", f"pod-{pod}", f"uid-{pod}") for pod in range(PODS)])
+    transcript.finish()
 
 
 def _round(facts, mode, transcript, pods):

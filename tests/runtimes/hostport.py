@@ -20,6 +20,7 @@ def check(facts):
             sandbox = cri.run_pod_sandbox(("default", "web", "uid-1"), ANNOTATIONS, [(8080, 80)])
         netns = cri.netns(sandbox)
         transcript.next_block(facts)
+        transcript.finish()
         with facts.fact("the hostPort is reached from outside of the node"):
             flow("/run/netns/outside", netns, "192.0.2.1", 8080, 80)
         with facts.fact("the hostPort is reached from its own pod"):

@@ -11,6 +11,7 @@ def check(facts):
     transcript = Transcript("podman")
     transcript.next_block(facts)
     transcript.next_block(facts)
+    transcript.finish()
     with facts.fact("asked for VERSION, and each container had an ADD and a DEL in its namespace"):
         assert node.calls("VERSION")
         added = node.calls("ADD")

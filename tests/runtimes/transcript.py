@@ -27,6 +27,9 @@ class Transcript:
             with facts.fact("$ " + command.split("\n", 1)[0].rstrip(" \\")):
                 _compare(command, expected)
 
+    def finish(self):
+        assert not self._blocks, f"{PAGE} has more than was run: {self._blocks}"
+
 
 def _split(block):
     """A command, which goes on after a backslash, and what it has to print."""
@@ -38,8 +41,9 @@ def _split(block):
 
 
 def _compare(command, expected):
-    printed = subprocess.run(["bash", "-uc", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             check=False).stdout
+    done = subprocess.run(["bash", "-o", "pipefail", "-uc", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, check=False)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    if not doctest.OutputChecker().check_output(expected.strip(), printed.strip(), flags):
-        raise AssertionError(f"docs/runtimes.md has\n{expected}\nbut it prints\n{printed}")
+    same = doctest.OutputChecker().check_output(expected.strip(), done.stdout.strip(), flags)
+    assert same, f"{PAGE} has\n{expected}\nbut it prints\n{done.stdout}"
+    assert done.returncode == 0, f"ended with {done.returncode}: {done.stdout}"
