@@ -41,7 +41,7 @@ def _split(block):
 
 
 def _compare(command, expected):
-    done = subprocess.run(["bash", "-o", "pipefail", "-uc", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run(["bash", "-uc", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     same = doctest.OutputChecker().check_output(expected.strip(), done.stdout.strip(), flags)
