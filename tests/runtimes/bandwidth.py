@@ -54,7 +54,7 @@ class Pair:
     def check_sent(self):
         with self._facts.fact(f"{self._name}: what the pod sends is held to 20 Mbit/s"):
             if "Open" in self._name and not node.KERNEL_DATAPATH:
-                raise Skipped("no openvswitch.ko; its userspace datapath takes what pods send before tc sees it")
+                raise Skipped("no openvswitch.ko (lane bandwidth has it); the userspace datapath reads before tc does")
             _check_rate(self.limited, self.free)
 
     def delete(self):

@@ -43,7 +43,8 @@ def check(facts):
     _round(facts, "API mode", transcript, pods)
     for mode in ("bridge", "Open vSwitch"):
         transcript.next_block(facts)
-        _round(facts, f"local mode, {mode}", transcript, [("default", f"pod-{pod}", f"uid-{pod}") for pod in range(PODS)])
+        pods = [("default", f"pod-{number}", f"uid-{number}") for number in range(PODS)]
+        _round(facts, f"local mode, {mode}", transcript, pods)
     transcript.finish()
 
 

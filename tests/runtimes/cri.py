@@ -1,4 +1,4 @@
-"""The few calls of the CRI (Kubernetes' Container Runtime Interface, version 1) that make and remove pods' sandboxes."""
+"""The calls of the CRI, Kubernetes' Container Runtime Interface, version 1, that make and remove pods' sandboxes."""
 import json
 
 import grpc

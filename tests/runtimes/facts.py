@@ -1,5 +1,6 @@
 """Facts about the node, told one per line and as JUnit."""
 import contextlib
+import shlex
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ class Facts:
 
     @contextlib.contextmanager
     def fact(self, text, basis=False):
-        """Holds when the block ends, does not when it throws. Without a `basis` the part's other facts are not tried."""
+        """Holds when the block ends, does not when it throws. `basis`: if it does not, there are no others to try."""
         case = ElementTree.SubElement(self.suite, "testcase", classname=self.part, name=f"{self.part}: {text}")
         began = time.monotonic()
         verdict, why = "ok", ""
@@ -44,7 +45,7 @@ class Facts:
     def _explain(error):
         if isinstance(error, subprocess.CalledProcessError):
             said = (error.stderr or error.stdout or "").strip()
-            return f"{error.cmd} ended with {error.returncode}: {said}"
+            return f"{shlex.join(map(str, error.cmd))} ended with {error.returncode}: {said}"
         if isinstance(error, AssertionError) and error.args:
             return str(error)
         if hasattr(error, "details"):  # gRPC's

@@ -11,8 +11,9 @@ import time
 
 def flow(sender, receiver, address, port, listen_port=None, skip=0, size=1):
     """Bits per second. `sender`, `receiver`: paths of namespaces; `address`, `port`: what the sender connects to."""
-    with subprocess.Popen(["nsenter", f"--net={receiver}", sys.executable, __file__, "receive", str(listen_port or port),
-                           str(skip), str(size)], stdout=subprocess.PIPE, text=True) as listener:
+    numbers = [str(number) for number in (listen_port or port, skip, size)]
+    with subprocess.Popen(["nsenter", f"--net={receiver}", sys.executable, __file__, "receive", *numbers],
+                          stdout=subprocess.PIPE, text=True) as listener:
         try:
             listener.stdout.readline()
             subprocess.run(["nsenter", f"--net={sender}", sys.executable, __file__, "send", address, str(port)],

@@ -15,7 +15,7 @@ PLUGIN = Path("/opt/cni/bin/kuryr-cni")
 CGROUPS = ["test -e /sys/fs/cgroup/cgroup.procs"]
 SHAPING = ["ip link add ifb-try type ifb", "tc qdisc add dev ifb-try root tbf rate 1mbit burst 9000 latency 25ms",
            "tc qdisc add dev ifb-try ingress", "ip link delete ifb-try"]
-PACKET_FILTER = ["iptables --table nat --list-rules"]
+PACKET_FILTER = ["iptables --table nat --new-chain try", "iptables --table nat --delete-chain try"]
 CALLS = Path("/run/node/calls")
 STATE = Path("/run/kuryr/attachments")
 RESERVATIONS = Path("/var/lib/cni/networks")
@@ -71,13 +71,13 @@ def enter(plugin, api_server):
     run(f"mount --bind {etc} /etc")
     run(f"umount {etc}")
     os.rmdir(etc)
-    for folder in ("/run", "/opt", "/var/lib", "/var/log", "/var/tmp"):
+    for folder in ("/run", "/opt", "/var/lib", "/var/log", "/var/tmp", "/dev/shm"):
         Path(folder).mkdir(exist_ok=True)
         run(f"mount -t tmpfs tmpfs {folder}")
     for folder in ("/run/netns", "/run/lock", "/run/node", "/run/tmp", "/run/home", "/opt/cni/bin"):
         Path(folder).mkdir(parents=True)
     # Whatever packages put there, this node's networks are its own.
-    for folder in ("/etc/cni", "/etc/containerd", "/etc/containers/containers.conf"):
+    for folder in ("/etc/cni", "/etc/containerd"):
         shutil.rmtree(folder, ignore_errors=True)
     os.environ.update(HOME="/run/home", TMPDIR="/run/tmp", XDG_RUNTIME_DIR="/run")
     os.environ["PATH"] += ":/usr/sbin:/sbin"
@@ -88,8 +88,10 @@ def enter(plugin, api_server):
 
 
 def _mount_cgroups():
-    # No process may stay in the root, else runtimes could not hand controllers down.
+    # Not over itself: the kernel refuses that. This one's root is the cgroup that spawn() made.
+    run("mount -t tmpfs tmpfs /sys/fs/cgroup")
     run("mount -t cgroup2 cgroup2 /sys/fs/cgroup")
+    # No process may stay in the root, else runtimes could not hand controllers down.
     own = Path("/sys/fs/cgroup/node")
     own.mkdir()
     (own / "cgroup.procs").write_text("0")
@@ -122,7 +124,8 @@ def start_open_vswitch():
     work = Path("/run/node/ovs")
     work.mkdir()
     Path("/run/openvswitch").mkdir()
-    os.environ.update(OVS_RUNDIR="/run/openvswitch", OVS_LOGDIR=str(work), OVS_DBDIR=str(work), OVS_SYSCONFDIR=str(work))
+    os.environ |= {"OVS_RUNDIR": "/run/openvswitch"} | {
+        f"OVS_{name}DIR": str(work) for name in ("LOG", "DB", "SYSCONF")}
     run(f"ovsdb-tool create {work}/conf.db /usr/share/openvswitch/vswitch.ovsschema")
     run(f"ovsdb-server {work}/conf.db --remote=punix:/run/openvswitch/db.sock --detach --no-chdir --pidfile --log-file")
     run("ovs-vsctl --no-wait init")
@@ -136,9 +139,9 @@ def start_vswitchd():
 
 
 def stop_vswitchd():
+    daemon = int(Path("/run/openvswitch/ovs-vswitchd.pid").read_text())
     run("ovs-appctl -t ovs-vswitchd exit")
-    # It removes its pidfile as the last thing that it does.
-    run(["timeout", "20", "sh", "-c", "while [ -e /run/openvswitch/ovs-vswitchd.pid ]; do sleep 0.05; done"])
+    os.waitpid(daemon, 0)  # a child of the node's first process, as all daemons
 
 
 def check_clean():
