@@ -1,0 +1,105 @@
+"""Debian's bandwidth behind kuryr-cni, by libcni and with traffic: on a bridge, on Open vSwitch's ports, and on these
+after ovs-vswitchd was started again."""
+import json
+import os
+from pathlib import Path
+
+import node
+from api import ApiServer
+from facts import Skipped
+from flow import flow
+from libcni import CLIENT, CONFLIST
+from node import run
+from transcript import Transcript
+
+RATE = 20_000_000
+BURST = 2_000_000
+SKIP = 2 * BURST // 8  # bytes, after which the burst is spent
+SIZE = 5_000_000
+NEEDS = node.SHAPING
+LIMITS = {"bandwidth": {"ingressRate": RATE, "ingressBurst": BURST, "egressRate": RATE, "egressBurst": BURST}}
+
+
+class Pod:
+    """An attachment by libcni."""
+
+    def __init__(self, plugins, name, arguments=(), capabilities=None):
+        CONFLIST.write_text(json.dumps({"cniVersion": "1.0.0", "name": "kuryr", "plugins": plugins}), encoding="utf-8")
+        self.netns = f"/run/netns/{name}"
+        self._words = [CONFLIST, name, self.netns, *arguments]
+        self._environment = os.environ | {"CNI_PATH": "/opt/cni/bin", "CAPABILITIES": json.dumps(capabilities or {})}
+        run(f"ip netns add {name}")
+        result = json.loads(run([CLIENT, "add", *self._words], env=self._environment))
+        self.address = result["ips"][0]["address"].split("/")[0]
+
+    def delete(self):
+        run([CLIENT, "del", *self._words], env=self._environment)
+        run(["ip", "netns", "delete", Path(self.netns).name])
+
+
+class Pair:
+    """Two pods on one network, one of them with limits."""
+
+    def __init__(self, facts, name, plugins, arguments=((), ())):
+        self._facts, self._name = facts, name
+        container = name.replace(",", "").replace(" ", "-")
+        with facts.fact(f"{name}: two pods, one with limits", basis=True):
+            self.limited = Pod(plugins, container + "-limited", arguments[0], LIMITS)
+            self.free = Pod(plugins, container + "-free", arguments[1])
+
+    def check_received(self, when=""):
+        with self._facts.fact(f"{self._name}: what the pod receives is held to 20 Mbit/s{when}"):
+            _check_rate(self.free, self.limited)
+
+    def check_sent(self):
+        with self._facts.fact(f"{self._name}: what the pod sends is held to 20 Mbit/s"):
+            if "Open" in self._name and not node.KERNEL_DATAPATH:
+                raise Skipped("no openvswitch.ko (lane bandwidth has it); the userspace datapath reads before tc does")
+            _check_rate(self.limited, self.free)
+
+    def delete(self):
+        self.limited.delete()
+        self.free.delete()
+
+
+def _check_rate(sender, receiver):
+    run(["nsenter", f"--net={sender.netns}", "ping", "-c", "1", "-w", "20", receiver.address])
+    rate = flow(sender.netns, receiver.netns, receiver.address, 5001, skip=SKIP, size=SIZE)
+    assert 0.8 * RATE <= rate <= 1.2 * RATE, f"{rate / 1e6:.1f} Mbit/s"
+
+
+def check(facts):
+    Transcript("hostPort and bandwidth").next_block(facts)
+    plugins = json.loads(Path("/etc/cni/net.d/10-kuryr.conflist").read_text(encoding="utf-8"))["plugins"]
+    bridge = Pair(facts, "bridge", plugins)
+    bridge.check_received()
+    bridge.check_sent()
+    bridge.delete()
+    with facts.fact("bridge: nothing is left"):
+        node.check_clean()
+    _check_open_vswitch(facts, plugins[-1])
+
+
+def _check_open_vswitch(facts, shaper):
+    """`shaper`: the plugin behind kuryr-cni."""
+    node.start_open_vswitch()
+    server = ApiServer()
+    arguments = [["IgnoreUnknown=1", f"K8S_POD_NAMESPACE={namespace}", f"K8S_POD_NAME={name}", f"K8S_POD_UID={uid}"]
+                 for namespace, name, uid in map(server.create_pod, (11, 12))]
+    local = {"type": "kuryr-cni", "kuryr": {"vif": "ovs"},
+             "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.23.0.0/16"}]]}}
+    pairs = [Pair(facts, "Open vSwitch, API mode", [{"type": "kuryr-cni"}, shaper], arguments),
+             Pair(facts, "Open vSwitch, local mode", [local, shaper])]
+    for pair in pairs:
+        # The userspace datapath passes checksums on as it finds them.
+        for pod in (pair.limited, pair.free):
+            run(["nsenter", f"--net={pod.netns}", "ethtool", "-K", "eth0", "tx", "off"])
+        pair.check_received()
+        pair.check_sent()
+    node.stop_vswitchd()
+    node.start_vswitchd()
+    for pair in pairs:
+        pair.check_received(" after a restart of ovs-vswitchd")
+        pair.delete()
+    with facts.fact("Open vSwitch: nothing is left"):
+        node.check_clean()

@@ -1,0 +1,20 @@
+"""`ctr run --cni`, local mode: the only DEL comes when the namespace is gone, or none at all."""
+import node
+from containerd import Containerd
+from node import run
+from transcript import Transcript
+
+NEEDS = node.CGROUPS
+
+
+def check(facts):
+    run("tests/runtimes/image /run/busybox.tar")
+    transcript = Transcript("ctr")
+    transcript.next_block(facts)
+    with Containerd(None):
+        transcript.next_block(facts)
+    transcript.finish()
+    with facts.fact("the only DELs are without namespace, and none for what is detached"):
+        assert [call[1:] for call in node.calls("DEL")] == [("default-one", ""), ("default-two", "")], node.calls()
+    with facts.fact("nothing is left"):
+        node.check_clean()
