@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/masquerade.h"
@@ -15,12 +16,17 @@
 namespace kuryr::binding {
 namespace {
 
-/// 0a:58 and the last four bytes of the first gateway, as kubenet's: a bridge without a MAC of its
-/// own takes a port's, and pods would lose their gateway when that one goes.
-std::optional<MacAddress> MacOf(const LocalBridge& wanted) {
-  if (wanted.gateways.empty()) return std::nullopt;
-  const IpAddress& gateway = wanted.gateways.front().address;
+/// 0a:58 and the last four bytes of the first gateway, as kubenet's, or of the name's hash: a bridge
+/// without a MAC of its own takes a port's, and pods would lose their gateway when that one goes.
+MacAddress MacOf(const LocalBridge& wanted) {
   MacAddress mac{.bytes = {0x0a, 0x58}};
+  if (wanted.gateways.empty()) {
+    uint64_t hash = Hash(wanted.name);
+    for (size_t i = 2; i < mac.bytes.size(); ++i, hash >>= 8)
+      mac.bytes[i] = static_cast<uint8_t>(hash);
+    return mac;
+  }
+  const IpAddress& gateway = wanted.gateways.front().address;
   const auto* end = gateway.bytes.begin() + gateway.size();
   std::copy(end - 4, end, mac.bytes.begin() + 2);
   return mac;

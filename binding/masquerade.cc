@@ -1,5 +1,6 @@
 #include "binding/masquerade.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
@@ -23,7 +24,8 @@ void AddRules(const IpNetwork& pods, std::vector<IpNetwork> exceptions,
   std::erase_if(exceptions, [&](const auto& cidr) { return cidr.address.family != family; });
   if (exceptions.empty()) return;
   // With br_netfilter, frames from one pod to another come by here too.
-  exceptions.push_back(pods);
+  if (std::find(exceptions.begin(), exceptions.end(), pods) == exceptions.end())
+    exceptions.push_back(pods);
   exceptions.push_back(MulticastOf(family));
   for (const IpNetwork& destination : exceptions)
     rules.push_back({.source = pods, .destination = destination});

@@ -20,7 +20,7 @@ namespace {
 
 binding::Netns OpenPodNetns(const Request& request) {
   try {
-    binding::Netns pod = binding::Netns::Open(request.netns);
+    binding::Netns pod = binding::Netns::Open(request.netns_path());
     if (pod.id() == binding::Netns::Current().id() && !request.netns_override) {
       throw CniError(ErrorCode::kOwnNetns,
                      "CNI_NETNS " + Printable(request.netns) + " is the plugin's own namespace");
@@ -32,14 +32,14 @@ binding::Netns OpenPodNetns(const Request& request) {
   }
 }
 
-AttachmentRecord NewRecord(const Request& request, const binding::Netns& pod) {
+AttachmentRecord NewRecord(const Request& request, const Node& node, const binding::Netns& pod) {
   return {.key = {request.config.name, request.container_id, request.ifname},
           .netns = request.netns,
           .netns_id = pod.id(),
           .pod = request.pod.name_space + "/" + request.pod.name,
           .pod_uid = request.pod.uid,
           .boot_id = BootId(),
-          .owner = ProcessId::Own()};
+          .owner = node.owner};
 }
 
 [[noreturn]] void ThrowExists(const Request& request) {
@@ -119,7 +119,7 @@ nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSou
   }
   Rollback empty_record([&] { RemoveEmpty(*attachment); });
   ClearLeftover(request, node, pod, *attachment);
-  attachment->Write(NewRecord(request, pod));
+  attachment->Write(NewRecord(request, node, pod));
   empty_record.Dismiss();
 
   PodPlugs plugs(node.binding, *attachment, pod, deadline);

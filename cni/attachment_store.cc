@@ -176,12 +176,18 @@ std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) 
   return ReadFile(PathOf(key));
 }
 
-std::vector<AttachmentKey> AttachmentStore::List(const std::string& network) const {
+std::vector<AttachmentKey> AttachmentStore::List() const {
   std::vector<AttachmentKey> keys;
   for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
     const auto key = KeyOf(file.path());
-    if (key && key->network == network) keys.push_back(*key);
+    if (key) keys.push_back(*key);
   }
+  return keys;
+}
+
+std::vector<AttachmentKey> AttachmentStore::List(const std::string& network) const {
+  std::vector<AttachmentKey> keys = List();
+  std::erase_if(keys, [&](const AttachmentKey& key) { return key.network != network; });
   return keys;
 }
 

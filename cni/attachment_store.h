@@ -51,7 +51,8 @@ class AttachmentStore {
 
   /// To read only; std::nullopt when there is none, or none yet that can be read.
   [[nodiscard]] std::optional<AttachmentRecord> Find(const AttachmentKey& key) const;
-  /// Those of a network that have a record now.
+  /// Those that have a record now: all, or those of a network.
+  [[nodiscard]] std::vector<AttachmentKey> List() const;
   [[nodiscard]] std::vector<AttachmentKey> List(const std::string& network) const;
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 binding::Netns OpenPodNetns(const Request& request, const AttachmentRecord& record) {
   try {
-    binding::Netns pod = binding::Netns::Open(request.netns);
+    binding::Netns pod = binding::Netns::Open(request.netns_path());
     if (pod.id() != record.netns_id)
       ThrowDifference("CNI_NETNS is another network namespace than that of the ADD");
     return pod;

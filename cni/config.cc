@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "cni/config_file.h"
+#include "cni/protocol/error.h"
 #include "watcher/api_root.h"
 #include "watcher/kubeconfig.h"
 
@@ -135,6 +136,41 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   }
 }
 
+UseAgent ParseUseAgent(const Option& option) {
+  if (!option.set() || *option.value == "auto") return UseAgent::kAuto;
+  bool use = false;
+  try {
+    Take(option, use);
+  } catch (const CniError&) {
+    Refuse(option.where, "\"" + Printable(*option.value) + "\"; expected auto, true or false");
+  }
+  return use ? UseAgent::kAlways : UseAgent::kNever;
+}
+
+/// The original listened at a TCP address, which any pod of the host's network could reach: one in
+/// a file that served it is passed over.
+void TakeSocket(const Option& option, std::string& target) {
+  constexpr std::string_view kUnix = "unix:";
+  if (!option.set() || option.value->rfind(kUnix, 0) != 0) return;
+  target = option.value->substr(kUnix.size());
+  if (target.empty() || target.front() != '/')
+    Refuse(option.where, "\"" + Printable(*option.value) + "\" is no unix:/PATH");
+}
+
+void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
+  constexpr uint32_t kMostCalls = 65536;
+  Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
+  Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
+  config.use_agent = ParseUseAgent(files.Find("cni_daemon", "daemon_enabled"));
+  TakeSocket(files.Find("cni_daemon", "bind_address"), config.agent_socket);
+  Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
+  Option node = files.Find(kKubernetes, "node_name");
+  if (!node.set()) node = Variable(getenv, "KUBERNETES_NODE_NAME");
+  Take(node, config.node_name);
+  if (!config.node_name.empty() && !IsDnsName(config.node_name))
+    Refuse(node.where, "\"" + Printable(config.node_name) + "\" is no node's name (a DNS name)");
+}
+
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigScope scope) {
@@ -147,8 +183,7 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigSc
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
   Take(files.Find("neutron_defaults", "ovs_bridge"), config.ovs_bridge);
-  Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
-  Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
+  TakeDaemon(files, getenv, config);
   return config;
 }
 

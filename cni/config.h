@@ -11,6 +11,9 @@
 
 namespace kuryr::cni {
 
+/// Whether requests go to the node's agent: kAuto if its socket is there.
+enum class UseAgent { kAuto, kAlways, kNever };
+
 /// What kuryr.conf says, with the original's section and option names; README.md has the table.
 struct Config {
   watcher::ApiConfig api;  ///< [kubernetes]
@@ -20,8 +23,14 @@ struct Config {
   std::string ovs_bridge = "br-int";                ///< [neutron_defaults] ovs_bridge
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
   std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout
-  bool debug = false;                               ///< [DEFAULT] debug
-  std::string log_file;                             ///< [DEFAULT] log_file; stderr when empty
+  UseAgent use_agent = UseAgent::kAuto;             ///< [cni_daemon] daemon_enabled
+  /// [cni_daemon] bind_address, without "unix:".
+  std::string agent_socket = "/run/kuryr/kuryr-daemon.sock";
+  uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: those that the agent serves at a time
+  /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name.
+  std::string node_name;
+  bool debug = false;    ///< [DEFAULT] debug
+  std::string log_file;  ///< [DEFAULT] log_file; stderr when empty
 };
 
 inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";

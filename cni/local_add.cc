@@ -58,13 +58,10 @@ binding::HairpinMode HairpinOf(const LocalNetwork& local) {
 }
 
 /// The bridge that the pods are on; one with a VLAN is the driver's to make.
-void MakeBridge(const LocalNetwork& local, const Result& addresses,
-                const std::vector<IpNetwork>& gateways) {
+void MakeBridge(const LocalNetwork& local, const std::vector<IpNetwork>& gateways) {
   binding::LocalBridge bridge{.name = local.bridge, .mtu = local.mtu, .hairpin = HairpinOf(local)};
   if (local.is_gateway) bridge.gateways = gateways;
-  if (local.ip_masq) {
-    for (const ResultIp& ip : addresses.ips) bridge.non_masquerade_cidrs.push_back(ip.address);
-  }
+  if (local.ip_masq) bridge.non_masquerade_cidrs = gateways;
   (void)binding::MakeLocalBridge(bridge);
 }
 
@@ -119,7 +116,7 @@ Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadlin
   const std::vector<IpNetwork> gateways = GatewaysOf(addresses);
   if (local.is_default_gateway) AddDefaultRoutes(gateways, addresses);
   NameGateways(gateways, addresses);
-  if (makes_bridge) MakeBridge(local, addresses, gateways);
+  if (makes_bridge) MakeBridge(local, gateways);
   plugs.Plug({MakeLocalVif(request, addresses)}, request.pod.uid);
   AddExtraRoutes(request, plugs, addresses);
   return ResultOf(request, plugs, addresses);

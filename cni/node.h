@@ -9,6 +9,9 @@ namespace kuryr::cni {
 struct Node {
   binding::Binding& binding;
   AttachmentStore& attachments;
+  /// What is ended by SIGTERM when an ADD of it is to give up; unset in the agent, which has other
+  /// ways.
+  ProcessId owner;
 };
 
 }  // namespace kuryr::cni

@@ -17,6 +17,8 @@ class PodEventSource {
                      watcher::FailureHandler on_failure) = 0;
   /// After it nothing is called any more.
   virtual void Stop() = 0;
+  /// For STATUS: throws CniError 50 that says why no pod's events could be had now.
+  virtual void RequireReady() = 0;
 };
 
 }  // namespace kuryr::cni

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "cni/delegate.h"
-#include "cni/failure.h"
 #include "cni/protocol/error.h"
-#include "watcher/api_client.h"
-#include "watcher/api_error.h"
 
 namespace kuryr::cni {
 namespace {
@@ -54,22 +50,12 @@ void RequireOvs(const Request& request, const Config& config, const Node& node,
                  "bridge " + *bridge + ", " + config.binding.ovsdb_connection);
 }
 
-/// With the rights that an ADD needs.
-void RequireApiServer(const Config& config) {
-  try {
-    watcher::ApiClient client(config.api);
-    (void)client.Get("/api/v1/namespaces/default/pods?limit=1");
-  } catch (const std::exception&) {
-    throw CniError(ErrorCode::kNotAvailable, AsCniError(std::current_exception()).what());
-  }
-}
-
 }  // namespace
 
-void Status(const Request& request, const Config& config, const Node& node,
+void Status(const Request& request, const Config& config, const Node& node, PodEventSource& events,
             const Deadline& deadline) {
   RequireOvs(request, config, node, deadline);
-  if (!request.config.local) RequireApiServer(config);
+  if (!request.config.local) events.RequireReady();
   if (!request.config.ipam.empty()) Delegate(request, request.config.json).Status(deadline);
 }
 

@@ -3,6 +3,7 @@
 #include "base/deadline.h"
 #include "cni/config.h"
 #include "cni/node.h"
+#include "cni/pod_event_source.h"
 #include "cni/protocol/request.h"
 
 namespace kuryr::cni {
@@ -10,7 +11,7 @@ namespace kuryr::cni {
 /// Serves a STATUS: returns when an ADD could be served now. Throws CniError 50 that says what is
 /// missing: the API server (for VIFs from annotations), Open vSwitch or its bridge; 51 when
 /// attachments of this network are on a bridge that is down; or the delegate's own.
-void Status(const Request& request, const Config& config, const Node& node,
+void Status(const Request& request, const Config& config, const Node& node, PodEventSource& events,
             const Deadline& deadline);
 
 }  // namespace kuryr::cni

@@ -1,6 +1,11 @@
 #include "cni/plugin/api_server_events.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "cni/failure.h"
+#include "cni/protocol/error.h"
+#include "watcher/api_client.h"
 
 namespace kuryr::cni {
 
@@ -15,5 +20,13 @@ void ApiServerEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer
 }
 
 void ApiServerEvents::Stop() { watcher_.reset(); }
+
+void ApiServerEvents::RequireReady() {
+  try {
+    (void)watcher::ApiClient(config_).Get("/api/v1/namespaces/default/pods?limit=1");
+  } catch (...) {
+    throw CniError(ErrorCode::kNotAvailable, AsCniError(std::current_exception()).what());
+  }
+}
 
 }  // namespace kuryr::cni

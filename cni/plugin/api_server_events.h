@@ -15,6 +15,8 @@ class ApiServerEvents : public PodEventSource {
   void Start(const PodArgs& pod, watcher::EventConsumer& consumer,
              watcher::FailureHandler on_failure) override;
   void Stop() override;
+  /// Asks for pods, with the rights that an ADD needs.
+  void RequireReady() override;
 
  private:
   const watcher::ApiConfig config_;

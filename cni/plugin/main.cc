@@ -73,7 +73,7 @@ void AnswerOnTerminate() {
   });
 }
 
-std::string AnswerTo(const Request& request, const Options& options) {
+AgentReply AnswerTo(const Request& request, const Options& options) {
   try {
     const kuryr::UniqueFd signals = SignalsAsFd();
     return Serve(request, options.config_files, signals.get());
@@ -97,9 +97,9 @@ int main(int argc, char** argv) {
     answer_version = AnswerVersion(input);
     Request request = ParseRequest(ReadEnvironment(), input);
     request.config.debug |= options.debug;
-    const std::string answer = AnswerTo(request, options);
-    if (!answer.empty()) std::puts(answer.c_str());
-    return 0;
+    const AgentReply answer = AnswerTo(request, options);
+    if (!answer.out.empty()) std::puts(answer.out.c_str());
+    return answer.status;
   } catch (...) {
     std::puts(ErrorJson(AsCniError(std::current_exception()), answer_version).c_str());
     return 1;

@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "cni/protocol/agent_call.h"
 #include "cni/protocol/request.h"
 
 namespace kuryr::cni {
 
-/// Serves one request by this process alone; returns what goes to stdout, which may be nothing.
-/// `config_files` are kuryr.conf, before the one that the network configuration names; empty: the
-/// default one. The request gives up when `cancel_fd` becomes readable. Throws what the commands
-/// throw.
-[[nodiscard]] std::string Serve(const Request& request, std::vector<std::string> config_files,
-                                int cancel_fd);
+/// What the plugin ends with: served by the node's agent, or by this process alone. `config_files`
+/// are kuryr.conf, before the one that the network configuration names; empty: the default one. The
+/// request gives up when `cancel_fd` becomes readable. Throws what the commands throw.
+[[nodiscard]] AgentReply Serve(const Request& request, std::vector<std::string> config_files,
+                               int cancel_fd);
 
 }  // namespace kuryr::cni

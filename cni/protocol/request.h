@@ -15,13 +15,19 @@ struct Request {
   Command command = Command::kVersion;
   NetworkConfig config;  ///< of VERSION only cni_version, which may be one we do not support
   std::string container_id;
-  std::string netns;  ///< path; may be empty for DEL
+  std::string netns;  ///< path, as the runtime has it; may be empty for DEL
+  int netns_fd = -1;  ///< where the path means nothing: the namespace itself, borrowed
   std::string ifname;
   bool netns_override = false;  ///< CNI_NETNS may be the plugin's own
   std::string args;             ///< CNI_ARGS, for the delegate
   std::string path;             ///< CNI_PATH, to find it
   PodArgs pod;                  ///< may be empty, but for an ADD of a VIF from an annotation
   Wishes wishes;
+
+  /// Where this process can open the namespace.
+  [[nodiscard]] std::string netns_path() const {
+    return netns_fd < 0 ? netns : "/proc/self/fd/" + std::to_string(netns_fd);
+  }
 };
 
 /// Throws CniError: 4 names every missing and invalid variable at once, 6 is no JSON object, 7 a

@@ -51,6 +51,7 @@ void PluginTest::SetUp() {
 }
 
 void PluginTest::TearDown() {
+  agent_.reset();
   api_.reset();
   ovs_.reset();
   NetnsTest::TearDown();
@@ -80,10 +81,17 @@ int PluginTest::KillAdds(const TestPod& pod, std::chrono::nanoseconds whole, int
 void PluginTest::WriteConfig(const std::string& kubernetes, const std::string& rest) {
   std::ofstream(work_ / "kuryr.conf")
       << "[kubernetes]\n"
-      << kubernetes << "[cni_daemon]\nstate_dir = " << (work_ / "state").string()
+      << kubernetes << "node_name = node1\n[cni_daemon]\nstate_dir = " << (work_ / "state").string()
+      << "\nbind_address = unix:" << agent_socket().string()
       << "\n[os_vif_ovs]\novsdb_connection = " << ovs_->remote()
       << "\ndatapath_type = " << PrivateOvs::datapath_type() << "\n"
       << rest;
+}
+
+void PluginTest::StartAgent() {
+  agent_.emplace(Command{.argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
+                                  (work_ / "kuryr.conf").string()}});
+  agent_->WaitForOutput("msg=ready");
 }
 
 TestPod PluginTest::MakePod(const std::string& name) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ class PluginTest : public NetnsTest {
                const std::function<void()>& after) const;
 
   void WriteConfig(const std::string& kubernetes, const std::string& rest = {});
+  /// kuryr-daemon on this node, ready for calls; the plugin finds it by its socket.
+  void StartAgent();
+  [[nodiscard]] std::filesystem::path agent_socket() const { return work_ / "kuryr-daemon.sock"; }
   [[nodiscard]] std::string DefaultKubernetes() const;
 
   [[nodiscard]] std::vector<std::string> Ports();
@@ -73,6 +77,7 @@ class PluginTest : public NetnsTest {
   std::filesystem::path work_;
   std::unique_ptr<PrivateOvs> ovs_;
   std::unique_ptr<fake::FakeApiServer> api_;
+  std::optional<Process> agent_;
   int pods_made_ = 0;
 };
 

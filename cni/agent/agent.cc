@@ -1,0 +1,86 @@
+#include "cni/agent/agent.h"
+
+#include <chrono>
+#include <optional>
+
+#include "base/log.h"
+#include "cni/agent/registry_events.h"
+#include "cni/agent/sweep.h"
+#include "cni/disconnect.h"
+#include "cni/failure.h"
+#include "cni/protocol/error.h"
+#include "cni/serve.h"
+
+namespace kuryr::cni {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kSweepTime{60};
+
+void LogCall(const AgentCall& call, const AgentReply& reply, Clock::duration time) {
+  const auto text = [](const std::optional<std::string>& value) { return value.value_or(""); };
+  Log(reply.status == 0 ? LogLevel::kInfo : LogLevel::kWarning, "call",
+      {{"command", text(call.environment.command)},
+       {"container", text(call.environment.container_id)},
+       {"ifname", text(call.environment.ifname)},
+       {"us", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(time).count())},
+       {"error", reply.status == 0 ? "" : reply.out}});
+}
+
+}  // namespace
+
+Agent::Agent(const Config& config)
+    : config_(config),
+      binding_(config.binding),
+      attachments_(config.state_dir),
+      node_{.binding = binding_, .attachments = attachments_, .owner = {}},
+      watcher_(config.api, pipeline_,
+               [this](const std::exception_ptr& failure) { registry_.OnWatchFailure(failure); }) {
+  Sweep(node_, Deadline::After(kSweepTime));
+  pipeline_.Register(registry_);
+  // A node's name is a DNS name: nothing in it needs escaping.
+  watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
+               watcher::WatchMode::kSet);
+  watcher_.Start();
+}
+
+Agent::~Agent() { watcher_.Stop(); }
+
+AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
+  const Clock::time_point begin = Clock::now();
+  AgentReply reply;
+  Request request;
+  try {
+    request = ParseRequest(call.environment, call.input);
+    request.netns_fd = call.netns.get();
+    reply.out = Serve(request, cancel);
+  } catch (...) {
+    const CniError error = ErrorFor(request, AsCniError(std::current_exception()));
+    reply = {.status = 1, .out = ErrorJson(error, AnswerVersion(call.input))};
+  }
+  LogCall(call, reply, Clock::now() - begin);
+  return reply;
+}
+
+std::string Agent::Serve(const Request& request, const EventFd& cancel) {
+  if (request.config.local || !request.config.ipam.empty()) {
+    throw CniError(ErrorCode::kUnsupportedField, "a network without producer is not the agent's",
+                   "delegated plugins need the runtime's environment; kuryr-cni serves it alone");
+  }
+  const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
+  if (request.command == Command::kDel) cancellations_.Cancel(key);
+  std::optional<Cancellations::Entry> entry;
+  if (request.command == Command::kAdd) entry.emplace(cancellations_, key, cancel);
+  RegistryEvents events(registry_, [this] { RequireReady(); });
+  return cni::Serve(request, node_, config_, events,
+                    Deadline::After(LongestFor(request.command, config_), cancel.fd()));
+}
+
+void Agent::RequireReady() const {
+  if (!watcher_.IsAlive())
+    throw CniError(ErrorCode::kNotAvailable, "the API server has not answered for a while",
+                   config_.api.api_root);
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,103 @@
+#include "cni/agent/agent_server.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cni/agent/peer.h"
+
+namespace kuryr::cni {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long the other side may take to say what it wants, and to hear the answer.
+constexpr auto kTransferTime = 5s;
+/// Stop signal, listener, finished calls; the calls' own come behind.
+constexpr size_t kFirstCall = 3;
+
+}  // namespace
+
+AgentServer::AgentServer(UniqueFd listener, size_t max_calls, Handler handler)
+    : listener_(std::move(listener)),
+      max_calls_(max_calls),
+      handler_(std::move(handler)),
+      finished_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!finished_) ThrowErrno("eventfd");
+}
+
+std::vector<pollfd> AgentServer::Fds(int stop_fd, bool stopping) const {
+  const bool takes_more = !stopping && calls_.size() < max_calls_;
+  std::vector<pollfd> fds = {
+      {.fd = stopping ? -1 : stop_fd, .events = POLLIN, .revents = 0},
+      {.fd = takes_more ? listener_.get() : -1, .events = POLLIN, .revents = 0},
+      {.fd = finished_.get(), .events = POLLIN, .revents = 0}};
+  for (const Call& call : calls_)
+    fds.push_back(
+        {.fd = call.cancelled ? -1 : call.socket.get(), .events = POLLRDHUP, .revents = 0});
+  return fds;
+}
+
+void AgentServer::Run(int stop_fd) {
+  bool stopping = false;
+  while (!stopping || !calls_.empty()) {
+    std::vector<pollfd> fds = Fds(stop_fd, stopping);
+    if (::poll(fds.data(), fds.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      ThrowErrno("wait for calls");
+    }
+    stopping = stopping || fds[0].revents != 0;
+    CancelGone(fds);
+    eventfd_t count = 0;
+    if (fds[2].revents != 0) (void)::eventfd_read(finished_.get(), &count);
+    calls_.remove_if([](const Call& call) { return call.done.load(); });
+    if (fds[1].revents != 0) Accept();
+  }
+}
+
+void AgentServer::CancelGone(const std::vector<pollfd>& fds) {
+  size_t index = kFirstCall;
+  for (Call& call : calls_) {
+    if (fds[index++].revents == 0) continue;
+    call.cancelled = true;
+    call.cancel.Set();
+  }
+}
+
+void AgentServer::Accept() {
+  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket) {
+    // A caller that has gone, or no descriptor left: those at work give theirs back.
+    Log(LogLevel::kWarning, "a call could not be taken", {{"error", std::to_string(errno)}});
+    return;
+  }
+  Call& call = calls_.emplace_back();
+  call.socket = std::move(socket);
+  call.thread = std::jthread([this, &call] { Answer(call); });
+}
+
+void AgentServer::Answer(Call& call) {
+  try {
+    if (const auto why = WhyUntrusted(call.socket.get())) {
+      Log(LogLevel::kWarning, "a call was refused", {{"from", *why}});
+    } else {
+      const AgentCall request =
+          ReceiveCall(call.socket.get(), Deadline::After(kTransferTime, call.cancel.fd()));
+      const AgentReply reply = handler_(request, call.cancel);
+      SendReply(call.socket.get(), reply, Deadline::After(kTransferTime));
+    }
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "a call could not be answered", {{"error", e.what()}});
+  }
+  ::shutdown(call.socket.get(), SHUT_RDWR);
+  call.done = true;
+  (void)::eventfd_write(finished_.get(), 1);
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <thread>
+#include <vector>
+
+#include "base/event_fd.h"
+#include "base/unique_fd.h"
+#include "cni/protocol/agent_call.h"
+
+struct pollfd;
+
+namespace kuryr::cni {
+
+/// Takes calls from a listening unix socket and has each answered in a thread of its own: an ADD
+/// may wait a minute, and a DEL is not to wait for it. Only root of our own user namespace is
+/// heard.
+class AgentServer {
+ public:
+  /// `cancel` is set when the other side has gone.
+  using Handler = std::function<AgentReply(const AgentCall& call, const EventFd& cancel)>;
+
+  /// With `max_calls` at work no further one is taken: the kernel's backlog holds them.
+  AgentServer(UniqueFd listener, size_t max_calls, Handler handler);
+
+  /// Serves until `stop_fd` is readable; then takes no more calls, and returns when those at work
+  /// have been answered.
+  void Run(int stop_fd);
+
+ private:
+  struct Call {
+    UniqueFd socket;
+    EventFd cancel;
+    bool cancelled = false;
+    std::atomic<bool> done = false;
+    std::jthread thread;
+  };
+
+  [[nodiscard]] std::vector<pollfd> Fds(int stop_fd, bool stopping) const;
+  void Accept();
+  void Answer(Call& call);
+  void CancelGone(const std::vector<pollfd>& fds);
+
+  const UniqueFd listener_;
+  const size_t max_calls_;
+  const Handler handler_;
+  UniqueFd finished_;  ///< eventfd: a call is done
+  std::list<Call> calls_;
+};
+
+}  // namespace kuryr::cni

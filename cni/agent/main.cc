@@ -1,0 +1,95 @@
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cni/agent/agent.h"
+#include "cni/agent/agent_server.h"
+#include "cni/agent/notify.h"
+#include "cni/config.h"
+#include "cni/protocol/agent_socket.h"
+
+namespace {
+
+using namespace kuryr::cni;
+
+constexpr const char* kAbout =
+    "kuryr-daemon is the node's agent of kuryr-cni: one watch for all pods of the node, behind a\n"
+    "unix socket that kuryr-cni hands its calls to.\n";
+
+/// Blocked before any thread exists, also because libopenvswitch would take these signals where
+/// they are free.
+kuryr::UniqueFd SignalsAsFd() {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGALRM}) ::sigaddset(&signals, signal);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return kuryr::UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0)
+    kuryr::ThrowErrno("ask for the host's name");
+  return name.data();
+}
+
+Config ReadConfig(const std::vector<std::string>& files, bool debug) {
+  Config config = LoadConfig(files, [](const char* name) { return std::getenv(name); });
+  if (config.node_name.empty()) config.node_name = HostName();
+  kuryr::SetLogLevel(debug || config.debug ? kuryr::LogLevel::kDebug : kuryr::LogLevel::kInfo);
+  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
+  if (!config.api.verify_server) {
+    kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
+               {{"switched_off_by", config.unverified_by}});
+  }
+  return config;
+}
+
+void Run(const Config& config) {
+  const kuryr::UniqueFd signals = SignalsAsFd();
+  // Calls queue up here until the leftovers are away.
+  kuryr::UniqueFd listener = InheritedListener();
+  if (!listener) listener = ListenAt(config.agent_socket);
+  Agent agent(config);
+  AgentServer server(std::move(listener), config.max_calls,
+                     [&](const AgentCall& call, const kuryr::EventFd& cancel) {
+                       return agent.Answer(call, cancel);
+                     });
+  kuryr::Log(kuryr::LogLevel::kInfo, "ready",
+             {{"socket", config.agent_socket}, {"node", config.node_name}});
+  Notify("READY=1");
+  server.Run(signals.get());
+  Notify("STOPPING=1");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(kAbout, "kuryr-daemon");
+  app.set_version_flag("--version", "kuryr-daemon " KURYR_VERSION);
+  std::vector<std::string> config_files;
+  bool debug = false;
+  app.add_option(
+      "--config-file", config_files,
+      "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
+  app.add_flag("--debug", debug, "log every step");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    Run(ReadConfig(config_files, debug));
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "kuryr-daemon: %s\n", e.what());
+    return 1;
+  }
+}

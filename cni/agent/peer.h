@@ -1,0 +1,12 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace kuryr::cni {
+
+/// Why the process at the other end of a unix socket is not to be served; nullopt for root of this
+/// process's own user namespace (unix(7) SO_PEERCRED, user_namespaces(7)).
+[[nodiscard]] std::optional<std::string> WhyUntrusted(int socket);
+
+}  // namespace kuryr::cni

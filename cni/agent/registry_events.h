@@ -1,0 +1,49 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "base/thread_annotations.h"
+#include "cni/agent/pod_registry.h"
+#include "cni/pod_event_source.h"
+
+namespace kuryr::cni {
+
+/// The events of one ADD's pod, from the node's registry. What is known already is handled in the
+/// calling thread, what comes later in a thread of its own, which starts with the first of it: the
+/// watch never waits for the plugging of one pod.
+class RegistryEvents : public PodEventSource {
+ public:
+  /// `require_ready` is RequireReady's. Both are borrowed or copied.
+  RegistryEvents(PodRegistry& registry, std::function<void()> require_ready)
+      : registry_(registry), require_ready_(std::move(require_ready)) {}
+  ~RegistryEvents() override { Stop(); }
+
+  void Start(const PodArgs& pod, watcher::EventConsumer& consumer,
+             watcher::FailureHandler on_failure) override EXCLUDES(mutex_);
+  void Stop() override EXCLUDES(mutex_);
+  void RequireReady() override { require_ready_(); }
+
+ private:
+  using Act = std::function<void()>;
+
+  void Post(Act act) EXCLUDES(mutex_);
+  void Work() EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<Act> Next() EXCLUDES(mutex_);
+
+  PodRegistry& registry_;
+  const std::function<void()> require_ready_;
+  std::optional<PodRegistry::Subscription> subscription_;
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Act> acts_ GUARDED_BY(mutex_);
+  bool starting_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::jthread worker_ GUARDED_BY(mutex_);
+};
+
+}  // namespace kuryr::cni

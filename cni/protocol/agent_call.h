@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/deadline.h"
+#include "base/unique_fd.h"
+#include "cni/protocol/environment.h"
+
+namespace kuryr::cni {
+
+/// One call of the plugin as it is handed to the node's agent over a unix stream socket: what the
+/// runtime gave, and the pod's namespace as an open descriptor (SCM_RIGHTS), since a path may mean
+/// something else to the agent.
+struct AgentCall {
+  Environment environment;
+  std::string input;  ///< stdin
+  UniqueFd netns;     ///< unset when there is none
+};
+
+/// What the plugin is to end with.
+struct AgentReply {
+  int status = 0;   ///< exit status
+  std::string out;  ///< for stdout
+};
+
+// On the wire: four bytes, the length of what follows in network order, and one JSON object. The
+// descriptor comes with the first byte. All four throw std::system_error when the other side is
+// gone or the deadline is over, ParseError for what is no message; a message has at most
+// kMostMessage bytes.
+
+inline constexpr size_t kMostMessage = size_t{4} << 20;
+
+void SendCall(int socket, const AgentCall& call, const Deadline& deadline);
+[[nodiscard]] AgentCall ReceiveCall(int socket, const Deadline& deadline);
+void SendReply(int socket, const AgentReply& reply, const Deadline& deadline);
+[[nodiscard]] AgentReply ReceiveReply(int socket, const Deadline& deadline);
+
+}  // namespace kuryr::cni

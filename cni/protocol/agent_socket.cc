@@ -1,0 +1,84 @@
+#include "cni/protocol/agent_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace kuryr::cni {
+namespace {
+
+sockaddr_un AddressOf(const std::string& path) {
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof address.sun_path) ThrowErrno(ENAMETOOLONG, "use the socket " + path);
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+UniqueFd MakeSocket() {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) ThrowErrno("make a unix socket");
+  return socket;
+}
+
+const sockaddr* Generic(const sockaddr_un& address) {
+  return reinterpret_cast<const sockaddr*>(&address);
+}
+
+bool IsListening(const std::string& path) {
+  try {
+    (void)ConnectTo(path);
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+UniqueFd ListenAt(const std::string& path) {
+  constexpr int kBacklog = 512;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    ThrowErrno("create " + folder.string());
+  if (IsListening(path)) ThrowErrno(EADDRINUSE, "listen at " + path);
+  ::unlink(path.c_str());
+  UniqueFd socket = MakeSocket();
+  const sockaddr_un address = AddressOf(path);
+  const mode_t before = ::umask(0177);
+  const int bound = ::bind(socket.get(), Generic(address), sizeof address);
+  const int error = errno;
+  ::umask(before);
+  if (bound != 0) ThrowErrno(error, "listen at " + path);
+  if (::listen(socket.get(), kBacklog) != 0) ThrowErrno("listen at " + path);
+  return socket;
+}
+
+UniqueFd InheritedListener() {
+  constexpr int kFirst = 3;
+  const char* pid = std::getenv("LISTEN_PID");
+  const char* count = std::getenv("LISTEN_FDS");
+  if (pid == nullptr || count == nullptr || std::atoi(pid) != ::getpid() || std::atoi(count) < 1)
+    return {};
+  ::fcntl(kFirst, F_SETFD, FD_CLOEXEC);
+  return UniqueFd(kFirst);
+}
+
+UniqueFd ConnectTo(const std::string& path) {
+  UniqueFd socket = MakeSocket();
+  const sockaddr_un address = AddressOf(path);
+  if (::connect(socket.get(), Generic(address), sizeof address) != 0)
+    ThrowErrno("connect to " + path);
+  return socket;
+}
+
+}  // namespace kuryr::cni

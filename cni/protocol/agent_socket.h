@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "base/unique_fd.h"
+
+namespace kuryr::cni {
+
+/// A listening socket at `path`, for root alone: the folder is made 0700 where it is missing, the
+/// socket is 0600. One that is there and that nobody listens on is replaced. Throws
+/// std::system_error, EADDRINUSE when somebody does.
+[[nodiscard]] UniqueFd ListenAt(const std::string& path);
+
+/// The socket that systemd listens on for us (sd_listen_fds(3)); unset without one.
+[[nodiscard]] UniqueFd InheritedListener();
+
+/// Connects to it. Throws std::system_error: ENOENT where there is none, ECONNREFUSED where nobody
+/// listens.
+[[nodiscard]] UniqueFd ConnectTo(const std::string& path);
+
+}  // namespace kuryr::cni

@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cni/plugin/plugin_fixture.h"
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+/// kuryr-cni with kuryr-daemon on the node.
+class AgentTest : public PluginTest {
+ protected:
+  void SetUp() override {
+    PluginTest::SetUp();
+    StartAgent();
+    ASSERT_TRUE(api_->WaitForWatches(1));
+  }
+
+  TestPod ActivePod(const std::string& name) {
+    TestPod pod = MakePod(name);
+    Annotate(pod, Vif(pod, true));
+    return pod;
+  }
+  static json Answer(const ProcessResult& result) {
+    EXPECT_EQ(result.status, 0) << result.out << result.err;
+    return json::parse(result.out, nullptr, false);
+  }
+  /// Without the agent's socket it would be served by the plugin alone.
+  void StopAgent(int signal) {
+    agent_->Signal(signal);
+    (void)agent_->Wait();
+  }
+};
+
+TEST_F(AgentTest, AnAddIsAnsweredFromTheRegistryWithoutAnyRequest) {
+  const TestPod pod = ActivePod("nginx");
+  const TestPod first = ActivePod("first");
+  ASSERT_EQ(Run("ADD", first).status, 0);
+  const size_t requests = api_->Requests().size();
+
+  const json printed = Answer(Run("ADD", pod));
+
+  EXPECT_EQ(printed["interfaces"][1]["sandbox"], pod.netns);
+  EXPECT_EQ(printed["ips"][0]["address"], pod.ip + "/16");
+  EXPECT_THAT(api_->Requests(), SizeIs(requests));
+  EXPECT_THAT(Ports(), SizeIs(2));
+}
+
+TEST_F(AgentTest, AnAddWaitsForItsVifAndForItToBecomeActive) {
+  const TestPod pod = MakePod("nginx");
+  Process add(Call("ADD", pod));
+  Annotate(pod, Vif(pod, false));
+  WaitUntilPlugged(pod);
+  Annotate(pod, Vif(pod, true));
+
+  EXPECT_EQ(add.Wait().status, 0);
+}
+
+TEST_F(AgentTest, DEL_03_DelAndItsRepetitionsLeaveNothing) {
+  const TestPod pod = ActivePod("nginx");
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  EXPECT_EQ(Run("DEL", pod, {{"CNI_NETNS", ""}}).status, 0);
+
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, CON_05_ADelEndsItsRunningAdd) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+
+  const ProcessResult ended = add.Wait();
+  EXPECT_EQ(json::parse(ended.out)["code"], 11);
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, AnAddWhosePluginWasKilledIsUndone) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  {
+    Process add(Call("ADD", pod));
+    WaitUntilPlugged(pod);
+    add.Signal(SIGKILL);
+  }
+
+  agent_->WaitForOutput("cancelled while waiting");
+
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, ADD_16_ADeletedPodsAddEndsAtOnceWithCode3) {
+  const TestPod pod = MakePod("nginx");
+  Process add(Call("ADD", pod));
+  Annotate(pod, Vif(pod, false));
+  WaitUntilPlugged(pod);
+  api_->Delete("pods", "default", "nginx");
+
+  EXPECT_EQ(json::parse(add.Wait().out)["code"], 3);
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, OneUndecodableObjectAmongManyHarmsOnlyItsOwnPod) {
+  const TestPod bad = MakePod("bad");
+  AnnotateText(bad, R"({"versioned_object.name":"VIFNonsense"})");
+  const TestPod good = ActivePod("good");
+
+  EXPECT_EQ(json::parse(Run("ADD", bad).out)["code"], 101);
+  EXPECT_EQ(Run("ADD", good).status, 0);
+}
+
+TEST_F(AgentTest, DEL_16_WithTheApiServerGoneKnownPodsAreServed) {
+  const TestPod known = ActivePod("known");
+  const TestPod other = ActivePod("other");
+  ASSERT_EQ(Run("ADD", other).status, 0);
+  api_.reset();
+
+  EXPECT_EQ(Run("ADD", known).status, 0);
+  EXPECT_EQ(Run("DEL", known).status, 0);
+  EXPECT_EQ(Run("DEL", other).status, 0);
+
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, AKilledAgentsAddIsUndoneByTheNextAgent) {
+  const TestPod pod = MakePod("nginx");
+  const TestPod running = ActivePod("running");
+  ASSERT_EQ(Run("ADD", running).status, 0);
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  StopAgent(SIGKILL);
+
+  EXPECT_EQ(json::parse(add.Wait().out)["code"], 11);
+  EXPECT_THAT(Ports(), SizeIs(2));
+  StartAgent();
+  EXPECT_EQ(Ports(), std::vector<std::string>{running.tap});
+  EXPECT_THAT(Records(), SizeIs(1));
+}
+
+TEST_F(AgentTest, DEL_17_WithTheAgentDownADelIsDoneByThePlugin) {
+  const TestPod pod = ActivePod("nginx");
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  StopAgent(SIGKILL);
+
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, STA_05_WithTheAgentDownAddIsCode11AndStatusCode50) {
+  const TestPod pod = ActivePod("nginx");
+  const std::string config = R"({"cniVersion":"1.1.0","kuryr_conf":")" +
+                             (work_ / "kuryr.conf").string() +
+                             R"(","name":"kuryr","type":"kuryr-cni"})";
+  ASSERT_EQ(Run("ADD", ActivePod("first")).status, 0);
+  EXPECT_EQ(Run("STATUS", pod, {{"stdin", config}}).out, "");
+  StopAgent(SIGKILL);
+
+  EXPECT_EQ(json::parse(Run("ADD", pod).out)["code"], 11);
+  EXPECT_EQ(json::parse(Run("STATUS", pod, {{"stdin", config}}).out)["code"], 50);
+}
+
+TEST_F(AgentTest, TheSocketIsForRootAlone) {
+  struct stat file = {};
+  ASSERT_EQ(::stat(agent_socket().c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777U, 0600U);
+  std::filesystem::permissions(agent_socket(), std::filesystem::perms(0777));
+  const std::string connect =
+      "import socket; s = socket.socket(socket.AF_UNIX); s.connect('" + agent_socket().string() +
+      "'); s.sendall(b'\\0\\0\\0\\2{}'); print(len(s.recv(100)))";
+
+  const ProcessResult stranger =
+      RunProgram({.argv = {"setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", connect}});
+  const ProcessResult other_root =
+      RunProgram({.argv = {"unshare", "--user", "--map-root-user", "python3", "-c", connect}});
+  const ProcessResult root = RunProgram({.argv = {"python3", "-c", connect}});
+
+  EXPECT_THAT(stranger.out, ::testing::AnyOf("0\n", "")) << stranger.err;
+  EXPECT_THAT(other_root.out, ::testing::AnyOf("0\n", "")) << other_root.err;
+  EXPECT_NE(root.out, "0\n") << root.err;
+  EXPECT_THAT(root.out, HasSubstr("\n"));
+}
+
+TEST_F(AgentTest, GarbageOnTheSocketHarmsNobody) {
+  const std::string send =
+      "import socket,sys\n"
+      "for data in [b'', b'\\0', b'\\xff\\xff\\xff\\xff', b'\\0\\0\\0\\4[[[[', b'\\0\\0\\0\\2[]', b'x' * 100000]:\n"
+      "  s = socket.socket(socket.AF_UNIX); s.connect('" + agent_socket().string() + "')\n"
+      "  try:\n    s.sendall(data); s.shutdown(socket.SHUT_WR); s.recv(1000)\n"
+      "  except OSError: pass\n";
+  EXPECT_EQ(RunProgram({.argv = {"python3", "-c", send}}).status, 0);
+
+  EXPECT_EQ(Run("ADD", ActivePod("nginx")).status, 0);
+}
+
+TEST_F(AgentTest, ASigtermAnswersWhatRunsAndTakesNoMore) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  agent_->Signal(SIGTERM);
+  Annotate(pod, Vif(pod, true));
+
+  EXPECT_EQ(add.Wait().status, 0);
+  EXPECT_EQ(agent_->Wait().status, 0);
+}
+
+}  // namespace
+}  // namespace kuryr::test
