@@ -20,12 +20,6 @@ def has_mac(made, mac):
     expect(ours["mac"] == mac, f"the result's MAC is {ours['mac']}, not {mac}")
 
 
-def asks_in_vain(node, made, *where):
-    """Where Neutron decides: another MAC is refused."""
-    made.add(*where).error(2)
-    made.expect_gone("after a refused ADD")
-
-
 @case("CAP-01", "MUST", "0.3.0", each=True)
 def runtime_mac(node):
     """runtimeConfig.mac is honoured"""
@@ -142,7 +136,6 @@ def malformed(node):
             answer = made.add(made.conf(runtimeConfig={name: value}))
             expect(not answer.succeeded(), f"{name} {json.dumps(value)} is accepted")
             answer.error()
-            made.expect_gone(f"after ADD with {name} {json.dumps(value)}")
 
 
 def accepted(node, name, *values):

@@ -117,7 +117,7 @@ NEXT = {
 }
 
 
-@case("CHN-07", "MUST", "0.3.1", "1.0.0", each=True)
+@case("CHN-07", "MUST", "0.4.0", "1.0.0", each=True)
 def plugins_after_ours(node):
     """our result is a prevResult that portmap, bandwidth, tuning, firewall, sbr and vrf accept"""
     folder = next((f for f in node.cni_path.split(":") if os.path.exists(f + "/tuning")), None)

@@ -41,7 +41,9 @@ def without_namespace(node, value):
     before = node.remains()
     made = node.added()
     made.delete(CNI_NETNS=value).silent()
-    run("ip", "netns", "delete", made.netns)
+    if node.profile:
+        node.expect_only(before, "after DEL, with the namespace still there")
+    node.end_namespace(made)
     node.expect_only(before, "after DEL, and the end of the namespace")
 
 
@@ -61,7 +63,7 @@ def netns_unset(node):
 def netns_gone(node):
     """a CNI_NETNS that is gone: success"""
     made = node.added()
-    run("ip", "netns", "delete", made.netns)
+    node.end_namespace(made)
     made.delete().silent()
     made.delete(made.conf()).silent()
 
@@ -73,7 +75,7 @@ def netns_gone_releases(node):
     delegate = Delegate(node)
     made = delegate.attachment()
     made.add().result()
-    run("ip", "netns", "delete", made.netns)
+    node.end_namespace(made)
     made.delete().silent()
     expect("DEL" in delegate.commands(), f"the delegate got {delegate.commands()}")
 
@@ -82,13 +84,13 @@ def netns_gone_releases(node):
 def netns_is_another(node):
     """CNI_NETNS is now something else: success, and a foreign interface of that name stays"""
     made = node.added()
-    run("ip", "netns", "delete", made.netns)
+    node.end_namespace(made)
     with open(made.netns_path, "w", encoding="ascii"):
         pass
     made.delete().silent()
     os.unlink(made.netns_path)
     reused = node.added()
-    run("ip", "netns", "delete", reused.netns)
+    node.end_namespace(reused)
     run("ip", "netns", "add", reused.netns)
     reused.ip("link", "add", reused.ifname, "type", "veth", "peer", "name", "other")
     index = reused.index()
@@ -169,7 +171,7 @@ def state_is_lost(node):
         node.lose_state()
         if netns_too:
             made.delete(made.conf(), CNI_NETNS="").silent()
-            run("ip", "netns", "delete", made.netns)
+            node.end_namespace(made)
         else:
             made.delete().silent()
             made.expect_gone()
@@ -204,7 +206,7 @@ def netns_destroyed_first(node):
     """namespace destroyed before DEL: host end, ports of the switch, QoS, addresses, rules are gone"""
     before = node.remains()
     made = node.added()
-    run("ip", "netns", "delete", made.netns)
+    node.end_namespace(made)
     made.delete().silent()
     node.expect_only(before)
 
@@ -226,7 +228,7 @@ def once_as_ctr_does(node):
     before = node.remains()
     made = node.added()
     made.delete(made.conf(), CNI_NETNS="").silent()
-    run("ip", "netns", "delete", made.netns)
+    node.end_namespace(made)
     node.expect_only(before)
 
 

@@ -1,7 +1,6 @@
 """GC: what is not listed goes, what is listed or another's stays."""
 from .case import case, expect
 from .delegate import Delegate
-from .namespaces import run
 
 KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
 
@@ -13,7 +12,7 @@ def pair(made):
 def vanished(node):
     """An attachment whose runtime forgot it: the namespace ended, and no DEL came."""
     made = node.added()
-    run("ip", "netns", "delete", made.netns)
+    node.end_namespace(made)
     return made
 
 
@@ -106,7 +105,7 @@ def errors_do_not_stop_it(node):
     for _ in range(2):
         made = delegate.attachment()
         made.add().result()
-        run("ip", "netns", "delete", made.netns)
+        node.end_namespace(made)
     delegate.fail("DEL", 123, "no release today")
     delegate.fail("GC", 124, "no collection today")
     node.command("GC", {**delegate.conf(), KEYS[0]: []}, CNI_PATH=delegate.cni_path()).error(names=["no collection today"])

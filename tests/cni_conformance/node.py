@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,7 @@ class Node:
         self.attachments = []
         self.numbers = itertools.count(1)
         self.cni_path = target.cni_path
-        WORK.mkdir()
+        WORK.mkdir(exist_ok=True)
 
     # ---- calls
     def conf(self, **changes):
@@ -126,9 +127,17 @@ class Node:
         """Between two versions of one case."""
         for made in self.attachments:
             made.delete_quietly()
-        for name in os.listdir("/run/netns"):
+        for name in os.listdir("/run/netns") if os.path.isdir("/run/netns") else ():
             run("ip", "netns", "delete", name, check=False)
         self.attachments = []
+
+    def end_namespace(self, attachment):
+        """Deletes it, and waits for the kernel, which ends namespaces and their links when it finds time."""
+        host = attachment.host_end() if attachment.present() else None
+        run("ip", "netns", "delete", attachment.netns)
+        deadline = time.monotonic() + 30
+        while host and host["ifname"] in self.links() and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     # ---- what the node has
     def links(self):
@@ -152,9 +161,10 @@ class Node:
         found = {}
         for file in folder.iterdir() if folder.is_dir() else ():
             try:
-                found[str(ipaddress.ip_address(file.name))] = file.read_text().split()[0]
+                address = ipaddress.ip_address(file.name)
             except ValueError:
                 continue
+            found[str(address)] = file.read_text().split()[0]
         return found
 
     # ---- the switch that host ends are in
