@@ -126,6 +126,7 @@ def one_document(node):
 @case("ADD-11", "MUST", "0.4.0", each=True)
 def second_interface(node):
     """the same container and network with another ifname works"""
+    node.need_second_interface()
     first = node.added()
     second = node.attachment(ifname="net1", beside=first)
     second.add().result()
@@ -191,9 +192,11 @@ def transient_condition(node):
 def pod_is_gone(node):
     """a pod that is gone, or another of that name: error 3"""
     node.need_profile("api")
-    gone = node.attachment()
+    gone = node.attachment(active=False)
+    process = gone.start("ADD")
+    node.wait_for_port(gone)
     node.delete_pod(gone)
-    gone.add().error(3)
+    node.finish_call(process, "ADD").error(3)
     gone.expect_gone("after a failed ADD")
     other = node.attachment()
     other.args = other.args.replace("K8S_POD_UID=", "K8S_POD_UID=0")

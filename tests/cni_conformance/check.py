@@ -10,6 +10,13 @@ from .results import dual
 OTHER_MAC = "0a:58:0a:00:00:77"
 
 
+def sound(node):
+    """An attachment of which CHECK has no complaint, so that a later one is about what the case did."""
+    made = node.added()
+    made.check().silent()
+    return made
+
+
 @case("CHK-01", "MUST", "0.4.0", each=True)
 def right_after_add(node):
     """right after ADD: success, and nothing on stdout"""
@@ -19,7 +26,7 @@ def right_after_add(node):
 @case("CHK-02", "SHOULD", "0.4.0", each=True)
 def interface_missing(node):
     """the interface is missing: error"""
-    made = node.added()
+    made = sound(node)
     made.ip("link", "delete", made.ifname)
     made.check().error()
 
@@ -27,7 +34,7 @@ def interface_missing(node):
 @case("CHK-03", "SHOULD", "0.4.0", each=True)
 def address_missing(node):
     """an address is missing: error"""
-    made = node.added()
+    made = sound(node)
     if not addresses(made.result):
         raise NotApplicable("the configuration gives no address")
     made.ip("address", "delete", addresses(made.result)[0], "dev", made.ifname)
@@ -37,7 +44,7 @@ def address_missing(node):
 @case("CHK-04", "SHOULD", "0.4.0", each=True)
 def route_missing(node):
     """a route is missing: error"""
-    made = node.added()
+    made = sound(node)
     given = [destination for destination, _ in routes(made.result) if family(destination) == 4]
     if not given:
         raise NotApplicable("the configuration gives no route")
@@ -76,7 +83,7 @@ def link_layer_only(node):
 @case("CHK-08", "SHOULD", "0.4.0", each=True)
 def link_down(node):
     """the link is down: error"""
-    made = node.added()
+    made = sound(node)
     made.ip("link", "set", made.ifname, "down")
     made.check().error()
 
@@ -84,7 +91,7 @@ def link_down(node):
 @case("CHK-09", "SHOULD", "0.4.0", each=True)
 def host_end_is_off_its_switch(node):
     """the host end is not in its bridge any more: error"""
-    made = node.added()
+    made = sound(node)
     node.unplug(made)
     made.check().error()
 
@@ -92,7 +99,7 @@ def host_end_is_off_its_switch(node):
 @case("CHK-10", "SHOULD", "0.4.0", each=True)
 def other_mac(node):
     """the MAC differs from prevResult: error"""
-    made = node.added()
+    made = sound(node)
     made.ip("link", "set", made.ifname, "address", OTHER_MAC)
     made.check().error()
 
@@ -104,7 +111,6 @@ def mac_of_a_later_plugin(node):
     made.ip("link", "set", made.ifname, "address", OTHER_MAC)
     result = copy.deepcopy(made.result)
     container_interface(result, made.ifname)[1]["mac"] = OTHER_MAC
-    # A new MAC takes the addresses' neighbours along, and nothing else.
     made.check(result).silent()
 
 
@@ -124,7 +130,7 @@ def reservation_missing(node):
 @case("CHK-13", "SHOULD", "1.1.0")
 def other_mtu(node):
     """the MTU differs from prevResult: error"""
-    made = node.added()
+    made = sound(node)
     made.ip("link", "set", made.ifname, "mtu", "1311")
     made.check().error()
 
@@ -134,6 +140,7 @@ def one_family_missing(node):
     """dual stack: one family is missing: error"""
     for version in (4, 6):
         made = dual(node)
+        made.check().silent()
         gone = next(a for a in addresses(made.result) if family(a) == version)
         made.ip("address", "delete", gone, "dev", made.ifname)
         made.check().error()
@@ -152,7 +159,7 @@ def other_marks_of_the_port(node):
         # Neutron's agent tags the ports of its pods.
         if "Port" in change and node.profile == "api":
             continue
-        made = node.added()
+        made = sound(node)
         node.vsctl(*[word.format(port=made.host_end()["ifname"]) for word in change])
         made.check().error()
 
@@ -161,7 +168,7 @@ def other_marks_of_the_port(node):
 def switch_is_down(node):
     """Open vSwitch is down: error"""
     node.need_profile("api", "ovs")
-    made = node.added()
+    made = sound(node)
     node.stop_vswitchd()
     node.stop_ovsdb()
     made.check().error()
@@ -179,7 +186,7 @@ def immediately(node):
 @case("CHK-18", "MUST", "0.4.0", each=True)
 def other_sandbox(node):
     """a sandbox of prevResult that is not CNI_NETNS is an error; another path to the same is none"""
-    made, other = node.added(), node.added()
+    made, other = sound(node), node.added()
     result = copy.deepcopy(made.result)
     container_interface(result, made.ifname)[1]["sandbox"] = other.netns_path
     made.check(result).error()

@@ -31,6 +31,7 @@ def different_containers(node):
 @case("CON-03", "REF", "0.4.0")
 def same_container(node):
     """calls for the same container at once: two interfaces, both right"""
+    node.need_second_interface()
     before = node.remains()
     for _ in range(5):
         first = node.attachment()

@@ -111,6 +111,7 @@ def no_previous_result(node):
 @case("DEL-11", "MUST", "0.4.0", each=True)
 def other_interface_stays(node):
     """another attachment of the container is untouched"""
+    node.need_second_interface()
     first = node.added()
     second = node.attachment(ifname="net1", beside=first)
     second.add().result()

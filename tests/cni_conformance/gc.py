@@ -34,6 +34,7 @@ def stale_are_removed(node):
 @case("GC-02", "MUST", "1.1.0")
 def listed_are_kept(node):
     """listed pairs of container and ifname are kept"""
+    node.need_second_interface()
     first = node.added()
     second = node.attachment(ifname="net1", beside=first)
     second.add().result()

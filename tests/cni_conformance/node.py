@@ -212,6 +212,10 @@ class Node:
         if self.profile not in profiles:
             raise NotApplicable("asks for " + " or ".join(f"--kuryr {p}" for p in profiles))
 
+    def need_second_interface(self):
+        if self.profile == "api":
+            raise NotApplicable("a pod's plan names its interfaces, and one ADD makes them all")
+
     def need_version(self, version):
         if rank(self.target.supported[-1]) < rank(version):
             raise NotApplicable(f"the plugin does not know {version}")
