@@ -58,13 +58,10 @@ def own_namespace(node):
     node.expect_only(before, "after a refused ADD")
 
 
-def unroutable(node):
-    """An address plugin whose route no kernel accepts."""
+def unusable(node):
+    """An address plugin one of whose addresses no kernel puts on a link."""
     delegate = Delegate(node)
-    result = ipam_result(node.version, "10.99.0.7/24")
-    bad = [{"dst": "198.51.100.0/24", "gw": "203.0.113.77"}]
-    result.update({"ip4": {"ip": "10.99.0.7/24", "routes": bad}} if old_form(node.version) else {"routes": bad})
-    delegate.answer("ADD", result)
+    delegate.answer("ADD", ipam_result(node.version, "10.99.0.7/24", "ff02::77/64"))
     return delegate
 
 
@@ -81,7 +78,7 @@ def failure_leaves_nothing(node):
         node.expect_only(before, "after a failed ADD")
     if node.profile != "api":
         node.need_ipam()
-        made = unroutable(node).attachment()
+        made = unusable(node).attachment()
         made.add().error()
         made.expect_gone("after a failed ADD")
         node.expect_only(before, "after a failed ADD")

@@ -90,7 +90,8 @@ def own_fields_of_wrong_type(node):
 def path_separators_in_types(node):
     """type and ipam.type with path separators are error 7 and never executed"""
     refused(node, node.conf(type="../" + node.target.conf.get("type", "x")), 7)
-    node.need_ipam()
+    if not node.ipam:
+        return
     delegate = Delegate(node)
     for name in (str(delegate.file), f"../{delegate.folder.name}/{delegate.name}"):
         made = delegate.attachment()

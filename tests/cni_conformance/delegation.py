@@ -2,7 +2,7 @@
 import shutil
 from pathlib import Path
 
-from .add import unroutable
+from .add import unusable
 from .case import case, expect
 from .delegate import Delegate, ipam_result
 
@@ -56,20 +56,24 @@ def every_command(node):
     delegate = Delegate(node)
     made = delegate.attachment()
     made.add().result()
-    commands = ["CHECK"] + (["GC", "STATUS"] if node.at_least("1.1.0") else []) + ["DEL"]
-    for command in commands:
-        conf = {"GC": {**delegate.conf(), "cni.dev/valid-attachments": [
-            {"containerID": made.container_id, "ifname": made.ifname}]}, "STATUS": delegate.conf()}.get(command, made.with_result())
+    own = {"containerID": made.container_id, "ifname": made.ifname}
+    confs = {"CHECK": made.with_result(), "DEL": made.with_result()}
+    if node.at_least("1.1.0"):
+        confs = {"CHECK": made.with_result(), "GC": {**delegate.conf(), "cni.dev/valid-attachments": [own]},
+                 "STATUS": delegate.conf(), "DEL": made.with_result()}
+    for command, conf in confs.items():
         delegate.fail(command, 123, f"{command} went wrong")
         made.call(command, conf).error(names=[f"{command} went wrong"])
-    expect(delegate.commands() == ["ADD"] + commands, f"the delegate got {delegate.commands()}")
+    expect(delegate.commands() == ["ADD", *confs], f"the delegate got {delegate.commands()}")
+    delegate.do("DEL", "")
+    made.delete().silent()
 
 
 @case("DLG-05", "SHOULD", "0.3.0", each=True)
 def delegate_is_undone(node):
     """ADD fails after the delegate succeeded: the delegate gets a DEL"""
     node.need_ipam()
-    delegate = unroutable(node)
+    delegate = unusable(node)
     delegate.attachment().add().error()
     expect(delegate.commands() == ["ADD", "DEL"], f"the delegate got {delegate.commands()}")
 

@@ -114,6 +114,7 @@ class ApiNode(OvsNode):
 
     profile = "api"
     needs_args = True
+    one_interface_a_pod = True
 
     def __init__(self, target, shared):
         WORK.mkdir(exist_ok=True)
