@@ -30,6 +30,7 @@ class Case:
     since: str
     until: str
     each: bool
+    slow: bool
     run: Callable
 
     @property
@@ -42,14 +43,15 @@ class Case:
         return inside if self.each else inside[-1:]
 
 
-def case(identity, level, since="0.1.0", until="1.1.0", each=False):
+def case(identity, level, since="0.1.0", until="1.1.0", each=False, slow=False):
     """Level: MUST, SHOULD, MAY as the specification says; REF: what libcni and its runtimes do or need; HARD: beyond it.
-    each: the case runs at every version of its range that the plugin supports, not at the newest only."""
+    each: the case runs at every version of its range that the plugin supports, not at the newest only.
+    slow: it waits for a time limit of the plugin's, and begins first."""
 
     def register(run):
         if identity in CASES:
             raise ValueError(f"two cases {identity}")
-        CASES[identity] = Case(identity, level, since, until, each, run)
+        CASES[identity] = Case(identity, level, since, until, each, slow, run)
         return run
 
     return register

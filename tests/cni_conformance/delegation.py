@@ -88,7 +88,7 @@ def error_is_passed_on(node):
     expect("the pool is dry" in error["msg"], f"msg is {error['msg']}")
 
 
-@case("DLG-07", "HARD", "0.3.0")
+@case("DLG-07", "HARD", "0.3.0", slow=True)
 def hangs_and_junk(node):
     """a delegate that prints junk, prints nothing, dies or hangs: error 6 or from 100 in bounded time, undone"""
     node.need_ipam()

@@ -18,8 +18,12 @@ IPAM = {"type": "host-local",
         "ranges": [[{"subnet": "10.22.0.0/24"}], [{"subnet": "fd00:22::/64"}]],
         "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}, {"dst": "198.18.0.0/15", "gw": "10.22.0.1"}]}
 LOCAL = {"name": "conformance", "type": "kuryr-cni", "debug": False, "mtu": 1450, "capabilities": CAPABILITIES, "ipam": IPAM}
-# Debian's host-local ends at 1.0.0. Asked for 1.1.0, this is what it would be: GC and STATUS have nothing to do.
+# Debian's host-local ends at 1.0.0. This is what it would be at 1.1.0: GC and STATUS have nothing to do.
 NEWER_HOST_LOCAL = r"""#!/bin/sh
+if [ "$CNI_COMMAND" = VERSION ]; then
+  echo '{"cniVersion":"1.1.0","supportedVersions":["0.1.0","0.2.0","0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]}'
+  exit
+fi
 conf=$(cat)
 case $conf in
   *'"cniVersion":"1.1.0"'* | *'"cniVersion": "1.1.0"'*) ;;

@@ -28,6 +28,13 @@ class Outcome:
         return f"{self.case.id:7} {self.case.level:6} {WORDS[self.verdict]:10} {self.case.gist}{reason}"
 
 
+def where(error):
+    """The innermost line of ours."""
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if __package__ in frame.filename]
+    output = getattr(error, "stderr", None)
+    return f"{os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" + (f"; it said {output}" if output else "")
+
+
 def run_case(case, make_node, target):
     """In namespaces of its own; gives (verdict, reason)."""
     versions = case.versions(target.supported)
@@ -46,8 +53,8 @@ def run_case(case, make_node, target):
             return "na", str(reason)
         except Skipped as reason:
             return "skip", str(reason)
-        except Exception:  # A defect of the suite, or of the machine: told as such.
-            return "fail", at + "the case broke: " + " | ".join(traceback.format_exc().strip().splitlines()[-6:])
+        except Exception as error:  # A defect of the suite, or of the machine: told as such.
+            return "fail", at + f"the case broke: {type(error).__name__}: {error}; " + where(error)
         node.clean()
     return "pass", ""
 
@@ -69,7 +76,7 @@ class Suite:
 
     def run(self, cases, told):
         """In parallel; told(outcome) as each ends. Gives the outcomes in the order of cases."""
-        waiting, running, outcomes = list(cases), {}, {}
+        waiting, running, outcomes = sorted(cases, key=lambda case: not case.slow), {}, {}
         with selectors.DefaultSelector() as selector:
             while waiting or running:
                 while waiting and len(running) < self.jobs:
