@@ -148,20 +148,21 @@ def one_family_missing(node):
 
 
 @case("CHK-15", "SHOULD", "0.4.0")
-def other_marks_of_the_port(node):
-    """the switch's port has another VLAN tag, other trunks or no iface-id: error"""
+def other_state_of_the_port(node):
+    """the switch's port has another VLAN tag, VLAN mode, marks or QoS: error"""
     node.need_profile("api", "ovs")
-    for change in (["set", "Port", "{port}", "tag=999"], ["set", "Port", "{port}", "trunks=1,2"],
-                   ["remove", "Interface", "{port}", "external_ids", "iface-id"]):
-        # Without Neutron there is none.
-        if "iface-id" in change and node.profile == "ovs":
-            continue
-        # Neutron's agent tags the ports of its pods.
-        if "Port" in change and node.profile == "api":
-            continue
+    changes = [["remove", "Interface", "{port}", "external_ids", "iface-id"],
+               ["remove", "Interface", "{port}", "external_ids", "kuryr-container-id"]]
+    if node.profile == "ovs":
+        # On a pod's port these are the affair of Neutron's agent.
+        changes += [["set", "Port", "{port}", "tag=999"], ["set", "Port", "{port}", "vlan_mode=trunk", "trunks=1,2"],
+                    ["clear", "Port", "{port}", "qos"]]
+    for change in changes:
         made = sound(node)
         node.vsctl(*[word.format(port=made.host_end()["ifname"]) for word in change])
-        made.check().error()
+        answer = made.check()
+        expect(not answer.succeeded(), f"no error after {' '.join(change)}")
+        answer.error()
 
 
 @case("CHK-16", "SHOULD", "0.4.0")
