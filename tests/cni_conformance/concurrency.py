@@ -60,7 +60,7 @@ def deleted_while_added(node):
         gate = delegate.gate("ADD")
         made = delegate.attachment()
         process = made.start("ADD")
-        gate.reached()
+        gate.reached(process)
     made.call("DEL").silent()
     if node.profile != "api":
         gate.open()

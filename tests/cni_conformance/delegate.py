@@ -1,8 +1,10 @@
 """Fake delegates: shell scripts that log their calls and answer what a case wants."""
 import json
 import os
+import select
 import shlex
 
+from .case import Failed
 from .node import WORK
 
 SCRIPT = """#!/bin/sh
@@ -46,8 +48,13 @@ class Gate:
         answer = (delegate.calls_folder / f"{command}.sh").read_text()
         delegate.do(command, f"echo reached >{self.said}\nread word <{self.word}\n{answer}")
 
-    def reached(self):
-        self.said.read_text()
+    def reached(self, process):
+        """Waits until the plugin's call, a process, has got to the delegate."""
+        with open(os.open(self.said, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
+            while process.poll() is None:
+                if select.select([pipe], [], [], 0.5)[0] and pipe.read():
+                    return
+        raise Failed("the call ended before it asked its delegate")
 
     def open(self):
         try:

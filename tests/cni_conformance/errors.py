@@ -58,7 +58,7 @@ def never_nothing(node):
         gate = delegate.gate("ADD")
         made = delegate.attachment()
         process = made.start("ADD")
-        gate.reached()
+        gate.reached(process)
     process.send_signal(signal.SIGTERM)
     answer = node.finish_call(process, "ADD")
     expect(answer.stdout.strip(), f"killed by SIGTERM without a word: {answer}")

@@ -143,7 +143,7 @@ def an_add_is_running(node):
         gate = delegate.gate("ADD")
         made = delegate.attachment()
         process = made.start("ADD")
-        gate.reached()
+        gate.reached(process)
         node.gc(conf=delegate.conf(), CNI_PATH=delegate.cni_path())
         gate.open()
     made.result = node.finish_call(process, "ADD").result()

@@ -3,10 +3,12 @@ import contextlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from .case import Failed
 from .kube_api import REPOSITORY, TOKEN, KubeApi, Plan, make_certificates
 from .namespaces import run
 from .node import WORK, Node, Target
@@ -153,7 +155,10 @@ class ApiNode(OvsNode):
 
     def wait_for_port(self, attachment):
         """Until its ADD has plugged it, and waits for it to become active."""
-        self.vsctl("wait-until", "Interface", attachment.plan.tap, "ofport>0")
+        try:
+            self.vsctl("wait-until", "Interface", attachment.plan.tap, "ofport>0")
+        except subprocess.CalledProcessError:
+            raise Failed("the ADD has not plugged its port") from None
 
     def stop_api(self):
         self.api.stop()

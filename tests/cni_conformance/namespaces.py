@@ -3,6 +3,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import traceback
 
 CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET = 0x00020000, 0x20000000, 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -45,6 +46,7 @@ def in_namespaces(function):
         os.close(writer)
         return pid, reader
     os.close(reader)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.setpgid(0, 0)
     prctl_die_with_parent()
     unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET)
@@ -59,5 +61,7 @@ def in_namespaces(function):
         os.chdir("/")
         with os.fdopen(writer, "wb") as pipe:
             pipe.write(function())
+    except Exception:
+        traceback.print_exc()
     finally:
         os._exit(0)
