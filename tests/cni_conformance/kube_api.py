@@ -22,13 +22,15 @@ def make_certificates(folder):
 class Plan:
     """One port, as it is written on its pod."""
 
-    def __init__(self, number, active=True, second_address=None):
+    def __init__(self, number, active=True, second_address=None, vhost_user=None):
+        """second_address: of IPv4; vhost_user: the folder of its socket, for a port of that kind."""
         self.port = str(uuid.uuid4())
         self.tap = ("tap" + self.port)[:14]
         self.mac = f"fa:16:3e:00:{number >> 8:02x}:{number & 255:02x}"
         self.address, self.address6 = f"10.10.{1 + (number >> 8)}.{number & 255}", f"fd00:10::{number:x}"
         self.active = active
         self.second_address = second_address
+        self.vhost_user = vhost_user
 
     def annotation(self):
         vif = copy.deepcopy(VIF)
@@ -42,6 +44,11 @@ class Plan:
             if self.second_address and ":" not in address:
                 ips.append(copy.deepcopy(ips[0]))
                 ips[1]["versioned_object.data"]["address"] = self.second_address
+        if self.vhost_user:
+            name = "vhu" + self.port[:11]
+            vif.update({"versioned_object.name": "VIFVHostUser", "versioned_object.version": "1.1"})
+            data.update(vif_name=name, path=f"{self.vhost_user}/{name}", mode="client")
+            del data["bridge_name"]
         return {"openstack.org/kuryr-vif": json.dumps(vif)}
 
 

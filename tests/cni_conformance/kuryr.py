@@ -14,7 +14,7 @@ from .namespaces import run
 from .node import WORK, Node, Target
 from .open_vswitch import OpenVSwitch, make_database
 
-SECTIONS = {"vif_annotation_timeout": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs", "token_file": "kubernetes"}
+SECTIONS = {"vif_annotation_timeout": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs", "mount_point": "vhostuser", "ovs_vhu_path": "vhostuser"}
 CAPABILITIES = {name: True for name in ("mac", "ips", "dns", "portMappings", "bandwidth", "deviceID")}
 IPAM = {"type": "host-local",
         "ranges": [[{"subnet": "10.22.0.0/24"}], [{"subnet": "fd00:22::/64"}]],
@@ -142,6 +142,13 @@ class ApiNode(OvsNode):
         pairs = {"IgnoreUnknown=1", "K8S_POD_NAMESPACE=default", f"K8S_POD_NAME={attachment.pod}", f"K8S_POD_UID={uid}",
                  f"K8S_POD_INFRA_CONTAINER_ID={attachment.container_id}"}
         attachment.args = ";".join(pairs)
+
+    def vhost_user_attachment(self):
+        self.ovs.start_vswitchd_with_dpdk()
+        folder = Path("/run/vhostuser")
+        folder.mkdir()
+        conf = self.kuryr_conf(mount_point=folder, ovs_vhu_path="/run/openvswitch")
+        return self.attachment(conf={"kuryr_conf": conf}, vhost_user=folder)
 
     def delete_pod(self, attachment):
         self.api.delete_pod(attachment.pod)

@@ -4,8 +4,10 @@ import os
 import shutil
 import signal
 import subprocess
+import uuid
 from pathlib import Path
 
+from .case import Skipped
 from .namespaces import run
 
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
@@ -31,7 +33,8 @@ class OpenVSwitch:
 
     def daemon(self, *command):
         # It detaches when it is ready.
-        subprocess.run([*command, "--detach", "--no-chdir", "--pidfile", f"--log-file={FOLDER}/{command[0]}.log"],
+        name = os.path.basename(command[0]).removesuffix("-dpdk")
+        subprocess.run([*command, "--detach", "--no-chdir", f"--pidfile={name}.pid", f"--log-file={FOLDER}/{name}.log"],
                        env=self.env, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def start_ovsdb(self):
@@ -39,6 +42,20 @@ class OpenVSwitch:
 
     def start_vswitchd(self):
         self.daemon("ovs-vswitchd")
+
+    def start_vswitchd_with_dpdk(self):
+        """Without huge pages and devices: vhost-user ports need neither."""
+        program = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"
+        if not os.path.exists(program):
+            raise Skipped("openvswitch-switch-dpdk is not installed")
+        self.stop_vswitchd()
+        extra = f"--legacy-mem --no-huge -m 256 --no-pci --file-prefix conformance-{uuid.uuid4().hex}"
+        self.vsctl("--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
+                   "other_config:per-port-memory=true", f'other_config:dpdk-extra="{extra}"')
+        try:
+            self.daemon(program)
+        except subprocess.CalledProcessError:
+            raise Skipped("DPDK does not start on this machine") from None
 
     def kill(self, program):
         pidfile = FOLDER / f"{program}.pid"

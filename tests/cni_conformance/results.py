@@ -1,5 +1,7 @@
 """RES: the form of results and their conversion between versions."""
 import ipaddress
+import os
+import stat
 
 from .case import NotApplicable, case, expect
 from .delegate import Delegate, ipam_result
@@ -117,8 +119,13 @@ def no_new_interface_members(node):
 
 @case("RES-10", "MUST", "1.1.0")
 def vhost_user_socket(node):
-    """socketPath of a vhost-user interface is absolute"""
-    raise NotApplicable("no configuration here asks for a vhost-user interface")
+    """socketPath of a vhost-user interface is absolute, and a socket"""
+    node.need_profile("api")
+    made = node.vhost_user_attachment()
+    interfaces = made.add().result()["interfaces"]
+    paths = [each["socketPath"] for each in interfaces if "socketPath" in each]
+    expect(paths and all(os.path.isabs(path) and stat.S_ISSOCK(os.stat(path).st_mode) for path in paths),
+           f"interfaces {interfaces}")
 
 
 @case("RES-11", "MUST", "1.1.0")
