@@ -1,11 +1,9 @@
 """ADD: what it makes, and what it leaves when it fails."""
-import subprocess
 import time
 from pathlib import Path
 
-from .case import NotApplicable, case, expect
+from .case import case, expect
 from .delegate import Delegate, ipam_result
-from .namespaces import run
 from .node import WORK
 from .result_form import addresses, container_interface, old_form, routes
 
@@ -244,32 +242,3 @@ def killed_then_deleted(node):
         folder = Path(node.attachments_folder())
         left = [file.name for file in folder.iterdir()] if folder.is_dir() else []
         expect(not left, f"records are left: {left}")
-
-
-def need_no_agent():
-    raise NotApplicable("there is no agent: each call does its work by itself")
-
-
-@case("RTM-04", "REF")
-def forms_of_the_path(node):
-    """/var/run/netns/cni-ID, /proc/PID/ns/net and /run/netns/netns-ID all work"""
-    made = node.added()
-    made.delete().silent()
-    podman = node.attachment(netns="netns-" + node.new_name(), make=True)
-    podman.add(CNI_NETNS="/run/netns/" + podman.netns).result()
-    podman.delete(CNI_NETNS="/run/netns/" + podman.netns).silent()
-    podman.expect_gone()
-    ctr = node.attachment()
-    holder = subprocess.Popen(["nsenter", f"--net=/run/netns/{ctr.netns}", "sh", "-c", "echo ready; exec cat"],
-                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    holder.stdout.readline()
-    path = f"/proc/{holder.pid}/ns/net"
-    ctr.add(CNI_NETNS=path).result()
-    expect(ctr.present(), "no interface in the process's namespace")
-    ctr.delete(CNI_NETNS=path).silent()
-    ctr.expect_gone()
-    ctr.add(CNI_NETNS=path).result()
-    holder.kill()
-    holder.wait()
-    ctr.delete(CNI_NETNS=path).silent()
-    run("ip", "netns", "delete", ctr.netns)

@@ -54,7 +54,8 @@ class Attachment:
     def with_result(self, result=None, conf=None):
         """The configuration that DEL and CHECK get after ADD; before 0.4.0 there is no prevResult for them."""
         conf = self.conf() if conf is None else conf
-        return {**conf, "prevResult": result or self.result} if self.node.at_least("0.4.0") and (result or self.result) else conf
+        result = result or self.result
+        return {**conf, "prevResult": result} if result and self.node.at_least("0.4.0") else conf
 
     def check(self, result=None, **env):
         return self.call("CHECK", self.with_result(result), **env)

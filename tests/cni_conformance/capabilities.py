@@ -77,9 +77,9 @@ def names_without_case(node):
     if node.profile == "api":
         mac = made.mac
         made.add(made.conf(runtimeConfig={"Mac": MACS[0]})).error(2)
-    conf = made.conf(runtimeConfig={"Mac": mac, "portMappings": [{"HostPort": 18080, "ContainerPort": 80, "Protocol": "tcp"}],
-                                    "bandwidth": {"IngressRate": 1000000, "IngressBurst": 4294967295}})
-    made.add(conf).result()
+    mapping = {"HostPort": 18080, "ContainerPort": 80, "Protocol": "tcp"}
+    rate = {"IngressRate": 1000000, "IngressBurst": 4294967295}
+    made.add(made.conf(runtimeConfig={"Mac": mac, "portMappings": [mapping], "bandwidth": rate})).result()
     has_mac(made, mac)
 
 
@@ -183,7 +183,8 @@ def device(node):
     need_capability(node, "deviceID")
     for value in ("0000:03:00.2", "mlx5_core.sf.4"):
         made = node.attachment()
-        made.add(made.conf(runtimeConfig={"deviceID": value, "CNIDeviceInfoFile": "/run/conformance/device.json"})).result()
+        wish = {"deviceID": value, "CNIDeviceInfoFile": "/run/conformance/device.json"}
+        made.add(made.conf(runtimeConfig=wish)).result()
         made.delete().silent()
 
 
@@ -191,8 +192,9 @@ def device(node):
 def of_others(node):
     """aliases, ipRanges, infinibandGUID, cgroupPath are accepted, and ignored if not declared"""
     made = node.attachment()
-    made.add(made.conf(runtimeConfig={"aliases": ["a", "b"], "infinibandGUID": "c2:11:22:33:44:55:66:77",
-                                      "cgroupPath": "/kubelet.slice/a", "io.kubernetes.cri.pod-annotations": {"a": "b"}})).result()
+    others = {"aliases": ["a", "b"], "infinibandGUID": "c2:11:22:33:44:55:66:77", "cgroupPath": "/kubelet.slice/a",
+              "io.kubernetes.cri.pod-annotations": {"a": "b"}}
+    made.add(made.conf(runtimeConfig=others)).result()
     if not node.ipam:
         made = node.attachment()
         made.add(made.conf(runtimeConfig={"ipRanges": [[{"subnet": "10.98.0.0/24"}]]})).result()

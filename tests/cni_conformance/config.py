@@ -6,6 +6,7 @@ import subprocess
 from .case import expect, case
 from .delegate import Delegate, ipam_result
 from .namespaces import run
+from .result_form import addresses
 
 
 def refused(node, stdin, *codes, names=()):
@@ -73,7 +74,8 @@ def leftover_capabilities(node):
 def foreign_args(node):
     """what args has for others is ignored"""
     made = node.attachment()
-    made.add(made.conf(args={"cni": {"other": [1]}, "org.example": {"any": "thing"}, "labels": [{"key": "a"}]})).result()
+    args = {"cni": {"other": [1]}, "org.example": {"any": "thing"}, "labels": [{"key": "a"}]}
+    made.add(made.conf(args=args)).result()
 
 
 @case("CFG-09", "MUST")
@@ -147,12 +149,8 @@ def masquerading(node):
     expect("masquerade" in rules.lower(), "ipMasq is accepted, and nothing masquerades")
     made.delete(made.with_result(conf=made.conf(ipMasq=True))).silent()
     rules = run("nft", "list", "ruleset", check=False) + run("iptables-save", check=False)
-    mine = [address.split("/")[0] for address in addresses_of(made.result)]
+    mine = [address.split("/")[0] for address in addresses(made.result)]
     expect(not any(address in rules for address in mine), "rules of the container are left")
-
-
-def addresses_of(result):
-    return [ip["address"] for ip in result.get("ips", [])]
 
 
 @case("CFG-14", "MUST", "1.1.0")

@@ -1,7 +1,6 @@
 """DEL: it cleans up, whatever is missing, and touches nothing else."""
 import os
 
-from .add import need_no_agent
 from .case import case, expect
 from .delegate import Delegate
 from .namespaces import run
@@ -200,7 +199,7 @@ def without_api_server(node):
 @case("DEL-17", "HARD", "0.4.0")
 def agent_is_down(node):
     """agent down: DEL is done or durably queued"""
-    need_no_agent()
+    node.need_agent()
 
 
 @case("DEL-18", "HARD", "0.4.0")

@@ -14,12 +14,14 @@ from .namespaces import run
 from .node import WORK, Node, Target
 from .open_vswitch import OpenVSwitch, make_database
 
-SECTIONS = {"vif_annotation_timeout": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs", "mount_point": "vhostuser", "ovs_vhu_path": "vhostuser"}
+SECTIONS = {"vif_annotation_timeout": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs",
+            "mount_point": "vhostuser", "ovs_vhu_path": "vhostuser"}
 CAPABILITIES = {name: True for name in ("mac", "ips", "dns", "portMappings", "bandwidth", "deviceID")}
 IPAM = {"type": "host-local",
         "ranges": [[{"subnet": "10.22.0.0/24"}], [{"subnet": "fd00:22::/64"}]],
         "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}, {"dst": "198.18.0.0/15", "gw": "10.22.0.1"}]}
-LOCAL = {"name": "conformance", "type": "kuryr-cni", "debug": False, "mtu": 1450, "capabilities": CAPABILITIES, "ipam": IPAM}
+LOCAL = {"name": "conformance", "type": "kuryr-cni", "debug": False, "mtu": 1450, "capabilities": CAPABILITIES,
+         "ipam": IPAM}
 # Debian's host-local ends at 1.0.0. This is what it would be at 1.1.0: GC and STATUS have nothing to do.
 NEWER_HOST_LOCAL = r"""#!/bin/sh
 if [ "$CNI_COMMAND" = VERSION ]; then

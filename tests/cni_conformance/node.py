@@ -38,8 +38,8 @@ class Target:
 
 
 class Node:
-    """What a case gets. A node for any plugin: what needs more of it (Open vSwitch, an API server, the plugin's own state)
-    is not applicable here, and profiles add it."""
+    """What a case gets. A node for any plugin: what needs more (Open vSwitch, an API server, the plugin's own state) is
+    not applicable here, and profiles add it."""
 
     profile = ""
     needs_args = False
@@ -194,10 +194,9 @@ class Node:
         return "foreign0" in self.links()
 
     def lose_state(self):
-        """As a reboot or an eager administrator does: everything of /run and /var/lib/cni but namespaces."""
-        for folder in (Path("/var/lib/cni"),):
-            for entry in folder.iterdir():
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        """What plugins keep on disk, as a reboot or an eager administrator loses it."""
+        for entry in Path("/var/lib/cni").iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
     # ---- what a case needs
     @property
@@ -217,6 +216,9 @@ class Node:
     def need_second_interface(self):
         if self.one_interface_a_pod:
             raise NotApplicable("a pod's plan names its interfaces, and one ADD makes them all")
+
+    def need_agent(self):
+        raise NotApplicable("there is no agent: each call does its work by itself")
 
     def need_version(self, version):
         if rank(self.target.supported[-1]) < rank(version):

@@ -24,7 +24,8 @@ class OpenVSwitch:
         FOLDER.mkdir()
         self.bridge = bridge
         folder = str(FOLDER)
-        self.env = {**os.environ, "OVS_RUNDIR": folder, "OVS_LOGDIR": folder, "OVS_DBDIR": folder, "OVS_SYSCONFDIR": folder}
+        self.env = {**os.environ, "OVS_RUNDIR": folder, "OVS_LOGDIR": folder, "OVS_DBDIR": folder,
+                    "OVS_SYSCONFDIR": folder}
         shutil.copy(database, FOLDER / "conf.db")
         self.start_ovsdb()
         self.vsctl("--no-wait", "init")
@@ -35,7 +36,8 @@ class OpenVSwitch:
         # It detaches when it is ready.
         name = os.path.basename(command[0]).removesuffix("-dpdk")
         subprocess.run([*command, "--detach", "--no-chdir", f"--pidfile={name}.pid", f"--log-file={FOLDER}/{name}.log"],
-                       env=self.env, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                       env=self.env, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
 
     def start_ovsdb(self):
         self.daemon("ovsdb-server", str(FOLDER / "conf.db"), "--remote=punix:/run/openvswitch/db.sock")

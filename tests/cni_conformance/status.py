@@ -1,5 +1,4 @@
 """STATUS: ready, or why not."""
-from .add import need_no_agent
 from .case import case, expect
 from .delegate import Delegate
 
@@ -39,7 +38,7 @@ def exhausted(node):
 @case("STA-05", "MUST", "1.1.0")
 def agent_is_down(node):
     """agent down: error 50"""
-    need_no_agent()
+    node.need_agent()
 
 
 @case("STA-06", "MUST", "1.1.0")
