@@ -227,7 +227,7 @@ std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& 
   const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
   if (auto difference = CheckLink(host, port_end, attachment)) return difference;
   OpenVSwitch ovs(config_.ovsdb_connection);
-  if (auto difference = CheckPort(ovs, port, deadline.AtMost(config_.ovs_timeout)))
+  if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
     return difference;
   const WantedLink pod_end = {
       .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};

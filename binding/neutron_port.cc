@@ -36,6 +36,10 @@ std::string Get(const ExternalIds& ids, const char* key, const std::string& fall
   return found == ids.end() ? fallback : found->second;
 }
 
+std::string TagText(const std::optional<uint16_t>& vlan) {
+  return vlan ? "tag " + std::to_string(*vlan) : "no tag";
+}
+
 }  // namespace
 
 std::string NeutronPortOf(const vif::VifBase& vif) {
@@ -102,7 +106,7 @@ AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadlin
 }
 
 std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
-                                     const Deadline& deadline) {
+                                     const BindingConfig& config, const Deadline& deadline) {
   const auto state = ovs.FindPortState(wanted.name, deadline);
   const std::string what = "Open vSwitch port " + wanted.name;
   if (!state) return what + " is missing";
@@ -119,10 +123,10 @@ std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
     difference.append(key).append(" \"").append(Printable(present));
     return difference.append("\" instead of \"").append(Printable(value)).append("\"");
   }
-  if (wanted.vlan && state->vlan != wanted.vlan) {
-    return what + " has " + (state->vlan ? "tag " + std::to_string(*state->vlan) : "no tag") +
-           " instead of tag " + std::to_string(*wanted.vlan);
-  }
+  if (config.owns_vlans && state->is_trunk) return what + " has trunks or a vlan_mode";
+  if (config.owns_vlans && state->vlan != wanted.vlan)
+    return what + " has " + TagText(state->vlan) + " instead of " + TagText(wanted.vlan);
+  if (!wanted.qos_type.empty() && !state->has_qos) return what + " has no QoS row";
   if (!state->error.empty()) return what + " has the error " + Printable(state->error, 200);
   if (state->ofport < 1) return what + " has no OpenFlow port number";
   return std::nullopt;

@@ -154,7 +154,7 @@ std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plu
   if (auto difference = CheckLink(host, host_end, attachment)) return difference;
   OpenVSwitch ovs(config_.ovsdb_connection);
   const OvsPort port = PortFor(own, plug, plug.host_interface, attachment, config_);
-  if (auto difference = CheckPort(ovs, port, deadline.AtMost(config_.ovs_timeout)))
+  if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
     return difference;
   const WantedLink pod_end = {
       .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};

@@ -189,7 +189,7 @@ std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plu
   const vif::VifVHostUser& own = Own(vif);
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
   OpenVSwitch ovs(config_.ovsdb_connection);
-  if (auto difference = CheckPort(ovs, port, deadline.AtMost(config_.ovs_timeout)))
+  if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
     return difference;
   const auto folder = PodFolder::OpenIfExists(config_.vhostuser_mount_point);
   if (!folder) return "folder " + config_.vhostuser_mount_point.string() + " is missing";

@@ -77,6 +77,8 @@ std::optional<uint16_t> VlanOf(const json& tag) {
   return tag.get<uint16_t>();
 }
 
+bool IsEmptySet(const json& value) { return value == json::array({"set", json::array()}); }
+
 json InterfaceRowOf(const OvsPort& port) {
   json row = {{"name", port.name},
               {"type", port.type},
@@ -343,7 +345,7 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
   const json where = Where("name", "==", name);
   const json results = Transact(
       json::array(
-          {Select("Port", where, json::array({"_uuid", "tag"})),
+          {Select("Port", where, json::array({"_uuid", "tag", "trunks", "vlan_mode", "qos"})),
            Select("Interface", where, json::array({"type", "external_ids", "ofport", "error"}))}),
       deadline, "find port " + name);
   const json& ports = results.at(0).at("rows");
@@ -356,6 +358,9 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
     row.state = {.type = interface.at("type").get<std::string>(),
                  .external_ids = ovsdb::ParseMap(interface.at("external_ids")),
                  .vlan = VlanOf(ports.at(0).at("tag")),
+                 .is_trunk = !IsEmptySet(ports.at(0).at("trunks")) ||
+                             !IsEmptySet(ports.at(0).at("vlan_mode")),
+                 .has_qos = !IsEmptySet(ports.at(0).at("qos")),
                  .ofport = ovsdb::ParseOptional<int64_t>(interface.at("ofport")),
                  .error = ovsdb::ParseOptional<std::string>(interface.at("error"))};
   }

@@ -57,7 +57,9 @@ struct PortState {
   std::string type;
   ExternalIds external_ids;
   std::optional<uint16_t> vlan;
-  int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
+  bool is_trunk = false;  ///< it has trunks, or a vlan_mode
+  bool has_qos = false;   ///< a QoS row, whosever
+  int64_t ofport = 0;     ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
   std::string error;   ///< its words then
 };
 

@@ -22,6 +22,7 @@ ConfigScope ScopeOf(const Request& request) {
 
 /// What the network configuration says to the drivers.
 void TakeLocal(const LocalNetwork& local, binding::BindingConfig& binding) {
+  binding.owns_vlans = true;
   if (local.kind == LocalNetwork::Kind::kOvs) binding.port_vlan = local.vlan;
   if (local.kind == LocalNetwork::Kind::kBridge && local.hairpin_mode)
     binding.hairpin = binding::HairpinMode::kHairpinVeth;
