@@ -30,6 +30,7 @@ class Node : public PluginTest {
   using PluginTest::Annotate;
   using PluginTest::MakePod;
   using PluginTest::Run;
+  using PluginTest::StartAgent;
   using PluginTest::Vif;
   using PluginTest::work_;
 
@@ -51,8 +52,11 @@ std::vector<TestPod> Populate(Node& node, int64_t count) {
   return pods;
 }
 
-void Measure(benchmark::State& state, const std::string& measured) {
+enum class Served { kAlone, kByAgent };
+
+void Measure(benchmark::State& state, const std::string& measured, Served served) {
   Node node;
+  if (served == Served::kByAgent) node.StartAgent();
   const auto present = Populate(node, state.range(0));
   for (auto _ : state) {
     const TestPod pod = node.ActivePod();
@@ -67,8 +71,10 @@ void Measure(benchmark::State& state, const std::string& measured) {
   }
 }
 
-void PluginAdd(benchmark::State& state) { Measure(state, "ADD"); }
-void PluginDel(benchmark::State& state) { Measure(state, "DEL"); }
+void PluginAdd(benchmark::State& state) { Measure(state, "ADD", Served::kAlone); }
+void PluginDel(benchmark::State& state) { Measure(state, "DEL", Served::kAlone); }
+void AgentAdd(benchmark::State& state) { Measure(state, "ADD", Served::kByAgent); }
+void AgentDel(benchmark::State& state) { Measure(state, "DEL", Served::kByAgent); }
 
 /// Starting the program, reading its input, answering.
 void PluginVersion(benchmark::State& state) {
@@ -132,30 +138,15 @@ void FloorAdd(benchmark::State& state) { MeasureFloor(state, true); }
 void FloorDel(benchmark::State& state) { MeasureFloor(state, false); }
 
 BENCHMARK(PluginVersion)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(100);
-BENCHMARK(FloorAdd)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond)
-    ->Iterations(50)
-    ->Arg(1)
-    ->Arg(100);
-BENCHMARK(PluginAdd)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond)
-    ->Iterations(50)
-    ->Arg(1)
-    ->Arg(100);
-BENCHMARK(FloorDel)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond)
-    ->Iterations(50)
-    ->Arg(1)
-    ->Arg(100);
-BENCHMARK(PluginDel)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond)
-    ->Iterations(50)
-    ->Arg(1)
-    ->Arg(100);
+// By the number of pods on the node.
+#define KURYR_BENCHMARK(measure) \
+  BENCHMARK(measure)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(50)->Arg(1)->Arg(100)
+KURYR_BENCHMARK(FloorAdd);
+KURYR_BENCHMARK(PluginAdd);
+KURYR_BENCHMARK(AgentAdd);
+KURYR_BENCHMARK(FloorDel);
+KURYR_BENCHMARK(PluginDel);
+KURYR_BENCHMARK(AgentDel);
 
 }  // namespace
 }  // namespace kuryr::test
