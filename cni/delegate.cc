@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
@@ -59,16 +60,18 @@ std::vector<std::string> EnvironmentFor(Command command, const Request& request)
   return environment;
 }
 
-std::string TextOf(const json& object, const char* name) { return StringAt(object, name); }
+/// 0 would be no error, and is what a number too large for it may become.
+constexpr uint64_t kMostCode = std::numeric_limits<int>::max();
 
 /// What a plugin says when it fails; one that says nothing readable gets words of ours.
 CniError ErrorOf(const std::string& name, const ChildOutput& output) {
   try {
     const json error = ParseJson(output.out);
     const auto code = error.is_object() ? error.find("code") : error.end();
-    if (code != error.end() && code->is_number_integer()) {
-      return {static_cast<ErrorCode>(code->get<int>()), TextOf(error, "msg"),
-              TextOf(error, "details")};
+    if (code != error.end() && code->is_number_unsigned() && *code >= 1 && *code <= kMostCode) {
+      const std::string message = StringAt(error, "msg");
+      return {static_cast<ErrorCode>(code->get<int>()),
+              message.empty() ? "plugin " + name + " failed" : message, StringAt(error, "details")};
     }
   } catch (const ParseError&) {
     Log(LogLevel::kDebug, "delegate's error is no JSON", {{"plugin", name}});

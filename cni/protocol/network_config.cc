@@ -1,5 +1,7 @@
 #include "cni/protocol/network_config.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/names.h"
@@ -31,9 +33,11 @@ std::string TakeName(const json& config) {
 
 std::string TakePluginName(const json& object, const std::string& where) {
   auto type = Take<std::string>(object, where, "type", "a string");
-  if (type.find('/') != std::string::npos || type == "." || type == "..") {
-    RefuseField(where + "type",
-                "\"" + Printable(type) + "\" has a path separator; expected a program's name");
+  const auto is_odd = [](unsigned char c) { return c == '/' || c < ' ' || c == 0x7f; };
+  if (std::any_of(type.begin(), type.end(), is_odd) || type == "." || type == "..") {
+    RefuseField(where + "type", "\"" + Printable(type) +
+                                    "\" has a path separator or a control character; expected a "
+                                    "program's name");
   }
   return type;
 }

@@ -60,6 +60,9 @@ void Append(Json& all, const Json& added) {
       member = value;
     } else if (member.is_array()) {
       member.insert(member.end(), value.begin(), value.end());
+    } else if (name == "dns") {
+      // Says nothing that we know of, or ours would not be told.
+      member.update(value);
     }
   }
 }

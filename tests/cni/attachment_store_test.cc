@@ -1,5 +1,6 @@
 #include "cni/attachment_store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -160,6 +161,73 @@ TEST_F(AttachmentStoreTest, CON_05_ADelEndsTheProcessOfARunningAdd) {
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
+}
+
+TEST_F(AttachmentStoreTest, FindReadsWhatSomebodyElseHolds) {
+  AttachmentStore store(dir_);
+  EXPECT_EQ(store.Find(key_), std::nullopt);
+  auto holder = store.Create(key_);
+  EXPECT_EQ(store.Find(key_), std::nullopt) << "nothing is written yet";
+
+  holder->Write(Record(key_));
+
+  EXPECT_EQ(store.Find(key_), Record(key_));
+}
+
+TEST_F(AttachmentStoreTest, GC_09_TryTakeLeavesAloneWhatSomebodyIsAtWorkOn) {
+  AttachmentStore store(dir_);
+  EXPECT_FALSE(store.TryTake(key_));
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto locked = AttachmentStore(dir_).Create(key_);
+    locked->Write(Record(key_));
+    (void)!::write(ready[1], "x", 1);
+    ::pause();
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+
+  EXPECT_FALSE(store.TryTake(key_));
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it lives";
+
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(store.TryTake(key_)->record());
+}
+
+TEST_F(AttachmentStoreTest, GC_08_ListHasTheAttachmentsOfItsNetworkOnly) {
+  AttachmentStore store(dir_);
+  const AttachmentKey second = {"kuryr", "a", "net1"};
+  const AttachmentKey other = {"kuryr2", "a", "eth0"};
+  store.Create(key_)->Write(Record(key_));
+  store.Create(other)->Write(Record(other));
+  const auto empty = store.Create(second);
+  std::ofstream(dir_ / "attachments" / ".kuryr:left:over") << "of a killed writer";
+  std::ofstream(dir_ / "attachments" / "README") << "somebody's";
+
+  EXPECT_THAT(store.List("kuryr"), ::testing::UnorderedElementsAre(key_, second));
+  EXPECT_THAT(store.List("kuryr2"), ::testing::ElementsAre(other));
+  EXPECT_THAT(store.List("kury"), ::testing::IsEmpty());
+}
+
+TEST_F(AttachmentStoreTest, ENV_08_ContainerIdsMayBeLongerThanAFilesName) {
+  AttachmentStore store(dir_);
+  const std::string start(4000, 'f');
+  const AttachmentKey one = {"kuryr", start + "1", "eth0"};
+  const AttachmentKey two = {"kuryr", start + "2", "eth0"};
+  const AttachmentKey of_long_network = {std::string(300, 'n'), "c", "eth0"};
+  for (const AttachmentKey& key : {one, two, of_long_network})
+    store.Create(key)->Write(Record(key));
+
+  EXPECT_EQ(store.Find(one), Record(one));
+  EXPECT_EQ(store.TryTake(two)->record(), Record(two));
+  EXPECT_THAT(store.List("kuryr"), ::testing::UnorderedElementsAre(one, two));
+  EXPECT_THAT(store.List(of_long_network.network), ::testing::ElementsAre(of_long_network));
+  for (const AttachmentKey& key : {one, two, of_long_network}) store.Take(key)->Remove();
+  EXPECT_EQ(Files(), 0U);
 }
 
 TEST(ProcessTest, AProcessOfTheSameNumberButAnotherStartIsLeftAlone) {

@@ -70,13 +70,16 @@ void PrivateOvs::StartServer(const std::vector<std::string>& options) {
 
 void PrivateOvs::StartVswitchd() { StartVswitchd("ovs-vswitchd"); }
 
-bool PrivateOvs::StartVswitchdWithDpdk() {
+bool PrivateOvs::StartVswitchdWithDpdk(DpdkMemory memory) {
   const std::string program = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
   if (!std::filesystem::exists(program)) return false;
-  const std::string options =
-      "--legacy-mem --no-huge -m 256 --no-pci --file-prefix " + folder_.filename().string();
+  const bool shared = memory == DpdkMemory::kShared;
+  const std::string options = std::string("--legacy-mem --no-huge -m ") +
+                              (shared ? "1024" : "256") + " --no-pci --file-prefix " +
+                              folder_.filename().string();
   Vsctl({"--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true",
-         "other_config:per-port-memory=true", "other_config:dpdk-extra=\"" + options + "\""});
+         std::string("other_config:per-port-memory=") + (shared ? "false" : "true"),
+         "other_config:dpdk-extra=\"" + options + "\""});
   StartVswitchd(program);
   return true;
 }

@@ -10,6 +10,9 @@
 
 namespace kuryr::test {
 
+/// Of DPDK's ports: 50 MiB for each, of 256 in all, or 800 MiB for however many.
+enum class DpdkMemory { kOfEachPort, kShared };
+
 /// An Open vSwitch of the test's own: real ovsdb-server and ovs-vswitchd in the calling thread's
 /// network namespace, with all their files in one new folder below `parent`. Nothing of the
 /// system's own Open vSwitch is used or touched. Both programs are ready when the constructor
@@ -32,10 +35,10 @@ class PrivateOvs {
   /// With further options of ovsdb-server(1).
   void StartServer(const std::vector<std::string>& options = {});
   void StartVswitchd();
-  /// Debian's other build of it (openvswitch-switch-dpdk), with 256 MiB of ordinary memory and
-  /// without devices; as long as it has ports with DPDK, one of its threads never sleeps. False
+  /// Debian's other build of it (openvswitch-switch-dpdk), with ordinary memory and without
+  /// devices; as long as it has ports with DPDK, one of its threads never sleeps. False
   /// where it is not installed; throws std::system_error with its output where it does not start.
-  bool StartVswitchdWithDpdk();
+  bool StartVswitchdWithDpdk(DpdkMemory memory = DpdkMemory::kOfEachPort);
   void StopServer();
   void StopVswitchd();
   /// For signals: SIGSTOP makes one that does not answer.

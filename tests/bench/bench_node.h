@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "binding/binding.h"
+#include "tests/support/netns_fixture.h"
+#include "tests/support/private_ovs.h"
+
+namespace kuryr::binding {
+
+inline Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
+
+/// What a node has for pods that get devices, made for a number of pods and one more.
+class BenchDevices {
+ public:
+  BenchDevices() = default;
+  BenchDevices(const BenchDevices&) = delete;
+  BenchDevices& operator=(const BenchDevices&) = delete;
+  virtual ~BenchDevices() = default;
+
+  /// Where drivers find them.
+  virtual void Configure(BindingConfig& config) const = 0;
+  /// Makes the VIF of pod `n`, from 1, name its device. Pods beyond the number take turns with one.
+  virtual void Assign(vif::Vif& vif, int n) const = 0;
+};
+
+using MakeVif = vif::Vif (*)();
+/// Throws std::system_error where this machine can't have them.
+using MakeDevices = std::unique_ptr<BenchDevices> (*)(test::PrivateOvs& ovs, int pods);
+
+struct BenchPod {
+  Attachment attachment;
+  Netns netns;
+  vif::Vif vif;
+  Plug plug;
+};
+
+/// A host with Open vSwitch and br-int, the bridge br-lan, and a link "uplink".
+class BenchNode : public test::NetnsTest {
+ public:
+  BenchNode(MakeDevices make_devices, int pods);
+  ~BenchNode() override;
+  void TestBody() override {}
+
+  using NetnsTest::CanMakeVlans;
+
+  BenchPod Make(MakeVif make_vif);
+  void Connect(const BenchPod& pod) {
+    binding_->Connect(pod.vif, pod.plug, pod.attachment, pod.netns, true, Soon());
+  }
+  void Disconnect(const BenchPod& pod) { binding_->Disconnect(pod.plug, pod.attachment, Soon()); }
+  [[nodiscard]] const BindingConfig& config() const { return config_; }
+  [[nodiscard]] const std::string& remote() const { return config_.ovsdb_connection; }
+
+ private:
+  std::optional<test::PrivateOvs> ovs_;
+  std::unique_ptr<BenchDevices> devices_;
+  BindingConfig config_;
+  std::optional<Binding> binding_;
+  int pods_ = 0;
+};
+
+}  // namespace kuryr::binding
