@@ -124,6 +124,11 @@ void LockedAttachment::Remove() {
 
 AttachmentStore::AttachmentStore(const fs::path& state_dir)
     : directory_(state_dir / "attachments") {
+  MakeFolders();
+}
+
+void AttachmentStore::MakeFolders() const {
+  const fs::path state_dir = directory_.parent_path();
   std::error_code error;
   fs::create_directories(state_dir.parent_path(), error);  // what it could not make, mkdir names
   for (const fs::path& path : {state_dir, directory_}) {
@@ -142,6 +147,11 @@ std::optional<LockedAttachment> AttachmentStore::Create(const AttachmentKey& key
   const fs::path path = PathOf(key);
   while (true) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd && errno == ENOENT) {
+      // Somebody took the folders away while we live.
+      MakeFolders();
+      continue;
+    }
     if (!fd) ThrowErrno("create " + path.string());
     if (!TryLock(fd.get(), path)) return std::nullopt;
     if (IsStill(fd.get(), path)) return LockedAttachment(path, std::move(fd));
@@ -178,6 +188,7 @@ std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) 
 
 std::vector<AttachmentKey> AttachmentStore::List() const {
   std::vector<AttachmentKey> keys;
+  MakeFolders();
   for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
     const auto key = KeyOf(file.path());
     if (key) keys.push_back(*key);

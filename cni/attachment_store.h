@@ -58,6 +58,8 @@ class AttachmentStore {
  private:
   enum class Busy { kGiveUp, kWait };
   std::optional<LockedAttachment> Lock(const AttachmentKey& key, Busy busy);
+  /// 0700, where they are missing. Throws std::system_error.
+  void MakeFolders() const;
   [[nodiscard]] std::filesystem::path PathOf(const AttachmentKey& key) const;
 
   const std::filesystem::path directory_;

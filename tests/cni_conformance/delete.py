@@ -200,6 +200,11 @@ def without_api_server(node):
 def agent_is_down(node):
     """agent down: DEL is done or durably queued"""
     node.need_agent()
+    before = node.remains()
+    made = node.added()
+    node.kill_agents()
+    made.delete().silent()
+    node.expect_only(before)
 
 
 @case("DEL-18", "HARD", "0.4.0")

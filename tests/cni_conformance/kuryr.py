@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -185,8 +186,46 @@ class ApiNode(OvsNode):
         (WORK / "token").write_text("other-token-51d0e2")
 
 
+class AgentNode(ApiNode):
+    """With kuryr-daemon, which serves the plugin's calls: one for each kuryr.conf, since it has its own."""
+
+    def __init__(self, target, shared):
+        self.agents = []
+        super().__init__(target, shared)
+
+    def options(self):
+        options = super().options()
+        options["kubernetes"]["node_name"] = "node1"
+        options["cni_daemon"] = {"bind_address": f"unix:{WORK}/agent-{len(self.agents)}.sock"}
+        return options
+
+    def kuryr_conf(self, **changes):
+        conf = super().kuryr_conf(**changes)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+            address = str(WORK / f"ready-{len(self.agents)}")
+            ready.bind(address)
+            ready.settimeout(30)
+            with open(WORK / "agent.log", "ab") as log:
+                self.agents.append(subprocess.Popen([self.agent_program(), "--config-file", conf], stderr=log,
+                                                    env={**os.environ, "NOTIFY_SOCKET": address}))
+            ready.recv(100)
+        return conf
+
+    def agent_program(self):
+        return Path(self.target.plugin).with_name("kuryr-daemon")
+
+    def need_agent(self):
+        pass
+
+    def kill_agents(self):
+        for agent in self.agents:
+            agent.kill()
+            agent.wait()
+
+
 PROFILES = {
     "api": (ApiNode, {"name": "kuryr", "type": "kuryr-cni", "debug": False, "capabilities": CAPABILITIES}),
+    "agent": (AgentNode, {"name": "kuryr", "type": "kuryr-cni", "debug": False, "capabilities": CAPABILITIES}),
     "bridge": (BridgeNode, {**LOCAL, "isGateway": True, "hairpinMode": True, "kuryr": {"vif": "bridge", "bridge": "cbr0"}}),
     "ovs": (OvsNode, {**LOCAL, "kuryr": {"vif": "ovs", "bridge": "br-int", "vlan": 7}}),
 }
@@ -212,7 +251,7 @@ def profile(name, plugin, cni_path):
         wrapper.chmod(0o755)
         if node_class.uses_ovs:
             make_database(shared / "conf.db")
-        if name == "api":
+        if name in ("api", "agent"):
             make_certificates(shared / "tls")
         program = os.path.abspath(plugin or REPOSITORY / "build/release/bin/kuryr-cni")
         target = Target(program, json.loads(json.dumps(conf)), f"{wrapper.parent}:{delegates}")

@@ -39,6 +39,9 @@ def exhausted(node):
 def agent_is_down(node):
     """agent down: error 50"""
     node.need_agent()
+    node.status().silent()
+    node.kill_agents()
+    node.status().error(50)
 
 
 @case("STA-06", "MUST", "1.1.0")
