@@ -8,7 +8,7 @@ namespace kuryr::cni {
 // The interface by which the kubelet executed network plugins before CNI, its options
 // --network-plugin=openstack.org/kuryr and --network-plugin-dir: "init", "setup NAMESPACE POD ID",
 // "teardown NAMESPACE POD ID" and "status NAMESPACE POD ID"; some versions add words behind.
-// (kubernetes 1.0 to 1.6, pkg/kubelet/network/exec/exec.go)
+// (Kubernetes before 1.6, pkg/kubelet/network/exec/exec.go)
 
 /// Whether a command line is such a call, and not CNI's or a person's.
 [[nodiscard]] bool IsExecCall(const std::vector<std::string>& arguments);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "cni/failure.h"
+#include "cni/plugin/detached_writer.h"
 #include "cni/plugin/exec_plugin.h"
 #include "cni/plugin/options.h"
 #include "cni/plugin/serve.h"
@@ -108,6 +109,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (IsExecCall(arguments)) return AnswerKubelet(arguments);
   try {
+    if (arguments == std::vector<std::string>{kPostEvent}) return WriteNow(ReadStdin());
     const Options options = ParseOptions(argc, argv);
     if (!options.text.empty()) {
       std::fputs(options.text.c_str(), options.exit_code == 0 ? stdout : stderr);
