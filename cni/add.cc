@@ -82,8 +82,8 @@ void GiveUp(const Request& request, PodPlugs& plugs) noexcept {
 }
 
 Result AddFromEvents(const Request& request, PodPlugs& plugs, PodEventSource& events,
-                     const Deadline& deadline) {
-  AddHandler handler(request, plugs, deadline);
+                     AddObserver& observer, const Deadline& deadline) {
+  AddHandler handler(request, plugs, observer, deadline);
   Rollback stop([&] { events.Stop(); });
   events.Start(request.pod, handler,
                [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
@@ -109,7 +109,7 @@ nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
 }  // namespace
 
 nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSource& events,
-                           const Deadline& deadline) {
+                           AddObserver& observer, const Deadline& deadline) {
   RequireReadablePrevResult(request);
   const binding::Netns pod = OpenPodNetns(request);
   auto attachment =
@@ -124,12 +124,13 @@ nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSou
 
   PodPlugs plugs(node.binding, *attachment, pod, deadline);
   try {
-    auto answer =
-        AnswerFor(request, request.config.local ? AddLocal(request, plugs, deadline)
-                                                : AddFromEvents(request, plugs, events, deadline));
+    auto answer = AnswerFor(
+        request, request.config.local ? AddLocal(request, plugs, deadline)
+                                      : AddFromEvents(request, plugs, events, observer, deadline));
     AttachmentRecord added = *attachment->record();
     added.added = true;
     attachment->Write(std::move(added));
+    observer.OnAdded(plugs.plugged());
     return answer;
   } catch (...) {
     GiveUp(request, plugs);

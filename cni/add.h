@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/deadline.h"
+#include "cni/add_observer.h"
 #include "cni/node.h"
 #include "cni/pod_event_source.h"
 #include "cni/protocol/request.h"
@@ -14,6 +15,7 @@ namespace kuryr::cni {
 /// in a chain behind prevResult. All or nothing: whatever it throws, no link, port or record of it
 /// is left, or where one could not be removed, the record that lets the runtime's DEL do so.
 [[nodiscard]] nlohmann::ordered_json Add(const Request& request, const Node& node,
-                                         PodEventSource& events, const Deadline& deadline);
+                                         PodEventSource& events, AddObserver& observer,
+                                         const Deadline& deadline);
 
 }  // namespace kuryr::cni

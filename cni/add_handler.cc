@@ -66,8 +66,13 @@ void RequireWishes(const Request& request, const vif::PodVif& planned) {
 
 }  // namespace
 
-AddHandler::AddHandler(const Request& request, PodPlugs& plugs, const Deadline& deadline)
-    : ResourceEventHandler("Pod"), request_(request), plugs_(plugs), deadline_(deadline) {}
+AddHandler::AddHandler(const Request& request, PodPlugs& plugs, AddObserver& observer,
+                       const Deadline& deadline)
+    : ResourceEventHandler("Pod"),
+      request_(request),
+      plugs_(plugs),
+      observer_(observer),
+      deadline_(deadline) {}
 
 Result AddHandler::Wait() {
   std::array<pollfd, 2> fds = {{{.fd = done_.fd(), .events = POLLIN, .revents = 0},
@@ -159,9 +164,13 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
     plugs_.Plug(*vifs, event.uid);
   }
   plugs_.Update(*vifs);
+  const bool first = awaited_ != Awaited::kActive;
   awaited_ = Awaited::kActive;
-  if (std::all_of(vifs->begin(), vifs->end(), IsActive))
+  if (std::all_of(vifs->begin(), vifs->end(), IsActive)) {
     result_ = MakeResult(plugs_.plugged(), request_.netns);
+  } else if (first) {
+    observer_.OnWaiting(plugs_.plugged());
+  }
 }
 
 }  // namespace kuryr::cni

@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
+#include "cni/add_observer.h"
 #include "cni/pod_plugs.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/request.h"
@@ -24,7 +25,8 @@ namespace kuryr::cni {
 class AddHandler : public watcher::ResourceEventHandler {
  public:
   /// Everything is borrowed.
-  AddHandler(const Request& request, PodPlugs& plugs, const Deadline& deadline);
+  AddHandler(const Request& request, PodPlugs& plugs, AddObserver& observer,
+             const Deadline& deadline);
 
   /// The result, or the exception that the ADD ends with; CniError 11 at the deadline says what was
   /// awaited.
@@ -47,6 +49,7 @@ class AddHandler : public watcher::ResourceEventHandler {
 
   const Request& request_;
   PodPlugs& plugs_ GUARDED_BY(mutex_);
+  AddObserver& observer_ GUARDED_BY(mutex_);
   const Deadline deadline_;
   const EventFd done_;
 

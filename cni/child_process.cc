@@ -34,13 +34,20 @@ Pipe MakePipe() {
   return {UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-/// What the child starts with: its pipes, a process group of its own, and signals as usual.
+/// Pointers to strings as execve(2) takes them.
+std::vector<char*> PointersTo(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// What a child starts with: its files, signals as usual, and a process group or session
+/// (`own`: POSIX_SPAWN_SETPGROUP, POSIX_SPAWN_SETSID) of its own.
 class SpawnSettings {
  public:
-  SpawnSettings(int in, int out) {
+  explicit SpawnSettings(int own) {
     ::posix_spawn_file_actions_init(&actions_);
-    ::posix_spawn_file_actions_adddup2(&actions_, in, STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions_, out, STDOUT_FILENO);
     ::posix_spawnattr_init(&attributes_);
     sigset_t none;
     ::sigemptyset(&none);
@@ -50,7 +57,7 @@ class SpawnSettings {
     ::sigaddset(&pipe, SIGPIPE);
     ::posix_spawnattr_setsigdefault(&attributes_, &pipe);
     ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        &attributes_, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | own));
   }
   SpawnSettings(const SpawnSettings&) = delete;
   SpawnSettings& operator=(const SpawnSettings&) = delete;
@@ -59,16 +66,16 @@ class SpawnSettings {
     ::posix_spawnattr_destroy(&attributes_);
   }
 
-  pid_t Spawn(const std::string& program, const std::vector<std::string>& environment) {
-    std::string name = program;
-    std::array<char*, 2> argv = {name.data(), nullptr};
-    std::vector<std::string> variables = environment;
-    std::vector<char*> envp;
-    for (std::string& variable : variables) envp.push_back(variable.data());
-    envp.push_back(nullptr);
+  void Dup(int fd, int as) { ::posix_spawn_file_actions_adddup2(&actions_, fd, as); }
+  void OpenNull(int as) {
+    ::posix_spawn_file_actions_addopen(&actions_, as, "/dev/null", O_WRONLY, 0);
+  }
+  void CloseFrom(int fd) { ::posix_spawn_file_actions_addclosefrom_np(&actions_, fd); }
+
+  pid_t Spawn(const std::string& program, std::vector<std::string> arguments, char** environment) {
     pid_t pid = -1;
-    const int error =
-        ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, argv.data(), envp.data());
+    const int error = ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_,
+                                    PointersTo(arguments).data(), environment);
     if (error != 0) ThrowErrno(error, "execute " + Printable(program, 300));
     return pid;
   }
@@ -192,7 +199,11 @@ ChildOutput RunChild(const std::string& program, const std::vector<std::string>&
                      const std::string& input, const Deadline& deadline) {
   Pipe in = MakePipe();
   Pipe out = MakePipe();
-  Child child(SpawnSettings(in.read.get(), out.write.get()).Spawn(program, environment));
+  SpawnSettings settings(POSIX_SPAWN_SETPGROUP);
+  settings.Dup(in.read.get(), STDIN_FILENO);
+  settings.Dup(out.write.get(), STDOUT_FILENO);
+  std::vector<std::string> variables = environment;
+  Child child(settings.Spawn(program, {program}, PointersTo(variables).data()));
   in.read = {};
   out.write = {};
   Conversation conversation(program, input, std::move(in), std::move(out));
@@ -200,6 +211,16 @@ ChildOutput RunChild(const std::string& program, const std::vector<std::string>&
   output.out = conversation.Hold(deadline);
   output.status = child.Wait(deadline, program);
   return output;
+}
+
+void StartDetached(const std::string& program, const std::vector<std::string>& arguments,
+                   int input) {
+  SpawnSettings settings(POSIX_SPAWN_SETSID);
+  settings.Dup(input, STDIN_FILENO);
+  settings.OpenNull(STDOUT_FILENO);
+  settings.OpenNull(STDERR_FILENO);
+  settings.CloseFrom(STDERR_FILENO + 1);
+  (void)settings.Spawn(program, arguments, ::environ);
 }
 
 }  // namespace kuryr::cni

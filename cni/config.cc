@@ -100,6 +100,9 @@ void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& conf
   const Option verify = files.Find(kKubernetes, "ssl_verify_server_crt");
   Take(verify, api.verify_server);
   if (verify.value) config.unverified_by = api.verify_server ? "" : verify.where;
+  config.use_events = true;
+  Take(files.Find(kKubernetes, "use_events"), config.use_events);
+  Take(files.Find(kKubernetes, "network_status"), config.network_status);
   Take(files.Find(kKubernetes, "watch_retry_timeout"), api.retry_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_connection_timeout"), api.connect_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_read_timeout"), api.read_timeout, 3600);

@@ -19,6 +19,9 @@ struct Config {
   watcher::ApiConfig api;  ///< [kubernetes]
   /// Which option or kubeconfig switched off the verification of the API server's certificate.
   std::string unverified_by;
+  /// [kubernetes] use_events, network_status; where that section is not read, nothing is told.
+  bool use_events = false;
+  bool network_status = false;
   binding::BindingConfig binding;                   ///< [binding], [os_vif_ovs], [neutron_defaults]
   std::string ovs_bridge = "br-int";                ///< [neutron_defaults] ovs_bridge
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir

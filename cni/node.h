@@ -1,6 +1,7 @@
 #pragma once
 
 #include "binding/binding.h"
+#include "cni/api_writer.h"
 #include "cni/attachment_store.h"
 
 namespace kuryr::cni {
@@ -12,6 +13,7 @@ struct Node {
   /// What is ended by SIGTERM when an ADD of it is to give up; unset in the agent, which has other
   /// ways.
   ProcessId owner;
+  ApiWriter& writer;
 };
 
 }  // namespace kuryr::cni

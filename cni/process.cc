@@ -30,7 +30,9 @@ uint64_t StartTime(pid_t pid) {
 
 }  // namespace
 
-ProcessId ProcessId::Own() { return {.pid = ::getpid(), .start_time = StartTime(::getpid())}; }
+ProcessId ProcessId::Own() { return Of(::getpid()); }
+
+ProcessId ProcessId::Of(pid_t pid) { return {.pid = pid, .start_time = StartTime(pid)}; }
 
 bool Terminate(const ProcessId& process) {
   if (process.pid <= 1) return false;

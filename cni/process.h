@@ -15,6 +15,8 @@ struct ProcessId {
   bool operator==(const ProcessId&) const = default;
 
   [[nodiscard]] static ProcessId Own();
+  /// Its start time is 0 when there is no such process.
+  [[nodiscard]] static ProcessId Of(pid_t pid);
 };
 
 /// Sends SIGTERM to exactly that process; false when it has ended.

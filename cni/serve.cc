@@ -6,7 +6,9 @@
 #include "cni/add.h"
 #include "cni/check.h"
 #include "cni/del.h"
+#include "cni/failure.h"
 #include "cni/gc.h"
+#include "cni/pod_reporter.h"
 #include "cni/status.h"
 
 namespace kuryr::cni {
@@ -21,13 +23,24 @@ constexpr std::chrono::seconds kLongestOther = 60s;
 /// Runtimes ask every few seconds, and wait for the answer.
 constexpr std::chrono::seconds kLongestStatus = 5s;
 
+std::string ServeAdd(const Request& request, const Node& node, const Config& config,
+                     PodEventSource& events, const Deadline& deadline) {
+  PodReporter reporter(request, config, node.writer);
+  try {
+    return Add(request, node, events, reporter, deadline).dump();
+  } catch (...) {
+    reporter.OnFailed(AsCniError(std::current_exception()), deadline.Remaining().count() == 0);
+    throw;
+  }
+}
+
 }  // namespace
 
 std::string Serve(const Request& request, const Node& node, const Config& config,
                   PodEventSource& events, const Deadline& deadline) {
   switch (request.command) {
     case Command::kAdd:
-      return Add(request, node, events, deadline).dump();
+      return ServeAdd(request, node, config, events, deadline);
     case Command::kDel:
       Del(request, node, deadline);
       break;

@@ -34,7 +34,8 @@ Agent::Agent(const Config& config)
     : config_(config),
       binding_(config.binding),
       attachments_(config.state_dir),
-      node_{.binding = binding_, .attachments = attachments_, .owner = {}},
+      writer_(config.api),
+      node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
       watcher_(config.api, pipeline_,
                [this](const std::exception_ptr& failure) { registry_.OnWatchFailure(failure); }) {
   Sweep(node_, Deadline::After(kSweepTime));

@@ -6,6 +6,7 @@
 #include "binding/binding.h"
 #include "cni/agent/cancellations.h"
 #include "cni/agent/pod_registry.h"
+#include "cni/agent/queued_writer.h"
 #include "cni/attachment_store.h"
 #include "cni/config.h"
 #include "cni/node.h"
@@ -37,6 +38,7 @@ class Agent {
   const Config config_;
   binding::Binding binding_;
   AttachmentStore attachments_;
+  QueuedWriter writer_;
   const Node node_;
   Cancellations cancellations_;
   PodRegistry registry_;

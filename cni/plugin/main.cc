@@ -1,6 +1,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +14,8 @@
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "cni/failure.h"
+#include "cni/plugin/detached_writer.h"
+#include "cni/plugin/exec_plugin.h"
 #include "cni/plugin/options.h"
 #include "cni/plugin/serve.h"
 #include "cni/protocol/request.h"
@@ -82,12 +85,31 @@ AgentReply AnswerTo(const Request& request, const Options& options) {
   }
 }
 
+/// The kubelet takes stdout and stderr together for the answer: nothing goes to the latter unless
+/// the call fails.
+int AnswerKubelet(const std::vector<std::string>& arguments) {
+  try {
+    const kuryr::UniqueFd signals = SignalsAsFd();
+    const std::string answer = ServeExec(arguments, signals.get());
+    if (!answer.empty()) std::puts(answer.c_str());
+    return 0;
+  } catch (...) {
+    const CniError error = AsCniError(std::current_exception());
+    std::fprintf(stderr, "kuryr-cni: %s%s%s\n", error.what(), error.details().empty() ? "" : "; ",
+                 error.details().c_str());
+    return 1;
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   AnswerOnTerminate();
   answer_version = kSupportedVersions.back();
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (IsExecCall(arguments)) return AnswerKubelet(arguments);
   try {
+    if (arguments == std::vector<std::string>{kPostEvent}) return WriteNow(ReadStdin());
     const Options options = ParseOptions(argc, argv);
     if (!options.text.empty()) {
       std::fputs(options.text.c_str(), options.exit_code == 0 ? stdout : stderr);

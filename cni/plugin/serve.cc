@@ -9,6 +9,7 @@
 #include "cni/disconnect.h"
 #include "cni/plugin/agent_client.h"
 #include "cni/plugin/api_server_events.h"
+#include "cni/plugin/detached_writer.h"
 #include "cni/serve.h"
 
 namespace kuryr::cni {
@@ -44,8 +45,7 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
     return {.status = 0, .out = VersionJson(request.config.cni_version)};
   if (!request.config.kuryr_conf.empty()) config_files.push_back(request.config.kuryr_conf);
   Config config = LoadConfig(
-      std::move(config_files), [](const char* name) { return std::getenv(name); },
-      ScopeOf(request));
+      config_files, [](const char* name) { return std::getenv(name); }, ScopeOf(request));
   if (request.config.local) TakeLocal(*request.config.local, config.binding);
   SetUpLog(request, config);
   const std::chrono::seconds time = LongestFor(request.command, config);
@@ -56,7 +56,9 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
   config.api.connect_timeout = std::min(config.api.connect_timeout, time);
   binding::Binding binding(config.binding);
   AttachmentStore attachments(config.state_dir);
-  const Node node = {.binding = binding, .attachments = attachments, .owner = ProcessId::Own()};
+  DetachedWriter writer(std::move(config_files));
+  const Node node = {
+      .binding = binding, .attachments = attachments, .owner = ProcessId::Own(), .writer = writer};
   ApiServerEvents events(config.api);
   return {.status = 0,
           .out = Serve(request, node, config, events, Deadline::After(time, cancel_fd))};

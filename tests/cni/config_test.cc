@@ -69,6 +69,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "\nssl_client_key_file = " + token +
                      "\nssl_verify_server_crt = no\nwatch_connection_timeout = 3\n"
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
+                     "use_events = false\nnetwork_status = true\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
@@ -89,6 +90,8 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.api.connect_timeout, std::chrono::seconds(3));
   EXPECT_EQ(config.api.read_timeout, std::chrono::seconds(5));
   EXPECT_EQ(config.api.retry_timeout, std::chrono::seconds(3600));
+  EXPECT_FALSE(config.use_events);
+  EXPECT_TRUE(config.network_status);
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
   EXPECT_EQ(config.binding.ovsdb_connection, "tcp:127.0.0.1:6640");

@@ -1,0 +1,44 @@
+#include "cni/agent/queued_writer.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace kuryr::cni {
+
+QueuedWriter::QueuedWriter(const watcher::ApiConfig& config)
+    : client_(ForWrites(config)), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
+
+QueuedWriter::~QueuedWriter() {
+  client_.Stop();
+  thread_.request_stop();
+  thread_.join();
+}
+
+void QueuedWriter::WriteLater(ApiWrite write) {
+  const MutexLock lock(mutex_);
+  if (queue_.size() == kMost) queue_.pop_front();
+  queue_.push_back(std::move(write));
+  changed_.notify_one();
+}
+
+void QueuedWriter::Run(const std::stop_token& stop) {
+  while (true) {
+    ApiWrite write;
+    {
+      const MutexLock lock(mutex_);
+      const bool more =
+          changed_.wait(mutex_, stop, [&]() REQUIRES(mutex_) { return !queue_.empty(); });
+      if (!more || stop.stop_requested()) return;
+      write = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    try {
+      Send(std::move(write), client_);
+    } catch (const std::exception& e) {
+      Log(LogLevel::kDebug, "not told to the API server", {{"error", e.what()}});
+    }
+  }
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,81 @@
+#include "cni/pod_reporter.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "cni/network_status.h"
+
+namespace kuryr::cni {
+namespace {
+
+void Try(const std::function<void()>& tell) noexcept {
+  try {
+    tell();
+  } catch (const std::exception& e) {
+    Log(LogLevel::kDebug, "nothing told to the API server", {{"error", e.what()}});
+  }
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  (void)::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::string InactivePorts(const std::vector<PluggedVif>& vifs) {
+  std::string ports;
+  for (const PluggedVif& plugged : vifs) {
+    const vif::VifBase& vif = vif::Common(plugged.vif.vif);
+    if (vif.active.value_or(true)) continue;
+    ports += (ports.empty() ? "" : ", ") + vif.id.value_or(plugged.vif.ifname);
+  }
+  return ports;
+}
+
+}  // namespace
+
+void PodReporter::Post(const PodEvent& event) const {
+  writer_.WriteLater(
+      {.kind = ApiWrite::Kind::kCreate,
+       .path = "/api/v1/namespaces/" + request_.pod.name_space + "/events",
+       .body = EncodePodEvent(event, request_.pod,
+                              config_.node_name.empty() ? HostName() : config_.node_name)});
+}
+
+void PodReporter::OnWaiting(const std::vector<PluggedVif>& vifs) noexcept {
+  waiting_ = true;
+  if (!config_.use_events) return;
+  Try([&] {
+    Post(
+        {.reason = "CNIWaitingForActiveVIFs",
+         .message = "Plugged; waiting for Neutron ports to become ACTIVE: " + InactivePorts(vifs)});
+  });
+}
+
+void PodReporter::OnFailed(const CniError& error, bool timed_out) noexcept {
+  // Nobody asks for the events of a pod that is gone.
+  if (!config_.use_events || error.code() == ErrorCode::kUnknownContainer) return;
+  Try([&] {
+    Post({.type = PodEvent::Type::kWarning,
+          .reason = waiting_ && timed_out ? "CNITimedOutWaitingForActiveVIFs" : "CNIAddFailed",
+          .message = "Error " + std::to_string(static_cast<int>(error.code())) + ": " +
+                     error.what() + (error.details().empty() ? "" : "; " + error.details())});
+  });
+}
+
+void PodReporter::OnAdded(const std::vector<PluggedVif>& vifs) noexcept {
+  if (!config_.network_status) return;
+  Try([&] {
+    const std::string status = NetworkStatusOf(request_.config.name, vifs).dump();
+    writer_.WriteLater(
+        {.kind = ApiWrite::Kind::kMergePatch,
+         .path = "/api/v1/namespaces/" + request_.pod.name_space + "/pods/" + request_.pod.name,
+         .body = {{"metadata", {{"annotations", {{kNetworkStatusAnnotation, status}}}}}}});
+  });
+}
+
+}  // namespace kuryr::cni
