@@ -239,7 +239,7 @@ TEST_F(LocalBridgeTest, PortIsAHairpinOnlyWhenWanted) {
     LocalBridge wanted = Cni0();
     wanted.hairpin = mode;
     MakeLocalBridge(wanted);
-    driver_.emplace(BindingConfig{}, mode);
+    driver_.emplace(BindingConfig{.hairpin = mode});
     const Pod pod = MakeConnectedPod(1);
 
     const nlohmann::json port = LinkShown("tap450e5c61-1").at("linkinfo").at("info_slave_data");
