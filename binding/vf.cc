@@ -1,8 +1,11 @@
 #include "binding/vf.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <fstream>
 #include <vector>
 
@@ -19,13 +22,14 @@ fs::path DeviceAt(const fs::path& sysfs, const vif::PciAddress& address) {
   return sysfs / "bus/pci/devices" / address.ToString();
 }
 
-/// The last part of what a symbolic link points to; empty where there is none.
-std::string TargetOf(const fs::path& path) {
-  std::error_code error;
-  const fs::path target = fs::read_symlink(path, error);
-  const bool is_missing = error == std::errc::no_such_file_or_directory;
-  if (error && !is_missing) ThrowErrno(error.value(), "read " + path.string());
-  return target.filename().string();
+/// The last part of what a symbolic link points to; empty where there is none. A card has hundreds
+/// that are read one after the other.
+std::string TargetOf(const std::string& path) {
+  std::array<char, PATH_MAX> buffer{};
+  const ssize_t size = ::readlink(path.c_str(), buffer.data(), buffer.size());
+  if (size < 0 && errno != ENOENT) ThrowErrno("read " + path);
+  const std::string_view target(buffer.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return std::string(target.substr(target.rfind('/') + 1));
 }
 
 std::vector<std::string> LinkNamesAt(const fs::path& folder) {
@@ -65,10 +69,12 @@ std::string FindUplink(const fs::path& sysfs, const vif::PciAddress& pf) {
 }
 
 std::optional<uint32_t> FindNumber(const fs::path& pf, const vif::PciAddress& vf) {
+  const std::string first = pf / "virtfn";
+  const std::string wanted = vf.ToString();
   for (uint32_t number = 0;; ++number) {
-    const auto target = vif::PciAddress::Parse(TargetOf(pf / ("virtfn" + std::to_string(number))));
-    if (!target) return std::nullopt;
-    if (*target == vf) return number;
+    const std::string target = TargetOf(first + std::to_string(number));
+    if (target.empty()) return std::nullopt;
+    if (target == wanted) return number;
   }
 }
 

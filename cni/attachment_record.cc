@@ -1,5 +1,7 @@
 #include "cni/attachment_record.h"
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -33,6 +35,16 @@ nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
     plugs.back()["vif"] = vif::EncodeVif(record.vifs[i].vif, vif::Changes::kOmit);
   }
   return plugs;
+}
+
+/// nlohmann makes a T of any number, also of one that no T can hold.
+template <typename T>
+T NumberAt(const nlohmann::json& object, const char* key) {
+  const nlohmann::json& number = object.at(key);
+  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<T>::max());
+  if (!number.is_number_unsigned() || number.get<uint64_t>() > kMost)
+    throw ParseError(std::string("$.") + key, "is no number from 0 to " + std::to_string(kMost));
+  return number.get<T>();
 }
 
 void TakePlug(const nlohmann::json& plug, AttachmentRecord& record) {
@@ -76,11 +88,12 @@ AttachmentRecord ParseAttachmentRecord(std::string_view text) {
     record.key = {json.at("network"), json.at("container_id"), json.at("ifname")};
     record.added = json.at("added");
     record.netns = json.at("netns");
-    record.netns_id = {json.at("netns_device"), json.at("netns_inode")};
+    record.netns_id = {NumberAt<dev_t>(json, "netns_device"), NumberAt<ino_t>(json, "netns_inode")};
     record.pod = json.at("pod");
     record.pod_uid = json.at("pod_uid");
     record.boot_id = json.at("boot_id");
-    record.owner = {json.at("owner_pid"), json.at("owner_start_time")};
+    record.owner = {NumberAt<pid_t>(json, "owner_pid"),
+                    NumberAt<uint64_t>(json, "owner_start_time")};
     for (const nlohmann::json& plug : json.at("plugs")) TakePlug(plug, record);
     record.delegate_config = json.value("delegate_config", "");
     return record;

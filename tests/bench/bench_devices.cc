@@ -13,6 +13,7 @@
 #include "tests/binding/fake_sysfs.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/fake_pci.h"
+#include "tests/support/subprocess.h"
 
 namespace kuryr::binding {
 namespace {
@@ -93,6 +94,9 @@ class VhostUserFolders : public BenchDevices {
     ovs.StopVswitchd();
     if (!ovs.StartVswitchdWithDpdk(test::DpdkMemory::kShared))
       ThrowErrno(ENOENT, "find openvswitch-switch-dpdk");
+    // It tells of every port at every change, to nobody.
+    test::RunProgram({.argv = {"ovs-appctl", "--target", switch_ / "ovs-vswitchd.ctl", "vlog/set",
+                               "console:off"}});
   }
   void Configure(BindingConfig& config) const override {
     config.vhostuser_mount_point = kMountPoint;

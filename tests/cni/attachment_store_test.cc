@@ -10,7 +10,10 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <nlohmann/json.hpp>
 #include <thread>
+
+#include "base/error.h"
 
 namespace kuryr::cni {
 namespace {
@@ -97,6 +100,18 @@ TEST_F(AttachmentStoreTest, AnEmptyOrBrokenRecordIsNone) {
   std::ofstream(dir_ / "attachments" / "kuryr:c7350ee3:eth0") << "{\"network\":";
 
   EXPECT_FALSE(store.Take(key_)->record());
+}
+
+TEST(AttachmentRecordTest, ANumberThatDoesNotFitIsNone) {
+  const std::string text = ToJson(Record({"kuryr", "c7350ee3", "eth0"}));
+  ASSERT_NO_THROW((void)ParseAttachmentRecord(text));
+  for (const char* key : {"netns_device", "netns_inode", "owner_pid", "owner_start_time"}) {
+    for (const char* number : {"-1", "1.5", "18446744073709551616", "\"7\""}) {
+      auto record = nlohmann::json::parse(text);
+      record[key] = nlohmann::json::parse(number);
+      EXPECT_THROW((void)ParseAttachmentRecord(record.dump()), ParseError) << key << " " << number;
+    }
+  }
 }
 
 TEST_F(AttachmentStoreTest, ATakerWaitsForTheHolderAndFindsWhatItWrote) {

@@ -95,6 +95,7 @@ def words_that_hide_errors(node):
 def no_secrets(node):
     """msg and details have no token, and name pod, interface and cause"""
     node.need_profile("api")
+    node.need_no_agent()
     made = node.attachment()
     node.refuse_token()
     answer = made.add()

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .case import Failed
+from .case import Failed, NotApplicable
 from .kube_api import REPOSITORY, TOKEN, KubeApi, Plan, make_certificates
 from .namespaces import run
 from .node import WORK, Node, Target
@@ -216,6 +216,9 @@ class AgentNode(ApiNode):
 
     def need_agent(self):
         pass
+
+    def need_no_agent(self):
+        raise NotApplicable("the agent answers from what it knows")
 
     def kill_agents(self):
         for agent in self.agents:

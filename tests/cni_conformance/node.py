@@ -217,6 +217,9 @@ class Node:
         if self.one_interface_a_pod:
             raise NotApplicable("a pod's plan names its interfaces, and one ADD makes them all")
 
+    def need_no_agent(self):
+        """For what an agent does not ask of others, as it knows."""
+
     def need_agent(self):
         raise NotApplicable("there is no agent: each call does its work by itself")
 

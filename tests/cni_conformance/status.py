@@ -114,6 +114,7 @@ def error_is_on_stdout(node):
 def api_server_is_down(node):
     """API server unreachable: error 50 that names it"""
     node.need_profile("api")
+    node.need_no_agent()
     node.status().silent()
     node.stop_api()
     node.status().error(50, [node.api_host()])
