@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/event_fd.h"
 #include "binding/binding.h"
+#include "cni/agent/call_metrics.h"
 #include "cni/agent/cancellations.h"
 #include "cni/agent/pod_registry.h"
 #include "cni/agent/queued_writer.h"
@@ -30,6 +32,13 @@ class Agent {
   /// `cancel` ends the call.
   [[nodiscard]] AgentReply Answer(const AgentCall& call, const EventFd& cancel);
 
+  /// Why only a restart would help; nullopt when all is well.
+  [[nodiscard]] std::optional<std::string> WhyNotAlive() const;
+  /// Why an ADD would fail now: a right, the API server, Open vSwitch.
+  [[nodiscard]] std::optional<std::string> WhyNotReady() const;
+  /// For Prometheus.
+  [[nodiscard]] std::string Metrics() const;
+
  private:
   [[nodiscard]] std::string Serve(const Request& request, const EventFd& cancel);
   /// CniError 50.
@@ -40,6 +49,7 @@ class Agent {
   AttachmentStore attachments_;
   QueuedWriter writer_;
   const Node node_;
+  CallMetrics calls_;
   Cancellations cancellations_;
   PodRegistry registry_;
   watcher::EventPipeline pipeline_;

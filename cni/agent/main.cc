@@ -7,13 +7,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/agent_server.h"
+#include "cni/agent/capabilities.h"
+#include "cni/agent/health_server.h"
 #include "cni/agent/notify.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
@@ -56,7 +60,24 @@ Config ReadConfig(const std::vector<std::string>& files, bool debug) {
   return config;
 }
 
+/// Null where it is switched off, or cannot be: pods are plugged all the same.
+std::unique_ptr<HealthServer> ServeHealth(const Agent& agent, const Config& config) {
+  if (config.health_port == 0) return nullptr;
+  try {
+    return std::make_unique<HealthServer>(
+        config.health_address, static_cast<uint16_t>(config.health_port),
+        HealthChecks{.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
+                     .why_not_ready = [&agent] { return agent.WhyNotReady(); },
+                     .metrics = [&agent] { return agent.Metrics(); }});
+  } catch (const std::system_error& e) {
+    kuryr::Log(kuryr::LogLevel::kError, "nobody can ask for health and metrics",
+               {{"error", e.what()}});
+    return nullptr;
+  }
+}
+
 void Run(const Config& config) {
+  KeepNeededCapabilities();
   const kuryr::UniqueFd signals = SignalsAsFd();
   // Calls queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();
@@ -66,6 +87,7 @@ void Run(const Config& config) {
                      [&](const AgentCall& call, const kuryr::EventFd& cancel) {
                        return agent.Answer(call, cancel);
                      });
+  const auto health = ServeHealth(agent, config);
   kuryr::Log(kuryr::LogLevel::kInfo, "ready",
              {{"socket", config.agent_socket}, {"node", config.node_name}});
   Notify("READY=1");
