@@ -49,6 +49,7 @@ Agent::Agent(const Config& config)
 Agent::~Agent() { watcher_.Stop(); }
 
 AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
+  if (!call.query.empty()) return AnswerQuery(call);
   CallMetrics::Running running(calls_);
   AgentReply reply;
   Request request;
@@ -57,9 +58,12 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
     request.netns_fd = call.netns.get();
     running.SetCommand(request.command, LongestFor(request.command, config_));
     reply.out = Serve(request, cancel);
+    errors_.Forget(request.pod.name_space + "/" + request.pod.name);
   } catch (...) {
     const CniError error = ErrorFor(request, AsCniError(std::current_exception()));
     running.SetError(error.code());
+    if (!request.pod.name.empty())
+      errors_.Add(request.pod.name_space + "/" + request.pod.name, error);
     reply = {.status = 1, .out = ErrorJson(error, AnswerVersion(call.input))};
   }
   LogCall(call, reply, Clock::now() - running.begin());

@@ -19,6 +19,7 @@
 #include "cni/agent/capabilities.h"
 #include "cni/agent/health_server.h"
 #include "cni/agent/notify.h"
+#include "cni/agent/status_command.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
 
@@ -106,8 +107,20 @@ int main(int argc, char** argv) {
       "--config-file", config_files,
       "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
   app.add_flag("--debug", debug, "log every step");
+  std::string pod;
+  bool json = false;
+  CLI::App* status = app.add_subcommand("status", "what the agent that runs knows of its pods");
+  status->fallthrough();
+  status->add_flag("--json", json, "as JSON");
+  status->add_option("POD", pod, "NAMESPACE/NAME: this one's way from its interface to the bridge");
   CLI11_PARSE(app, argc, argv);
   try {
+    if (status->parsed()) {
+      const Config config = LoadConfig(
+          config_files, [](const char* name) { return std::getenv(name); },
+          ConfigScope::kWithoutKubernetes);
+      return PrintStatus(config.agent_socket, pod, json ? StatusForm::kJson : StatusForm::kText);
+    }
     Run(ReadConfig(config_files, debug));
     return 0;
   } catch (const std::exception& e) {

@@ -38,8 +38,8 @@ void MetricsText::Sample(std::string_view name, Labels labels, double value) {
 }
 
 std::string MetricsText::Number(double value) {
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.begin(), digits.end(), value).ptr;
+  std::array<char, 64> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), value, std::chars_format::fixed).ptr;
   return {digits.begin(), end};
 }
 

@@ -39,6 +39,14 @@ std::string AskUntil(const std::string& path, const std::string& status) {
 
 class HealthTest : public AgentTest {
  protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    AddBridge();
+  }
+  void AddBridge() {
+    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
+                 "datapath_type=" + PrivateOvs::datapath_type()});
+  }
   /// The samples of /metrics by name and labels, as Prometheus' own parser reads them.
   static nlohmann::json Metrics() {
     const std::string read =
@@ -47,7 +55,7 @@ class HealthTest : public AgentTest {
         "text = urllib.request.urlopen('http://127.0.0.1:8090/metrics').read().decode()\n"
         "name = lambda s: ' '.join([s.name] + [k + '=' + v for k, v in sorted(s.labels.items())])\n"
         "print(json.dumps({name(s): s.value for family in parse(text) for s in family.samples}))\n";
-    const ProcessResult result = RunProgram({.argv = {"python3", "-c", read}});
+    const ProcessResult result = RunProgram({.argv = {"/usr/bin/python3", "-c", read}});
     EXPECT_EQ(result.status, 0) << result.err;
     return nlohmann::json::parse(result.out, nullptr, false);
   }
@@ -74,8 +82,7 @@ TEST_F(HealthTest, ReadyNamesAMissingBridgeAndRecovers) {
   EXPECT_THAT(Ask("/ready"), AllOf(HasSubstr("500 "), HasSubstr("br-int")));
   EXPECT_EQ(Ask("/alive"), "200 ok\n");
 
-  ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
-               "datapath_type=" + PrivateOvs::datapath_type()});
+  AddBridge();
   EXPECT_EQ(Ask("/ready"), "200 ok\n");
 }
 
@@ -121,7 +128,7 @@ TEST_F(HealthTest, MetricsCountCallsByCommandAndError) {
   ASSERT_EQ(Run("ADD", pod).status, 0);
   ASSERT_EQ(Run("ADD", bad).status, 1);
 
-  const nlohmann::json metrics = Metrics();
+  nlohmann::json metrics = Metrics();
 
   const std::string name = "kuryr_cni_request_duration_seconds";
   EXPECT_EQ(metrics[name + "_count command=ADD error=0"], 1) << metrics.dump(1);
@@ -140,7 +147,7 @@ TEST_F(HealthTest, MetricsShowRegistryAndWatch) {
   AnnotateText(bad, R"({"versioned_object.name":"VIFNonsense"})");
   ASSERT_EQ(Run("ADD", bad).status, 1);
 
-  const nlohmann::json metrics = Metrics();
+  nlohmann::json metrics = Metrics();
 
   EXPECT_EQ(metrics["kuryr_cni_registry_pods"], 2) << metrics.dump(1);
   EXPECT_EQ(metrics["kuryr_cni_bad_annotation namespace=default pod=bad"], 1);
