@@ -180,6 +180,18 @@ TEST(CallMetricsTest, ACallLongAfterItsDeadlineIsStuck) {
   EXPECT_EQ(calls.WhyStuck(cni::CallMetrics::Clock::now() + 1h), std::nullopt);
 }
 
+TEST(MetricsTextTest, IsThePrometheusTextFormat) {
+  cni::MetricsText text;
+  text.Head("a_total", "counter", "Of a.");
+  text.Sample("a_total", {{"le", cni::MetricsText::Number(0.0005)}, {"b", "\"\\\n"}}, 12345678);
+  text.Metric("c", "gauge", "Of c.", 0.25);
+
+  EXPECT_EQ(text.text(),
+            "# HELP a_total Of a.\n# TYPE a_total counter\n"
+            "a_total{le=\"0.0005\",b=\"\\\"\\\\\\n\"} 12345678\n"
+            "# HELP c Of c.\n# TYPE c gauge\nc 0.25\n");
+}
+
 class HealthServerTest : public NetnsTest {};
 
 TEST_F(HealthServerTest, AProblemIsAnsweredWith500AndItsText) {
