@@ -17,7 +17,7 @@ using nlohmann::json;
 /// For all drivers' checks of one pod.
 constexpr std::chrono::seconds kCheckTime{5};
 
-json ToJson(const vif::PodVif& pod_vif) {
+json Describe(const vif::PodVif& pod_vif) {
   const vif::VifBase& vif = vif::Common(pod_vif.vif);
   json addresses = json::array();
   for (const auto& address : binding::PlanL3(vif, pod_vif.is_default).addresses)
@@ -35,7 +35,7 @@ void AddPlan(const watcher::WatchEvent& event, json& pod) {
   try {
     const auto vifs = vif::VifsOf(*event.object);
     if (!vifs) return;
-    for (const vif::PodVif& vif : *vifs) pod["vifs"].push_back(ToJson(vif));
+    for (const vif::PodVif& vif : *vifs) pod["vifs"].push_back(Describe(vif));
   } catch (const ParseError& e) {
     pod["bad_annotation"] = e.what();
   }
@@ -58,7 +58,7 @@ json FindProblem(const Node& node, const AttachmentRecord& record, size_t index,
   }
 }
 
-json ToJson(const AttachmentRecord& record) {
+json Describe(const AttachmentRecord& record) {
   json object = {{"network", record.key.network},
                  {"container", record.key.container_id},
                  {"ifname", record.key.ifname},
@@ -83,7 +83,7 @@ std::string Agent::StatusJson(const std::string& wanted) const {
   for (const AttachmentKey& key : attachments_.List()) {
     const auto record = attachments_.Find(key);
     if (!record) continue;
-    json attachment = ToJson(*record);
+    json attachment = Describe(*record);
     attachment["age"] = attachments_.AgeOf(key).count();
     if (record->pod == wanted) {
       const Deadline deadline = Deadline::After(kCheckTime);
