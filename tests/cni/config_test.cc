@@ -71,7 +71,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
                      "use_events = false\nnetwork_status = true\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
-                 "[cni_health_server]\nbind_address = ::1\nport = 0\n"
+                     "[cni_health_server]\nbind_address = ::1\nport = 0\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
                      "default_qos_type =\n"
