@@ -13,6 +13,7 @@ add_library(spdlog_headers INTERFACE)
 target_compile_definitions(spdlog_headers INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)
 pkg_check_modules(NL REQUIRED IMPORTED_TARGET libnl-route-3.0 libnl-3.0)
 pkg_check_modules(INIH REQUIRED IMPORTED_TARGET INIReader inih)
+pkg_check_modules(CAP_NG REQUIRED IMPORTED_TARGET libcap-ng)
 pkg_check_modules(YAML_CPP REQUIRED IMPORTED_TARGET yaml-cpp)
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
@@ -50,7 +51,9 @@ set_target_properties(ovs::openvswitch PROPERTIES
 kuryr_cached_library(unpack-httplib HTTPLIB_PREFIX)
 add_library(httplib STATIC ${HTTPLIB_PREFIX}/httplib.cc)
 target_include_directories(httplib SYSTEM PUBLIC ${HTTPLIB_PREFIX})
-target_compile_definitions(httplib PUBLIC CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT)
+target_compile_definitions(httplib PUBLIC CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT
+  # select(2) ends at descriptor 1023.
+  CPPHTTPLIB_USE_POLL)
 target_link_libraries(httplib PUBLIC OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
 set_target_properties(httplib PROPERTIES CXX_CLANG_TIDY "" COMPILE_WARNING_AS_ERROR OFF)
 

@@ -186,6 +186,14 @@ std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) 
   return ReadFile(PathOf(key));
 }
 
+std::chrono::seconds AttachmentStore::AgeOf(const AttachmentKey& key) const {
+  std::error_code error;
+  const auto written = fs::last_write_time(PathOf(key), error);
+  if (error) return std::chrono::seconds(0);
+  return std::chrono::duration_cast<std::chrono::seconds>(fs::file_time_type::clock::now() -
+                                                          written);
+}
+
 std::vector<AttachmentKey> AttachmentStore::List() const {
   std::vector<AttachmentKey> keys;
   MakeFolders();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -51,6 +52,8 @@ class AttachmentStore {
 
   /// To read only; std::nullopt when there is none, or none yet that can be read.
   [[nodiscard]] std::optional<AttachmentRecord> Find(const AttachmentKey& key) const;
+  /// Since the record was last written: zero when there is none.
+  [[nodiscard]] std::chrono::seconds AgeOf(const AttachmentKey& key) const;
   /// Those that have a record now: all, or those of a network.
   [[nodiscard]] std::vector<AttachmentKey> List() const;
   [[nodiscard]] std::vector<AttachmentKey> List(const std::string& network) const;

@@ -162,11 +162,14 @@ void TakeSocket(const Option& option, std::string& target) {
 
 void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   constexpr uint32_t kMostCalls = 65536;
+  constexpr uint32_t kMostPort = 65535;
   Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
   Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
   config.use_agent = ParseUseAgent(files.Find("cni_daemon", "daemon_enabled"));
   TakeSocket(files.Find("cni_daemon", "bind_address"), config.agent_socket);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
+  Take(files.Find("cni_health_server", "bind_address"), config.health_address);
+  Take(files.Find("cni_health_server", "port"), config.health_port, 0, kMostPort);
   Option node = files.Find(kKubernetes, "node_name");
   if (!node.set()) node = Variable(getenv, "KUBERNETES_NODE_NAME");
   Take(node, config.node_name);

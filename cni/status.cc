@@ -11,20 +11,11 @@ namespace {
 
 constexpr std::array<const char*, 3> kOvsDrivers = {"ovs", "hybrid", "vhostuser"};
 
-/// The bridge of Open vSwitch that pods are going to be on; nullopt on a node without.
 std::optional<std::string> OvsBridgeOf(const Request& request, const Config& config) {
   const auto& local = request.config.local;
-  if (local) {
-    const bool ovs = local->kind == LocalNetwork::Kind::kOvs;
-    return ovs ? std::optional(local->bridge) : std::nullopt;
-  }
-  const auto& drivers = config.binding.drivers;
-  const bool named = std::any_of(kOvsDrivers.begin(), kOvsDrivers.end(), [&](const char* driver) {
-    return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
-  });
-  // A node whose pods are nested says on which link.
-  const bool needed = drivers.empty() ? config.binding.link_iface.empty() : named;
-  return needed ? std::optional(config.ovs_bridge) : std::nullopt;
+  if (!local) return OvsBridgeOf(config);
+  const bool ovs = local->kind == LocalNetwork::Kind::kOvs;
+  return ovs ? std::optional(local->bridge) : std::nullopt;
 }
 
 bool HasAttachmentOn(const std::string& bridge, const Request& request, const Node& node) {
@@ -51,6 +42,16 @@ void RequireOvs(const Request& request, const Config& config, const Node& node,
 }
 
 }  // namespace
+
+std::optional<std::string> OvsBridgeOf(const Config& config) {
+  const auto& drivers = config.binding.drivers;
+  const bool named = std::any_of(kOvsDrivers.begin(), kOvsDrivers.end(), [&](const char* driver) {
+    return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
+  });
+  // A node whose pods are nested says on which link.
+  const bool needed = drivers.empty() ? config.binding.link_iface.empty() : named;
+  return needed ? std::optional(config.ovs_bridge) : std::nullopt;
+}
 
 void Status(const Request& request, const Config& config, const Node& node, PodEventSource& events,
             const Deadline& deadline) {

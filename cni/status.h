@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "base/deadline.h"
 #include "cni/config.h"
 #include "cni/node.h"
@@ -7,6 +10,10 @@
 #include "cni/protocol/request.h"
 
 namespace kuryr::cni {
+
+/// The bridge of Open vSwitch that the pods of a network with a producer are going to be on;
+/// nullopt on a node without.
+[[nodiscard]] std::optional<std::string> OvsBridgeOf(const Config& config);
 
 /// Serves a STATUS: returns when an ADD could be served now. Throws CniError 50 that says what is
 /// missing: the API server (for VIFs from annotations), Open vSwitch or its bridge; 51 when

@@ -49,18 +49,24 @@ Agent::Agent(const Config& config)
 Agent::~Agent() { watcher_.Stop(); }
 
 AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
-  const Clock::time_point begin = Clock::now();
+  if (!call.query.empty()) return AnswerQuery(call);
+  CallMetrics::Running running(calls_);
   AgentReply reply;
   Request request;
   try {
     request = ParseRequest(call.environment, call.input);
     request.netns_fd = call.netns.get();
+    running.SetCommand(request.command, LongestFor(request.command, config_));
     reply.out = Serve(request, cancel);
+    errors_.Forget(request.pod.name_space + "/" + request.pod.name);
   } catch (...) {
     const CniError error = ErrorFor(request, AsCniError(std::current_exception()));
+    running.SetError(error.code());
+    if (!request.pod.name.empty())
+      errors_.Add(request.pod.name_space + "/" + request.pod.name, error);
     reply = {.status = 1, .out = ErrorJson(error, AnswerVersion(call.input))};
   }
-  LogCall(call, reply, Clock::now() - begin);
+  LogCall(call, reply, Clock::now() - running.begin());
   return reply;
 }
 

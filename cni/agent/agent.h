@@ -1,10 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/event_fd.h"
 #include "binding/binding.h"
+#include "cni/agent/call_metrics.h"
 #include "cni/agent/cancellations.h"
+#include "cni/agent/last_errors.h"
 #include "cni/agent/pod_registry.h"
 #include "cni/agent/queued_writer.h"
 #include "cni/attachment_store.h"
@@ -30,7 +33,18 @@ class Agent {
   /// `cancel` ends the call.
   [[nodiscard]] AgentReply Answer(const AgentCall& call, const EventFd& cancel);
 
+  /// Why only a restart would help; nullopt when all is well.
+  [[nodiscard]] std::optional<std::string> WhyNotAlive() const;
+  /// Why an ADD would fail now: a right, the API server, Open vSwitch.
+  [[nodiscard]] std::optional<std::string> WhyNotReady() const;
+  /// What is known of the node's pods, as JSON; of `wanted` (NAMESPACE/NAME), if that is not empty,
+  /// alone, and whether what was made for it is still so.
+  [[nodiscard]] std::string StatusJson(const std::string& wanted) const;
+  /// For Prometheus.
+  [[nodiscard]] std::string Metrics() const;
+
  private:
+  [[nodiscard]] AgentReply AnswerQuery(const AgentCall& call) const;
   [[nodiscard]] std::string Serve(const Request& request, const EventFd& cancel);
   /// CniError 50.
   void RequireReady() const;
@@ -40,6 +54,8 @@ class Agent {
   AttachmentStore attachments_;
   QueuedWriter writer_;
   const Node node_;
+  CallMetrics calls_;
+  LastErrors errors_;
   Cancellations cancellations_;
   PodRegistry registry_;
   watcher::EventPipeline pipeline_;

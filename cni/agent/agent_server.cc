@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "cni/agent/notify.h"
 #include "cni/agent/peer.h"
 
 namespace kuryr::cni {
@@ -45,10 +46,11 @@ std::vector<pollfd> AgentServer::Fds(int stop_fd, bool stopping) const {
 }
 
 void AgentServer::Run(int stop_fd) {
+  Watchdog watchdog;
   bool stopping = false;
   while (!stopping || !calls_.empty()) {
     std::vector<pollfd> fds = Fds(stop_fd, stopping);
-    if (::poll(fds.data(), fds.size(), -1) < 0) {
+    if (::poll(fds.data(), fds.size(), watchdog.Feed()) < 0) {
       if (errno == EINTR) continue;
       ThrowErrno("wait for calls");
     }

@@ -7,14 +7,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/agent_server.h"
+#include "cni/agent/capabilities.h"
+#include "cni/agent/health_server.h"
 #include "cni/agent/notify.h"
+#include "cni/agent/status_command.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
 
@@ -56,7 +61,24 @@ Config ReadConfig(const std::vector<std::string>& files, bool debug) {
   return config;
 }
 
+/// Null where it is switched off, or cannot be: pods are plugged all the same.
+std::unique_ptr<HealthServer> ServeHealth(const Agent& agent, const Config& config) {
+  if (config.health_port == 0) return nullptr;
+  try {
+    return std::make_unique<HealthServer>(
+        config.health_address, static_cast<uint16_t>(config.health_port),
+        HealthChecks{.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
+                     .why_not_ready = [&agent] { return agent.WhyNotReady(); },
+                     .metrics = [&agent] { return agent.Metrics(); }});
+  } catch (const std::system_error& e) {
+    kuryr::Log(kuryr::LogLevel::kError, "nobody can ask for health and metrics",
+               {{"error", e.what()}});
+    return nullptr;
+  }
+}
+
 void Run(const Config& config) {
+  KeepNeededCapabilities();
   const kuryr::UniqueFd signals = SignalsAsFd();
   // Calls queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();
@@ -66,6 +88,7 @@ void Run(const Config& config) {
                      [&](const AgentCall& call, const kuryr::EventFd& cancel) {
                        return agent.Answer(call, cancel);
                      });
+  const auto health = ServeHealth(agent, config);
   kuryr::Log(kuryr::LogLevel::kInfo, "ready",
              {{"socket", config.agent_socket}, {"node", config.node_name}});
   Notify("READY=1");
@@ -84,8 +107,20 @@ int main(int argc, char** argv) {
       "--config-file", config_files,
       "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
   app.add_flag("--debug", debug, "log every step");
+  std::string pod;
+  bool json = false;
+  CLI::App* status = app.add_subcommand("status", "what the agent that runs knows of its pods");
+  status->fallthrough();
+  status->add_flag("--json", json, "as JSON");
+  status->add_option("POD", pod, "NAMESPACE/NAME: this one's way from its interface to the bridge");
   CLI11_PARSE(app, argc, argv);
   try {
+    if (status->parsed()) {
+      const Config config = LoadConfig(
+          config_files, [](const char* name) { return std::getenv(name); },
+          ConfigScope::kWithoutKubernetes);
+      return PrintStatus(config.agent_socket, pod, json ? StatusForm::kJson : StatusForm::kText);
+    }
     Run(ReadConfig(config_files, debug));
     return 0;
   } catch (const std::exception& e) {

@@ -2,10 +2,14 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "base/unique_fd.h"
 
@@ -24,6 +28,25 @@ void Notify(std::string_view state) noexcept {
   if (!socket) return;
   (void)::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
                  reinterpret_cast<const sockaddr*>(&address), length);
+}
+
+Watchdog::Watchdog() {
+  const char* time = std::getenv("WATCHDOG_USEC");
+  const char* pid = std::getenv("WATCHDOG_PID");
+  if (time == nullptr || (pid != nullptr && std::atoi(pid) != ::getpid())) return;
+  // Half of it, as sd_watchdog_enabled(3) asks.
+  interval_ = std::chrono::microseconds(std::max(std::atoll(time), 0LL)) / 2;
+}
+
+int Watchdog::Feed() noexcept {
+  if (interval_ == Clock::duration::zero()) return -1;
+  const Clock::time_point now = Clock::now();
+  if (now >= due_) {
+    Notify("WATCHDOG=1");
+    due_ = now + interval_;
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(due_ - now).count();
+  return static_cast<int>(std::min<int64_t>(left, std::numeric_limits<int>::max()));
 }
 
 }  // namespace kuryr::cni

@@ -52,9 +52,12 @@ void PodRegistry::OnWatchFailure(const std::exception_ptr& failure) {
   for (const auto& [key, subscription] : subscriptions_) subscription->on_failure_(failure);
 }
 
-size_t PodRegistry::size() const {
+std::vector<watcher::WatchEvent> PodRegistry::pods() const {
   const MutexLock lock(mutex_);
-  return pods_.size();
+  std::vector<watcher::WatchEvent> pods;
+  pods.reserve(pods_.size());
+  for (const auto& [key, pod] : pods_) pods.push_back(pod);
+  return pods;
 }
 
 void PodRegistry::Tell(const watcher::WatchEvent& event) {

@@ -53,7 +53,7 @@ class PodRegistry : public watcher::ResourceEventHandler {
   }
   /// A try to watch failed: everybody hears of it.
   void OnWatchFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
-  [[nodiscard]] size_t size() const EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<watcher::WatchEvent> pods() const EXCLUDES(mutex_);
 
  protected:
   void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);

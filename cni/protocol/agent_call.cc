@@ -134,6 +134,7 @@ void ForEachVariable(Environment& environment, const Visit& visit) {
 
 void SendCall(int socket, const AgentCall& call, const Deadline& deadline) {
   json object = {{"stdin", call.input}};
+  if (!call.query.empty()) object["query"] = call.query;
   ForEachVariable(call.environment, [&](const char* name, const auto& value) {
     if (value) object[name] = *value;
   });
@@ -144,6 +145,7 @@ AgentCall ReceiveCall(int socket, const Deadline& deadline) {
   AgentCall call;
   const json object = ReceiveMessage(socket, call.netns, deadline);
   call.input = StringAt(object, "stdin");
+  call.query = StringAt(object, "query");
   ForEachVariable(call.environment, [&](const char* name, auto& value) {
     if (object.contains(name)) value = StringAt(object, name);
   });

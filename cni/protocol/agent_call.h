@@ -16,6 +16,9 @@ struct AgentCall {
   Environment environment;
   std::string input;  ///< stdin
   UniqueFd netns;     ///< unset when there is none
+  /// Instead of all that a question to the agent itself: "status", with a pod (NAMESPACE/NAME) or
+  /// nothing as `input`. Empty for a call of the plugin.
+  std::string query;
 };
 
 /// What the plugin is to end with.

@@ -71,6 +71,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
                      "use_events = false\nnetwork_status = true\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
+                     "[cni_health_server]\nbind_address = ::1\nport = 0\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
                      "default_qos_type =\n"
@@ -94,6 +95,8 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_TRUE(config.network_status);
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
+  EXPECT_EQ(config.health_address, "::1");
+  EXPECT_EQ(config.health_port, 0U);
   EXPECT_EQ(config.binding.ovsdb_connection, "tcp:127.0.0.1:6640");
   EXPECT_EQ(config.binding.ovs_timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.binding.datapath_type, "netdev");
@@ -117,6 +120,8 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_TRUE(shipped.api.verify_server);
   EXPECT_EQ(shipped.state_dir, "/run/kuryr");
   EXPECT_EQ(shipped.vif_annotation_timeout, std::chrono::seconds(60));
+  EXPECT_EQ(shipped.health_address, "127.0.0.1");
+  EXPECT_EQ(shipped.health_port, 8090U);
   EXPECT_EQ(shipped.binding.ovsdb_connection, "unix:/var/run/openvswitch/db.sock");
   EXPECT_EQ(shipped.binding.vhostuser_mount_point, "/var/cni/vhostuser");
   EXPECT_EQ(shipped.binding.ovs_vhu_path, "/var/run/openvswitch");

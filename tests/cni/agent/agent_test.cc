@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tests/cni/plugin/plugin_fixture.h"
+#include "tests/cni/agent/agent_fixture.h"
 
 namespace kuryr::test {
 namespace {
@@ -15,31 +15,6 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-/// kuryr-cni with kuryr-daemon on the node.
-class AgentTest : public PluginTest {
- protected:
-  void SetUp() override {
-    PluginTest::SetUp();
-    StartAgent();
-    ASSERT_TRUE(api_->WaitForWatches(1));
-  }
-
-  TestPod ActivePod(const std::string& name) {
-    TestPod pod = MakePod(name);
-    Annotate(pod, Vif(pod, true));
-    return pod;
-  }
-  static json Answer(const ProcessResult& result) {
-    EXPECT_EQ(result.status, 0) << result.out << result.err;
-    return json::parse(result.out, nullptr, false);
-  }
-  /// Without the agent's socket it would be served by the plugin alone.
-  void StopAgent(int signal) {
-    agent_->Signal(signal);
-    (void)agent_->Wait();
-  }
-};
 
 TEST_F(AgentTest, AnAddIsAnsweredFromTheRegistryWithoutAnyRequest) {
   const TestPod pod = ActivePod("nginx");
@@ -180,12 +155,12 @@ TEST_F(AgentTest, TheSocketIsForRootAlone) {
   ASSERT_EQ(::stat(agent_socket().c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777U, 0600U);
   std::filesystem::permissions(agent_socket(), std::filesystem::perms(0777));
-  const std::string connect =
-      "import socket; s = socket.socket(socket.AF_UNIX); s.connect('" + agent_socket().string() +
-      "'); s.sendall(b'\\0\\0\\0\\2{}'); print(len(s.recv(100)))";
+  const std::string connect = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('" +
+                              agent_socket().string() +
+                              "'); s.sendall(b'\\0\\0\\0\\2{}'); print(len(s.recv(100)))";
 
-  const ProcessResult stranger =
-      RunProgram({.argv = {"setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", connect}});
+  const ProcessResult stranger = RunProgram(
+      {.argv = {"setpriv", "--reuid=65534", "--clear-groups", "python3", "-c", connect}});
   const ProcessResult other_root =
       RunProgram({.argv = {"unshare", "--user", "--map-root-user", "python3", "-c", connect}});
   const ProcessResult root = RunProgram({.argv = {"python3", "-c", connect}});
@@ -199,8 +174,11 @@ TEST_F(AgentTest, TheSocketIsForRootAlone) {
 TEST_F(AgentTest, GarbageOnTheSocketHarmsNobody) {
   const std::string send =
       "import socket,sys\n"
-      "for data in [b'', b'\\0', b'\\xff\\xff\\xff\\xff', b'\\0\\0\\0\\4[[[[', b'\\0\\0\\0\\2[]', b'x' * 100000]:\n"
-      "  s = socket.socket(socket.AF_UNIX); s.connect('" + agent_socket().string() + "')\n"
+      "for data in [b'', b'\\0', b'\\xff\\xff\\xff\\xff', b'\\0\\0\\0\\4[[[[', b'\\0\\0\\0\\2[]', "
+      "b'x' * 100000]:\n"
+      "  s = socket.socket(socket.AF_UNIX); s.connect('" +
+      agent_socket().string() +
+      "')\n"
       "  try:\n    s.sendall(data); s.shutdown(socket.SHUT_WR); s.recv(1000)\n"
       "  except OSError: pass\n";
   EXPECT_EQ(RunProgram({.argv = {"python3", "-c", send}}).status, 0);

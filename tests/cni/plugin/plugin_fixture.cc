@@ -88,9 +88,12 @@ void PluginTest::WriteConfig(const std::string& kubernetes, const std::string& r
       << rest;
 }
 
-void PluginTest::StartAgent() {
-  agent_.emplace(Command{.argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
-                                  (work_ / "kuryr.conf").string()}});
+void PluginTest::StartAgent(const std::vector<std::string>& before) {
+  std::vector<std::string> argv = before;
+  for (const std::string& word : {std::string(KURYR_BIN_DIR "/kuryr-daemon"),
+                                  std::string("--config-file"), (work_ / "kuryr.conf").string()})
+    argv.push_back(word);
+  agent_.emplace(Command{.argv = argv});
   agent_->WaitForOutput("msg=ready");
 }
 

@@ -62,8 +62,9 @@ class PluginTest : public NetnsTest {
                const std::function<void()>& after) const;
 
   void WriteConfig(const std::string& kubernetes, const std::string& rest = {});
-  /// kuryr-daemon on this node, ready for calls; the plugin finds it by its socket.
-  void StartAgent();
+  /// kuryr-daemon on this node, ready for calls; the plugin finds it by its socket. `before`
+  /// executes it: {"setpriv", ...}.
+  void StartAgent(const std::vector<std::string>& before = {});
   [[nodiscard]] std::filesystem::path agent_socket() const { return work_ / "kuryr-daemon.sock"; }
   [[nodiscard]] std::string DefaultKubernetes() const;
 

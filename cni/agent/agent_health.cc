@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/error.h"
+#include "cni/agent/agent.h"
+#include "cni/agent/capabilities.h"
+#include "cni/agent/metrics_text.h"
+#include "cni/status.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::cni {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using watcher::WatchMetrics;
+/// Of all watches, by what they watch.
+using Watches = std::map<std::string, WatchMetrics>;
+
+/// Open vSwitch's time to answer.
+constexpr std::chrono::seconds kOvsTime{5};
+
+constexpr std::array<const char*, watcher::kReconnectReasons> kReasons = {
+    "ended", "expired", "unauthorized", "refused", "unavailable", "untrusted"};
+constexpr std::array<const char*, watcher::kEventTypes> kTypes = {
+    "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "unknown"};
+
+/// "pods" of "/api/v1/pods?fieldSelector=...".
+std::string ResourceOf(const std::string& path) {
+  const std::string plain = path.substr(0, path.find('?'));
+  return plain.substr(plain.rfind('/') + 1);
+}
+
+double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+template <typename Value>
+void WriteEach(MetricsText& text, const char* name, const char* type, const char* help,
+               const Watches& watches, const Value& value) {
+  text.Head(name, type, help);
+  for (const auto& [resource, metrics] : watches)
+    text.Sample(name, {{"resource", resource}}, static_cast<double>(value(metrics)));
+}
+
+template <size_t N>
+void WriteEachOf(MetricsText& text, const char* name, const char* help, const char* label,
+                 const std::array<const char*, N>& names, const Watches& watches,
+                 std::array<uint64_t, N> WatchMetrics::* counts) {
+  text.Head(name, "counter", help);
+  for (const auto& [resource, metrics] : watches) {
+    for (size_t i = 0; i < N; ++i) {
+      text.Sample(name, {{"resource", resource}, {label, names.at(i)}},
+                  static_cast<double>((metrics.*counts).at(i)));
+    }
+  }
+}
+
+void WriteWatches(MetricsText& text, const Watches& watches) {
+  WriteEach(text, "kuryr_cni_watch_lag_seconds", "gauge",
+            "Of the last event: from its arrival until it was handled.", watches,
+            [](const WatchMetrics& metrics) { return Seconds(metrics.lag); });
+  WriteEach(text, "kuryr_cni_watch_failing_seconds", "gauge",
+            "Since when every try to watch has failed; 0 while it works.", watches,
+            [](const WatchMetrics& metrics) {
+              return metrics.failing_since ? Seconds(Clock::now() - *metrics.failing_since) : 0;
+            });
+  WriteEach(text, "kuryr_cni_watch_lists_total", "counter", "Complete lists; all but one relists.",
+            watches, [](const WatchMetrics& metrics) { return metrics.lists; });
+  WriteEach(text, "kuryr_cni_watch_bytes_total", "counter", "Received, uncompressed.", watches,
+            [](const WatchMetrics& metrics) { return metrics.bytes; });
+  WriteEach(text, "kuryr_cni_watch_bad_events_total", "counter",
+            "Events that could not be read or handled, and were passed over.", watches,
+            [](const WatchMetrics& metrics) { return metrics.bad_lines + metrics.handler_errors; });
+  WriteEachOf(text, "kuryr_cni_watch_events_total", "Events, by type.", "type", kTypes, watches,
+              &WatchMetrics::events);
+  WriteEachOf(text, "kuryr_cni_watch_reconnects_total", "Why a watch was opened anew.", "reason",
+              kReasons, watches, &WatchMetrics::reconnects);
+}
+
+/// The pods whose VIFs nobody could plug.
+void WriteBadPods(MetricsText& text, const std::vector<watcher::WatchEvent>& pods) {
+  constexpr const char* kName = "kuryr_cni_bad_annotation";
+  text.Head(kName, "gauge", "1 for each pod whose VIF annotation cannot be read.");
+  for (const watcher::WatchEvent& pod : pods) {
+    try {
+      (void)vif::VifsOf(*pod.object);
+    } catch (const ParseError&) {
+      text.Sample(kName, {{"namespace", pod.name_space}, {"pod", pod.name}}, 1);
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> Agent::WhyNotAlive() const { return calls_.WhyStuck(Clock::now()); }
+
+std::optional<std::string> Agent::WhyNotReady() const {
+  if (!MayConfigureNetworks()) return "CAP_NET_ADMIN is missing";
+  const Watches watches = watcher_.Metrics();
+  const bool listed = std::all_of(watches.begin(), watches.end(),
+                                  [](const auto& watch) { return watch.second.lists > 0; });
+  if (!watcher_.IsAlive() || !listed)
+    return "the API server at " + config_.api.api_root +
+           (listed ? " has not answered for a while" : " has not listed this node's pods yet");
+  const auto bridge = OvsBridgeOf(config_);
+  if (!bridge) return std::nullopt;
+  return node_.binding.FindOvsProblem(*bridge, Deadline::After(kOvsTime));
+}
+
+std::string Agent::Metrics() const {
+  MetricsText text;
+  calls_.WriteTo(text);
+  const std::vector<watcher::WatchEvent> pods = registry_.pods();
+  text.Metric("kuryr_cni_registry_pods", "gauge", "Pods of this node that are known.",
+              static_cast<double>(pods.size()));
+  text.Metric("kuryr_cni_attachments", "gauge", "Attachments that have a record.",
+              static_cast<double>(attachments_.List().size()));
+  WriteBadPods(text, pods);
+  Watches watches;
+  for (const auto& [path, metrics] : watcher_.Metrics()) watches[ResourceOf(path)] = metrics;
+  WriteWatches(text, watches);
+  text.Head("kuryr_cni_build_info", "gauge", "1, with the version of kuryr-daemon.");
+  text.Sample("kuryr_cni_build_info", {{"version", KURYR_VERSION}}, 1);
+  return text.text();
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,215 @@
+#include "cni/agent/health_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "cni/agent/call_metrics.h"
+#include "tests/cni/agent/agent_fixture.h"
+
+namespace kuryr::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// "STATUS TEXT" of what an HTTP server of this host answers.
+std::string Ask(const std::string& path, const std::vector<std::string>& options = {},
+                const std::string& address = "127.0.0.1:8090") {
+  std::vector<std::string> argv = {"curl", "--silent",    "--max-time",
+                                   "10",   "--write-out", "%{stderr}%{http_code}"};
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.push_back("http://" + address + path);
+  const ProcessResult result = RunProgram({.argv = argv});
+  return result.err + " " + result.out;
+}
+
+/// Asks until the answer is of `status`, and returns it.
+std::string AskUntil(const std::string& path, const std::string& status) {
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  std::string answer;
+  do answer = Ask(path);
+  while (answer.rfind(status, 0) != 0 && std::chrono::steady_clock::now() < end);
+  return answer;
+}
+
+class HealthTest : public AgentTest {
+ protected:
+  void SetUp() override {
+    AgentTest::SetUp();
+    AddBridge();
+  }
+  void AddBridge() {
+    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
+                 "datapath_type=" + PrivateOvs::datapath_type()});
+  }
+  /// The samples of /metrics by name and labels, as Prometheus' own parser reads them.
+  static nlohmann::json Metrics() {
+    const std::string read =
+        "import json, sys, urllib.request\n"
+        "from prometheus_client.parser import text_string_to_metric_families as parse\n"
+        "text = urllib.request.urlopen('http://127.0.0.1:8090/metrics').read().decode()\n"
+        "name = lambda s: ' '.join([s.name] + [k + '=' + v for k, v in sorted(s.labels.items())])\n"
+        "print(json.dumps({name(s): s.value for family in parse(text) for s in family.samples}))\n";
+    const ProcessResult result = RunProgram({.argv = {"/usr/bin/python3", "-c", read}});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return nlohmann::json::parse(result.out, nullptr, false);
+  }
+};
+
+TEST_F(HealthTest, AnswersThreeQuestionsOnLoopbackAndNothingElse) {
+  EXPECT_EQ(Ask("/alive"), "200 ok\n");
+  EXPECT_EQ(Ask("/ready"), "200 ok\n");
+  EXPECT_THAT(Ask("/metrics"), HasSubstr("200 # HELP kuryr_cni_"));
+  EXPECT_THAT(Ask("/"), HasSubstr("404 "));
+  EXPECT_THAT(Ask("/metrics/.."), HasSubstr("404 "));
+  EXPECT_THAT(Ask("/alive", {"--data", "x=1"}), HasSubstr("405 "));
+  EXPECT_THAT(Ask("/alive", {"--head"}), HasSubstr("405 "));
+  EXPECT_THAT(Ask("/alive", {"--header", "X: " + std::string(9000, 'x')}), HasSubstr("400 "));
+  const std::string listeners =
+      RunOnHost({"ss", "--listening", "--tcp", "--numeric", "--no-header"});
+  EXPECT_THAT(listeners, HasSubstr("127.0.0.1:8090"));
+  EXPECT_THAT(listeners, ::testing::Not(HasSubstr("0.0.0.0:8090")));
+}
+
+TEST_F(HealthTest, ReadyNamesAMissingBridgeAndRecovers) {
+  ovs_->Vsctl({"del-br", "br-int"});
+
+  EXPECT_THAT(Ask("/ready"), AllOf(HasSubstr("500 "), HasSubstr("br-int")));
+  EXPECT_EQ(Ask("/alive"), "200 ok\n");
+
+  AddBridge();
+  EXPECT_EQ(Ask("/ready"), "200 ok\n");
+}
+
+TEST_F(HealthTest, ReadyNamesAMissingOpenVSwitchAndRecovers) {
+  ovs_->StopServer();
+
+  EXPECT_THAT(Ask("/ready"), AllOf(HasSubstr("500 "), HasSubstr("db.sock")));
+
+  ovs_->StartServer();
+  EXPECT_EQ(AskUntil("/ready", "200"), "200 ok\n");
+}
+
+TEST_F(HealthTest, ReadyNamesAMissingApiServerAndRecovers) {
+  StopAgent(SIGTERM);
+  WriteConfig(DefaultKubernetes() + "watch_retry_timeout = 1\n");
+  StartAgent();
+  ASSERT_EQ(AskUntil("/ready", "200"), "200 ok\n");
+  fake::Options options = {
+      .port = api_->port(), .tls = fake::TestTls(), .users = {{.name = "kuryr", .token = kToken}}};
+  const std::string url = api_->url();
+  api_.reset();
+
+  EXPECT_THAT(AskUntil("/ready", "500"), HasSubstr("the API server at " + url));
+  EXPECT_EQ(Ask("/alive"), "200 ok\n");
+  EXPECT_GT(Metrics()["kuryr_cni_watch_failing_seconds resource=pods"], 0);
+
+  api_ = std::make_unique<fake::FakeApiServer>(options);
+  EXPECT_EQ(AskUntil("/ready", "200"), "200 ok\n");
+  EXPECT_EQ(Metrics()["kuryr_cni_watch_failing_seconds resource=pods"], 0);
+}
+
+TEST_F(HealthTest, WithoutTheRightToConfigureNetworksItIsNotReady) {
+  StopAgent(SIGTERM);
+  StartAgent({"setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin"});
+
+  EXPECT_EQ(Ask("/ready"), "500 CAP_NET_ADMIN is missing\n");
+}
+
+TEST_F(HealthTest, MetricsCountCallsByCommandAndError) {
+  const TestPod pod = ActivePod("nginx");
+  const TestPod bad = MakePod("bad");
+  AnnotateText(bad, R"({"versioned_object.name":"VIFNonsense"})");
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  ASSERT_EQ(Run("ADD", bad).status, 1);
+
+  nlohmann::json metrics = Metrics();
+
+  const std::string name = "kuryr_cni_request_duration_seconds";
+  EXPECT_EQ(metrics[name + "_count command=ADD error=0"], 1) << metrics.dump(1);
+  EXPECT_EQ(metrics[name + "_count command=ADD error=101"], 1);
+  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=0.0005"], 0);
+  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=60"], 1);
+  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=+Inf"], 1);
+  EXPECT_GT(metrics[name + "_sum command=ADD error=0"], 0);
+  EXPECT_EQ(metrics["kuryr_cni_requests_running"], 0);
+  EXPECT_EQ(metrics["kuryr_cni_attachments"], 1);
+}
+
+TEST_F(HealthTest, MetricsShowRegistryAndWatch) {
+  const TestPod pod = ActivePod("nginx");
+  const TestPod bad = MakePod("bad");
+  AnnotateText(bad, R"({"versioned_object.name":"VIFNonsense"})");
+  ASSERT_EQ(Run("ADD", bad).status, 1);
+
+  nlohmann::json metrics = Metrics();
+
+  EXPECT_EQ(metrics["kuryr_cni_registry_pods"], 2) << metrics.dump(1);
+  EXPECT_EQ(metrics["kuryr_cni_bad_annotation namespace=default pod=bad"], 1);
+  EXPECT_FALSE(metrics.contains("kuryr_cni_bad_annotation namespace=default pod=nginx"));
+  EXPECT_EQ(metrics["kuryr_cni_watch_lists_total resource=pods"], 1);
+  EXPECT_GE(metrics["kuryr_cni_watch_events_total resource=pods type=MODIFIED"], 2);
+  EXPECT_EQ(metrics["kuryr_cni_watch_reconnects_total reason=expired resource=pods"], 0);
+  EXPECT_GT(metrics["kuryr_cni_watch_lag_seconds resource=pods"], 0);
+}
+
+TEST_F(HealthTest, ACallAtWorkIsCounted) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  EXPECT_EQ(Metrics()["kuryr_cni_requests_running"], 1);
+}
+
+TEST(CallMetricsTest, ACallLongAfterItsDeadlineIsStuck) {
+  cni::CallMetrics calls;
+  {
+    cni::CallMetrics::Running add(calls);
+    add.SetCommand(cni::Command::kAdd, 60s);
+
+    EXPECT_EQ(calls.WhyStuck(add.begin() + 61s), std::nullopt);
+    EXPECT_EQ(calls.WhyStuck(add.begin() + 200s),
+              "a call (ADD) is at work 140 s after its deadline");
+  }
+  EXPECT_EQ(calls.WhyStuck(cni::CallMetrics::Clock::now() + 1h), std::nullopt);
+}
+
+TEST(MetricsTextTest, IsThePrometheusTextFormat) {
+  cni::MetricsText text;
+  text.Head("a_total", "counter", "Of a.");
+  text.Sample("a_total", {{"le", cni::MetricsText::Number(0.0005)}, {"b", "\"\\\n"}}, 12345678);
+  text.Metric("c", "gauge", "Of c.", 0.25);
+
+  EXPECT_EQ(text.text(),
+            "# HELP a_total Of a.\n# TYPE a_total counter\n"
+            "a_total{le=\"0.0005\",b=\"\\\"\\\\\\n\"} 12345678\n"
+            "# HELP c Of c.\n# TYPE c gauge\nc 0.25\n");
+}
+
+class HealthServerTest : public NetnsTest {};
+
+TEST_F(HealthServerTest, AProblemIsAnsweredWith500AndItsText) {
+  const cni::HealthServer server(
+      "127.0.0.1", 8090,
+      {.why_not_alive = [] { return "a call is stuck"; },
+       .why_not_ready = []() -> std::optional<std::string> { throw std::runtime_error("no idea"); },
+       .metrics = [] { return ""; }});
+
+  EXPECT_EQ(Ask("/alive"), "500 a call is stuck\n");
+  EXPECT_EQ(Ask("/ready"), "500 no idea\n");
+}
+
+TEST_F(HealthServerTest, ASecondOneAtItsPortFails) {
+  const cni::HealthServer server("::1", 8090, {});
+
+  EXPECT_THROW(cni::HealthServer("::1", 8090, {}), std::system_error);
+}
+
+}  // namespace
+}  // namespace kuryr::test
