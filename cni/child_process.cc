@@ -37,6 +37,7 @@ Pipe MakePipe() {
 /// Pointers to strings as execve(2) takes them.
 std::vector<char*> PointersTo(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
   for (std::string& string : strings) pointers.push_back(string.data());
   pointers.push_back(nullptr);
   return pointers;

@@ -143,6 +143,11 @@ TEST_F(PodReporterTest, NobodyWaitsForAnApiServerThatDoesNotTakeTheEvent) {
   int status = 0;
   EXPECT_EQ(::waitpid(writers[0], &status, WNOHANG), 0) << "has ended before its plugin";
   EXPECT_NE(::getsid(writers[0]), ::getsid(0));
+  // Runtimes wait for the end of these two.
+  for (const char* fd : {"/fd/1", "/fd/2"}) {
+    EXPECT_EQ(std::filesystem::read_symlink("/proc/" + std::to_string(writers[0]) + fd),
+              "/dev/null");
+  }
   EXPECT_THAT(WaitForWriters(), ElementsAre(1));
 }
 
