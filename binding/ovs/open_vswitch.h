@@ -60,7 +60,7 @@ struct PortState {
   bool is_trunk = false;  ///< it has trunks, or a vlan_mode
   bool has_qos = false;   ///< a QoS row, whosever
   int64_t ofport = 0;     ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
-  std::string error;   ///< its words then
+  std::string error;      ///< its words then
 };
 
 /// The name belongs to a port that is not to be replaced; `owner` describes it.

@@ -73,7 +73,8 @@ void RequireConsistent(const LocalNetwork& local) {
     throw CniError(ErrorCode::kUnsupportedField, "kuryr.uplink is not supported with kuryr.vif ovs",
                    "ovs-vsctl add-port BRIDGE LINK");
   if (local.ip_masq && !local.is_gateway)
-    RefuseField("ipMasq", "is true, but isGateway is not: the pods' packets do not come by the node");
+    RefuseField("ipMasq",
+                "is true, but isGateway is not: the pods' packets do not come by the node");
   if (!local.uplink.empty() && local.is_gateway)
     RefuseField("isGateway", "is true, but the gateway of a bridge with kuryr.uplink is out there");
   if (bridge && local.vlan.has_value() == local.uplink.empty())

@@ -139,8 +139,13 @@ void FloorDel(benchmark::State& state) { MeasureFloor(state, false); }
 
 BENCHMARK(PluginVersion)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(100);
 // By the number of pods on the node.
-#define KURYR_BENCHMARK(measure) \
-  BENCHMARK(measure)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(50)->Arg(1)->Arg(100)
+#define KURYR_BENCHMARK(measure)      \
+  BENCHMARK(measure)                  \
+      ->UseManualTime()               \
+      ->Unit(benchmark::kMillisecond) \
+      ->Iterations(50)                \
+      ->Arg(1)                        \
+      ->Arg(100)
 KURYR_BENCHMARK(FloorAdd);
 KURYR_BENCHMARK(PluginAdd);
 KURYR_BENCHMARK(AgentAdd);
