@@ -20,10 +20,16 @@ using Watches = std::map<std::string, WatchMetrics>;
 /// Open vSwitch's time to answer.
 constexpr std::chrono::seconds kOvsTime{5};
 
-constexpr std::array<const char*, watcher::kReconnectReasons> kReasons = {
-    "ended", "expired", "unauthorized", "refused", "unavailable", "untrusted"};
-constexpr std::array<const char*, watcher::kEventTypes> kTypes = {
-    "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "unknown"};
+/// A label, and its value for each of an array's elements.
+template <size_t N>
+struct Kinds {
+  const char* label;
+  std::array<const char*, N> names;
+};
+constexpr Kinds<watcher::kReconnectReasons> kReasons = {
+    "reason", {"ended", "expired", "unauthorized", "refused", "unavailable", "untrusted"}};
+constexpr Kinds<watcher::kEventTypes> kTypes = {
+    "type", {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "unknown"}};
 
 /// "pods" of "/api/v1/pods?fieldSelector=...".
 std::string ResourceOf(const std::string& path) {
@@ -42,13 +48,12 @@ void WriteEach(MetricsText& text, const char* name, const char* type, const char
 }
 
 template <size_t N>
-void WriteEachOf(MetricsText& text, const char* name, const char* help, const char* label,
-                 const std::array<const char*, N>& names, const Watches& watches,
-                 std::array<uint64_t, N> WatchMetrics::* counts) {
+void WriteEachOf(MetricsText& text, const char* name, const char* help, const Kinds<N>& kinds,
+                 const Watches& watches, std::array<uint64_t, N> WatchMetrics::* counts) {
   text.Head(name, "counter", help);
   for (const auto& [resource, metrics] : watches) {
     for (size_t i = 0; i < N; ++i) {
-      text.Sample(name, {{"resource", resource}, {label, names.at(i)}},
+      text.Sample(name, {{"resource", resource}, {kinds.label, kinds.names.at(i)}},
                   static_cast<double>((metrics.*counts).at(i)));
     }
   }
@@ -70,10 +75,10 @@ void WriteWatches(MetricsText& text, const Watches& watches) {
   WriteEach(text, "kuryr_cni_watch_bad_events_total", "counter",
             "Events that could not be read or handled, and were passed over.", watches,
             [](const WatchMetrics& metrics) { return metrics.bad_lines + metrics.handler_errors; });
-  WriteEachOf(text, "kuryr_cni_watch_events_total", "Events, by type.", "type", kTypes, watches,
+  WriteEachOf(text, "kuryr_cni_watch_events_total", "Events, by type.", kTypes, watches,
               &WatchMetrics::events);
-  WriteEachOf(text, "kuryr_cni_watch_reconnects_total", "Why a watch was opened anew.", "reason",
-              kReasons, watches, &WatchMetrics::reconnects);
+  WriteEachOf(text, "kuryr_cni_watch_reconnects_total", "Why a watch was opened anew.", kReasons,
+              watches, &WatchMetrics::reconnects);
 }
 
 /// The pods whose VIFs nobody could plug.

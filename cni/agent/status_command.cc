@@ -34,10 +34,13 @@ json Ask(const std::string& socket, const std::string& pod) {
 
 /// As kubectl has it: 12s, 5m, 3h, 2d.
 std::string Age(int64_t seconds) {
-  if (seconds < 120) return std::to_string(seconds) + "s";
-  if (seconds < 120 * 60) return std::to_string(seconds / 60) + "m";
-  if (seconds < 48 * 3600) return std::to_string(seconds / 3600) + "h";
-  return std::to_string(seconds / 86400) + "d";
+  constexpr int64_t kMinute = 60;
+  constexpr int64_t kHour = 60 * kMinute;
+  constexpr int64_t kDay = 24 * kHour;
+  if (seconds < 2 * kMinute) return std::to_string(seconds) + "s";
+  if (seconds < 2 * kHour) return std::to_string(seconds / kMinute) + "m";
+  if (seconds < 2 * kDay) return std::to_string(seconds / kHour) + "h";
+  return std::to_string(seconds / kDay) + "d";
 }
 
 json ListAt(const json& object, const char* key) { return object.value(key, json::array()); }

@@ -72,6 +72,10 @@ TEST_F(ServiceTest, RunsWithWhatTheUnitGrants) {
     bounds += ",+";
     for (const char c : name.substr(4)) bounds += static_cast<char>(std::tolower(c));
   }
+  // An Open vSwitch with a user of its own.
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(::chown(ovs_->folder().c_str(), kNobody, kNobody), 0);
+  std::filesystem::permissions(ovs_->folder(), std::filesystem::perms::owner_all);
   StopAgent(SIGTERM);
   StartAgent({"setpriv", "--no-new-privs", "--inh-caps=-all", "--bounding-set=" + bounds});
   const TestPod pod = ActivePod("nginx");
