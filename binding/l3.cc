@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -102,12 +104,31 @@ std::string Describe(const LinkRoute& route) {
   return "route " + route.destination.ToString() + gateway;
 }
 
-std::optional<std::string> CheckRoute(RouteSocket& inside, const Link& link,
+/// Without the host bits: the kernel clears those that an IPv6 destination was added with.
+IpNetwork Masked(IpNetwork network) {
+  auto& bytes = network.address.bytes;
+  for (size_t bit = network.prefix_length; bit < bytes.size() * 8; ++bit)
+    bytes.at(bit / 8) &= static_cast<uint8_t>(~(0x80U >> bit % 8));
+  return network;
+}
+
+/// What the kernel has, by destination; each with the index of its link.
+using Routes = std::multimap<IpNetwork, std::pair<int, LinkRoute>>;
+
+Routes RoutesOf(RouteSocket& inside) {
+  Routes routes;
+  for (auto& route : inside.Routes())
+    routes.emplace(Masked(route.second.destination), std::move(route));
+  return routes;
+}
+
+std::optional<std::string> CheckRoute(const Routes& present, const Link& link,
                                       const LinkRoute& wanted) {
-  const auto routes = inside.RoutesTo(wanted.destination);
-  if (routes.empty()) return Describe(wanted) + " through " + link.name + " is missing";
+  const auto [begin, end] = present.equal_range(Masked(wanted.destination));
+  if (begin == end) return Describe(wanted) + " through " + link.name + " is missing";
   std::optional<std::string> other;
-  for (const auto& [index, route] : routes) {
+  for (auto entry = begin; entry != end; ++entry) {
+    const auto& [index, route] = entry->second;
     if (index != link.index) continue;
     if (route.gateway == wanted.gateway) return std::nullopt;
     other = Describe(route) + " through " + link.name + " instead of " + Describe(wanted);
@@ -159,8 +180,10 @@ std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link, const 
     if (present.count(address.network) == 0)
       return "address " + address.network.ToString() + " is missing on " + link.name;
   }
+  if (plan.routes.empty()) return std::nullopt;
+  const Routes routes = RoutesOf(inside);
   for (const LinkRoute& route : plan.routes) {
-    if (auto difference = CheckRoute(inside, link, route)) return difference;
+    if (auto difference = CheckRoute(routes, link, route)) return difference;
   }
   return std::nullopt;
 }

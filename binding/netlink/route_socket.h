@@ -78,8 +78,8 @@ class RouteSocket {
   /// False when the route (or, for a default route, any default route of the family and metric) was
   /// there already.
   bool AddRoute(const Link& link, const LinkRoute& route);
-  /// Those of the main table to `destination`, through whichever link; by the link's index.
-  [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesTo(const IpNetwork& destination);
+  /// Those of the main table, both families, through whichever link; by the link's index.
+  [[nodiscard]] std::vector<std::pair<int, LinkRoute>> Routes();
 
  private:
   std::optional<Link> Get(nl_msg& request, const std::string& what);

@@ -167,20 +167,17 @@ std::optional<int> RouteSocket::FindLinkWith(const IpAddress& address) {
   return found;
 }
 
-std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesTo(const IpNetwork& destination) {
+std::vector<std::pair<int, LinkRoute>> RouteSocket::Routes() {
   std::vector<std::pair<int, LinkRoute>> found;
-  const rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination.address)),
-                     .rtm_table = RT_TABLE_MAIN};
-  const NlMsgPtr request = DumpRequest(RTM_GETROUTE, header);
-  Dump(*socket_, *request, "list the routes to " + destination.ToString(), [&](nlmsghdr& message) {
-    // Kernels before 4.20 list all tables.
-    if (static_cast<const rtmsg*>(nlmsg_data(&message))->rtm_table != RT_TABLE_MAIN) return;
-    auto route = ParseRoute(message);
-    const IpNetwork& other = route.second.destination;
-    // The kernel clears the host bits that an IPv6 destination was added with.
-    if (other.prefix_length == destination.prefix_length && destination.Contains(other.address))
-      found.push_back(std::move(route));
-  });
+  for (const uint8_t family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
+    const rtmsg header{.rtm_family = family, .rtm_table = RT_TABLE_MAIN};
+    const NlMsgPtr request = DumpRequest(RTM_GETROUTE, header);
+    Dump(*socket_, *request, "list the routes", [&](nlmsghdr& message) {
+      // Kernels before 4.20 list all tables.
+      if (static_cast<const rtmsg*>(nlmsg_data(&message))->rtm_table == RT_TABLE_MAIN)
+        found.push_back(ParseRoute(message));
+    });
+  }
   return found;
 }
 
