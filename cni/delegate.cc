@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -32,7 +33,7 @@ std::string Find(const std::string& name, const std::string& folders) {
   }
   std::istringstream items(folders);
   for (std::string folder; std::getline(items, folder, ':');) {
-    std::string path = folder + "/" + name;
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
     if (!folder.empty() && IsProgram(path)) return path;
   }
   // No "not found": runtimes take that of a DEL for success.

@@ -32,7 +32,7 @@ class Delegate {
   void Status(const Deadline& deadline) const;
 
  private:
-  std::string Execute(Command command, const Deadline& deadline) const;
+  [[nodiscard]] std::string Execute(Command command, const Deadline& deadline) const;
   [[nodiscard]] bool SupportsVersion(const Deadline& deadline) const;
 
   const Request& request_;

@@ -85,6 +85,7 @@ vif::Network NetworkOf(const Request& request, const Result& addresses) {
     network.bridge_interface = local.uplink;
   }
   std::vector<vif::Subnet> subnets;
+  subnets.reserve(addresses.ips.size());
   for (const ResultIp& ip : addresses.ips) subnets.push_back(SubnetOf(ip));
   if (!subnets.empty()) subnets.front().routes = RoutesOf(addresses);
   network.subnets = vif::SubnetList{.objects = std::move(subnets)};

@@ -1,6 +1,5 @@
 #include "cni/agent/agent_server.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 

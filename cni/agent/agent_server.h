@@ -1,5 +1,7 @@
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <functional>
 #include <list>
@@ -9,8 +11,6 @@
 #include "base/event_fd.h"
 #include "base/unique_fd.h"
 #include "cni/protocol/agent_call.h"
-
-struct pollfd;
 
 namespace kuryr::cni {
 
