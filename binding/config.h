@@ -46,9 +46,10 @@ struct BindingConfig {
   std::string dpdk_driver = "uio_pci_generic";
   /// [nested_dpdk] pci_mount_point: where pods find the addresses of their devices.
   std::filesystem::path pci_mount_point = "/var/pci_address";
-  /// Of networks that the node makes by itself: nobody else gives the ports of Open vSwitch their
-  /// VLANs; the VLAN of new ones; and how a bridge's ports reach themselves.
-  bool owns_vlans = false;
+  /// Of networks that the node makes by itself: nobody else (Neutron's agent) gives the ports of
+  /// Open vSwitch their VLANs and QoS; the VLAN of new ones; and how a bridge's ports reach
+  /// themselves.
+  bool owns_ports = false;
   std::optional<uint16_t> port_vlan;
   HairpinMode hairpin = HairpinMode::kNone;
   /// Where the kernel's devices are described; another folder for tests.

@@ -123,10 +123,11 @@ std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
     difference.append(key).append(" \"").append(Printable(present));
     return difference.append("\" instead of \"").append(Printable(value)).append("\"");
   }
-  if (config.owns_vlans && state->is_trunk) return what + " has trunks or a vlan_mode";
-  if (config.owns_vlans && state->vlan != wanted.vlan)
+  if (config.owns_ports && state->is_trunk) return what + " has trunks or a vlan_mode";
+  if (config.owns_ports && state->vlan != wanted.vlan)
     return what + " has " + TagText(state->vlan) + " instead of " + TagText(wanted.vlan);
-  if (!wanted.qos_type.empty() && !state->has_qos) return what + " has no QoS row";
+  if (config.owns_ports && !wanted.qos_type.empty() && !state->has_qos)
+    return what + " has no QoS row";
   if (!state->error.empty()) return what + " has the error " + Printable(state->error, 200);
   if (state->ofport < 1) return what + " has no OpenFlow port number";
   return std::nullopt;

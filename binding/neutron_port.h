@@ -30,8 +30,7 @@ namespace kuryr::binding {
 /// Adds it; throws HostInterfaceInUse when the name is another's port.
 [[nodiscard]] AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline);
 /// The first difference of the port from `wanted`, which has to be up; nullopt when there is none.
-/// Its VLANs are compared where they are ours (BindingConfig::owns_vlans) and not Neutron's
-/// agent's.
+/// Its VLANs and QoS are compared where they are ours (BindingConfig::owns_ports).
 [[nodiscard]] std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
                                                    const BindingConfig& config,
                                                    const Deadline& deadline);

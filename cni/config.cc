@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <string>
 
 #include "base/error.h"
@@ -139,6 +142,16 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   }
 }
 
+/// As the kubelet names its node after it: in lower case.
+std::string HostName() {
+  std::array<char, 256> buffer{};
+  if (::gethostname(buffer.data(), buffer.size() - 1) != 0) ThrowErrno("ask for the host's name");
+  std::string name = buffer.data();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
 UseAgent ParseUseAgent(const Option& option) {
   if (!option.set() || *option.value == "auto") return UseAgent::kAuto;
   bool use = false;
@@ -175,6 +188,7 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   Take(node, config.node_name);
   if (!config.node_name.empty() && !IsDnsName(config.node_name))
     Refuse(node.where, "\"" + Printable(config.node_name) + "\" is no node's name (a DNS name)");
+  if (config.node_name.empty()) config.node_name = HostName();
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ struct Config {
   std::string health_address = "127.0.0.1";  ///< [cni_health_server] bind_address
   uint32_t health_port = 8090;               ///< [cni_health_server] port; 0 for none
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: those that the agent serves at a time
-  /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name.
+  /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name, which may be no DNS
+  /// name.
   std::string node_name;
   bool debug = false;    ///< [DEFAULT] debug
   std::string log_file;  ///< [DEFAULT] log_file; stderr when empty

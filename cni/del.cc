@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "binding/netns.h"
 #include "cni/unmake.h"
 
 namespace kuryr::cni {
@@ -14,7 +15,7 @@ AttachmentRecord RecordFromNode(const AttachmentKey& key, const Request& request
                                 const Deadline& deadline) {
   AttachmentRecord record;
   record.key = key;
-  record.netns = request.netns;
+  record.netns = request.netns_path();
   record.plugs = node.binding.FindPlugs(record.attachment(), deadline);
   if (!request.config.ipam.empty()) {
     record.delegate_config =
@@ -28,9 +29,12 @@ AttachmentRecord RecordFromNode(const AttachmentKey& key, const Request& request
 void Del(const Request& request, const Node& node, const Deadline& deadline) {
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   auto attachment = node.attachments.Take(key);
-  const AttachmentRecord record = attachment && attachment->record()
-                                      ? *attachment->record()
-                                      : RecordFromNode(key, request, node, deadline);
+  AttachmentRecord record = attachment && attachment->record()
+                                ? *attachment->record()
+                                : RecordFromNode(key, request, node, deadline);
+  // What stands at the record's path may be out of this process's sight.
+  if (request.netns_fd >= 0 && binding::FindNetnsId(request.netns_path()) == record.netns_id)
+    record.netns = request.netns_path();
   Unmake(record, request, node, deadline);
   if (attachment) attachment->Remove();
 }

@@ -1,8 +1,5 @@
 #include "cni/pod_reporter.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -20,12 +17,6 @@ void Try(const std::function<void()>& tell) noexcept {
   }
 }
 
-std::string HostName() {
-  std::array<char, 256> name{};
-  (void)::gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 std::string InactivePorts(const std::vector<PluggedVif>& vifs) {
   std::string ports;
   for (const PluggedVif& plugged : vifs) {
@@ -39,11 +30,9 @@ std::string InactivePorts(const std::vector<PluggedVif>& vifs) {
 }  // namespace
 
 void PodReporter::Post(const PodEvent& event) const {
-  writer_.WriteLater(
-      {.kind = ApiWrite::Kind::kCreate,
-       .path = "/api/v1/namespaces/" + request_.pod.name_space + "/events",
-       .body = EncodePodEvent(event, request_.pod,
-                              config_.node_name.empty() ? HostName() : config_.node_name)});
+  writer_.WriteLater({.kind = ApiWrite::Kind::kCreate,
+                      .path = "/api/v1/namespaces/" + request_.pod.name_space + "/events",
+                      .body = EncodePodEvent(event, request_.pod, config_.node_name)});
 }
 
 void PodReporter::OnWaiting(const std::vector<PluggedVif>& vifs) noexcept {

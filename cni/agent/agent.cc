@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "cni/agent/registry_events.h"
 #include "cni/agent/sweep.h"
@@ -74,6 +75,12 @@ std::string Agent::Serve(const Request& request, const EventFd& cancel) {
   if (request.config.local || !request.config.ipam.empty()) {
     throw CniError(ErrorCode::kUnsupportedField, "a network without producer is not the agent's",
                    "delegated plugins need the runtime's environment; kuryr-cni serves it alone");
+  }
+  const bool needs_netns = request.command == Command::kAdd || request.command == Command::kCheck;
+  if (needs_netns && request.netns_fd < 0) {
+    // At its path this process may see something else.
+    throw CniError(ErrorCode::kInvalidEnvironment, "CNI_NETNS is no network namespace",
+                   Printable(request.netns, 300) + " could not be opened by the plugin");
   }
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   if (request.command == Command::kDel) cancellations_.Cancel(key);

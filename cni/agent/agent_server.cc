@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -33,7 +34,7 @@ AgentServer::AgentServer(UniqueFd listener, size_t max_calls, Handler handler)
 }
 
 std::vector<pollfd> AgentServer::Fds(int stop_fd, bool stopping) const {
-  const bool takes_more = !stopping && calls_.size() < max_calls_;
+  const bool takes_more = !stopping && !starved_ && calls_.size() < max_calls_;
   std::vector<pollfd> fds = {
       {.fd = stopping ? -1 : stop_fd, .events = POLLIN, .revents = 0},
       {.fd = takes_more ? listener_.get() : -1, .events = POLLIN, .revents = 0},
@@ -57,7 +58,7 @@ void AgentServer::Run(int stop_fd) {
     CancelGone(fds);
     eventfd_t count = 0;
     if (fds[2].revents != 0) (void)::eventfd_read(finished_.get(), &count);
-    calls_.remove_if([](const Call& call) { return call.done.load(); });
+    if (calls_.remove_if([](const Call& call) { return call.done.load(); }) > 0) starved_ = false;
     if (fds[1].revents != 0) Accept();
   }
 }
@@ -73,14 +74,18 @@ void AgentServer::CancelGone(const std::vector<pollfd>& fds) {
 
 void AgentServer::Accept() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!socket) {
-    // A caller that has gone, or no descriptor left: those at work give theirs back.
-    Log(LogLevel::kWarning, "a call could not be taken", {{"error", std::to_string(errno)}});
-    return;
+  if (!socket && (errno == ECONNABORTED || errno == EINTR)) return;
+  try {
+    if (!socket) ThrowErrno("take a call");
+    Call& call = calls_.emplace_back();
+    call.socket = std::move(socket);
+    call.thread = std::jthread([this, &call] { Answer(call); });
+  } catch (const std::system_error& e) {
+    if (!calls_.empty() && !calls_.back().thread.joinable()) calls_.pop_back();
+    // The backlog would wake us again at once.
+    starved_ = !calls_.empty();
+    Log(LogLevel::kError, "a call could not be taken", {{"error", e.what()}});
   }
-  Call& call = calls_.emplace_back();
-  call.socket = std::move(socket);
-  call.thread = std::jthread([this, &call] { Answer(call); });
 }
 
 void AgentServer::Answer(Call& call) {

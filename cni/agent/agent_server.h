@@ -46,7 +46,8 @@ class AgentServer {
   const UniqueFd listener_;
   const size_t max_calls_;
   const Handler handler_;
-  UniqueFd finished_;  ///< eventfd: a call is done
+  UniqueFd finished_;     ///< eventfd: a call is done
+  bool starved_ = false;  ///< of descriptors or threads: those at work have to end first
   std::list<Call> calls_;
 };
 

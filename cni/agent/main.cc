@@ -2,18 +2,19 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/names.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/agent_server.h"
 #include "cni/agent/capabilities.h"
@@ -42,16 +43,11 @@ kuryr::UniqueFd SignalsAsFd() {
   return kuryr::UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-std::string HostName() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0)
-    kuryr::ThrowErrno("ask for the host's name");
-  return name.data();
-}
-
 Config ReadConfig(const std::vector<std::string>& files, bool debug) {
   Config config = LoadConfig(files, [](const char* name) { return std::getenv(name); });
-  if (config.node_name.empty()) config.node_name = HostName();
+  if (!kuryr::IsDnsName(config.node_name))
+    throw std::runtime_error("\"" + kuryr::Printable(config.node_name) +
+                             "\" is no node's name; set [kubernetes] node_name");
   kuryr::SetLogLevel(debug || config.debug ? kuryr::LogLevel::kDebug : kuryr::LogLevel::kInfo);
   if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
   if (!config.api.verify_server) {

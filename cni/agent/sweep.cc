@@ -14,11 +14,12 @@ namespace {
 const char* WhyStale(const AttachmentRecord& record) {
   if (record.boot_id != BootId()) return "of an earlier boot";
   if (!record.added) return "of an add that was never answered";
-  // A namespace that this process cannot see may be there all the same: only another one at its
-  // place, or none where others are, says that it has gone.
+  // Here may be none of the node's mounts: nothing at the path, or the plain file that a namespace
+  // is mounted on, says nothing. Only another namespace in its place says that it has gone.
   const auto present = binding::FindNetnsId(record.netns);
-  if (present && *present != record.netns_id) return "of a namespace that is gone";
-  return nullptr;
+  const bool replaced = present && present->device == record.netns_id.device &&
+                        present->inode != record.netns_id.inode;
+  return replaced ? "of a namespace that is gone" : nullptr;
 }
 
 void SweepOne(const AttachmentKey& key, const Node& node, const Deadline& deadline) {

@@ -1,5 +1,6 @@
 #include "cni/plugin/api_server_events.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,8 +23,11 @@ void ApiServerEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer
 void ApiServerEvents::Stop() { watcher_.reset(); }
 
 void ApiServerEvents::RequireReady() {
+  // A watch may be silent for a minute; this answer is waited for.
+  watcher::ApiConfig config = config_;
+  config.read_timeout = std::min(config.read_timeout, config.connect_timeout);
   try {
-    (void)watcher::ApiClient(config_).Get("/api/v1/namespaces/default/pods?limit=1");
+    (void)watcher::ApiClient(config).Get("/api/v1/namespaces/default/pods?limit=1");
   } catch (...) {
     throw CniError(ErrorCode::kNotAvailable, AsCniError(std::current_exception()).what());
   }

@@ -15,15 +15,18 @@
 namespace kuryr::cni {
 namespace {
 
-/// What the command needs to know of the API server.
-ConfigScope ScopeOf(const Request& request) {
+bool NeedsApiServer(const Request& request) {
   const bool asks_it = request.command == Command::kAdd || request.command == Command::kStatus;
-  return asks_it && !request.config.local ? ConfigScope::kAll : ConfigScope::kWithoutKubernetes;
+  return asks_it && !request.config.local;
+}
+
+Config Load(const std::vector<std::string>& files, ConfigScope scope) {
+  return LoadConfig(files, [](const char* name) { return std::getenv(name); }, scope);
 }
 
 /// What the network configuration says to the drivers.
 void TakeLocal(const LocalNetwork& local, binding::BindingConfig& binding) {
-  binding.owns_vlans = true;
+  binding.owns_ports = true;
   if (local.kind == LocalNetwork::Kind::kOvs) binding.port_vlan = local.vlan;
   if (local.kind == LocalNetwork::Kind::kBridge && local.hairpin_mode)
     binding.hairpin = binding::HairpinMode::kHairpinVeth;
@@ -32,6 +35,9 @@ void TakeLocal(const LocalNetwork& local, binding::BindingConfig& binding) {
 void SetUpLog(const Request& request, const Config& config) {
   if (request.config.debug || config.debug) SetLogLevel(LogLevel::kDebug);
   if (!config.log_file.empty()) SetLogFile(config.log_file);
+}
+
+void WarnOfUnverified(const Config& config) {
   if (!config.api.verify_server) {
     Log(LogLevel::kWarning, "the API server's certificate is not verified",
         {{"switched_off_by", config.unverified_by}});
@@ -44,15 +50,17 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
   if (request.command == Command::kVersion)
     return {.status = 0, .out = VersionJson(request.config.cni_version)};
   if (!request.config.kuryr_conf.empty()) config_files.push_back(request.config.kuryr_conf);
-  Config config = LoadConfig(
-      config_files, [](const char* name) { return std::getenv(name); }, ScopeOf(request));
-  if (request.config.local) TakeLocal(*request.config.local, config.binding);
+  Config config = Load(config_files, ConfigScope::kWithoutKubernetes);
   SetUpLog(request, config);
   const std::chrono::seconds time = LongestFor(request.command, config);
   // The agent has the same deadline, and words of its own when it is over.
   if (auto reply = AskAgent(request, config, Deadline::After(time + kUndoTime, cancel_fd)))
     return *std::move(reply);
 
+  // The agent has an identity of its own: where it serves, none is needed here.
+  if (NeedsApiServer(request)) config = Load(config_files, ConfigScope::kAll);
+  WarnOfUnverified(config);
+  if (request.config.local) TakeLocal(*request.config.local, config.binding);
   config.api.connect_timeout = std::min(config.api.connect_timeout, time);
   binding::Binding binding(config.binding);
   AttachmentStore attachments(config.state_dir);

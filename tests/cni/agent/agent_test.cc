@@ -127,6 +127,30 @@ TEST_F(AgentTest, AKilledAgentsAddIsUndoneByTheNextAgent) {
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
+TEST_F(AgentTest, WhatAnAgentCannotSeeOfItsNodesMountsStays) {
+  const TestPod running = ActivePod("running");
+  ASSERT_EQ(Run("ADD", running).status, 0);
+  StopAgent(SIGKILL);
+  StartAgent({"unshare", "--mount", "--propagation", "private", "sh", "-c",
+              "umount -l " + running.netns + "; exec \"$@\"", "sh"});
+  ASSERT_TRUE(api_->WaitForWatches(1));
+  EXPECT_EQ(Ports(), std::vector<std::string>{running.tap});
+
+  const TestPod unseen = ActivePod("unseen");
+  EXPECT_EQ(Run("ADD", unseen).status, 0);
+  EXPECT_THAT(Ports(), SizeIs(2));
+  EXPECT_EQ(Run("DEL", unseen).status, 0);
+  EXPECT_EQ(Run("DEL", running).status, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, ThePluginNeedsNoIdentityOfItsOwn) {
+  const TestPod pod = ActivePod("nginx");
+  std::filesystem::remove(work_ / "token");
+
+  EXPECT_EQ(Run("ADD", pod).status, 0);
+}
+
 TEST_F(AgentTest, DEL_17_WithTheAgentDownADelIsDoneByThePlugin) {
   const TestPod pod = ActivePod("nginx");
   ASSERT_EQ(Run("ADD", pod).status, 0);

@@ -237,5 +237,19 @@ TEST_F(AddFailureTest, AConfigurationThatIsMalformed) {
   EXPECT_THAT(error["msg"], HasSubstr("kuryr.conf: [kubernetes] ssl_verify_server_crt"));
 }
 
+TEST_F(AddFailureTest, STA_10_ASilentApiServerDoesNotHoldUpAStatus) {
+  ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
+               "datapath_type=" + std::string(PrivateOvs::datapath_type())});
+  api_->Inject({.kind = fake::Fault::Kind::kSilence, .count = -1});
+
+  const ProcessResult result =
+      Run("STATUS", {},
+          {{"stdin", R"({"cniVersion":"1.1.0","kuryr_conf":")" + (work_ / "kuryr.conf").string() +
+                         R"(","name":"kuryr","type":"kuryr-cni"})"}});
+
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(json::parse(result.out)["code"], 50) << result.out;
+}
+
 }  // namespace
 }  // namespace kuryr::test
