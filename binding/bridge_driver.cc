@@ -17,13 +17,6 @@
 namespace kuryr::binding {
 namespace {
 
-const vif::VifBridge& Own(const vif::Vif& vif) {
-  const auto* own = std::get_if<vif::VifBridge>(&vif);
-  if (own == nullptr)
-    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver bridge");
-  return *own;
-}
-
 void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attachment) {
   const auto link = host.FindLink(plug.host_interface);
   if (!link) return;
@@ -44,7 +37,7 @@ void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
 BridgeDriver::BridgeDriver(BindingConfig config) : config_(std::move(config)) {}
 
 Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const vif::VifBridge& own = Own(vif);
+  const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
   const std::string plugin = own.plugin.value_or("");
   if (plugin != "linux_bridge")
     throw UnsupportedVif("VIFBridge with plugin \"" + Printable(plugin) + "\"");
@@ -59,7 +52,7 @@ Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                              const Attachment& attachment, const Netns& pod,
                                              bool is_default, const Deadline& /*deadline*/) {
-  const vif::VifBridge& own = Own(vif);
+  const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
   RouteSocket host;
   RouteSocket inside = RouteSocket::OpenIn(pod);
   RequireFree(inside, plug.ifname);
@@ -97,7 +90,7 @@ std::optional<std::string> BridgeDriver::Check(const vif::Vif& vif, const Plug& 
                                                const Attachment& attachment, const Netns& pod,
                                                bool is_default,
                                                const Deadline& /*deadline*/) const {
-  const vif::VifBase& own = Own(vif);
+  const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
   RouteSocket host;
   const auto bridge = host.FindLink(plug.bridge);
   if (!bridge) return "bridge " + plug.bridge + " is missing";

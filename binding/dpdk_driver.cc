@@ -19,12 +19,6 @@ struct Device {
   vif::PciAddress address;
 };
 
-const vif::VifNestedDpdk& Own(const vif::Vif& vif) {
-  if (const auto* own = std::get_if<vif::VifNestedDpdk>(&vif)) return *own;
-  if (const auto* own = std::get_if<vif::VifDpdkNested>(&vif)) return *own;
-  throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver dpdk");
-}
-
 /// What stands on a device (VLAN, bridge, bond) has its MAC too, but is none.
 Device FindDevice(const Sysfs& sysfs, const vif::VifNestedDpdk& vif) {
   const MacAddress& mac = vif::Required(vif.address, "$.address");
@@ -76,7 +70,7 @@ vif::PciAddress AddressIn(const Plug& plug) {
 DpdkDriver::DpdkDriver(BindingConfig config) : config_(std::move(config)), sysfs_(config_.sysfs) {}
 
 Plug DpdkDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const vif::VifNestedDpdk& own = Own(vif);
+  const auto& own = OwnVif<vif::VifNestedDpdk>(vif, "dpdk");
   const std::string plugin = own.plugin.value_or("");
   if (!plugin.empty() && plugin != "noop") {
     throw UnsupportedVif(std::string(ClassName(vif)) + " with plugin \"" + Printable(plugin) +
@@ -95,7 +89,7 @@ Plug DpdkDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> DpdkDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                            const Attachment& attachment, const Netns& /*pod*/,
                                            bool /*is_default*/, const Deadline& /*deadline*/) {
-  const vif::VifNestedDpdk& own = Own(vif);
+  const auto& own = OwnVif<vif::VifNestedDpdk>(vif, "dpdk");
   const Device device = FindDevice(sysfs_, own);
   if (device.address != AddressIn(plug))
     ThrowErrno(ENODEV, "find " + own.address->ToString() + " on PCI device " + plug.device);

@@ -23,13 +23,6 @@ constexpr const char* kBridgeEndPrefix = "qvb";
 constexpr const char* kPortPrefix = "qvo";
 constexpr size_t kPrefixLength = 3;
 
-const vif::VifBridge& Own(const vif::Vif& vif) {
-  const auto* own = std::get_if<vif::VifBridge>(&vif);
-  if (own == nullptr)
-    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver hybrid");
-  return *own;
-}
-
 /// All links on the host are named like the bridge, which Plug::device is.
 std::string Renamed(const char* prefix, const std::string& name) {
   return prefix + name.substr(std::min(kPrefixLength, name.size()));
@@ -185,7 +178,7 @@ class Wiring {
 HybridDriver::HybridDriver(BindingConfig config) : config_(std::move(config)) {}
 
 Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const vif::VifBridge& own = Own(vif);
+  const auto& own = OwnVif<vif::VifBridge>(vif, "hybrid");
   const std::string plugin = own.plugin.value_or("");
   if (plugin != "ovs") throw UnsupportedVif("VIFBridge with plugin \"" + Printable(plugin) + "\"");
   (void)vif::Required(own.address, "$.address");
@@ -207,13 +200,14 @@ Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> HybridDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                              const Attachment& attachment, const Netns& pod,
                                              bool is_default, const Deadline& deadline) {
-  return Wiring(config_, plug, attachment, pod, deadline).Make(Own(vif), is_default);
+  return Wiring(config_, plug, attachment, pod, deadline)
+      .Make(OwnVif<vif::VifBridge>(vif, "hybrid"), is_default);
 }
 
 std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& plug,
                                                const Attachment& attachment, const Netns& pod,
                                                bool is_default, const Deadline& deadline) const {
-  const vif::VifBridge& own = Own(vif);
+  const auto& own = OwnVif<vif::VifBridge>(vif, "hybrid");
   RouteSocket host;
   const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
   const WantedLink hub = {.name = plug.device, .kind = "bridge"};

@@ -12,7 +12,7 @@ namespace kuryr::binding {
 namespace {
 
 constexpr const char* kTag = "kuryr-cni";
-constexpr const char* kNone = "-";
+constexpr const char* kAbsent = "-";
 constexpr size_t kMaxAlias = 255;  // IFALIASZ, less the zero byte
 
 bool IsWord(const std::string& text) {
@@ -35,7 +35,7 @@ std::optional<LinkMark> LinkMark::Parse(const std::string& alias) {
     words >> whose.pod;
   }
   for (std::string* word : {&whose.network, &whose.container_id, &whose.ifname, &whose.pod_uid}) {
-    if (*word == kNone) word->clear();
+    if (*word == kAbsent) word->clear();
   }
   return mark;
 }
@@ -45,7 +45,7 @@ std::string LinkMark::ToString() const {
   for (const std::string* word :
        {&attachment.network, &attachment.container_id, &attachment.ifname, &attachment.pod_uid}) {
     if (!IsWord(*word)) ThrowErrno(EINVAL, "mark an interface with " + Printable(*word));
-    text += " " + (word->empty() ? kNone : *word);
+    text += " " + (word->empty() ? kAbsent : *word);
   }
   if (!note.empty()) text += " " + note;
   if (text.size() > kMaxAlias) ThrowErrno(EINVAL, "mark an interface with " + Printable(text, 500));

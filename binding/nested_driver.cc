@@ -21,7 +21,7 @@ namespace kuryr::binding {
 namespace {
 
 /// os-vif's plugin of both kinds is the one that does nothing.
-const vif::VifBase& Own(const vif::Vif& vif) {
+const vif::VifBase& Nested(const vif::Vif& vif) {
   if (!std::holds_alternative<vif::VifMacvlanNested>(vif) &&
       !std::holds_alternative<vif::VifVlanNested>(vif)) {
     throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver nested");
@@ -108,7 +108,7 @@ void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link,
 NestedDriver::NestedDriver(BindingConfig config) : config_(std::move(config)) {}
 
 Plug NestedDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const vif::VifBase& own = Own(vif);
+  const vif::VifBase& own = Nested(vif);
   (void)vif::Required(own.address, "$.address");
   if (const auto* vlan = std::get_if<vif::VifVlanNested>(&vif))
     (void)vif::Required(vlan->vlan_id, "$.vlan_id");
@@ -118,7 +118,7 @@ Plug NestedDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                              const Attachment& attachment, const Netns& pod,
                                              bool is_default, const Deadline& /*deadline*/) {
-  const vif::VifBase& own = Own(vif);
+  const vif::VifBase& own = Nested(vif);
   const std::string mark = LinkMark{attachment}.ToString();
   RouteSocket host;
   RouteSocket inside = RouteSocket::OpenIn(pod);
@@ -145,7 +145,7 @@ std::optional<std::string> NestedDriver::Check(const vif::Vif& vif, const Plug& 
                                                const Attachment& attachment, const Netns& pod,
                                                bool is_default,
                                                const Deadline& /*deadline*/) const {
-  const vif::VifBase& own = Own(vif);
+  const vif::VifBase& own = Nested(vif);
   const bool vlan = std::holds_alternative<vif::VifVlanNested>(vif);
   return CheckPodLink(pod,
                       {.name = plug.ifname,

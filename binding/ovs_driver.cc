@@ -19,12 +19,6 @@
 namespace kuryr::binding {
 namespace {
 
-const vif::VifOpenVSwitch& Own(const vif::Vif& vif) {
-  const auto* own = std::get_if<vif::VifOpenVSwitch>(&vif);
-  if (own == nullptr) throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver ovs");
-  return *own;
-}
-
 void Unplug(const BindingConfig& config, const std::string& host_interface,
             const Attachment& attachment, const Deadline& deadline) {
   Steps steps;
@@ -121,7 +115,7 @@ OvsDriver::OvsDriver(BindingConfig config) : config_(std::move(config)) {
 }
 
 Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const vif::VifOpenVSwitch& own = Own(vif);
+  const auto& own = OwnVif<vif::VifOpenVSwitch>(vif, "ovs");
   const std::string plugin = own.plugin.value_or("");
   if (plugin != kName)
     throw UnsupportedVif("VIFOpenVSwitch with plugin \"" + Printable(plugin) + "\"");
@@ -141,13 +135,14 @@ Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> OvsDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                           const Attachment& attachment, const Netns& pod,
                                           bool is_default, const Deadline& deadline) {
-  return Wiring(config_, plug, attachment, pod, deadline).Make(Own(vif), is_default);
+  return Wiring(config_, plug, attachment, pod, deadline)
+      .Make(OwnVif<vif::VifOpenVSwitch>(vif, "ovs"), is_default);
 }
 
 std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plug,
                                             const Attachment& attachment, const Netns& pod,
                                             bool is_default, const Deadline& deadline) const {
-  const vif::VifOpenVSwitch& own = Own(vif);
+  const auto& own = OwnVif<vif::VifOpenVSwitch>(vif, "ovs");
   RouteSocket host;
   const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
   const WantedLink host_end = {.name = plug.host_interface, .kind = "veth", .mtu = mtu};

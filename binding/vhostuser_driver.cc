@@ -23,13 +23,6 @@ constexpr const char* kSwitchFolder = "[vhostuser] ovs_vhu_path";
 constexpr const char* kListening = "dpdkvhostuser";
 constexpr const char* kConnecting = "dpdkvhostuserclient";
 
-const vif::VifVHostUser& Own(const vif::Vif& vif) {
-  const auto* own = std::get_if<vif::VifVHostUser>(&vif);
-  if (own == nullptr)
-    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver vhostuser");
-  return *own;
-}
-
 /// os-vif's name for it; objects before 1.1 have none.
 std::string PortNameOf(const vif::VifVHostUser& vif) {
   if (!vif.vif_name.is_set())
@@ -133,7 +126,7 @@ VhostUserDriver::VhostUserDriver(BindingConfig config) : config_(std::move(confi
 }
 
 Plug VhostUserDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const vif::VifVHostUser& own = Own(vif);
+  const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
   const std::string plugin = own.plugin.value_or("");
   if (plugin != "ovs")
     throw UnsupportedVif("VIFVHostUser with plugin \"" + Printable(plugin) + "\"");
@@ -156,7 +149,7 @@ Plug VhostUserDriver::Plan(const vif::Vif& vif, const std::string& ifname) const
 std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                                 const Attachment& attachment, const Netns& /*pod*/,
                                                 bool /*is_default*/, const Deadline& caller) {
-  const vif::VifVHostUser& own = Own(vif);
+  const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
   const Deadline deadline = caller.AtMost(config_.ovs_timeout);
   const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);
@@ -186,7 +179,7 @@ std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plu
                                                   const Attachment& attachment,
                                                   const Netns& /*pod*/, bool /*is_default*/,
                                                   const Deadline& deadline) const {
-  const vif::VifVHostUser& own = Own(vif);
+  const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
   OpenVSwitch ovs(config_.ovsdb_connection);
   if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))

@@ -2,7 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
+#include <variant>
 
+#include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
 #include "vif/vif.h"
 
@@ -10,6 +13,20 @@ namespace kuryr::binding {
 
 /// What several drivers read of a VIF. Strangers write VIFs: each throws ParseError with the
 /// field's path for what cannot be.
+
+/// The VIF as the kind, or as what the kinds have in common, that `driver` is for; UnsupportedVif.
+template <class Own>
+[[nodiscard]] const Own& OwnVif(const vif::Vif& vif, const char* driver) {
+  const Own* own = std::visit(
+      []<class Kind>(const Kind& kind) -> const Own* {
+        if constexpr (std::is_base_of_v<Own, Kind>) return &kind;
+        return nullptr;
+      },
+      vif);
+  if (own == nullptr)
+    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver " + driver);
+  return *own;
+}
 
 /// The name of an interface or bridge that is to be made or used on the host; `path` is the
 /// field's.

@@ -2,6 +2,7 @@
 add_library(kuryr_options INTERFACE)
 target_include_directories(kuryr_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_definitions(kuryr_options INTERFACE KURYR_VERSION="${PROJECT_VERSION}")
+target_link_libraries(kuryr_options INTERFACE nlohmann_json::nlohmann_json)
 target_compile_options(kuryr_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wcast-qual -Wformat=2 -Wundef
   -Wno-missing-field-initializers
@@ -13,12 +14,31 @@ target_compile_options(kuryr_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 
+# kuryr_precompile(NAME HEADER... DEPENDS target...): precompiled headers, which libraries and tests share: half of a file's
+# compile time. lint compiles without them: there a file must include what it uses.
+function(kuryr_precompile name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  if(CMAKE_CXX_CLANG_TIDY)
+    return()
+  endif()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/${name}.cc)
+  target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
+  target_precompile_headers(${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+endfunction()
+function(kuryr_precompiled target name)
+  if(NOT CMAKE_CXX_CLANG_TIDY)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
 # kuryr_library(NAME SOURCES file... DEPENDS target...): a folder's library, kuryr::NAME.
 function(kuryr_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(kuryr_${name} STATIC ${ARG_SOURCES})
   add_library(kuryr::${name} ALIAS kuryr_${name})
   target_link_libraries(kuryr_${name} PUBLIC kuryr_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  kuryr_precompiled(kuryr_${name} kuryr_headers)
 endfunction()
 
 # gcc links static programs with crtbeginT.o, with which the first exception sorts all unwind tables: 6 ms. With crtbegin.o
@@ -52,18 +72,16 @@ function(kuryr_program name)
   endif()
 endfunction()
 
-# kuryr_test(NAME LABEL unit|netns|ovs|e2e SOURCES file... DEPENDS target...): a GoogleTest program;
+# kuryr_test(NAME LABEL unit|netns|ovs|e2e... SOURCES file... DEPENDS target...): a GoogleTest program;
 # ctest runs each of its tests by itself, selected by label.
 function(kuryr_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LABEL;SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     KURYR_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" KURYR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
-  if(NOT CMAKE_CXX_CLANG_TIDY)
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
-  endif()
-  gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} DISCOVERY_MODE PRE_TEST)
+  kuryr_precompiled(${name} kuryr_test_headers)
+  gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" DISCOVERY_MODE PRE_TEST)
 endfunction()
 
 # kuryr_fuzz(NAME SOURCES file... DEPENDS target...): a libFuzzer program, built by preset fuzz.

@@ -11,6 +11,9 @@ namespace kuryr::watcher {
 /// answer.
 class ApiError : public std::runtime_error {
  public:
+  static constexpr int kUnauthorized = 401;
+  static constexpr int kGone = 410;  ///< the version asked for is no longer there
+
   ApiError(int code, std::string reason, const std::string& message,
            std::optional<std::chrono::seconds> retry_after = std::nullopt)
       : std::runtime_error(message),

@@ -9,9 +9,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kUnauthorized = 401;
-constexpr int kGone = 410;
-
 }  // namespace
 
 WatchLoop::WatchLoop(std::string path, WatchMode mode, const ApiConfig& config,
@@ -47,8 +44,8 @@ ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_afte
     return ReconnectReason::kEnded;
   } catch (const ApiError& e) {
     retry_after = e.retry_after();
-    if (e.code() == kGone) return ReconnectReason::kExpired;
-    unauthorized_ = e.code() == kUnauthorized;
+    if (e.code() == ApiError::kGone) return ReconnectReason::kExpired;
+    unauthorized_ = e.code() == ApiError::kUnauthorized;
     // The token may just have been replaced; it is read anew for the next try.
     if (!unauthorized_ || was_unauthorized) Report();
     return unauthorized_ ? ReconnectReason::kUnauthorized : ReconnectReason::kRefused;

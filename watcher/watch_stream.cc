@@ -13,7 +13,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr int kGone = 410;
 constexpr unsigned kPageSize = 500;
 /// What a server may take longer than the timeoutSeconds it was asked for.
 constexpr seconds kGrace{10};
@@ -51,8 +50,9 @@ bool MayListAnew(const ApiError& error) {
   constexpr int kBadRequest = 400;
   constexpr int kInternal = 500;
   constexpr int kTimeout = 504;
-  return error.code() == kGone || error.code() == kTimeout || error.code() == kBadRequest ||
-         error.code() == kInternal || error.reason() == "AnswerTooLarge";
+  return error.code() == ApiError::kGone || error.code() == kTimeout ||
+         error.code() == kBadRequest || error.code() == kInternal ||
+         error.reason() == "AnswerTooLarge";
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ void WatchStream::Once() {
   try {
     Watch();
   } catch (const ApiError& e) {
-    if (e.code() == kGone) list_is_due_ = true;
+    if (e.code() == ApiError::kGone) list_is_due_ = true;
     throw;
   }
 }

@@ -13,7 +13,7 @@
 namespace kuryr::binding {
 namespace {
 
-constexpr const char* kBuild = "build a request about a virtual function";
+constexpr const char* kBuildVf = "build a request about a virtual function";
 
 nlattr* StartNest(nl_msg& message, int type) {
   nlattr* nest = nla_nest_start(&message, type);
@@ -37,11 +37,11 @@ NlMsgPtr VfRequest(const Link& pf, uint32_t vf, const VfSettings& settings) {
   if (settings.mac) {
     ifla_vf_mac mac{.vf = vf, .mac = {}};
     std::copy(settings.mac->bytes.begin(), settings.mac->bytes.end(), mac.mac);
-    CheckNl(nla_put(request.get(), IFLA_VF_MAC, sizeof mac, &mac), kBuild);
+    CheckNl(nla_put(request.get(), IFLA_VF_MAC, sizeof mac, &mac), kBuildVf);
   }
   if (settings.vlan) {
     const ifla_vf_vlan vlan{.vf = vf, .vlan = *settings.vlan, .qos = 0};
-    CheckNl(nla_put(request.get(), IFLA_VF_VLAN, sizeof vlan, &vlan), kBuild);
+    CheckNl(nla_put(request.get(), IFLA_VF_VLAN, sizeof vlan, &vlan), kBuildVf);
   }
   nla_nest_end(request.get(), info);
   nla_nest_end(request.get(), list);

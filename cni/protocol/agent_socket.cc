@@ -17,7 +17,7 @@
 namespace kuryr::cni {
 namespace {
 
-sockaddr_un AddressOf(const std::string& path) {
+sockaddr_un SocketAddress(const std::string& path) {
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof address.sun_path) ThrowErrno(ENAMETOOLONG, "use the socket " + path);
   std::memcpy(address.sun_path, path.data(), path.size());
@@ -53,7 +53,7 @@ UniqueFd ListenAt(const std::string& path) {
   if (IsListening(path)) ThrowErrno(EADDRINUSE, "listen at " + path);
   ::unlink(path.c_str());
   UniqueFd socket = MakeSocket();
-  const sockaddr_un address = AddressOf(path);
+  const sockaddr_un address = SocketAddress(path);
   const mode_t before = ::umask(0177);
   const int bound = ::bind(socket.get(), Generic(address), sizeof address);
   const int error = errno;
@@ -75,7 +75,7 @@ UniqueFd InheritedListener() {
 
 UniqueFd ConnectTo(const std::string& path) {
   UniqueFd socket = MakeSocket();
-  const sockaddr_un address = AddressOf(path);
+  const sockaddr_un address = SocketAddress(path);
   if (::connect(socket.get(), Generic(address), sizeof address) != 0)
     ThrowErrno("connect to " + path);
   return socket;

@@ -13,6 +13,9 @@
 
 namespace kuryr::binding {
 
+/// Pod 1 answers pings and stays.
+inline constexpr int kFirstPod = 2;
+
 /// A node for pods of every PlugScenario: Open vSwitch with br-int, the bridge br-lan, and "uplink"
 /// with the default route, behind which is 10.1.0.254.
 class NodeTest : public test::NetnsTest {

@@ -23,8 +23,6 @@ using ::testing::ContainsRegex;
 using ::testing::Each;
 
 constexpr int kThreads = 8;
-/// Pod 1 answers pings and stays.
-constexpr int kFirstPod = 2;
 
 /// Is Open vSwitch there, how far are the pods, and what became of them.
 class Progress {

@@ -15,19 +15,17 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr int kThreads = 16;
-/// Pod 1 answers pings and stays.
-constexpr int kFirstPod = 2;
+constexpr int kSoakThreads = 16;
 
 class SoakTest : public NodeTest {
  protected:
-  /// `rounds` in all, by kThreads threads; the first failure of each is returned.
+  /// `rounds` in all, by kSoakThreads threads; the first failure of each is returned.
   static std::vector<std::string> InThreads(int rounds,
                                             const std::function<void(int thread, int round)>& act) {
     std::atomic<int> next = 0;
-    std::vector<std::string> failures(kThreads);
+    std::vector<std::string> failures(kSoakThreads);
     std::vector<std::jthread> threads;
-    for (int thread = 0; thread < kThreads; ++thread) {
+    for (int thread = 0; thread < kSoakThreads; ++thread) {
       threads.emplace_back([&, thread] {
         try {
           for (int round = next++; round < rounds; round = next++) act(thread, round);
@@ -72,7 +70,7 @@ TEST_F(SoakTest, PodsOfAllDriversLeaveNothing) {
   Connect(peer);
   const auto first = [&](int thread, int) { PlugAndUnplug(ovs, kFirstPod + thread, false); };
   // The kernel and libopenvswitch keep some things from their first use on.
-  EXPECT_THAT(InThreads(kThreads, first), IsEmpty());
+  EXPECT_THAT(InThreads(kSoakThreads, first), IsEmpty());
   const auto before = State({&peer.netns});
   const size_t files = CountOpenFiles();
   const size_t namespaces = CountPodNetns();

@@ -30,7 +30,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr const char* kMountPoint = "/run/vhostuser";
-constexpr const char* kPort = "vhu450e5c61-dc";
+constexpr const char* kNeutronPort = "vhu450e5c61-dc";
 
 using SocketCall = int (*)(int, const sockaddr*, socklen_t);
 
@@ -100,12 +100,12 @@ class VhostUserDriverTest : public test::NetnsTest {
     all.insert(all.end(), arguments.begin(), arguments.end());
     return ovs_->Vsctl(all);
   }
-  std::string Get(const std::string& column) { return Vsctl({"get", "Interface", kPort, column}); }
+  std::string Get(const std::string& column) { return Vsctl({"get", "Interface", kNeutronPort, column}); }
   static vif::VifVHostUser Vif(vif::VHostUserMode mode) {
     return test::VhostUserVif(1, mode, kMountPoint);
   }
-  static std::string Name() { return "name=" + std::string(kPort); }
-  static fs::path SocketPath() { return fs::path(kMountPoint) / kPort; }
+  static std::string Name() { return "name=" + std::string(kNeutronPort); }
+  static fs::path SocketPath() { return fs::path(kMountPoint) / kNeutronPort; }
   static std::string FileOf(int n) {
     return fs::path(kMountPoint) / ("container-" + std::to_string(n) + "-eth0");
   }
@@ -194,10 +194,10 @@ TEST_F(VhostUserDpdkTest, ClientFindsTheSwitchsSocketInTheMountPoint) {
   EXPECT_EQ(Vsctl({"get", "Bridge", "br-int", "datapath_type"}), "netdev");
   EXPECT_EQ(ParseJson(ReadFile(FileOf(1))),
             (nlohmann::json{
-                {"vhostname", kPort}, {"vhostmac", "fa:16:3e:80:d4:01"}, {"mode", "client"}}));
+                {"vhostname", kNeutronPort}, {"vhostmac", "fa:16:3e:80:d4:01"}, {"mode", "client"}}));
   EXPECT_EQ(fs::status(FileOf(1)).permissions(), fs::perms(0644));
   EXPECT_NO_THROW(ConnectTo(SocketPath())) << "ovs-vswitchd still listens";
-  EXPECT_FALSE(fs::exists(ovs_->folder() / kPort));
+  EXPECT_FALSE(fs::exists(ovs_->folder() / kNeutronPort));
   EXPECT_EQ(Check(vif), std::nullopt);
 }
 
@@ -298,12 +298,12 @@ TEST_F(VhostUserDpdkTest, RunDirectoryThatIsNotTheSwitchsIsNamed) {
   driver_.emplace(config);
 
   EXPECT_THAT(Failure(Vif(vif::VHostUserMode::kClient)),
-              AllOf(HasSubstr("/run/" + std::string(kPort)), HasSubstr("ovs_vhu_path")));
+              AllOf(HasSubstr("/run/" + std::string(kNeutronPort)), HasSubstr("ovs_vhu_path")));
 
   EXPECT_EQ(Vsctl({"--columns=name", "find", "Interface", Name()}), "");
   EXPECT_TRUE(fs::is_empty(kMountPoint));
   OpenVSwitch(ovs_->remote()).WaitUntilApplied(Soon());
-  EXPECT_FALSE(fs::exists(ovs_->folder() / kPort)) << "ovs-vswitchd takes it along";
+  EXPECT_FALSE(fs::exists(ovs_->folder() / kNeutronPort)) << "ovs-vswitchd takes it along";
 }
 
 TEST_F(VhostUserDpdkTest, FoldersOnTwoFileSystemsAreNamed) {
@@ -318,13 +318,13 @@ TEST_F(VhostUserDpdkTest, CheckNamesTheFirstDifference) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
   Connect(vif);
   fs::remove(SocketPath());
-  EXPECT_THAT(Check(vif).value(), HasSubstr(std::string(kPort) + " is missing"));
+  EXPECT_THAT(Check(vif).value(), HasSubstr(std::string(kNeutronPort) + " is missing"));
   std::ofstream(FileOf(1)) << "{}";
   EXPECT_THAT(Check(vif).value(), HasSubstr("container-1-eth0 has other contents"));
   fs::remove(FileOf(1));
   EXPECT_THAT(Check(vif).value(), HasSubstr("container-1-eth0 is missing"));
-  Vsctl({"del-port", kPort});
-  EXPECT_THAT(Check(vif).value(), HasSubstr("Open vSwitch port " + std::string(kPort)));
+  Vsctl({"del-port", kNeutronPort});
+  EXPECT_THAT(Check(vif).value(), HasSubstr("Open vSwitch port " + std::string(kNeutronPort)));
 }
 
 TEST_F(VhostUserDpdkTest, RestartOfTheSwitchLeavesAClientsSocketDead) {
@@ -351,7 +351,7 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
 TEST_F(VhostUserDriverTest, SwitchWithoutDpdkIsSaidAndNothingLeft) {
   const std::string before = State();
   for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer})
-    EXPECT_THAT(Failure(Vif(mode)), HasSubstr("ovs-vswitchd, interface " + std::string(kPort)));
+    EXPECT_THAT(Failure(Vif(mode)), HasSubstr("ovs-vswitchd, interface " + std::string(kNeutronPort)));
 
   EXPECT_EQ(State(), before);
 }
@@ -360,13 +360,13 @@ TEST_F(VhostUserDriverTest, RowsAreWhatOvsVifWrites) {
   ovs_->StopVswitchd();
   // In ovs-vswitchd's place, as it would answer without a socket.
   const std::jthread meanwhile([&] {
-    Vsctl({"wait-until", "Interface", kPort, "type=dpdkvhostuserclient"});
+    Vsctl({"wait-until", "Interface", kNeutronPort, "type=dpdkvhostuserclient"});
     EXPECT_EQ(Get("mtu_request"), "1450");
     EXPECT_EQ(Get("external_ids:iface-id"), "\"450e5c61-dc7c-5f0d-84da-bc7052e8b541\"");
     EXPECT_EQ(Get("external_ids:attached-mac"), "\"fa:16:3e:80:d4:01\"");
-    EXPECT_EQ(Vsctl({"get", "Port", kPort, "qos"}), "[]");
+    EXPECT_EQ(Vsctl({"get", "Port", kNeutronPort, "qos"}), "[]");
     EXPECT_EQ(Vsctl({"get", "Bridge", "br-int", "datapath_type"}), "netdev");
-    Vsctl({"set", "Interface", kPort, "ofport=7"});
+    Vsctl({"set", "Interface", kNeutronPort, "ofport=7"});
     const std::string wanted = Vsctl({"get", "Open_vSwitch", ".", "next_cfg"});
     Vsctl({"set", "Open_vSwitch", ".", "cur_cfg=" + wanted});
   });
@@ -440,7 +440,7 @@ TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
 }
 
 TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
-  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kPort, "--", "set", "Interface", kPort,
+  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kNeutronPort, "--", "set", "Interface", kNeutronPort,
          "type=dpdkvhostuserclient", "external_ids:iface-id=a-virtual-machine"});
   const UniqueFd machine = ListenAt(SocketPath());
   const std::string before = State();

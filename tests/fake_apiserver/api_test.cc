@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/fake_apiserver/fake_api_server.h"
+#include "tests/fake_apiserver/pod_named.h"
 #include "tests/fake_apiserver/raw_client.h"
 
 // What the captures do not show: lists in pages, patches, preconditions, rights, events.
@@ -16,13 +17,6 @@ using nlohmann::json;
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kMerge = "application/merge-patch+json";
-
-json PodNamed(const std::string& name, const std::string& node = "n1") {
-  return {{"apiVersion", "v1"},
-          {"kind", "Pod"},
-          {"metadata", {{"name", name}}},
-          {"spec", {{"nodeName", node}}}};
-}
 
 std::vector<std::string> NamesIn(const json& list) {
   std::vector<std::string> names;

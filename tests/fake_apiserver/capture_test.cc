@@ -35,7 +35,7 @@ void ExpectSameObject(const std::string& name, const RawAnswer& answer) {
   EXPECT_TRUE(answer.complete) << name;
 }
 
-json PodNamed(const std::string& name) {
+json CapturedPod(const std::string& name) {
   json pod = json::parse(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {},
       "spec": {"nodeName": "nonode", "terminationGracePeriodSeconds": 0,
                "containers": [{"name": "c", "image": "local/pause:1",
@@ -115,7 +115,7 @@ RawAnswer LivePod(FakeApiServer& server, const std::string& last) {
     } else if (name == "k gone") {
       annotate({{"k", nullptr}});
     } else if (name == "pod y") {
-      server.Create(PodNamed("y"));
+      server.Create(CapturedPod("y"));
     } else if (name != "the end") {
       RawAnswer answer = Replay(server, name);
       if (name == last) return answer;

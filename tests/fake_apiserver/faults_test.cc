@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/fake_apiserver/fake_api_server.h"
+#include "tests/fake_apiserver/pod_named.h"
 #include "tests/fake_apiserver/raw_client.h"
 
 namespace kuryr::fake {
@@ -17,13 +18,6 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kWatch = "/api/v1/pods?watch=true";
-
-json PodNamed(const std::string& name) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Pod"},
-          {"metadata", {{"name", name}}},
-          {"spec", {{"nodeName", "n1"}}}};
-}
 
 bool IsRefused(uint16_t port) {
   try {

@@ -9,15 +9,19 @@
 namespace kuryr::fake {
 namespace {
 
-const Resource kPods = BuiltInResources().front();
+const Resource kPodResource = BuiltInResources().front();
 
 nlohmann::json Pod() {
   return {{"metadata", {{"name", "x"}, {"namespace", "ns"}, {"labels", {{"app", "demo"}}}}},
           {"spec", {{"nodeName", "n1"}}}};
 }
 
-bool MatchesFields(const std::string& fields) { return Selector(kPods, fields, "").Matches(Pod()); }
-bool MatchesLabels(const std::string& labels) { return Selector(kPods, "", labels).Matches(Pod()); }
+bool MatchesFields(const std::string& fields) {
+  return Selector(kPodResource, fields, "").Matches(Pod());
+}
+bool MatchesLabels(const std::string& labels) {
+  return Selector(kPodResource, "", labels).Matches(Pod());
+}
 
 TEST(SelectorTest, FieldsAreComparedByAllThreeOperators) {
   EXPECT_TRUE(MatchesFields(""));

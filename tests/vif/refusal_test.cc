@@ -128,7 +128,7 @@ json Object(const std::string& name, const json& data) {
           {"versioned_object.data", data}};
 }
 
-std::string RefusalOf(const json& primitive) {
+std::string DecodeRefusal(const json& primitive) {
   try {
     static_cast<void>(DecodeVif(primitive));
     return "accepted";
@@ -138,34 +138,38 @@ std::string RefusalOf(const json& primitive) {
 }
 
 TEST(RefusalOfKindTest, NamesThePath) {
-  EXPECT_THAT(RefusalOf(Object("VIFVlanNested", {{"vlan_id", 0}})), HasSubstr("$.vlan_id: "));
-  EXPECT_THAT(RefusalOf(Object("VIFVlanNested", {{"vlan_id", 4095}})), HasSubstr("$.vlan_id: "));
-  EXPECT_THAT(RefusalOf(Object("VIFVlanNested", {{"vlan_id", "7"}})), HasSubstr("$.vlan_id: "));
-  EXPECT_THAT(RefusalOf(Object("VIFDirect", {{"dev_address", "0000:03:20.1"}})),
+  EXPECT_THAT(DecodeRefusal(Object("VIFVlanNested", {{"vlan_id", 0}})), HasSubstr("$.vlan_id: "));
+  EXPECT_THAT(DecodeRefusal(Object("VIFVlanNested", {{"vlan_id", 4095}})),
+              HasSubstr("$.vlan_id: "));
+  EXPECT_THAT(DecodeRefusal(Object("VIFVlanNested", {{"vlan_id", "7"}})), HasSubstr("$.vlan_id: "));
+  EXPECT_THAT(DecodeRefusal(Object("VIFDirect", {{"dev_address", "0000:03:20.1"}})),
               HasSubstr("$.dev_address: found \"0000:03:20.1\", expected a PCI address"));
-  EXPECT_THAT(RefusalOf(Object("VIFDirect", {{"dev_address", "0000:03:10x1"}})),
+  EXPECT_THAT(DecodeRefusal(Object("VIFDirect", {{"dev_address", "0000:03:10x1"}})),
               HasSubstr("$.dev_address: "));
-  EXPECT_THAT(RefusalOf(Object("VIFDirect", {{"mode", "private"}})),
+  EXPECT_THAT(DecodeRefusal(Object("VIFDirect", {{"mode", "private"}})),
               HasSubstr("$.mode: found \"private\", expected one of vepa, passthrough, bridge"));
-  EXPECT_THAT(RefusalOf(Object("VIFVHostUser", {{"mode", 1}})), HasSubstr("$.mode: "));
-  EXPECT_THAT(RefusalOf(Object("VIFHostDevice", {{"dev_type", "pci"}})), HasSubstr("$.dev_type: "));
-  EXPECT_THAT(RefusalOf(Object("VIFSriov", {{"vlan_name", "4095"}})), HasSubstr("$.vlan_name: "));
-  EXPECT_THAT(RefusalOf(Object("VIFNestedDPDK", {{"pci_address", "../../x"}})),
+  EXPECT_THAT(DecodeRefusal(Object("VIFVHostUser", {{"mode", 1}})), HasSubstr("$.mode: "));
+  EXPECT_THAT(DecodeRefusal(Object("VIFHostDevice", {{"dev_type", "pci"}})),
+              HasSubstr("$.dev_type: "));
+  EXPECT_THAT(DecodeRefusal(Object("VIFSriov", {{"vlan_name", "4095"}})),
+              HasSubstr("$.vlan_name: "));
+  EXPECT_THAT(DecodeRefusal(Object("VIFNestedDPDK", {{"pci_address", "../../x"}})),
               HasSubstr("$.pci_address: "));
-  EXPECT_THAT(RefusalOf(Object("VIFNestedDPDK", {{"dev_driver", "../x"}})),
+  EXPECT_THAT(DecodeRefusal(Object("VIFNestedDPDK", {{"dev_driver", "../x"}})),
               HasSubstr("$.dev_driver: "));
 }
 
 TEST(RefusalOfKindTest, AcceptsTheEdges) {
-  EXPECT_EQ(RefusalOf(Object("VIFVlanNested", {{"vlan_id", 1}})), "accepted");
-  EXPECT_EQ(RefusalOf(Object("VIFVlanNested", {{"vlan_id", 4094}})), "accepted");
-  EXPECT_EQ(RefusalOf(Object("VIFSriov", {{"vlan_name", "4094"}})), "accepted");
-  EXPECT_EQ(RefusalOf(Object("VIFDirect", {{"vlan_name", ""}, {"dev_address", "FFFF:0A:1f.7"}})),
-            "accepted");
-  EXPECT_EQ(RefusalOf(With("/network/mtu", 68)), "accepted");
-  EXPECT_EQ(RefusalOf(With("/network/mtu", 65535)), "accepted");
-  EXPECT_EQ(RefusalOf(With("/vif_name", "fifteen-bytes-x")), "accepted");
-  EXPECT_EQ(RefusalOf(With("/id", "450E5C61DC7C5F0D84DABC7052E8B541")), "accepted");
+  EXPECT_EQ(DecodeRefusal(Object("VIFVlanNested", {{"vlan_id", 1}})), "accepted");
+  EXPECT_EQ(DecodeRefusal(Object("VIFVlanNested", {{"vlan_id", 4094}})), "accepted");
+  EXPECT_EQ(DecodeRefusal(Object("VIFSriov", {{"vlan_name", "4094"}})), "accepted");
+  EXPECT_EQ(
+      DecodeRefusal(Object("VIFDirect", {{"vlan_name", ""}, {"dev_address", "FFFF:0A:1f.7"}})),
+      "accepted");
+  EXPECT_EQ(DecodeRefusal(With("/network/mtu", 68)), "accepted");
+  EXPECT_EQ(DecodeRefusal(With("/network/mtu", 65535)), "accepted");
+  EXPECT_EQ(DecodeRefusal(With("/vif_name", "fifteen-bytes-x")), "accepted");
+  EXPECT_EQ(DecodeRefusal(With("/id", "450E5C61DC7C5F0D84DABC7052E8B541")), "accepted");
 }
 
 TEST(RefusalOfEnvelopeTest, NamesThePathOfTheMember) {
@@ -173,16 +177,17 @@ TEST(RefusalOfEnvelopeTest, NamesThePathOfTheMember) {
   const json::json_pointer network("/versioned_object.data/network");
 
   vif[network]["versioned_object.version"] = "2.0";
-  EXPECT_EQ(RefusalOf(vif),
+  EXPECT_EQ(DecodeRefusal(vif),
             "$.network['versioned_object.version']: found \"2.0\", expected a version 1.x");
 
   for (const char* const version : {"1", "1.", "1.x", "1.2.", "1.2.3.4", "10.0", "01.0", " 1.0"}) {
     vif[network]["versioned_object.version"] = version;
-    EXPECT_THAT(RefusalOf(vif), HasSubstr("$.network['versioned_object.version']: ")) << version;
+    EXPECT_THAT(DecodeRefusal(vif), HasSubstr("$.network['versioned_object.version']: "))
+        << version;
   }
   for (const char* const version : {"1.0", "1.99", "1.2.3"}) {
     vif[network]["versioned_object.version"] = version;
-    EXPECT_EQ(RefusalOf(vif), "accepted") << version;
+    EXPECT_EQ(DecodeRefusal(vif), "accepted") << version;
   }
 }
 
@@ -190,21 +195,21 @@ TEST(RefusalOfEnvelopeTest, ChangesAreAListOfNames) {
   json vif = JsonSample("vif/ovs-native-ipv4-active.json");
 
   vif["versioned_object.changes"] = nullptr;
-  EXPECT_THAT(RefusalOf(vif), HasSubstr("$['versioned_object.changes']: found null"));
+  EXPECT_THAT(DecodeRefusal(vif), HasSubstr("$['versioned_object.changes']: found null"));
   vif["versioned_object.changes"] = json::array({"id", 3});
-  EXPECT_THAT(RefusalOf(vif), HasSubstr("$['versioned_object.changes'][1]: found 3"));
+  EXPECT_THAT(DecodeRefusal(vif), HasSubstr("$['versioned_object.changes'][1]: found 3"));
 }
 
 TEST(RefusalOfEnvelopeTest, UnknownClassNamesTheKnownOnes) {
-  EXPECT_THAT(RefusalOf(Object("VIFNoSuch", json::object())),
+  EXPECT_THAT(DecodeRefusal(Object("VIFNoSuch", json::object())),
               HasSubstr("found \"VIFNoSuch\", expected one of VIFGeneric, VIFBridge, "));
-  EXPECT_THAT(RefusalOf(Object("VIFBase", json::object())), HasSubstr("expected one of "));
+  EXPECT_THAT(DecodeRefusal(Object("VIFBase", json::object())), HasSubstr("expected one of "));
 }
 
 TEST(RefusalTextTest, HostileTextIsPrintable) {
   const std::string hostile = "\x1b[2J\n\"" + std::string(500, 'A');
 
-  const std::string message = RefusalOf(With("/vif_name", hostile));
+  const std::string message = DecodeRefusal(With("/vif_name", hostile));
 
   EXPECT_THAT(message, HasSubstr("\\x1b[2J\\x0a"));
   EXPECT_EQ(message.find('\x1b'), std::string::npos);

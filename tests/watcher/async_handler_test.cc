@@ -1,10 +1,9 @@
 #include "watcher/async_handler.h"
+#include "tests/watcher/resident_bytes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -117,12 +116,6 @@ TEST_F(AsyncHandlerTest, StatesThatNobodyHeardAreReplacedByTheNewest) {
 
   EXPECT_THAT(recorder_.calls(),
               ElementsAre("ADDED held 1", "MODIFIED held 1000", "DELETED held 1001"));
-}
-
-size_t ResidentBytes() {
-  size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 TEST_F(AsyncHandlerTest, StatesThatNobodyCanTakeCostNoMemory) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -25,8 +24,6 @@ namespace kuryr::watcher {
 namespace {
 
 using nlohmann::json;
-
-[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
 
 const std::filesystem::path kCaptures = std::filesystem::path(KURYR_TEST_DATA) / "apiserver-http";
 

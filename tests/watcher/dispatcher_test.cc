@@ -11,7 +11,7 @@
 namespace kuryr::watcher {
 namespace {
 
-class Recorder : public EventHandler {
+class NameRecorder : public EventHandler {
  public:
   void Handle(const WatchEvent& event) override { names.push_back(event.name); }
 
@@ -31,8 +31,8 @@ WatchEvent PodEvent(EventType type, const std::string& name = "x") {
 
 TEST(DispatcherTest, AnEventGoesToTheHandlersOfItsKeyOnly) {
   Dispatcher dispatcher;
-  Recorder pods;
-  Recorder nodes;
+  NameRecorder pods;
+  NameRecorder nodes;
   dispatcher.Register(ObjectKind, "Pod", pods);
   dispatcher.Register(ObjectKind, "Node", nodes);
 
@@ -44,7 +44,7 @@ TEST(DispatcherTest, AnEventGoesToTheHandlersOfItsKeyOnly) {
 
 TEST(DispatcherTest, AHandlerRegisteredUnderSeveralKeyFnsIsCalledOnce) {
   Dispatcher dispatcher;
-  Recorder recorder;
+  NameRecorder recorder;
   dispatcher.Register(ObjectKind, "Pod", recorder);
   dispatcher.Register(ObjectKind, "Pod", recorder);
   dispatcher.Register(Namespace, "default", recorder);
@@ -56,7 +56,7 @@ TEST(DispatcherTest, AHandlerRegisteredUnderSeveralKeyFnsIsCalledOnce) {
 
 TEST(DispatcherTest, AnEventWithoutKeyMatchesNothing) {
   Dispatcher dispatcher;
-  Recorder recorder;
+  NameRecorder recorder;
   dispatcher.Register(ObjectKind, "", recorder);
   WatchEvent event;
 
@@ -71,7 +71,7 @@ TEST(DispatcherTest, AHandlerThatThrowsDoesNotKeepTheEventFromTheNext) {
   };
   Dispatcher dispatcher;
   Broken broken;
-  Recorder recorder;
+  NameRecorder recorder;
   dispatcher.Register(ObjectKind, "Pod", broken);
   dispatcher.Register(ObjectKind, "Pod", recorder);
 
@@ -89,7 +89,7 @@ TEST(DispatcherTest, AHandlerMayRegisterAnotherFromInside) {
     EventHandler* next = nullptr;
   };
   Dispatcher dispatcher;
-  Recorder recorder;
+  NameRecorder recorder;
   Registrar registrar;
   registrar.dispatcher = &dispatcher;
   registrar.next = &recorder;

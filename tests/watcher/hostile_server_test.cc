@@ -2,15 +2,14 @@
 // says what was wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
 
 #include "tests/fake_apiserver/server.h"
+#include "tests/watcher/resident_bytes.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
 #include "watcher/watch_event.h"
@@ -22,8 +21,6 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
-
 constexpr const char* kHead =
     "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
 constexpr size_t kMebibyte = size_t{1} << 20;
@@ -32,12 +29,6 @@ std::string Chunk(const std::string& data) {
   std::ostringstream chunk;
   chunk << std::hex << data.size() << "\r\n" << data << "\r\n";
   return chunk.str();
-}
-
-size_t ResidentBytes() {
-  size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
 /// A server that answers every request with what the test writes.

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,9 +19,6 @@ namespace {
 using nlohmann::json;
 using test::KubeApiServer;
 using ::testing::ElementsAre;
-
-/// As every program that uses a client does.
-[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kPod = "/api/v1/namespaces/default/pods/x";

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -24,9 +23,7 @@ using nlohmann::json;
 using std::chrono::seconds;
 using test::KubeApiServer;
 
-[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
-
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kAllPods = "/api/v1/namespaces/default/pods";
 
 /// KURYR_KUBE_PODS=1000 KURYR_KUBE_RESTARTS=20 in the environment make it thorough.
 int FromEnvironment(const char* name, int otherwise) {
@@ -89,10 +86,10 @@ class KubeWatchSetTest : public ::testing::Test {
 
   void Create(int number) {
     const json pod =
-        client_->Post(kPods, {{"apiVersion", "v1"},
-                              {"kind", "Pod"},
-                              {"metadata", {{"name", "p" + std::to_string(number)}}},
-                              {"spec", {{"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
+        client_->Post(kAllPods, {{"apiVersion", "v1"},
+                                 {"kind", "Pod"},
+                                 {"metadata", {{"name", "p" + std::to_string(number)}}},
+                                 {"spec", {{"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
     uids_[number] = pod.at("metadata").at("uid");
   }
   void Patch(int number, const std::string& value) {
@@ -107,12 +104,14 @@ class KubeWatchSetTest : public ::testing::Test {
   /// uid → resourceVersion of every pod there is.
   std::map<std::string, std::string> List() {
     std::map<std::string, std::string> listed;
-    const json list = client_->Get(kPods);
+    const json list = client_->Get(kAllPods);
     for (const json& pod : list.at("items"))
       listed[pod.at("metadata").at("uid")] = pod.at("metadata").at("resourceVersion");
     return listed;
   }
-  static std::string Path(int number) { return std::string(kPods) + "/p" + std::to_string(number); }
+  static std::string Path(int number) {
+    return std::string(kAllPods) + "/p" + std::to_string(number);
+  }
 
   std::unique_ptr<KubeApiServer> server_;
   ApiConfig config_;
@@ -127,7 +126,7 @@ TEST_F(KubeWatchSetTest, NothingIsLostWhileTheServerIsKilledAndItsPastCompacted)
   const int restarts = FromEnvironment("KURYR_KUBE_RESTARTS", 2);
   std::minstd_rand random(1);
   Watcher watcher(config_, replica_);
-  watcher.Add(kPods, WatchMode::kSet);
+  watcher.Add(kAllPods, WatchMode::kSet);
   watcher.Start();
   const auto start = std::chrono::steady_clock::now();
 
@@ -154,7 +153,7 @@ TEST_F(KubeWatchSetTest, NothingIsLostWhileTheServerIsKilledAndItsPastCompacted)
   const auto listed = List();
   EXPECT_TRUE(replica_.WaitFor(listed));
   EXPECT_EQ(replica_.present(), listed);
-  const WatchMetrics metrics = watcher.Metrics().at(kPods);
+  const WatchMetrics metrics = watcher.Metrics().at(kAllPods);
   watcher.Stop();
   EXPECT_EQ(replica_.contradictions(), 0);
   // What came and went between two lists was never heard of.
@@ -182,7 +181,7 @@ TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
   for (const char* node : {"node-a", "node-b"}) {
     const std::string name = std::string("on-") + node;
     const json made = client_->Post(
-        kPods,
+        kAllPods,
         {{"apiVersion", "v1"},
          {"kind", "Pod"},
          {"metadata",
@@ -195,7 +194,7 @@ TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
   EXPECT_TRUE(labelled.WaitFor(versions[1]));
 
   // What leaves a selector is deleted for those who watch by it.
-  client_->Patch(std::string(kPods) + "/on-node-b", PatchType::kMerge,
+  client_->Patch(std::string(kAllPods) + "/on-node-b", PatchType::kMerge,
                  {{"metadata", {{"labels", {{"app", "db"}}}}}});
   EXPECT_TRUE(labelled.WaitFor({}));
 }

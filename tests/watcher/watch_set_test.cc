@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -19,8 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
 
 constexpr const char* kPods = "/api/v1/pods";
 

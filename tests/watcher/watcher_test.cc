@@ -7,7 +7,6 @@
 
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
@@ -33,12 +32,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// As every program that uses a client does: closing a connection that Stop() has cut writes to it.
-[[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
+constexpr const char* kPodX = "/api/v1/namespaces/default/pods?fieldSelector=metadata.name%3Dx";
 
-constexpr const char* kPods = "/api/v1/namespaces/default/pods?fieldSelector=metadata.name%3Dx";
-
-json Pod(const std::string& name) {
+json PodNamed(const std::string& name) {
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}};
 }
 
@@ -117,10 +113,10 @@ INSTANTIATE_TEST_SUITE_P(HttpAndHttps, WatcherTest, ::testing::Bool(),
                          [](const auto& parameter) { return parameter.param ? "Https" : "Http"; });
 
 TEST_P(WatcherTest, ThePresentStateComesFirstThenEveryChange) {
-  server_.Create(Pod("x"));
-  server_.Create(Pod("y"));
+  server_.Create(PodNamed("x"));
+  server_.Create(PodNamed("y"));
   Watcher watcher(For(server_), listener_);
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
 
   watcher.Start();
   ASSERT_TRUE(server_.WaitForWatches(1));
@@ -132,9 +128,9 @@ TEST_P(WatcherTest, ThePresentStateComesFirstThenEveryChange) {
 }
 
 TEST_P(WatcherTest, AStreamThatEndsOrBreaksIsOpenedAgain) {
-  server_.Create(Pod("x"));
+  server_.Create(PodNamed("x"));
   Watcher watcher(For(server_), listener_);
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   ASSERT_TRUE(server_.WaitForWatches(1));
 
@@ -156,15 +152,15 @@ TEST_P(WatcherTest, ABadLineOrABadObjectDoesNotStopTheStream) {
   server_.SendToWatches(fake::stream_text::Garbage());
   server_.SendToWatches(fake::stream_text::BlankLines());
   server_.SendToWatches(fake::stream_text::EventWithoutObject());
-  server_.Create(Pod("poison"));
-  server_.Create(Pod("x"));
+  server_.Create(PodNamed("poison"));
+  server_.Create(PodNamed("x"));
 
   EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED poison", "ADDED x"));
 }
 
 TEST_P(WatcherTest, StopIsPromptWhileTheStreamIsSilent) {
   Watcher watcher(For(server_), listener_);
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   ASSERT_TRUE(server_.WaitForWatches(1));
 
@@ -174,7 +170,7 @@ TEST_P(WatcherTest, StopIsPromptWhileTheStreamIsSilent) {
 TEST_P(WatcherTest, StopIsPromptWhileTheServerDoesNotAnswer) {
   server_.Inject({.kind = fake::Fault::Kind::kSilence, .count = -1});
   Watcher watcher(For(server_), listener_);
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   ASSERT_TRUE(server_.WaitForRequest("watch", "/api/v1"));
 
@@ -184,7 +180,7 @@ TEST_P(WatcherTest, StopIsPromptWhileTheServerDoesNotAnswer) {
 TEST_P(WatcherTest, StopIsPromptWhileShakingHands) {
   server_.HangConnections(1);
   Watcher watcher(For(server_), listener_);
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   // Nothing tells when the connection was accepted; by now it was, or it never mattered.
   EXPECT_FALSE(server_.WaitForRequest("watch", "/api/v1", 1, milliseconds(200)));
@@ -197,7 +193,7 @@ TEST_P(WatcherTest, StopIsPromptWhileConnecting) {
   ApiConfig config = For(server_);
   config.api_root = (GetParam() ? "https://127.0.0.1:" : "http://127.0.0.1:") + listener.port();
   Watcher watcher(config, listener_);
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   listener.WaitForAttempt();
 
@@ -207,7 +203,7 @@ TEST_P(WatcherTest, StopIsPromptWhileConnecting) {
 TEST_P(WatcherTest, StopIsPromptRightAfterStart) {
   for (int i = 0; i < 20; ++i) {
     Watcher watcher(For(server_), listener_);
-    watcher.Add(kPods);
+    watcher.Add(kPodX);
     watcher.Start();
 
     EXPECT_LT(StopTime(watcher), kPrompt);
@@ -217,7 +213,7 @@ TEST_P(WatcherTest, StopIsPromptRightAfterStart) {
 TEST_P(WatcherTest, StopIsPromptWhileBackingOff) {
   server_.StopListening();
   Watcher watcher(For(server_), listener_, listener_.OnFailure());
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   listener_.WaitFor(3);
 
@@ -228,7 +224,7 @@ TEST_P(WatcherTest, IsAliveUntilAWatchHasFailedForTooLong) {
   ApiConfig config = For(server_);
   config.retry_timeout = seconds(1);
   Watcher watcher(config, listener_, listener_.OnFailure());
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   ASSERT_TRUE(server_.WaitForWatches(1));
   EXPECT_TRUE(watcher.IsAlive());
@@ -249,10 +245,10 @@ TEST_P(WatcherTest, AHandlerMayStopTheWatcher) {
     Watcher* watcher = nullptr;
   };
   Stopper stopper;
-  server_.Create(Pod("x"));
+  server_.Create(PodNamed("x"));
   Watcher watcher(For(server_), stopper);
   stopper.watcher = &watcher;
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
 
   EXPECT_TRUE(server_.WaitForRequest("watch", "/api/v1"));
@@ -265,7 +261,7 @@ TEST_P(WatcherTest, PathsComeAndGoWhileItRuns) {
 
   watcher.Add("/api/v1/pods");
   ASSERT_TRUE(server_.WaitForWatches(1));
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   ASSERT_TRUE(server_.WaitForWatches(2));
   watcher.Remove("/api/v1/pods");
 
@@ -280,7 +276,7 @@ class WatcherTlsTest : public ::testing::Test {
 
   std::string FirstFailure(const ApiConfig& config) {
     Watcher watcher(config, listener_, listener_.OnFailure());
-    watcher.Add(kPods);
+    watcher.Add(kPodX);
     watcher.Start();
     const auto heard = listener_.WaitFor(1);
     return heard.empty() ? "nothing" : heard.front();
@@ -311,9 +307,9 @@ TEST_F(WatcherTlsTest, ACertificateForAnotherAddressIsRefused) {
 
 TEST_F(WatcherTlsTest, AnIpv6ServerIsVerifiedByItsAddress) {
   FakeApiServer server(fake::Options{.address = "::1", .tls = fake::TestTls()});
-  server.Create(Pod("x"));
+  server.Create(PodNamed("x"));
   Watcher watcher(For(server), listener_, listener_.OnFailure());
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
 
   EXPECT_THAT(listener_.WaitFor(1), ElementsAre("ADDED x"));
@@ -369,7 +365,7 @@ TEST_F(WatcherTlsTest, ATokenThatRotatesIsReadAnew) {
   ApiConfig config = For(server_);
   config.token = {.file = file};
   Watcher watcher(config, listener_, listener_.OnFailure());
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   EXPECT_THAT(listener_.WaitFor(1), ElementsAre(HasSubstr("401")));
 
@@ -396,9 +392,9 @@ TEST_F(WatcherTlsTest, AClientCertificateIsPresented) {
   ApiConfig config = For(server);
   config.client_cert.file = fake::CertificateFile("client.crt");
   config.client_key.file = fake::CertificateFile("client.key");
-  server.Create(Pod("x"));
+  server.Create(PodNamed("x"));
   Watcher watcher(config, listener_, listener_.OnFailure());
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
 
   EXPECT_THAT(listener_.WaitFor(1), ElementsAre("ADDED x"));
@@ -415,7 +411,7 @@ TEST_F(WatcherTlsTest, AClientCertificateThatRotatesIsReadAnew) {
   ApiClient client(config);
   EXPECT_THROW((void)client.Get("/api/v1/pods"), ApiUntrusted);
   Watcher watcher(config, listener_, listener_.OnFailure());
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
   EXPECT_THAT(listener_.WaitFor(1), ElementsAre(HasSubstr(certificate)));
 
@@ -439,10 +435,10 @@ TEST_F(WatcherTlsTest, TheServersNameMayBeAnotherThanTheOneItIsReachedBy) {
 
 TEST_F(WatcherTlsTest, WithoutVerificationAnyServerWillDo) {
   const std::string file = TokenFile("good");
-  server_.Create(Pod("x"));
+  server_.Create(PodNamed("x"));
   Watcher watcher({.api_root = server_.url(), .token = {.file = file}, .verify_server = false},
                   listener_, listener_.OnFailure());
-  watcher.Add(kPods);
+  watcher.Add(kPodX);
   watcher.Start();
 
   EXPECT_THAT(listener_.WaitFor(1), ElementsAre("ADDED x"));

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "binding/netlink/route_socket.h"
+#include "tests/binding/ovs/code_of.h"
+#include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -16,18 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-Deadline Soon() { return Deadline::After(60s); }
-
-std::error_code CodeOf(const std::function<void()>& action, std::string* what = nullptr) {
-  try {
-    action();
-  } catch (const std::system_error& e) {
-    if (what != nullptr) *what = e.what();
-    return e.code();
-  }
-  return {};
-}
 
 class OpenVSwitchTest : public test::NetnsTest {
  protected:

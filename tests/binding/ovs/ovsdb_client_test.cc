@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/event_fd.h"
+#include "tests/binding/ovs/code_of.h"
+#include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -25,21 +27,10 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Lt;
 
-Deadline Soon() { return Deadline::After(60s); }
 const json kSelectBridges = json::array({{{"op", "select"},
                                           {"table", "Bridge"},
                                           {"where", json::array()},
                                           {"columns", json::array({"name"})}}});
-
-std::error_code CodeOf(const std::function<void()>& action, std::string* what = nullptr) {
-  try {
-    action();
-  } catch (const std::system_error& e) {
-    if (what != nullptr) *what = e.what();
-    return e.code();
-  }
-  return {};
-}
 
 /// A server that says what a test tells it to, to its first client.
 class ScriptedServer {
