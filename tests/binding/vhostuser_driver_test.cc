@@ -100,7 +100,9 @@ class VhostUserDriverTest : public test::NetnsTest {
     all.insert(all.end(), arguments.begin(), arguments.end());
     return ovs_->Vsctl(all);
   }
-  std::string Get(const std::string& column) { return Vsctl({"get", "Interface", kNeutronPort, column}); }
+  std::string Get(const std::string& column) {
+    return Vsctl({"get", "Interface", kNeutronPort, column});
+  }
   static vif::VifVHostUser Vif(vif::VHostUserMode mode) {
     return test::VhostUserVif(1, mode, kMountPoint);
   }
@@ -192,9 +194,9 @@ TEST_F(VhostUserDpdkTest, ClientFindsTheSwitchsSocketInTheMountPoint) {
   EXPECT_EQ(Get("ofport"), "1");
   EXPECT_EQ(Get("mtu_request"), "1450");
   EXPECT_EQ(Vsctl({"get", "Bridge", "br-int", "datapath_type"}), "netdev");
-  EXPECT_EQ(ParseJson(ReadFile(FileOf(1))),
-            (nlohmann::json{
-                {"vhostname", kNeutronPort}, {"vhostmac", "fa:16:3e:80:d4:01"}, {"mode", "client"}}));
+  EXPECT_EQ(ParseJson(ReadFile(FileOf(1))), (nlohmann::json{{"vhostname", kNeutronPort},
+                                                            {"vhostmac", "fa:16:3e:80:d4:01"},
+                                                            {"mode", "client"}}));
   EXPECT_EQ(fs::status(FileOf(1)).permissions(), fs::perms(0644));
   EXPECT_NO_THROW(ConnectTo(SocketPath())) << "ovs-vswitchd still listens";
   EXPECT_FALSE(fs::exists(ovs_->folder() / kNeutronPort));
@@ -351,7 +353,8 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
 TEST_F(VhostUserDriverTest, SwitchWithoutDpdkIsSaidAndNothingLeft) {
   const std::string before = State();
   for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer})
-    EXPECT_THAT(Failure(Vif(mode)), HasSubstr("ovs-vswitchd, interface " + std::string(kNeutronPort)));
+    EXPECT_THAT(Failure(Vif(mode)),
+                HasSubstr("ovs-vswitchd, interface " + std::string(kNeutronPort)));
 
   EXPECT_EQ(State(), before);
 }
@@ -440,8 +443,8 @@ TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
 }
 
 TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
-  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kNeutronPort, "--", "set", "Interface", kNeutronPort,
-         "type=dpdkvhostuserclient", "external_ids:iface-id=a-virtual-machine"});
+  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kNeutronPort, "--", "set", "Interface",
+         kNeutronPort, "type=dpdkvhostuserclient", "external_ids:iface-id=a-virtual-machine"});
   const UniqueFd machine = ListenAt(SocketPath());
   const std::string before = State();
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
