@@ -123,7 +123,7 @@ TEST_F(KuryrPortTest, ARecreatedPodDoesNotGetTheVifsOfItsPredecessor) {
   const TestPod pod = MakePod("nginx");
   LetTheAgentKnow();
 
-  const json error = FailedAdd(pod);
+  json error = FailedAdd(pod);
   DeletePort("nginx");
   api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
   LetTheAgentKnow();
@@ -163,7 +163,7 @@ TEST_F(KuryrPortTest, AnUndecodableOneIsNamedEverywhereAndLoggedOncePerChange) {
   EXPECT_EQ(Run("ADD", good).status, 0);
   LetTheAgentKnow();
 
-  const json error = json::parse(Run("ADD", bad).out);
+  json error = json::parse(Run("ADD", bad).out);
   const std::string status = Status().out;
   const std::string metrics =
       RunProgram({.argv = {"curl", "--silent", "http://127.0.0.1:8090/metrics"}}).out;
