@@ -1,6 +1,7 @@
 #include "cni/known_pod.h"
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/json.h"
@@ -11,28 +12,28 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kKuryrPort = "KuryrPort";
-constexpr const char* kConfigHash = "kubernetes.io/config.hash";
+constexpr std::string_view kKuryrPort = "KuryrPort";
+constexpr std::string_view kConfigHash = "kubernetes.io/config.hash";
 /// As Kubernetes limits annotations.
 constexpr size_t kLargestPlan = size_t{256} << 10;
 
 /// Null where `object` is no object, or has no such member.
-const json& Member(const json& object, const char* key) {
+const json& Member(const json& object, std::string_view key) {
   static const json null;
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found == object.end() ? null : *found;
 }
 
-const json& Annotation(const json& pod, const char* key) {
+const json& Annotation(const json& pod, std::string_view key) {
   return Member(Member(Member(pod, "metadata"), "annotations"), key);
 }
 
 /// Without what no ADD asks for: a node's pods are to fit into a few MiB.
 watcher::WatchEvent SlimPod(const watcher::WatchEvent& event) {
   json annotations = json::object();
-  for (const char* key : {vif::kVifAnnotation.data(), kConfigHash}) {
+  for (const std::string_view key : {vif::kVifAnnotation, kConfigHash}) {
     const json& annotation = Annotation(*event.object, key);
-    if (!annotation.is_null()) annotations[key] = annotation;
+    if (!annotation.is_null()) annotations[std::string(key)] = annotation;
   }
   watcher::WatchEvent slim = event;
   slim.object = std::make_shared<const json>(json{{"kind", "Pod"},
@@ -66,7 +67,10 @@ KnownPod::Port KnownPod::SlimPort(const watcher::WatchEvent& event) {
 }
 
 std::optional<watcher::WatchEvent> KnownPod::Take(const watcher::WatchEvent& event) {
-  const bool gone = event.type == watcher::EventType::kDeleted;
+  using watcher::EventType;
+  const bool gone = event.type == EventType::kDeleted;
+  if (!gone && event.type != EventType::kAdded && event.type != EventType::kModified)
+    return std::nullopt;
   if (event.kind == kKuryrPort) {
     auto port = gone ? std::nullopt : std::optional(SlimPort(event));
     if (port_ == port) return std::nullopt;
@@ -91,7 +95,7 @@ bool KnownPod::HasPort() const {
 }
 
 bool KnownPod::annotated() const {
-  return pod_ && !Annotation(*pod_->object, vif::kVifAnnotation.data()).is_null();
+  return pod_ && !Annotation(*pod_->object, vif::kVifAnnotation).is_null();
 }
 
 std::optional<watcher::WatchEvent> KnownPod::event() const {

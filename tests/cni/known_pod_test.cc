@@ -77,6 +77,14 @@ TEST_F(KnownPodTest, OfWhatNoAddAsksForNothingIsTold) {
   EXPECT_FALSE(Take(port, EventType::kModified));
 }
 
+TEST_F(KnownPodTest, EventsThatAreNoStateAreNone) {
+  for (const EventType type : {EventType::kBookmark, EventType::kError, EventType::kUnknown}) {
+    EXPECT_FALSE(Take(pod_, type));
+    EXPECT_FALSE(Take(port_, type));
+  }
+  EXPECT_TRUE(known_.empty());
+}
+
 TEST_F(KnownPodTest, TheAnnotationWins) {
   pod_["metadata"]["annotations"]["openstack.org/kuryr-vif"] = "{}";
   (void)Take(pod_);

@@ -320,15 +320,20 @@ class KubeKuryrPortTest : public KuryrPortTest {
         watcher::ApiConfig{.api_root = server_->url(),
                            .ca = {.file = server_->ca_file()},
                            .token = {.file = server_->token_file()}});
-    WriteConfig("api_root = " + server_->url() + "\nssl_ca_crt_file = " + server_->ca_file() +
-                "\ntoken_file = " + server_->token_file() + "\n");
-    StartAgent();
+    Restart();
   }
   void TearDown() override {
     if (!server_) return;
     agent_.reset();
     server_.reset();
     KuryrPortTest::TearDown();
+  }
+  void Restart(const std::string& config = {}) {
+    agent_.reset();
+    WriteConfig("api_root = " + server_->url() + "\nssl_ca_crt_file = " + server_->ca_file() +
+                    "\ntoken_file = " + server_->token_file() + "\n",
+                config);
+    StartAgent();
   }
   [[nodiscard]] std::string Ask(const std::vector<std::string>& arguments,
                                 const std::string& path) const {
@@ -347,20 +352,28 @@ class KubeKuryrPortTest : public KuryrPortTest {
     EXPECT_EQ(result.status, 0) << result.out;
     return result.out;
   }
+  [[nodiscard]] bool IsThere(const std::string& path) {
+    try {
+      (void)client_->Get(path);
+      return true;
+    } catch (const watcher::ApiError& e) {
+      EXPECT_EQ(e.code(), 404) << e.what();
+      return false;
+    }
+  }
+  /// Ends when the API server has them.
   void Define() {
     (void)Ask({"--header", "Content-Type: application/yaml", "--data-binary",
                "@" KURYR_SOURCE_DIR "/etc/kubernetes/kuryrport.yaml"},
-              "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+              kDefinitions);
+    while (!IsThere(kDefaultPorts) && !HasFailure()) {
+    }
   }
   /// Ends when they are gone.
   void Undefine() {
-    const std::string definition =
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/kuryrports.openstack.org";
+    const std::string definition = std::string(kDefinitions) + "/kuryrports.openstack.org";
     client_->Delete(definition);
-    try {
-      while (true) (void)client_->Get(definition);
-    } catch (const watcher::ApiError& e) {
-      EXPECT_EQ(e.code(), 404);
+    while (IsThere(definition) && !HasFailure()) {
     }
   }
   /// As MakePod; none of the fake API server's is used.
@@ -400,6 +413,8 @@ class KubeKuryrPortTest : public KuryrPortTest {
         {{{"op", "replace"}, {"path", "/status/vifs"}, {"value", Vifs(Vif(pod, active))}}});
   }
 
+  static constexpr const char* kDefinitions =
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   static constexpr const char* kDefaultPorts =
       "/apis/openstack.org/v1/namespaces/default/kuryrports";
   std::unique_ptr<KubeApiServer> server_;
@@ -426,6 +441,9 @@ TEST_F(KubeKuryrPortTest, FromItsDefinitionToItsEnd) {
   EXPECT_EQ(Run("DEL", old).status, 0);
   client_->Delete("/api/v1/namespaces/default/pods/nginx");
   const TestPod pod = MakeKubePod("nginx");
+  Restart("[cni_daemon]\nvif_annotation_timeout = 1\n");
+  EXPECT_EQ(FailedAdd(pod)["code"], 11);
+  Restart();
   Process second(Call("ADD", pod));
   client_->Delete(std::string(kDefaultPorts) + "/nginx");
   CreatePort(pod);
