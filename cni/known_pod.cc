@@ -19,9 +19,9 @@ constexpr size_t kLargestPlan = size_t{256} << 10;
 
 /// Null where `object` is no object, or has no such member.
 const json& Member(const json& object, std::string_view key) {
-  static const json null;
+  static const json kNull;
   const auto found = object.is_object() ? object.find(key) : object.end();
-  return found == object.end() ? null : *found;
+  return found == object.end() ? kNull : *found;
 }
 
 const json& Annotation(const json& pod, std::string_view key) {

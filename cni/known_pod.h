@@ -25,7 +25,7 @@ class KnownPod {
  private:
   struct Port {
     std::string pod_uid;
-    std::string plan;  ///< a KuryrPort with VIFs alone; as text, a fifth of its size as values
+    std::string plan;  ///< a KuryrPort with VIFs alone; as text, a sixth of its size as values
 
     bool operator==(const Port&) const = default;
   };
