@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "binding/l3.h"
+#include "cni/event_vifs.h"
 #include "cni/failure.h"
 #include "watcher/api_error.h"
 
@@ -96,7 +97,8 @@ CniError AddHandler::GaveUp(bool cancelled) {
       what = "the API server to tell of pod " + PodName(request_);
       break;
     case Awaited::kVif:
-      what = "annotation " + std::string(vif::kVifAnnotation) + " on pod " + PodName(request_);
+      what = "annotation " + std::string(vif::kVifAnnotation) + " on pod " + PodName(request_) +
+             ", or its KuryrPort";
       break;
     case Awaited::kActive:
       what = "pod " + PodName(request_) + ": plugged, and waited for its VIF to become active";
@@ -152,7 +154,7 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
   CheckUid(event);
   awaited_ = std::max(awaited_, Awaited::kVif);
   last_watch_failure_ = nullptr;
-  auto vifs = vif::VifsOf(*event.object);
+  auto vifs = VifsOf(event);
   if (!vifs || vifs->empty()) return;
 
   for (vif::PodVif& vif : *vifs) {

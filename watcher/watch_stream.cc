@@ -69,7 +69,27 @@ WatchStream::WatchStream(std::string path, WatchMode mode, seconds read_timeout,
       random_(std::random_device{}()) {}
 
 void WatchStream::Once() {
-  if (mode_ == WatchMode::kSet && list_is_due_) List();
+  if (mode_ != WatchMode::kOptionalSet) return ListAndWatch();
+  try {
+    ListAndWatch();
+  } catch (const ApiError& e) {
+    if (e.code() != ApiError::kNotFound) throw;
+    TakeAbsence();
+  }
+}
+
+/// Comes back with a list that tells everything anew, as to one who knows nothing.
+void WatchStream::TakeAbsence() {
+  if (!std::exchange(absent_, true))
+    Log(LogLevel::kInfo, "the API server has no such resource", {{"path", path_}});
+  set_.BeginList();
+  set_.EndList();
+  version_ = kAtHand;
+  list_is_due_ = true;
+}
+
+void WatchStream::ListAndWatch() {
+  if (mode_ != WatchMode::kPresentState && list_is_due_) List();
   try {
     Watch();
   } catch (const ApiError& e) {
@@ -86,10 +106,12 @@ void WatchStream::List() {
     ListFrom("");
   }
   list_is_due_ = false;
+  if (std::exchange(absent_, false))
+    Log(LogLevel::kInfo, "the API server has the resource now", {{"path", path_}});
   metrics_.Update([](WatchMetrics& metrics) { ++metrics.lists; });
 }
 
-/// "0" takes what the server has at hand, another version nothing older than it, and none the
+/// kAtHand takes what the server has at hand, another version nothing older than it, and none the
 /// present state (Kubernetes API concepts, resource versions).
 void WatchStream::ListFrom(const std::string& version) {
   const std::string limit = "limit=" + std::to_string(kPageSize);
@@ -116,7 +138,7 @@ seconds WatchStream::Timeout() {
 void WatchStream::Watch() {
   const seconds timeout = Timeout();
   std::string query = "watch=true&timeoutSeconds=" + std::to_string(timeout.count());
-  if (mode_ == WatchMode::kSet) {
+  if (mode_ != WatchMode::kPresentState) {
     query += "&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_);
   }
   LineSplitter lines;
@@ -158,10 +180,10 @@ void WatchStream::TakeLine(std::string_view line) {
   if (!event.resource_version.empty()) version_ = event.resource_version;
   took_something_ = true;
   if (event.type == EventType::kBookmark) return;
-  if (mode_ == WatchMode::kSet) {
-    set_.Take(event);
-  } else {
+  if (mode_ == WatchMode::kPresentState) {
     Deliver(event);
+  } else {
+    set_.Take(event);
   }
   const auto lag = WatchMetrics::Clock::now() - arrived;
   metrics_.Update([&](WatchMetrics& metrics) { metrics.lag = lag; });

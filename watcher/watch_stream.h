@@ -21,6 +21,9 @@ enum class WatchMode {
   /// List in pages, then watch from the list's resourceVersion, with bookmarks; list again only
   /// when that version is gone, and tell the difference. (client-go's ListAndWatch)
   kSet,
+  /// As kSet, of a resource that the server need not have: 404 means that there are no objects, and
+  /// is no failure.
+  kOptionalSet,
 };
 
 /// One watch from connection to connection: what to ask for next, and the way of a line to the
@@ -41,6 +44,8 @@ class WatchStream {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
+  void ListAndWatch();
+  void TakeAbsence();
   void List();
   void ListFrom(const std::string& version);
   void Watch();
@@ -48,6 +53,9 @@ class WatchStream {
   void TakeLine(std::string_view line);
   void Deliver(const WatchEvent& event);
   [[nodiscard]] std::chrono::seconds Timeout();
+
+  /// The resourceVersion of whatever the server has at hand.
+  static constexpr const char* kAtHand = "0";
 
   const std::string path_;
   const WatchMode mode_;
@@ -57,8 +65,9 @@ class WatchStream {
   SharedMetrics& metrics_;
   EventParser parser_;
   ObjectSet set_;
-  std::string version_ = "0";  ///< kSet: the newest heard of
-  bool list_is_due_ = true;    ///< kSet: version_ is no place to go on from
+  std::string version_ = kAtHand;  ///< kSet: the newest heard of
+  bool list_is_due_ = true;        ///< kSet: version_ is no place to go on from
+  bool absent_ = false;            ///< kOptionalSet: the server has no such resource
   bool took_something_ = false;
   std::minstd_rand random_;
 };

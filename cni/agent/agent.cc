@@ -29,6 +29,16 @@ void LogCall(const AgentCall& call, const AgentReply& reply, Clock::duration tim
        {"error", reply.status == 0 ? "" : reply.out}});
 }
 
+/// Being refused says something once; of a silent server the pods' watch knows as well.
+watcher::FailureHandler LogRefusal() {
+  return [last = std::string()](const std::exception_ptr& failure) mutable {
+    const CniError error = AsCniError(failure);
+    if (error.code() != ErrorCode::kApiRefused || error.what() == last) return;
+    last = error.what();
+    Log(LogLevel::kWarning, "KuryrPorts cannot be watched", {{"error", last}});
+  };
+}
+
 }  // namespace
 
 Agent::Agent(const Config& config)
@@ -37,17 +47,27 @@ Agent::Agent(const Config& config)
       attachments_(config.state_dir),
       writer_(config.api),
       node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
-      watcher_(config.api, pipeline_,
-               [this](const std::exception_ptr& failure) { registry_.OnWatchFailure(failure); }) {
+      pod_watcher_(
+          config.api, pipeline_,
+          [this](const std::exception_ptr& failure) { registry_.OnWatchFailure(failure); }),
+      port_watcher_(config.api, pipeline_, LogRefusal()) {
   Sweep(node_, Deadline::After(kSweepTime));
   pipeline_.Register(registry_);
   // A node's name is a DNS name: nothing in it needs escaping.
-  watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
-               watcher::WatchMode::kSet);
-  watcher_.Start();
+  pod_watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
+                   watcher::WatchMode::kSet);
+  port_watcher_.Add(
+      "/apis/openstack.org/v1/kuryrports?labelSelector=kuryr.openstack.org%2FnodeName%3D" +
+          config_.node_name,
+      watcher::WatchMode::kOptionalSet);
+  pod_watcher_.Start();
+  port_watcher_.Start();
 }
 
-Agent::~Agent() { watcher_.Stop(); }
+Agent::~Agent() {
+  pod_watcher_.Stop();
+  port_watcher_.Stop();
+}
 
 AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
   if (!call.query.empty()) return AnswerQuery(call);
@@ -92,9 +112,8 @@ std::string Agent::Serve(const Request& request, const EventFd& cancel) {
 }
 
 void Agent::RequireReady() const {
-  if (!watcher_.IsAlive())
-    throw CniError(ErrorCode::kNotAvailable, "the API server has not answered for a while",
-                   config_.api.api_root);
+  if (const auto why = WhyNotWatching())
+    throw CniError(ErrorCode::kNotAvailable, "the API server " + *why, config_.api.api_root);
 }
 
 }  // namespace kuryr::cni

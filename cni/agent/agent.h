@@ -19,9 +19,9 @@
 
 namespace kuryr::cni {
 
-/// The node's agent: one watch for all of its pods, and what answers the plugin's calls. The
-/// commands are those of a plugin that works alone; their pods' events come from the registry.
-/// Thread-safe. (kuryr_kubernetes/cni/daemon/service.py)
+/// The node's agent: one watch for all of its pods and one for their KuryrPorts, and what answers
+/// the plugin's calls. The commands are those of a plugin that works alone; their pods' events come
+/// from the registry. Thread-safe. (kuryr_kubernetes/cni/daemon/service.py)
 class Agent {
  public:
   /// Makes the state directory, and undoes what earlier processes left. `config.node_name` is set.
@@ -48,6 +48,8 @@ class Agent {
   [[nodiscard]] std::string Serve(const Request& request, const EventFd& cancel);
   /// CniError 50.
   void RequireReady() const;
+  /// "has not answered for a while": what is to be said of the API server.
+  [[nodiscard]] std::optional<std::string> WhyNotWatching() const;
 
   const Config config_;
   binding::Binding binding_;
@@ -59,7 +61,9 @@ class Agent {
   Cancellations cancellations_;
   PodRegistry registry_;
   watcher::EventPipeline pipeline_;
-  watcher::Watcher watcher_;
+  watcher::Watcher pod_watcher_;
+  /// Apart: most clusters have none, and then its failures are nobody's.
+  watcher::Watcher port_watcher_;
 };
 
 }  // namespace kuryr::cni

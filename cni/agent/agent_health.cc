@@ -3,11 +3,12 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/capabilities.h"
 #include "cni/agent/metrics_text.h"
+#include "cni/event_vifs.h"
 #include "cni/status.h"
-#include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
 namespace {
@@ -81,31 +82,46 @@ void WriteWatches(MetricsText& text, const Watches& watches) {
               watches, &WatchMetrics::reconnects);
 }
 
-/// The pods whose VIFs nobody could plug.
-void WriteBadPods(MetricsText& text, const std::vector<watcher::WatchEvent>& pods) {
-  constexpr const char* kName = "kuryr_cni_bad_annotation";
-  text.Head(kName, "gauge", "1 for each pod whose VIF annotation cannot be read.");
+/// What has the VIFs of pods that nobody could plug.
+void WriteUndecodable(MetricsText& text, const std::vector<watcher::WatchEvent>& pods) {
+  constexpr const char* kName = "kuryr_cni_undecodable_objects";
+  text.Head(kName, "gauge", "1 for each Pod or KuryrPort whose VIFs cannot be read.");
   for (const watcher::WatchEvent& pod : pods) {
     try {
-      (void)vif::VifsOf(*pod.object);
+      (void)VifsOf(pod);
     } catch (const ParseError&) {
-      text.Sample(kName, {{"namespace", pod.name_space}, {"pod", pod.name}}, 1);
+      text.Sample(kName,
+                  {{"kind", StringAt(*pod.object, "kind")},
+                   {"namespace", pod.name_space},
+                   {"name", pod.name}},
+                  1);
     }
   }
+}
+
+bool HasListed(const watcher::Watcher& watcher) {
+  const auto watches = watcher.Metrics();
+  return std::all_of(watches.begin(), watches.end(),
+                     [](const auto& watch) { return watch.second.lists > 0; });
 }
 
 }  // namespace
 
 std::optional<std::string> Agent::WhyNotAlive() const { return calls_.WhyStuck(Clock::now()); }
 
+std::optional<std::string> Agent::WhyNotWatching() const {
+  if (!pod_watcher_.IsAlive()) return "has not answered for a while";
+  // Where KuryrPorts were never to be had, no pod depends on them.
+  if (HasListed(port_watcher_) && !port_watcher_.IsAlive())
+    return "has not told of KuryrPorts for a while";
+  return std::nullopt;
+}
+
 std::optional<std::string> Agent::WhyNotReady() const {
   if (!MayConfigureNetworks()) return "CAP_NET_ADMIN is missing";
-  const Watches watches = watcher_.Metrics();
-  const bool listed = std::all_of(watches.begin(), watches.end(),
-                                  [](const auto& watch) { return watch.second.lists > 0; });
-  if (!watcher_.IsAlive() || !listed)
-    return "the API server at " + config_.api.api_root +
-           (listed ? " has not answered for a while" : " has not listed this node's pods yet");
+  auto why = WhyNotWatching();
+  if (!HasListed(pod_watcher_)) why = "has not listed this node's pods yet";
+  if (why) return "the API server at " + config_.api.api_root + " " + *why;
   const auto bridge = OvsBridgeOf(config_);
   if (!bridge) return std::nullopt;
   return node_.binding.FindOvsProblem(*bridge, Deadline::After(kOvsTime));
@@ -119,9 +135,11 @@ std::string Agent::Metrics() const {
               static_cast<double>(pods.size()));
   text.Metric("kuryr_cni_attachments", "gauge", "Attachments that have a record.",
               static_cast<double>(attachments_.List().size()));
-  WriteBadPods(text, pods);
+  WriteUndecodable(text, pods);
   Watches watches;
-  for (const auto& [path, metrics] : watcher_.Metrics()) watches[ResourceOf(path)] = metrics;
+  for (const watcher::Watcher* watcher : {&pod_watcher_, &port_watcher_}) {
+    for (const auto& [path, metrics] : watcher->Metrics()) watches[ResourceOf(path)] = metrics;
+  }
   WriteWatches(text, watches);
   text.Head("kuryr_cni_build_info", "gauge", "1, with the version of kuryr-daemon.");
   text.Sample("kuryr_cni_build_info", {{"version", KURYR_VERSION}}, 1);

@@ -7,7 +7,7 @@
 #include "binding/l3.h"
 #include "binding/netns.h"
 #include "cni/agent/agent.h"
-#include "vif/pod_vifs.h"
+#include "cni/event_vifs.h"
 
 namespace kuryr::cni {
 namespace {
@@ -33,11 +33,11 @@ json Describe(const vif::PodVif& pod_vif) {
 void AddPlan(const watcher::WatchEvent& event, json& pod) {
   pod["uid"] = event.uid;
   try {
-    const auto vifs = vif::VifsOf(*event.object);
+    const auto vifs = VifsOf(event);
     if (!vifs) return;
     for (const vif::PodVif& vif : *vifs) pod["vifs"].push_back(Describe(vif));
   } catch (const ParseError& e) {
-    pod["bad_annotation"] = e.what();
+    pod["undecodable"] = e.what();
   }
 }
 

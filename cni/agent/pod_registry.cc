@@ -1,50 +1,36 @@
 #include "cni/agent/pod_registry.h"
 
-#include <nlohmann/json.hpp>
-
-#include "base/json.h"
-#include "vif/pod_vifs.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cni/event_vifs.h"
 
 namespace kuryr::cni {
 namespace {
 
-using nlohmann::json;
-
-/// Without what no ADD asks for: a node's pods are to fit into a few MiB.
-watcher::WatchEvent Slim(const watcher::WatchEvent& event) {
-  const json& metadata = event.object->at("metadata");
-  json annotations = json::object();
-  const auto found = metadata.find("annotations");
-  if (found != metadata.end() && found->is_object()) {
-    for (const std::string& key :
-         {std::string(vif::kVifAnnotation), std::string("kubernetes.io/config.hash")}) {
-      const auto annotation = found->find(key);
-      if (annotation != found->end()) annotations[key] = *annotation;
-    }
+void LogUndecodable(const watcher::WatchEvent& event) {
+  try {
+    (void)VifsOf(event);
+  } catch (const ParseError& e) {
+    Log(LogLevel::kWarning, "undecodable object", {{"error", e.what()}});
   }
-  watcher::WatchEvent slim = event;
-  slim.object = std::make_shared<const json>(json{{"kind", "Pod"},
-                                                  {"metadata",
-                                                   {{"namespace", event.name_space},
-                                                    {"name", event.name},
-                                                    {"uid", event.uid},
-                                                    {"annotations", std::move(annotations)}}}});
-  return slim;
 }
 
 }  // namespace
 
-void PodRegistry::OnPresent(const watcher::WatchEvent& event) {
-  const watcher::WatchEvent slim = Slim(event);
-  const MutexLock lock(mutex_);
-  pods_[KeyOf(event.name_space, event.name)] = slim;
-  Tell(slim);
+std::vector<std::pair<watcher::KeyFn, std::string>> PodRegistry::Consumes() const {
+  return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
 }
 
-void PodRegistry::OnDeleted(const watcher::WatchEvent& event) {
-  const MutexLock lock(mutex_);
-  pods_.erase(KeyOf(event.name_space, event.name));
-  Tell(event);
+void PodRegistry::Handle(const watcher::WatchEvent& event) {
+  std::optional<watcher::WatchEvent> pod;
+  {
+    const MutexLock lock(mutex_);
+    const auto known = pods_.try_emplace(KeyOf(event.name_space, event.name)).first;
+    pod = known->second.Take(event);
+    if (known->second.empty()) pods_.erase(known);
+    if (pod) Tell(*pod);
+  }
+  if (pod && pod->type != watcher::EventType::kDeleted) LogUndecodable(*pod);
 }
 
 void PodRegistry::OnWatchFailure(const std::exception_ptr& failure) {
@@ -56,7 +42,9 @@ std::vector<watcher::WatchEvent> PodRegistry::pods() const {
   const MutexLock lock(mutex_);
   std::vector<watcher::WatchEvent> pods;
   pods.reserve(pods_.size());
-  for (const auto& [key, pod] : pods_) pods.push_back(pod);
+  for (const auto& [key, known] : pods_) {
+    if (auto pod = known.event()) pods.push_back(std::move(*pod));
+  }
   return pods;
 }
 
@@ -69,7 +57,8 @@ void PodRegistry::Subscribe(Subscription& subscription) {
   const MutexLock lock(mutex_);
   subscriptions_.emplace(subscription.key_, &subscription);
   const auto known = pods_.find(subscription.key_);
-  if (known != pods_.end()) subscription.listener_(known->second);
+  const auto pod = known == pods_.end() ? std::nullopt : known->second.event();
+  if (pod) subscription.listener_(*pod);
 }
 
 void PodRegistry::Unsubscribe(Subscription& subscription) {

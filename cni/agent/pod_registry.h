@@ -5,20 +5,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/thread_annotations.h"
+#include "cni/known_pod.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watch_loop.h"
 
 namespace kuryr::cni {
 
-/// What this node knows of its pods: of each the last state that the watch told, as far as an ADD
-/// needs it (names, uid, the VIF annotation), and who wants to hear of the next. Thread-safe.
+/// What this node knows of its pods and their KuryrPorts: of each the last state that the watches
+/// told, and who wants to hear of the next. Both are one to those who hear. Thread-safe.
 /// (kuryr_kubernetes/cni/daemon/service.py, the registry)
-class PodRegistry : public watcher::ResourceEventHandler {
+class PodRegistry : public watcher::EventConsumer {
  public:
-  /// Hears of one pod. Called from the watch's thread and under the registry's lock: must not call
+  /// Hears of one pod. Called from a watch's thread and under the registry's lock: must not call
   /// back.
   using Listener = std::function<void(const watcher::WatchEvent& event)>;
   using FailureListener = std::function<void(const std::exception_ptr& failure)>;
@@ -46,18 +48,15 @@ class PodRegistry : public watcher::ResourceEventHandler {
     const FailureListener on_failure_;
   };
 
-  PodRegistry() : ResourceEventHandler("Pod") {}
-
   [[nodiscard]] static std::string KeyOf(const std::string& name_space, const std::string& name) {
     return name_space + "/" + name;
   }
-  /// A try to watch failed: everybody hears of it.
+  /// Pods and KuryrPorts.
+  [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
+  void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  /// A try to watch the pods failed: everybody hears of it.
   void OnWatchFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
   [[nodiscard]] std::vector<watcher::WatchEvent> pods() const EXCLUDES(mutex_);
-
- protected:
-  void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
-  void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
  private:
   void Subscribe(Subscription& subscription) EXCLUDES(mutex_);
@@ -65,7 +64,7 @@ class PodRegistry : public watcher::ResourceEventHandler {
   void Tell(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  std::map<std::string, watcher::WatchEvent> pods_ GUARDED_BY(mutex_);
+  std::map<std::string, KnownPod> pods_ GUARDED_BY(mutex_);
   std::multimap<std::string, Subscription*> subscriptions_ GUARDED_BY(mutex_);
 };
 

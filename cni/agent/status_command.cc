@@ -63,7 +63,7 @@ std::string AddressesOf(const json& vif) {
 }
 
 std::string ErrorOf(const json& pod) {
-  if (pod.contains("bad_annotation")) return "bad annotation: " + StringAt(pod, "bad_annotation");
+  if (pod.contains("undecodable")) return "undecodable: " + StringAt(pod, "undecodable");
   if (!pod.contains("error")) return "";
   const json& error = pod["error"];
   return Age(error["age"]) + " ago: " + std::to_string(error["code"].get<int>()) + " " +
@@ -72,7 +72,7 @@ std::string ErrorOf(const json& pod) {
 
 /// Of a pod that has no attachment.
 std::string Waiting(const json& pod) {
-  if (pod.contains("bad_annotation")) return "bad";
+  if (pod.contains("undecodable")) return "bad";
   return pod.contains("vifs") ? "planned" : "no-vif";
 }
 

@@ -13,14 +13,37 @@ namespace kuryr::cni {
 void ApiServerEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer,
                             watcher::FailureHandler on_failure) {
   pipeline_.Register(consumer);
-  watcher_.emplace(config_, pipeline_, std::move(on_failure));
   // Both names were checked to be DNS names: nothing in them needs escaping.
-  watcher_->Add("/api/v1/namespaces/" + pod.name_space + "/pods?fieldSelector=metadata.name%3D" +
-                pod.name);
-  watcher_->Start();
+  const auto in_namespace = [&](const std::string& api, const std::string& plural) {
+    return api + "/namespaces/" + pod.name_space + "/" + plural +
+           "?fieldSelector=metadata.name%3D" + pod.name;
+  };
+  {
+    const MutexLock lock(mutex_);
+    port_path_ = in_namespace("/apis/openstack.org/v1", "kuryrports");
+  }
+  watcher::EventHandler& both = *this;
+  port_watcher_.emplace(config_, both);
+  port_watcher_->Start();
+  pod_watcher_.emplace(config_, both, std::move(on_failure));
+  pod_watcher_->Add(in_namespace("/api/v1", "pods"));
+  pod_watcher_->Start();
 }
 
-void ApiServerEvents::Stop() { watcher_.reset(); }
+void ApiServerEvents::Stop() {
+  // The pod's adds to the port's.
+  pod_watcher_.reset();
+  port_watcher_.reset();
+}
+
+void ApiServerEvents::Handle(const watcher::WatchEvent& event) {
+  const MutexLock lock(mutex_);
+  const auto pod = known_.Take(event);
+  if (!pod) return;
+  if (!known_.annotated() && !port_path_.empty())
+    port_watcher_->Add(std::exchange(port_path_, {}), watcher::WatchMode::kOptionalSet);
+  pipeline_.Handle(*pod);
+}
 
 void ApiServerEvents::RequireReady() {
   // A watch may be silent for a minute; this answer is waited for.

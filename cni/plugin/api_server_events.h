@@ -1,14 +1,18 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
+#include "base/thread_annotations.h"
+#include "cni/known_pod.h"
 #include "cni/pod_event_source.h"
 #include "watcher/watcher.h"
 
 namespace kuryr::cni {
 
-/// The pod's own watch at the API server, for a plugin that works without an agent.
-class ApiServerEvents : public PodEventSource {
+/// The pod's own watch at the API server, for a plugin that works without an agent; and its
+/// KuryrPort's, from when the pod is seen without VIFs.
+class ApiServerEvents : public PodEventSource, private watcher::EventHandler {
  public:
   explicit ApiServerEvents(watcher::ApiConfig config) : config_(std::move(config)) {}
 
@@ -19,9 +23,15 @@ class ApiServerEvents : public PodEventSource {
   void RequireReady() override;
 
  private:
+  void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+
   const watcher::ApiConfig config_;
   watcher::EventPipeline pipeline_;
-  std::optional<watcher::Watcher> watcher_;
+  Mutex mutex_;
+  KnownPod known_ GUARDED_BY(mutex_);
+  std::string port_path_ GUARDED_BY(mutex_);  ///< empty while it is watched
+  std::optional<watcher::Watcher> pod_watcher_;
+  std::optional<watcher::Watcher> port_watcher_;
 };
 
 }  // namespace kuryr::cni

@@ -212,5 +212,23 @@ TEST_F(WatchSetTest, TheMetricsTellWhatHappened) {
   EXPECT_GE(Reconnects(ReconnectReason::kUnavailable), 1U);
 }
 
+TEST_F(WatchSetTest, AResourceThatNeedNotExistIsAnEmptySetWhileItDoesNot) {
+  const std::string path = "/apis/openstack.org/v1/kuryrports";
+  server_.Create({{"apiVersion", "openstack.org/v1"},
+                  {"kind", "KuryrPort"},
+                  {"metadata", {{"name", "a"}}},
+                  {"spec", json::object()}});
+  watcher_.Add(path, WatchMode::kOptionalSet);
+  watcher_.Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  for (const char* verb : {"list", "watch"})
+    server_.Inject({.verb = verb, .path_prefix = path, .count = 2, .answer = {.status = 404}});
+  server_.EndWatches();
+
+  EXPECT_THAT(listener_.WaitFor(3), ElementsAre("ADDED a", "DELETED a", "ADDED a"));
+  EXPECT_EQ(watcher_.Metrics().at(path).reconnects[static_cast<size_t>(ReconnectReason::kRefused)],
+            0U);
+}
+
 }  // namespace
 }  // namespace kuryr::watcher

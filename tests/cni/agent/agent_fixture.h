@@ -12,10 +12,13 @@ namespace kuryr::test {
 /// kuryr-cni with kuryr-daemon on the node.
 class AgentTest : public PluginTest {
  protected:
+  /// Pods and KuryrPorts.
+  static constexpr size_t kAgentWatches = 2;
+
   void SetUp() override {
     PluginTest::SetUp();
     StartAgent();
-    ASSERT_TRUE(api_->WaitForWatches(1));
+    ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
   }
 
   TestPod ActivePod(const std::string& name) {

@@ -133,7 +133,7 @@ TEST_F(AgentTest, WhatAnAgentCannotSeeOfItsNodesMountsStays) {
   StopAgent(SIGKILL);
   StartAgent({"unshare", "--mount", "--propagation", "private", "sh", "-c",
               "umount -l " + running.netns + "; exec \"$@\"", "sh"});
-  ASSERT_TRUE(api_->WaitForWatches(1));
+  ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
   EXPECT_EQ(Ports(), std::vector<std::string>{running.tap});
 
   const TestPod unseen = ActivePod("unseen");

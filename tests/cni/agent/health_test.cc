@@ -150,8 +150,9 @@ TEST_F(HealthTest, MetricsShowRegistryAndWatch) {
   nlohmann::json metrics = Metrics();
 
   EXPECT_EQ(metrics["kuryr_cni_registry_pods"], 2) << metrics.dump(1);
-  EXPECT_EQ(metrics["kuryr_cni_bad_annotation namespace=default pod=bad"], 1);
-  EXPECT_FALSE(metrics.contains("kuryr_cni_bad_annotation namespace=default pod=nginx"));
+  EXPECT_EQ(metrics["kuryr_cni_undecodable_objects kind=Pod name=bad namespace=default"], 1);
+  EXPECT_FALSE(
+      metrics.contains("kuryr_cni_undecodable_objects kind=Pod name=nginx namespace=default"));
   EXPECT_EQ(metrics["kuryr_cni_watch_lists_total resource=pods"], 1);
   EXPECT_GE(metrics["kuryr_cni_watch_events_total resource=pods type=MODIFIED"], 2);
   EXPECT_EQ(metrics["kuryr_cni_watch_reconnects_total reason=expired resource=pods"], 0);

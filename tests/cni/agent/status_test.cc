@@ -37,7 +37,8 @@ TEST_F(StatusTest, ListsPodsWithTheirInterfacesAndTheirLastErrors) {
   EXPECT_THAT(status.out, ContainsRegex("default/nginx +plugged +eth0 +" + pod.tap + " +br-int +" +
                                         pod.ip + "[^ ]* +[0-9]+s +-\n"));
   EXPECT_THAT(status.out,
-              ContainsRegex("default/bad +bad +- .*bad annotation: .*openstack.org.kuryr-vif"));
+              ContainsRegex(
+                  "default/bad +bad +- .*undecodable: Pod default/bad: .*openstack.org.kuryr-vif"));
 }
 
 TEST_F(StatusTest, TellsTheSameAsJson) {

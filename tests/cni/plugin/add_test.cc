@@ -28,7 +28,7 @@ TEST_F(AddTest, TheAnnotationOfAugust2017BecomesAnInterface) {
   pod.tap = "tap2faf4e00-fc";
   pod.mac = "fa:16:3e:29:cf:9e";
   Process add(Call("ADD", pod));
-  ASSERT_TRUE(api_->WaitForWatches(1));
+  ASSERT_TRUE(api_->WaitForWatches(2));
   Annotate(pod, Vif(pod, false));
   WaitUntilPlugged(pod);
   Annotate(pod, Vif(pod, true));

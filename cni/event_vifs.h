@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "vif/pod_vifs.h"
+#include "watcher/watch_event.h"
+
+namespace kuryr::cni {
+
+/// The VIFs that the event's object has, as vif::VifsOf has them; the ParseError's path begins with
+/// the object: "KuryrPort default/nginx: $.status.vifs.eth0.vif".
+[[nodiscard]] std::optional<std::vector<vif::PodVif>> VifsOf(const watcher::WatchEvent& event);
+
+}  // namespace kuryr::cni

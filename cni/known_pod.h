@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "watcher/watch_event.h"
+
+namespace kuryr::cni {
+
+/// What was heard of the Pod and the KuryrPort of one name, as far as an ADD needs it, as one: the
+/// pod's event. Its VIFs are those of the pod's annotation, or without one those of the KuryrPort,
+/// if that is this very pod's and not being deleted. Not thread-safe.
+class KnownPod {
+ public:
+  /// An event of either. What it makes of the pod's; nothing when that is what it was.
+  [[nodiscard]] std::optional<watcher::WatchEvent> Take(const watcher::WatchEvent& event);
+
+  [[nodiscard]] bool empty() const noexcept { return !pod_ && !port_; }
+  /// True when no KuryrPort matters.
+  [[nodiscard]] bool annotated() const;
+  /// Nothing while the pod itself is not known. The object is what has the VIFs, a Pod or a
+  /// KuryrPort, with the pod's metadata.
+  [[nodiscard]] std::optional<watcher::WatchEvent> event() const;
+
+ private:
+  struct Port {
+    std::string pod_uid;
+    std::string plan;  ///< a KuryrPort with VIFs alone; as text, a sixth of its size as values
+
+    bool operator==(const Port&) const = default;
+  };
+  [[nodiscard]] static Port SlimPort(const watcher::WatchEvent& event);
+  [[nodiscard]] bool HasPort() const;
+
+  std::optional<watcher::WatchEvent> pod_;
+  std::optional<Port> port_;
+};
+
+}  // namespace kuryr::cni
