@@ -138,7 +138,7 @@ def agent(scenario):
         assert metrics["kuryr_cni_attachments"] == len(running), metrics["kuryr_cni_attachments"]
         assert metrics["kuryr_cni_registry_pods"] == len(scenario.all_pods), metrics["kuryr_cni_registry_pods"]
         assert metrics["kuryr_cni_requests_running"] == 0, metrics["kuryr_cni_requests_running"]
-    with fact("it has no more descriptors and threads than the first one had"):
+    with fact("it has no more descriptors and threads than it had before"):
         wait_for_none(lambda: daemon.census() - scenario.census, "more")
     with fact("its log has no internal error"):
         lines = (WORK / "agent.log").read_text(errors="replace").splitlines()

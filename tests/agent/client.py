@@ -18,6 +18,7 @@ MOST_ADDS, MOST_DELS = 60, 60
 MOST_PROBLEMS = 50
 RETRY_SECONDS = 0.5
 KILLED_SHARE = 0.04
+GIVEN_UP_SHARE = 0.5
 LONGEST_LIFE_SECONDS = 0.08
 # A call's own limit, 15 s for what is undone then, and what a busy machine takes.
 UNDO_SECONDS, SLACK_SECONDS = 15, 45
@@ -60,10 +61,11 @@ class Ledger:
 
 class Client:
     """Plugs and unplugs pods, as a kubelet does: a sandbox whose ADD failed gets DELs until one succeeds, and the pod another
-    sandbox."""
+    sandbox, or its owner gives it up and has a spare one plugged: what is left of the first, nobody will ever replace."""
 
-    def __init__(self, node, ledger, storm, random):
-        self.node, self.ledger, self.storm, self.random = node, ledger, storm, random
+    def __init__(self, node, ledger, storm, spares, random):
+        """spares: a deque of pods."""
+        self.node, self.ledger, self.storm, self.spares, self.random = node, ledger, storm, spares, random
 
     def pair(self, pod):
         for _ in range(MOST_ADDS):
@@ -75,6 +77,11 @@ class Client:
             run("ip", "netns", "delete", made.netns)
             if plugged:
                 return
+            if self.random.random() < GIVEN_UP_SHARE:
+                try:
+                    pod = self.spares.popleft()
+                except IndexError:
+                    pass  # this one once more
             self.storm.outages.wait_for_change(RETRY_SECONDS)
         self.ledger.problem("lost", f"{pod.name} was not plugged by {MOST_ADDS} ADDs")
 

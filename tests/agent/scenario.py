@@ -1,4 +1,6 @@
 """The node, its pods, the storm, and what has to be true afterwards."""
+import collections
+import json
 import os
 import random
 import shutil
@@ -54,16 +56,27 @@ class Scenario:
     def make_node(self):
         WORK.mkdir()
         self.node = StormNode(self.options.plugin, self.options.daemon, self.make_api_server(), self.make_shared())
-        print(f"{self.node.api.name}: {self.options.running + self.options.pairs} pods", flush=True)
-        pods = self.node.make_pods(self.options.running + self.options.pairs)
-        self.all_pods, self.pods = pods, pods[self.options.running:]
-        self.running = [self.node.added(pod=pod) for pod in pods[:self.options.running]]
+        running, pairs = self.options.running, self.options.pairs
+        self.all_pods = self.node.make_pods(running + 2 * pairs)
+        print(f"{self.node.api.name} with {len(self.all_pods)} pods", flush=True)
+        self.pods = self.all_pods[running:running + pairs]
+        self.spares = collections.deque(self.all_pods[running + pairs:])
+        self.running = [self.node.added(pod=pod) for pod in self.all_pods[:running]]
         self.traffic = Traffic([(made.netns_path, made.pod.plan.address) for made in self.running])
         assert self.traffic.wait_until_all_flow(), "no traffic between the pods"
         self.taps = {made.pod.plan.tap for made in self.running}
         self.rows, self.ofports = self.running_rows()
-        self.census = self.node.agent.census()
+        self.census = self.take_census()
         self.pictures = [self.node.picture(made) for made in self.running]
+
+    def take_census(self):
+        """Of an agent that has written an Event, for which it has a thread and a connection of its own."""
+        made = self.node.attachment(pod=self.pods[0])
+        made.add(made.conf(runtimeConfig={"mac": "0a:58:00:00:00:01"})).error(2)
+        made.delete().silent()
+        events = "/api/v1/namespaces/default/events"
+        aftermath.wait_for_none(lambda: [] if json.loads(self.node.api.request("GET", events))["items"] else [events], "empty")
+        return self.node.agent.census()
 
     def make_shared(self):
         make_database(WORK / "conf.db")
@@ -107,7 +120,8 @@ class Scenario:
 
     def pair(self, pod):
         try:
-            Client(self.node, self.ledger, self.storm, random.Random(f"{self.options.seed} {pod.name}")).pair(pod)
+            own = random.Random(f"{self.options.seed} {pod.name}")
+            Client(self.node, self.ledger, self.storm, self.spares, own).pair(pod)
         finally:
             self.storm.count(self.ledger.count_pair())
 
