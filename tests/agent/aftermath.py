@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 from cni_conformance.node import WORK
+from cni_conformance.open_vswitch import FOLDER
 
 # Writers of Events give up soon, the kernel ends namespaces when it finds time.
 END_SECONDS = 60
@@ -58,6 +59,9 @@ def running_pods(scenario):
     with fact("running pods are as they were: links, MACs, addresses, routes, ports, external_ids, records"):
         disturbance = scenario.find_disturbance()
         assert not disturbance, disturbance
+    with fact("ovs-vswitchd keeps its lock on the database: without it, it takes all bridges away"):
+        log = (FOLDER / "ovs-vswitchd.log").read_text().splitlines()
+        nothing([line for line in log if "another ovs-vswitchd process" in line], "times it did not")
     with fact("datagrams between running pods are lost only while Open vSwitch is away"):
         traffic(scenario)
 

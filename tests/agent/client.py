@@ -60,8 +60,8 @@ class Ledger:
 
 
 class Client:
-    """Plugs and unplugs pods, as a kubelet does: a sandbox whose ADD failed gets DELs until one succeeds, and the pod another
-    sandbox, or its owner gives it up and has a spare one plugged: what is left of the first, nobody will ever replace."""
+    """Plugs and unplugs pods, as a kubelet does: a sandbox whose ADD failed gets DELs until one succeeds, and the pod
+    another sandbox; or its owner gives it up and has a spare one plugged: what is left of it nobody will replace."""
 
     def __init__(self, node, ledger, storm, spares, random):
         """spares: a deque of pods."""
@@ -153,6 +153,6 @@ class Client:
         expect(set(result_form.addresses(made.result)) == made.addresses() == planned,
                f"addresses are {made.addresses()}, in the result {result_form.addresses(made.result)}")
         expect([each["name"] for each in result_form.host_interfaces(made.result)] == [plan.tap], "host's interface")
-        said = self.node.vsctl("--retry", "iface-to-br", plan.tap, "--", "get", "Interface", plan.tap, "external_ids:iface-id",
-                               "external_ids:kuryr-container-id").replace('"', "").split()
+        said = self.node.vsctl("--retry", "iface-to-br", plan.tap, "--", "get", "Interface", plan.tap,
+                               "external_ids:iface-id", "external_ids:kuryr-container-id").replace('"', "").split()
         expect(said == ["br-int", plan.port, made.container_id], f"its port is of {said}")

@@ -36,8 +36,8 @@ class KuryrDaemon:
         self.process.wait()
 
     def status(self):
-        asked = subprocess.run([self.program, "--config-file", self.conf, "status", "--json"], capture_output=True, check=False)
-        return json.loads(asked.stdout)
+        command = [self.program, "--config-file", self.conf, "status", "--json"]
+        return json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
 
     def why_not_ready(self):
         """None when it is."""

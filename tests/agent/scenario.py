@@ -22,10 +22,12 @@ from traffic import Traffic
 PROGRESS_SECONDS = 10
 
 
-def differences(before, now):
-    """Between two objects, by key; empty when there is none."""
-    return "; ".join(f"{key} was {before.get(key)}, is {now.get(key)}" for key in sorted({*before, *now})
-                     if before.get(key) != now.get(key))
+def differences(before, now, path=""):
+    """Between two JSON values; empty when there is none."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        parts = (differences(before.get(key), now.get(key), f"{path} {key}") for key in sorted({*before, *now}))
+        return "; ".join(filter(None, parts))
+    return "" if before == now else f"{path} was {before}, is {now}".lstrip()
 
 
 class Scenario:
@@ -86,7 +88,8 @@ class Scenario:
         programs, why_not = find_programs()
         if programs and not self.options.fake:
             return KubeApiServer(programs, WORK / "kubernetes")
-        print(why_not, flush=True)
+        if why_not:
+            print(why_not, flush=True)
         make_certificates(WORK / "tls")
         return FakeApiServer(str(WORK / "tls"), WORK / "api.log")
 

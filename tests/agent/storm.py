@@ -50,8 +50,8 @@ class Outages:
 
 
 class Storm:
-    """Strikes at random moments of the work, evenly strewn. `checks` has a function for each service that is to be seen right
-    after it is back; they give what is wrong, or None."""
+    """Strikes at random moments of the work, evenly strewn. `checks` has functions by services' names, called right after
+    the service is back; they give what is wrong, or None."""
 
     def __init__(self, services, strikes, random, why_not_ready, checks):
         self.services = services
@@ -136,7 +136,7 @@ class Storm:
         while (why := self.why_not_ready()) is not None:
             if time.monotonic() > deadline:
                 names = ", ".join(outage[0] for outage in outages)
-                self.problems.append(("kuryr-daemon", f"is not ready {SETTLE_SECONDS} s after {names} came back: {why}"))
+                self.problems.append(("kuryr-daemon", f"is not ready {SETTLE_SECONDS} s after {names}: {why}"))
                 break
             time.sleep(POLL_SECONDS)
         self.outages.end(outages)
