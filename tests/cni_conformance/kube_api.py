@@ -70,7 +70,7 @@ class KubeApi:
 
     def create_pod(self, name, annotations):
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations},
-               "spec": {"nodeName": "node1"}}
+               "spec": {"nodeName": "node1", "containers": [{"name": "pause", "image": "pause"}]}}
         return json.loads(self.request("POST", "/api/v1/namespaces/default/pods", pod))["metadata"]["uid"]
 
     def annotate(self, name, annotations):

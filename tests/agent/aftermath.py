@@ -1,0 +1,161 @@
+"""What has to be true after a storm."""
+import json
+import os
+import time
+from pathlib import Path
+
+from cni_conformance.node import WORK
+from cni_conformance.open_vswitch import FOLDER
+
+# Writers of Events give up soon, the kernel ends namespaces when it finds time.
+END_SECONDS = 60
+POLL_SECONDS = 0.1
+# A datagram that was sent so shortly before was on its way.
+ON_ITS_WAY_SECONDS = 0.5
+
+
+def nothing(problems, what):
+    """problems: texts, of which the first are told."""
+    problems = list(problems)
+    assert not problems, f"{len(problems)} {what}: " + "; ".join(map(str, problems[:4]))[:2000]
+
+
+def wait_for_none(find, what):
+    deadline = time.monotonic() + END_SECONDS
+    while (found := find()) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+    nothing(found, what)
+
+
+def state(scenario):
+    """The facts."""
+    calls(scenario)
+    running_pods(scenario)
+    leftovers(scenario)
+    agent(scenario)
+    goodbye(scenario)
+
+
+def calls(scenario):
+    fact, problems = scenario.facts.fact, scenario.ledger.problems
+    with fact("every service was killed"):
+        nothing([service.name for service in scenario.services if service.kills == 0], "was not")
+    with fact("every call ends in time, with an answer as the specification has it"):
+        nothing(problems["form"], "did not")
+    with fact("a call fails only while something is away, and with code 5 or 11"):
+        nothing(problems["reason"], "did otherwise")
+    with fact("every ADD that succeeded had made what its result says, and what was planned"):
+        nothing(problems["result"], "had not")
+    with fact("no DEL that succeeded left its interface"):
+        nothing(problems["leak"], "did")
+    with fact("every pod was plugged in the end, every DEL succeeded"):
+        nothing(problems["lost"], "lost")
+
+
+def running_pods(scenario):
+    fact = scenario.facts.fact
+    with fact("running pods are untouched whenever kuryr-daemon was killed, and reach each other when Open vSwitch is back"):
+        nothing((f"{name}: {problem}" for name, problem in scenario.storm.problems), "times not so")
+    with fact("running pods are as they were: links, MACs, addresses, routes, ports, external_ids, records"):
+        disturbance = scenario.find_disturbance()
+        assert not disturbance, disturbance
+    with fact("ovs-vswitchd keeps its lock on the database: without it, it takes all bridges away"):
+        log = (FOLDER / "ovs-vswitchd.log").read_text().splitlines()
+        nothing([line for line in log if "another ovs-vswitchd process" in line], "times it did not")
+    with fact("datagrams between running pods are lost only while Open vSwitch is away"):
+        traffic(scenario)
+
+
+def traffic(scenario):
+    # Its userspace datapath forwards in ovs-vswitchd's main thread, which stands still without the database, too.
+    gaps = scenario.service("ovs-vswitchd").gaps + scenario.service("ovsdb-server").gaps
+    flow = scenario.traffic.wait_until_all_flow()
+    scenario.traffic.stop()
+    assert flow, "they do not flow now"
+    lost = scenario.traffic.lost()
+    nothing((f"{scenario.running[pod].pod.name} at {at - scenario.begin:.2f} s, while "
+             f"{sorted(scenario.storm.outages.during(at, at))} were away" for pod, at in lost
+             if not any(begin - ON_ITS_WAY_SECONDS <= at <= end for begin, end in gaps)), "lost otherwise")
+    print(f"        {len(lost)} of {scenario.traffic.count()} were lost; Open vSwitch was away for {length(gaps):.1f} of "
+          f"{time.monotonic() - scenario.begin:.1f} s")
+
+
+def length(spans):
+    """Of all together, where they overlap once."""
+    total, reached = 0.0, 0.0
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total
+
+
+def leftovers(scenario):
+    fact, node = scenario.facts.fact, scenario.node
+    with fact("no link but the running pods' is left"):
+        own = node.switch_links() | scenario.taps | {"lo", "ovs-netdev"}
+        nothing(set(node.links()) - own, "left")
+    with fact("OVSDB has ports and interfaces of the running pods only"):
+        nothing(set(node.ovs_rows()) - scenario.taps - {node.bridge}, "left")
+    with fact("OVSDB has a QoS row for each of them only"):
+        wanted = {row["port"]["qos"][1] for row in scenario.rows.values()}
+        nothing({uuid[1] for uuid in node.ovs.column("QoS", "_uuid")} - wanted, "left")
+    with fact("there are records of the running pods only"):
+        found = {str(file) for file in Path(node.attachments_folder()).iterdir()}
+        wanted = {str(node.record_of(made)) for made in scenario.running}
+        nothing(found ^ wanted, "too many or too few")
+    with fact("the API server has every pod, with its plan"):
+        listed = json.loads(node.api.request("GET", "/api/v1/namespaces/default/pods"))["items"]
+        found = {(pod["metadata"]["name"], pod["metadata"]["uid"]) for pod in listed if pod["metadata"]["annotations"]}
+        nothing(found ^ {(pod.name, pod.uid) for pod in scenario.all_pods}, "too many or too few")
+    with fact("no process is left"):
+        wait_for_none(lambda: strays(scenario), "left")
+
+
+def strays(scenario):
+    """Of the namespaces, whose first process this is."""
+    ovs = {int(Path(f"/run/openvswitch/{name}.pid").read_text()) for name in ("ovsdb-server", "ovs-vswitchd")}
+    own = {os.getpid(), scenario.node.agent.process.pid} | ovs | scenario.node.api.pids()
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and int(folder.name) not in own:
+                name, fields = (folder / "stat").read_text().rsplit(")", 1)
+                # Ended ones wait for their parent only.
+                found += [name + ")"] if fields.split()[0] != "Z" else []
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+def agent(scenario):
+    fact, daemon = scenario.facts.fact, scenario.node.agent
+    running = {f"default/{made.pod.name}" for made in scenario.running}
+    with fact("kuryr-daemon status: ready, the running pods plugged, no others"):
+        said = daemon.status()
+        assert said["problem"] is None, said["problem"]
+        attached = {name: pod["attachments"] for name, pod in said["pods"].items() if pod.get("attachments")}
+        nothing(set(attached) ^ running, "too many or too few")
+        nothing([a for each in attached.values() for a in each if a["state"] != "plugged"], "not plugged")
+        nothing({f"default/{pod.name}" for pod in scenario.all_pods} - set(said["pods"]), "pods unknown")
+    with fact("its metrics count the running pods, and no call at work"):
+        metrics = daemon.metrics()
+        assert metrics["kuryr_cni_attachments"] == len(running), metrics["kuryr_cni_attachments"]
+        assert metrics["kuryr_cni_registry_pods"] == len(scenario.all_pods), metrics["kuryr_cni_registry_pods"]
+        assert metrics["kuryr_cni_requests_running"] == 0, metrics["kuryr_cni_requests_running"]
+    with fact("it has no more descriptors and threads than it had before"):
+        wait_for_none(lambda: daemon.census() - scenario.census, "more")
+    with fact("its log has no internal error"):
+        lines = (WORK / "agent.log").read_text(errors="replace").splitlines()
+        nothing([line for line in lines if "internal error" in line or "terminate" in line], "lines")
+
+
+def goodbye(scenario):
+    fact, node = scenario.facts.fact, scenario.node
+    with fact("CHECK finds the running pods as their ADD made them"):
+        for made in scenario.running:
+            made.check().silent()
+    with fact("DEL removes them, and nothing is left"):
+        for made in scenario.running:
+            made.delete().silent()
+        nothing(node.remains() - {f"link {name}" for name in ("lo", "ovs-netdev", node.bridge)}
+                - {f"{table} {node.bridge}" for table in ("Port", "Interface")}, "left")

@@ -1,0 +1,66 @@
+"""kuryr-daemon, run and asked as a service manager does."""
+import collections
+import json
+import os
+import re
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+READY_SECONDS = 90
+HEALTH = "http://127.0.0.1:8090"
+
+
+class KuryrDaemon:
+    name = "kuryr-daemon"
+
+    def __init__(self, program, conf, folder):
+        self.program, self.conf, self.folder = program, conf, folder
+        self.process = None
+
+    def start(self):
+        """Ready when it returns."""
+        address = self.folder / "ready.sock"
+        address.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, open(self.folder / "agent.log", "ab") as log:
+            ready.bind(str(address))
+            ready.settimeout(READY_SECONDS)
+            self.process = subprocess.Popen([self.program, "--config-file", self.conf], stdout=log, stderr=log,
+                                            env={**os.environ, "NOTIFY_SOCKET": str(address)})
+            ready.recv(100)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def status(self):
+        command = [self.program, "--config-file", self.conf, "status", "--json"]
+        return json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
+
+    def why_not_ready(self):
+        """None when it is."""
+        try:
+            with urllib.request.urlopen(HEALTH + "/ready", timeout=10):
+                return None
+        except urllib.error.HTTPError as error:
+            return error.read().decode(errors="replace").strip()
+        except OSError as error:
+            return str(error)
+
+    def metrics(self):
+        """{name with labels: value}"""
+        with urllib.request.urlopen(HEALTH + "/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[:1] != "#")}
+
+    def census(self):
+        """How many descriptors of each kind, and threads."""
+        found = collections.Counter(threads=len(os.listdir(f"/proc/{self.process.pid}/task")))
+        for descriptor in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            try:
+                found[re.sub(r"\d+", "N", os.readlink(descriptor))] += 1
+            except FileNotFoundError:
+                pass
+        return found

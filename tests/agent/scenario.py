@@ -1,0 +1,179 @@
+"""The node, its pods, the storm, and what has to be true afterwards."""
+import collections
+import json
+import os
+import random
+import shutil
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import aftermath
+from client import Client, Ledger
+from cni_conformance.kube_api import make_certificates
+from cni_conformance.node import WORK
+from cni_conformance.open_vswitch import FOLDER, make_database
+from facts import Facts, Unfounded
+from kube_api_server import FakeApiServer, KubeApiServer, find_programs
+from storm import Service, Storm
+from storm_node import StormNode
+from traffic import Traffic
+
+PROGRESS_SECONDS = 10
+
+
+def differences(before, now, path=""):
+    """Between two JSON values; empty when there is none."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        parts = (differences(before.get(key), now.get(key), f"{path} {key}") for key in sorted({*before, *now}))
+        return "; ".join(filter(None, parts))
+    return "" if before == now else f"{path} was {before}, is {now}".lstrip()
+
+
+class Scenario:
+    def __init__(self, options):
+        self.options = options
+        self.facts = Facts("chaos")
+        self.ledger = Ledger()
+
+    def run(self):
+        """Whether all facts hold."""
+        print(f"seed {self.options.seed}", flush=True)
+        try:
+            with self.facts.fact("a node with pods that run", basis=True):
+                self.make_node()
+            with self.facts.fact("the storm comes to its end", basis=True):
+                self.go_through_storm()
+            self.print_table()
+            aftermath.state(self)
+        except Unfounded:
+            pass
+        finally:
+            if self.options.junit:
+                self.facts.write(self.options.junit)
+            if self.options.logs:
+                self.keep_logs()
+        return not self.facts.failed
+
+    def make_node(self):
+        WORK.mkdir()
+        self.node = StormNode(self.options.plugin, self.options.daemon, self.make_api_server(), self.make_shared())
+        running, pairs = self.options.running, self.options.pairs
+        self.all_pods = self.node.make_pods(running + 2 * pairs)
+        print(f"{self.node.api.name} with {len(self.all_pods)} pods", flush=True)
+        self.pods = self.all_pods[running:running + pairs]
+        self.spares = collections.deque(self.all_pods[running + pairs:])
+        self.running = [self.node.added(pod=pod) for pod in self.all_pods[:running]]
+        self.traffic = Traffic([(made.netns_path, made.pod.plan.address) for made in self.running])
+        assert self.traffic.wait_until_all_flow(), "no traffic between the pods"
+        self.taps = {made.pod.plan.tap for made in self.running}
+        self.rows, self.ofports = self.running_rows()
+        self.census = self.take_census()
+        self.pictures = [self.node.picture(made) for made in self.running]
+
+    def take_census(self):
+        """Of an agent that has written an Event, for which it has a thread and a connection of its own."""
+        made = self.node.attachment(pod=self.pods[0])
+        made.add(made.conf(runtimeConfig={"mac": "0a:58:00:00:00:01"})).error(2)
+        made.delete().silent()
+        events = "/api/v1/namespaces/default/events"
+        aftermath.wait_for_none(lambda: [] if json.loads(self.node.api.request("GET", events))["items"] else [events], "empty")
+        return self.node.agent.census()
+
+    def make_shared(self):
+        make_database(WORK / "conf.db")
+        return WORK
+
+    def make_api_server(self):
+        programs, why_not = find_programs()
+        if programs and not self.options.fake:
+            return KubeApiServer(programs, WORK / "kubernetes")
+        if why_not:
+            print(why_not, flush=True)
+        make_certificates(WORK / "tls")
+        return FakeApiServer(str(WORK / "tls"), WORK / "api.log")
+
+    def keep_logs(self):
+        os.makedirs(self.options.logs, exist_ok=True)
+        for log in (*WORK.glob("**/*.log"), *FOLDER.glob("*.log")):
+            shutil.copy(log, self.options.logs)
+
+    def go_through_storm(self):
+        ovs, agent, api = self.node.ovs, self.node.agent, self.node.api
+        self.services = [Service("kuryr-daemon", agent.start, agent.kill),
+                         Service("ovs-vswitchd", ovs.start_vswitchd, ovs.stop_vswitchd),
+                         Service("ovsdb-server", ovs.start_ovsdb, ovs.stop_ovsdb),
+                         Service(api.name, api.start, api.kill, slow=True)]
+        checks = {"kuryr-daemon": self.find_disturbance, "ovs-vswitchd": self.find_standstill,
+                  "ovsdb-server": self.find_standstill_without_database}
+        self.storm = Storm(self.services, self.options.kills, random.Random(self.options.seed), agent.why_not_ready, checks)
+        self.begin = time.monotonic()
+        over = threading.Event()
+        teller = threading.Thread(target=self.tell, args=(over,))
+        teller.start()
+        try:
+            with ThreadPoolExecutor(self.options.clients) as clients:
+                work = [clients.submit(self.pair, pod) for pod in self.pods]
+                self.storm.run(len(self.pods))
+            for each in work:
+                each.result()
+        finally:
+            over.set()
+            teller.join()
+
+    def pair(self, pod):
+        try:
+            own = random.Random(f"{self.options.seed} {pod.name}")
+            Client(self.node, self.ledger, self.storm, self.spares, own).pair(pod)
+        finally:
+            self.storm.count(self.ledger.count_pair())
+
+    def tell(self, over):
+        while not over.wait(PROGRESS_SECONDS):
+            print(f"{time.monotonic() - self.begin:4.0f} s: {self.ledger.pairs} of {len(self.pods)} pairs, "
+                  f"{sum(service.kills for service in self.services)} kills", flush=True)
+
+    # ---- the pods that run
+    def running_rows(self):
+        """({port: its rows}, {port: its number in OpenFlow})"""
+        rows = {name: row for name, row in self.node.ovs_rows().items() if name in self.taps}
+        return rows, {name: row["interface"].pop("ofport") for name, row in rows.items()}
+
+    def find_disturbance(self):
+        """What is not as it was, or None."""
+        for made, before in zip(self.running, self.pictures):
+            if difference := differences(before, self.node.picture(made)):
+                return f"{made.pod.name}: {difference}"
+        if not self.service("ovsdb-server").up:
+            return None
+        rows, ofports = self.running_rows()
+        return differences(self.rows, rows) or differences(self.ofports, ofports)
+
+    def find_standstill(self):
+        if not self.traffic.wait_until_all_flow():
+            return "pods do not reach each other"
+        # A new process may give other numbers.
+        self.ofports = self.running_rows()[1]
+        return None
+
+    def find_standstill_without_database(self):
+        """Where ovs-vswitchd lives on, it is back only when it has its database again."""
+        if self.service("ovs-vswitchd").up and not self.traffic.wait_until_all_flow():
+            return "pods do not reach each other"
+        return None
+
+    def service(self, name):
+        return next(service for service in self.services if service.name == name)
+
+    # ---- the table
+    def print_table(self):
+        ledger = self.ledger
+        print(f"\n{ledger.pairs} pairs by {self.options.clients} clients in {time.monotonic() - self.begin:.0f} s; killed: "
+              + ", ".join(f"{service.name} {service.kills}" for service in self.services))
+        for command in ("ADD", "DEL"):
+            ends = sorted(((str(end), count) for (name, end), count in ledger.ends.items() if name == command))
+            print(f"{command}  " + ", ".join(f"{end}: {count}" for end, count in ends)
+                  + f"; the longest took {ledger.longest[command]:.1f} s")
+        for (command, code, message), count in ledger.reasons.most_common(12):
+            print(f"  {count:5} {command} {code}: {message}")
+        print(flush=True)
