@@ -155,6 +155,7 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
   OpenVSwitch ovs(config_.ovsdb_connection);
+  ovs.Connect(deadline);
   RequireNotOwn(ovs, port, attachment, deadline);
 
   AddedPort added;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "binding/ovs/open_vswitch.h"
 #include "cni/disconnect.h"
 
 namespace kuryr::cni {
@@ -15,19 +16,31 @@ void PodPlugs::Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod
   attachment_.Write(record);
 
   for (size_t i = 0; i < vifs.size(); ++i) {
-    auto interfaces = binding_.Connect(vifs[i].vif, record.plugs[i], record.attachment(), pod_,
-                                       vifs[i].is_default, deadline_);
+    ++touched_;
+    auto interfaces = Connect(vifs[i], record.plugs[i]);
     plugged_.push_back(
         {.vif = vifs[i], .plug = record.plugs[i], .interfaces = std::move(interfaces)});
   }
 }
 
+std::vector<binding::Interface> PodPlugs::Connect(const vif::PodVif& vif,
+                                                  const binding::Plug& plug) {
+  try {
+    return binding_.Connect(vif.vif, plug, attachment_.record()->attachment(), pod_, vif.is_default,
+                            deadline_);
+  } catch (const binding::OvsUnreachable&) {
+    --touched_;
+    throw;
+  }
+}
+
 void PodPlugs::Unplug() {
-  if (plugged_.empty()) return;
+  if (touched_ == 0) return;
   AttachmentRecord made = *attachment_.record();
-  // One whose Connect failed has undone itself.
-  made.plugs.resize(plugged_.size());
+  // One whose Connect failed has undone itself, unless that failed as well.
+  made.plugs.resize(touched_);
   plugged_.clear();
+  touched_ = 0;
   DisconnectAll(binding_, made, Deadline::After(kUndoTime));
 }
 

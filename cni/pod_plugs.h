@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ class PodPlugs {
       : binding_(binding), attachment_(attachment), pod_(pod), deadline_(deadline) {}
 
   /// Nothing may be plugged. `pod_uid` is for runtimes that do not tell it. Throws what Plan and
-  /// Connect of the drivers throw; what was connected by then is Unplug's.
+  /// Connect of the drivers throw; what was touched by then is Unplug's.
   void Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid = {});
   /// Throws the first failure after having tried all.
   void Unplug();
@@ -33,11 +34,15 @@ class PodPlugs {
   [[nodiscard]] LockedAttachment& attachment() { return attachment_; }
 
  private:
+  [[nodiscard]] std::vector<binding::Interface> Connect(const vif::PodVif& vif,
+                                                        const binding::Plug& plug);
+
   binding::Binding& binding_;
   LockedAttachment& attachment_;
   const binding::Netns& pod_;
   const Deadline deadline_;
   std::vector<PluggedVif> plugged_;
+  size_t touched_ = 0;  ///< how many of the record's plugs may have left something
 };
 
 }  // namespace kuryr::cni

@@ -164,6 +164,14 @@ struct OpenVSwitch::PortRow {
   }
 };
 
+void OpenVSwitch::Connect(const Deadline& deadline) {
+  try {
+    client_.Connect(deadline);
+  } catch (const std::system_error& e) {
+    throw OvsUnreachable(e);
+  }
+}
+
 std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
                                                         const Deadline& deadline) {
   OvsdbFailure failure;
@@ -268,7 +276,9 @@ void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
                              const Deadline& deadline) {
   const auto row = FindPort(name, deadline);
-  return row && Includes(row->state.external_ids, owner) && DeletePortRow(*row, deadline);
+  if (row) return Includes(row->state.external_ids, owner) && DeletePortRow(*row, deadline);
+  DeleteQos(name, owner, deadline);
+  return false;
 }
 
 void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline) {
@@ -322,7 +332,16 @@ std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Dead
 }
 
 bool OpenVSwitch::IsServed(const Deadline& deadline) {
-  return client_.IsLocked("ovs_vswitchd", deadline);
+  json operations = json::array();
+  AppendConfigNumber(operations);
+  (void)Transact(operations, deadline, "ask ovs-vswitchd to apply what the database says");
+  try {
+    WaitUntilApplied(deadline);
+    return true;
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::timed_out) throw;
+    return false;
+  }
 }
 
 bool OpenVSwitch::HasBridge(const std::string& name, const Deadline& deadline) {
@@ -374,6 +393,13 @@ std::string OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadli
       deadline, "find the bridge of port " + port_uuid);
   const json& rows = results.at(0).at("rows");
   return rows.empty() ? "" : rows.at(0).at("name").get<std::string>();
+}
+
+void OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
+                            const Deadline& deadline) {
+  const json ids = ovsdb::Map(QosIds(port, owner));
+  (void)Transact(json::array({ovsdb::Delete("QoS", Where("external_ids", "includes", ids))}),
+                 deadline, "delete the QoS of port " + port);
 }
 
 bool OpenVSwitch::DeletePortRow(const PortRow& row, const Deadline& deadline) {

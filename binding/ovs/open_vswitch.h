@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -20,6 +21,12 @@ inline constexpr std::chrono::seconds kRollbackTime{5};
 using ExternalIds = std::map<std::string, std::string>;
 
 [[nodiscard]] bool Includes(const ExternalIds& all, const ExternalIds& some);
+
+/// The database does not answer; thrown before anything was touched.
+class OvsUnreachable : public std::system_error {
+ public:
+  explicit OvsUnreachable(const std::system_error& why) : std::system_error(why) {}
+};
 
 /// A port with one interface of the same name (ovs-vswitchd.conf.db(5)).
 struct OvsPort {
@@ -80,8 +87,8 @@ class OpenVSwitch {
 
   explicit OpenVSwitch(std::string remote) : client_(std::move(remote)) {}
 
-  /// Finds out whether the database is there. Every other call connects by itself.
-  void Connect(const Deadline& deadline) { client_.Connect(deadline); }
+  /// Throws OvsUnreachable. Every other call connects by itself.
+  void Connect(const Deadline& deadline);
 
   /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
   /// changed otherwise. A port of that name with an interface of the same type and either the same
@@ -93,15 +100,17 @@ class OpenVSwitch {
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
-  /// Removes the port `name`, and its QoS row, if it has all of `owner`; false if there is none
-  /// such. Does not wait for ovs-vswitchd.
+  /// Removes the port `name` if it has all of `owner`; false if there is none such. Its QoS row
+  /// goes even where another removed the port. Does not wait for ovs-vswitchd.
   bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline);
   /// Removes the bridge if it has no port but its local one.
   void DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline);
   /// Returns when ovs-vswitchd has applied all that the database says now.
   void WaitUntilApplied(const Deadline& deadline);
 
-  /// Whether ovs-vswitchd runs: it holds a lock on the database all the time.
+  /// Whether ovs-vswitchd runs: it says when it has applied a configuration, here that of now once
+  /// more. Its lock on the database would say so, too, but asking for one may get it, and an
+  /// ovs-vswitchd that starts in that moment removes all ports.
   [[nodiscard]] bool IsServed(const Deadline& deadline);
   [[nodiscard]] bool HasBridge(const std::string& name, const Deadline& deadline);
   /// The ports that have all of `owner`: name, bridge, type and external_ids.
@@ -116,6 +125,7 @@ class OpenVSwitch {
   std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
   std::string FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
+  void DeleteQos(const std::string& port, const ExternalIds& owner, const Deadline& deadline);
   bool DeletePortRow(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
   void TakeBack(const OvsPort& port) noexcept;

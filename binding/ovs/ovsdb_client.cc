@@ -65,13 +65,6 @@ std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
   return std::nullopt;
 }
 
-bool OvsdbClient::IsLocked(const std::string& name, const Deadline& deadline) {
-  Connect(deadline);
-  const json reply = Call("lock", json::array({name}), deadline, "ask for the lock " + name);
-  (void)Call("unlock", json::array({name}), deadline, "give back the lock " + name);
-  return !reply.at("locked").get<bool>();
-}
-
 json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
   Connect(deadline);
   ++monitors_;

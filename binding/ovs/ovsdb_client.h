@@ -56,9 +56,6 @@ class OvsdbClient {
                                         const std::string& what = "transact");
   [[nodiscard]] static std::optional<OvsdbFailure> FailureIn(const nlohmann::json& results);
 
-  /// Whether another client holds the database's lock `name` (RFC 7047 section 4.1.8).
-  [[nodiscard]] bool IsLocked(const std::string& name, const Deadline& deadline);
-
   /// Sends the rows that match `requests` now and whenever they change (monitor_cond,
   /// ovsdb-server(7)), until StopMonitor. One monitor at a time.
   [[nodiscard]] nlohmann::json StartMonitor(const nlohmann::json& requests,

@@ -8,14 +8,17 @@
 namespace kuryr::cni {
 namespace {
 
-/// Whether the process is in our user namespace: root of another one has uid 0 here, too, where it
-/// is mapped so.
-bool IsInOwnUserNamespace(pid_t pid) {
+/// Root of another user namespace has uid 0 here, too, where it is mapped so.
+std::optional<std::string> WhyForeign(pid_t pid) {
+  const std::string process = "process " + std::to_string(pid);
   struct stat own = {};
   struct stat other = {};
-  const std::string path = "/proc/" + std::to_string(pid) + "/ns/user";
-  return ::stat("/proc/self/ns/user", &own) == 0 && ::stat(path.c_str(), &other) == 0 &&
-         own.st_ino == other.st_ino && own.st_dev == other.st_dev;
+  if (::stat("/proc/self/ns/user", &own) != 0) ThrowErrno("/proc/self/ns/user");
+  if (::stat(("/proc/" + std::to_string(pid) + "/ns/user").c_str(), &other) != 0)
+    return process + " that is gone or cannot be seen";
+  if (own.st_ino != other.st_ino || own.st_dev != other.st_dev)
+    return process + " of another user namespace";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -27,9 +30,7 @@ std::optional<std::string> WhyUntrusted(int socket) {
     ThrowErrno("ask who is at the agent's socket");
   if (peer.uid != 0) return "uid " + std::to_string(peer.uid);
   // The process waits for an answer, so its number is still its own.
-  if (!IsInOwnUserNamespace(peer.pid))
-    return "process " + std::to_string(peer.pid) + " of another user namespace";
-  return std::nullopt;
+  return WhyForeign(peer.pid);
 }
 
 }  // namespace kuryr::cni

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <system_error>
 
 #include "base/error.h"
@@ -69,6 +70,10 @@ UniqueFd InheritedListener() {
   const char* count = std::getenv("LISTEN_FDS");
   if (pid == nullptr || count == nullptr || std::atoi(pid) != ::getpid() || std::atoi(count) < 1)
     return {};
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  if (::getsockopt(kFirst, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
+    throw std::runtime_error("LISTEN_FDS: descriptor 3 is no listening socket");
   ::fcntl(kFirst, F_SETFD, FD_CLOEXEC);
   return UniqueFd(kFirst);
 }

@@ -11,7 +11,8 @@ namespace kuryr::cni {
 /// std::system_error, EADDRINUSE when somebody does.
 [[nodiscard]] UniqueFd ListenAt(const std::string& path);
 
-/// The socket that systemd listens on for us (sd_listen_fds(3)); unset without one.
+/// The socket that systemd listens on for us (sd_listen_fds(3)); unset without one. Throws
+/// std::runtime_error where that is something else.
 [[nodiscard]] UniqueFd InheritedListener();
 
 /// Connects to it. Throws std::system_error: ENOENT where there is none, ECONNREFUSED where nobody

@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class OpenVSwitchTest : public test::NetnsTest {
  protected:
@@ -290,6 +291,30 @@ TEST_F(OpenVSwitchTest, DeletePortTakesOnlyWhatTheOwnerHas) {
 
   EXPECT_EQ(ovs_->Vsctl({"--no-wait", "list-ports", "br-int"}), "tap1");
   EXPECT_EQ(ovs_->Vsctl({"--no-wait", "--columns=name", "find", "Interface", "name=tap0"}), "");
+}
+
+TEST_F(OpenVSwitchTest, DeletePortTakesTheQosOfAPortThatAnotherRemoved) {
+  OvsPort shaped = Port("tap0");
+  shaped.qos_type = "linux-noop";
+  Add(shaped);
+  shaped.name = "tap1";
+  Add(shaped);
+  ovs_->Vsctl({"--no-wait", "del-port", "tap0"});
+
+  EXPECT_FALSE(switch_->DeletePort("tap0", shaped.external_ids, Soon()));
+
+  EXPECT_THAT(ovs_->Vsctl({"--no-wait", "--columns=external_ids", "list", "QoS"}),
+              AllOf(HasSubstr("kuryr-port=tap1"), Not(HasSubstr("tap0"))));
+}
+
+TEST_F(OpenVSwitchTest, IsServedAsLongAsVswitchdAnswers) {
+  EXPECT_TRUE(switch_->IsServed(Soon()));
+  ovs_->vswitchd().Signal(SIGSTOP);
+  EXPECT_FALSE(switch_->IsServed(Deadline::After(30ms)));
+  ovs_->vswitchd().Signal(SIGCONT);
+  EXPECT_TRUE(switch_->IsServed(Soon()));
+  ovs_->StopVswitchd();
+  EXPECT_FALSE(switch_->IsServed(Deadline::After(30ms)));
 }
 
 TEST_F(OpenVSwitchTest, AddPortWaitsUntilVswitchdLetGoOfAnEarlierDevice) {

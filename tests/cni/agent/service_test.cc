@@ -95,6 +95,7 @@ listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1])
 listener.listen(512)
 os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
 signal.signal(signal.SIGTERM, lambda number, frame: os.kill(child, number))
 while True:
     child = os.fork()

@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 /// Every failure of an ADD: its code, its message, and that it left nothing (FailedAdd looks).
 class AddFailureTest : public PluginTest {
@@ -93,6 +94,23 @@ TEST_F(AddFailureTest, VswitchdDownSoThatThePortNeverComesUp) {
 
   EXPECT_EQ(error["code"], 11);
   EXPECT_THAT(error["msg"], HasSubstr(pod.tap));
+}
+
+TEST_F(AddFailureTest, WhatCannotBeUndoneIsKeptForTheDel) {
+  const TestPod pod = ActivePod();
+  ovs_->vswitchd().Signal(SIGSTOP);
+  Process add(Call("ADD", pod));
+  ovs_->Vsctl({"--no-wait", "wait-until", "Interface", pod.tap});
+  ovs_->StopServer();
+  EXPECT_NE(add.Wait().status, 0);
+
+  EXPECT_THAT(Records(), SizeIs(1));
+  EXPECT_NE(Run("DEL", pod).status, 0) << "the port is still in the database";
+
+  ovs_->vswitchd().Signal(SIGCONT);
+  ovs_->StartServer();
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  ExpectNothingLeft();
 }
 
 TEST_F(AddFailureTest, ABridgeThatCannotBeMade) {
