@@ -54,6 +54,9 @@ class ExecPluginTest : public PluginTest {
     return sandboxes_.back().id();
   }
 
+  /// Control groups are not the test's own.
+  static void MakeUniqueOnMachine(TestPod& pod) { pod.container_id += std::to_string(::getpid()); }
+
   /// Into a control group of that name; false where the kernel has no cgroup2.
   bool PutIntoGroup(pid_t pid, const std::string& name) {
     fs::create_directory("/run/cgroup");
@@ -120,7 +123,8 @@ TEST_F(ExecPluginTest, APodOfDockersComesAndGoes) {
 
 TEST_F(ExecPluginTest, AContainerIsKnownByItsControlGroupWhereThereIsNoDocker) {
   for (const std::string form : {"", "cri-containerd-"}) {
-    const TestPod pod = MakePod("p" + std::to_string(pods_made_));
+    TestPod pod = MakePod("p" + std::to_string(pods_made_));
+    MakeUniqueOnMachine(pod);
     Annotate(pod, Vif(pod, true));
     const std::string group = form.empty() ? pod.container_id : form + pod.container_id + ".scope";
     if (!PutIntoGroup(StartSandbox(pod), group)) GTEST_SKIP() << "the kernel has no cgroup2";
@@ -138,7 +142,8 @@ TEST_F(ExecPluginTest, AContainerIsKnownByItsControlGroupWhereThereIsNoDocker) {
 }
 
 TEST_F(ExecPluginTest, AProcessOnTheNodesOwnNetworkIsNoSandbox) {
-  const TestPod pod = ActivePod();
+  TestPod pod = ActivePod();
+  MakeUniqueOnMachine(pod);
   sandboxes_.emplace_back(Command{.argv = {"sleep", "1000"}});
   if (!PutIntoGroup(sandboxes_.back().id(), "crio-conmon-" + pod.container_id + ".scope"))
     GTEST_SKIP() << "the kernel has no cgroup2";
