@@ -5,13 +5,9 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <chrono>
 
-#include "binding/l3.h"
-#include "binding/netlink/route_socket.h"
-#include "binding/ovs/open_vswitch.h"
-#include "tests/cni/plugin/plugin_fixture.h"
+#include "tests/bench/plugin_node.h"
 #include "vif/vif.h"
 
 namespace kuryr::test {
@@ -21,29 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-class Node : public PluginTest {
- public:
-  Node() { SetUp(); }
-  ~Node() override { TearDown(); }
-  void TestBody() override {}
-
-  using PluginTest::Annotate;
-  using PluginTest::MakePod;
-  using PluginTest::Run;
-  using PluginTest::StartAgent;
-  using PluginTest::Vif;
-  using PluginTest::work_;
-
-  [[nodiscard]] std::string Remote() const { return ovs_->remote(); }
-  TestPod ActivePod() {
-    TestPod pod = MakePod("pod" + std::to_string(pods_made_));
-    Annotate(pod, Vif(pod, true));
-    return pod;
-  }
-};
-
 /// Pods that are on the node before anything is measured; at least one, with which br-int is made.
-std::vector<TestPod> Populate(Node& node, int64_t count) {
+std::vector<TestPod> Populate(PluginNode& node, int64_t count) {
   std::vector<TestPod> pods;
   for (int64_t i = 0; i < std::max<int64_t>(count, 1); ++i) {
     pods.push_back(node.ActivePod());
@@ -55,7 +30,7 @@ std::vector<TestPod> Populate(Node& node, int64_t count) {
 enum class Served { kAlone, kByAgent };
 
 void Measure(benchmark::State& state, const std::string& measured, Served served) {
-  Node node;
+  PluginNode node;
   if (served == Served::kByAgent) node.StartAgent();
   const auto present = Populate(node, state.range(0));
   for (auto _ : state) {
@@ -78,7 +53,7 @@ void AgentDel(benchmark::State& state) { Measure(state, "DEL", Served::kByAgent)
 
 /// Starting the program, reading its input, answering.
 void PluginVersion(benchmark::State& state) {
-  Node node;
+  PluginNode node;
   const TestPod pod = node.ActivePod();
   for (auto _ : state) {
     const auto start = Clock::now();
@@ -87,41 +62,8 @@ void PluginVersion(benchmark::State& state) {
   }
 }
 
-binding::OvsPort PortOf(const TestPod& pod) {
-  return {.name = pod.tap,
-          .bridge = "br-int",
-          .external_ids = {{"iface-id", pod.port_id},
-                           {binding::OpenVSwitch::kContainerId, pod.container_id}},
-          .datapath_type = PrivateOvs::datapath_type()};
-}
-
-void BareAdd(Node& node, const TestPod& pod, const vif::Vif& vif) {
-  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
-  const binding::Netns netns = binding::Netns::Open(pod.netns);
-  binding::RouteSocket host;
-  host.CreateVeth({.name = pod.tap,
-                   .peer_name = "eth0",
-                   .peer_netns_fd = netns.fd(),
-                   .peer_mac = MacAddress::Parse(pod.mac),
-                   .mtu = 1500});
-  host.SetUp(*host.FindLink(pod.tap));
-  binding::OpenVSwitch ovs(node.Remote());
-  const auto added = std::get<binding::AddedPort>(ovs.AddPort(PortOf(pod), deadline));
-  binding::RouteSocket inside = binding::RouteSocket::OpenIn(netns);
-  inside.SetUp(*inside.FindLink("eth0"));
-  binding::ConfigureL3(netns, "eth0", vif::Common(vif), true);
-  ovs.WaitUntilUp(PortOf(pod), added, deadline);
-}
-
-void BareDel(Node& node, const TestPod& pod) {
-  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
-  binding::OpenVSwitch ovs(node.Remote());
-  ovs.DeletePort(pod.tap, {{binding::OpenVSwitch::kContainerId, pod.container_id}}, deadline);
-  binding::RouteSocket().DeleteLink(pod.tap);
-}
-
 void MeasureFloor(benchmark::State& state, bool add) {
-  Node node;
+  PluginNode node;
   const auto present = Populate(node, state.range(0));
   for (auto _ : state) {
     const TestPod pod = node.ActivePod();

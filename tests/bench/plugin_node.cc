@@ -1,0 +1,48 @@
+#include "tests/bench/plugin_node.h"
+
+#include <chrono>
+#include <variant>
+
+#include "binding/l3.h"
+#include "binding/netlink/route_socket.h"
+#include "binding/ovs/open_vswitch.h"
+
+namespace kuryr::test {
+namespace {
+
+binding::OvsPort PortOf(const TestPod& pod) {
+  return {.name = pod.tap,
+          .bridge = "br-int",
+          .external_ids = {{"iface-id", pod.port_id},
+                           {binding::OpenVSwitch::kContainerId, pod.container_id}},
+          .datapath_type = PrivateOvs::datapath_type()};
+}
+
+}  // namespace
+
+void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif) {
+  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+  const binding::Netns netns = binding::Netns::Open(pod.netns);
+  binding::RouteSocket host;
+  host.CreateVeth({.name = pod.tap,
+                   .peer_name = "eth0",
+                   .peer_netns_fd = netns.fd(),
+                   .peer_mac = MacAddress::Parse(pod.mac),
+                   .mtu = 1500});
+  host.SetUp(*host.FindLink(pod.tap));
+  binding::OpenVSwitch ovs(node.Remote());
+  const auto added = std::get<binding::AddedPort>(ovs.AddPort(PortOf(pod), deadline));
+  binding::RouteSocket inside = binding::RouteSocket::OpenIn(netns);
+  inside.SetUp(*inside.FindLink("eth0"));
+  binding::ConfigureL3(netns, "eth0", vif::Common(vif), true);
+  ovs.WaitUntilUp(PortOf(pod), added, deadline);
+}
+
+void BareDel(PluginNode& node, const TestPod& pod) {
+  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+  binding::OpenVSwitch ovs(node.Remote());
+  ovs.DeletePort(pod.tap, {{binding::OpenVSwitch::kContainerId, pod.container_id}}, deadline);
+  binding::RouteSocket().DeleteLink(pod.tap);
+}
+
+}  // namespace kuryr::test

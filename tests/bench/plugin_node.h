@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+
+#include "tests/cni/plugin/plugin_fixture.h"
+#include "vif/vif.h"
+
+namespace kuryr::test {
+
+/// The tests' node for benchmarks: Open vSwitch, a fake API server, and pods to plug.
+class PluginNode : public PluginTest {
+ public:
+  PluginNode() { SetUp(); }
+  ~PluginNode() override { TearDown(); }
+  void TestBody() override {}
+
+  using PluginTest::agent_;
+  using PluginTest::Annotate;
+  using PluginTest::Call;
+  using PluginTest::MakePod;
+  using PluginTest::Run;
+  using PluginTest::StartAgent;
+  using PluginTest::Vif;
+  using PluginTest::work_;
+
+  [[nodiscard]] std::string Remote() const { return ovs_->remote(); }
+  TestPod ActivePod() {
+    TestPod pod = MakePod("pod" + std::to_string(pods_made_));
+    Annotate(pod, Vif(pod, true));
+    return pod;
+  }
+};
+
+/// The floor of an ADD and a DEL: their netlink requests and OVSDB transactions in a process that
+/// does nothing else.
+void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif);
+void BareDel(PluginNode& node, const TestPod& pod);
+
+}  // namespace kuryr::test
