@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +29,7 @@ std::string answer_version;
 
 std::string ReadStdin() {
   std::string input;
-  std::array<char, 65536> buffer{};
+  std::array<char, 4096> buffer{};
   ssize_t size = 0;
   while ((size = ::read(STDIN_FILENO, buffer.data(), buffer.size())) > 0) {
     input.append(buffer.data(), static_cast<size_t>(size));
@@ -117,7 +117,12 @@ int main(int argc, char** argv) {
     }
     const std::string input = ReadStdin();
     answer_version = AnswerVersion(input);
-    Request request = ParseRequest(ReadEnvironment(), input);
+    const Environment environment = ReadEnvironment();
+    if (environment.command == ToString(Command::kVersion)) {
+      std::puts(VersionJson(answer_version).c_str());
+      return 0;
+    }
+    Request request = ParseRequest(environment, input);
     request.config.debug |= options.debug;
     const AgentReply answer = AnswerTo(request, options);
     if (!answer.out.empty()) std::puts(answer.out.c_str());

@@ -47,8 +47,6 @@ void WarnOfUnverified(const Config& config) {
 }  // namespace
 
 AgentReply Serve(const Request& request, std::vector<std::string> config_files, int cancel_fd) {
-  if (request.command == Command::kVersion)
-    return {.status = 0, .out = VersionJson(request.config.cni_version)};
   if (!request.config.kuryr_conf.empty()) config_files.push_back(request.config.kuryr_conf);
   Config config = Load(config_files, ConfigScope::kWithoutKubernetes);
   SetUpLog(request, config);
