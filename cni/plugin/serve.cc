@@ -87,8 +87,9 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
   const Node node = {
       .binding = binding, .attachments = attachments, .owner = ProcessId::Own(), .writer = writer};
   ApiServerEvents events(config.api);
+  StageObserver nobody;
   return {.status = 0,
-          .out = Serve(request, node, config, events, Deadline::After(time, cancel_fd))};
+          .out = Serve(request, node, config, events, nobody, Deadline::After(time, cancel_fd))};
 }
 
 }  // namespace kuryr::cni
