@@ -177,13 +177,17 @@ TEST_F(HealthTest, MetricsTellTheStagesOfACallWithoutCountingItTwice) {
                          const std::string& stage) {
     return metrics[name + "_count command=" + command + " error=" + error + " stage=" + stage];
   };
-  for (const char* stage : {"wait_vif", "plug", "wait_active"})
+  double sum = 0;
+  for (const std::string stage : {"wait_vif", "plug", "wait_active"}) {
     EXPECT_EQ(count("ADD", "0", stage), 1) << stage << metrics.dump(1);
+    sum += metrics[name + "_sum command=ADD error=0 stage=" + stage].get<double>();
+  }
   EXPECT_EQ(count("ADD", "101", "wait_vif"), 1);
   EXPECT_EQ(count("ADD", "101", "unplug"), 1);
   EXPECT_EQ(count("DEL", "0", "unplug"), 1);
   EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=+Inf stage=plug"], 1);
   EXPECT_GT(metrics[name + "_sum command=ADD error=0 stage=plug"], 0);
+  EXPECT_LT(sum, metrics["kuryr_cni_request_duration_seconds_sum command=ADD error=0"]);
   EXPECT_EQ(metrics["kuryr_cni_request_duration_seconds_count command=ADD error=0"], 1);
 }
 
