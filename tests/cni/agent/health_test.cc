@@ -220,7 +220,7 @@ TEST(CallMetricsTest, ACallLongAfterItsDeadlineIsStuck) {
   EXPECT_EQ(calls.WhyStuck(cni::CallMetrics::Clock::now() + 1h), std::nullopt);
 }
 
-TEST(CallMetricsTest, EachStageLastsUntilTheNextOneOrTheCallsEnd) {
+TEST(CallMetricsTest, AStageCountsEachTimeUnderTheErrorOfItsCall) {
   cni::CallMetrics calls;
   {
     cni::CallMetrics::Running add(calls);
