@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "base/thread_annotations.h"
 
@@ -13,6 +14,8 @@ namespace kuryr {
 namespace {
 
 std::atomic<LogLevel> threshold{LogLevel::kWarning};
+
+thread_local LogContext context;
 
 /// Made at the first line that is written: a program that logs nothing pays nothing.
 struct Output {
@@ -48,6 +51,10 @@ std::string Quoted(std::string_view value) {
   return out + '"';
 }
 
+std::string Text(const LogField& field) {
+  return " " + std::string(field.key) + "=" + Quoted(field.value);
+}
+
 spdlog::level::level_enum SpdlogLevel(LogLevel level) {
   switch (level) {
     case LogLevel::kDebug:
@@ -64,12 +71,19 @@ spdlog::level::level_enum SpdlogLevel(LogLevel level) {
 
 }  // namespace
 
+LogContext LogContext::Current() { return context; }
+
+LogScope::LogScope(const LogField& field) : outer_(context) { context.text_ += Text(field); }
+
+LogScope::LogScope(LogContext other) : outer_(std::exchange(context, std::move(other))) {}
+
+LogScope::~LogScope() { context = std::move(outer_); }
+
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
   if (level < threshold.load(std::memory_order_relaxed)) return;
   std::string line = "msg=" + Quoted(message);
-  for (const LogField& field : fields) {
-    line.append(" ").append(field.key).append("=").append(Quoted(field.value));
-  }
+  for (const LogField& field : fields) line += Text(field);
+  line += context.text();
   Output& output = TheOutput();
   const MutexLock lock(output.mutex);
   if (!output.logger) output.logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());

@@ -22,9 +22,37 @@ struct LogField {
 };
 
 /// Writes one logfmt line on stderr: `level=info msg="vif plugged" pod=default/nginx ms=3.1`. The
-/// message is constant and lower-case, facts are fields, and no field ever holds a token.
-/// Thread-safe.
+/// message is constant and lower-case, facts are fields, and no field ever holds a token. The
+/// fields of the thread's LogScopes come last. Thread-safe.
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
+
+/// The fields that end every line of a thread, to be handed to one that goes on with its work.
+class LogContext {
+ public:
+  [[nodiscard]] static LogContext Current();
+  /// As they are written.
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  friend class LogScope;
+
+  std::string text_;
+};
+
+/// For its lifetime it changes what ends the lines of the thread that made it. Scopes nest.
+class LogScope {
+ public:
+  /// One more field.
+  explicit LogScope(const LogField& field);
+  /// The fields of another thread, instead of this one's.
+  explicit LogScope(LogContext context);
+  LogScope(const LogScope&) = delete;
+  LogScope& operator=(const LogScope&) = delete;
+  ~LogScope();
+
+ private:
+  LogContext outer_;
+};
 
 /// Lines below `level` are dropped; kWarning at start. Thread-safe.
 void SetLogLevel(LogLevel level) noexcept;

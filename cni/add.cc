@@ -82,8 +82,9 @@ void GiveUp(const Request& request, PodPlugs& plugs) noexcept {
 }
 
 Result AddFromEvents(const Request& request, PodPlugs& plugs, PodEventSource& events,
-                     AddObserver& observer, const Deadline& deadline) {
-  AddHandler handler(request, plugs, observer, deadline);
+                     AddObserver& observer, StageObserver& stages, const Deadline& deadline) {
+  stages.OnStage(Stage::kWaitVif);
+  AddHandler handler(request, plugs, observer, stages, deadline);
   Rollback stop([&] { events.Stop(); });
   events.Start(request.pod, handler,
                [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
@@ -99,6 +100,12 @@ void RequireReadablePrevResult(const Request& request) {
   }
 }
 
+Result MakeLocal(const Request& request, PodPlugs& plugs, StageObserver& stages,
+                 const Deadline& deadline) {
+  stages.OnStage(Stage::kPlug);
+  return AddLocal(request, plugs, deadline);
+}
+
 nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
   if (!request.wishes.dns.empty()) result.dns = request.wishes.dns;
   const auto& previous = request.config.prev_result;
@@ -109,7 +116,7 @@ nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
 }  // namespace
 
 nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSource& events,
-                           AddObserver& observer, const Deadline& deadline) {
+                           AddObserver& observer, StageObserver& stages, const Deadline& deadline) {
   RequireReadablePrevResult(request);
   const binding::Netns pod = OpenPodNetns(request);
   auto attachment =
@@ -124,15 +131,17 @@ nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSou
 
   PodPlugs plugs(node.binding, *attachment, pod, deadline);
   try {
-    auto answer = AnswerFor(
-        request, request.config.local ? AddLocal(request, plugs, deadline)
-                                      : AddFromEvents(request, plugs, events, observer, deadline));
+    auto answer =
+        AnswerFor(request, request.config.local
+                               ? MakeLocal(request, plugs, stages, deadline)
+                               : AddFromEvents(request, plugs, events, observer, stages, deadline));
     AttachmentRecord added = *attachment->record();
     added.added = true;
     attachment->Write(std::move(added));
     observer.OnAdded(plugs.plugged());
     return answer;
   } catch (...) {
+    stages.OnStage(Stage::kUnplug);
     GiveUp(request, plugs);
     throw;
   }

@@ -7,6 +7,7 @@
 #include "cni/node.h"
 #include "cni/pod_event_source.h"
 #include "cni/protocol/request.h"
+#include "cni/stage_observer.h"
 
 namespace kuryr::cni {
 
@@ -16,6 +17,6 @@ namespace kuryr::cni {
 /// is left, or where one could not be removed, the record that lets the runtime's DEL do so.
 [[nodiscard]] nlohmann::ordered_json Add(const Request& request, const Node& node,
                                          PodEventSource& events, AddObserver& observer,
-                                         const Deadline& deadline);
+                                         StageObserver& stages, const Deadline& deadline);
 
 }  // namespace kuryr::cni

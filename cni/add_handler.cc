@@ -68,11 +68,12 @@ void RequireWishes(const Request& request, const vif::PodVif& planned) {
 }  // namespace
 
 AddHandler::AddHandler(const Request& request, PodPlugs& plugs, AddObserver& observer,
-                       const Deadline& deadline)
+                       StageObserver& stages, const Deadline& deadline)
     : ResourceEventHandler("Pod"),
       request_(request),
       plugs_(plugs),
       observer_(observer),
+      stages_(stages),
       deadline_(deadline) {}
 
 Result AddHandler::Wait() {
@@ -161,7 +162,9 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
     if (vif.is_default) vif.ifname = request_.ifname;
   }
   RequireWishes(request_, vifs->front());
-  if (!SamePlan(plugs_.plugged(), *vifs)) {
+  const bool new_plan = !SamePlan(plugs_.plugged(), *vifs);
+  if (new_plan) {
+    stages_.OnStage(Stage::kPlug);
     plugs_.Unplug();
     plugs_.Plug(*vifs, event.uid);
   }
@@ -170,9 +173,10 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
   awaited_ = Awaited::kActive;
   if (std::all_of(vifs->begin(), vifs->end(), IsActive)) {
     result_ = MakeResult(plugs_.plugged(), request_.netns);
-  } else if (first) {
-    observer_.OnWaiting(plugs_.plugged());
+    return;
   }
+  if (new_plan) stages_.OnStage(Stage::kWaitActive);
+  if (first) observer_.OnWaiting(plugs_.plugged());
 }
 
 }  // namespace kuryr::cni

@@ -13,6 +13,7 @@
 #include "cni/protocol/error.h"
 #include "cni/protocol/request.h"
 #include "cni/protocol/result.h"
+#include "cni/stage_observer.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::cni {
@@ -25,7 +26,7 @@ namespace kuryr::cni {
 class AddHandler : public watcher::ResourceEventHandler {
  public:
   /// Everything is borrowed.
-  AddHandler(const Request& request, PodPlugs& plugs, AddObserver& observer,
+  AddHandler(const Request& request, PodPlugs& plugs, AddObserver& observer, StageObserver& stages,
              const Deadline& deadline);
 
   /// The result, or the exception that the ADD ends with; CniError 11 at the deadline says what was
@@ -50,6 +51,7 @@ class AddHandler : public watcher::ResourceEventHandler {
   const Request& request_;
   PodPlugs& plugs_ GUARDED_BY(mutex_);
   AddObserver& observer_ GUARDED_BY(mutex_);
+  StageObserver& stages_ GUARDED_BY(mutex_);
   const Deadline deadline_;
   const EventFd done_;
 

@@ -26,9 +26,11 @@ AttachmentRecord RecordFromNode(const AttachmentKey& key, const Request& request
 
 }  // namespace
 
-void Del(const Request& request, const Node& node, const Deadline& deadline) {
+void Del(const Request& request, const Node& node, StageObserver& stages,
+         const Deadline& deadline) {
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   auto attachment = node.attachments.Take(key);
+  stages.OnStage(Stage::kUnplug);
   AttachmentRecord record = attachment && attachment->record()
                                 ? *attachment->record()
                                 : RecordFromNode(key, request, node, deadline);

@@ -3,6 +3,7 @@
 #include "base/deadline.h"
 #include "cni/node.h"
 #include "cni/protocol/request.h"
+#include "cni/stage_observer.h"
 
 namespace kuryr::cni {
 
@@ -11,6 +12,6 @@ namespace kuryr::cni {
 /// is nothing (any more). An ADD still at work on the attachment is ended first. Throws when
 /// something that exists could not be removed: its record stays, and the runtime's next DEL tries
 /// again.
-void Del(const Request& request, const Node& node, const Deadline& deadline);
+void Del(const Request& request, const Node& node, StageObserver& stages, const Deadline& deadline);
 
 }  // namespace kuryr::cni

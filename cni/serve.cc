@@ -24,10 +24,10 @@ constexpr std::chrono::seconds kLongestOther = 60s;
 constexpr std::chrono::seconds kLongestStatus = 5s;
 
 std::string ServeAdd(const Request& request, const Node& node, const Config& config,
-                     PodEventSource& events, const Deadline& deadline) {
+                     PodEventSource& events, StageObserver& stages, const Deadline& deadline) {
   PodReporter reporter(request, config, node.writer);
   try {
-    return Add(request, node, events, reporter, deadline).dump();
+    return Add(request, node, events, reporter, stages, deadline).dump();
   } catch (...) {
     reporter.OnFailed(AsCniError(std::current_exception()), deadline.Remaining().count() == 0);
     throw;
@@ -37,12 +37,12 @@ std::string ServeAdd(const Request& request, const Node& node, const Config& con
 }  // namespace
 
 std::string Serve(const Request& request, const Node& node, const Config& config,
-                  PodEventSource& events, const Deadline& deadline) {
+                  PodEventSource& events, StageObserver& stages, const Deadline& deadline) {
   switch (request.command) {
     case Command::kAdd:
-      return ServeAdd(request, node, config, events, deadline);
+      return ServeAdd(request, node, config, events, stages, deadline);
     case Command::kDel:
-      Del(request, node, deadline);
+      Del(request, node, stages, deadline);
       break;
     case Command::kCheck:
       Check(request, node, deadline);

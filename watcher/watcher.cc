@@ -2,7 +2,17 @@
 
 #include <utility>
 
+#include "base/log.h"
+
 namespace kuryr::watcher {
+
+void Watcher::Watch::Start() {
+  thread = std::jthread([this, context = LogContext::Current()] {
+    const LogScope scope(context);
+    loop.Run();
+    ended = true;
+  });
+}
 
 Watcher::Watcher(ApiConfig config, EventHandler& handler, FailureHandler on_failure)
     : config_(std::move(config)), handler_(handler), on_failure_(std::move(on_failure)) {}

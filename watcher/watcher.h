@@ -45,12 +45,8 @@ class Watcher {
   struct Watch {
     Watch(const std::string& path, WatchMode mode, const Watcher& owner)
         : loop(path, mode, owner.config_, owner.handler_, owner.on_failure_) {}
-    void Start() {
-      thread = std::jthread([this] {
-        loop.Run();
-        ended = true;
-      });
-    }
+    /// Logs as the calling thread does.
+    void Start();
 
     WatchLoop loop;
     std::atomic<bool> ended = false;

@@ -78,7 +78,7 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
     request = ParseRequest(call.environment, call.input);
     request.netns_fd = call.netns.get();
     running.SetCommand(request.command, LongestFor(request.command, config_));
-    reply.out = Serve(request, cancel);
+    reply.out = Serve(request, running, cancel);
     errors_.Forget(request.pod.name_space + "/" + request.pod.name);
   } catch (...) {
     const CniError error = ErrorFor(request, AsCniError(std::current_exception()));
@@ -91,7 +91,7 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
   return reply;
 }
 
-std::string Agent::Serve(const Request& request, const EventFd& cancel) {
+std::string Agent::Serve(const Request& request, StageObserver& stages, const EventFd& cancel) {
   if (request.config.local || !request.config.ipam.empty()) {
     throw CniError(ErrorCode::kUnsupportedField, "a network without producer is not the agent's",
                    "delegated plugins need the runtime's environment; kuryr-cni serves it alone");
@@ -107,7 +107,7 @@ std::string Agent::Serve(const Request& request, const EventFd& cancel) {
   std::optional<Cancellations::Entry> entry;
   if (request.command == Command::kAdd) entry.emplace(cancellations_, key, cancel);
   RegistryEvents events(registry_, [this] { RequireReady(); });
-  return cni::Serve(request, node_, config_, events,
+  return cni::Serve(request, node_, config_, events, stages,
                     Deadline::After(LongestFor(request.command, config_), cancel.fd()));
 }
 

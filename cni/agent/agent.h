@@ -45,7 +45,8 @@ class Agent {
 
  private:
   [[nodiscard]] AgentReply AnswerQuery(const AgentCall& call) const;
-  [[nodiscard]] std::string Serve(const Request& request, const EventFd& cancel);
+  [[nodiscard]] std::string Serve(const Request& request, StageObserver& stages,
+                                  const EventFd& cancel);
   /// CniError 50.
   void RequireReady() const;
   /// "has not answered for a while": what is to be said of the API server.

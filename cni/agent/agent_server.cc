@@ -6,12 +6,14 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/agent/notify.h"
 #include "cni/agent/peer.h"
+#include "cni/protocol/trace_id.h"
 
 namespace kuryr::cni {
 namespace {
@@ -89,12 +91,14 @@ void AgentServer::Accept() {
 }
 
 void AgentServer::Answer(Call& call) {
+  std::optional<LogScope> scope;
   try {
     if (const auto why = WhyUntrusted(call.socket.get())) {
       Log(LogLevel::kWarning, "a call was refused", {{"from", *why}});
     } else {
       const AgentCall request =
           ReceiveCall(call.socket.get(), Deadline::After(kTransferTime, call.cancel.fd()));
+      scope.emplace(LogField(kTraceIdField, request.trace_id));
       const AgentReply reply = handler_(request, call.cancel);
       SendReply(call.socket.get(), reply, Deadline::After(kTransferTime));
     }

@@ -8,17 +8,39 @@ namespace {
 /// Undoing what was done has time of its own, and Open vSwitch may be slow.
 constexpr std::chrono::seconds kGrace{120};
 
+constexpr const char* kUnknown = "unknown";
+
+const char* NameOf(Stage stage) {
+  switch (stage) {
+    case Stage::kWaitVif:
+      return "wait_vif";
+    case Stage::kPlug:
+      return "plug";
+    case Stage::kWaitActive:
+      return "wait_active";
+    case Stage::kUnplug:
+      return "unplug";
+  }
+  return kUnknown;
+}
+
 }  // namespace
 
 CallMetrics::Running::Running(CallMetrics& all)
     : all_(all), begin_(Clock::now()), work_([&] {
         const MutexLock lock(all.mutex_);
-        return all.running_.insert(all.running_.end(), {"unknown", begin_, begin_});
+        return all.running_.insert(all.running_.end(), {kUnknown, begin_, begin_});
       }()) {}
 
 CallMetrics::Running::~Running() {
+  Clock::time_point end = Clock::now();
   const MutexLock lock(all_.mutex_);
-  all_.Count(*work_, error_);
+  const std::string& command = work_->command;
+  all_.ended_[{command, error_}].Observe(end - begin_);
+  for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
+    all_.stages_[{command, stage->first, error_}].Observe(end - stage->second);
+    end = stage->second;
+  }
   all_.running_.erase(work_);
 }
 
@@ -26,15 +48,6 @@ void CallMetrics::Running::SetCommand(Command command, Clock::duration longest) 
   const MutexLock lock(all_.mutex_);
   work_->command = ToString(command);
   work_->due = work_->begin + longest;
-}
-
-void CallMetrics::Count(const Work& work, int error) {
-  const double seconds = std::chrono::duration<double>(Clock::now() - work.begin).count();
-  Histogram& histogram = ended_[{work.command, error}];
-  const auto bound = std::lower_bound(kBounds.begin(), kBounds.end(), seconds);
-  if (bound != kBounds.end()) ++histogram.within.at(static_cast<size_t>(bound - kBounds.begin()));
-  ++histogram.count;
-  histogram.sum += seconds;
 }
 
 std::optional<std::string> CallMetrics::WhyStuck(Clock::time_point now) const {
@@ -47,28 +60,36 @@ std::optional<std::string> CallMetrics::WhyStuck(Clock::time_point now) const {
          " s after its deadline";
 }
 
+void CallMetrics::WriteAtWork(MetricsText& text) const {
+  constexpr const char* kName = "kuryr_cni_requests_in_progress";
+  // A series that is missing would look like one that nobody collects.
+  std::map<std::string, size_t> at_work = {{kUnknown, 0}};
+  for (const Command command :
+       {Command::kAdd, Command::kDel, Command::kCheck, Command::kGc, Command::kStatus})
+    at_work[ToString(command)] = 0;
+  for (const Work& work : running_) ++at_work[work.command];
+  text.Head(kName, "gauge", "Calls of the plugin at work.");
+  for (const auto& [command, count] : at_work)
+    text.Sample(kName, {{"command", command}}, static_cast<double>(count));
+}
+
 void CallMetrics::WriteTo(MetricsText& text) const {
-  constexpr const char* kName = "kuryr_cni_request_duration_seconds";
+  constexpr const char* kCalls = "kuryr_cni_request_duration_seconds";
+  constexpr const char* kStages = "kuryr_cni_stage_duration_seconds";
   const MutexLock lock(mutex_);
-  text.Metric("kuryr_cni_requests_running", "gauge", "Calls of the plugin at work.",
-              static_cast<double>(running_.size()));
-  text.Head(kName, "histogram", "How long calls took; error is their CNI code, 0 for success.");
+  WriteAtWork(text);
+  text.Head(kCalls, "histogram", "How long calls took; error is their CNI code, 0 for success.");
   for (const auto& [key, histogram] : ended_) {
-    const auto& [command, code] = key;
-    const std::string error = std::to_string(code);
-    const std::string name = kName;
-    uint64_t within = 0;
-    for (size_t i = 0; i < kBounds.size(); ++i) {
-      within += histogram.within.at(i);
-      text.Sample(
-          name + "_bucket",
-          {{"command", command}, {"error", error}, {"le", MetricsText::Number(kBounds.at(i))}},
-          static_cast<double>(within));
-    }
-    const auto count = static_cast<double>(histogram.count);
-    text.Sample(name + "_bucket", {{"command", command}, {"error", error}, {"le", "+Inf"}}, count);
-    text.Sample(name + "_sum", {{"command", command}, {"error", error}}, histogram.sum);
-    text.Sample(name + "_count", {{"command", command}, {"error", error}}, count);
+    const auto& [command, error] = key;
+    const std::string code = std::to_string(error);
+    histogram.WriteTo(text, kCalls, {{"command", command}, {"error", code}});
+  }
+  text.Head(kStages, "histogram", "How long the stages of calls took; error is the call's.");
+  for (const auto& [key, histogram] : stages_) {
+    const auto& [command, stage, error] = key;
+    const std::string code = std::to_string(error);
+    histogram.WriteTo(text, kStages,
+                      {{"command", command}, {"stage", NameOf(stage)}, {"error", code}});
   }
 }
 

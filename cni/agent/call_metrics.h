@@ -1,18 +1,20 @@
 #pragma once
 
-#include <array>
 #include <chrono>
-#include <cstdint>
 #include <list>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/thread_annotations.h"
+#include "cni/agent/histogram.h"
 #include "cni/agent/metrics_text.h"
 #include "cni/protocol/environment.h"
 #include "cni/protocol/error.h"
+#include "cni/stage_observer.h"
 
 namespace kuryr::cni {
 
@@ -30,22 +32,24 @@ class CallMetrics {
 
  public:
   /// A call registers itself for its lifetime.
-  class Running {
+  class Running : public StageObserver {
    public:
     explicit Running(CallMetrics& all);
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
-    ~Running();
+    ~Running() override;
 
     /// What it turned out to be, and the time that it may take.
     void SetCommand(Command command, Clock::duration longest);
     void SetError(ErrorCode code) { error_ = static_cast<int>(code); }
+    void OnStage(Stage stage) noexcept override { stages_.emplace_back(stage, Clock::now()); }
     [[nodiscard]] Clock::time_point begin() const { return begin_; }
 
    private:
     CallMetrics& all_;
     const Clock::time_point begin_;
     const std::list<Work>::iterator work_;
+    std::vector<std::pair<Stage, Clock::time_point>> stages_;  ///< and when each began
     int error_ = 0;
   };
 
@@ -54,20 +58,14 @@ class CallMetrics {
   void WriteTo(MetricsText& text) const EXCLUDES(mutex_);
 
  private:
-  /// Seconds: from a question that the registry answers to an ADD that waits for Neutron.
-  static constexpr std::array kBounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
-                                         0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0};
-  struct Histogram {
-    std::array<uint64_t, kBounds.size()> within{};  ///< of each bound, and of no lower one
-    uint64_t count = 0;
-    double sum = 0;
-  };
-
-  void Count(const Work& work, int error) REQUIRES(mutex_);
+  void WriteAtWork(MetricsText& text) const REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::list<Work> running_ GUARDED_BY(mutex_);
+  /// By command and error.
   std::map<std::pair<std::string, int>, Histogram> ended_ GUARDED_BY(mutex_);
+  /// By command, stage and error.
+  std::map<std::tuple<std::string, Stage, int>, Histogram> stages_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::cni

@@ -26,7 +26,7 @@ void MetricsText::Head(std::string_view name, std::string_view type, std::string
   text_.append("# TYPE ").append(name).append(" ").append(type).append("\n");
 }
 
-void MetricsText::Sample(std::string_view name, Labels labels, double value) {
+void MetricsText::Sample(std::string_view name, const Labels& labels, double value) {
   text_.append(name);
   char before = '{';
   for (const auto& [label, text] : labels) {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace kuryr::cni {
 
@@ -12,11 +12,11 @@ class MetricsText {
  public:
   static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
-  using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+  using Labels = std::vector<std::pair<std::string_view, std::string_view>>;
 
   /// `type`: counter, gauge or histogram.
   void Head(std::string_view name, std::string_view type, std::string_view help);
-  void Sample(std::string_view name, Labels labels, double value);
+  void Sample(std::string_view name, const Labels& labels, double value);
   /// A metric of one sample.
   void Metric(std::string_view name, std::string_view type, std::string_view help, double value) {
     Head(name, type, help);

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/log.h"
-
 namespace kuryr::cni {
 
 QueuedWriter::QueuedWriter(const watcher::ApiConfig& config)
@@ -18,23 +16,24 @@ QueuedWriter::~QueuedWriter() {
 void QueuedWriter::WriteLater(ApiWrite write) {
   const MutexLock lock(mutex_);
   if (queue_.size() == kMost) queue_.pop_front();
-  queue_.push_back(std::move(write));
+  queue_.push_back({.write = std::move(write), .log_context = LogContext::Current()});
   changed_.notify_one();
 }
 
 void QueuedWriter::Run(const std::stop_token& stop) {
   while (true) {
-    ApiWrite write;
+    Queued next;
     {
       const MutexLock lock(mutex_);
       const bool more =
           changed_.wait(mutex_, stop, [&]() REQUIRES(mutex_) { return !queue_.empty(); });
       if (!more || stop.stop_requested()) return;
-      write = std::move(queue_.front());
+      next = std::move(queue_.front());
       queue_.pop_front();
     }
+    const LogScope scope(std::move(next.log_context));
     try {
-      Send(std::move(write), client_);
+      Send(std::move(next.write), client_);
     } catch (const std::exception& e) {
       Log(LogLevel::kDebug, "not told to the API server", {{"error", e.what()}});
     }

@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "base/log.h"
 #include "base/thread_annotations.h"
 #include "cni/api_writer.h"
 
@@ -25,12 +26,17 @@ class QueuedWriter : public ApiWriter {
   void WriteLater(ApiWrite write) override EXCLUDES(mutex_);
 
  private:
+  struct Queued {
+    ApiWrite write;
+    LogContext log_context;  ///< of whom it is made for
+  };
+
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);
 
   watcher::ApiClient client_;  ///< the thread's, but for Stop()
   Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<ApiWrite> queue_ GUARDED_BY(mutex_);
+  std::deque<Queued> queue_ GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of the above
 };
 

@@ -59,6 +59,7 @@ std::optional<RegistryEvents::Act> RegistryEvents::Next() {
 }
 
 void RegistryEvents::Work() {
+  const LogScope scope(log_context_);
   while (const auto act = Next()) (*act)();
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/log.h"
 #include "base/thread_annotations.h"
 #include "cni/agent/pod_registry.h"
 #include "cni/pod_event_source.h"
@@ -14,7 +15,7 @@ namespace kuryr::cni {
 
 /// The events of one ADD's pod, from the node's registry. What is known already is handled in the
 /// calling thread, what comes later in a thread of its own, which starts with the first of it: the
-/// watch never waits for the plugging of one pod.
+/// watch never waits for the plugging of one pod. That thread logs as the one that made the object.
 class RegistryEvents : public PodEventSource {
  public:
   /// `require_ready` is RequireReady's. Both are borrowed or copied.
@@ -36,6 +37,7 @@ class RegistryEvents : public PodEventSource {
 
   PodRegistry& registry_;
   const std::function<void()> require_ready_;
+  const LogContext log_context_ = LogContext::Current();
   std::optional<PodRegistry::Subscription> subscription_;
 
   Mutex mutex_;

@@ -13,8 +13,9 @@
 namespace kuryr::cni {
 namespace {
 
-AgentCall CallFor(const Request& request) {
+AgentCall CallFor(const Request& request, const std::string& trace_id) {
   AgentCall call;
+  call.trace_id = trace_id;
   call.environment = {.command = ToString(request.command),
                       .container_id = request.container_id,
                       .netns = request.netns,
@@ -45,13 +46,13 @@ std::optional<AgentReply> WithoutAgent(const Request& request, const Config& con
 }  // namespace
 
 std::optional<AgentReply> AskAgent(const Request& request, const Config& config,
-                                   const Deadline& deadline) {
+                                   const std::string& trace_id, const Deadline& deadline) {
   // Delegated plugins need the runtime's environment.
   const bool own_work = request.config.local || !request.config.ipam.empty();
   if (config.use_agent == UseAgent::kNever || own_work) return std::nullopt;
   try {
     const UniqueFd socket = ConnectTo(config.agent_socket);
-    SendCall(socket.get(), CallFor(request), deadline);
+    SendCall(socket.get(), CallFor(request, trace_id), deadline);
     return ReceiveReply(socket.get(), deadline);
   } catch (const std::system_error& e) {
     const bool absent = e.code() == std::errc::no_such_file_or_directory;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/deadline.h"
 #include "cni/config.h"
@@ -13,6 +14,7 @@ namespace kuryr::cni {
 /// no agent, or it is down and the request needs nothing that only the agent has (a DEL must not
 /// wait for it). Throws CniError 11, for STATUS 50, when the agent is down.
 [[nodiscard]] std::optional<AgentReply> AskAgent(const Request& request, const Config& config,
+                                                 const std::string& trace_id,
                                                  const Deadline& deadline);
 
 }  // namespace kuryr::cni

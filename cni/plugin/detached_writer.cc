@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -12,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "cni/child_process.h"
 #include "cni/config.h"
+#include "cni/protocol/trace_id.h"
 
 namespace kuryr::cni {
 namespace {
@@ -46,6 +48,7 @@ void Write(const json& work) {
 
 void DetachedWriter::WriteLater(ApiWrite write) {
   const json work = {{"config_files", config_files_},
+                     {kTraceIdField, trace_id_},
                      {"create", write.kind == ApiWrite::Kind::kCreate},
                      {"path", write.path},
                      {"body", write.body}};
@@ -57,8 +60,11 @@ void DetachedWriter::WriteLater(ApiWrite write) {
 int WriteNow(const std::string& input) {
   ::alarm(kLongestSeconds);
   ::signal(SIGPIPE, SIG_IGN);
+  std::optional<LogScope> scope;
   try {
-    Write(ParseJson(input));
+    const json work = ParseJson(input);
+    scope.emplace(LogField(kTraceIdField, StringAt(work, kTraceIdField)));
+    Write(work);
     return 0;
   } catch (const std::exception& e) {
     Log(LogLevel::kDebug, "not told to the API server", {{"error", e.what()}});

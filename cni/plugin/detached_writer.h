@@ -12,14 +12,15 @@ namespace kuryr::cni {
 /// only argument.
 class DetachedWriter : public ApiWriter {
  public:
-  /// The kuryr.conf files that name the API server.
-  explicit DetachedWriter(std::vector<std::string> config_files)
-      : config_files_(std::move(config_files)) {}
+  /// The kuryr.conf files that name the API server, and the call that the writes are made for.
+  DetachedWriter(std::vector<std::string> config_files, std::string trace_id)
+      : config_files_(std::move(config_files)), trace_id_(std::move(trace_id)) {}
 
   void WriteLater(ApiWrite write) override;
 
  private:
   const std::vector<std::string> config_files_;
+  const std::string trace_id_;
 };
 
 inline constexpr const char* kPostEvent = "--post-event";

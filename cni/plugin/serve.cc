@@ -10,6 +10,7 @@
 #include "cni/plugin/agent_client.h"
 #include "cni/plugin/api_server_events.h"
 #include "cni/plugin/detached_writer.h"
+#include "cni/protocol/trace_id.h"
 #include "cni/serve.h"
 
 namespace kuryr::cni {
@@ -37,6 +38,21 @@ void SetUpLog(const Request& request, const Config& config) {
   if (!config.log_file.empty()) SetLogFile(config.log_file);
 }
 
+/// The runtime's own, so that its traces and our lines are found together; where it has none, a new
+/// one.
+std::string TraceId() {
+  const char* traceparent = std::getenv("TRACEPARENT");
+  auto id = TraceIdOf(traceparent == nullptr ? "" : traceparent);
+  return id ? *std::move(id) : NewTraceId();
+}
+
+void LogBegin(const Request& request) {
+  Log(LogLevel::kDebug, "call begins",
+      {{"command", ToString(request.command)},
+       {"container", request.container_id},
+       {"ifname", request.ifname}});
+}
+
 void WarnOfUnverified(const Config& config) {
   if (!config.api.verify_server) {
     Log(LogLevel::kWarning, "the API server's certificate is not verified",
@@ -50,10 +66,13 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
   if (!request.config.kuryr_conf.empty()) config_files.push_back(request.config.kuryr_conf);
   Config config = Load(config_files, ConfigScope::kWithoutKubernetes);
   SetUpLog(request, config);
+  const std::string trace_id = TraceId();
+  const LogScope scope({kTraceIdField, trace_id});
+  LogBegin(request);
   const std::chrono::seconds time = LongestFor(request.command, config);
   // The agent has the same deadline, and words of its own when it is over.
-  if (auto reply = AskAgent(request, config, Deadline::After(time + kUndoTime, cancel_fd)))
-    return *std::move(reply);
+  const auto agents_deadline = Deadline::After(time + kUndoTime, cancel_fd);
+  if (auto reply = AskAgent(request, config, trace_id, agents_deadline)) return *std::move(reply);
 
   // The agent has an identity of its own: where it serves, none is needed here.
   if (NeedsApiServer(request)) config = Load(config_files, ConfigScope::kAll);
@@ -62,12 +81,13 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
   config.api.connect_timeout = std::min(config.api.connect_timeout, time);
   binding::Binding binding(config.binding);
   AttachmentStore attachments(config.state_dir);
-  DetachedWriter writer(std::move(config_files));
+  DetachedWriter writer(std::move(config_files), trace_id);
   const Node node = {
       .binding = binding, .attachments = attachments, .owner = ProcessId::Own(), .writer = writer};
   ApiServerEvents events(config.api);
+  StageObserver nobody;
   return {.status = 0,
-          .out = Serve(request, node, config, events, Deadline::After(time, cancel_fd))};
+          .out = Serve(request, node, config, events, nobody, Deadline::After(time, cancel_fd))};
 }
 
 }  // namespace kuryr::cni

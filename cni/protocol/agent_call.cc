@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cni/protocol/trace_id.h"
 
 namespace kuryr::cni {
 namespace {
@@ -134,6 +135,7 @@ void ForEachVariable(Environment& environment, const Visit& visit) {
 
 void SendCall(int socket, const AgentCall& call, const Deadline& deadline) {
   json object = {{"stdin", call.input}};
+  if (!call.trace_id.empty()) object[kTraceIdField] = call.trace_id;
   if (!call.query.empty()) object["query"] = call.query;
   ForEachVariable(call.environment, [&](const char* name, const auto& value) {
     if (value) object[name] = *value;
@@ -145,6 +147,8 @@ AgentCall ReceiveCall(int socket, const Deadline& deadline) {
   AgentCall call;
   const json object = ReceiveMessage(socket, call.netns, deadline);
   call.input = StringAt(object, "stdin");
+  call.trace_id = StringAt(object, kTraceIdField);
+  if (!IsTraceId(call.trace_id)) call.trace_id = NewTraceId();
   call.query = StringAt(object, "query");
   ForEachVariable(call.environment, [&](const char* name, auto& value) {
     if (object.contains(name)) value = StringAt(object, name);

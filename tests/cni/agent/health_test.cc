@@ -137,7 +137,6 @@ TEST_F(HealthTest, MetricsCountCallsByCommandAndError) {
   EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=60"], 1);
   EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=+Inf"], 1);
   EXPECT_GT(metrics[name + "_sum command=ADD error=0"], 0);
-  EXPECT_EQ(metrics["kuryr_cni_requests_running"], 0);
   EXPECT_EQ(metrics["kuryr_cni_attachments"], 1);
 }
 
@@ -159,13 +158,53 @@ TEST_F(HealthTest, MetricsShowRegistryAndWatch) {
   EXPECT_GT(metrics["kuryr_cni_watch_lag_seconds resource=pods"], 0);
 }
 
-TEST_F(HealthTest, ACallAtWorkIsCounted) {
+TEST_F(HealthTest, MetricsTellTheStagesOfACallWithoutCountingItTwice) {
   const TestPod pod = MakePod("nginx");
+  const TestPod bad = MakePod("bad");
+  AnnotateText(bad, R"({"versioned_object.name":"VIFNonsense"})");
   Annotate(pod, Vif(pod, false));
   Process add(Call("ADD", pod));
   WaitUntilPlugged(pod);
+  Annotate(pod, Vif(pod, true));
+  ASSERT_EQ(add.Wait().status, 0);
+  ASSERT_EQ(Run("DEL", pod).status, 0);
+  ASSERT_EQ(Run("ADD", bad).status, 1);
 
-  EXPECT_EQ(Metrics()["kuryr_cni_requests_running"], 1);
+  nlohmann::json metrics = Metrics();
+
+  const std::string name = "kuryr_cni_stage_duration_seconds";
+  const auto count = [&](const std::string& command, const std::string& error,
+                         const std::string& stage) {
+    return metrics[name + "_count command=" + command + " error=" + error + " stage=" + stage];
+  };
+  double sum = 0;
+  for (const std::string stage : {"wait_vif", "plug", "wait_active"}) {
+    EXPECT_EQ(count("ADD", "0", stage), 1) << stage << metrics.dump(1);
+    sum += metrics[name + "_sum command=ADD error=0 stage=" + stage].get<double>();
+  }
+  EXPECT_EQ(count("ADD", "101", "wait_vif"), 1);
+  EXPECT_EQ(count("ADD", "101", "unplug"), 1);
+  EXPECT_EQ(count("DEL", "0", "unplug"), 1);
+  EXPECT_EQ(metrics[name + "_bucket command=ADD error=0 le=+Inf stage=plug"], 1);
+  EXPECT_GT(metrics[name + "_sum command=ADD error=0 stage=plug"], 0);
+  EXPECT_LT(sum, metrics["kuryr_cni_request_duration_seconds_sum command=ADD error=0"]);
+  EXPECT_EQ(metrics["kuryr_cni_request_duration_seconds_count command=ADD error=0"], 1);
+}
+
+TEST_F(HealthTest, ACallAtWorkIsCountedUntilItsEnd) {
+  const std::string name = "kuryr_cni_requests_in_progress command=";
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  EXPECT_EQ(Metrics()[name + "ADD"], 0);
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  EXPECT_EQ(Metrics()[name + "ADD"], 1);
+  EXPECT_EQ(Metrics()[name + "DEL"], 0);
+
+  Annotate(pod, Vif(pod, true));
+  ASSERT_EQ(add.Wait().status, 0);
+  EXPECT_EQ(Metrics()[name + "ADD"], 0);
 }
 
 TEST(CallMetricsTest, ACallLongAfterItsDeadlineIsStuck) {
@@ -179,6 +218,25 @@ TEST(CallMetricsTest, ACallLongAfterItsDeadlineIsStuck) {
               "a call (ADD) is at work 140 s after its deadline");
   }
   EXPECT_EQ(calls.WhyStuck(cni::CallMetrics::Clock::now() + 1h), std::nullopt);
+}
+
+TEST(CallMetricsTest, AStageCountsEachTimeUnderTheErrorOfItsCall) {
+  cni::CallMetrics calls;
+  {
+    cni::CallMetrics::Running add(calls);
+    add.SetCommand(cni::Command::kAdd, 60s);
+    add.OnStage(cni::Stage::kPlug);
+    add.OnStage(cni::Stage::kWaitActive);
+    add.OnStage(cni::Stage::kPlug);
+    add.SetError(cni::ErrorCode::kTryAgainLater);
+  }
+  cni::MetricsText text;
+  calls.WriteTo(text);
+
+  const std::string sample = "kuryr_cni_stage_duration_seconds_count{command=\"ADD\",stage=";
+  EXPECT_THAT(text.text(), HasSubstr(sample + "\"plug\",error=\"11\"} 2\n"));
+  EXPECT_THAT(text.text(), HasSubstr(sample + "\"wait_active\",error=\"11\"} 1\n"));
+  EXPECT_THAT(text.text(), ::testing::Not(HasSubstr("unplug")));
 }
 
 TEST(MetricsTextTest, IsThePrometheusTextFormat) {

@@ -167,6 +167,21 @@ TEST_F(PodReporterTest, WithoutTheRightNothingChangesForThePod) {
   EXPECT_THAT(Reasons(), IsEmpty());
 }
 
+TEST_F(PodReporterTest, WhatTellsLaterLogsUnderTheTraceIdOfItsCall) {
+  const std::string id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const std::filesystem::path log = work_ / "kuryr.log";
+  WriteConfig(DefaultKubernetes(), "[DEFAULT]\ndebug = True\nlog_file = " + log.string() + "\n");
+  api_->SetUsers({{.name = "kuryr", .token = kToken, .verbs = {"get", "list", "watch"}}});
+
+  FailedAdd(PodWithBadVif(), {{"TRACEPARENT", "00-" + id + "-00f067aa0ba902b7-01"}});
+
+  EXPECT_THAT(WaitForWriters(), ElementsAre(1));
+  std::string last;
+  std::ifstream in(log);
+  for (std::string line; std::getline(in, line);) last = line;
+  EXPECT_THAT(last, AllOf(HasSubstr("not told"), ::testing::EndsWith(" trace_id=" + id)));
+}
+
 TEST_F(PodReporterTest, NothingIsStartedWhereThereIsNothingToTell) {
   const TestPod pod = MakePod("nginx");
   Annotate(pod, Vif(pod, true));
