@@ -12,6 +12,7 @@
 #include "binding/driver.h"
 #include "binding/hybrid_driver.h"
 #include "binding/nested_driver.h"
+#include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs_driver.h"
 #include "binding/sriov_driver.h"
 #include "binding/vhostuser_driver.h"
@@ -37,7 +38,7 @@ class Binding {
   /// Changes nothing. Throws ParseError for a VIF that lacks something, UnsupportedVif also for
   /// drivers and bridges that the node does not allow.
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const;
-  /// All or nothing, as Driver::Connect.
+  /// All or nothing, as Driver::Connect. OvsUnreachable where nothing was touched.
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
                                  const Attachment& attachment, const Netns& pod, bool is_default,
                                  const Deadline& deadline);

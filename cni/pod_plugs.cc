@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "binding/ovs/open_vswitch.h"
 #include "cni/disconnect.h"
 
 namespace kuryr::cni {

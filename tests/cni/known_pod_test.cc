@@ -55,7 +55,7 @@ TEST_F(KnownPodTest, AKuryrPortsVifsAreItsPods) {
 
   ASSERT_TRUE(event);
   EXPECT_EQ(event->kind, "Pod");
-  EXPECT_EQ(event->uid, pod_["metadata"]["uid"]);
+  EXPECT_EQ(event->uid, pod_["metadata"]["uid"].get<std::string>());
   EXPECT_EQ(Mac(), kMac);
 }
 

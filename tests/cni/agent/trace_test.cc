@@ -20,26 +20,26 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-using Lines = std::vector<std::string>;
+using LogLines = std::vector<std::string>;
 
 const std::string kId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-Lines LinesOf(const std::string& log) {
-  Lines lines;
+LogLines LinesOf(const std::string& log) {
+  LogLines lines;
   std::istringstream in(log);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
 }
 
 /// Those of the log that have `text`.
-Lines LinesWith(const std::string& text, const std::string& log) {
-  Lines lines = LinesOf(log);
+LogLines LinesWith(const std::string& text, const std::string& log) {
+  LogLines lines = LinesOf(log);
   std::erase_if(lines, [&](const std::string& line) { return line.find(text) == line.npos; });
   return lines;
 }
 
 /// The field as every line has it; fails the test when some has none or another one.
-std::string TraceOf(const Lines& lines) {
+std::string TraceOf(const LogLines& lines) {
   std::smatch match;
   if (lines.empty() ||
       !std::regex_search(lines.front(), match, std::regex(" trace_id=[0-9a-f]{32}$"))) {
@@ -86,7 +86,7 @@ TEST_F(TraceTest, OneIdLeadsFromThePluginToTheAgent) {
 
   const std::string id = TraceOf(LinesOf(add.err));
   EXPECT_NE(id, TraceOf(LinesOf(del.err)));
-  const Lines calls = LinesWith("msg=call ", EndAgent());
+  const LogLines calls = LinesWith("msg=call ", EndAgent());
   ASSERT_THAT(calls, SizeIs(2));
   EXPECT_THAT(calls[0], AllOf(HasSubstr("command=ADD"), HasSubstr(pod.container_id)));
   EXPECT_EQ(TraceOf({calls[0]}), id);
@@ -103,7 +103,7 @@ TEST_F(TraceTest, TheThreadThatPlugsForAWaitingAddHasItsId) {
 
   const ProcessResult result = add.Wait();
   EXPECT_EQ(result.status, 0) << result.out;
-  const Lines plugging = LinesWith("route exists already", EndAgent());
+  const LogLines plugging = LinesWith("route exists already", EndAgent());
   EXPECT_THAT(plugging, SizeIs(1));
   EXPECT_EQ(TraceOf(plugging), TraceOf(LinesOf(result.err)));
 }
@@ -117,7 +117,7 @@ TEST_F(TraceTest, WhatIsWrittenLaterHasTheIdOfItsCall) {
 
   EXPECT_EQ(add.status, 1);
   agent_->WaitForOutput("not told to the API server");
-  const Lines told = LinesWith("not told to the API server", EndAgent());
+  const LogLines told = LinesWith("not told to the API server", EndAgent());
   EXPECT_EQ(TraceOf(told), TraceOf(LinesOf(add.err)));
 }
 
@@ -157,7 +157,7 @@ TEST_F(LonePluginTraceTest, EveryThreadsLinesHaveOneId) {
   const ProcessResult result = add.Wait();
 
   EXPECT_EQ(result.status, 0) << result.out;
-  const Lines lines = LinesOf(result.err);
+  const LogLines lines = LinesOf(result.err);
   EXPECT_THAT(lines, Contains(HasSubstr("call begins")));
   EXPECT_THAT(LinesWith("watch line skipped", result.err), SizeIs(2));
   TraceOf(lines);

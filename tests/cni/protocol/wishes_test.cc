@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Wishes Parse(const char* config, const Args& args = {}) {
+Wishes ParseWishes(const char* config, const Args& args = {}) {
   return ParseWishes(json::parse(config), args);
 }
 
@@ -23,9 +23,9 @@ MacAddress Mac(const char* text) { return *MacAddress::Parse(text); }
 IpNetwork Ip(const char* text) { return *IpNetwork::Parse(text); }
 
 /// What the plugin answers, "CODE MESSAGE".
-std::string Failure(const char* config, const Args& args = {}) {
+std::string WishFailure(const char* config, const Args& args = {}) {
   try {
-    (void)Parse(config, args);
+    (void)ParseWishes(config, args);
   } catch (const CniError& e) {
     return std::to_string(static_cast<int>(e.code())) + " " + e.what();
   }
@@ -34,13 +34,13 @@ std::string Failure(const char* config, const Args& args = {}) {
 }
 
 TEST(WishesTest, CAP_01_TheRuntimesMacIsTaken) {
-  EXPECT_EQ(Parse(R"({"runtimeConfig":{"mac":"02:00:00:00:00:01"}})").mac,
+  EXPECT_EQ(ParseWishes(R"({"runtimeConfig":{"mac":"02:00:00:00:00:01"}})").mac,
             Mac("02:00:00:00:00:01"));
 }
 
 TEST(WishesTest, CAP_02_ArgsMacAndIpsAreTaken) {
   const Wishes wishes =
-      Parse(R"({"args":{"cni":{"mac":"02:00:00:00:00:01","ips":["10.0.0.7/24"]}}})");
+      ParseWishes(R"({"args":{"cni":{"mac":"02:00:00:00:00:01","ips":["10.0.0.7/24"]}}})");
 
   EXPECT_EQ(wishes.mac, Mac("02:00:00:00:00:01"));
   EXPECT_THAT(wishes.ips, ElementsAre(Ip("10.0.0.7/24")));
@@ -52,16 +52,17 @@ TEST(WishesTest, CAP_03_12_RuntimeConfigGoesBeforeArgsAndThoseBeforeCniArgs) {
   const char* in_both = R"({"args":{"cni":{"mac":"02:00:00:00:00:02","ips":["10.0.0.2"]}},
                             "runtimeConfig":{"mac":"02:00:00:00:00:01","ips":["10.0.0.1/24"]}})";
 
-  EXPECT_EQ(Parse("{}", args).mac, Mac("02:00:00:00:00:03"));
-  EXPECT_THAT(Parse("{}", args).ips, ElementsAre(Ip("10.0.0.3/32")));
-  EXPECT_EQ(Parse(in_args, args).mac, Mac("02:00:00:00:00:02"));
-  EXPECT_THAT(Parse(in_args, args).ips, ElementsAre(Ip("10.0.0.2/32")));
-  EXPECT_EQ(Parse(in_both, args).mac, Mac("02:00:00:00:00:01"));
-  EXPECT_THAT(Parse(in_both, args).ips, ElementsAre(Ip("10.0.0.1/24")));
+  EXPECT_EQ(ParseWishes("{}", args).mac, Mac("02:00:00:00:00:03"));
+  EXPECT_THAT(ParseWishes("{}", args).ips, ElementsAre(Ip("10.0.0.3/32")));
+  EXPECT_EQ(ParseWishes(in_args, args).mac, Mac("02:00:00:00:00:02"));
+  EXPECT_THAT(ParseWishes(in_args, args).ips, ElementsAre(Ip("10.0.0.2/32")));
+  EXPECT_EQ(ParseWishes(in_both, args).mac, Mac("02:00:00:00:00:01"));
+  EXPECT_THAT(ParseWishes(in_both, args).ips, ElementsAre(Ip("10.0.0.1/24")));
 }
 
 TEST(WishesTest, CAP_04_KeysInsideRuntimeConfigHaveNoCase) {
-  const Wishes wishes = Parse(R"({"runtimeConfig":{"Mac":"02:00:00:00:00:01","IPS":["10.0.0.1"],
+  const Wishes wishes =
+      ParseWishes(R"({"runtimeConfig":{"Mac":"02:00:00:00:00:01","IPS":["10.0.0.1"],
     "DeviceID":"0000:00:05.0","dns":{"Servers":["10.0.0.2"],"Searches":["x.y"],"Options":null}}})");
 
   EXPECT_EQ(wishes.mac, Mac("02:00:00:00:00:01"));
@@ -72,7 +73,7 @@ TEST(WishesTest, CAP_04_KeysInsideRuntimeConfigHaveNoCase) {
 }
 
 TEST(WishesTest, CAP_05_IpsHaveALengthOrNot) {
-  EXPECT_THAT(Parse(R"({"runtimeConfig":{"ips":["10.0.0.1/24","fd00::1"]}})").ips,
+  EXPECT_THAT(ParseWishes(R"({"runtimeConfig":{"ips":["10.0.0.1/24","fd00::1"]}})").ips,
               ElementsAre(Ip("10.0.0.1/24"), Ip("fd00::1/128")));
 }
 
@@ -94,19 +95,19 @@ TEST(WishesTest, CAP_06_AMalformedValueIsCode7ThatNamesIt) {
       {R"({"runtimeConfig":{"dns":{"servers":[7]}}})", "runtimeConfig.dns.servers[0]"},
   };
   for (const auto& [config, named] : wrong) {
-    const std::string error = Failure(config);
+    const std::string error = WishFailure(config);
     EXPECT_EQ(error.substr(0, 2), "7 ") << config;
     EXPECT_THAT(error, HasSubstr(named)) << config;
   }
 }
 
 TEST(WishesTest, CAP_06_MalformedCniArgsAreCode4) {
-  EXPECT_THAT(Failure("{}", {.mac = "x"}), HasSubstr("4 CNI_ARGS: MAC"));
-  EXPECT_THAT(Failure("{}", {.ip = "10.0.0"}), HasSubstr("4 CNI_ARGS: IP"));
+  EXPECT_THAT(WishFailure("{}", {.mac = "x"}), HasSubstr("4 CNI_ARGS: MAC"));
+  EXPECT_THAT(WishFailure("{}", {.ip = "10.0.0"}), HasSubstr("4 CNI_ARGS: IP"));
 }
 
 TEST(WishesTest, CAP_07_PortMappingsAreCheckedForWhoeverMakesThem) {
-  EXPECT_NO_THROW(Parse(R"({"runtimeConfig":{"portMappings":[
+  EXPECT_NO_THROW(ParseWishes(R"({"runtimeConfig":{"portMappings":[
     {"hostPort":18080,"containerPort":80,"protocol":"tcp","hostIP":"127.0.0.1"},
     {"HostPort":53,"ContainerPort":53,"Protocol":"UDP","HostIP":""}, {"hostPort":9,"containerPort":9}]}})"));
   for (const char* mapping :
@@ -114,22 +115,22 @@ TEST(WishesTest, CAP_07_PortMappingsAreCheckedForWhoeverMakesThem) {
         R"({"hostPort":"80"})", R"({"protocol":"icmp"})", R"({"hostIP":"localhost"})"}) {
     const std::string config =
         R"({"runtimeConfig":{"portMappings":[)" + std::string(mapping) + "]}}";
-    EXPECT_THAT(Failure(config.c_str()), HasSubstr("7 runtimeConfig.portMappings")) << mapping;
+    EXPECT_THAT(WishFailure(config.c_str()), HasSubstr("7 runtimeConfig.portMappings")) << mapping;
   }
 }
 
 TEST(WishesTest, CAP_08_BandwidthIsBitsAndUnlimitedIsANumberToo) {
-  EXPECT_NO_THROW(Parse(R"({"runtimeConfig":{"bandwidth":{"IngressRate":0,
+  EXPECT_NO_THROW(ParseWishes(R"({"runtimeConfig":{"bandwidth":{"IngressRate":0,
     "ingressBurst":4294967295,"egressRate":20000000,"egressBurst":18446744073709551615}}})"));
   for (const char* value : {"-1", "1.5", "\"10M\"", "[]"}) {
     const std::string config =
         R"({"runtimeConfig":{"bandwidth":{"egressRate":)" + std::string(value) + "}}}";
-    EXPECT_THAT(Failure(config.c_str()), HasSubstr("bandwidth.egressrate")) << value;
+    EXPECT_THAT(WishFailure(config.c_str()), HasSubstr("bandwidth.egressrate")) << value;
   }
 }
 
 TEST(WishesTest, CAP_09_DnsIsTakenInEitherSpelling) {
-  const Wishes wishes = Parse(R"({"runtimeConfig":{"dns":{"servers":["10.0.0.2"],
+  const Wishes wishes = ParseWishes(R"({"runtimeConfig":{"dns":{"servers":["10.0.0.2"],
     "nameservers":["10.0.0.1"],"search":["a"],"searches":["b"],"options":["c"]}}})");
 
   EXPECT_THAT(wishes.dns.nameservers, ElementsAre("10.0.0.1", "10.0.0.2"));
@@ -142,7 +143,7 @@ TEST(WishesTest, CAP_11_13_OtherCapabilitiesAndNoneAreFine) {
        {"{}", R"({"runtimeConfig":null,"args":null})", R"({"runtimeConfig":{}})",
         R"({"runtimeConfig":{"mac":null,"ips":[],"aliases":["a"],"ipRanges":[[{"subnet":"x"}]],
             "infinibandGUID":"y","io.kubernetes.cri.pod-annotations":{"Mac":"z"}}})"})
-    EXPECT_EQ(Parse(config), Wishes()) << config;
+    EXPECT_EQ(ParseWishes(config), Wishes()) << config;
 }
 
 }  // namespace
