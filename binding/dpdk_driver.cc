@@ -141,8 +141,8 @@ void DpdkDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                             const Deadline& /*deadline*/) {
   const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-  if (!folder || !folder->Read(file)) return;
-  GiveBack(AddressIn(plug));
+  if (!folder) return;
+  if (folder->Read(file)) GiveBack(AddressIn(plug));
   folder->Remove(file);
 }
 

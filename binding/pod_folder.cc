@@ -21,6 +21,9 @@ UniqueFd Open(const fs::path& path) {
   return UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
+/// What a file is written as; one whose writer was killed leaves it.
+std::string SuccessorOf(const std::string& name) { return "." + name + ".new"; }
+
 void WriteAll(int fd, const std::string& text, const std::string& path) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t size = ::write(fd, text.data() + done, text.size() - done);
@@ -51,8 +54,8 @@ std::string PodFolder::FileOf(const Attachment& attachment, const std::string& i
 }
 
 void PodFolder::Write(const std::string& name, const std::string& text) const {
-  const std::string successor = "." + name + ".new";
-  ::unlinkat(fd_.get(), successor.c_str(), 0);  // left by one that was killed
+  const std::string successor = SuccessorOf(name);
+  ::unlinkat(fd_.get(), successor.c_str(), 0);
   const UniqueFd fd(::openat(fd_.get(), successor.c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!fd) ThrowErrno("create " + PathOf(successor));
@@ -79,8 +82,10 @@ std::optional<std::string> PodFolder::Read(const std::string& name) const {
 }
 
 void PodFolder::Remove(const std::string& name) const {
-  if (::unlinkat(fd_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
-    ThrowErrno("remove " + PathOf(name));
+  for (const std::string& file : {SuccessorOf(name), name}) {
+    if (::unlinkat(fd_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
+      ThrowErrno("remove " + PathOf(file));
+  }
 }
 
 bool PodFolder::HasSocket(const std::string& name) const {

@@ -26,7 +26,7 @@ class PodFolder {
   void Write(const std::string& name, const std::string& text) const;
   /// nullopt when there is no regular file of that name. Cut at 4 KiB.
   [[nodiscard]] std::optional<std::string> Read(const std::string& name) const;
-  /// No failure when there is none.
+  /// And what a killed Write of it left. No failure when there is none.
   void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;

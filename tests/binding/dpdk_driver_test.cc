@@ -95,6 +95,16 @@ TEST_F(DpdkDriverTest, DisconnectGivesTheDeviceBackAndMayBeRepeated) {
   Connect(test::DpdkVif(1), *pod_);
 }
 
+TEST_F(DpdkDriverTest, DisconnectTakesTheHalfWrittenFileOfAKilledConnect) {
+  Connect(test::DpdkVif(1), *pod_);
+  const fs::path file = FileOf(1);
+  fs::rename(file, file.parent_path() / ("." + file.filename().string() + ".new"));
+
+  driver_->Disconnect(plug_, pod_->attachment, Soon());
+
+  EXPECT_TRUE(fs::is_empty(file.parent_path()));
+}
+
 TEST_F(DpdkDriverTest, DisconnectOfAnotherAttachmentTouchesNothing) {
   Connect(test::DpdkVif(1), *pod_);
 

@@ -222,7 +222,7 @@ TEST_F(WatchSetTest, AResourceThatNeedNotExistIsAnEmptySetWhileItDoesNot) {
   watcher_.Start();
   ASSERT_TRUE(server_.WaitForWatches(1));
   for (const char* verb : {"list", "watch"})
-    server_.Inject({.verb = verb, .path_prefix = path, .count = 2, .answer = {.status = 404}});
+    server_.Inject({.verb = verb, .path_prefix = path, .count = 1, .answer = {.status = 404}});
   server_.EndWatches();
 
   EXPECT_THAT(listener_.WaitFor(3), ElementsAre("ADDED a", "DELETED a", "ADDED a"));
