@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -123,13 +124,12 @@ void SetDown(RouteSocket& host, const std::string& name) {
   if (link && link->up) host.ChangeLink(*link, {.up = false});
 }
 
-/// Until ovs-vswitchd has let go of a port that was deleted. No later call could ask for it, so one
-/// that fails is repeated, with a connection of its own.
-void WaitUntilLetGo(OpenVSwitch& ovs, const Deadline& deadline) {
+/// What no later call could ask for is repeated when it fails.
+void Insist(const std::function<void()>& step) {
   try {
-    ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime));
+    step();
   } catch (const std::system_error&) {
-    ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime));
+    step();
   }
 }
 
@@ -147,8 +147,8 @@ void RemovePort(const BindingConfig& config, const Plug& plug, const Attachment&
     if (PlugOf(port).ifname != plug.ifname) continue;
     SetDown(host, port.name);
     steps.Try([&] { ovs.DeletePort(port.name, owner, deadline); });
-    steps.Try([&] { WaitUntilLetGo(ovs, deadline); });
-    steps.Try([&] { SetDown(host, port.name); });
+    steps.Try([&] { Insist([&] { ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime)); }); });
+    steps.Try([&] { Insist([&] { SetDown(host, port.name); }); });
   }
   steps.Finish();
 }
