@@ -15,10 +15,13 @@ target_compile_options(kuryr_options INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 
 # kuryr_precompile(NAME HEADER... DEPENDS target...): precompiled headers, which libraries and tests share: half of a file's
-# compile time. lint compiles without them: there a file must include what it uses.
+# compile time. What is shipped is compiled without them, each file by itself: there it must include what it uses.
+if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT CMAKE_CXX_CLANG_TIDY)
+  set(KURYR_PRECOMPILE ON)
+endif()
 function(kuryr_precompile name)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
-  if(CMAKE_CXX_CLANG_TIDY)
+  if(NOT KURYR_PRECOMPILE)
     return()
   endif()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
@@ -27,7 +30,7 @@ function(kuryr_precompile name)
   target_precompile_headers(${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
 endfunction()
 function(kuryr_precompiled target name)
-  if(NOT CMAKE_CXX_CLANG_TIDY)
+  if(KURYR_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM ${name})
   endif()
 endfunction()
