@@ -185,7 +185,7 @@ std::optional<std::string> OvsDriver::FindProblem(const std::string& bridge,
                                                   const Deadline& deadline) const {
   try {
     OpenVSwitch ovs(config_.ovsdb_connection);
-    if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not run";
+    if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
     if (!ovs.HasBridge(bridge, deadline)) return "bridge " + bridge + " of Open vSwitch is missing";
     return std::nullopt;
   } catch (const std::system_error& e) {

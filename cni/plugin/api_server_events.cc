@@ -31,7 +31,6 @@ void ApiServerEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer
 }
 
 void ApiServerEvents::Stop() {
-  // The pod's adds to the port's.
   pod_watcher_.reset();
   port_watcher_.reset();
 }

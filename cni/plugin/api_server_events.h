@@ -30,8 +30,8 @@ class ApiServerEvents : public PodEventSource, private watcher::EventHandler {
   Mutex mutex_;
   KnownPod known_ GUARDED_BY(mutex_);
   std::string port_path_ GUARDED_BY(mutex_);  ///< empty while it is watched
-  std::optional<watcher::Watcher> pod_watcher_;
   std::optional<watcher::Watcher> port_watcher_;
+  std::optional<watcher::Watcher> pod_watcher_;  // last: it adds to the other one
 };
 
 }  // namespace kuryr::cni

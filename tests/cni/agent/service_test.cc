@@ -120,6 +120,18 @@ TEST_F(ServiceTest, NoCallFailsOverARestartBehindASocketUnit) {
   ExpectNothingLeft();
 }
 
+TEST_F(ServiceTest, ADescriptorThatIsNoListenerIsRefused) {
+  StopAgent(SIGTERM);
+
+  const ProcessResult result =
+      RunProgram({.argv = {"bash", "-c",
+                           R"(LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" --config-file "$1" 3</dev/null)",
+                           KURYR_BIN_DIR "/kuryr-daemon", work_ / "kuryr.conf"}});
+
+  EXPECT_NE(result.status, 0);
+  EXPECT_THAT(result.err, HasSubstr("descriptor 3 is no listening socket"));
+}
+
 TEST_F(ServiceTest, FeedsTheWatchdog) {
   StopAgent(SIGTERM);
   const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
