@@ -29,8 +29,12 @@ class StormNode(OvsNode):
         self.api = api
         (WORK / "token").write_text(TOKEN)
         super().__init__(Target(plugin, CONF, "", ("1.1.0",)), shared)
-        self.agent = KuryrDaemon(daemon, self.usual_conf, WORK)
-        self.agent.start()
+        self.agent = self.start_agent(daemon)
+
+    def start_agent(self, daemon):
+        agent = KuryrDaemon(daemon, self.usual_conf, WORK)
+        agent.start()
+        return agent
 
     def options(self):
         return {"kubernetes": {"api_root": self.api.url, "ssl_ca_crt_file": self.api.ca, "token_file": WORK / "token",

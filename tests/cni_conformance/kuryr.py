@@ -15,7 +15,7 @@ from .namespaces import run
 from .node import WORK, Node, Target
 from .open_vswitch import OpenVSwitch, make_database
 
-SECTIONS = {"vif_annotation_timeout": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs",
+SECTIONS = {"vif_annotation_timeout": "cni_daemon", "daemon_enabled": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs",
             "mount_point": "vhostuser", "ovs_vhu_path": "vhostuser"}
 CAPABILITIES = {name: True for name in ("mac", "ips", "dns", "portMappings", "bandwidth", "deviceID")}
 IPAM = {"type": "host-local",

@@ -1,0 +1,282 @@
+"""What has to be true of kuryr-daemon as a service of systemd."""
+import json
+import os
+import signal
+import stat
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import sandbox
+import systemd_node
+from aftermath import nothing
+from cni_conformance.kube_api import REPOSITORY, Plan, make_certificates
+from cni_conformance.namespaces import run
+from cni_conformance.node import WORK
+from cni_conformance.open_vswitch import make_database
+from facts import Facts, Unfounded
+from kube_api_server import FakeApiServer
+from scenario import differences
+from service_load import Load
+from storm_node import Pod
+from systemd_node import (CONF, EVENT_SECONDS, INSTALLED, SERVICE, SOCKET, UNITS, Journal, SystemdNode, main_pid,
+                          properties, systemctl, watchdog_time)
+
+RUNNING, CLIENTS = 2, 3
+# Of tests/data/vif-samples.
+KINDS = ("ovs-hybrid-bridge-ipv4-inactive", "nested-macvlan-ipv4-active", "nested-vlan-ipv4-active")
+RESTARTS, KILLS = 6, 3
+# More than systemd lets a unit fail in 10 s by default.
+FAILED_STARTS = 6
+CALLS_BETWEEN = 6
+# Tenths, of 10 at the worst; what remains is for a process that configures the node's network as root.
+MOST_EXPOSURE = 35
+POLL_SECONDS = 0.1
+WATCHDOG = "[Service]\nWatchdogSec=5\n"
+SOCKET_PATH = Path("/run/kuryr/kuryr-daemon.sock")
+SO_ACCEPTCON = 1 << 16
+NOBODY = "65534"
+CONNECT = f"import socket; socket.socket(socket.AF_UNIX).connect('{SOCKET_PATH}')"
+
+
+def listener():
+    """The inode of the socket that listens there."""
+    fields = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
+    found = [field[6] for field in fields if field[7:] == [str(SOCKET_PATH)] and int(field[3], 16) & SO_ACCEPTCON]
+    assert len(found) == 1, f"{len(found)} sockets listen at {SOCKET_PATH}"
+    return found[0]
+
+
+class ServiceFacts:
+    def __init__(self, options):
+        self.options = options
+        self.facts = Facts("systemd")
+        self.fact = self.facts.fact
+
+    def run(self):
+        """Whether all hold."""
+        try:
+            self.units()
+            with self.fact("systemctl enable --now starts both units, on a node with Open vSwitch and an API server", basis=True):
+                self.make_node()
+            self.readiness()
+            sandbox.state(self.fact)
+            self.access()
+            self.pods()
+            self.other_kinds()
+            self.log_file()
+            self.restarts()
+            self.kills()
+            self.failing_starts()
+            self.watchdog()
+            self.stop()
+        except Unfounded:
+            pass
+        finally:
+            if self.facts.failed:
+                said = run("journalctl", "--no-pager", f"--unit={SERVICE}", f"--unit={SOCKET}").splitlines()
+                print("\n".join(line for line in said if "msg=call" not in line), flush=True)
+            if self.options.junit:
+                self.facts.write(self.options.junit)
+        return not self.facts.failed
+
+    def make_node(self):
+        Path("/run/netns").mkdir()
+        WORK.mkdir()
+        make_certificates(WORK / "tls")
+        make_database(WORK / "conf.db")
+        self.node = SystemdNode(self.options.plugin, FakeApiServer(str(WORK / "tls"), WORK / "api.log"), WORK)
+        pods = self.node.make_pods(RUNNING + CLIENTS)
+        self.clients = pods[RUNNING:]
+        self.before = self.node.remains()
+        self.running = [self.node.added(pod=pod) for pod in pods[:RUNNING]]
+        self.pictures = [self.node.picture(made) for made in self.running]
+        self.held = self.node.remains()
+
+    # ---- what later facts ask
+    def as_before(self):
+        """Nothing is left of pods that came and went, nothing else has happened to those that run."""
+        nothing(self.node.remains() ^ self.held, "left or gone")
+        for made, before in zip(self.running, self.pictures):
+            difference = differences(before, self.node.picture(made))
+            assert not difference, f"{made.pod.name}: {difference}"
+
+    def plug_and_unplug(self):
+        made = self.node.added(pod=self.clients[0])
+        made.delete().silent()
+        run("ip", "netns", "delete", made.netns)
+
+    # ---- the facts
+    def units(self):
+        environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{INSTALLED}:{systemd_node.OWN_UNITS}"}
+        files = [str(INSTALLED / unit) for unit in UNITS]
+        with self.fact("systemd-analyze verify has nothing to say of the units"):
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", *files], env=environment, text=True,
+                                  capture_output=True, check=False)
+            assert (done.returncode, done.stdout + done.stderr) == (0, ""), done.stdout + done.stderr
+        with self.fact(f"systemd-analyze security finds an exposure of at most {MOST_EXPOSURE / 10}"):
+            said = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={MOST_EXPOSURE}", files[0],
+                       env=environment)
+            print("        " + said.strip().rsplit("\n", 1)[-1], flush=True)
+
+    def readiness(self):
+        with self.fact("the service is active, by the notification of its main process"):
+            found = properties(SERVICE, "Type", "NotifyAccess", "ActiveState", "SubState", "Result", "NRestarts")
+            assert found == ["notify", "main", "active", "running", "success", "0"], found
+            assert Path(f"/proc/{main_pid()}/comm").read_text() == "kuryr-daemon\n", main_pid()
+        with self.fact("systemd had it for started only when it was ready"):
+            run("journalctl", "--sync")
+            said = run("journalctl", "--output=cat", f"--unit={SERVICE}").splitlines()
+            ready, started = ([index for index, line in enumerate(said) if text in line][0]
+                              for text in ('msg=ready', f"Started {SERVICE}"))
+            assert ready < started, said
+        with self.fact("it serves the socket unit's socket"):
+            self.listener = listener()
+            held = {os.readlink(link) for link in Path(f"/proc/{main_pid()}/fd").iterdir()}
+            assert f"socket:[{self.listener}]" in held, (self.listener, held)
+            assert properties(SOCKET, "SubState") == ["running"], properties(SOCKET, "SubState")
+
+    def access(self):
+        with self.fact("the socket has mode 0600, in a folder of mode 0700, both root's"):
+            found = [(stat.S_IMODE(s.st_mode), s.st_uid) for s in map(os.stat, (SOCKET_PATH, SOCKET_PATH.parent))]
+            assert found == [(0o600, 0), (0o700, 0)], found
+        with self.fact("another user cannot connect"):
+            done = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "/usr/bin/python3",
+                                   "-c", CONNECT], text=True, capture_output=True, check=False)
+            assert "PermissionError" in done.stderr, done
+
+    def pods(self):
+        with self.fact("ADD, CHECK and DEL are the agent's, in namespaces that are younger than it"):
+            with Journal() as journal:
+                made = self.node.added(pod=self.clients[0])
+                assert made.pod.plan.tap in self.node.vsctl("list-ports", "br-int").split(), "no port in br-int"
+                made.check().silent()
+                made.delete().silent()
+                for command in ("ADD", "CHECK", "DEL"):
+                    journal.wait_for(f"command={command} container={made.container_id}")
+                self.as_before()
+        with self.fact("a namespace that the runtime deletes is gone, the agent's mounts keep none"):
+            inode = f"net:[{made.netns_inode()}]"
+            mounts = Path(f"/proc/{main_pid()}/mountinfo")
+            assert inode in mounts.read_text(), "the agent did not see it"
+            run("ip", "netns", "delete", made.netns)
+            assert inode not in mounts.read_text(), "the agent has it still"
+
+    def other_kinds(self):
+        with self.fact("VIFs of other drivers are plugged from inside the sandbox, too"):
+            for kind in KINDS:
+                vif = json.loads((REPOSITORY / f"tests/data/vif-samples/vif/{kind}.json").read_text())
+                vif["versioned_object.data"]["active"] = True
+                uid = self.node.api.create_pod(kind, {"openstack.org/kuryr-vif": json.dumps(vif)})
+                made = self.node.added(pod=Pod(kind, uid, None))
+                made.check().silent()
+                made.delete().silent()
+                self.as_before()
+
+    def log_file(self):
+        with self.fact("[DEFAULT] log_file may be below /var/log/kuryr"):
+            usual = CONF.read_text()
+            log = Path("/var/log/kuryr/daemon.log")
+            try:
+                CONF.write_text(f"[DEFAULT]\nlog_file = {log}\n{usual}")
+                systemctl("restart", SERVICE)
+                self.plug_and_unplug()
+                assert "command=ADD" in log.read_text(), log.read_text()
+            finally:
+                CONF.write_text(usual)
+                systemctl("restart", SERVICE)
+
+    def restarts(self):
+        with self.fact(f"{RESTARTS} restarts at work: no call fails"):
+            with Load(self.node, self.clients) as load:
+                for _ in range(RESTARTS):
+                    before = main_pid()
+                    systemctl("restart", SERVICE)
+                    assert main_pid() not in (0, before), "not restarted"
+                    load.wait_for(CALLS_BETWEEN)
+            nothing(load.failures(), "failed")
+            assert listener() == self.listener, "it is another socket"
+        with self.fact("and nothing is left, and the pods that run are as they were"):
+            self.as_before()
+
+    def kills(self):
+        with self.fact(f"killed {KILLS} times at work, it is started anew; calls fail with code 11 only"):
+            with Load(self.node, self.clients) as load, Journal() as journal:
+                for number in range(KILLS):
+                    load.wait_for(CALLS_BETWEEN)
+                    os.kill(main_pid(), signal.SIGKILL)
+                    journal.wait_for(f"Started {SERVICE}", number + 1)
+                load.wait_for(CALLS_BETWEEN)
+            nothing(load.failures(but=(11,)), "failed otherwise")
+        with self.fact("then it works, and nothing is left, and the pods that run are as they were"):
+            self.plug_and_unplug()
+            self.as_before()
+
+    def failing_starts(self):
+        with self.fact("where it cannot start it is tried again and again, and calls wait that long"):
+            usual = CONF.read_text()
+            with ThreadPoolExecutor(1) as runtime, Journal() as journal:
+                try:
+                    CONF.write_text(usual.replace("[cni_daemon]\n", "[cni_daemon]\nmax_calls = many\n"))
+                    systemctl("restart", SERVICE, check=False)
+                    call = runtime.submit(self.plug_and_unplug)
+                    journal.wait_for("Scheduled restart job", FAILED_STARTS)
+                finally:
+                    CONF.write_text(usual)
+                call.result()
+            assert properties(SOCKET, "Result") == ["success"], properties(SOCKET, "Result")
+            self.as_before()
+
+    def watchdog(self):
+        with self.fact("its watchdog hears of it"):
+            assert properties(SERVICE, "WatchdogUSec") == ["30s"], properties(SERVICE, "WatchdogUSec")
+            drop_in = INSTALLED / f"{SERVICE}.d/watchdog.conf"
+            drop_in.parent.mkdir()
+            drop_in.write_text(WATCHDOG)
+            systemctl("daemon-reload")
+            systemctl("restart", SERVICE)
+            # systemd tells nobody when that changes.
+            first, deadline = watchdog_time(), time.monotonic() + EVENT_SECONDS
+            while watchdog_time() == first and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+            assert watchdog_time() > first, "it heard only that it is ready"
+        with self.fact("where it stands still its watchdog starts it anew, and the pods that run are as they were"):
+            with Journal() as journal:
+                before = main_pid()
+                os.kill(before, signal.SIGSTOP)
+                journal.wait_for("Watchdog timeout")
+                journal.wait_for(f"Started {SERVICE}")
+                assert main_pid() not in (0, before), "not restarted"
+            self.as_before()
+            self.plug_and_unplug()
+        # On a slow machine it might strike later, too.
+        drop_in.unlink()
+        systemctl("daemon-reload")
+        systemctl("restart", SERVICE)
+
+    def stop(self):
+        with self.fact("a stop has the call at work answered first, and ends in time"):
+            plan = Plan(9, active=False)
+            waiting = Pod("waiting", self.node.api.create_pod("waiting", plan.annotation()), plan)
+            made = self.node.attachment(pod=waiting)
+            with ThreadPoolExecutor(1) as runtime, Journal() as journal:
+                add = runtime.submit(made.add)
+                self.node.vsctl("wait-until", "Interface", plan.tap, "ofport>0")
+                systemctl("stop", "--no-block", SOCKET, SERVICE)
+                journal.wait_for(f"Stopping {SERVICE}")
+                assert properties(SERVICE, "ActiveState") == ["deactivating"], properties(SERVICE, "ActiveState")
+                plan.active = True
+                self.node.api.annotate("waiting", plan.annotation())
+                add.result().result()
+            systemctl("stop", SOCKET, SERVICE)
+            for unit in UNITS:
+                assert properties(unit, "ActiveState", "Result") == ["inactive", "success"], properties(unit, "Result")
+        with self.fact("then its socket is gone: ADD ends with code 11 where the agent has to be there, DEL works"):
+            assert not SOCKET_PATH.exists(), f"{SOCKET_PATH} is there still"
+            conf = {"kuryr_conf": self.node.kuryr_conf(daemon_enabled="true")}
+            late = self.node.attachment(pod=self.clients[0])
+            late.add(late.conf(**conf)).error(11)
+            for attachment in (late, made, *self.running):
+                attachment.delete({**attachment.with_result(), **conf}).silent()
+            nothing(self.node.remains() - self.before, "left")

@@ -1,0 +1,129 @@
+"""A node whose init is systemd, with kuryr-daemon installed as README.md says."""
+import os
+import select
+import shlex
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from cni_conformance.kube_api import REPOSITORY
+from cni_conformance.namespaces import run
+from storm_node import StormNode
+
+UNITS = ("kuryr-daemon.service", "kuryr-daemon.socket")
+SERVICE, SOCKET = UNITS
+CONF = Path("/etc/kuryr/kuryr.conf")
+INSTALLED = Path("/etc/systemd/system")
+OWN_UNITS = Path("/run/test-units")
+# The node's that are not the clone's.
+DATA_FOLDERS = tuple(folder for folder in ("/var/lib", "/var/log", "/srv") if not REPOSITORY.is_relative_to(folder))
+# Debian's that ours need; whatever else the machine has enabled stays out.
+DEBIAN_UNITS = Path("/lib/systemd/system")
+BORROWED = [*(f"{name}.target" for name in ("sysinit", "basic", "sockets", "timers", "paths", "slices", "local-fs", "swap",
+                                            "network-online", "network", "multi-user", "shutdown", "umount")),
+            "systemd-journald.service", "systemd-journald.socket", "systemd-journald-dev-log.socket"]
+# Of nested pods.
+PARENT = "parent0"
+TEST_SECONDS = 300
+EVENT_SECONDS = 60
+TEST_UNIT = """[Unit]
+SuccessAction=poweroff-immediate
+FailureAction=poweroff-immediate
+[Service]
+Type=oneshot
+ExecStart={command}
+StandardOutput=tty
+StandardError=inherit
+TimeoutStartSec={seconds}
+"""
+DEFAULT_TARGET = """[Unit]
+Requires=basic.target
+Wants=test.service
+"""
+
+
+def become_systemd(test, daemon):
+    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`."""
+    for folder in ("/var/tmp", *DATA_FOLDERS):
+        run("mount", "-t", "tmpfs", "tmpfs", folder)
+    for folder in ("/etc", "/usr/sbin"):
+        upper, work = (Path("/run/overlay", kind, folder[1:]) for kind in ("upper", "work"))
+        upper.mkdir(parents=True)
+        work.mkdir(parents=True)
+        run("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay", folder)
+    run("mount", "-t", "tmpfs", "tmpfs", str(INSTALLED))
+    run("install", "-m", "755", daemon, "/usr/sbin/kuryr-daemon")
+    run("install", "-m", "644", *(REPOSITORY / "etc" / unit for unit in UNITS), INSTALLED)
+    OWN_UNITS.mkdir()
+    for unit in BORROWED:
+        (OWN_UNITS / unit).symlink_to(DEBIAN_UNITS / unit)
+    (OWN_UNITS / "sysinit.target.wants").mkdir()
+    (OWN_UNITS / "sysinit.target.wants/systemd-journald.service").symlink_to(DEBIAN_UNITS / "systemd-journald.service")
+    (OWN_UNITS / "default.target").write_text(DEFAULT_TARGET)
+    (OWN_UNITS / "test.service").write_text(TEST_UNIT.format(command=shlex.join(test), seconds=TEST_SECONDS))
+    environment = {"PATH": os.environ["PATH"], "SYSTEMD_UNIT_PATH": f"{INSTALLED}:{OWN_UNITS}",
+                   # Empty: none, whatever of a container's files the machine has.
+                   "container": ""}
+    os.execve("/lib/systemd/systemd", ["systemd", "--log-target=journal", "--show-status=no"], environment)
+
+
+def systemctl(*arguments, **options):
+    return run("systemctl", *arguments, **options)
+
+
+def properties(unit, *names):
+    """What systemd says of it."""
+    lines = systemctl("show", unit, *(f"--property={name}" for name in names)).splitlines()
+    found = dict(line.split("=", 1) for line in lines)
+    return [found[name] for name in names]
+
+
+def main_pid():
+    return int(properties(SERVICE, "MainPID")[0])
+
+
+def watchdog_time():
+    """When the service told last that it is well, in microseconds."""
+    return int(properties(SERVICE, "WatchdogTimestampMonotonic")[0])
+
+
+class Journal:
+    """The service's lines from now on, its own and those of systemd."""
+
+    def __enter__(self):
+        run("journalctl", "--sync")
+        # Of a line that the other one does not pass over, else it begins one too late.
+        cursor = run("journalctl", "--lines=1", "--show-cursor", f"--unit={SERVICE}").rsplit("-- cursor: ", 1)[1].strip()
+        self.process = subprocess.Popen(["journalctl", "--follow", f"--after-cursor={cursor}", "--output=cat",
+                                         f"--unit={SERVICE}"], stdout=subprocess.PIPE)
+        self.text = ""
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def wait_for(self, text, times=1):
+        """Until it has said so that often."""
+        deadline = time.monotonic() + EVENT_SECONDS
+        while self.text.count(text) < times:
+            left = deadline - time.monotonic()
+            ready = left > 0 and select.select([self.process.stdout], [], [], left)[0]
+            assert ready, f"not said {times} times in {EVENT_SECONDS} s: {text}; instead:\n{self.text[-2000:]}"
+            self.text += os.read(self.process.stdout.fileno(), 1 << 16).decode(errors="replace")
+
+
+class SystemdNode(StormNode):
+    def __init__(self, plugin, api, shared):
+        run("ip", "link", "add", PARENT, "up", "type", "dummy")
+        super().__init__(plugin, None, api, shared)
+
+    def options(self):
+        return {**super().options(), "binding": {"link_iface": PARENT}}
+
+    def start_agent(self, daemon):
+        CONF.parent.mkdir(exist_ok=True)
+        shutil.copy(self.usual_conf, CONF)
+        systemctl("enable", "--now", "--quiet", SOCKET, SERVICE)
