@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/agent/registry_events.h"
-#include "cni/agent/sweep.h"
 #include "cni/disconnect.h"
 #include "cni/failure.h"
 #include "cni/protocol/error.h"
@@ -41,17 +40,17 @@ watcher::FailureHandler LogRefusal() {
 
 }  // namespace
 
-Agent::Agent(const Config& config)
+Agent::Agent(const Config& config, int stop_fd)
     : config_(config),
       binding_(config.binding),
       attachments_(config.state_dir),
       writer_(config.api),
       node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
+      sweep_(node_, Deadline::After(kSweepTime, stop_fd)),
       pod_watcher_(
           config.api, pipeline_,
           [this](const std::exception_ptr& failure) { registry_.OnWatchFailure(failure); }),
       port_watcher_(config.api, pipeline_, LogRefusal()) {
-  Sweep(node_, Deadline::After(kSweepTime));
   pipeline_.Register(registry_);
   // A node's name is a DNS name: nothing in it needs escaping.
   pod_watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
@@ -105,7 +104,11 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   if (request.command == Command::kDel) cancellations_.Cancel(key);
   std::optional<Cancellations::Entry> entry;
-  if (request.command == Command::kAdd) entry.emplace(cancellations_, key, cancel);
+  std::optional<Sweep::Pause> pause;
+  if (request.command == Command::kAdd) {
+    entry.emplace(cancellations_, key, cancel);
+    pause.emplace(sweep_, key);
+  }
   RegistryEvents events(registry_, [this] { RequireReady(); });
   return cni::Serve(request, node_, config_, events, stages,
                     Deadline::After(LongestFor(request.command, config_), cancel.fd()));

@@ -10,6 +10,7 @@
 #include "cni/agent/last_errors.h"
 #include "cni/agent/pod_registry.h"
 #include "cni/agent/queued_writer.h"
+#include "cni/agent/sweep.h"
 #include "cni/attachment_store.h"
 #include "cni/config.h"
 #include "cni/node.h"
@@ -24,8 +25,9 @@ namespace kuryr::cni {
 /// from the registry. Thread-safe. (kuryr_kubernetes/cni/daemon/service.py)
 class Agent {
  public:
-  /// Makes the state directory, and undoes what earlier processes left. `config.node_name` is set.
-  explicit Agent(const Config& config);
+  /// Makes the state directory, and undoes what earlier processes left, as far as that can be done
+  /// now and before `stop_fd` is readable. `config.node_name` is set.
+  Agent(const Config& config, int stop_fd);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
   ~Agent();
@@ -57,6 +59,7 @@ class Agent {
   AttachmentStore attachments_;
   QueuedWriter writer_;
   const Node node_;
+  Sweep sweep_;
   CallMetrics calls_;
   LastErrors errors_;
   Cancellations cancellations_;

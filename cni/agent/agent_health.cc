@@ -135,6 +135,9 @@ std::string Agent::Metrics() const {
               static_cast<double>(pods.size()));
   text.Metric("kuryr_cni_attachments", "gauge", "Attachments that have a record.",
               static_cast<double>(attachments_.List().size()));
+  text.Metric("kuryr_cni_leftover_attachments", "gauge",
+              "Attachments that nobody wants and that could not be removed yet.",
+              static_cast<double>(sweep_.left().size()));
   WriteUndecodable(text, pods);
   Watches watches;
   for (const watcher::Watcher* watcher : {&pod_watcher_, &port_watcher_}) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -80,10 +81,13 @@ std::string Agent::StatusJson(const std::string& wanted) const {
   json pods = json::object();
   for (const watcher::WatchEvent& event : registry_.pods())
     AddPlan(event, pods[PodRegistry::KeyOf(event.name_space, event.name)]);
+  const std::vector<AttachmentKey> leftovers = sweep_.left();
   for (const AttachmentKey& key : attachments_.List()) {
     const auto record = attachments_.Find(key);
     if (!record) continue;
     json attachment = Describe(*record);
+    if (std::find(leftovers.begin(), leftovers.end(), key) != leftovers.end())
+      attachment["state"] = "leftover";
     attachment["age"] = attachments_.AgeOf(key).count();
     if (record->pod == wanted) {
       const Deadline deadline = Deadline::After(kCheckTime);

@@ -79,7 +79,7 @@ void Run(const Config& config) {
   // Calls queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();
   if (!listener) listener = ListenAt(config.agent_socket);
-  Agent agent(config);
+  Agent agent(config, signals.get());
   AgentServer server(std::move(listener), config.max_calls,
                      [&](const AgentCall& call, const kuryr::EventFd& cancel) {
                        return agent.Answer(call, cancel);

@@ -1,19 +1,26 @@
 #include "cni/agent/sweep.h"
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <string>
+#include <utility>
 
 #include "base/log.h"
+#include "base/rollback.h"
 #include "binding/netns.h"
 #include "cni/disconnect.h"
+#include "watcher/backoff.h"
 
 namespace kuryr::cni {
 namespace {
 
+using namespace std::chrono_literals;
+
 /// Why the record is of nothing that lives; null when it may be.
 const char* WhyStale(const AttachmentRecord& record) {
   if (record.boot_id != BootId()) return "of an earlier boot";
-  if (!record.added) return "of an add that was never answered";
+  if (!record.added) return "of an add that was never answered, or left by a del";
   // Here may be none of the node's mounts: nothing at the path, or the plain file that a namespace
   // is mounted on, says nothing. Only another namespace in its place says that it has gone.
   const auto present = binding::FindNetnsId(record.netns);
@@ -22,31 +29,106 @@ const char* WhyStale(const AttachmentRecord& record) {
   return replaced ? "of a namespace that is gone" : nullptr;
 }
 
-void SweepOne(const AttachmentKey& key, const Node& node, const Deadline& deadline) {
+/// False when somebody is at work on the attachment: what it will be is not known yet.
+bool SweepOne(const AttachmentKey& key, const Node& node, const Deadline& deadline) {
   auto attachment = node.attachments.TryTake(key);
-  if (!attachment) return;
-  if (!attachment->record()) return attachment->Remove();
-  const AttachmentRecord& record = *attachment->record();
+  if (!attachment) return !node.attachments.Find(key);
+  if (!attachment->record()) {
+    attachment->Remove();
+    return true;
+  }
+  const AttachmentRecord record = *attachment->record();
   // A delegate's addresses are taken back by the plugin, which has the runtime's environment.
   const char* why = record.delegate_config.empty() ? WhyStale(record) : nullptr;
-  if (why == nullptr) return;
-  Log(LogLevel::kInfo, "removing an attachment",
-      {{"why", why}, {"pod", record.pod}, {"container", key.container_id}, {"ifname", key.ifname}});
+  if (why == nullptr) return true;
   DisconnectAll(node.binding, record, deadline);
   attachment->Remove();
+  Log(LogLevel::kInfo, "removed an attachment",
+      {{"why", why}, {"pod", record.pod}, {"container", key.container_id}, {"ifname", key.ifname}});
+  return true;
+}
+
+void LogFailure(LogLevel level, const AttachmentKey& key, const std::exception& failure) {
+  Log(level, "an attachment could not be removed; it will be tried again",
+      {{"container", key.container_id}, {"ifname", key.ifname}, {"error", failure.what()}});
 }
 
 }  // namespace
 
-void Sweep(const Node& node, const Deadline& deadline) {
+Sweep::Sweep(const Node& node, const Deadline& deadline) : node_(node) {
+  std::vector<AttachmentKey> left;
   for (const AttachmentKey& key : node.attachments.List()) {
     try {
-      SweepOne(key, node, deadline);
+      if (!SweepOne(key, node, deadline)) left.push_back(key);
     } catch (const std::exception& e) {
-      Log(LogLevel::kError, "an attachment could not be removed",
-          {{"container", key.container_id}, {"ifname", key.ifname}, {"error", e.what()}});
+      LogFailure(LogLevel::kError, key, e);
+      left.push_back(key);
     }
   }
+  if (left.empty()) return;
+  const MutexLock lock(mutex_);
+  left_ = std::move(left);
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+std::vector<AttachmentKey> Sweep::left() const {
+  const MutexLock lock(mutex_);
+  return left_;
+}
+
+void Sweep::Run(const std::stop_token& stop) {
+  watcher::Backoff backoff(1s, 60s);
+  while (!left().empty()) {
+    {
+      const MutexLock lock(mutex_);
+      changed_.wait_for(mutex_, stop, backoff.Next(), [] { return false; });
+    }
+    if (stop.stop_requested()) return;
+    TryAll(stop);
+  }
+}
+
+void Sweep::TryAll(const std::stop_token& stop) {
+  for (const AttachmentKey& key : left()) {
+    bool done = false;
+    try {
+      done = TryOne(key, stop);
+    } catch (const std::exception& e) {
+      LogFailure(LogLevel::kDebug, key, e);
+    }
+    const MutexLock lock(mutex_);
+    if (done) std::erase(left_, key);
+  }
+}
+
+bool Sweep::TryOne(const AttachmentKey& key, const std::stop_token& stop) {
+  const EventFd cancel;
+  const std::stop_callback on_stop(stop, [&cancel] { cancel.Set(); });
+  {
+    const MutexLock lock(mutex_);
+    if (std::find(paused_.begin(), paused_.end(), key) != paused_.end()) return false;
+    at_work_.emplace(Try{.key = key, .cancel = cancel});
+  }
+  const Rollback over([this] {
+    const MutexLock lock(mutex_);
+    at_work_.reset();
+    changed_.notify_all();
+  });
+  return SweepOne(key, node_, Deadline::After(kUndoTime, cancel.fd()));
+}
+
+Sweep::Pause::Pause(Sweep& sweep, const AttachmentKey& key) : sweep_(sweep), key_(key) {
+  const MutexLock lock(sweep_.mutex_);
+  sweep_.paused_.push_back(key_);
+  while (sweep_.at_work_ && sweep_.at_work_->key == key_) {
+    sweep_.at_work_->cancel.Set();
+    sweep_.changed_.wait(sweep_.mutex_);
+  }
+}
+
+Sweep::Pause::~Pause() {
+  const MutexLock lock(sweep_.mutex_);
+  sweep_.paused_.erase(std::find(sweep_.paused_.begin(), sweep_.paused_.end(), key_));
 }
 
 }  // namespace kuryr::cni
