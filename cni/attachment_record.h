@@ -24,8 +24,10 @@ struct AttachmentKey {
 /// What is known of an attachment while anything of it may exist on this node.
 struct AttachmentRecord {
   AttachmentKey key;
-  bool added = false;  ///< the ADD was answered; before that, `owner` is or was at work on it
-  std::string netns;   ///< CNI_NETNS as given
+  /// The ADD was answered; before that, `owner` is or was at work on it. No more once a DEL has
+  /// left it to the agent.
+  bool added = false;
+  std::string netns;  ///< CNI_NETNS as given
   binding::NetnsId netns_id;
   std::string pod;  ///< NAMESPACE/NAME
   std::string pod_uid;

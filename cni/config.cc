@@ -180,6 +180,7 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
   config.use_agent = ParseUseAgent(files.Find("cni_daemon", "daemon_enabled"));
   TakeSocket(files.Find("cni_daemon", "bind_address"), config.agent_socket);
+  Take(files.Find("cni_daemon", "agent_wait"), config.agent_wait, 3600, 0);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
   Take(files.Find("cni_health_server", "bind_address"), config.health_address);
   Take(files.Find("cni_health_server", "port"), config.health_port, 0, kMostPort);

@@ -29,6 +29,8 @@ struct Config {
   UseAgent use_agent = UseAgent::kAuto;             ///< [cni_daemon] daemon_enabled
   /// [cni_daemon] bind_address, without "unix:".
   std::string agent_socket = "/run/kuryr/kuryr-daemon.sock";
+  /// [cni_daemon] agent_wait: for an agent that is down, by an ADD; zero: not at all.
+  std::chrono::seconds agent_wait{10};
   std::string health_address = "127.0.0.1";  ///< [cni_health_server] bind_address
   uint32_t health_port = 8090;               ///< [cni_health_server] port; 0 for none
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: those that the agent serves at a time

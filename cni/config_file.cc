@@ -70,9 +70,9 @@ void Take(const Option& option, uint32_t& target, uint32_t least, uint32_t most)
   target = number;
 }
 
-void Take(const Option& option, std::chrono::seconds& target, uint32_t most) {
+void Take(const Option& option, std::chrono::seconds& target, uint32_t most, uint32_t least) {
   auto seconds = static_cast<uint32_t>(target.count());
-  Take(option, seconds, 1, most);
+  Take(option, seconds, least, most);
   target = std::chrono::seconds(seconds);
 }
 

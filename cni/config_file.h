@@ -40,7 +40,7 @@ class ConfigFiles {
 void Take(const Option& option, std::string& target);
 void Take(const Option& option, bool& target);
 void Take(const Option& option, uint32_t& target, uint32_t least, uint32_t most);
-void Take(const Option& option, std::chrono::seconds& target, uint32_t most);
+void Take(const Option& option, std::chrono::seconds& target, uint32_t most, uint32_t least = 1);
 /// Separated by commas, as oslo.config's ListOpt.
 void Take(const Option& option, std::vector<std::string>& target);
 /// An absolute path.

@@ -1,6 +1,7 @@
 #include "cni/del.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "binding/netns.h"
 #include "cni/unmake.h"
@@ -39,6 +40,17 @@ void Del(const Request& request, const Node& node, StageObserver& stages,
     record.netns = request.netns_path();
   Unmake(record, request, node, deadline);
   if (attachment) attachment->Remove();
+}
+
+bool LeaveToAgent(const AttachmentKey& key, AttachmentStore& attachments) {
+  auto attachment = attachments.TryTake(key);
+  if (!attachment || !attachment->record() || !attachment->record()->delegate_config.empty())
+    return false;
+  // Not synced: after a power failure the record is of an earlier boot, and goes for that.
+  AttachmentRecord unwanted = *attachment->record();
+  unwanted.added = false;
+  attachment->Write(std::move(unwanted));
+  return true;
 }
 
 }  // namespace kuryr::cni

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/deadline.h"
+#include "cni/attachment_store.h"
 #include "cni/node.h"
 #include "cni/protocol/request.h"
 #include "cni/stage_observer.h"
@@ -13,5 +14,11 @@ namespace kuryr::cni {
 /// something that exists could not be removed: its record stays, and the runtime's next DEL tries
 /// again.
 void Del(const Request& request, const Node& node, StageObserver& stages, const Deadline& deadline);
+
+/// For a DEL that failed, where the agent is down and undoes the rest when it is back: the record
+/// says from now on that nobody wants the attachment. False where there is none, where another call
+/// is at work on it, or where a delegated plugin has something to take back, which the agent never
+/// does. Throws std::system_error.
+[[nodiscard]] bool LeaveToAgent(const AttachmentKey& key, AttachmentStore& attachments);
 
 }  // namespace kuryr::cni

@@ -35,10 +35,10 @@ AgentServer::AgentServer(UniqueFd listener, size_t max_calls, Handler handler)
   if (!finished_) ThrowErrno("eventfd");
 }
 
-std::vector<pollfd> AgentServer::Fds(int stop_fd, bool stopping) const {
-  const bool takes_more = !stopping && !starved_ && calls_.size() < max_calls_;
+std::vector<pollfd> AgentServer::Fds(int stop_fd) const {
+  const bool takes_more = !starved_ && calls_.size() < max_calls_;
   std::vector<pollfd> fds = {
-      {.fd = stopping ? -1 : stop_fd, .events = POLLIN, .revents = 0},
+      {.fd = listener_ ? stop_fd : -1, .events = POLLIN, .revents = 0},
       {.fd = takes_more ? listener_.get() : -1, .events = POLLIN, .revents = 0},
       {.fd = finished_.get(), .events = POLLIN, .revents = 0}};
   for (const Call& call : calls_)
@@ -49,19 +49,18 @@ std::vector<pollfd> AgentServer::Fds(int stop_fd, bool stopping) const {
 
 void AgentServer::Run(int stop_fd) {
   Watchdog watchdog;
-  bool stopping = false;
-  while (!stopping || !calls_.empty()) {
-    std::vector<pollfd> fds = Fds(stop_fd, stopping);
+  while (listener_ || !calls_.empty()) {
+    std::vector<pollfd> fds = Fds(stop_fd);
     if (::poll(fds.data(), fds.size(), watchdog.Feed()) < 0) {
       if (errno == EINTR) continue;
       ThrowErrno("wait for calls");
     }
-    stopping = stopping || fds[0].revents != 0;
+    if (fds[0].revents != 0) listener_.reset();
     CancelGone(fds);
     eventfd_t count = 0;
     if (fds[2].revents != 0) (void)::eventfd_read(finished_.get(), &count);
     if (calls_.remove_if([](const Call& call) { return call.done.load(); }) > 0) starved_ = false;
-    if (fds[1].revents != 0) Accept();
+    if (listener_ && fds[1].revents != 0) Accept();
   }
 }
 

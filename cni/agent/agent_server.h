@@ -25,8 +25,9 @@ class AgentServer {
   /// With `max_calls` at work no further one is taken: the kernel's backlog holds them.
   AgentServer(UniqueFd listener, size_t max_calls, Handler handler);
 
-  /// Serves until `stop_fd` is readable; then takes no more calls, and returns when those at work
-  /// have been answered.
+  /// Serves until `stop_fd` is readable; then closes the listener, and returns when the calls at
+  /// work have been answered. Those in the backlog are reset, unless somebody else holds the
+  /// listener, too (systemd): they are for the next agent.
   void Run(int stop_fd);
 
  private:
@@ -38,12 +39,12 @@ class AgentServer {
     std::jthread thread;
   };
 
-  [[nodiscard]] std::vector<pollfd> Fds(int stop_fd, bool stopping) const;
+  [[nodiscard]] std::vector<pollfd> Fds(int stop_fd) const;
   void Accept();
   void Answer(Call& call);
   void CancelGone(const std::vector<pollfd>& fds);
 
-  const UniqueFd listener_;
+  UniqueFd listener_;  ///< unset once the server is to stop
   const size_t max_calls_;
   const Handler handler_;
   UniqueFd finished_;     ///< eventfd: a call is done

@@ -3,12 +3,18 @@
 #include <fcntl.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
+#include <utility>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cni/disconnect.h"
+#include "cni/plugin/socket_watch.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
+#include "cni/serve.h"
 
 namespace kuryr::cni {
 namespace {
@@ -30,37 +36,93 @@ AgentCall CallFor(const Request& request, const std::string& trace_id) {
   return call;
 }
 
-/// Only what needs the pods' events cannot be done without the agent.
-std::optional<AgentReply> WithoutAgent(const Request& request, const Config& config,
-                                       const std::string& why) {
-  if (request.command == Command::kAdd || request.command == Command::kStatus) {
-    const bool status = request.command == Command::kStatus;
-    throw CniError(status ? ErrorCode::kNotAvailable : ErrorCode::kTryAgainLater,
-                   "kuryr-daemon does not answer at " + config.agent_socket, why);
-  }
-  Log(LogLevel::kWarning, "kuryr-daemon does not answer: served without it",
-      {{"socket", config.agent_socket}, {"error", why}});
-  return std::nullopt;
+bool NobodyListens(const std::system_error& error) {
+  return error.code() == std::errc::no_such_file_or_directory ||
+         error.code() == std::errc::connection_refused;
 }
+
+/// Whoever took the request has ended, or does not want it.
+bool IsCutOff(const std::system_error& error) {
+  return error.code() == std::errc::connection_reset || error.code() == std::errc::broken_pipe;
+}
+
+/// One request, handed over until an agent answers.
+class Handover {
+ public:
+  Handover(const Request& request, const Config& config, const std::string& trace_id, int cancel_fd)
+      : request_(request),
+        config_(config),
+        call_(CallFor(request, trace_id)),
+        deadline_(Deadline::After(LongestFor(request.command, config), cancel_fd)) {}
+
+  std::variant<AgentReply, NoAgent> Run() {
+    while (true) {
+      try {
+        return Try();
+      } catch (const std::system_error& e) {
+        const bool absent = e.code() == std::errc::no_such_file_or_directory;
+        if (absent && config_.use_agent == UseAgent::kAuto) return NoAgent{};
+        const bool down = NobodyListens(e);
+        // Who listens now, if anybody?
+        if (IsCutOff(e) && !std::exchange(cut_off_, true)) continue;
+        if ((down || IsCutOff(e)) && AwaitAgent(e)) continue;
+        return Without(down ? NoAgent::State::kDown : NoAgent::State::kSilent, e.what());
+      } catch (const ParseError& e) {
+        return Without(NoAgent::State::kSilent, e.what());
+      }
+    }
+  }
+
+ private:
+  AgentReply Try() {
+    // The agent has the same deadline, and words of its own when it is over.
+    const Deadline deadline = {.at = deadline_.at + kUndoTime, .cancel_fd = deadline_.cancel_fd};
+    const UniqueFd socket = ConnectTo(config_.agent_socket);
+    SendCall(socket.get(), call_, deadline);
+    return ReceiveReply(socket.get(), deadline);
+  }
+
+  /// True when it may be there now.
+  bool AwaitAgent(const std::system_error& why) {
+    if (request_.command != Command::kAdd || config_.agent_wait.count() == 0) return false;
+    if (watch_) {
+      if (!watch_->Wait(patience_)) return false;
+    } else {
+      Log(LogLevel::kInfo, "kuryr-daemon does not answer: waiting for it",
+          {{"socket", config_.agent_socket}, {"error", why.what()}});
+      patience_ = deadline_.AtMost(config_.agent_wait);
+      watch_.emplace(config_.agent_socket);
+    }
+    watch_->Begin();
+    return true;
+  }
+
+  /// Only what needs the pods' events cannot be done without the agent.
+  [[nodiscard]] NoAgent Without(NoAgent::State state, const std::string& why) const {
+    if (request_.command != Command::kAdd && request_.command != Command::kStatus)
+      return {.state = state, .why = why};
+    const bool status = request_.command == Command::kStatus;
+    throw CniError(status ? ErrorCode::kNotAvailable : ErrorCode::kTryAgainLater,
+                   "kuryr-daemon does not answer at " + config_.agent_socket, why);
+  }
+
+  const Request& request_;
+  const Config& config_;
+  const AgentCall call_;
+  const Deadline deadline_;
+  bool cut_off_ = false;              ///< once already
+  Deadline patience_;                 ///< with an agent that is down
+  std::optional<SocketWatch> watch_;  ///< from when it was found to be
+};
 
 }  // namespace
 
-std::optional<AgentReply> AskAgent(const Request& request, const Config& config,
-                                   const std::string& trace_id, const Deadline& deadline) {
+std::variant<AgentReply, NoAgent> AskAgent(const Request& request, const Config& config,
+                                           const std::string& trace_id, int cancel_fd) {
   // Delegated plugins need the runtime's environment.
   const bool own_work = request.config.local || !request.config.ipam.empty();
-  if (config.use_agent == UseAgent::kNever || own_work) return std::nullopt;
-  try {
-    const UniqueFd socket = ConnectTo(config.agent_socket);
-    SendCall(socket.get(), CallFor(request, trace_id), deadline);
-    return ReceiveReply(socket.get(), deadline);
-  } catch (const std::system_error& e) {
-    const bool absent = e.code() == std::errc::no_such_file_or_directory;
-    if (absent && config.use_agent == UseAgent::kAuto) return std::nullopt;
-    return WithoutAgent(request, config, e.what());
-  } catch (const ParseError& e) {
-    return WithoutAgent(request, config, e.what());
-  }
+  if (config.use_agent == UseAgent::kNever || own_work) return NoAgent{};
+  return Handover(request, config, trace_id, cancel_fd).Run();
 }
 
 }  // namespace kuryr::cni

@@ -1,20 +1,33 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <variant>
 
-#include "base/deadline.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_call.h"
 #include "cni/protocol/request.h"
 
 namespace kuryr::cni {
 
-/// Has the node's agent serve the request. nullopt where this process is to do it alone: there is
-/// no agent, or it is down and the request needs nothing that only the agent has (a DEL must not
-/// wait for it). Throws CniError 11, for STATUS 50, when the agent is down.
-[[nodiscard]] std::optional<AgentReply> AskAgent(const Request& request, const Config& config,
-                                                 const std::string& trace_id,
-                                                 const Deadline& deadline);
+/// The agent has not served the request: this process is to do it alone.
+struct NoAgent {
+  enum class State {
+    kNone,    ///< there is none, or the request is none of its requests
+    kDown,    ///< nobody listens at its socket
+    kSilent,  ///< it has not answered, or not in time
+  };
+
+  State state = State::kNone;
+  std::string why;  ///< unless kNone
+};
+
+/// Has the node's agent serve the request. An ADD, which needs what only the agent has, waits for
+/// one that is down, as long as [cni_daemon] agent_wait says. Gives up when `cancel_fd` becomes
+/// readable. NoAgent for what needs nothing that only the agent has: a DEL must not wait for it.
+/// Throws CniError 11, for STATUS 50, for what does.
+[[nodiscard]] std::variant<AgentReply, NoAgent> AskAgent(const Request& request,
+                                                         const Config& config,
+                                                         const std::string& trace_id,
+                                                         int cancel_fd);
 
 }  // namespace kuryr::cni

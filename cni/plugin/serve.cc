@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <utility>
+#include <variant>
 
 #include "base/log.h"
 #include "cni/config.h"
-#include "cni/disconnect.h"
+#include "cni/del.h"
 #include "cni/plugin/agent_client.h"
 #include "cni/plugin/api_server_events.h"
 #include "cni/plugin/detached_writer.h"
@@ -60,6 +62,38 @@ void WarnOfUnverified(const Config& config) {
   }
 }
 
+/// By this process alone.
+AgentReply ServeHere(const Request& request, const Config& config, AttachmentStore& attachments,
+                     ApiWriter& writer, int cancel_fd) {
+  binding::Binding binding(config.binding);
+  const Node node = {
+      .binding = binding, .attachments = attachments, .owner = ProcessId::Own(), .writer = writer};
+  ApiServerEvents events(config.api);
+  StageObserver nobody;
+  const Deadline deadline = Deadline::After(LongestFor(request.command, config), cancel_fd);
+  return {.status = 0, .out = Serve(request, node, config, events, nobody, deadline)};
+}
+
+/// A DEL while the agent is down. What it cannot remove is the agent's to remove when it is back:
+/// the runtime may not ask again.
+AgentReply DelWithoutAgent(const Request& request, const Config& config,
+                           AttachmentStore& attachments, ApiWriter& writer,
+                           const std::string& trace_id, int cancel_fd) {
+  try {
+    return ServeHere(request, config, attachments, writer, cancel_fd);
+  } catch (const std::exception& e) {
+    if (!LeaveToAgent({request.config.name, request.container_id, request.ifname}, attachments))
+      throw;
+    // One that has come meanwhile may have swept before there was anything to sweep.
+    auto asked = AskAgent(request, config, trace_id, cancel_fd);
+    if (auto* reply = std::get_if<AgentReply>(&asked)) return std::move(*reply);
+    if (std::get<NoAgent>(asked).state != NoAgent::State::kDown) throw;
+    Log(LogLevel::kWarning, "not all could be removed: left to kuryr-daemon",
+        {{"socket", config.agent_socket}, {"error", e.what()}});
+    return {};
+  }
+}
+
 }  // namespace
 
 AgentReply Serve(const Request& request, std::vector<std::string> config_files, int cancel_fd) {
@@ -69,25 +103,25 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
   const std::string trace_id = TraceId();
   const LogScope scope({kTraceIdField, trace_id});
   LogBegin(request);
-  const std::chrono::seconds time = LongestFor(request.command, config);
-  // The agent has the same deadline, and words of its own when it is over.
-  const auto agents_deadline = Deadline::After(time + kUndoTime, cancel_fd);
-  if (auto reply = AskAgent(request, config, trace_id, agents_deadline)) return *std::move(reply);
+  auto asked = AskAgent(request, config, trace_id, cancel_fd);
+  if (auto* reply = std::get_if<AgentReply>(&asked)) return std::move(*reply);
+  const auto& without = std::get<NoAgent>(asked);
+  if (without.state != NoAgent::State::kNone) {
+    Log(LogLevel::kWarning, "kuryr-daemon does not answer: served without it",
+        {{"socket", config.agent_socket}, {"error", without.why}});
+  }
 
   // The agent has an identity of its own: where it serves, none is needed here.
   if (NeedsApiServer(request)) config = Load(config_files, ConfigScope::kAll);
   WarnOfUnverified(config);
   if (request.config.local) TakeLocal(*request.config.local, config.binding);
-  config.api.connect_timeout = std::min(config.api.connect_timeout, time);
-  binding::Binding binding(config.binding);
+  config.api.connect_timeout =
+      std::min(config.api.connect_timeout, LongestFor(request.command, config));
   AttachmentStore attachments(config.state_dir);
   DetachedWriter writer(std::move(config_files), trace_id);
-  const Node node = {
-      .binding = binding, .attachments = attachments, .owner = ProcessId::Own(), .writer = writer};
-  ApiServerEvents events(config.api);
-  StageObserver nobody;
-  return {.status = 0,
-          .out = Serve(request, node, config, events, nobody, Deadline::After(time, cancel_fd))};
+  if (request.command == Command::kDel && without.state == NoAgent::State::kDown)
+    return DelWithoutAgent(request, config, attachments, writer, trace_id, cancel_fd);
+  return ServeHere(request, config, attachments, writer, cancel_fd);
 }
 
 }  // namespace kuryr::cni

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/rollback.h"
 
 namespace kuryr::cni {
 namespace {
@@ -52,15 +54,20 @@ UniqueFd ListenAt(const std::string& path) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
     ThrowErrno("create " + folder.string());
   if (IsListening(path)) ThrowErrno(EADDRINUSE, "listen at " + path);
-  ::unlink(path.c_str());
+  // ss(8) goes on showing this name.
+  const std::string unready = path + "." + std::to_string(::getpid());
+  ::unlink(unready.c_str());
   UniqueFd socket = MakeSocket();
-  const sockaddr_un address = SocketAddress(path);
+  const sockaddr_un address = SocketAddress(unready);
+  Rollback remove_unready([&] { ::unlink(unready.c_str()); });
   const mode_t before = ::umask(0177);
   const int bound = ::bind(socket.get(), Generic(address), sizeof address);
   const int error = errno;
   ::umask(before);
   if (bound != 0) ThrowErrno(error, "listen at " + path);
   if (::listen(socket.get(), kBacklog) != 0) ThrowErrno("listen at " + path);
+  if (::rename(unready.c_str(), path.c_str()) != 0) ThrowErrno("listen at " + path);
+  remove_unready.Dismiss();
   return socket;
 }
 

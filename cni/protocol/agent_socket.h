@@ -7,8 +7,9 @@
 namespace kuryr::cni {
 
 /// A listening socket at `path`, for root alone: the folder is made 0700 where it is missing, the
-/// socket is 0600. One that is there and that nobody listens on is replaced. Throws
-/// std::system_error, EADDRINUSE when somebody does.
+/// socket is 0600. It comes there by rename, listening: whoever sees it can connect. One that is
+/// there and that nobody listens on is replaced. Throws std::system_error, EADDRINUSE when somebody
+/// does.
 [[nodiscard]] UniqueFd ListenAt(const std::string& path);
 
 /// The socket that systemd listens on for us (sd_listen_fds(3)); unset without one. Throws

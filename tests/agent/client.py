@@ -13,6 +13,8 @@ from storm_node import ADD_SECONDS
 
 # What may be said while something of the node is away: an operation failed, and: try again later.
 ADD_CODES = DEL_CODES = (5, 11)
+# The agent was killed when all was made and nothing said: the interface exists.
+LOST_ANSWER = 100
 # Of one pod's sandboxes, and of one sandbox's DELs.
 MOST_ADDS, MOST_DELS = 60, 60
 MOST_PROBLEMS = 50
@@ -130,6 +132,8 @@ class Client:
             return None
         self.ledger.end(command, error["code"], end - begin, f"{error['msg']}; {error.get('details', '').split(';')[0]}")
         away = self.storm.outages.during(begin, end)
+        if command == "ADD" and "kuryr-daemon" in away:
+            codes = (*codes, LOST_ANSWER)
         if error["code"] not in codes or not away:
             self.ledger.problem("reason", f"{made.pod.name}: {', '.join(sorted(away)) or 'nothing'} was away: {answer}")
         return answer

@@ -71,6 +71,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
                      "use_events = false\nnetwork_status = true\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
+                     "agent_wait = 0\n"
                      "[cni_health_server]\nbind_address = ::1\nport = 0\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
@@ -93,6 +94,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.api.retry_timeout, std::chrono::seconds(3600));
   EXPECT_FALSE(config.use_events);
   EXPECT_TRUE(config.network_status);
+  EXPECT_EQ(config.agent_wait, std::chrono::seconds(0));
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
   EXPECT_EQ(config.health_address, "::1");
@@ -120,6 +122,7 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_TRUE(shipped.api.verify_server);
   EXPECT_EQ(shipped.state_dir, "/run/kuryr");
   EXPECT_EQ(shipped.vif_annotation_timeout, std::chrono::seconds(60));
+  EXPECT_EQ(shipped.agent_wait, std::chrono::seconds(10));
   EXPECT_EQ(shipped.health_address, "127.0.0.1");
   EXPECT_EQ(shipped.health_port, 8090U);
   EXPECT_EQ(shipped.binding.ovsdb_connection, "unix:/var/run/openvswitch/db.sock");
@@ -260,6 +263,7 @@ TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
            {"[kubernetes]\nssl_verify_server_crt = maybe\n", "[kubernetes] ssl_verify_server_crt"},
            {"[cni_daemon]\nvif_annotation_timeout = 0\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nvif_annotation_timeout = 6o\n", "[cni_daemon] vif_annotation_timeout"},
+           {"[cni_daemon]\nagent_wait = -1\n", "[cni_daemon] agent_wait"},
            {"[cni_daemon]\nstate_dir = run\n", "[cni_daemon] state_dir"},
            {"[binding]\nlink_iface = ../eth0\n", "[binding] link_iface"},
            {"[neutron_defaults]\nnetwork_device_mtu = 65536\n",

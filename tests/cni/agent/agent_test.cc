@@ -111,6 +111,7 @@ TEST_F(AgentTest, DEL_16_WithTheApiServerGoneKnownPodsAreServed) {
 }
 
 TEST_F(AgentTest, AKilledAgentsAddIsUndoneByTheNextAgent) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nagent_wait = 0\n");
   const TestPod pod = MakePod("nginx");
   const TestPod running = ActivePod("running");
   ASSERT_EQ(Run("ADD", running).status, 0);
@@ -162,6 +163,7 @@ TEST_F(AgentTest, DEL_17_WithTheAgentDownADelIsDoneByThePlugin) {
 }
 
 TEST_F(AgentTest, STA_05_WithTheAgentDownAddIsCode11AndStatusCode50) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nagent_wait = 0\n");
   const TestPod pod = ActivePod("nginx");
   const std::string config = R"({"cniVersion":"1.1.0","kuryr_conf":")" +
                              (work_ / "kuryr.conf").string() +

@@ -1,0 +1,248 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/cni/agent/agent_fixture.h"
+
+// kuryr-daemon starts anew, or is away; nobody keeps its socket meanwhile.
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr const char* kWaits = "waiting for it";
+
+class OutageTest : public AgentTest {
+ protected:
+  void Configure(const std::string& cni_daemon) {
+    WriteConfig(DefaultKubernetes(), "[cni_daemon]\n" + cni_daemon + "\n");
+  }
+  /// One that tells when it waits for the agent.
+  [[nodiscard]] Process StartAdd(const TestPod& pod) const {
+    return Process(Call("ADD", pod,
+                        {{"stdin", R"({"cniVersion":"1.0.0","debug":true,"kuryr_conf":")" +
+                                       (work_ / "kuryr.conf").string() +
+                                       R"(","name":"kuryr","type":"kuryr-cni"})"}}));
+  }
+  [[nodiscard]] Process StartAddThatWaits(const TestPod& pod) const {
+    Process add = StartAdd(pod);
+    add.WaitForOutput(kWaits);
+    return add;
+  }
+  static json ErrorOf(Process& add) {
+    const ProcessResult result = add.Wait();
+    EXPECT_EQ(result.status, 1) << result.out << result.err;
+    return json::parse(result.out, nullptr, false);
+  }
+  /// A pod that is plugged, and whose DEL found neither the agent nor Open vSwitch's database.
+  TestPod DeletedInVain() {
+    TestPod pod = ActivePod("nginx");
+    EXPECT_EQ(Run("ADD", pod).status, 0);
+    StopAgent(SIGKILL);
+    ovs_->StopServer();
+    const ProcessResult del = Run("DEL", pod);
+    EXPECT_EQ(del.status, 0) << del.out;
+    EXPECT_THAT(del.err, HasSubstr("left to kuryr-daemon"));
+    return pod;
+  }
+  static std::string Metrics() {
+    return RunProgram(
+               {.argv = {"curl", "--silent", "--max-time", "10", "http://127.0.0.1:8090/metrics"}})
+        .out;
+  }
+};
+
+TEST_F(OutageTest, NoCallFailsWhileTheAgentIsStartedAnew) {
+  constexpr int kRestarts = 5;
+  std::vector<TestPod> pods;
+  for (const char* name : {"a", "b", "c", "d"}) pods.push_back(ActivePod(name));
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> clients;
+  for (const TestPod& pod : pods) {
+    clients.emplace_back([this, &pod, &over] {
+      while (!over) {
+        const ProcessResult add = Run("ADD", pod);
+        EXPECT_EQ(add.status, 0) << add.out << add.err;
+        const ProcessResult del = Run("DEL", pod);
+        EXPECT_EQ(del.status, 0) << del.out << del.err;
+      }
+    });
+  }
+
+  for (int restart = 0; restart < kRestarts; ++restart) {
+    StopAgent(SIGTERM);
+    const TestPod pod = ActivePod("late-" + std::to_string(restart));
+    Process add = StartAddThatWaits(pod);
+    StartAgent();
+    const ProcessResult result = add.Wait();
+    EXPECT_EQ(result.status, 0) << result.out << result.err;
+    EXPECT_EQ(Run("DEL", pod).status, 0);
+  }
+
+  over = true;
+  clients.clear();
+  ExpectNothingLeft();
+}
+
+TEST_F(OutageTest, ACallInTheBacklogGoesToTheNextAgent) {
+  Configure("max_calls = 1");
+  StopAgent(SIGTERM);
+  StartAgent();
+  const TestPod first = MakePod("first");
+  Annotate(first, Vif(first, false));
+  Process at_work(Call("ADD", first));
+  WaitUntilPlugged(first);
+  const TestPod second = ActivePod("second");
+  Process queued = StartAdd(second);
+  queued.WaitForOutput("call begins");
+
+  agent_->Signal(SIGTERM);
+  queued.WaitForOutput(kWaits);
+  Annotate(first, Vif(first, true));
+
+  EXPECT_EQ(at_work.Wait().status, 0);
+  EXPECT_EQ(agent_->Wait().status, 0);
+  StartAgent();
+  EXPECT_EQ(queued.Wait().status, 0);
+}
+
+TEST_F(OutageTest, AKilledAgentsAddIsDoneByTheNextAgent) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add = StartAdd(pod);
+  WaitUntilPlugged(pod);
+  StopAgent(SIGKILL);
+  add.WaitForOutput(kWaits);
+  Annotate(pod, Vif(pod, true));
+
+  StartAgent();
+
+  EXPECT_EQ(add.Wait().status, 0);
+  EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
+}
+
+TEST_F(OutageTest, ASocketThatIsMissingWhereOneHasToBeIsAwaited) {
+  StopAgent(SIGTERM);
+  std::filesystem::remove(agent_socket());
+  Configure("daemon_enabled = true");
+  Process add = StartAddThatWaits(ActivePod("nginx"));
+
+  StartAgent();
+
+  EXPECT_EQ(add.Wait().status, 0);
+}
+
+TEST_F(OutageTest, AgentWait0Answers11AtOnce) {
+  Configure("agent_wait = 0");
+  StopAgent(SIGKILL);
+  Process add = StartAdd(ActivePod("nginx"));
+
+  const ProcessResult result = add.Wait();
+
+  EXPECT_EQ(json::parse(result.out)["code"], 11);
+  EXPECT_THAT(result.err, Not(HasSubstr(kWaits)));
+}
+
+TEST_F(OutageTest, AnAgentThatDoesNotComeInTimeIsCode11WithItsSocket) {
+  Configure("agent_wait = 1");
+  StopAgent(SIGKILL);
+  Process add = StartAddThatWaits(ActivePod("nginx"));
+
+  const json error = ErrorOf(add);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(std::string(error["msg"]), HasSubstr(agent_socket().string()));
+}
+
+TEST_F(OutageTest, NoAddWaitsForAnAgentBeyondItsOwnTime) {
+  Configure("agent_wait = 3600\nvif_annotation_timeout = 1");
+  StopAgent(SIGKILL);
+  Process add = StartAddThatWaits(ActivePod("nginx"));
+
+  EXPECT_EQ(ErrorOf(add)["code"], 11);
+}
+
+TEST_F(OutageTest, ASigtermEndsAnAddThatWaitsForTheAgent) {
+  Configure("agent_wait = 3600\nvif_annotation_timeout = 220");
+  StopAgent(SIGKILL);
+  Process add = StartAddThatWaits(ActivePod("nginx"));
+
+  add.Signal(SIGTERM);
+
+  const json error = ErrorOf(add);
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(std::string(error["msg"]), HasSubstr(agent_socket().string()));
+}
+
+TEST_F(OutageTest, DEL_17_WhatADelCannotRemoveTheNextAgentRemovesWhenItCan) {
+  const TestPod pod = DeletedInVain();
+  EXPECT_THAT(Records(), SizeIs(1));
+  EXPECT_EQ(Run("DEL", pod).status, 0) << "it may be repeated";
+  StartAgent();
+  EXPECT_THAT(Metrics(), HasSubstr("\nkuryr_cni_leftover_attachments 1\n"));
+
+  ovs_->StartServer();
+  agent_->WaitForOutput("removed an attachment", std::chrono::seconds(30));
+
+  ExpectNothingLeft();
+  EXPECT_THAT(Metrics(), HasSubstr("\nkuryr_cni_leftover_attachments 0\n"));
+}
+
+TEST_F(OutageTest, AnAddClearsWhatADelHasLeftOfItsAttachment) {
+  const TestPod pod = DeletedInVain();
+  StartAgent();
+  ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
+  ovs_->StartServer();
+
+  const ProcessResult add = Run("ADD", pod);
+
+  EXPECT_EQ(add.status, 0) << add.out << add.err;
+  EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(OutageTest, WhatADelHasLeftDoesNotKeepTheAgentFromEnding) {
+  (void)DeletedInVain();
+  StartAgent();
+
+  agent_->Signal(SIGTERM);
+
+  EXPECT_EQ(agent_->Wait().status, 0);
+  EXPECT_THAT(Records(), SizeIs(1));
+}
+
+TEST_F(OutageTest, WithoutAnyAgentADelThatFailsSaysSoAndChangesNothing) {
+  const TestPod pod = ActivePod("nginx");
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  const std::filesystem::path file = work_ / "state/attachments" / Records().at(0);
+  const auto record = [&] {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string before = record();
+  StopAgent(SIGTERM);
+  ovs_->StopServer();
+
+  Configure("daemon_enabled = false");
+  EXPECT_EQ(Run("DEL", pod).status, 1);
+  Configure("daemon_enabled = auto");
+  std::filesystem::remove(agent_socket());
+  EXPECT_EQ(Run("DEL", pod).status, 1);
+
+  EXPECT_EQ(record(), before);
+}
+
+}  // namespace
+}  // namespace kuryr::test
