@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/rollback.h"
 #include "tests/cni/agent/agent_fixture.h"
 
 // kuryr-daemon starts anew, or is away; nobody keeps its socket meanwhile.
@@ -79,6 +80,8 @@ TEST_F(OutageTest, NoCallFailsWhileTheAgentIsStartedAnew) {
       }
     });
   }
+
+  const Rollback end([&over] { over = true; });
 
   for (int restart = 0; restart < kRestarts; ++restart) {
     StopAgent(SIGTERM);
