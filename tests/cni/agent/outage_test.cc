@@ -70,6 +70,7 @@ TEST_F(OutageTest, NoCallFailsWhileTheAgentIsStartedAnew) {
   for (const char* name : {"a", "b", "c", "d"}) pods.push_back(ActivePod(name));
   std::atomic<bool> over = false;
   std::vector<std::jthread> clients;
+  clients.reserve(pods.size());
   for (const TestPod& pod : pods) {
     clients.emplace_back([this, &pod, &over] {
       while (!over) {
