@@ -58,13 +58,13 @@ void RequireAllowed(const std::vector<std::string>& allowed, const std::string& 
 
 Binding::Binding(const BindingConfig& config)
     : config_(config),
-      drivers_{.ovs = OvsDriver(config),
+      drivers_{.ovs = OvsDriver(config, shared_),
                .nested = NestedDriver(config),
-               .bridge = BridgeDriver(config),
-               .hybrid = HybridDriver(config),
-               .vhostuser = VhostUserDriver(config),
+               .bridge = BridgeDriver(config, shared_),
+               .hybrid = HybridDriver(config, shared_),
+               .vhostuser = VhostUserDriver(config, shared_),
                .dpdk = DpdkDriver(config),
-               .sriov = SriovDriver(config)} {}
+               .sriov = SriovDriver(config, shared_)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   Plug plug = DriverFor(vif, drivers_).Plan(vif, ifname);

@@ -14,6 +14,7 @@
 #include "binding/nested_driver.h"
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs_driver.h"
+#include "binding/shared.h"
 #include "binding/sriov_driver.h"
 #include "binding/vhostuser_driver.h"
 
@@ -30,7 +31,8 @@ struct Drivers {
 };
 
 /// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
-/// Keeps no state and no connection between calls. Thread-safe.
+/// Keeps no state between calls; connections to OVSDB, for the next one. Thread-safe, in threads of
+/// one network namespace.
 class Binding {
  public:
   explicit Binding(const BindingConfig& config);
@@ -69,6 +71,7 @@ class Binding {
   [[nodiscard]] std::array<std::pair<const char*, Driver*>, 7> All();
 
   BindingConfig config_;
+  Shared shared_;
   Drivers drivers_;
 };
 

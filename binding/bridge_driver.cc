@@ -21,7 +21,7 @@ void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attac
   const auto link = host.FindLink(plug.host_interface);
   if (!link) return;
   if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
-  host.DeleteLink(plug.host_interface);
+  host.DeleteLink(*link);
 }
 
 /// Of the veth whose pod end `inside` sees: marked and up, both ends.
@@ -34,7 +34,8 @@ void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
 
 }  // namespace
 
-BridgeDriver::BridgeDriver(BindingConfig config) : config_(std::move(config)) {}
+BridgeDriver::BridgeDriver(BindingConfig config, Shared& shared)
+    : config_(std::move(config)), shared_(shared) {}
 
 Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
@@ -63,7 +64,8 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   Rollback remove_bridge([&] { TryUndo(plug.bridge, [&] { bridge.Remove(); }); });
   bridge.Provide();
   Rollback remove_veth([&] {
-    TryUndo(plug.host_interface, [&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
+    TryUndo(plug.host_interface,
+            [&] { DeleteOwnVeth(host, shared_.links, plug.host_interface, attachment); });
   });
   host.CreateVeth({.name = plug.host_interface,
                    .peer_name = plug.ifname,
@@ -105,7 +107,7 @@ std::optional<std::string> BridgeDriver::Check(const vif::Vif& vif, const Plug& 
 void BridgeDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                               const Deadline& /*deadline*/) {
   RouteSocket host;
-  DeleteOwnVeth(host, plug.host_interface, attachment);
+  DeleteOwnVeth(host, shared_.links, plug.host_interface, attachment);
 }
 
 std::vector<Plug> BridgeDriver::FindPlugs(const Attachment& attachment,

@@ -6,6 +6,7 @@
 
 #include "binding/config.h"
 #include "binding/driver.h"
+#include "binding/shared.h"
 
 namespace kuryr::binding {
 
@@ -15,7 +16,7 @@ class BridgeDriver final : public Driver {
  public:
   static constexpr const char* kName = "bridge";
 
-  explicit BridgeDriver(BindingConfig config);
+  BridgeDriver(BindingConfig config, Shared& shared);
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
   /// A missing bridge is made where the network says that os-vif should provide it.
@@ -39,6 +40,7 @@ class BridgeDriver final : public Driver {
 
  private:
   BindingConfig config_;
+  Shared& shared_;
 };
 
 }  // namespace kuryr::binding

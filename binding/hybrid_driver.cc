@@ -35,29 +35,35 @@ bool IsUnfinishedHub(const Link& link) {
   return link.kind == "bridge" && link.alias.empty() && !link.up;
 }
 
-void DeleteOwnHub(RouteSocket& host, const std::string& name, const Attachment& attachment) {
-  const auto link = host.FindLink(name);
-  if (!link || link->kind != "bridge") return;
-  if (IsMarkedBy(*link, attachment) || IsUnfinishedHub(*link)) host.DeleteLink(name);
+bool IsOwnHub(const Link& link, const Attachment& attachment) {
+  return link.kind == "bridge" && (IsMarkedBy(link, attachment) || IsUnfinishedHub(link));
 }
 
-void Unplug(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
-            const Deadline& deadline) {
+void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
+                    const Attachment& attachment) {
+  std::vector<Link> own;
+  for (const std::string& name : {plug.host_interface, PortOf(plug), plug.device}) {
+    const auto link = host.FindLink(name);
+    if (link && (IsOwnVeth(*link, attachment) || IsOwnHub(*link, attachment))) own.push_back(*link);
+  }
+  shared.links.Remove(host, own);
+}
+
+void Unplug(const BindingConfig& config, Shared& shared, const Plug& plug,
+            const Attachment& attachment, const Deadline& deadline) {
   RouteSocket host;
   Steps steps;
   steps.Try([&] {
-    OpenVSwitch ovs(config.ovsdb_connection);
+    OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
     ovs.DeletePort(PortOf(plug), OwnerIds(attachment), deadline);
   });
-  steps.Try([&] { DeleteOwnVeth(host, plug.host_interface, attachment); });
-  steps.Try([&] { DeleteOwnVeth(host, PortOf(plug), attachment); });
-  steps.Try([&] { DeleteOwnHub(host, plug.device, attachment); });
+  steps.Try([&] { DeleteOwnLinks(host, shared, plug, attachment); });
   steps.Finish();
 }
 
 /// Throws HostInterfaceInUse for what is neither ours nor a leftover.
-void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, const Plug& plug,
-                     const Attachment& attachment, const Deadline& deadline) {
+void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, Shared& shared,
+                     const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
   std::optional<Attachment> older;
   bool unfinished = false;
   for (const std::string& name :
@@ -73,8 +79,8 @@ void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, const Plug&
       throw HostInterfaceInUse(DescribeOwner(*link));
     }
   }
-  if (older) Unplug(config, plug, *older, deadline);
-  if (unfinished) Unplug(config, plug, attachment, deadline);
+  if (older) Unplug(config, shared, plug, *older, deadline);
+  if (unfinished) Unplug(config, shared, plug, attachment, deadline);
 }
 
 /// The bridge is a wire: it has no addresses, and answers for nobody's.
@@ -87,16 +93,17 @@ void Silence(const std::string& bridge) {
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Wiring {
  public:
-  Wiring(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
-         const Netns& pod, const Deadline& deadline)
+  Wiring(const BindingConfig& config, Shared& shared, const Plug& plug,
+         const Attachment& attachment, const Netns& pod, const Deadline& deadline)
       : config_(config),
+        shared_(shared),
         plug_(plug),
         attachment_(attachment),
         mark_(LinkMark{attachment}.ToString()),
         pod_(pod),
         deadline_(deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(pod)),
-        ovs_(config.ovsdb_connection) {}
+        ovs_(config.ovsdb_connection, &shared.ovsdb) {}
 
   std::vector<Interface> Make(const vif::VifBridge& vif, bool is_default) {
     const OvsPort port = PortFor(vif, plug_, PortOf(plug_), attachment_, config_);
@@ -104,7 +111,7 @@ class Wiring {
     // With OVS down nothing is touched.
     ovs_.Connect(deadline_);
     RequireFree(inside_, plug_.ifname);
-    RemoveLeftovers(host_, config_, plug_, attachment_, deadline_);
+    RemoveLeftovers(host_, config_, shared_, plug_, attachment_, deadline_);
 
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridge();
@@ -155,13 +162,14 @@ class Wiring {
 
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
-    TryUndo(plug_.host_interface, [&] { Unplug(config_, plug_, attachment_, deadline); });
+    TryUndo(plug_.host_interface, [&] { Unplug(config_, shared_, plug_, attachment_, deadline); });
     TryUndo(plug_.host_interface, [&] {
       if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
     });
   }
 
   const BindingConfig& config_;
+  Shared& shared_;
   const Plug& plug_;
   const Attachment& attachment_;
   const std::string mark_;
@@ -175,7 +183,8 @@ class Wiring {
 
 }  // namespace
 
-HybridDriver::HybridDriver(BindingConfig config) : config_(std::move(config)) {}
+HybridDriver::HybridDriver(BindingConfig config, Shared& shared)
+    : config_(std::move(config)), shared_(shared) {}
 
 Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   const auto& own = OwnVif<vif::VifBridge>(vif, "hybrid");
@@ -200,7 +209,7 @@ Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> HybridDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                              const Attachment& attachment, const Netns& pod,
                                              bool is_default, const Deadline& deadline) {
-  return Wiring(config_, plug, attachment, pod, deadline)
+  return Wiring(config_, shared_, plug, attachment, pod, deadline)
       .Make(OwnVif<vif::VifBridge>(vif, "hybrid"), is_default);
 }
 
@@ -220,7 +229,7 @@ std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& 
   const OvsPort port = PortFor(own, plug, PortOf(plug), attachment, config_);
   const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
   if (auto difference = CheckLink(host, port_end, attachment)) return difference;
-  OpenVSwitch ovs(config_.ovsdb_connection);
+  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
     return difference;
   const WantedLink pod_end = {
@@ -230,7 +239,7 @@ std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& 
 
 void HybridDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                               const Deadline& deadline) {
-  Unplug(config_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+  Unplug(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
 }
 
 }  // namespace kuryr::binding

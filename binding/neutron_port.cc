@@ -58,11 +58,17 @@ ExternalIds OwnerIds(const Attachment& attachment) {
           {kAttachmentIfname, attachment.ifname}};
 }
 
+ExternalIds OwnerIds(const Attachment& attachment, const std::string& pod_ifname) {
+  ExternalIds ids = OwnerIds(attachment);
+  ids[kPodIfname] = pod_ifname;
+  return ids;
+}
+
 OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
                 const Attachment& attachment, const BindingConfig& config) {
   OvsPort port{.name = name,
                .bridge = plug.bridge,
-               .external_ids = OwnerIds(attachment),
+               .external_ids = OwnerIds(attachment, plug.ifname),
                .datapath_type = config.datapath_type,
                .isolated = config.isolate_vif,
                .vlan = config.port_vlan,
@@ -72,7 +78,6 @@ OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& na
   port.external_ids["attached-mac"] = vif.address->ToString();
   port.external_ids["vm-uuid"] = attachment.pod_uid;
   port.external_ids[kDriver] = plug.driver;
-  port.external_ids[kPodIfname] = plug.ifname;
   if (plug.host_interface != name) port.external_ids[kHostInterface] = plug.host_interface;
   if (!plug.device.empty()) port.external_ids[kDevice] = plug.device;
   const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);

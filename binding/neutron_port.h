@@ -19,6 +19,8 @@ namespace kuryr::binding {
 [[nodiscard]] std::string NeutronPortOf(const vif::VifBase& vif);
 /// Which ports are the attachment's.
 [[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment);
+/// Which are, and of the plug with this interface in the pod.
+[[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment, const std::string& pod_ifname);
 /// A network device as port `name` of the plug's bridge; isolation and QoS as the config says.
 [[nodiscard]] OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
                               const Attachment& attachment, const BindingConfig& config);

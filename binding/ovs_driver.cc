@@ -19,41 +19,42 @@
 namespace kuryr::binding {
 namespace {
 
-void Unplug(const BindingConfig& config, const std::string& host_interface,
+void Unplug(const BindingConfig& config, Shared& shared, const std::string& host_interface,
             const Attachment& attachment, const Deadline& deadline) {
   Steps steps;
   steps.Try([&] {
-    OpenVSwitch ovs(config.ovsdb_connection);
+    OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
     ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
   });
   steps.Try([&] {
     RouteSocket host;
-    DeleteOwnVeth(host, host_interface, attachment);
+    DeleteOwnVeth(host, shared.links, host_interface, attachment);
   });
   steps.Finish();
 }
 
-void RemoveLeftover(RouteSocket& host, const BindingConfig& config, const Plug& plug,
-                    const Attachment& attachment, const Deadline& deadline) {
+void RemoveLeftover(RouteSocket& host, const BindingConfig& config, Shared& shared,
+                    const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
   const auto link = host.FindLink(plug.host_interface);
   if (!link) return;
   if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
   const auto mark = LinkMark::Parse(link->alias);
-  Unplug(config, plug.host_interface, mark ? mark->attachment : attachment, deadline);
+  Unplug(config, shared, plug.host_interface, mark ? mark->attachment : attachment, deadline);
 }
 
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Wiring {
  public:
-  Wiring(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
-         const Netns& pod, const Deadline& deadline)
+  Wiring(const BindingConfig& config, Shared& shared, const Plug& plug,
+         const Attachment& attachment, const Netns& pod, const Deadline& deadline)
       : config_(config),
+        shared_(shared),
         plug_(plug),
         attachment_(attachment),
         pod_(pod),
         deadline_(deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(pod)),
-        ovs_(config.ovsdb_connection) {}
+        ovs_(config.ovsdb_connection, &shared.ovsdb) {}
 
   std::vector<Interface> Make(const vif::VifOpenVSwitch& vif, bool is_default) {
     const OvsPort port = PortFor(vif, plug_, plug_.host_interface, attachment_, config_);
@@ -61,7 +62,7 @@ class Wiring {
     // With OVS down nothing is touched.
     ovs_.Connect(deadline_);
     RequireFree(inside_, plug_.ifname);
-    RemoveLeftover(host_, config_, plug_, attachment_, deadline_);
+    RemoveLeftover(host_, config_, shared_, plug_, attachment_, deadline_);
 
     // Before the act: its answer may be lost.
     Rollback undo([this] { Undo(); });
@@ -89,13 +90,14 @@ class Wiring {
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
     TryUndo(plug_.host_interface,
-            [&] { Unplug(config_, plug_.host_interface, attachment_, deadline); });
+            [&] { Unplug(config_, shared_, plug_.host_interface, attachment_, deadline); });
     TryUndo(plug_.host_interface, [&] {
       if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
     });
   }
 
   const BindingConfig& config_;
+  Shared& shared_;
   const Plug& plug_;
   const Attachment& attachment_;
   const Netns& pod_;
@@ -108,7 +110,8 @@ class Wiring {
 
 }  // namespace
 
-OvsDriver::OvsDriver(BindingConfig config) : config_(std::move(config)) {
+OvsDriver::OvsDriver(BindingConfig config, Shared& shared)
+    : config_(std::move(config)), shared_(shared) {
   if (config_.ovsdb_connection.rfind("ssl:", 0) == 0) {
     OvsdbClient::UseTls(config_.ssl_key_file, config_.ssl_cert_file, config_.ssl_ca_cert_file);
   }
@@ -135,7 +138,7 @@ Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> OvsDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                           const Attachment& attachment, const Netns& pod,
                                           bool is_default, const Deadline& deadline) {
-  return Wiring(config_, plug, attachment, pod, deadline)
+  return Wiring(config_, shared_, plug, attachment, pod, deadline)
       .Make(OwnVif<vif::VifOpenVSwitch>(vif, "ovs"), is_default);
 }
 
@@ -147,7 +150,7 @@ std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plu
   const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
   const WantedLink host_end = {.name = plug.host_interface, .kind = "veth", .mtu = mtu};
   if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-  OpenVSwitch ovs(config_.ovsdb_connection);
+  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   const OvsPort port = PortFor(own, plug, plug.host_interface, attachment, config_);
   if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
     return difference;
@@ -158,12 +161,12 @@ std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plu
 
 void OvsDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                            const Deadline& deadline) {
-  Unplug(config_, plug.host_interface, attachment, deadline.AtMost(config_.ovs_timeout));
+  Unplug(config_, shared_, plug.host_interface, attachment, deadline.AtMost(config_.ovs_timeout));
 }
 
 std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
                                        const Deadline& deadline) const {
-  OpenVSwitch ovs(config_.ovsdb_connection);
+  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   std::vector<Plug> plugs;
   for (const OvsPort& port :
        ovs.FindPorts(OwnerIds(attachment), deadline.AtMost(config_.ovs_timeout)))
@@ -173,7 +176,7 @@ std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
 
 std::vector<FoundPlug> OvsDriver::FindPlugsOf(const std::string& network,
                                               const Deadline& deadline) const {
-  OpenVSwitch ovs(config_.ovsdb_connection);
+  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   std::vector<FoundPlug> found;
   for (const OvsPort& port :
        ovs.FindPorts({{OpenVSwitch::kNetwork, network}}, deadline.AtMost(config_.ovs_timeout)))
@@ -184,7 +187,7 @@ std::vector<FoundPlug> OvsDriver::FindPlugsOf(const std::string& network,
 std::optional<std::string> OvsDriver::FindProblem(const std::string& bridge,
                                                   const Deadline& deadline) const {
   try {
-    OpenVSwitch ovs(config_.ovsdb_connection);
+    OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
     if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
     if (!ovs.HasBridge(bridge, deadline)) return "bridge " + bridge + " of Open vSwitch is missing";
     return std::nullopt;

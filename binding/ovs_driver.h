@@ -6,6 +6,7 @@
 
 #include "binding/config.h"
 #include "binding/driver.h"
+#include "binding/shared.h"
 
 namespace kuryr::binding {
 
@@ -16,7 +17,7 @@ class OvsDriver final : public Driver {
   static constexpr const char* kName = "ovs";
 
   /// The files for ssl: become those of the whole process (libopenvswitch has one set).
-  explicit OvsDriver(BindingConfig config);
+  OvsDriver(BindingConfig config, Shared& shared);
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
@@ -39,6 +40,7 @@ class OvsDriver final : public Driver {
 
  private:
   BindingConfig config_;
+  Shared& shared_;
 };
 
 }  // namespace kuryr::binding

@@ -136,19 +136,18 @@ void Insist(const std::function<void()>& step) {
 /// The representor stays, down: it is there as long as the VF. Without its port it is not found
 /// again, so it is set down before that goes; and after, for ovs-vswitchd may write back the flags
 /// it remembers.
-void RemovePort(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
-                const Deadline& deadline) {
+void RemovePort(const BindingConfig& config, Shared& shared, const Plug& plug,
+                const Attachment& attachment, const Deadline& deadline) {
   if (plug.bridge.empty()) return;
-  const ExternalIds owner = OwnerIds(attachment);
-  OpenVSwitch ovs(config.ovsdb_connection);
+  const ExternalIds ids = OwnerIds(attachment, plug.ifname);
+  OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
   RouteSocket host;
   Steps steps;
-  for (const OvsPort& port : ovs.FindPorts(owner, deadline)) {
-    if (PlugOf(port).ifname != plug.ifname) continue;
-    SetDown(host, port.name);
-    steps.Try([&] { ovs.DeletePort(port.name, owner, deadline); });
+  for (const std::string& port : ovs.FindPortNames(ids, deadline)) {
+    SetDown(host, port);
+    steps.Try([&] { ovs.DeletePort(port, ids, deadline); });
     steps.Try([&] { Insist([&] { ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime)); }); });
-    steps.Try([&] { Insist([&] { SetDown(host, port.name); }); });
+    steps.Try([&] { Insist([&] { SetDown(host, port); }); });
   }
   steps.Finish();
 }
@@ -162,15 +161,16 @@ void GiveBack(const BindingConfig& config, const Plug& plug, const Attachment& a
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Lending {
  public:
-  Lending(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
-          const Netns& pod, const Deadline& deadline)
+  Lending(const BindingConfig& config, Shared& shared, const Plug& plug,
+          const Attachment& attachment, const Netns& pod, const Deadline& deadline)
       : config_(config),
+        shared_(shared),
         plug_(plug),
         attachment_(attachment),
         pod_(pod),
         deadline_(deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(pod)),
-        ovs_(config.ovsdb_connection) {}
+        ovs_(config.ovsdb_connection, &shared.ovsdb) {}
 
   std::vector<Interface> Make(const vif::VifBase& vif, const Wanted& wanted, bool is_default) {
     const Vf vf = RequireVf(config_, wanted.address);
@@ -222,13 +222,14 @@ class Lending {
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
     TryUndo(plug_.ifname, [&] { GiveBack(config_, plug_, attachment_, &pod_); });
-    TryUndo(plug_.ifname, [&] { RemovePort(config_, plug_, attachment_, deadline); });
+    TryUndo(plug_.ifname, [&] { RemovePort(config_, shared_, plug_, attachment_, deadline); });
     TryUndo(plug_.ifname, [&] {
       if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
     });
   }
 
   const BindingConfig& config_;
+  Shared& shared_;
   const Plug& plug_;
   const Attachment& attachment_;
   const Netns& pod_;
@@ -255,7 +256,8 @@ std::optional<std::string> CheckVf(RouteSocket& host, const Vf& vf, const VfSett
 
 }  // namespace
 
-SriovDriver::SriovDriver(BindingConfig config) : config_(std::move(config)) {}
+SriovDriver::SriovDriver(BindingConfig config, Shared& shared)
+    : config_(std::move(config)), shared_(shared) {}
 
 Plug SriovDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   const Wanted wanted = WantedOf(vif);
@@ -272,7 +274,7 @@ Plug SriovDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> SriovDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                             const Attachment& attachment, const Netns& pod,
                                             bool is_default, const Deadline& deadline) {
-  return Lending(config_, plug, attachment, pod, deadline)
+  return Lending(config_, shared_, plug, attachment, pod, deadline)
       .Make(Common(vif), WantedOf(vif), is_default);
 }
 
@@ -291,7 +293,7 @@ std::optional<std::string> SriovDriver::Check(const vif::Vif& vif, const Plug& p
     const std::string representor = RepresentorOf(config_, own, *vf);
     const WantedLink host_end = {.name = representor, .mtu = mtu, .marked = false};
     if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-    OpenVSwitch ovs(config_.ovsdb_connection);
+    OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
     const OvsPort port = RepresentorPort(own, plug, representor, attachment, config_);
     if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
       return difference;
@@ -307,7 +309,9 @@ void SriovDriver::Disconnect(const Plug& plug, const Attachment& attachment,
     const auto pod = NetnsOf(attachment);
     GiveBack(config_, plug, attachment, pod ? &*pod : nullptr);
   });
-  steps.Try([&] { RemovePort(config_, plug, attachment, deadline.AtMost(config_.ovs_timeout)); });
+  steps.Try([&] {
+    RemovePort(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+  });
   steps.Finish();
 }
 

@@ -6,6 +6,7 @@
 
 #include "binding/config.h"
 #include "binding/driver.h"
+#include "binding/shared.h"
 
 namespace kuryr::binding {
 
@@ -18,7 +19,7 @@ class SriovDriver final : public Driver {
  public:
   static constexpr const char* kName = "sriov";
 
-  explicit SriovDriver(BindingConfig config);
+  SriovDriver(BindingConfig config, Shared& shared);
 
   /// Looks for the VF in sysfs. Throws HostInterfaceInUse for one that is not on the host.
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
@@ -40,6 +41,7 @@ class SriovDriver final : public Driver {
 
  private:
   BindingConfig config_;
+  Shared& shared_;
 };
 
 }  // namespace kuryr::binding

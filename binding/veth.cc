@@ -17,9 +17,10 @@ bool IsLeftoverVeth(const Link& link, const Attachment& attachment) {
          (IsMarkedByOlderSandbox(link, attachment) || IsUnfinishedVeth(link));
 }
 
-void DeleteOwnVeth(RouteSocket& host, const std::string& name, const Attachment& attachment) {
+void DeleteOwnVeth(RouteSocket& host, LinkRemover& links, const std::string& name,
+                   const Attachment& attachment) {
   const auto link = host.FindLink(name);
-  if (link && IsOwnVeth(*link, attachment)) host.DeleteLink(name);
+  if (link && IsOwnVeth(*link, attachment)) links.Remove(host, {*link});
 }
 
 }  // namespace kuryr::binding

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "binding/driver.h"
+#include "binding/netlink/link_remover.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
@@ -18,6 +19,7 @@ namespace kuryr::binding {
 [[nodiscard]] bool IsLeftoverVeth(const Link& link, const Attachment& attachment);
 
 /// Both ends go. Nothing happens when there is none, or it is another's.
-void DeleteOwnVeth(RouteSocket& host, const std::string& name, const Attachment& attachment);
+void DeleteOwnVeth(RouteSocket& host, LinkRemover& links, const std::string& name,
+                   const Attachment& attachment);
 
 }  // namespace kuryr::binding

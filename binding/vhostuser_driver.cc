@@ -81,45 +81,38 @@ void TakeSwitchsSocket(const BindingConfig& config, const PodFolder& folder,
   folder.TakeSocket(switches, name);
 }
 
-bool IsOwn(const PortState& port, const Attachment& attachment) {
-  return Includes(port.external_ids, OwnerIds(attachment));
-}
-
 /// Or else the pod's second VIF would replace the first one's port, as if that were left over.
 void RequireNotOwn(OpenVSwitch& ovs, const OvsPort& port, const Attachment& attachment,
                    const Deadline& deadline) {
   const auto state = ovs.FindPortState(port.name, deadline);
-  if (!state || !IsOwn(*state, attachment)) return;
+  if (!state || !Includes(state->external_ids, OwnerIds(attachment))) return;
   const std::string ifname = PlugOf({.external_ids = state->external_ids}).ifname;
   if (ifname != PlugOf(port).ifname)
     throw HostInterfaceInUse("port " + port.name + " is the pod's interface " + Printable(ifname));
 }
 
-/// The socket goes first: as long as the port is ours, its name is.
-void UnplugPort(const BindingConfig& config, const Plug& plug, const PodFolder* folder,
-                const Attachment& attachment, const Deadline& deadline) {
-  OpenVSwitch ovs(config.ovsdb_connection);
-  const auto port = ovs.FindPortState(plug.host_interface, deadline);
-  if (port && !IsOwn(*port, attachment)) return;
-  if (folder != nullptr) folder->RemoveSocket(plug.host_interface);
-  if (port) ovs.DeletePort(plug.host_interface, OwnerIds(attachment), deadline);
-}
-
-void Unplug(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
-            const Deadline& deadline) {
+void Unplug(const BindingConfig& config, Shared& shared, const Plug& plug,
+            const Attachment& attachment, const Deadline& deadline) {
   std::optional<PodFolder> folder;
   Steps steps;
   steps.Try([&] {
     folder = PodFolder::OpenIfExists(fs::path(plug.device).parent_path());
     if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
   });
-  steps.Try([&] { UnplugPort(config, plug, folder ? &*folder : nullptr, attachment, deadline); });
+  steps.Try([&] {
+    // The socket goes first: as long as the port is ours, its name is.
+    OpenVSwitch(config.ovsdb_connection, &shared.ovsdb)
+        .DeletePort(plug.host_interface, OwnerIds(attachment), deadline, [&] {
+          if (folder) folder->RemoveSocket(plug.host_interface);
+        });
+  });
   steps.Finish();
 }
 
 }  // namespace
 
-VhostUserDriver::VhostUserDriver(BindingConfig config) : config_(std::move(config)) {
+VhostUserDriver::VhostUserDriver(BindingConfig config, Shared& shared)
+    : config_(std::move(config)), shared_(shared) {
   // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
   config_.datapath_type = "netdev";
   config_.default_qos_type.clear();
@@ -154,14 +147,14 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
-  OpenVSwitch ovs(config_.ovsdb_connection);
+  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   ovs.Connect(deadline);
   RequireNotOwn(ovs, port, attachment, deadline);
 
   AddedPort added;
   Rollback undo([&] {
     const Deadline later = Deadline::After(kRollbackTime);
-    TryUndo(port.name, [&] { Unplug(config_, plug, attachment, later); });
+    TryUndo(port.name, [&] { Unplug(config_, shared_, plug, attachment, later); });
     TryUndo(port.name, [&] {
       if (added.created_bridge) ovs.DeleteEmptyBridge(*added.created_bridge, later);
     });
@@ -182,7 +175,7 @@ std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plu
                                                   const Deadline& deadline) const {
   const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
-  OpenVSwitch ovs(config_.ovsdb_connection);
+  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
     return difference;
   const auto folder = PodFolder::OpenIfExists(config_.vhostuser_mount_point);
@@ -204,7 +197,7 @@ std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plu
 
 void VhostUserDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                                  const Deadline& deadline) {
-  Unplug(config_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+  Unplug(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
 }
 
 }  // namespace kuryr::binding

@@ -6,6 +6,7 @@
 
 #include "binding/config.h"
 #include "binding/driver.h"
+#include "binding/shared.h"
 
 namespace kuryr::binding {
 
@@ -17,7 +18,7 @@ class VhostUserDriver final : public Driver {
  public:
   static constexpr const char* kName = "vhostuser";
 
-  explicit VhostUserDriver(BindingConfig config);
+  VhostUserDriver(BindingConfig config, Shared& shared);
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
   std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
@@ -32,6 +33,7 @@ class VhostUserDriver final : public Driver {
 
  private:
   BindingConfig config_;
+  Shared& shared_;
 };
 
 }  // namespace kuryr::binding

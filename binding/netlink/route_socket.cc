@@ -235,7 +235,30 @@ bool RouteSocket::DeleteLink(const std::string& name) {
   const std::string what = "delete link " + Printable(name);
   const NlMsgPtr request = LinkRequest(RTM_DELLINK, {});
   CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
-  const NlAnswer answer = Transact(*socket_, *request, what);
+  return ChangeIfThere(*request, what);
+}
+
+bool RouteSocket::DeleteLink(const Link& link) {
+  return ChangeIfThere(*LinkRequest(RTM_DELLINK, {.ifi_index = link.index}),
+                       "delete link " + link.name);
+}
+
+bool RouteSocket::SetGroup(const Link& link, uint32_t group) {
+  const std::string what = "put link " + link.name + " into a group";
+  const NlMsgPtr request = LinkRequest(RTM_NEWLINK, {.ifi_index = link.index});
+  CheckNl(nla_put_u32(request.get(), IFLA_GROUP, group), what);
+  return ChangeIfThere(*request, what);
+}
+
+bool RouteSocket::DeleteGroup(uint32_t group) {
+  const std::string what = "delete a group of links";
+  const NlMsgPtr request = LinkRequest(RTM_DELLINK, {});
+  CheckNl(nla_put_u32(request.get(), IFLA_GROUP, group), what);
+  return ChangeIfThere(*request, what);
+}
+
+bool RouteSocket::ChangeIfThere(nl_msg& request, const std::string& what) {
+  const NlAnswer answer = Transact(*socket_, request, what);
   if (answer.error == ENODEV) return false;
   CheckAnswer(answer, what);
   return true;

@@ -60,6 +60,11 @@ class RouteSocket {
   void ChangeLink(const Link& link, const LinkChange& change);
   /// False when there was no such link.
   bool DeleteLink(const std::string& name);
+  bool DeleteLink(const Link& link);
+  /// IFLA_GROUP: a number that stands for several links. False as above.
+  bool SetGroup(const Link& link, uint32_t group);
+  /// All links of the group, or none of them. False when there was none.
+  bool DeleteGroup(uint32_t group);
 
   /// Both are set in the answer. nullopt where `pf` has no virtual function of that number, or no
   /// such settings.
@@ -85,6 +90,7 @@ class RouteSocket {
   std::optional<Link> Get(nl_msg& request, const std::string& what);
   NlAnswer Add(rtnl_link& link, const std::string& what);
   bool AddBridge(rtnl_link& link, const std::string& name);
+  bool ChangeIfThere(nl_msg& request, const std::string& what);
 
   NlSocketPtr socket_;
 };

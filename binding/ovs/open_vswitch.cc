@@ -274,9 +274,11 @@ void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
 }
 
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
-                             const Deadline& deadline) {
+                             const Deadline& deadline, const std::function<void()>& before) {
   const auto row = FindPort(name, deadline);
-  if (row) return Includes(row->state.external_ids, owner) && DeletePortRow(*row, deadline);
+  if (row && !Includes(row->state.external_ids, owner)) return false;
+  if (before) before();
+  if (row) return DeletePortRow(*row, deadline);
   DeleteQos(name, owner, deadline);
   return false;
 }
@@ -313,14 +315,21 @@ void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
   }
 }
 
+std::vector<std::string> OpenVSwitch::FindPortNames(const ExternalIds& ids,
+                                                    const Deadline& deadline) {
+  const json results =
+      Transact(json::array({Select("Interface", Where("external_ids", "includes", ovsdb::Map(ids)),
+                                   json::array({"name"}))}),
+               deadline, "find the attachment's ports");
+  std::vector<std::string> names;
+  for (const json& interface : results.at(0).at("rows"))
+    names.push_back(interface.at("name").get<std::string>());
+  return names;
+}
+
 std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Deadline& deadline) {
-  const json results = Transact(
-      json::array({Select("Interface", Where("external_ids", "includes", ovsdb::Map(owner)),
-                          json::array({"name"}))}),
-      deadline, "find the attachment's ports");
   std::vector<OvsPort> ports;
-  for (const json& interface : results.at(0).at("rows")) {
-    const std::string name = interface.at("name").get<std::string>();
+  for (const std::string& name : FindPortNames(owner, deadline)) {
     auto state = FindPortState(name, deadline);
     if (!state) continue;
     ports.push_back({.name = name,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -85,7 +86,8 @@ class OpenVSwitch {
   static constexpr const char* kNetwork = "kuryr-network";
   static constexpr const char* kNeutronPort = "iface-id";
 
-  explicit OpenVSwitch(std::string remote) : client_(std::move(remote)) {}
+  explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr)
+      : client_(std::move(remote), kept) {}
 
   /// Throws OvsUnreachable. Every other call connects by itself.
   void Connect(const Deadline& deadline);
@@ -101,8 +103,10 @@ class OpenVSwitch {
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
   /// Removes the port `name` if it has all of `owner`; false if there is none such. Its QoS row
-  /// goes even where another removed the port. Does not wait for ovs-vswitchd.
-  bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline);
+  /// goes even where another removed the port. Does not wait for ovs-vswitchd. `before` is what has
+  /// to go while the name is still the owner's, or nobody's: it is not called for another's port.
+  bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline,
+                  const std::function<void()>& before = {});
   /// Removes the bridge if it has no port but its local one.
   void DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline);
   /// Returns when ovs-vswitchd has applied all that the database says now.
@@ -113,7 +117,10 @@ class OpenVSwitch {
   /// ovs-vswitchd that starts in that moment removes all ports.
   [[nodiscard]] bool IsServed(const Deadline& deadline);
   [[nodiscard]] bool HasBridge(const std::string& name, const Deadline& deadline);
-  /// The ports that have all of `owner`: name, bridge, type and external_ids.
+  /// The ports whose interfaces have all of `ids`.
+  [[nodiscard]] std::vector<std::string> FindPortNames(const ExternalIds& ids,
+                                                       const Deadline& deadline);
+  /// The same with bridge, type and external_ids.
   [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
   /// What database and ovs-vswitchd say of a port; nullopt if there is none of that name.
   [[nodiscard]] std::optional<PortState> FindPortState(const std::string& name,

@@ -1,5 +1,6 @@
 #include "binding/ovs/ovsdb_client.h"
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -33,13 +34,12 @@ std::string OvsdbFailure::ToString() const {
   return details.empty() ? error : error + ": " + details;
 }
 
-void OvsdbClient::Closer::operator()(ovsdb_connection* connection) const noexcept {
-  ovsdb_close(connection);
+OvsdbClient::OvsdbClient(std::string remote, OvsdbConnections* kept)
+    : remote_(std::move(remote)), kept_(kept) {}
+
+OvsdbClient::~OvsdbClient() {
+  if (kept_ != nullptr && connection_) kept_->Keep(remote_, std::move(connection_));
 }
-
-OvsdbClient::OvsdbClient(std::string remote) : remote_(std::move(remote)) {}
-
-OvsdbClient::~OvsdbClient() = default;
 
 void OvsdbClient::UseTls(const std::string& private_key, const std::string& certificate,
                          const std::string& ca_certificate) {
@@ -66,8 +66,10 @@ std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
 }
 
 json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
+  // Of its own on a connection that had others' before.
+  static std::atomic<uint64_t> monitors = 0;
   Connect(deadline);
-  ++monitors_;
+  monitor_ = ++monitors;
   return Call("monitor_cond", {kDatabase, MonitorId(), requests}, deadline, "monitor_cond");
 }
 
@@ -94,7 +96,8 @@ void OvsdbClient::StopMonitor() noexcept {
 
 void OvsdbClient::Connect(const Deadline& deadline) {
   if (connection_ && ovsdb_refresh(connection_.get()) == 0) return;
-  connection_.reset();
+  connection_ = kept_ != nullptr ? kept_->Take(remote_) : nullptr;
+  if (connection_) return;
   ovsdb_connection* connection = nullptr;
   const int error =
       ovsdb_open(remote_.c_str(), Milliseconds(deadline), deadline.cancel_fd, &connection);
@@ -120,6 +123,6 @@ void OvsdbClient::Fail(int error, const std::string& action) {
   ThrowErrno(error, action + " at " + remote_);
 }
 
-std::string OvsdbClient::MonitorId() const { return "kuryr-" + std::to_string(monitors_); }
+std::string OvsdbClient::MonitorId() const { return "kuryr-" + std::to_string(monitor_); }
 
 }  // namespace kuryr::binding

@@ -1,15 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
 
 #include "base/deadline.h"
-
-struct ovsdb_connection;
+#include "binding/ovs/ovsdb_connections.h"
 
 namespace kuryr::binding {
 
@@ -37,8 +35,9 @@ struct OvsdbFailure {
 /// and threads share nothing: one client each.
 class OvsdbClient {
  public:
-  /// unix:FILE, tcp:IP:PORT, ssl:IP:PORT (ovsdb(7)).
-  explicit OvsdbClient(std::string remote);
+  /// unix:FILE, tcp:IP:PORT, ssl:IP:PORT (ovsdb(7)). The connection comes from `kept`, if it has
+  /// one, and goes there.
+  explicit OvsdbClient(std::string remote, OvsdbConnections* kept = nullptr);
   ~OvsdbClient();
   OvsdbClient(const OvsdbClient&) = delete;
   OvsdbClient& operator=(const OvsdbClient&) = delete;
@@ -65,18 +64,15 @@ class OvsdbClient {
   void StopMonitor() noexcept;
 
  private:
-  struct Closer {
-    void operator()(ovsdb_connection* connection) const noexcept;
-  };
-
   nlohmann::json Call(const char* method, const nlohmann::json& params, const Deadline& deadline,
                       const std::string& what);
   [[noreturn]] void Fail(int error, const std::string& action);
   [[nodiscard]] std::string MonitorId() const;
 
   std::string remote_;
-  std::unique_ptr<ovsdb_connection, Closer> connection_;
-  uint64_t monitors_ = 0;
+  OvsdbConnections* kept_;
+  OvsdbConnectionPtr connection_;
+  uint64_t monitor_ = 0;
 };
 
 }  // namespace kuryr::binding

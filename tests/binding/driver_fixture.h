@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/json.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/shared.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/netns_fixture.h"
@@ -30,7 +32,13 @@ class DriverTest : public test::NetnsTest {
     NetnsTest::SetUp();
     Configure({});
   }
-  void Configure(const BindingConfig& config) { driver_.emplace(config); }
+  void Configure(const BindingConfig& config) {
+    if constexpr (std::is_constructible_v<DriverUnderTest, BindingConfig, Shared&>) {
+      driver_.emplace(config, shared_);
+    } else {
+      driver_.emplace(config);
+    }
+  }
 
   Pod MakePod(int n) {
     const std::string path = MakePodNetnsPath();
@@ -108,6 +116,7 @@ class DriverTest : public test::NetnsTest {
     return LinksOf(Netns::Current()) + "--\n" + LinksOf(pod.netns);
   }
 
+  Shared shared_;
   std::optional<DriverUnderTest> driver_;
 };
 

@@ -206,7 +206,7 @@ TEST_F(HybridDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   const Pod pod = MakePod(1);
   Connect(HybridVif(1), pod);
 
-  const OvsDriver ovs({.ovsdb_connection = ovs_->remote()});
+  const OvsDriver ovs({.ovsdb_connection = ovs_->remote()}, shared_);
   EXPECT_THAT(ovs.FindPlugs(pod.attachment, Soon()),
               ElementsAre(driver_->Plan(HybridVif(1), "eth0")));
   EXPECT_THAT(ovs.FindPlugs(PodAttachment(2), Soon()), IsEmpty());

@@ -239,7 +239,7 @@ TEST_F(LocalBridgeTest, PortIsAHairpinOnlyWhenWanted) {
     LocalBridge wanted = Cni0();
     wanted.hairpin = mode;
     MakeLocalBridge(wanted);
-    driver_.emplace(BindingConfig{.hairpin = mode});
+    Configure({.hairpin = mode});
     const Pod pod = MakeConnectedPod(1);
 
     const nlohmann::json port = LinkShown("tap450e5c61-1").at("linkinfo").at("info_slave_data");
@@ -277,7 +277,7 @@ class HairpinTest : public LocalBridgeTest {
 
 TEST_F(HairpinTest, PodReachesItselfThroughAHairpinPort) {
   MakeLocalBridge(Cni0());
-  driver_.emplace(BindingConfig{.hairpin = HairpinMode::kHairpinVeth});
+  Configure({.hairpin = HairpinMode::kHairpinVeth});
 
   const Pod pod = MakeConnectedPod(1);
 

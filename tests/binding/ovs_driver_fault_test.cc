@@ -166,7 +166,7 @@ TEST_F(OvsDriverFaultTest, SilentVswitchdEndsAtTheTimeoutAndLeavesNothing) {
   ovs_->StopVswitchd();
   BindingConfig config = Config();
   config.ovs_timeout = 1s;
-  OvsDriver driver(config);
+  OvsDriver driver(config, shared_);
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   const auto start = Deadline::Clock::now();
 

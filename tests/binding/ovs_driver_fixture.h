@@ -23,7 +23,7 @@ class OvsDriverTest : public test::NetnsTest {
   void SetUp() override {
     NetnsTest::SetUp();
     ovs_.emplace("/run");
-    driver_.emplace(Config());
+    driver_.emplace(Config(), shared_);
     pod_.emplace(MakePodNetns());
   }
   void TearDown() override {
@@ -80,6 +80,7 @@ class OvsDriverTest : public test::NetnsTest {
   }
 
   std::optional<test::PrivateOvs> ovs_;
+  Shared shared_;
   std::optional<OvsDriver> driver_;
   std::optional<Netns> pod_;
 };

@@ -56,7 +56,7 @@ TEST_F(OvsDriverTest, FullMtuPassesUnfragmented) {
 TEST_F(OvsDriverTest, IsolatedPortPassesNothingUntilItIsGivenItsVlan) {
   BindingConfig config = Config();
   config.isolate_vif = true;
-  driver_.emplace(config);
+  driver_.emplace(config, shared_);
   const Netns other = MakePodNetns();
   ConnectPod(1, *pod_);
   ConnectPod(2, other);
@@ -82,7 +82,7 @@ TEST_F(OvsDriverTest, QosRowComesAndGoesWithThePort) {
 
   BindingConfig config = Config();
   config.default_qos_type = "";
-  driver_.emplace(config);
+  driver_.emplace(config, shared_);
   ConnectPod(1, *pod_);
   EXPECT_EQ(Vsctl({"list", "QoS"}), "");
 }
@@ -149,7 +149,7 @@ TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheBridgesButNeverAboveTheConfigs) {
   const auto mtu = [&](std::optional<uint32_t> of_network, uint32_t limit) {
     BindingConfig config = Config();
     config.network_device_mtu = limit;
-    OvsDriver driver(config);
+    OvsDriver driver(config, shared_);
     vif::VifOpenVSwitch vif = test::OvsVif(1);
     vif.network->mtu.reset();
     if (of_network) vif.network->mtu = *of_network;

@@ -63,7 +63,7 @@ class VhostUserDriverTest : public test::NetnsTest {
     NetnsTest::SetUp();
     fs::create_directory(kMountPoint);
     ovs_.emplace("/run");
-    driver_.emplace(Config());
+    driver_.emplace(Config(), shared_);
     pod_.emplace(MakePodNetns());
   }
   void TearDown() override {
@@ -121,6 +121,7 @@ class VhostUserDriverTest : public test::NetnsTest {
   }
 
   std::optional<test::PrivateOvs> ovs_;
+  Shared shared_;
   std::optional<VhostUserDriver> driver_;
   std::optional<Netns> pod_;
 };
@@ -297,7 +298,7 @@ TEST_F(VhostUserDpdkTest, FileThatAPodLaidOutIsReplacedAndNotFollowed) {
 TEST_F(VhostUserDpdkTest, RunDirectoryThatIsNotTheSwitchsIsNamed) {
   BindingConfig config = Config();
   config.ovs_vhu_path = "/run";
-  driver_.emplace(config);
+  driver_.emplace(config, shared_);
 
   EXPECT_THAT(Failure(Vif(vif::VHostUserMode::kClient)),
               AllOf(HasSubstr("/run/" + std::string(kNeutronPort)), HasSubstr("ovs_vhu_path")));
@@ -344,7 +345,7 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
   Connect(vif);
 
-  const OvsDriver ovs(Config());
+  const OvsDriver ovs(Config(), shared_);
   EXPECT_THAT(ovs.FindPlugs(PodAttachment(1), Soon()),
               ::testing::ElementsAre(driver_->Plan(vif, "eth0")));
   EXPECT_THAT(ovs.FindPlugs(PodAttachment(2), Soon()), IsEmpty());

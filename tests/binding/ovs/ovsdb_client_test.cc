@@ -6,8 +6,11 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "base/error.h"
@@ -256,6 +259,79 @@ TEST_F(OvsdbClientTest, UpdatesOfAStoppedMonitorAreNotGivenToTheNext) {
   (void)client.StartMonitor(ports, Soon());
   ovs.Vsctl({"--no-wait", "add-br", "br1"});
   const json update = client.NextUpdate(Soon());
+
+  EXPECT_TRUE(update.contains("Port")) << update;
+  EXPECT_FALSE(update.contains("Bridge")) << update;
+}
+
+/// Of all unix sockets that this process has connected.
+std::set<std::string> OwnSockets() {
+  std::set<std::string> sockets;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;  // the listing's own descriptor
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+    if (target.starts_with("socket:")) sockets.insert(target);
+  }
+  return sockets;
+}
+
+TEST_F(OvsdbClientTest, KeptConnectionServesTheNextClient) {
+  const test::PrivateOvs ovs("/run");
+  OvsdbConnections kept;
+  (void)OvsdbClient(ovs.remote(), &kept).Transact(kSelectBridges, Soon());
+  const auto sockets = OwnSockets();
+
+  OvsdbClient next(ovs.remote(), &kept);
+  (void)next.Transact(kSelectBridges, Soon());
+  EXPECT_EQ(OwnSockets(), sockets);
+  OvsdbClient beside(ovs.remote(), &kept);
+  (void)beside.Transact(kSelectBridges, Soon());
+  EXPECT_EQ(OwnSockets().size(), sockets.size() + 1);
+}
+
+TEST_F(OvsdbClientTest, KeptConnectionThatTheServerClosedIsReplaced) {
+  test::PrivateOvs ovs("/run");
+  OvsdbConnections kept;
+  {
+    OvsdbClient one(ovs.remote(), &kept);
+    OvsdbClient other(ovs.remote(), &kept);
+    for (OvsdbClient* client : {&one, &other}) (void)client->Transact(kSelectBridges, Soon());
+  }
+  ovs.StopServer();
+  ovs.StartServer();
+
+  EXPECT_NO_THROW((void)OvsdbClient(ovs.remote(), &kept).Transact(kSelectBridges, Soon()));
+}
+
+TEST_F(OvsdbClientTest, ConnectionWithoutAnAnswerIsNotKept) {
+  test::PrivateOvs ovs("/run");
+  OvsdbConnections kept;
+  const auto before = OwnSockets();
+  ovs.server().Signal(SIGSTOP);
+
+  EXPECT_NE(CodeOf([&] {
+              (void)OvsdbClient(ovs.remote(), &kept).Transact(kSelectBridges, Deadline::After(1ms));
+            }),
+            std::error_code());
+
+  EXPECT_EQ(OwnSockets(), before);
+  ovs.server().Signal(SIGCONT);
+}
+
+TEST_F(OvsdbClientTest, UpdatesForAnEarlierClientAreNotGivenToTheNext) {
+  test::PrivateOvs ovs("/run");
+  OvsdbConnections kept;
+  {
+    OvsdbClient earlier(ovs.remote(), &kept);
+    (void)earlier.StartMonitor(json::parse(R"({"Bridge": [{"columns": ["name"]}]})"), Soon());
+    ovs.Vsctl({"--no-wait", "add-br", "br0"});
+    earlier.StopMonitor();
+  }
+  OvsdbClient next(ovs.remote(), &kept);
+
+  (void)next.StartMonitor(json::parse(R"({"Port": [{"columns": ["name"]}]})"), Soon());
+  ovs.Vsctl({"--no-wait", "add-br", "br1"});
+  const json update = next.NextUpdate(Soon());
 
   EXPECT_TRUE(update.contains("Port")) << update;
   EXPECT_FALSE(update.contains("Bridge")) << update;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "binding/netlink/link_remover.h"
+#include "binding/ovs/ovsdb_connections.h"
+
+namespace kuryr::binding {
+
+/// What all drivers of one namespace use, in all calls at once. Thread-safe.
+struct Shared {
+  OvsdbConnections ovsdb;
+  LinkRemover links;
+};
+
+}  // namespace kuryr::binding
