@@ -46,6 +46,8 @@ class BenchNode : public test::NetnsTest {
 
   using NetnsTest::CanMakeVlans;
 
+  /// For drivers that have nothing to do with it.
+  void StopOvs() { ovs_.reset(); }
   BenchPod Make(MakeVif make_vif);
   void Connect(const BenchPod& pod) {
     binding_->Connect(pod.vif, pod.plug, pod.attachment, pod.netns, true, Soon());

@@ -25,6 +25,9 @@ struct Subject {
   MakeDevices devices = nullptr;
   bool one_device = false;  ///< other pods are there in name only
   bool needs_vlans = false;
+  /// ovs-vswitchd reads all links of the node whenever one changes, whosever it is, and meanwhile
+  /// others wait for the kernel's lock.
+  bool needs_ovs = true;
 };
 
 double Milliseconds(const std::function<void()>& action) {
@@ -66,6 +69,7 @@ void Measure(benchmark::State& state, const Subject& subject) {
     BenchNode node(subject.devices, pods);
     if (subject.needs_vlans && !BenchNode::CanMakeVlans("uplink"))
       return state.SkipWithError("the kernel has no 802.1Q; tests/bench/run --kernel has");
+    if (!subject.needs_ovs) node.StopOvs();
     std::vector<BenchPod> present;
     for (int n = 0; n < pods && !subject.one_device; ++n)
       node.Connect(present.emplace_back(node.Make(subject.vif)));
@@ -106,14 +110,14 @@ vif::Vif VhostUserVif() {
 
 MEASURE(Ovs, .vif = VifFrom<test::OvsVif>, .floor = OvsFloor());
 MEASURE(Hybrid, .vif = VifFrom<test::HybridVif>, .floor = HybridFloor());
-MEASURE(Bridge, .vif = VifFrom<test::BridgeVif>, .floor = BridgeFloor());
-MEASURE(Macvlan, .vif = VifFrom<test::MacvlanVif>, .floor = MacvlanFloor());
-MEASURE(Vlan, .vif = VifFrom<test::VlanVif, uint16_t{1}>, .floor = VlanFloor(),
-        .needs_vlans = true);
-MEASURE(Sriov, .vif = SriovVif, .floor = SriovFloor(), .devices = MakeCard);
+MEASURE(Bridge, .vif = VifFrom<test::BridgeVif>, .floor = BridgeFloor(), .needs_ovs = false);
+MEASURE(Macvlan, .vif = VifFrom<test::MacvlanVif>, .floor = MacvlanFloor(), .needs_ovs = false);
+MEASURE(Vlan, .vif = VifFrom<test::VlanVif, uint16_t{1}>, .floor = VlanFloor(), .needs_vlans = true,
+        .needs_ovs = false);
+MEASURE(Sriov, .vif = SriovVif, .floor = SriovFloor(), .devices = MakeCard, .needs_ovs = false);
 MEASURE(HostDevice, .vif = HostDeviceVif, .floor = HostDeviceFloor(), .devices = MakeSwitchCard);
 MEASURE(Dpdk, .vif = VifFrom<test::DpdkVif>, .floor = DpdkFloor(), .devices = MakePciDevice,
-        .one_device = true);
+        .one_device = true, .needs_ovs = false);
 MEASURE(VhostUserClient, .vif = VhostUserVif<vif::VHostUserMode::kClient>,
         .floor = VhostUserClientFloor(), .devices = MakeVhostUserFolders);
 MEASURE(VhostUserServer, .vif = VhostUserVif<vif::VHostUserMode::kServer>,
