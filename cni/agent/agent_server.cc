@@ -2,6 +2,7 @@
 
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -22,8 +23,18 @@ using namespace std::chrono_literals;
 
 /// How long the other side may take to say what it wants, and to hear the answer.
 constexpr auto kTransferTime = 5s;
-/// Stop signal, listener, finished calls; the calls' own come behind.
-constexpr size_t kFirstCall = 3;
+/// How long calls may go on when the agent is to stop. An ADD can wait minutes for its producer,
+/// and the next agent has to wait for this one.
+constexpr time_t kDrainSeconds = 5;
+/// Stop signal, listener, finished calls, the drain's end; the calls' own come behind.
+constexpr size_t kFirstCall = 4;
+
+UniqueFd TimerOf(time_t seconds) {
+  UniqueFd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
+  const itimerspec time = {.it_interval = {}, .it_value = {.tv_sec = seconds, .tv_nsec = 0}};
+  if (!timer || ::timerfd_settime(timer.get(), 0, &time, nullptr) != 0) ThrowErrno("make a timer");
+  return timer;
+}
 
 }  // namespace
 
@@ -40,7 +51,8 @@ std::vector<pollfd> AgentServer::Fds(int stop_fd) const {
   std::vector<pollfd> fds = {
       {.fd = listener_ ? stop_fd : -1, .events = POLLIN, .revents = 0},
       {.fd = takes_more ? listener_.get() : -1, .events = POLLIN, .revents = 0},
-      {.fd = finished_.get(), .events = POLLIN, .revents = 0}};
+      {.fd = finished_.get(), .events = POLLIN, .revents = 0},
+      {.fd = drain_.get(), .events = POLLIN, .revents = 0}};
   for (const Call& call : calls_)
     fds.push_back(
         {.fd = call.cancelled ? -1 : call.socket.get(), .events = POLLRDHUP, .revents = 0});
@@ -55,8 +67,12 @@ void AgentServer::Run(int stop_fd) {
       if (errno == EINTR) continue;
       ThrowErrno("wait for calls");
     }
-    if (fds[0].revents != 0) listener_.reset();
+    if (fds[0].revents != 0) {
+      listener_.reset();
+      drain_ = TimerOf(kDrainSeconds);
+    }
     CancelGone(fds);
+    if (fds[3].revents != 0) HandBack();
     eventfd_t count = 0;
     if (fds[2].revents != 0) (void)::eventfd_read(finished_.get(), &count);
     if (calls_.remove_if([](const Call& call) { return call.done.load(); }) > 0) starved_ = false;
@@ -68,6 +84,15 @@ void AgentServer::CancelGone(const std::vector<pollfd>& fds) {
   size_t index = kFirstCall;
   for (Call& call : calls_) {
     if (fds[index++].revents == 0) continue;
+    call.cancelled = true;
+    call.cancel.Set();
+  }
+}
+
+void AgentServer::HandBack() {
+  drain_.reset();
+  for (Call& call : calls_) {
+    call.handed_back = true;
     call.cancelled = true;
     call.cancel.Set();
   }
@@ -99,7 +124,8 @@ void AgentServer::Answer(Call& call) {
           ReceiveCall(call.socket.get(), Deadline::After(kTransferTime, call.cancel.fd()));
       scope.emplace(LogField(kTraceIdField, request.trace_id));
       const AgentReply reply = handler_(request, call.cancel);
-      SendReply(call.socket.get(), reply, Deadline::After(kTransferTime));
+      if (reply.status == 0 || !call.handed_back)
+        SendReply(call.socket.get(), reply, Deadline::After(kTransferTime));
     }
   } catch (const std::exception& e) {
     Log(LogLevel::kWarning, "a call could not be answered", {{"error", e.what()}});

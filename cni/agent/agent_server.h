@@ -26,8 +26,9 @@ class AgentServer {
   AgentServer(UniqueFd listener, size_t max_calls, Handler handler);
 
   /// Serves until `stop_fd` is readable; then closes the listener, and returns when the calls at
-  /// work have been answered. Those in the backlog are reset, unless somebody else holds the
-  /// listener, too (systemd): they are for the next agent.
+  /// work have been answered. What is not done 5 s later is undone, and its socket closed without
+  /// an answer. Calls in the backlog are reset, unless somebody else holds the listener, too
+  /// (systemd). All of these are for the next agent.
   void Run(int stop_fd);
 
  private:
@@ -35,6 +36,7 @@ class AgentServer {
     UniqueFd socket;
     EventFd cancel;
     bool cancelled = false;
+    std::atomic<bool> handed_back = false;
     std::atomic<bool> done = false;
     std::jthread thread;
   };
@@ -43,11 +45,13 @@ class AgentServer {
   void Accept();
   void Answer(Call& call);
   void CancelGone(const std::vector<pollfd>& fds);
+  void HandBack();
 
   UniqueFd listener_;  ///< unset once the server is to stop
   const size_t max_calls_;
   const Handler handler_;
   UniqueFd finished_;     ///< eventfd: a call is done
+  UniqueFd drain_;        ///< timerfd: calls at work have had their time; unset while serving
   bool starved_ = false;  ///< of descriptors or threads: those at work have to end first
   std::list<Call> calls_;
 };

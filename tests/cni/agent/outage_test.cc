@@ -121,6 +121,23 @@ TEST_F(OutageTest, ACallInTheBacklogGoesToTheNextAgent) {
   EXPECT_EQ(queued.Wait().status, 0);
 }
 
+TEST_F(OutageTest, AnAddThatWaitsLongIsUndoneAndDoneByTheNextAgent) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add = StartAdd(pod);
+  WaitUntilPlugged(pod);
+
+  agent_->Signal(SIGTERM);
+  EXPECT_EQ(agent_->Wait().status, 0);
+  ExpectNothingLeft();
+  add.WaitForOutput(kWaits);
+  StartAgent();
+  Annotate(pod, Vif(pod, true));
+
+  EXPECT_EQ(add.Wait().status, 0);
+  EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
+}
+
 TEST_F(OutageTest, AKilledAgentsAddIsDoneByTheNextAgent) {
   const TestPod pod = MakePod("nginx");
   Annotate(pod, Vif(pod, false));
