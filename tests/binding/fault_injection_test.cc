@@ -58,10 +58,11 @@ class FaultInjectionTest : public NodeTest, public ::testing::WithParamInterface
     devices_ = scenario().devices(*ovs_);
     BindingConfig config = Config();
     devices_->Configure(config);
-    binding_.emplace(config);
+    Renew(config);
   }
 
   Attempt TryWithFault(int number, const std::function<void()>& action) {
+    Renew();
     CallFault fault(std::get<1>(GetParam()), number);
     Attempt attempt;
     try {

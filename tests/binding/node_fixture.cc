@@ -47,7 +47,12 @@ void NodeTest::SetUp() {
   MakeOvsBridge();
   MakeKernelBridge();
   MakeUplink();
-  binding_.emplace(Config());
+  Renew(Config());
+}
+
+void NodeTest::Renew(const BindingConfig& config) {
+  config_ = config;
+  binding_.emplace(config_);
 }
 
 void NodeTest::TearDown() {
@@ -120,7 +125,10 @@ std::set<std::string> NodeTest::State(const std::vector<const Netns*>& pods) con
   return state;
 }
 
-size_t NodeTest::CountOpenFiles() { return CountEntries("/proc/self/fd"); }
+size_t NodeTest::CountOpenFiles() {
+  Renew();
+  return CountEntries("/proc/self/fd");
+}
 
 size_t NodeTest::CountPodNetns() { return CountEntries("/run/netns"); }
 

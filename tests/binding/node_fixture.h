@@ -31,6 +31,9 @@ class NodeTest : public test::NetnsTest {
   void TearDown() override;
 
   [[nodiscard]] BindingConfig Config() const;
+  /// A new Binding: the next call has to open what an earlier one left open for it.
+  void Renew(const BindingConfig& config);
+  void Renew() { binding_.emplace(config_); }
 
   /// A namespace for pod `n`. From any thread.
   Pod MakePod(const PlugScenario& scenario, int n);
@@ -49,7 +52,8 @@ class NodeTest : public test::NetnsTest {
   /// What must not change, a line each: links of the host and `pods`; bridges, ports, interfaces
   /// and QoS in the database. After ovs-vswitchd has done what the database says.
   [[nodiscard]] std::set<std::string> State(const std::vector<const Netns*>& pods = {}) const;
-  [[nodiscard]] static size_t CountOpenFiles();
+  /// But for those that the Binding keeps.
+  [[nodiscard]] size_t CountOpenFiles();
   [[nodiscard]] static size_t CountPodNetns();
 
   std::optional<test::PrivateOvs> ovs_;
@@ -58,6 +62,8 @@ class NodeTest : public test::NetnsTest {
 
  private:
   void MakeUplink();
+
+  BindingConfig config_;
 };
 
 }  // namespace kuryr::binding
