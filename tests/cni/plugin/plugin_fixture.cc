@@ -19,7 +19,7 @@ std::string Args(const TestPod& pod) {
   std::vector<std::string> pairs = {
       "IgnoreUnknown=1", "K8S_POD_NAMESPACE=default", "K8S_POD_NAME=" + pod.name,
       "K8S_POD_INFRA_CONTAINER_ID=" + pod.container_id, "K8S_POD_UID=" + pod.uid};
-  static std::mt19937 random{std::random_device{}()};
+  thread_local std::mt19937 random{std::random_device{}()};
   std::shuffle(pairs.begin(), pairs.end(), random);
   std::string text;
   for (const std::string& pair : pairs) text += (text.empty() ? "" : ";") + pair;
