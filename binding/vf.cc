@@ -22,8 +22,7 @@ fs::path DeviceAt(const fs::path& sysfs, const vif::PciAddress& address) {
   return sysfs / "bus/pci/devices" / address.ToString();
 }
 
-/// The last part of what a symbolic link points to; empty where there is none. A card has hundreds
-/// that are read one after the other.
+/// The last part of what a symbolic link points to; empty where there is none.
 std::string TargetOf(const std::string& path) {
   std::array<char, PATH_MAX> buffer{};
   const ssize_t size = ::readlink(path.c_str(), buffer.data(), buffer.size());
@@ -68,11 +67,29 @@ std::string FindUplink(const fs::path& sysfs, const vif::PciAddress& pf) {
   return "";
 }
 
+/// PCI Express' Requester ID, in which the VFs of a card are at one distance from each other.
+int RoutingIdOf(const vif::PciAddress& address) {
+  return address.bus << 8 | address.slot << 3 | address.function;
+}
+
+/// From the first two, for a card may have hundreds; what is not where they say is looked for.
 std::optional<uint32_t> FindNumber(const fs::path& pf, const vif::PciAddress& vf) {
-  const std::string first = pf / "virtfn";
+  const auto at = [folder = (pf / "virtfn").string()](uint32_t number) {
+    return TargetOf(folder + std::to_string(number));
+  };
   const std::string wanted = vf.ToString();
+  const auto first = vif::PciAddress::Parse(at(0));
+  const auto second = vif::PciAddress::Parse(at(1));
+  if (first && second) {
+    const int stride = RoutingIdOf(*second) - RoutingIdOf(*first);
+    const int offset = RoutingIdOf(vf) - RoutingIdOf(*first);
+    if (stride > 0 && offset > 0) {
+      const auto number = static_cast<uint32_t>(offset / stride);
+      if (at(number) == wanted) return number;
+    }
+  }
   for (uint32_t number = 0;; ++number) {
-    const std::string target = TargetOf(first + std::to_string(number));
+    const std::string target = at(number);
     if (target.empty()) return std::nullopt;
     if (target == wanted) return number;
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "binding/lent_vf.h"
 #include "binding/link_mark.h"
@@ -56,6 +57,17 @@ TEST_F(VfTest, IsFoundWithItsPhysicalFunction) {
   EXPECT_EQ(vf->pf, "ens1");
   EXPECT_EQ(vf->pf_address, Pci("0000:03:00.1"));
   EXPECT_EQ(vf->number, 1U);
+}
+
+TEST_F(VfTest, NumberIsFoundAtOneDistanceAndOutOfOrder) {
+  const std::vector<std::string> addresses = {"0000:05:00.0", "0000:05:00.2", "0000:05:00.4",
+                                              "0000:05:01.1", "0000:04:1f.7"};
+  sysfs_.AddPf("0000:07:00.0", "ens2");
+  for (int number = 0; number < 5; ++number)
+    sysfs_.AddVf("0000:07:00.0", number, addresses.at(number), "");
+
+  for (uint32_t number = 0; number < 5; ++number)
+    EXPECT_EQ(Find(addresses.at(number).c_str()).value().number, number) << addresses.at(number);
 }
 
 TEST_F(VfTest, WhatIsNoneIsNotFound) {
