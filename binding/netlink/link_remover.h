@@ -13,7 +13,8 @@ class RouteSocket;
 
 /// Removes links of one network namespace. The kernel waits for all its readers once per request,
 /// some 15 ms, however many links the request takes away: what threads ask for while it waits goes
-/// with one request, as a group of links (IFLA_GROUP). Thread-safe.
+/// with one request, as a group of links (IFLA_GROUP). Pays with hundreds at once, or with several
+/// of one caller; where there are few, the waits of single requests overlap as well. Thread-safe.
 class LinkRemover {
  public:
   /// Returns when these links are gone, by whomever. `host` is of the namespace that all callers'
