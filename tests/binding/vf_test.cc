@@ -63,8 +63,8 @@ TEST_F(VfTest, NumberIsFoundAtOneDistanceAndOutOfOrder) {
   const std::vector<std::string> addresses = {"0000:05:00.0", "0000:05:00.2", "0000:05:00.4",
                                               "0000:05:01.1", "0000:04:1f.7"};
   sysfs_.AddPf("0000:07:00.0", "ens2");
-  for (int number = 0; number < 5; ++number)
-    sysfs_.AddVf("0000:07:00.0", number, addresses.at(number), "");
+  for (uint32_t number = 0; number < 5; ++number)
+    sysfs_.AddVf("0000:07:00.0", static_cast<int>(number), addresses.at(number), "");
 
   for (uint32_t number = 0; number < 5; ++number)
     EXPECT_EQ(Find(addresses.at(number).c_str()).value().number, number) << addresses.at(number);
