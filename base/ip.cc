@@ -52,16 +52,14 @@ std::string IpNetwork::ToString() const {
 }
 
 bool IpNetwork::Contains(const IpAddress& other) const noexcept {
-  if (other.family != address.family) return false;
-  const size_t whole = prefix_length / 8;
-  if (!std::equal(address.bytes.begin(), address.bytes.begin() + static_cast<long>(whole),
-                  other.bytes.begin())) {
-    return false;
-  }
-  const unsigned rest = prefix_length % 8;
-  if (rest == 0) return true;
-  const unsigned mask = 0xff00U >> rest;
-  return ((address.bytes[whole] ^ other.bytes[whole]) & mask & 0xffU) == 0;
+  return IpNetwork{other, prefix_length}.Masked() == Masked();
+}
+
+IpNetwork IpNetwork::Masked() const noexcept {
+  IpNetwork network = *this;
+  for (size_t bit = prefix_length; bit < address.size() * 8; ++bit)
+    network.address.bytes[bit / 8] &= static_cast<uint8_t>(~(0x80U >> bit % 8));
+  return network;
 }
 
 }  // namespace kuryr

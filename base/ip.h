@@ -39,6 +39,8 @@ struct IpNetwork {
   [[nodiscard]] static IpNetwork Default(IpFamily family);
   [[nodiscard]] std::string ToString() const;
   [[nodiscard]] bool Contains(const IpAddress& other) const noexcept;
+  /// Without the host bits.
+  [[nodiscard]] IpNetwork Masked() const noexcept;
 };
 
 }  // namespace kuryr

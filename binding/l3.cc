@@ -104,27 +104,20 @@ std::string Describe(const LinkRoute& route) {
   return "route " + route.destination.ToString() + gateway;
 }
 
-/// Without the host bits: the kernel clears those that an IPv6 destination was added with.
-IpNetwork Masked(IpNetwork network) {
-  auto& bytes = network.address.bytes;
-  for (size_t bit = network.prefix_length; bit < bytes.size() * 8; ++bit)
-    bytes.at(bit / 8) &= static_cast<uint8_t>(~(0x80U >> bit % 8));
-  return network;
-}
-
-/// What the kernel has, by destination; each with the index of its link.
+/// What the kernel has, by destination; each with the index of its link. Of an IPv6 destination the
+/// kernel has cleared the host bits.
 using Routes = std::multimap<IpNetwork, std::pair<int, LinkRoute>>;
 
 Routes RoutesOf(RouteSocket& inside) {
   Routes routes;
   for (auto& route : inside.Routes())
-    routes.emplace(Masked(route.second.destination), std::move(route));
+    routes.emplace(route.second.destination.Masked(), std::move(route));
   return routes;
 }
 
 std::optional<std::string> CheckRoute(const Routes& present, const Link& link,
                                       const LinkRoute& wanted) {
-  const auto [begin, end] = present.equal_range(Masked(wanted.destination));
+  const auto [begin, end] = present.equal_range(wanted.destination.Masked());
   if (begin == end) return Describe(wanted) + " through " + link.name + " is missing";
   std::optional<std::string> other;
   for (auto entry = begin; entry != end; ++entry) {

@@ -104,12 +104,10 @@ vif::Vif Fill(T vif, const Request& request, const Result& addresses, const char
   return vif;
 }
 
-IpNetwork FirstOf(IpNetwork network) {
-  auto& bytes = network.address.bytes;
-  for (size_t bit = network.prefix_length; bit < network.address.size() * 8; ++bit)
-    bytes[bit / 8] &= static_cast<uint8_t>(~(0x80U >> bit % 8));
-  bytes[network.address.size() - 1] |= 1;
-  return network;
+IpAddress FirstOf(const IpNetwork& network) {
+  IpAddress address = network.Masked().address;
+  address.bytes[address.size() - 1] |= 1;
+  return address;
 }
 
 }  // namespace
@@ -128,7 +126,7 @@ bool IsExtraRoute(const ResultRoute& route) {
 
 void FillGateways(Result& addresses) {
   for (ResultIp& ip : addresses.ips) {
-    if (!ip.gateway) ip.gateway = FirstOf(ip.address).address;
+    if (!ip.gateway) ip.gateway = FirstOf(ip.address);
   }
 }
 

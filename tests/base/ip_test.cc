@@ -65,6 +65,17 @@ TEST(IpNetworkTest, RefusesEverythingElse) {
   }
 }
 
+TEST(IpNetworkTest, MaskedLosesItsHostBits) {
+  const auto masked = [](const char* network) {
+    return IpNetwork::Parse(network)->Masked().ToString();
+  };
+
+  EXPECT_EQ(masked("10.1.255.255/17"), "10.1.128.0/17");
+  EXPECT_EQ(masked("10.1.2.3/32"), "10.1.2.3/32");
+  EXPECT_EQ(masked("10.1.2.3/0"), "0.0.0.0/0");
+  EXPECT_EQ(masked("2001:db8:ffff::1/33"), "2001:db8:8000::/33");
+}
+
 TEST(IpNetworkTest, ContainsByPrefix) {
   const auto contains = [](const char* network, const char* address) {
     return IpNetwork::Parse(network)->Contains(*IpAddress::Parse(address));
