@@ -1,8 +1,6 @@
-#include <sys/signalfd.h>
-#include <unistd.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -23,6 +21,7 @@
 #include "cni/agent/status_command.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
+#include "cni/stop_signals.h"
 
 namespace {
 
@@ -31,17 +30,6 @@ using namespace kuryr::cni;
 constexpr const char* kAbout =
     "kuryr-daemon is the node's agent of kuryr-cni: one watch for all pods of the node, behind a\n"
     "unix socket that kuryr-cni hands its calls to.\n";
-
-/// Blocked before any thread exists, also because libopenvswitch would take these signals where
-/// they are free.
-kuryr::UniqueFd SignalsAsFd() {
-  ::signal(SIGPIPE, SIG_IGN);
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGALRM}) ::sigaddset(&signals, signal);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return kuryr::UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-}
 
 Config ReadConfig(const std::vector<std::string>& files, bool debug) {
   Config config = LoadConfig(files, [](const char* name) { return std::getenv(name); });
@@ -73,9 +61,13 @@ std::unique_ptr<HealthServer> ServeHealth(const Agent& agent, const Config& conf
   }
 }
 
+/// glibc has eight for each processor otherwise, and each keeps what a burst of calls needed.
+constexpr int kMallocArenas = 2;
+
 void Run(const Config& config) {
+  ::mallopt(M_ARENA_MAX, kMallocArenas);
   KeepNeededCapabilities();
-  const kuryr::UniqueFd signals = SignalsAsFd();
+  const kuryr::UniqueFd signals = StopSignalsAsFd();
   // Calls queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();
   if (!listener) listener = ListenAt(config.agent_socket);

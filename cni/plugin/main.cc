@@ -1,9 +1,7 @@
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -19,6 +17,7 @@
 #include "cni/plugin/options.h"
 #include "cni/plugin/serve.h"
 #include "cni/protocol/request.h"
+#include "cni/stop_signals.h"
 
 namespace {
 
@@ -55,18 +54,6 @@ Environment ReadEnvironment() {
           .netns_override = Variable("CNI_NETNS_OVERRIDE")};
 }
 
-/// A runtime's SIGTERM, or a DEL's, ends a request in order: it undoes what it did and says so.
-/// Blocked before any thread exists, also because libopenvswitch would take these signals where
-/// they are free.
-kuryr::UniqueFd SignalsAsFd() {
-  ::signal(SIGPIPE, SIG_IGN);
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGALRM}) ::sigaddset(&signals, signal);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return kuryr::UniqueFd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-}
-
 /// A runtime that finds nothing on stdout can tell its user nothing.
 void AnswerOnTerminate() {
   std::set_terminate([] {
@@ -78,7 +65,7 @@ void AnswerOnTerminate() {
 
 AgentReply AnswerTo(const Request& request, const Options& options) {
   try {
-    const kuryr::UniqueFd signals = SignalsAsFd();
+    const kuryr::UniqueFd signals = StopSignalsAsFd();
     return Serve(request, options.config_files, signals.get());
   } catch (...) {
     throw ErrorFor(request, AsCniError(std::current_exception()));
@@ -89,7 +76,7 @@ AgentReply AnswerTo(const Request& request, const Options& options) {
 /// the call fails.
 int AnswerKubelet(const std::vector<std::string>& arguments) {
   try {
-    const kuryr::UniqueFd signals = SignalsAsFd();
+    const kuryr::UniqueFd signals = StopSignalsAsFd();
     const std::string answer = ServeExec(arguments, signals.get());
     if (!answer.empty()) std::puts(answer.c_str());
     return 0;
