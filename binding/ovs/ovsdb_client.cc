@@ -120,6 +120,7 @@ json OvsdbClient::Call(const char* method, const json& params, const Deadline& d
 
 void OvsdbClient::Fail(int error, const std::string& action) {
   connection_.reset();
+  if (kept_ != nullptr && error != ECANCELED) kept_->Drop(remote_);
   ThrowErrno(error, action + " at " + remote_);
 }
 

@@ -36,4 +36,9 @@ void OvsdbConnections::Keep(const std::string& remote, OvsdbConnectionPtr connec
   if (idle.size() < kMostKept) idle.push_back(std::move(connection));
 }
 
+void OvsdbConnections::Drop(const std::string& remote) {
+  const std::lock_guard lock(mutex_);
+  idle_.erase(remote);
+}
+
 }  // namespace kuryr::binding

@@ -23,6 +23,8 @@ class OvsdbConnections {
   [[nodiscard]] OvsdbConnectionPtr Take(const std::string& remote);
   /// No request is under way on it.
   void Keep(const std::string& remote, OvsdbConnectionPtr connection);
+  /// A request to the remote failed: its host may have gone without closing the others.
+  void Drop(const std::string& remote);
 
  private:
   std::mutex mutex_;
