@@ -1,6 +1,7 @@
 #include "binding/netlink/nl_transaction.h"
 
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/netlink.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <semaphore>
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
@@ -49,10 +51,25 @@ const char* NameOf(int protocol) {
 /// NLMSG_ERROR and NLMSG_DONE both begin with it.
 int ErrorOf(nlmsghdr& message) { return -*static_cast<const int*>(nlmsg_data(&message)); }
 
+/// Threads that may ask the kernel something at the same time. It works while they are in send(2),
+/// mostly under one lock for all links of the host (RTNL), and those that wait for a lock of this
+/// kind spin: what many threads more would do is take the processors from the one that has it.
+constexpr ptrdiff_t kMostAtOnce = 8;
+std::counting_semaphore<kMostAtOnce> free_turns(kMostAtOnce);
+
+/// A deletion needs none: it waits some 15 ms for readers of the link, without the lock.
+void Send(nl_sock& socket, nl_msg& request, const std::string& what) {
+  const bool waits = nlmsg_hdr(&request)->nlmsg_type == RTM_DELLINK;
+  if (!waits) free_turns.acquire();
+  const int result = nl_send_auto(&socket, &request);
+  if (!waits) free_turns.release();
+  CheckNl(result, what);
+}
+
 /// Hands the messages that answer `request` to `take`, until that returns true.
 void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
               const std::function<bool(nlmsghdr&)>& take) {
-  CheckNl(nl_send_auto(&socket, &request), what);
+  Send(socket, request, what);
   const uint32_t sequence = nlmsg_hdr(&request)->nlmsg_seq;
   alignas(nlmsghdr) Buffer buffer;
   while (true) {
