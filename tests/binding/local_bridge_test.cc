@@ -105,11 +105,17 @@ TEST_F(LocalBridgeTest, BridgeOfTheNodeKeepsWhatItHas) {
 TEST_F(LocalBridgeTest, LinkThatIsNoBridgeIsLeftAlone) {
   LocalBridge wanted = Cni0();
   wanted.name = "uplink";
-  const std::string before = RunOnHost({"ip", "-d", "address"});
+  // Its carrier, and with it the kernel's own address, may just be coming.
+  const auto addresses = [] {
+    return RunOnHost({"ip", "-o", "address", "show", "scope", "global"});
+  };
+  const std::string before = addresses();
 
   EXPECT_THAT(ErrorOf(wanted), HasSubstr("use uplink as bridge: its kind is \"veth\""));
 
-  EXPECT_EQ(RunOnHost({"ip", "-d", "address"}), before);
+  EXPECT_EQ(addresses(), before);
+  EXPECT_EQ(RunOnHost({"ip", "link", "show", "type", "bridge"}), "");
+  EXPECT_EQ(LinkShown("uplink").at("promiscuity"), 0);
   EXPECT_EQ(Sysctl("net.ipv4.ip_forward"), "0");
 }
 
