@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -17,6 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSweepTime{60};
+/// Without a failure for so long, the next one is of another outage. No two tries are so far apart.
+constexpr std::chrono::minutes kEndOfOutage{5};
 
 void LogCall(const AgentCall& call, const AgentReply& reply, Clock::duration time) {
   const auto text = [](const std::optional<std::string>& value) { return value.value_or(""); };
@@ -28,13 +31,22 @@ void LogCall(const AgentCall& call, const AgentReply& reply, Clock::duration tim
        {"error", reply.status == 0 ? "" : reply.out}});
 }
 
-/// Being refused says something once; of a silent server the pods' watch knows as well.
-watcher::FailureHandler LogRefusal() {
-  return [last = std::string()](const std::exception_ptr& failure) mutable {
-    const CniError error = AsCniError(failure);
-    if (error.code() != ErrorCode::kApiRefused || error.what() == last) return;
-    last = error.what();
-    Log(LogLevel::kWarning, "KuryrPorts cannot be watched", {{"error", last}});
+/// Says `text` and why: once for each outage, and each reason of it in a row.
+watcher::FailureHandler LogFailures(const char* text) {
+  return [text, last = std::string(),
+          seen = Clock::time_point()](const std::exception_ptr& failure) mutable {
+    const std::string why = AsCniError(failure).what();
+    const bool is_known = why == last && Clock::now() - seen < kEndOfOutage;
+    last = why;
+    seen = Clock::now();
+    if (!is_known) Log(LogLevel::kWarning, text, {{"error", why}});
+  };
+}
+
+/// Of a silent server the pods' watch tells as well.
+watcher::FailureHandler IfRefused(watcher::FailureHandler handler) {
+  return [handler = std::move(handler)](const std::exception_ptr& failure) {
+    if (AsCniError(failure).code() == ErrorCode::kApiRefused) handler(failure);
   };
 }
 
@@ -47,10 +59,13 @@ Agent::Agent(const Config& config, int stop_fd)
       writer_(config.api),
       node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
       sweep_(node_, Deadline::After(kSweepTime, stop_fd)),
-      pod_watcher_(
-          config.api, pipeline_,
-          [this](const std::exception_ptr& failure) { registry_.OnWatchFailure(failure); }),
-      port_watcher_(config.api, pipeline_, LogRefusal()) {
+      pod_watcher_(config.api, pipeline_,
+                   [this, log = LogFailures("the pods cannot be watched")](
+                       const std::exception_ptr& failure) {
+                     log(failure);
+                     registry_.OnWatchFailure(failure);
+                   }),
+      port_watcher_(config.api, pipeline_, IfRefused(LogFailures("KuryrPorts cannot be watched"))) {
   pipeline_.Register(registry_);
   // A node's name is a DNS name: nothing in it needs escaping.
   pod_watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -34,6 +35,11 @@ class AgentTest : public PluginTest {
   void StopAgent(int signal) {
     agent_->Signal(signal);
     (void)agent_->Wait();
+  }
+  /// What the agent has logged until its end.
+  std::string EndAgent() {
+    agent_->Signal(SIGTERM);
+    return agent_->Wait().err;
   }
 };
 

@@ -112,6 +112,7 @@ TEST_F(HealthTest, ReadyNamesAMissingApiServerAndRecovers) {
   api_ = std::make_unique<fake::FakeApiServer>(options);
   EXPECT_EQ(AskUntil("/ready", "200"), "200 ok\n");
   EXPECT_EQ(Metrics()["kuryr_cni_watch_failing_seconds resource=pods"], 0);
+  EXPECT_THAT(EndAgent(), HasSubstr("the pods cannot be watched"));
 }
 
 TEST_F(HealthTest, WithoutTheRightToConfigureNetworksItIsNotReady) {

@@ -65,11 +65,6 @@ class KuryrPortTest : public AgentTest {
     return RunProgram({.argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
                                 (work_ / "kuryr.conf").string(), "status"}});
   }
-  /// What the agent has logged until its end.
-  std::string EndAgent() {
-    agent_->Signal(SIGTERM);
-    return agent_->Wait().err;
-  }
   std::string PortFact(const TestPod& pod, const std::string& key) {
     return ovs_->Vsctl({"get", "Interface", pod.tap, "external_ids:" + key});
   }

@@ -58,11 +58,6 @@ class TraceTest : public AgentTest {
     StartAgent();
     ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
   }
-  /// What the agent has logged until its end.
-  std::string EndAgent() {
-    agent_->Signal(SIGTERM);
-    return agent_->Wait().err;
-  }
   /// One whose plugging is logged: a route that is there twice.
   [[nodiscard]] json LoggedVif(const TestPod& pod) const {
     const auto data = [](json& object) -> json& { return object["versioned_object.data"]; };
