@@ -22,7 +22,7 @@ using Row = std::array<std::string, kColumns>;
 
 json Ask(const std::string& socket, const std::string& pod) {
   const Deadline deadline = Deadline::After(std::chrono::seconds(20));
-  const UniqueFd agent = ConnectTo(socket);
+  const UniqueFd agent = ConnectTo(socket, deadline);
   AgentCall call;
   call.query = "status";
   call.input = pod;

@@ -77,7 +77,7 @@ class Handover {
   AgentReply Try() {
     // The agent has the same deadline, and words of its own when it is over.
     const Deadline deadline = {.at = deadline_.at + kUndoTime, .cancel_fd = deadline_.cancel_fd};
-    const UniqueFd socket = ConnectTo(config_.agent_socket);
+    const UniqueFd socket = ConnectTo(config_.agent_socket, deadline);
     SendCall(socket.get(), call_, deadline);
     return ReceiveReply(socket.get(), deadline);
   }

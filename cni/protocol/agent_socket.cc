@@ -6,7 +6,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +21,8 @@
 
 namespace kuryr::cni {
 namespace {
+
+using namespace std::chrono_literals;
 
 sockaddr_un SocketAddress(const std::string& path) {
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
@@ -37,13 +41,12 @@ const sockaddr* Generic(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
+/// With a backlog that is full as well.
 bool IsListening(const std::string& path) {
-  try {
-    (void)ConnectTo(path);
-    return true;
-  } catch (const std::system_error&) {
-    return false;
-  }
+  const UniqueFd socket = MakeSocket();
+  const sockaddr_un address = SocketAddress(path);
+  ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
+  return ::connect(socket.get(), Generic(address), sizeof address) == 0 || errno == EAGAIN;
 }
 
 }  // namespace
@@ -85,11 +88,16 @@ UniqueFd InheritedListener() {
   return UniqueFd(kFirst);
 }
 
-UniqueFd ConnectTo(const std::string& path) {
+UniqueFd ConnectTo(const std::string& path, const Deadline& deadline) {
   UniqueFd socket = MakeSocket();
   const sockaddr_un address = SocketAddress(path);
-  if (::connect(socket.get(), Generic(address), sizeof address) != 0)
+  // unix(7): as long as this lasts, it waits for a place in the backlog. 0 is for ever.
+  const auto left = std::max(deadline.Remaining(), 1ms);
+  const timeval time = {.tv_sec = left / 1s, .tv_usec = left % 1s / 1us};
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) != 0)
     ThrowErrno("connect to " + path);
+  if (::connect(socket.get(), Generic(address), sizeof address) != 0)
+    ThrowErrno(errno == EAGAIN ? ETIMEDOUT : errno, "connect to " + path);
   return socket;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/deadline.h"
 #include "base/unique_fd.h"
 
 namespace kuryr::cni {
@@ -17,7 +18,8 @@ namespace kuryr::cni {
 [[nodiscard]] UniqueFd InheritedListener();
 
 /// Connects to it. Throws std::system_error: ENOENT where there is none, ECONNREFUSED where nobody
-/// listens.
-[[nodiscard]] UniqueFd ConnectTo(const std::string& path);
+/// listens, ETIMEDOUT where the listener does not take those that came before. Not ended by the
+/// deadline's cancel_fd.
+[[nodiscard]] UniqueFd ConnectTo(const std::string& path, const Deadline& deadline);
 
 }  // namespace kuryr::cni

@@ -78,9 +78,9 @@ std::string AnswerVersion(std::string_view input) {
 }
 
 std::string VersionJson(const std::string& cni_version) {
-  const nlohmann::ordered_json json = {{"cniVersion", cni_version},
-                                       {"supportedVersions", kSupportedVersions}};
-  return json.dump();
+  const nlohmann::ordered_json answer = {{"cniVersion", cni_version},
+                                         {"supportedVersions", kSupportedVersions}};
+  return answer.dump();
 }
 
 }  // namespace kuryr::cni

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -42,7 +43,7 @@ class AgentSocketTest : public ::testing::Test {
   /// 0 when somebody listens, else errno.
   [[nodiscard]] int TryConnect() const {
     try {
-      (void)ConnectTo(path_);
+      (void)ConnectTo(path_, Deadline::After(std::chrono::milliseconds(1)));
       return 0;
     } catch (const std::system_error& e) {
       return e.code().value();
@@ -107,6 +108,18 @@ TEST_F(AgentSocketTest, ASecondListenerIsRefusedAndTheFirstGoesOn) {
 
   EXPECT_EQ(TryConnect(), 0);
   EXPECT_EQ(Files(), 1U);
+}
+
+TEST_F(AgentSocketTest, WithAFullBacklogConnectingHasADeadlineAndTheListenerIsKnown) {
+  const UniqueFd listener = ListenAt(path_);
+  ASSERT_EQ(::listen(listener.get(), 0), 0);
+  const UniqueFd first = ConnectTo(path_, Deadline::After(std::chrono::seconds(10)));
+
+  EXPECT_EQ(TryConnect(), ETIMEDOUT);
+
+  EXPECT_THROW((void)ListenAt(path_), std::system_error);
+  const UniqueFd taken(::accept(listener.get(), nullptr, nullptr));
+  EXPECT_EQ(TryConnect(), 0);
 }
 
 TEST_F(AgentSocketTest, WhereItCannotBeNothingIsLeft) {
