@@ -13,9 +13,9 @@ POLL_SECONDS = 0.05
 CACHE = os.environ.get("KURYR_CACHE_DIR", os.path.expanduser("~/.cache/kuryr-cni"))
 
 
-def find_programs():
-    """(folder of kube-apiserver and etcd, or None; what build-apiserver said)"""
-    found = subprocess.run([REPOSITORY / "tests/kubernetes/build-apiserver", "--find", CACHE], text=True,
+def find_programs(*options):
+    """(folder of kube-apiserver and etcd, or None; what build-apiserver said). options: its own."""
+    found = subprocess.run([REPOSITORY / "tests/kubernetes/build-apiserver", "--find", *options, CACHE], text=True,
                            capture_output=True, check=False)
     return (found.stdout.strip() or None), found.stderr.strip()
 
@@ -33,6 +33,17 @@ class KubeApiServer(kube_api.KubeApi):
 
     name = "kube-apiserver"
     url = "https://127.0.0.1:6443"
+    options = [
+        "--etcd-servers=unix://localhost:1", "--bind-address=127.0.0.1", "--secure-port=6443",
+        "--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none",
+        "--tls-cert-file=tls/server.crt", "--tls-private-key-file=tls/server.key", "--token-auth-file=tls/tokens.csv",
+        # Pods are refused while nobody makes their service accounts.
+        "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
+        "--service-account-issuer=https://kubernetes.default.svc", "--service-account-signing-key-file=tls/server.key",
+        "--service-account-key-file=tls/server.crt", "--service-cluster-ip-range=10.96.0.0/16"]
+
+    # For --token-auth-file.
+    users = f"{TOKEN},admin,1,system:masters\n"
 
     def __init__(self, programs, folder):
         """folder: a new one, for all files of both."""
@@ -40,7 +51,7 @@ class KubeApiServer(kube_api.KubeApi):
         folder.mkdir()
         subprocess.run([REPOSITORY / "tests/kubernetes/make-identities", folder / "tls"], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        (folder / "tls/tokens.csv").write_text(f"{TOKEN},admin,1,system:masters\n")
+        (folder / "tls/tokens.csv").write_text(self.users)
         self.ca = str(folder / "tls/ca.crt")
         self.tls = ssl.create_default_context(cafile=self.ca)
         self.etcd = self.run_program("etcd", [
@@ -55,14 +66,7 @@ class KubeApiServer(kube_api.KubeApi):
 
     def start(self):
         """Ready when it returns."""
-        self.process = self.run_program(self.name, [
-            "--etcd-servers=unix://localhost:1", "--bind-address=127.0.0.1", "--secure-port=6443",
-            "--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none",
-            "--tls-cert-file=tls/server.crt", "--tls-private-key-file=tls/server.key", "--token-auth-file=tls/tokens.csv",
-            # Pods are refused while nobody makes their service accounts.
-            "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
-            "--service-account-issuer=https://kubernetes.default.svc", "--service-account-signing-key-file=tls/server.key",
-            "--service-account-key-file=tls/server.crt", "--service-cluster-ip-range=10.96.0.0/16"])
+        self.process = self.run_program(self.name, self.options)
         for path in ("/readyz", "/api/v1/namespaces/default"):
             wait_until(lambda path=path: self.answers(path), self.process, self.name)
 

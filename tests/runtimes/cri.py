@@ -78,6 +78,11 @@ class Cri:
                   7: [entry(*item) for item in (annotations or {}).items()], 8: {2: {1: {1: 0}}}}
         return dict(self._call("RunPodSandbox", {1: config}))[1].decode()
 
+    def exec_sync(self, container, command):
+        """(exit status, stdout, stderr)"""
+        answer = dict(self._call("ExecSync", {1: container, 2: command, 3: 60}))
+        return answer.get(3, 0), answer.get(1, b"").decode(), answer.get(2, b"").decode()
+
     def stop_pod_sandbox(self, sandbox):
         self._call("StopPodSandbox", {1: sandbox})
 

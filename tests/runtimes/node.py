@@ -1,6 +1,7 @@
 """A node of its own: private mounts, network, processes and cgroups. Nothing of it outlives its first process."""
 import json
 import os
+import select
 import shlex
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ PACKET_FILTER = ["iptables --table nat --new-chain try", "iptables --table nat -
 CALLS = Path("/run/node/calls")
 STATE = Path("/run/kuryr/attachments")
 RESERVATIONS = Path("/var/lib/cni/networks")
+END_SECONDS = 30
 KERNEL_DATAPATH = Path("/sys/module/openvswitch").exists()
 
 
@@ -59,12 +61,24 @@ def spawn(arguments):
         return subprocess.run(["unshare", *spaces, *arguments], preexec_fn=join, check=False).returncode
     finally:
         if cgroup:
+            _wait_until_empty(cgroup)
             run(["find", cgroup, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"])
 
 
-def enter(plugin, api_server):
-    """Makes the new namespaces a node with kuryr-cni on it. The repository stays the working directory."""
-    programs = {"kuryr-cni": Path(plugin).read_bytes(), "fake-apiserver": Path(api_server).read_bytes()}
+def _wait_until_empty(cgroup):
+    """Its processes end with the first one, but not at the same moment."""
+    with open(cgroup / "cgroup.events", encoding="utf-8") as events:
+        changes = select.poll()
+        changes.register(events, select.POLLPRI)
+        while "populated 1" in events.read():
+            assert changes.poll(END_SECONDS * 1000), f"processes are left in {cgroup}"
+            events.seek(0)
+
+
+def enter(programs):
+    """Makes the new namespaces a node, with copies of these programs (by name) in /run/node. The repository stays the
+    working directory."""
+    programs = {name: Path(program).read_bytes() for name, program in programs.items()}
     etc = tempfile.mkdtemp()
     run(f"mount -t tmpfs tmpfs {etc}")
     run(f"cp -a /etc/. {etc}")
@@ -84,7 +98,10 @@ def enter(plugin, api_server):
     run("ip link set lo up")
     if cgroup_root():
         _mount_cgroups()
-    _install(programs)
+    for name, content in programs.items():
+        program = Path("/run/node", name)
+        program.write_bytes(content)
+        program.chmod(0o755)
 
 
 def _mount_cgroups():
@@ -97,12 +114,8 @@ def _mount_cgroups():
     (own / "cgroup.procs").write_text("0")
 
 
-def _install(programs):
-    """kuryr-cni, behind a recorder of its calls."""
-    for name, content in programs.items():
-        program = Path("/run/node", name)
-        program.write_bytes(content)
-        program.chmod(0o755)
+def install():
+    """/run/node/kuryr-cni, behind a recorder of its calls."""
     PLUGIN.write_text("#!/bin/sh\n"
                       f'echo "$CNI_COMMAND $CNI_CONTAINERID netns=$CNI_NETNS" >>{CALLS}\n'
                       "exec /run/node/kuryr-cni\n")
