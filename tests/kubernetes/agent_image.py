@@ -9,7 +9,8 @@ from node import run
 
 WORK = Path("/run/node/image")
 BASE_PACKAGES = ("dash", "coreutils")
-NAME = "kuryr-cni:latest"
+# What the DaemonSet's kuryr-cni:latest stands for.
+NAME = "docker.io/library/kuryr-cni:latest"
 
 
 def build(packed_base):

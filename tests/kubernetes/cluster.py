@@ -183,14 +183,6 @@ class Cluster:
             "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}]}))
         return file
 
-    @staticmethod
-    def import_image(name, archive):
-        """name: as pods name it, whatever it is in the archive."""
-        (line,) = run(["ctr", "-n", "k8s.io", "images", "import", archive]).splitlines()
-        imported = line.split()[1]
-        if imported != name:
-            run(["ctr", "-n", "k8s.io", "images", "tag", imported, name])
-
 
 def pin_sysctls():
     for name, value in SYSCTLS.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import agent_image
 from aftermath import nothing, wait_for_none
-from cluster import LOGS, WORK, Cluster
+from cluster import LOGS, NODE, WORK, Cluster
 from node import run
 from node_pods import NodePods
 from replacement import Process, Replacement
@@ -50,8 +50,8 @@ class KubeletFacts:
         with self.fact("the image is built by its Containerfile", basis=True):
             self.cluster = Cluster(self.programs)
             run("tests/runtimes/image /run/node/busybox.tar")
-            self.cluster.import_image("localhost/busybox:1", "/run/node/busybox.tar")
-            self.cluster.import_image("docker.io/library/kuryr-cni:latest", agent_image.build(self.image_base))
+            for archive in ("/run/node/busybox.tar", agent_image.build(self.image_base)):
+                run(["ctr", "-n", "k8s.io", "images", "import", archive])
         with self.fact("kube-apiserver, controllers, scheduler, kubelet, containerd and Open vSwitch run", basis=True):
             self.cluster.start_kubernetes()
             self.api = self.cluster.api
@@ -102,6 +102,7 @@ class KubeletFacts:
             for built, path in zip(("build/release/bin/kuryr-cni", None, "etc/10-kuryr.conflist"), INSTALLED):
                 assert not built or Path(built).read_bytes() == Path(path).read_bytes(), f"{path} is not {built}"
             nothing([file for path in INSTALLED for file in Path(path).parent.glob(".*")], "left by it")
+            assert stat.S_IMODE(os.stat("/run/kuryr").st_mode) == 0o700, "/run/kuryr is open to others"
         with self.fact("then the node is ready"):
             self.api.wait("it is ready", lambda nodes: not not_ready(nodes) and not any(
                 each["spec"].get("taints") for each in nodes.values()), "/api/v1/nodes")
@@ -169,7 +170,8 @@ class KubeletFacts:
         with self.fact("one whose port is not ACTIVE says so by an Event, and starts when it is"):
             (inactive,) = self.pods.make(1, active=False)
             self.api.wait("the Event", lambda events: any(
-                each["involvedObject"]["uid"] == inactive.uid and each["reason"] == "CNIWaitingForActiveVIFs"
+                (each["involvedObject"]["uid"], each["reason"], each["source"])
+                == (inactive.uid, "CNIWaitingForActiveVIFs", {"component": "kuryr-cni", "host": NODE})
                 for each in events.values()), EVENTS)
             inactive.plan.active = True
             self.pods.annotate(inactive)
