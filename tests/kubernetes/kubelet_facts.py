@@ -141,7 +141,8 @@ class KubeletFacts:
             return json.load(answer)["status"]["allowed"]
 
     def network(self):
-        with self.fact(f"{AT_ONCE} pods at once run, with their planned addresses in their namespaces and ports in OVSDB"):
+        with self.fact(f"{AT_ONCE} pods at once run, with their planned addresses in their namespaces and ports in OVSDB",
+                       basis=True):
             self.running = self.pods.make(AT_ONCE)
             self.pods.wait_until_run(self.running)
             for pod in self.running:
@@ -161,12 +162,14 @@ class KubeletFacts:
             self.pods.annotate(late)
             self.pods.wait_until_run([late])
             self.pods.check(late)
+            self.running.append(late)
         with self.fact("one whose KuryrPort comes later starts then"):
             (with_port,) = self.pods.make(1, annotated=False)
             self.pods.wait_until_begun(with_port)
             self.pods.make_kuryr_port(with_port)
             self.pods.wait_until_run([with_port])
             self.pods.check(with_port)
+            self.running.append(with_port)
         with self.fact("one whose port is not ACTIVE says so by an Event, and starts when it is"):
             (inactive,) = self.pods.make(1, active=False)
             self.api.wait("the Event", lambda events: any(
@@ -176,7 +179,7 @@ class KubeletFacts:
             inactive.plan.active = True
             self.pods.annotate(inactive)
             self.pods.wait_until_run([inactive])
-        self.running += [late, with_port, inactive]
+            self.running.append(inactive)
 
     def replacements(self):
         self.pictures = {pod.name: self.pods.picture(pod) for pod in self.running}
