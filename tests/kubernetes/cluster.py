@@ -55,6 +55,11 @@ KUBELET = {
 }
 
 
+# What the agent asks of the API server.
+AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+    {"level": "Metadata", "users": ["system:serviceaccount:kube-system:kuryr-daemon"]}, {"level": "None"}]}
+
+
 class ClusterApiServer(KubeApiServer):
     """Also at the service's address, as where kube-proxy runs; with tokens that are bound to their pods."""
 
@@ -64,10 +69,21 @@ class ClusterApiServer(KubeApiServer):
         f"--advertise-address={NODE_IP}", "--endpoint-reconciler-type=none",
         "--tls-cert-file=tls/service.crt", "--tls-private-key-file=tls/server.key", "--token-auth-file=tls/tokens.csv",
         "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged",
+        "--audit-policy-file=tls/audit.json", "--audit-log-path=audit.log",
         "--feature-gates=BoundServiceAccountTokenVolume=true",
         "--service-account-issuer=https://kubernetes.default.svc", "--service-account-signing-key-file=tls/server.key",
         "--service-account-key-file=tls/server.crt", "--service-cluster-ip-range=10.96.0.0/16"]
     users = f"{TOKEN},admin,1,system:masters\n{NODE_TOKEN},system:node:{NODE},2,system:nodes\n"
+
+    def start(self):
+        (self.folder / "tls/audit.json").write_text(json.dumps(AUDIT))
+        super().start()
+
+    def agent_requests(self):
+        """What became of them: {(group, resource, verb, status code)}"""
+        events = map(json.loads, (self.folder / "audit.log").read_text().splitlines())
+        return {(event["objectRef"].get("apiGroup", ""), event["objectRef"]["resource"], event["verb"],
+                 event["responseStatus"]["code"]) for event in events if "objectRef" in event}
 
     def get(self, path):
         return json.loads(self.request("GET", path))

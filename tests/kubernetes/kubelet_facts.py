@@ -2,7 +2,6 @@
 import errno
 import json
 import os
-import re
 import shutil
 import stat
 import urllib.error
@@ -14,7 +13,7 @@ from aftermath import nothing, wait_for_none
 from cluster import LOGS, NODE, WORK, Cluster
 from node import run
 from node_pods import NodePods
-from replacement import Process, Replacement
+from replacement import MEANWHILE, Process, Replacement
 from scenario import differences
 
 MANIFESTS = Path("etc/kubernetes")
@@ -80,6 +79,14 @@ class KubeletFacts:
         # The pod's state tells more of a failure.
         self.api.wait("its pod is ready", lambda pods: any(is_true(pod, "Ready") for pod in pods.values()), AGENT_LIST)
         self.api.wait("it is ready", is_ready, DAEMON_SETS)
+
+    def ask_agent(self, *arguments):
+        """What its own program answers, executed in its container."""
+        (container,) = self.agent()[0]["status"]["containerStatuses"]
+        code, said, errors = self.cluster.cri.exec_sync(container["containerID"].removeprefix("containerd://"),
+                                                        ["/usr/local/bin/kuryr-daemon", *arguments])
+        assert code == 0, (code, said[-2000:], errors)
+        return said
 
     # ---- the facts
     def install(self):
@@ -185,9 +192,11 @@ class KubeletFacts:
         self.pictures = {pod.name: self.pods.picture(pod) for pod in self.running}
         ways = {"its pod is deleted": self.delete_agent, "a new template is rolled out": self.roll_out,
                 "its process is killed": lambda pod, pid: os.kill(pid, 9)}
+        leaving = self.pods.make(MEANWHILE)
+        self.pods.wait_until_run(leaving)
         for way, act in ways.items():
-            with self.fact(f"{way} while pods are created: all run, and none had a failed sandbox"):
-                Replacement(self, act).go()
+            with self.fact(f"{way} while pods come and go: none fails, nothing is left of those that go"):
+                leaving = Replacement(self, act, leaving).go()
             with self.fact(f"{way}: the pods that ran before are as they were"):
                 for pod in self.running:
                     difference = differences(self.pictures[pod.name], self.pods.picture(pod))
@@ -202,17 +211,22 @@ class KubeletFacts:
 
     def status(self):
         with self.fact("kuryr-daemon status, in its container, finds the node ready and the pods plugged"):
-            (container,) = self.agent()[0]["status"]["containerStatuses"]
-            code, said, errors = self.cluster.cri.exec_sync(
-                container["containerID"].removeprefix("containerd://"), ["/usr/local/bin/kuryr-daemon", "status", "--json"])
-            assert code == 0, (code, said[-2000:], errors)
-            pods = json.loads(said)["pods"]
+            pods = json.loads(self.ask_agent("status", "--json"))["pods"]
             plugged = {name.removeprefix("default/") for name, pod in pods.items()
                        if [each["state"] for each in pod.get("attachments", ())] == ["plugged"]}
             assert plugged == set(self.pods.living), plugged ^ set(self.pods.living)
-        with self.fact("its log has no warning, no error, and nothing that the API server refused it"):
-            nothing([line for line in self.agent_log().splitlines() if "level=info" not in line
-                     or re.search("refused|forbidden|status 403", line)], "lines")
+        with self.fact("kuryr-daemon status POD finds the whole way of one as its ADD made it"):
+            said = self.ask_agent("status", f"default/{self.running[0].name}")
+            assert "eth0 ── " in said and "✗" not in said, said
+        with self.fact("its log has no warning and no error"):
+            nothing([line for line in self.agent_log().splitlines() if "level=info" not in line], "lines")
+        with self.fact("the API server refused the agents nothing, and they asked for nothing else"):
+            made = self.api.agent_requests()
+            nothing([request for request in made if request[-1] in (401, 403)], "refused")
+            # The test asks for reviews in the account's name.
+            used = {request[:-1] for request in made if request[0] != "authorization.k8s.io"}
+            # It lists and watches, and gets nothing by name.
+            nothing(used ^ {right for right in GRANTED if right[-1] != "get"}, "too many or too few")
 
     def ends(self):
         last = self.running[0]

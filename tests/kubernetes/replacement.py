@@ -1,11 +1,11 @@
-"""The agent is replaced while pods are created."""
+"""The agent is replaced while pods come and go."""
 import datetime
 import os
 import re
 import select
 import time
 
-from aftermath import nothing
+from aftermath import nothing, wait_for_none
 from cluster import EVENT_SECONDS
 
 BEFORE, MEANWHILE = 4, 4
@@ -31,30 +31,35 @@ class Process:
 
 
 class Replacement:
-    def __init__(self, checks, act):
-        """act(the agent's pod, its process) begins it."""
-        self.checks, self.act = checks, act
+    def __init__(self, checks, act, leaving):
+        """act(the agent's pod, its process) begins it. leaving: pods, which go while there is no agent."""
+        self.checks, self.act, self.leaving = checks, act, leaving
 
     def go(self):
+        """The pods that have come."""
         checks, pods = self.checks, self.checks.pods
         old, pid = checks.agent()
-        failed = self.failed_sandboxes()
+        failed = self.failures()
         with Process(pid) as agent:
             new = pods.make(BEFORE)
             self.act(old, pid)
             agent.wait_for_end()
             gone = time.time()
+            pods.delete(self.leaving)
             new += pods.make(MEANWHILE)
         pods.wait_until_run(new)
         checks.wait_until_ready()
         print(f"        it took {ready_at(checks.agent_log()) - gone:.1f} s until the next one served", flush=True)
-        nothing(self.failed_sandboxes() - failed, "failed")
+        nothing(self.failures() - failed, "failed")
         for pod in new:
             pods.check(pod)
+        wait_for_none(lambda: pods.remains() & {pod.plan.tap for pod in self.leaving}, "left")
+        return new
 
-    def failed_sandboxes(self):
-        events = self.checks.api.get(f"{EVENTS}?fieldSelector=reason%3DFailedCreatePodSandBox")["items"]
-        return {f"{event['involvedObject']['name']}: {event['message']}" for event in events}
+    def failures(self):
+        """Of the kubelet, with pods."""
+        return {f"{event['involvedObject']['name']}: {event['reason']}: {event['message']}"
+                for event in self.checks.api.get(EVENTS)["items"] if event["reason"].startswith("Failed")}
 
 
 def ready_at(log):
