@@ -1,6 +1,7 @@
 #include "cni/plugin/agent_client.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -79,7 +80,14 @@ class Handover {
     const Deadline deadline = {.at = deadline_.at + kUndoTime, .cancel_fd = deadline_.cancel_fd};
     const UniqueFd socket = ConnectTo(config_.agent_socket, deadline);
     SendCall(socket.get(), call_, deadline);
-    return ReceiveReply(socket.get(), deadline);
+    try {
+      return ReceiveReply(socket.get(), deadline);
+    } catch (const std::system_error& e) {
+      if (e.code() != std::errc::operation_canceled) throw;
+      // Ends the call. The agent answers when it has undone it.
+      ::shutdown(socket.get(), SHUT_WR);
+      return ReceiveReply(socket.get(), Deadline::After(kUndoTime));
+    }
   }
 
   /// True when it may be there now.

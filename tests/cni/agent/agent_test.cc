@@ -77,6 +77,18 @@ TEST_F(AgentTest, AnAddWhosePluginWasKilledIsUndone) {
   ExpectNothingLeft();
 }
 
+TEST_F(AgentTest, ERR_05_AStoppedAddIsAnsweredWhenItIsUndone) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  add.Signal(SIGTERM);
+
+  EXPECT_EQ(json::parse(add.Wait().out)["code"], 11);
+  ExpectNothingLeft();
+}
+
 TEST_F(AgentTest, ADD_16_ADeletedPodsAddEndsAtOnceWithCode3) {
   const TestPod pod = MakePod("nginx");
   Process add(Call("ADD", pod));
