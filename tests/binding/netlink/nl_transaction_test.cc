@@ -3,13 +3,17 @@
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/errno.h>
+#include <netlink/handlers.h>
 #include <netlink/netlink.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #include "binding/netlink/nl_error.h"
 #include "tests/support/netns_fixture.h"
@@ -35,6 +39,47 @@ TEST_F(NlTransactionTest, AnswersOfAnAbandonedRequestAreSkipped) {
 
   EXPECT_EQ(answer.error, ENODEV);
   EXPECT_EQ(answer.object, nullptr);
+}
+
+std::atomic<int> being_sent;
+std::atomic<bool> kernel_is_free;
+
+/// As if another process held the kernel's lock.
+int SendWhenFree(nl_sock* /*socket*/, nl_msg* /*request*/) {
+  ++being_sent;
+  being_sent.notify_all();
+  kernel_is_free.wait(false);
+  return -NLE_AGAIN;
+}
+
+void AskBusyKernel() {
+  const NlSocketPtr socket = OpenNlSocket(NETLINK_ROUTE);
+  nl_cb* const callbacks = nl_socket_get_cb(socket.get());
+  nl_cb_overwrite_send(callbacks, SendWhenFree);
+  nl_cb_put(callbacks);
+  EXPECT_THROW((void)Transact(*socket, *AskFor("lo"), "find link lo"), std::system_error);
+}
+
+TEST_F(NlTransactionTest, EightThreadsAskTheKernelAtOnceAndDeletionsDoNotWaitForThem) {
+  constexpr int kThreads = 24;
+  constexpr int kMostAtOnce = 8;
+  std::vector<std::jthread> threads;
+  threads.reserve(kThreads);
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(AskBusyKernel);
+  for (int seen = being_sent; seen < kMostAtOnce; seen = being_sent) being_sent.wait(seen);
+
+  const NlSocketPtr socket = OpenNlSocket(NETLINK_ROUTE);
+  const NlMsgPtr deletion = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_DELLINK, 0));
+  ifinfomsg header{.ifi_index = 1 << 30};
+  nlmsg_append(deletion.get(), &header, sizeof header, NLMSG_ALIGNTO);
+  const NlAnswer answer = Transact(*socket, *deletion, "delete a link");
+
+  EXPECT_EQ(answer.error, ENODEV);
+  EXPECT_EQ(being_sent, kMostAtOnce);
+  kernel_is_free = true;
+  kernel_is_free.notify_all();
+  threads.clear();
+  EXPECT_EQ(being_sent, kThreads);
 }
 
 TEST(NlErrorTest, CodesOfTheLibraryCompareWithErrc) {
