@@ -1,6 +1,6 @@
 """CON: calls at the same time."""
 from .case import case, expect
-from .delegate import Delegate
+from .delegate import add_that_waits
 from .result_form import addresses
 
 CONTAINERS = 20
@@ -50,20 +50,9 @@ def same_container(node):
 def deleted_while_added(node):
     """a DEL that meets its running ADD: the ADD ends, nothing is left"""
     before = node.remains()
-    if node.profile == "api":
-        made = node.attachment(active=False)
-        process = made.start("ADD")
-        node.wait_for_port(made)
-    else:
-        node.need_ipam()
-        delegate = Delegate(node)
-        gate = delegate.gate("ADD")
-        made = delegate.attachment()
-        process = made.start("ADD")
-        gate.reached(process)
+    made, process, go_on = add_that_waits(node)
     made.call("DEL").silent()
-    if node.profile != "api":
-        gate.open()
+    go_on()
     node.finish_call(process, "ADD").error()
     made.expect_gone("after DEL during ADD")
     node.expect_only(before, "after DEL during ADD")

@@ -129,3 +129,20 @@ class Delegate:
                 for file in folder.iterdir():
                     os.unlink(file)
                 folder.rmdir()
+
+
+def add_that_waits(node):
+    """(attachment, process, what lets it go on): an ADD in the midst of its work, which waits for its port to become active
+    or for its delegate."""
+    if node.profile == "api":
+        made = node.attachment(active=False)
+        process = made.start("ADD")
+        node.wait_for_port(made)
+        return made, process, lambda: node.activate(made)
+    node.need_ipam()
+    delegate = Delegate(node)
+    gate = delegate.gate("ADD")
+    made = delegate.attachment()
+    process = made.start("ADD")
+    gate.reached(process)
+    return made, process, gate.open

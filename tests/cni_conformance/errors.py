@@ -2,7 +2,7 @@
 import signal
 
 from .case import case, expect
-from .delegate import Delegate
+from .delegate import Delegate, add_that_waits
 
 
 def some_errors(node):
@@ -48,17 +48,7 @@ def on_stdout(node):
 @case("ERR-05", "HARD")
 def never_nothing(node):
     """a failure is never without words: stopped by SIGTERM while it works, it answers an error from 100, or 11"""
-    if node.profile == "api":
-        made = node.attachment(active=False)
-        process = made.start("ADD")
-        node.wait_for_port(made)
-    else:
-        node.need_ipam()
-        delegate = Delegate(node)
-        gate = delegate.gate("ADD")
-        made = delegate.attachment()
-        process = made.start("ADD")
-        gate.reached(process)
+    made, process, _ = add_that_waits(node)
     process.send_signal(signal.SIGTERM)
     answer = node.finish_call(process, "ADD")
     expect(answer.stdout.strip(), f"killed by SIGTERM without a word: {answer}")
