@@ -72,7 +72,7 @@ TEST_F(AgentTest, AnAddWhosePluginWasKilledIsUndone) {
     add.Signal(SIGKILL);
   }
 
-  agent_->WaitForOutput("cancelled while waiting");
+  agent_->WaitForOutput("msg=call command=ADD");
 
   ExpectNothingLeft();
 }
