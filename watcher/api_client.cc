@@ -163,7 +163,7 @@ void ApiClient::ThrowFailure(int error, bool answered) {
   }
 }
 
-void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, seconds lifetime,
+void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits limits,
                          const Sink& sink) {
   Reception reception(std::string(call.method) + " " + call.path + " as " + credentials_.Identity(),
                       sink);
@@ -178,11 +178,20 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, seconds 
   }
   if (call.media != nullptr) request.headers.emplace("Content-Type", call.media);
   request.body = call.body;
+  Clock::time_point end = Clock::time_point::max();
+  const auto listen_on = [&](Clock::time_point now) {
+    guard_.CutAt(std::min(end, now + limits.silence));
+  };
+  Clock::time_point heard;
   request.response_handler = [&](const httplib::Response& response) {
-    guard_.CutAt(Clock::now() + lifetime);
+    heard = Clock::now();
+    end = heard + limits.lifetime;
+    listen_on(heard);
     return reception.Begin(response) && !guard_.stopped();
   };
   request.content_receiver = [&](const char* data, size_t size, uint64_t, uint64_t) {
+    // Not for each of a thousand events a second.
+    if (const auto now = Clock::now(); now - heard > seconds(1)) listen_on(heard = now);
     return reception.Take({data, size}) && !guard_.stopped();
   };
 
@@ -190,7 +199,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, seconds 
   verify_error_ = X509_V_OK;
   // The guard's deadlines come first, in every phase.
   const seconds begin = config_.connect_timeout + config_.read_timeout;
-  client.set_read_timeout(begin + lifetime);
+  client.set_read_timeout(begin + limits.lifetime);
   guard_.CutAt(Clock::now() + begin);
   httplib::Response response;
   auto error = httplib::Error::Success;
@@ -198,6 +207,8 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, seconds 
   if (!guard_.timed_out()) guard_.NeverCut();
 
   if (reception.Finish()) return;
+  const bool fell_silent = reception.answered() && guard_.timed_out() && Clock::now() < end;
+  if (fell_silent && !guard_.stopped()) return;
   if (!complete || guard_.stopped()) {
     ThrowFailure(static_cast<int>(error), reception.answered());
   }
@@ -211,7 +222,8 @@ nlohmann::json ApiClient::Answer(const Call& call) {
     unary_version_ = std::move(version);
   }
   std::string body;
-  Exchange(*unary_, call, config_.read_timeout, [&](std::string_view bytes) {
+  const Limits limits = {.lifetime = config_.read_timeout, .silence = config_.read_timeout};
+  Exchange(*unary_, call, limits, [&](std::string_view bytes) {
     if (body.size() + bytes.size() > kMaxAnswer) {
       throw ApiError(0, "AnswerTooLarge",
                      std::string(call.method) + " " + call.path + ": answer of more than " +
@@ -249,10 +261,10 @@ nlohmann::json ApiClient::Delete(const std::string& path) {
   return Answer({.method = "DELETE", .path = path});
 }
 
-void ApiClient::Stream(const std::string& path, seconds lifetime, const Sink& sink) {
+void ApiClient::Stream(const std::string& path, Limits limits, const Sink& sink) {
   unary_.reset();  // the guard holds one connection
   const auto client = Connect();
-  Exchange(*client, {.method = "GET", .path = path}, lifetime, sink);
+  Exchange(*client, {.method = "GET", .path = path}, limits, sink);
 }
 
 }  // namespace kuryr::watcher

@@ -37,12 +37,17 @@ class ApiClient {
   nlohmann::json Patch(const std::string& path, PatchType type, const nlohmann::json& patch);
   nlohmann::json Delete(const std::string& path);
 
+  /// How long an answer may take from its beginning, and how long nothing of it may come.
+  struct Limits {
+    std::chrono::seconds lifetime;
+    std::chrono::seconds silence;
+  };
   /// Bytes of a 200 answer as they come, on a connection of its own; none in the first call, when
-  /// the answer begins. Returns when the server ends the answer or the sink returns false. What the
-  /// sink throws leaves here. The answer has to
-  /// begin within the timeouts of every request, and to end within `lifetime` from there.
+  /// the answer begins. Returns when the server ends the answer, the sink returns false, or nothing
+  /// has come for limits.silence. What the sink throws leaves here. The answer has to begin within
+  /// the timeouts of every request, and to end within limits.lifetime from there.
   using Sink = std::function<bool(std::string_view bytes)>;
-  void Stream(const std::string& path, std::chrono::seconds lifetime, const Sink& sink);
+  void Stream(const std::string& path, Limits limits, const Sink& sink);
 
   /// Thread-safe, for good. A request under way ends at once, whether it is connecting, shaking
   /// hands or reading; only the resolver of names cannot be interrupted.
@@ -54,8 +59,7 @@ class ApiClient {
 
   [[nodiscard]] std::unique_ptr<httplib::ClientImpl> Connect();
   nlohmann::json Answer(const Call& call);
-  void Exchange(httplib::ClientImpl& client, const Call& call, std::chrono::seconds lifetime,
-                const Sink& sink);
+  void Exchange(httplib::ClientImpl& client, const Call& call, Limits limits, const Sink& sink);
   [[noreturn]] void ThrowFailure(int error, bool answered);
 
   const ApiConfig config_;

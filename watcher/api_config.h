@@ -25,8 +25,8 @@ struct ApiConfig {
   Secret token;  ///< bearer token
   bool verify_server = true;
   std::chrono::seconds connect_timeout{30};  ///< of the TCP connection, and of the TLS handshake
-  /// Silence after which a connection counts as dead, and what one object's watch asks as its
-  /// timeoutSeconds; a set's watch asks 5 to 10 times as much.
+  /// How long an answer may take, and what one object's watch asks as its timeoutSeconds; a set's
+  /// watch asks 5 to 10 times as much, and is opened again after a silence of twice this and 10 s.
   std::chrono::seconds read_timeout{60};
   /// How long a watch may fail before it counts as lost (Watcher::IsAlive); it goes on trying.
   std::chrono::seconds retry_timeout{60};

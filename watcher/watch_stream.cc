@@ -142,7 +142,11 @@ void WatchStream::Watch() {
     query += "&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_);
   }
   LineSplitter lines;
-  client_.Stream(WithQuery(path_, query), timeout + kGrace,
+  // The API server sends a set's watch a bookmark a minute: one that tells nothing for two may have
+  // lost it, with a connection that is still there.
+  const ApiClient::Limits limits = {.lifetime = timeout + kGrace,
+                                    .silence = 2 * read_timeout_ + kGrace};
+  client_.Stream(WithQuery(path_, query), limits,
                  [&](std::string_view bytes) { return TakeBytes(bytes, lines); });
 }
 

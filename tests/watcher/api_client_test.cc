@@ -60,10 +60,12 @@ TEST_F(ApiClientTest, RetryAfterIsTold) {
 }
 
 TEST_F(ApiClientTest, ASinkThatThrowsDoesNotBreakTheNextRequest) {
+  constexpr std::chrono::seconds kMinute{60};
   server_.Create({{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", "x"}}}});
   const auto thrower = [](std::string_view) -> bool { throw std::runtime_error("from the sink"); };
 
-  EXPECT_THROW(client_.Stream(kPod, std::chrono::seconds(60), thrower), std::runtime_error);
+  EXPECT_THROW(client_.Stream(kPod, {.lifetime = kMinute, .silence = kMinute}, thrower),
+               std::runtime_error);
 
   EXPECT_EQ(client_.Get(kPod)["metadata"]["name"], "x");
 }

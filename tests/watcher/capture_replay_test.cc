@@ -126,17 +126,19 @@ class CaptureReplayTest : public ::testing::TestWithParam<std::string> {
  protected:
   /// The client's view of an answer that comes in these pieces and then ends.
   Outcome Replay(Pieces pieces) {
+    constexpr std::chrono::seconds kMinute{60};
     server_.Send(std::move(pieces));
     ApiClient client({.api_root = server_.url()});
     Outcome outcome;
     LineSplitter lines;
     EventParser parser;
     try {
-      client.Stream("/replayed", std::chrono::seconds(60), [&](std::string_view bytes) {
-        lines.Feed(bytes,
-                   [&](std::string_view line) { outcome.lines.push_back(Told(parser, line)); });
-        return true;
-      });
+      client.Stream(
+          "/replayed", {.lifetime = kMinute, .silence = kMinute}, [&](std::string_view bytes) {
+            lines.Feed(bytes,
+                       [&](std::string_view line) { outcome.lines.push_back(Told(parser, line)); });
+            return true;
+          });
     } catch (const ApiError& e) {
       outcome.refused = e.code();
     } catch (const ApiUnavailable&) {

@@ -36,14 +36,15 @@ class HostileServerTest : public ::testing::Test {
  protected:
   using Answer = std::function<void(fake::Connection&)>;
 
-  std::string Failure(Answer answer) {
+  std::string Failure(Answer answer,
+                      ApiClient::Limits limits = {.lifetime = seconds(1), .silence = seconds(60)}) {
     answer_ = std::move(answer);
     ApiClient client({.api_root = "http://127.0.0.1:" + std::to_string(server_.port()),
                       .connect_timeout = seconds(1),
                       .read_timeout = seconds(1)});
     LineSplitter lines;
     try {
-      client.Stream("/api/v1/pods", seconds(1), [&](std::string_view bytes) {
+      client.Stream("/api/v1/pods", limits, [&](std::string_view bytes) {
         lines.Feed(bytes, [](std::string_view) {});
         return true;
       });
@@ -108,6 +109,20 @@ TEST_F(HostileServerTest, AWatchThatFallsSilentEndsWithItsTime) {
                 (void)connection.Write(kHead);
                 connection.WaitForClose();
               }),
+              HasSubstr("answer not finished in time"));
+}
+
+TEST_F(HostileServerTest, AWatchThatIsSilentForLongEndsWithoutAFailure) {
+  const auto fall_silent = [](fake::Connection& connection) {
+    (void)connection.Write(kHead);
+    connection.WaitForClose();
+  };
+  EXPECT_EQ(Failure(fall_silent, {.lifetime = seconds(60), .silence = seconds(1)}), "none");
+}
+
+TEST_F(HostileServerTest, AWatchThatTellsSomethingNowAndThenIsNotSilent) {
+  EXPECT_THAT(Failure(Dripping(std::string(kHead) + "ffffff\r\n"),
+                      {.lifetime = seconds(4), .silence = seconds(2)}),
               HasSubstr("answer not finished in time"));
 }
 
