@@ -38,9 +38,9 @@ void PodPlugs::Unplug() {
   AttachmentRecord made = *attachment_.record();
   // One whose Connect failed has undone itself, unless that failed as well.
   made.plugs.resize(touched_);
+  DisconnectAll(binding_, made, Deadline::After(kUndoTime));
   plugged_.clear();
   touched_ = 0;
-  DisconnectAll(binding_, made, Deadline::After(kUndoTime));
 }
 
 void PodPlugs::Update(const std::vector<vif::PodVif>& vifs) {

@@ -113,6 +113,25 @@ TEST_F(AddFailureTest, WhatCannotBeUndoneIsKeptForTheDel) {
   ExpectNothingLeft();
 }
 
+TEST_F(AddFailureTest, WhatANewPlanCannotReplaceIsKeptForTheDel) {
+  const TestPod pod = MakePod("nginx");
+  json vif = Vif(pod, false);
+  Annotate(pod, vif);
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+  ovs_->StopServer();
+  vif["versioned_object.data"]["address"] = "fa:16:3e:00:00:01";
+  Annotate(pod, vif);
+  EXPECT_NE(add.Wait().status, 0);
+
+  EXPECT_THAT(Records(), SizeIs(1));
+  EXPECT_NE(Run("DEL", pod).status, 0) << "the port is still in the database";
+
+  ovs_->StartServer();
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  ExpectNothingLeft();
+}
+
 TEST_F(AddFailureTest, ABridgeThatCannotBeMade) {
   const TestPod pod = MakePod("nginx");
   json vif = Vif(pod, true);
