@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "binding/hairpin_mode.h"
 
 namespace kuryr::binding {
+
+struct Attachment;
 
 /// What kuryr.conf says to the drivers.
 struct BindingConfig {
@@ -52,6 +55,9 @@ struct BindingConfig {
   bool owns_ports = false;
   std::optional<uint16_t> port_vlan;
   HairpinMode hairpin = HairpinMode::kNone;
+  /// Whether an attachment stands whose namespace has no process: it may be at its ADD, or just
+  /// behind it. Unset: none does. Thread-safe.
+  std::function<bool(const Attachment& attachment)> is_in_use;
   /// Where the kernel's devices are described; another folder for tests.
   std::filesystem::path sysfs = "/sys";
 };

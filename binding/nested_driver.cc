@@ -70,22 +70,27 @@ uint32_t MtuOn(const Link& parent, const vif::VifBase& vif, uint32_t limit) {
 }
 
 /// Another pod's interface in a namespace where nobody lives any more, or an older sandbox's.
-bool IsAbandoned(const VlanHolder& holder, const Attachment& attachment) {
+bool IsAbandoned(const VlanHolder& holder, const Attachment& attachment,
+                 const BindingConfig& config) {
   const auto mark = LinkMark::Parse(holder.link.alias);
-  return mark && (!holder.inhabited || IsMarkedByOlderSandbox(holder.link, attachment));
+  if (!mark) return false;
+  if (IsMarkedByOlderSandbox(holder.link, attachment)) return true;
+  const bool in_use = config.is_in_use && !IsMarkedBy(holder.link, attachment) &&
+                      config.is_in_use(mark->attachment);
+  return !holder.inhabited && !in_use;
 }
 
 /// A parent has each id once. Neutron gives it to one port, so who holds it is a leftover; it is
 /// removed if that can be seen.
 void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
-                const Attachment& attachment) {
+                const Attachment& attachment, const BindingConfig& config) {
   if (host.CreateVlan(link, id)) return;
   const std::string what = "VLAN " + std::to_string(id) + " on " + link.parent.name;
   const auto holder = FindVlanHolder(link.parent, id, attachment);
   if (!holder) ThrowErrno(EEXIST, what + " is another interface's, in a namespace without a path");
   const std::string who = holder->link.name + " in " + holder->where + " (alias \"" +
                           Printable(holder->link.alias) + "\")";
-  if (!IsAbandoned(*holder, attachment)) ThrowErrno(EEXIST, what + " belongs to " + who);
+  if (!IsAbandoned(*holder, attachment, config)) ThrowErrno(EEXIST, what + " belongs to " + who);
   Log(LogLevel::kWarning, "VLAN is held by an interface that was left behind, which is removed",
       {{"vlan", std::to_string(id)}, {"parent", link.parent.name}, {"holder", who}});
   RouteSocket::OpenIn(holder->netns).DeleteLink(holder->link.name);
@@ -94,12 +99,12 @@ void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
 }
 
 void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link,
-            const Attachment& attachment) {
+            const Attachment& attachment, const BindingConfig& config) {
   const auto* vlan = std::get_if<vif::VifVlanNested>(&vif);
   if (vlan == nullptr) {
     host.CreateMacvlan(link);
   } else {
-    CreateVlan(host, link, *vlan->vlan_id, attachment);
+    CreateVlan(host, link, *vlan->vlan_id, attachment, config);
   }
 }
 
@@ -133,7 +138,7 @@ std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& pl
 
   // Before the act: its answer may be lost.
   Rollback undo([&] { TryUndo(plug.ifname, [&] { Unplug(inside, plug, attachment); }); });
-  Create(host, vif, link, attachment);
+  Create(host, vif, link, attachment, config_);
   inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
   ConfigureL3(pod, plug.ifname, own, is_default);
   std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};

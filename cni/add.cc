@@ -84,7 +84,7 @@ void GiveUp(const Request& request, PodPlugs& plugs) noexcept {
 Result AddFromEvents(const Request& request, PodPlugs& plugs, PodEventSource& events,
                      AddObserver& observer, StageObserver& stages, const Deadline& deadline) {
   stages.OnStage(Stage::kWaitVif);
-  AddHandler handler(request, plugs, observer, stages, deadline);
+  AddHandler handler(request, plugs, events, observer, stages, deadline);
   Rollback stop([&] { events.Stop(); });
   events.Start(request.pod, handler,
                [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });

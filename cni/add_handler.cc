@@ -67,11 +67,12 @@ void RequireWishes(const Request& request, const vif::PodVif& planned) {
 
 }  // namespace
 
-AddHandler::AddHandler(const Request& request, PodPlugs& plugs, AddObserver& observer,
-                       StageObserver& stages, const Deadline& deadline)
+AddHandler::AddHandler(const Request& request, PodPlugs& plugs, PodEventSource& events,
+                       AddObserver& observer, StageObserver& stages, const Deadline& deadline)
     : ResourceEventHandler("Pod"),
       request_(request),
       plugs_(plugs),
+      events_(events),
       observer_(observer),
       stages_(stages),
       deadline_(deadline) {}
@@ -137,22 +138,27 @@ void AddHandler::OnPresent(const watcher::WatchEvent& event) {
 
 void AddHandler::OnDeleted(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
-  if (failure_ || result_ || (!request_.pod.uid.empty() && event.uid != request_.pod.uid)) return;
+  const std::string& wanted = request_.pod.uid;
+  const bool is_older = wanted.empty() ? awaited_ == Awaited::kPod : event.uid != wanted;
+  if (failure_ || result_ || is_older) return;
   failure_ = std::make_exception_ptr(
       CniError(ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " was deleted"));
   done_.Set();
 }
 
-void AddHandler::CheckUid(const watcher::WatchEvent& event) const {
+bool AddHandler::IsWanted(const watcher::WatchEvent& pod) {
   const std::string& wanted = request_.pod.uid;
-  if (wanted.empty() || event.uid == wanted || ConfigHash(event) == wanted) return;
+  // Which one a runtime means that does not say so, only the first of them leaves open.
+  if (wanted.empty()) return awaited_ != Awaited::kPod || events_.IsCurrent(pod);
+  if (pod.uid == wanted || ConfigHash(pod) == wanted) return true;
+  if (!events_.IsCurrent(pod)) return false;
   throw CniError(
       ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " was replaced",
-      "the runtime asks for uid " + wanted + ", the API server has " + Printable(event.uid));
+      "the runtime asks for uid " + wanted + ", the API server has " + Printable(pod.uid));
 }
 
 void AddHandler::Advance(const watcher::WatchEvent& event) {
-  CheckUid(event);
+  if (!IsWanted(event)) return;
   awaited_ = std::max(awaited_, Awaited::kVif);
   last_watch_failure_ = nullptr;
   auto vifs = VifsOf(event);

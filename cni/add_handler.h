@@ -26,8 +26,8 @@ namespace kuryr::cni {
 class AddHandler : public watcher::ResourceEventHandler {
  public:
   /// Everything is borrowed.
-  AddHandler(const Request& request, PodPlugs& plugs, AddObserver& observer, StageObserver& stages,
-             const Deadline& deadline);
+  AddHandler(const Request& request, PodPlugs& plugs, PodEventSource& events, AddObserver& observer,
+             StageObserver& stages, const Deadline& deadline);
 
   /// The result, or the exception that the ADD ends with; CniError 11 at the deadline says what was
   /// awaited.
@@ -45,11 +45,14 @@ class AddHandler : public watcher::ResourceEventHandler {
   enum class Awaited { kPod, kVif, kActive };
 
   void Advance(const watcher::WatchEvent& event) REQUIRES(mutex_);
-  void CheckUid(const watcher::WatchEvent& event) const;
+  /// False for an older pod of this name, where what tells of it is behind. Throws CniError 3 where
+  /// the pod that the runtime asks for is the older one.
+  [[nodiscard]] bool IsWanted(const watcher::WatchEvent& pod) REQUIRES(mutex_);
   [[nodiscard]] CniError GaveUp(bool cancelled) EXCLUDES(mutex_);
 
   const Request& request_;
   PodPlugs& plugs_ GUARDED_BY(mutex_);
+  PodEventSource& events_;
   AddObserver& observer_ GUARDED_BY(mutex_);
   StageObserver& stages_ GUARDED_BY(mutex_);
   const Deadline deadline_;

@@ -59,6 +59,8 @@ void WriteAll(int fd, const std::string& text, const fs::path& path) {
   }
 }
 
+/// From the answer to an ADD to the first process of its sandbox, at the most.
+constexpr std::chrono::minutes kSettleTime{5};
 /// A file name has at most 255 bytes, a container id may have any number.
 constexpr size_t kLongestName = 240;
 /// Only ever written by the holder of the record's lock. No record's name begins so: networks'
@@ -180,6 +182,15 @@ std::optional<LockedAttachment> AttachmentStore::Lock(const AttachmentKey& key, 
     }
     if (IsStill(fd.get(), path)) return LockedAttachment(path, std::move(fd));
   }
+}
+
+bool AttachmentStore::IsInUse(const AttachmentKey& key) const {
+  const fs::path path = PathOf(key);
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return errno != ENOENT;
+  if (!TryLock(fd.get(), path)) return true;
+  const auto record = Read(fd.get(), path);
+  return record && record->added && AgeOf(key) < kSettleTime;
 }
 
 std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) const {

@@ -50,6 +50,10 @@ class AttachmentStore {
   /// For a GC: std::nullopt also when somebody is at work on it.
   [[nodiscard]] std::optional<LockedAttachment> TryTake(const AttachmentKey& key);
 
+  /// Whether somebody is at work on it, or its ADD was answered within the last minutes: until
+  /// then its namespace may be without a process.
+  [[nodiscard]] bool IsInUse(const AttachmentKey& key) const;
+
   /// To read only; std::nullopt when there is none, or none yet that can be read.
   [[nodiscard]] std::optional<AttachmentRecord> Find(const AttachmentKey& key) const;
   /// Since the record was last written: zero when there is none.

@@ -93,6 +93,18 @@ void TakeServer(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   }
 }
 
+void TakeVifSource(const Option& option, VifSource& source) {
+  if (!option.set()) return;
+  if (*option.value == "annotation") {
+    source = VifSource::kAnnotation;
+  } else if (*option.value == "kuryrport") {
+    source = VifSource::kKuryrPort;
+  } else if (*option.value != "any") {
+    Refuse(option.where,
+           "\"" + Printable(*option.value) + "\"; expected any, annotation or kuryrport");
+  }
+}
+
 void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   TakeServer(files, getenv, config);
   watcher::ApiConfig& api = config.api;
@@ -106,6 +118,7 @@ void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& conf
   config.use_events = true;
   Take(files.Find(kKubernetes, "use_events"), config.use_events);
   Take(files.Find(kKubernetes, "network_status"), config.network_status);
+  TakeVifSource(files.Find(kKubernetes, "vif_source"), config.vif_source);
   Take(files.Find(kKubernetes, "watch_retry_timeout"), api.retry_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_connection_timeout"), api.connect_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_read_timeout"), api.read_timeout, 3600);

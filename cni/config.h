@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "binding/config.h"
+#include "cni/known_pod.h"
 #include "watcher/api_config.h"
 
 namespace kuryr::cni {
@@ -22,6 +23,7 @@ struct Config {
   /// [kubernetes] use_events, network_status; where that section is not read, nothing is told.
   bool use_events = false;
   bool network_status = false;
+  VifSource vif_source = VifSource::kAny;           ///< [kubernetes] vif_source
   binding::BindingConfig binding;                   ///< [binding], [os_vif_ovs], [neutron_defaults]
   std::string ovs_bridge = "br-int";                ///< [neutron_defaults] ovs_bridge
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir

@@ -29,11 +29,12 @@ const json& Annotation(const json& pod, std::string_view key) {
 }
 
 /// Without what no ADD asks for: a node's pods are to fit into a few MiB.
-watcher::WatchEvent SlimPod(const watcher::WatchEvent& event) {
+watcher::WatchEvent SlimPod(const watcher::WatchEvent& event, VifSource source) {
   json annotations = json::object();
   for (const std::string_view key : {vif::kVifAnnotation, kConfigHash}) {
     const json& annotation = Annotation(*event.object, key);
-    if (!annotation.is_null()) annotations[std::string(key)] = annotation;
+    const bool passed_over = source == VifSource::kKuryrPort && key == vif::kVifAnnotation;
+    if (!annotation.is_null() && !passed_over) annotations[std::string(key)] = annotation;
   }
   watcher::WatchEvent slim = event;
   slim.object = std::make_shared<const json>(json{{"kind", "Pod"},
@@ -72,6 +73,7 @@ std::optional<watcher::WatchEvent> KnownPod::Take(const watcher::WatchEvent& eve
   if (!gone && event.type != EventType::kAdded && event.type != EventType::kModified)
     return std::nullopt;
   if (event.kind == kKuryrPort) {
+    if (source_ == VifSource::kAnnotation) return std::nullopt;
     auto port = gone ? std::nullopt : std::optional(SlimPort(event));
     if (port_ == port) return std::nullopt;
     port_ = std::move(port);
@@ -81,7 +83,7 @@ std::optional<watcher::WatchEvent> KnownPod::Take(const watcher::WatchEvent& eve
     pod_.reset();
     return event;
   }
-  watcher::WatchEvent pod = SlimPod(event);
+  watcher::WatchEvent pod = SlimPod(event, source_);
   if (pod_ && *pod_->object == *pod.object) return std::nullopt;
   pod_ = std::move(pod);
   return this->event();

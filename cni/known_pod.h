@@ -7,11 +7,16 @@
 
 namespace kuryr::cni {
 
+/// [kubernetes] vif_source: which objects may have a pod's VIFs.
+enum class VifSource { kAny, kAnnotation, kKuryrPort };
+
 /// What was heard of the Pod and the KuryrPort of one name, as far as an ADD needs it, as one: the
 /// pod's event. Its VIFs are those of the pod's annotation, or without one those of the KuryrPort,
 /// if that is this very pod's and not being deleted. Not thread-safe.
 class KnownPod {
  public:
+  explicit KnownPod(VifSource source = VifSource::kAny) : source_(source) {}
+
   /// An event of either. What it makes of the pod's; nothing when that is what it was.
   [[nodiscard]] std::optional<watcher::WatchEvent> Take(const watcher::WatchEvent& event);
 
@@ -32,6 +37,7 @@ class KnownPod {
   [[nodiscard]] static Port SlimPort(const watcher::WatchEvent& event);
   [[nodiscard]] bool HasPort() const;
 
+  VifSource source_;
   std::optional<watcher::WatchEvent> pod_;
   std::optional<Port> port_;
 };

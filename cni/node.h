@@ -3,8 +3,13 @@
 #include "binding/binding.h"
 #include "cni/api_writer.h"
 #include "cni/attachment_store.h"
+#include "cni/config.h"
 
 namespace kuryr::cni {
+
+/// What the drivers go by: kuryr.conf, and what the records tell. `attachments` is borrowed.
+[[nodiscard]] binding::BindingConfig ForDrivers(const Config& config,
+                                                const AttachmentStore& attachments);
 
 /// What requests share on a node. Borrowed by them.
 struct Node {

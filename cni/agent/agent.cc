@@ -1,16 +1,21 @@
 #include "cni/agent/agent.h"
 
+#include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "cni/agent/registry_events.h"
 #include "cni/disconnect.h"
 #include "cni/failure.h"
 #include "cni/protocol/error.h"
 #include "cni/serve.h"
+#include "watcher/api_client.h"
+#include "watcher/api_error.h"
 
 namespace kuryr::cni {
 namespace {
@@ -18,6 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSweepTime{60};
+/// The API server may take, while an ADD waits for what it says of one pod.
+constexpr std::chrono::seconds kAskTime{5};
 /// Without a failure for so long, the next one is of another outage. No two tries are so far apart.
 constexpr std::chrono::minutes kEndOfOutage{5};
 
@@ -54,11 +61,12 @@ watcher::FailureHandler IfRefused(watcher::FailureHandler handler) {
 
 Agent::Agent(const Config& config, int stop_fd)
     : config_(config),
-      binding_(config.binding),
+      binding_(ForDrivers(config, attachments_)),
       attachments_(config.state_dir),
       writer_(config.api),
       node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
       sweep_(node_, Deadline::After(kSweepTime, stop_fd)),
+      registry_(config.vif_source),
       pod_watcher_(config.api, pipeline_,
                    [this, log = LogFailures("the pods cannot be watched")](
                        const std::exception_ptr& failure) {
@@ -124,9 +132,26 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
     entry.emplace(cancellations_, key, cancel);
     pause.emplace(sweep_, key);
   }
-  RegistryEvents events(registry_, [this] { RequireReady(); });
+  RegistryEvents events(
+      registry_, [this] { RequireReady(); },
+      [this](const watcher::WatchEvent& pod) { return IsCurrent(pod); });
   return cni::Serve(request, node_, config_, events, stages,
                     Deadline::After(LongestFor(request.command, config_), cancel.fd()));
+}
+
+bool Agent::IsCurrent(const watcher::WatchEvent& pod) const {
+  watcher::ApiConfig config = config_.api;
+  config.connect_timeout = std::min(config.connect_timeout, kAskTime);
+  config.read_timeout = std::min(config.read_timeout, kAskTime);
+  try {
+    const nlohmann::json found = watcher::ApiClient(config).Get(
+        "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name);
+    return StringAt(found["metadata"], "uid") == pod.uid;
+  } catch (const watcher::ApiError& e) {
+    return e.code() != watcher::ApiError::kNotFound;
+  } catch (const std::exception&) {
+    return true;
+  }
 }
 
 void Agent::RequireReady() const {

@@ -51,6 +51,8 @@ class Agent {
                                   const EventFd& cancel);
   /// CniError 50.
   void RequireReady() const;
+  /// As PodEventSource has it: asks the API server.
+  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& pod) const;
   /// "has not answered for a while": what is to be said of the API server.
   [[nodiscard]] std::optional<std::string> WhyNotWatching() const;
 

@@ -110,6 +110,7 @@ bool HasListed(const watcher::Watcher& watcher) {
 std::optional<std::string> Agent::WhyNotAlive() const { return calls_.WhyStuck(Clock::now()); }
 
 std::optional<std::string> Agent::WhyNotWatching() const {
+  if (!HasListed(pod_watcher_)) return "has not listed this node's pods yet";
   if (!pod_watcher_.IsAlive()) return "has not answered for a while";
   // Where KuryrPorts were never to be had, no pod depends on them.
   if (HasListed(port_watcher_) && !port_watcher_.IsAlive())
@@ -119,9 +120,8 @@ std::optional<std::string> Agent::WhyNotWatching() const {
 
 std::optional<std::string> Agent::WhyNotReady() const {
   if (!MayConfigureNetworks()) return "CAP_NET_ADMIN is missing";
-  auto why = WhyNotWatching();
-  if (!HasListed(pod_watcher_)) why = "has not listed this node's pods yet";
-  if (why) return "the API server at " + config_.api.api_root + " " + *why;
+  if (const auto why = WhyNotWatching())
+    return "the API server at " + config_.api.api_root + " " + *why;
   const auto bridge = OvsBridgeOf(config_);
   if (!bridge) return std::nullopt;
   return node_.binding.FindOvsProblem(*bridge, Deadline::After(kOvsTime));

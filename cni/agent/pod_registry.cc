@@ -25,7 +25,7 @@ void PodRegistry::Handle(const watcher::WatchEvent& event) {
   std::optional<watcher::WatchEvent> pod;
   {
     const MutexLock lock(mutex_);
-    const auto known = pods_.try_emplace(KeyOf(event.name_space, event.name)).first;
+    const auto known = pods_.try_emplace(KeyOf(event.name_space, event.name), source_).first;
     pod = known->second.Take(event);
     if (known->second.empty()) pods_.erase(known);
     if (pod) Tell(*pod);

@@ -20,6 +20,8 @@ namespace kuryr::cni {
 /// (kuryr_kubernetes/cni/daemon/service.py, the registry)
 class PodRegistry : public watcher::EventConsumer {
  public:
+  explicit PodRegistry(VifSource source) : source_(source) {}
+
   /// Hears of one pod. Called from a watch's thread and under the registry's lock: must not call
   /// back.
   using Listener = std::function<void(const watcher::WatchEvent& event)>;
@@ -63,6 +65,7 @@ class PodRegistry : public watcher::EventConsumer {
   void Unsubscribe(Subscription& subscription) EXCLUDES(mutex_);
   void Tell(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
+  const VifSource source_;
   mutable Mutex mutex_;
   std::map<std::string, KnownPod> pods_ GUARDED_BY(mutex_);
   std::multimap<std::string, Subscription*> subscriptions_ GUARDED_BY(mutex_);

@@ -18,15 +18,20 @@ namespace kuryr::cni {
 /// watch never waits for the plugging of one pod. That thread logs as the one that made the object.
 class RegistryEvents : public PodEventSource {
  public:
-  /// `require_ready` is RequireReady's. Both are borrowed or copied.
-  RegistryEvents(PodRegistry& registry, std::function<void()> require_ready)
-      : registry_(registry), require_ready_(std::move(require_ready)) {}
+  using IsCurrentFn = std::function<bool(const watcher::WatchEvent& pod)>;
+
+  /// The functions are RequireReady's and IsCurrent's. All is borrowed or copied.
+  RegistryEvents(PodRegistry& registry, std::function<void()> require_ready, IsCurrentFn is_current)
+      : registry_(registry),
+        require_ready_(std::move(require_ready)),
+        is_current_(std::move(is_current)) {}
   ~RegistryEvents() override { Stop(); }
 
   void Start(const PodArgs& pod, watcher::EventConsumer& consumer,
              watcher::FailureHandler on_failure) override EXCLUDES(mutex_);
   void Stop() override EXCLUDES(mutex_);
   void RequireReady() override { require_ready_(); }
+  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& pod) override { return is_current_(pod); }
 
  private:
   using Act = std::function<void()>;
@@ -37,6 +42,7 @@ class RegistryEvents : public PodEventSource {
 
   PodRegistry& registry_;
   const std::function<void()> require_ready_;
+  const IsCurrentFn is_current_;
   const LogContext log_context_ = LogContext::Current();
   std::optional<PodRegistry::Subscription> subscription_;
 

@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "cni/attachment_store.h"
 #include "cni/disconnect.h"
 #include "cni/plugin/socket_watch.h"
 #include "cni/protocol/agent_socket.h"
@@ -45,6 +48,24 @@ bool NobodyListens(const std::system_error& error) {
 /// Whoever took the request has ended, or does not want it.
 bool IsCutOff(const std::system_error& error) {
   return error.code() == std::errc::connection_reset || error.code() == std::errc::broken_pipe;
+}
+
+/// Delegated plugins need the runtime's environment: also those that the network of today does not
+/// have, but that of the ADD had.
+bool HasDelegate(const Request& request, const Config& config) {
+  if (request.config.local || !request.config.ipam.empty()) return true;
+  const bool of_all = request.command == Command::kGc;
+  if (!of_all && request.command != Command::kDel && request.command != Command::kCheck)
+    return false;
+  const AttachmentStore attachments(config.state_dir);
+  const std::string& network = request.config.name;
+  const auto keys =
+      of_all ? attachments.List(network)
+             : std::vector<AttachmentKey>{{network, request.container_id, request.ifname}};
+  return std::any_of(keys.begin(), keys.end(), [&](const AttachmentKey& key) {
+    const auto record = attachments.Find(key);
+    return record && !record->delegate_config.empty();
+  });
 }
 
 /// One request, handed over until an agent answers.
@@ -127,9 +148,7 @@ class Handover {
 
 std::variant<AgentReply, NoAgent> AskAgent(const Request& request, const Config& config,
                                            const std::string& trace_id, int cancel_fd) {
-  // Delegated plugins need the runtime's environment.
-  const bool own_work = request.config.local || !request.config.ipam.empty();
-  if (config.use_agent == UseAgent::kNever || own_work) return NoAgent{};
+  if (config.use_agent == UseAgent::kNever || HasDelegate(request, config)) return NoAgent{};
   return Handover(request, config, trace_id, cancel_fd).Run();
 }
 

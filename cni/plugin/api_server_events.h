@@ -14,11 +14,13 @@ namespace kuryr::cni {
 /// KuryrPort's, from when the pod is seen without VIFs.
 class ApiServerEvents : public PodEventSource, private watcher::EventHandler {
  public:
-  explicit ApiServerEvents(watcher::ApiConfig config) : config_(std::move(config)) {}
+  ApiServerEvents(watcher::ApiConfig config, VifSource source)
+      : config_(std::move(config)), known_(source) {}
 
   void Start(const PodArgs& pod, watcher::EventConsumer& consumer,
              watcher::FailureHandler on_failure) override;
   void Stop() override;
+  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& /*pod*/) override { return true; }
   /// Asks for pods, with the rights that an ADD needs.
   void RequireReady() override;
 

@@ -37,7 +37,13 @@ void TakeLocal(const LocalNetwork& local, binding::BindingConfig& binding) {
 
 void SetUpLog(const Request& request, const Config& config) {
   if (request.config.debug || config.debug) SetLogLevel(LogLevel::kDebug);
-  if (!config.log_file.empty()) SetLogFile(config.log_file);
+  if (config.log_file.empty()) return;
+  try {
+    SetLogFile(config.log_file);
+  } catch (const std::exception& e) {
+    // Nothing that a DEL needs is missing.
+    Log(LogLevel::kWarning, "the log goes to stderr", {{"error", e.what()}});
+  }
 }
 
 /// The runtime's own, so that its traces and our lines are found together; where it has none, a new
@@ -65,10 +71,10 @@ void WarnOfUnverified(const Config& config) {
 /// By this process alone.
 AgentReply ServeHere(const Request& request, const Config& config, AttachmentStore& attachments,
                      ApiWriter& writer, int cancel_fd) {
-  binding::Binding binding(config.binding);
+  binding::Binding binding(ForDrivers(config, attachments));
   const Node node = {
       .binding = binding, .attachments = attachments, .owner = ProcessId::Own(), .writer = writer};
-  ApiServerEvents events(config.api);
+  ApiServerEvents events(config.api, config.vif_source);
   StageObserver nobody;
   const Deadline deadline = Deadline::After(LongestFor(request.command, config), cancel_fd);
   return {.status = 0, .out = Serve(request, node, config, events, nobody, deadline)};

@@ -156,6 +156,20 @@ TEST_F(NestedVlanTest, IdLeftBehindInAnEmptyNamespaceIsFreed) {
   EXPECT_TRUE(LinkIn(other)) << "exactly the offender";
 }
 
+TEST_F(NestedVlanTest, IdOfAPodAtItsAddIsAConflictThatIsNamed) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  const Pod early = MakePod(1);
+  const Pod pod = MakePod(2);
+  Connect(VlanVif(1, 101), early);
+  Configure({.is_in_use = [&](const Attachment& attachment) {
+    return attachment.container_id == early.attachment.container_id;
+  }});
+
+  EXPECT_THROW(Connect(VlanVif(2, 101), pod), std::system_error);
+
+  EXPECT_TRUE(LinkIn(early)) << "no process lives there yet";
+}
+
 TEST_F(NestedVlanTest, IdOfAnOlderSandboxOfThePodIsFreed) {
   if (!has_vlans_) GTEST_SKIP() << kNoVlans;
   Pod older = MakePod(1);

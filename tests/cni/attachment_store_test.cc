@@ -213,6 +213,25 @@ TEST_F(AttachmentStoreTest, GC_09_TryTakeLeavesAloneWhatSomebodyIsAtWorkOn) {
   EXPECT_TRUE(store.TryTake(key_)->record());
 }
 
+TEST_F(AttachmentStoreTest, InUseIsWhatSomebodyIsAtWorkOnOrWasAddedJustNow) {
+  AttachmentStore store(dir_);
+  EXPECT_FALSE(store.IsInUse(key_));
+  {
+    auto attachment = store.Create(key_);
+    EXPECT_TRUE(store.IsInUse(key_));
+    attachment->Write(Record(key_));
+  }
+  EXPECT_FALSE(store.IsInUse(key_)) << "of a killed ADD";
+  AttachmentRecord added = Record(key_);
+  added.added = true;
+  store.Take(key_)->Write(added);
+  EXPECT_TRUE(store.IsInUse(key_));
+
+  const fs::path record = *fs::directory_iterator(dir_ / "attachments");
+  fs::last_write_time(record, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_FALSE(store.IsInUse(key_));
+}
+
 TEST_F(AttachmentStoreTest, GC_08_ListHasTheAttachmentsOfItsNetworkOnly) {
   AttachmentStore store(dir_);
   const AttachmentKey second = {"kuryr", "a", "net1"};

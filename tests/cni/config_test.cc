@@ -69,7 +69,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "\nssl_client_key_file = " + token +
                      "\nssl_verify_server_crt = no\nwatch_connection_timeout = 3\n"
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
-                     "use_events = false\nnetwork_status = true\n"
+                     "use_events = false\nnetwork_status = true\nvif_source = kuryrport\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
                      "agent_wait = 0\n"
                      "[cni_health_server]\nbind_address = ::1\nport = 0\n"
@@ -94,6 +94,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.api.retry_timeout, std::chrono::seconds(3600));
   EXPECT_FALSE(config.use_events);
   EXPECT_TRUE(config.network_status);
+  EXPECT_EQ(config.vif_source, VifSource::kKuryrPort);
   EXPECT_EQ(config.agent_wait, std::chrono::seconds(0));
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");

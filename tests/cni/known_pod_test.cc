@@ -49,6 +49,25 @@ class KnownPodTest : public ::testing::Test {
   KnownPod known_;
 };
 
+TEST_F(KnownPodTest, WhereKuryrPortsAloneCountAnAnnotationIsNothing) {
+  known_ = KnownPod(VifSource::kKuryrPort);
+  json forged = pod_;
+  forged["metadata"]["annotations"]["openstack.org/kuryr-vif"] = "forged";
+
+  (void)Take(forged);
+  EXPECT_EQ(Mac(), "");
+  (void)Take(port_);
+  EXPECT_EQ(Mac(), kMac);
+}
+
+TEST_F(KnownPodTest, WhereAnnotationsAloneCountAKuryrPortIsNothing) {
+  known_ = KnownPod(VifSource::kAnnotation);
+
+  (void)Take(pod_);
+  EXPECT_FALSE(Take(port_));
+  EXPECT_EQ(Mac(), "");
+}
+
 TEST_F(KnownPodTest, AKuryrPortsVifsAreItsPods) {
   EXPECT_FALSE(Take(port_));
   const auto event = Take(pod_);

@@ -27,9 +27,25 @@ class AgentTest : public PluginTest {
     Annotate(pod, Vif(pod, true));
     return pod;
   }
+  /// Of a version that has STATUS.
+  [[nodiscard]] std::string StatusConfig() const {
+    return R"({"cniVersion":"1.1.0","kuryr_conf":")" + (work_ / "kuryr.conf").string() +
+           R"(","name":"kuryr","type":"kuryr-cni"})";
+  }
   static nlohmann::json Answer(const ProcessResult& result) {
     EXPECT_EQ(result.status, 0) << result.out << result.err;
     return nlohmann::json::parse(result.out, nullptr, false);
+  }
+  /// From now on the agent is told nothing of pods, and does not know it.
+  void FreezeWatches() {
+    api_->Inject({.kind = fake::Fault::Kind::kSilence, .verb = "watch", .count = -1});
+    api_->DropWatches();
+    EXPECT_TRUE(api_->WaitForRequest("watch", "/api/v1", 2));
+  }
+  void ThawWatches() {
+    api_->ClearFaults();
+    api_->StopListening();
+    api_->StartListening();
   }
   /// Without the agent's socket it would be served by the plugin alone.
   void StopAgent(int signal) {

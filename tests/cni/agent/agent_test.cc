@@ -177,15 +177,73 @@ TEST_F(AgentTest, DEL_17_WithTheAgentDownADelIsDoneByThePlugin) {
 TEST_F(AgentTest, STA_05_WithTheAgentDownAddIsCode11AndStatusCode50) {
   WriteConfig(DefaultKubernetes(), "[cni_daemon]\nagent_wait = 0\n");
   const TestPod pod = ActivePod("nginx");
-  const std::string config = R"({"cniVersion":"1.1.0","kuryr_conf":")" +
-                             (work_ / "kuryr.conf").string() +
-                             R"(","name":"kuryr","type":"kuryr-cni"})";
   ASSERT_EQ(Run("ADD", ActivePod("first")).status, 0);
-  EXPECT_EQ(Run("STATUS", pod, {{"stdin", config}}).out, "");
+  EXPECT_EQ(Run("STATUS", pod, {{"stdin", StatusConfig()}}).out, "");
   StopAgent(SIGKILL);
 
   EXPECT_EQ(json::parse(Run("ADD", pod).out)["code"], 11);
-  EXPECT_EQ(json::parse(Run("STATUS", pod, {{"stdin", config}}).out)["code"], 50);
+  EXPECT_EQ(json::parse(Run("STATUS", pod, {{"stdin", StatusConfig()}}).out)["code"], 50);
+}
+
+TEST_F(AgentTest, STA_10_AnAgentThatKnowsNoPodsYetIsNotReady) {
+  StopAgent(SIGTERM);
+  api_->StopListening();
+  StartAgent();
+
+  const ProcessResult status = Run("STATUS", MakePod("any"), {{"stdin", StatusConfig()}});
+
+  EXPECT_EQ(json::parse(status.out)["code"], 50) << status.out;
+}
+
+TEST_F(AgentTest, WhereTheWatchIsBehindAPodOfTheSameNameIsWaitedFor) {
+  const TestPod older = ActivePod("web-0");
+  ASSERT_EQ(Run("ADD", older).status, 0);
+  FreezeWatches();
+  api_->Delete("pods", "default", "web-0");
+  const TestPod pod = ActivePod("web-0");
+
+  Process add(Call("ADD", pod));
+  ASSERT_TRUE(api_->WaitForRequest("get", "/api/v1/namespaces/default/pods/web-0"));
+  ThawWatches();
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(Answer(result)["ips"][0]["address"], pod.ip + "/16");
+}
+
+TEST_F(AgentTest, WhereTheWatchIsBehindNoPodGetsWhatItsNamesakeHad) {
+  const TestPod older = ActivePod("web-0");
+  ASSERT_EQ(Run("ADD", older).status, 0);
+  FreezeWatches();
+  api_->Delete("pods", "default", "web-0");
+  const TestPod pod = ActivePod("web-0");
+
+  Process add(Call("ADD", pod, {{"CNI_ARGS", "K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-0"}}));
+  ASSERT_TRUE(api_->WaitForRequest("get", "/api/v1/namespaces/default/pods/web-0"));
+  ThawWatches();
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(Answer(result)["ips"][0]["address"], pod.ip + "/16");
+}
+
+TEST_F(AgentTest, WhatADelegateGaveIsReturnedByThePluginAlsoWhenItsNetworkHasNoneAnyMore) {
+  const std::filesystem::path addresses = work_ / "addresses" / "kuryr";
+  const json network = {{"cniVersion", "0.3.1"},
+                        {"name", "kuryr"},
+                        {"type", "kuryr-cni"},
+                        {"kuryr_conf", (work_ / "kuryr.conf").string()},
+                        {"kuryr", {{"bridge", "cbr0"}}},
+                        {"ipam",
+                         {{"type", "host-local"},
+                          {"dataDir", addresses.parent_path().string()},
+                          {"ranges", json::array({json::array({{{"subnet", "10.99.0.0/24"}}})})}}}};
+  const TestPod pod = MakePod("nginx");
+  ASSERT_EQ(Run("ADD", pod, {{"stdin", network.dump()}, {"CNI_PATH", "/usr/lib/cni"}}).status, 0);
+  ASSERT_TRUE(std::filesystem::exists(addresses / "10.99.0.2"));
+
+  EXPECT_EQ(Run("DEL", pod, {{"CNI_PATH", "/usr/lib/cni"}}).status, 0);
+
+  EXPECT_FALSE(std::filesystem::exists(addresses / "10.99.0.2"));
+  EXPECT_THAT(Records(), SizeIs(0));
 }
 
 TEST_F(AgentTest, TheSocketIsForRootAlone) {

@@ -42,6 +42,14 @@ TEST_F(DelTest, DEL_01_02_03_RemovesEverythingAndMayBeRepeated) {
       RunIn(binding::Netns::Open(pod.netns), {"ip", "-brief", "link", "show", "type", "veth"}), "");
 }
 
+TEST_F(DelTest, ALogFileThatCannotBeWrittenIsNoReasonToFail) {
+  const TestPod pod = AddedPod();
+  WriteConfig(DefaultKubernetes(), "[DEFAULT]\nlog_file = /proc/no/such.log\n");
+
+  ExpectDeleted(pod);
+  ExpectNothingLeft();
+}
+
 TEST_F(DelTest, DEL_04_AContainerNeverSeen) {
   TestPod pod = AddedPod();
   TestPod stranger = pod;
