@@ -5,6 +5,7 @@
 #include <netlink/attr.h>
 #include <netlink/netlink.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <array>
 #include <cerrno>
@@ -22,11 +23,21 @@ namespace {
 // list of a physical function's 256 virtual ones may have all that an attribute can hold, 64 KiB.
 using Buffer = std::array<std::byte, 131072>;
 
+/// The kernel answers while the request is sent or the answer received: one that does not come in
+/// this time was lost.
+constexpr timeval kAnswerTime = {.tv_sec = 60};
+
+/// The next datagram of the kernel. Who has CAP_NET_ADMIN in a pod's namespace can send others to
+/// sockets there: before OpenNlSocket has connected them.
 int Receive(nl_sock& socket, Buffer& buffer, const std::string& what) {
+  sockaddr_nl sender{};
   ssize_t length = 0;
   do {
-    length = ::recv(nl_socket_get_fd(&socket), buffer.data(), buffer.size(), MSG_TRUNC);
-  } while (length < 0 && errno == EINTR);
+    socklen_t sender_length = sizeof sender;
+    length = ::recvfrom(nl_socket_get_fd(&socket), buffer.data(), buffer.size(), MSG_TRUNC,
+                        reinterpret_cast<sockaddr*>(&sender), &sender_length);
+  } while (length < 0 ? errno == EINTR : sender.nl_pid != 0);
+  if (length < 0 && errno == EAGAIN) ThrowErrno(ETIMEDOUT, what + ": the kernel does not answer");
   if (length < 0) ThrowErrno(what + ": receive the answer");
   if (static_cast<size_t>(length) > buffer.size()) ThrowErrno(EMSGSIZE, what);
   return static_cast<int>(length);
@@ -86,12 +97,17 @@ void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
 
 NlSocketPtr OpenNlSocket(int protocol) {
   NlSocketPtr socket = Owned<NlSocketPtr>(nl_socket_alloc());
-  CheckNl(nl_connect(socket.get(), protocol),
-          std::string("open a ") + NameOf(protocol) + " socket");
+  const std::string what = std::string("open a ") + NameOf(protocol) + " socket";
+  CheckNl(nl_connect(socket.get(), protocol), what);
+  const int fd = nl_socket_get_fd(socket.get());
+  const sockaddr_nl kernel{.nl_family = AF_NETLINK};
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&kernel), sizeof kernel) != 0 ||
+      ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kAnswerTime, sizeof kAnswerTime) != 0) {
+    ThrowErrno(what);
+  }
   // Where the kernel does not know them, errors come without the explanation, and a dump of one
   // link's objects is one of all.
   const int on = 1;
-  const int fd = nl_socket_get_fd(socket.get());
   for (const int option : {NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK})
     ::setsockopt(fd, SOL_NETLINK, option, &on, sizeof on);
   return socket;
@@ -153,6 +169,12 @@ void CheckAnswer(const NlAnswer& answer, const std::string& what) {
   if (answer.error == 0) return;
   const std::string detail = answer.explanation.empty() ? "" : " (" + answer.explanation + ")";
   ThrowErrno(answer.error, what + detail);
+}
+
+nl_msg& ObjectOf(const NlAnswer& answer, const std::string& what) {
+  CheckAnswer(answer, what);
+  if (!answer.object) ThrowErrno(EPROTO, what + ": the kernel's answer has no object");
+  return *answer.object;
 }
 
 }  // namespace kuryr::binding

@@ -17,7 +17,8 @@ struct NlAnswer {
 };
 
 /// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE,
-/// NETLINK_NETFILTER or NETLINK_SOCK_DIAG (netlink(7)).
+/// NETLINK_NETFILTER or NETLINK_SOCK_DIAG (netlink(7)). It takes nothing from other processes, and
+/// no wait for the kernel is endless.
 [[nodiscard]] NlSocketPtr OpenNlSocket(int protocol);
 
 /// Sends `request` and reads up to its acknowledgement. Throws std::system_error, its text
@@ -37,5 +38,8 @@ void Dump(nl_sock& socket, nl_msg& request, const std::string& what,
 
 /// Throws std::system_error for an answer that is an error: "WHAT (EXPLANATION): errno's text".
 void CheckAnswer(const NlAnswer& answer, const std::string& what);
+
+/// What a get request found; throws std::system_error where the answer is an error, or has none.
+[[nodiscard]] nl_msg& ObjectOf(const NlAnswer& answer, const std::string& what);
 
 }  // namespace kuryr::binding

@@ -70,8 +70,7 @@ std::optional<Link> RouteSocket::Get(nl_msg& request, const std::string& what) {
   CheckNl(nla_put_u32(&request, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS), what);
   const NlAnswer answer = Transact(*socket_, request, what);
   if (answer.error == ENODEV) return std::nullopt;
-  CheckAnswer(answer, what);
-  return ParseLink(*answer.object, what);
+  return ParseLink(ObjectOf(answer, what), what);
 }
 
 NlAnswer RouteSocket::Add(rtnl_link& link, const std::string& what) {

@@ -34,8 +34,7 @@ std::optional<VfSettings> RouteSocket::FindVf(const Link& pf, uint32_t vf) {
   CheckNl(nla_put_u32(request.get(), IFLA_EXT_MASK, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS),
           what);
   const NlAnswer answer = Transact(*socket_, *request, what);
-  CheckAnswer(answer, what);
-  return ParseVf(*answer.object, vf);
+  return ParseVf(ObjectOf(answer, what), vf);
 }
 
 void RouteSocket::SetVf(const Link& pf, uint32_t vf, const VfSettings& settings) {

@@ -163,6 +163,12 @@ ssize_t recv(int fd, void* data, size_t size, int flags) {
   return Answer(fd, "recv", [&] { return next(fd, data, size, flags); });
 }
 
+ssize_t recvfrom(int fd, void* data, size_t size, int flags, sockaddr* sender, socklen_t* length) {
+  static auto* const next =
+      Next<ssize_t(int, void*, size_t, int, sockaddr*, socklen_t*)>("recvfrom");
+  return Answer(fd, "recvfrom", [&] { return next(fd, data, size, flags, sender, length); });
+}
+
 int setns(int fd, int kind) noexcept {
   static auto* const next = Next<int(int, int)>("setns");
   const bool entering = armed != nullptr && !armed->IsHome(fd);

@@ -5,6 +5,8 @@
 #include <netlink/errno.h>
 #include <netlink/handlers.h>
 #include <netlink/netlink.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "binding/netlink/nl_error.h"
 #include "tests/support/netns_fixture.h"
 
@@ -39,6 +42,76 @@ TEST_F(NlTransactionTest, AnswersOfAnAbandonedRequestAreSkipped) {
 
   EXPECT_EQ(answer.error, ENODEV);
   EXPECT_EQ(answer.object, nullptr);
+}
+
+/// What another process says to `victim` in the kernel's name: done, and found nothing. errno.
+int Forge(nl_sock& victim, uint32_t sequence) {
+  const struct {
+    nlmsghdr header;
+    nlmsgerr error;
+  } forged = {.header = {.nlmsg_len = sizeof forged,
+                         .nlmsg_type = NLMSG_ERROR,
+                         .nlmsg_flags = 0,
+                         .nlmsg_seq = sequence,
+                         .nlmsg_pid = nl_socket_get_local_port(&victim)},
+              .error = {}};
+  const UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  sockaddr_nl to{.nl_family = AF_NETLINK};
+  to.nl_pid = nl_socket_get_local_port(&victim);
+  const ssize_t sent = ::sendto(socket.get(), &forged, sizeof forged, 0,
+                                reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  return sent < 0 ? errno : 0;
+}
+
+TEST_F(NlTransactionTest, AnswersOfOtherProcessesAreRefused) {
+  const NlSocketPtr socket = OpenNlSocket(NETLINK_ROUTE);
+
+  EXPECT_EQ(Forge(*socket, 1), ECONNREFUSED);
+}
+
+TEST_F(NlTransactionTest, AnswersOfOtherProcessesThatCameBeforeTheSocketWasConnectedAreSkipped) {
+  const NlSocketPtr socket = Owned<NlSocketPtr>(nl_socket_alloc());
+  CheckNl(nl_connect(socket.get(), NETLINK_ROUTE), "open a socket");
+  const uint32_t next = nl_socket_use_seq(socket.get()) + 1;
+  ASSERT_EQ(Forge(*socket, next), 0);
+
+  const NlMsgPtr request = AskFor("lo");
+  const NlAnswer answer = Transact(*socket, *request, "find link lo");
+
+  ASSERT_EQ(nlmsg_hdr(request.get())->nlmsg_seq, next);
+  EXPECT_EQ(answer.error, 0);
+  EXPECT_NE(answer.object, nullptr);
+}
+
+TEST_F(NlTransactionTest, LostAnswerIsNotWaitedForWithoutEnd) {
+  const NlSocketPtr socket = OpenNlSocket(NETLINK_ROUTE);
+  const int fd = nl_socket_get_fd(socket.get());
+  timeval wait{};
+  socklen_t length = sizeof wait;
+  ASSERT_EQ(::getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, &length), 0);
+  EXPECT_EQ(wait.tv_sec, 60);
+
+  wait = {.tv_usec = 1000};
+  ASSERT_EQ(::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait), 0);
+  nl_cb* const callbacks = nl_socket_get_cb(socket.get());
+  nl_cb_overwrite_send(callbacks, [](nl_sock*, nl_msg*) { return 0; });
+  nl_cb_put(callbacks);
+  try {
+    (void)Transact(*socket, *AskFor("lo"), "find link lo");
+    FAIL();
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::timed_out);
+    EXPECT_STREQ(error.what(), "find link lo: the kernel does not answer: Connection timed out");
+  }
+}
+
+TEST(NlAnswerTest, SuccessWithoutTheObjectIsAnError) {
+  try {
+    (void)ObjectOf(NlAnswer{}, "find link lo");
+    FAIL();
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::protocol_error);
+  }
 }
 
 std::atomic<int> being_sent;
