@@ -101,6 +101,10 @@ void OvsdbClient::Connect(const Deadline& deadline) {
   ovsdb_connection* connection = nullptr;
   const int error =
       ovsdb_open(remote_.c_str(), Milliseconds(deadline), deadline.cancel_fd, &connection);
+  // The server is only busy: the idle connections to it are as good as ever.
+  if (error == EAGAIN)
+    ThrowErrno(ETIMEDOUT,
+               "connect to OVSDB at " + remote_ + ", whose queue of connections is full");
   if (error != 0) Fail(error, "connect to OVSDB");
   connection_.reset(connection);
 }

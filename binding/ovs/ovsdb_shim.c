@@ -20,6 +20,7 @@
 #include "stream-ssl.h"
 #include "stream.h"
 #include "timeval.h"
+#include "util.h"
 
 struct notification {
   struct notification* next;
@@ -31,6 +32,8 @@ struct ovsdb_connection {
   struct notification* first;
   struct notification** end;
 };
+
+enum { kQueueRetryMs = 5 };
 
 static pthread_mutex_t tls_mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -89,13 +92,27 @@ static int connect_stream(struct stream* stream, int64_t deadline_ms, int cancel
   }
 }
 
+// EPROTO from here is a unix socket's EAGAIN, and nothing else: the server is there, but its queue
+// of connections is full (ovsdb-server's has 64 places). No event tells of a free one. In TCP the
+// kernel tries again by itself, and what a peer says or is comes later, from connect_stream().
+static int open_stream(const char* remote, int64_t deadline_ms, int cancel_fd,
+                       struct stream** stream) {
+  for (;;) {
+    const int error = jsonrpc_stream_open(remote, stream, 0);
+    if (error != EPROTO) return error;
+    const int over = is_over(deadline_ms, cancel_fd);
+    if (over) return over == ETIMEDOUT ? EAGAIN : over;
+    wait_until(MIN(deadline_ms, time_msec() + kQueueRetryMs), cancel_fd);
+  }
+}
+
 int ovsdb_open(const char* remote, int64_t deadline_ms, int cancel_fd,
                struct ovsdb_connection** connection) {
   *connection = NULL;
   if (cancel_fd == 0) return EINVAL;
   init_library_once();
   struct stream* stream = NULL;
-  int error = jsonrpc_stream_open(remote, &stream, 0);
+  int error = open_stream(remote, deadline_ms, cancel_fd, &stream);
   if (error) return error;
   error = connect_stream(stream, deadline_ms, cancel_fd);
   if (error) {

@@ -22,7 +22,9 @@ extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): C's way
 struct ovsdb_connection;
 
-/// `remote` as in ovsdb(7): unix:FILE, tcp:IP[:PORT], ssl:IP[:PORT]. EAFNOSUPPORT for others.
+/// `remote` as in ovsdb(7): unix:FILE, tcp:IP[:PORT], ssl:IP[:PORT]. EAFNOSUPPORT for others. Where
+/// the server's queue of connections is full it waits for a place, and returns EAGAIN instead of
+/// ETIMEDOUT when none got free.
 int ovsdb_open(const char* remote, int64_t deadline_ms, int cancel_fd,
                struct ovsdb_connection** connection);
 void ovsdb_close(struct ovsdb_connection* connection);

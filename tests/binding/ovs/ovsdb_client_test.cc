@@ -5,13 +5,17 @@
 #include <sys/un.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/event_fd.h"
@@ -205,6 +209,63 @@ TEST_F(OvsdbClientTest, ConnectGivesUpAtTheDeadline) {
 
   EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(30ms)); }),
             std::errc::timed_out);
+}
+
+/// Connections to the server that it does not take: as many as find a place.
+std::vector<UniqueFd> FillQueue(const std::string& remote) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  remote.copy(address.sun_path, sizeof address.sun_path - 1, std::string("unix:").size());
+  std::vector<UniqueFd> waiting;
+  for (;;) {
+    UniqueFd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (::connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      if (errno != EAGAIN) ThrowErrno("connect to " + remote);
+      return waiting;
+    }
+    waiting.push_back(std::move(client));
+  }
+}
+
+TEST_F(OvsdbClientTest, PlaceInTheServersFullQueueIsWaitedFor) {
+  test::PrivateOvs ovs("/run");
+  ovs.server().Signal(SIGSTOP);
+  const auto waiting = FillQueue(ovs.remote());
+  auto done = std::async(std::launch::async, [&] {
+    OvsdbClient client(ovs.remote());
+    (void)client.Transact(kSelectBridges, Soon());
+  });
+
+  // Time to fail, if it would; a client that comes too late for the full queue does no harm.
+  done.wait_for(50ms);
+  ovs.server().Signal(SIGCONT);
+
+  EXPECT_NO_THROW(done.get());
+}
+
+TEST_F(OvsdbClientTest, WaitForAPlaceInTheServersQueueGivesUpAtTheDeadline) {
+  test::PrivateOvs ovs("/run");
+  ovs.server().Signal(SIGSTOP);
+  const auto waiting = FillQueue(ovs.remote());
+  OvsdbClient client(ovs.remote());
+
+  std::string what;
+  EXPECT_EQ(CodeOf([&] { client.Connect(Deadline::After(30ms)); }, &what), std::errc::timed_out);
+  EXPECT_THAT(what, AllOf(HasSubstr(ovs.remote()), HasSubstr("queue of connections is full")));
+
+  ovs.server().Signal(SIGCONT);
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+}
+
+TEST_F(OvsdbClientTest, WaitForAPlaceInTheServersQueueEndsWhenCancelled) {
+  test::PrivateOvs ovs("/run");
+  ovs.server().Signal(SIGSTOP);
+  const auto waiting = FillQueue(ovs.remote());
+  OvsdbClient client(ovs.remote());
+  const EventFd cancel;
+  const std::jthread canceller([&] { cancel.Set(); });
+
+  EXPECT_EQ(CodeOf([&] { client.Connect(Deadline::After(60s, cancel.fd())); }),
+            std::errc::operation_canceled);
 }
 
 TEST_F(OvsdbClientTest, WaitEndsWhenCancelled) {
