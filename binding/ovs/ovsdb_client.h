@@ -42,7 +42,7 @@ class OvsdbClient {
   OvsdbClient(const OvsdbClient&) = delete;
   OvsdbClient& operator=(const OvsdbClient&) = delete;
 
-  /// For ssl: remotes: PEM files of the whole process.
+  /// For ssl: remotes: PEM files of the whole process, read anew for every connection.
   static void UseTls(const std::string& private_key, const std::string& certificate,
                      const std::string& ca_certificate);
 

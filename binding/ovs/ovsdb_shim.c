@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/err.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -35,7 +36,16 @@ struct ovsdb_connection {
 
 enum { kQueueRetryMs = 5 };
 
+// The library's TLS state is the process's, and has no lock: this one is held while its files are
+// read, and by connections until they stand.
 static pthread_mutex_t tls_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+// Each file by two names, that of now is tls_turn's.
+struct tls_file {
+  char* names[2];
+};
+static struct tls_file tls_private_key, tls_certificate, tls_ca_certificate;
+static int tls_turn;
 
 // fatal_signal_init takes these wherever the disposition is the default; the signals are the
 // program's, so its dispositions are put back.
@@ -79,10 +89,49 @@ static void wait_until(int64_t deadline_ms, int cancel_fd) {
   poll_block();
 }
 
+static void set_tls_file(struct tls_file* file, const char* name) {
+  free(file->names[0]);
+  free(file->names[1]);
+  file->names[0] = xstrdup(name);
+  file->names[1] = xasprintf("%s%s", name[0] == '/' ? "/." : "./", name);
+}
+
+// The library passes over what it has read, by the file's name and mtime, and a new certificate
+// unless its key is new at the same time. By another name it reads all of them.
+static void read_tls_files(void) {
+  if (!tls_private_key.names[0]) return;
+  tls_turn = !tls_turn;
+  stream_ssl_set_key_and_cert(tls_private_key.names[tls_turn], tls_certificate.names[tls_turn]);
+  stream_ssl_set_ca_cert_file(tls_ca_certificate.names[tls_turn], false);
+  // Where one was missing or half written: the connection would take the error for its own.
+  ERR_clear_error();
+}
+
+static bool lock_tls_for(const char* remote) {
+  const bool is_tls = !strncmp(remote, "ssl:", strlen("ssl:"));
+  if (is_tls) pthread_mutex_lock(&tls_mutex);
+  return is_tls;
+}
+
+static int start_stream(const char* remote, struct stream** stream) {
+  const bool locked = lock_tls_for(remote);
+  if (locked) read_tls_files();
+  const int error = jsonrpc_stream_open(remote, stream, 0);
+  if (locked) pthread_mutex_unlock(&tls_mutex);
+  return error;
+}
+
+static int go_on_connecting(struct stream* stream) {
+  const bool locked = lock_tls_for(stream_get_name(stream));
+  stream_run(stream);
+  const int error = stream_connect(stream);
+  if (locked) pthread_mutex_unlock(&tls_mutex);
+  return error;
+}
+
 static int connect_stream(struct stream* stream, int64_t deadline_ms, int cancel_fd) {
   for (;;) {
-    stream_run(stream);
-    int error = stream_connect(stream);
+    int error = go_on_connecting(stream);
     if (error != EAGAIN) return error;
     error = is_over(deadline_ms, cancel_fd);
     if (error) return error;
@@ -98,7 +147,7 @@ static int connect_stream(struct stream* stream, int64_t deadline_ms, int cancel
 static int open_stream(const char* remote, int64_t deadline_ms, int cancel_fd,
                        struct stream** stream) {
   for (;;) {
-    const int error = jsonrpc_stream_open(remote, stream, 0);
+    const int error = start_stream(remote, stream);
     if (error != EPROTO) return error;
     const int over = is_over(deadline_ms, cancel_fd);
     if (over) return over == ETIMEDOUT ? EAGAIN : over;
@@ -139,10 +188,10 @@ void ovsdb_close(struct ovsdb_connection* connection) {
 }
 
 void ovsdb_use_tls(const char* private_key, const char* certificate, const char* ca_certificate) {
-  init_library_once();
   pthread_mutex_lock(&tls_mutex);
-  stream_ssl_set_key_and_cert(private_key, certificate);
-  stream_ssl_set_ca_cert_file(ca_certificate, false);
+  set_tls_file(&tls_private_key, private_key);
+  set_tls_file(&tls_certificate, certificate);
+  set_tls_file(&tls_ca_certificate, ca_certificate);
   pthread_mutex_unlock(&tls_mutex);
 }
 

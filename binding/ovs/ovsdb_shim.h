@@ -29,7 +29,8 @@ int ovsdb_open(const char* remote, int64_t deadline_ms, int cancel_fd,
                struct ovsdb_connection** connection);
 void ovsdb_close(struct ovsdb_connection* connection);
 
-/// Files for ssl: remotes, of the whole process, PEM. ssl: without them fails with ENOPROTOOPT.
+/// Files for ssl: remotes, of the whole process, PEM, read anew for every connection. ssl: without
+/// them, or with a certificate that is not the key's, fails with ENOPROTOOPT.
 void ovsdb_use_tls(const char* private_key, const char* certificate, const char* ca_certificate);
 
 /// Takes what has arrived, answers the server's echo requests, waits for nothing. ECONNRESET when

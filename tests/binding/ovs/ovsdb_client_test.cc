@@ -412,28 +412,6 @@ TEST_F(OvsdbClientTest, TcpRemote) {
   EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
 }
 
-TEST_F(OvsdbClientTest, SslRemoteVerifiesTheServer) {
-  test::PrivateOvs ovs("/run");
-  const std::string own = ovs.folder() / "own";
-  const std::string other = ovs.folder() / "other";
-  for (const std::string& name : {own, other}) {
-    RunOnHost({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
-               "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=ovs", "-keyout",
-               name + ".key", "-out", name + ".crt"});
-  }
-  ovs.StopServer();
-  ovs.StartServer({"--remote=pssl:6641:127.0.0.1", "--private-key=" + own + ".key",
-                   "--certificate=" + own + ".crt", "--ca-cert=" + own + ".crt"});
-  OvsdbClient client("ssl:127.0.0.1:6641");
-
-  EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }).value(), ENOPROTOOPT);
-  OvsdbClient::UseTls(own + ".key", own + ".crt", own + ".crt");
-  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
-  OvsdbClient::UseTls(other + ".key", other + ".crt", other + ".crt");
-  OvsdbClient stranger("ssl:127.0.0.1:6641");
-  EXPECT_NE(CodeOf([&] { (void)stranger.Transact(kSelectBridges, Soon()); }), std::error_code());
-}
-
 TEST_F(OvsdbClientTest, LibraryWritesNothingAndLeavesTheSignalsAlone) {
   struct sigaction before{};
   ::sigaction(SIGTERM, nullptr, &before);
