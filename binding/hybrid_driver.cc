@@ -30,13 +30,40 @@ std::string Renamed(const char* prefix, const std::string& name) {
 std::string BridgeEndOf(const Plug& plug) { return Renamed(kBridgeEndPrefix, plug.device); }
 std::string PortOf(const Plug& plug) { return Renamed(kPortPrefix, plug.device); }
 
-/// Made, and its maker killed before it could mark it.
-bool IsUnfinishedHub(const Link& link) {
-  return link.kind == "bridge" && link.alias.empty() && !link.up;
+bool HasPorts(RouteSocket& host, const Link& bridge) {
+  const std::vector<std::string> names = LinkNamesIn(Netns::Current());
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    const auto link = host.FindLink(name);
+    return link && link->master == bridge.index;
+  });
 }
 
-bool IsOwnHub(const Link& link, const Attachment& attachment) {
-  return link.kind == "bridge" && (IsMarkedBy(link, attachment) || IsUnfinishedHub(link));
+/// Made, and its maker killed before it could mark it. Ports and addresses are an operator's: ours
+/// has its first port after its mark, and never an address.
+bool IsUnfinishedHub(RouteSocket& host, const Link& link) {
+  return link.kind == "bridge" && link.alias.empty() && !link.up &&
+         host.AddressesOf(link).empty() && !HasPorts(host, link);
+}
+
+/// Of the plug's names one is the bridge's. The annotation chooses the others too, and a bridge of
+/// such a name is the node's, however unfinished it looks.
+bool IsHubOf(const Plug& plug, const Link& link) {
+  return link.kind == "bridge" && link.name == plug.device;
+}
+
+bool IsUnfinished(RouteSocket& host, const Plug& plug, const Link& link) {
+  if (link.name == plug.device) return IsUnfinishedHub(host, link);
+  return IsUnfinishedVeth(link);
+}
+
+bool IsOlderSandboxs(const Plug& plug, const Link& link, const Attachment& attachment) {
+  if (!IsHubOf(plug, link) && link.kind != "veth") return false;
+  return IsMarkedByOlderSandbox(link, attachment);
+}
+
+bool IsOwn(RouteSocket& host, const Plug& plug, const Link& link, const Attachment& attachment) {
+  if (!IsHubOf(plug, link)) return IsOwnVeth(link, attachment);
+  return IsMarkedBy(link, attachment) || IsUnfinishedHub(host, link);
 }
 
 void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
@@ -44,7 +71,7 @@ void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
   std::vector<Link> own;
   for (const std::string& name : {plug.host_interface, PortOf(plug), plug.device}) {
     const auto link = host.FindLink(name);
-    if (link && (IsOwnVeth(*link, attachment) || IsOwnHub(*link, attachment))) own.push_back(*link);
+    if (link && IsOwn(host, plug, *link, attachment)) own.push_back(*link);
   }
   shared.links.Remove(host, own);
 }
@@ -70,10 +97,9 @@ void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, Shared& sha
        {plug.host_interface, plug.device, BridgeEndOf(plug), PortOf(plug)}) {
     const auto link = host.FindLink(name);
     if (!link) continue;
-    const bool known_kind = link->kind == "veth" || link->kind == "bridge";
-    if (known_kind && IsMarkedByOlderSandbox(*link, attachment)) {
+    if (IsOlderSandboxs(plug, *link, attachment)) {
       older = LinkMark::Parse(link->alias)->attachment;
-    } else if (IsUnfinishedHub(*link) || IsUnfinishedVeth(*link)) {
+    } else if (IsUnfinished(host, plug, *link)) {
       unfinished = true;
     } else {
       throw HostInterfaceInUse(DescribeOwner(*link));

@@ -182,6 +182,26 @@ TEST_F(HybridDriverTest, LinksOfOthersAreLeftAlone) {
   ExpectRefused(vif, "belongs to pod default/pod-2");
 }
 
+TEST_F(HybridDriverTest, BridgeThatIsDownIsNoLeftoverUnderANameOfTheVeths) {
+  vif::VifBridge vif = HybridVif(1);
+  vif.vif_name = std::string("br-storage");
+  for (const char* name : {"br-storage", kBridgeEnd, kPort}) {
+    RunOnHost({"ip", "link", "add", name, "type", "bridge"});
+    ExpectRefused(vif, std::string(name) + " was not made by kuryr-cni");
+    RouteSocket().DeleteLink(name);
+  }
+}
+
+TEST_F(HybridDriverTest, BridgeWithPortsOrAddressesIsNotUnfinished) {
+  RunOnHost({"ip", "link", "add", kHub, "type", "bridge"});
+  RunOnHost({"ip", "address", "add", "203.0.113.1/24", "dev", kHub});
+  ExpectRefused(HybridVif(1), "was not made by kuryr-cni");
+
+  RunOnHost({"ip", "address", "flush", "dev", kHub});
+  RunOnHost({"ip", "link", "add", "disk0", "master", kHub, "type", "veth", "peer", "disk1"});
+  ExpectRefused(HybridVif(1), "was not made by kuryr-cni");
+}
+
 TEST_F(HybridDriverTest, OtherBridgesAreNoHybridPlugs) {
   for (const char* name : {"br-int", "docker0", "qbr"}) {
     vif::VifBridge vif = HybridVif(1);
