@@ -158,9 +158,20 @@ struct OpenVSwitch::PortRow {
     if (state.type != port.type && (state.type != "system" || !port.type.empty())) return false;
     const ExternalIds& external_ids = state.external_ids;
     const ExternalIds& ids = port.external_ids;
-    return (SameAndNotEmpty(external_ids, ids, kContainerId) &&
-            SameAndNotEmpty(external_ids, ids, kNetwork)) ||
-           SameAndNotEmpty(external_ids, ids, kNeutronPort);
+    if (SameAndNotEmpty(external_ids, ids, kContainerId) &&
+        SameAndNotEmpty(external_ids, ids, kNetwork))
+      return true;
+    // An annotation gives both the name and the Neutron port. A network device is guarded by the
+    // mark on the link; a vhost-user port has none that would tell a living one's.
+    if (port.type.empty()) return SameAndNotEmpty(external_ids, ids, kNeutronPort);
+    return IsOlderSandboxOf(port);
+  }
+
+  /// Another container's of the same pod.
+  [[nodiscard]] bool IsOlderSandboxOf(const OvsPort& port) const {
+    return SameAndNotEmpty(state.external_ids, port.external_ids, kPodUid) &&
+           state.external_ids.contains(kContainerId) &&
+           !SameAndNotEmpty(state.external_ids, port.external_ids, kContainerId);
   }
 };
 

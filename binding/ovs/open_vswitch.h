@@ -85,6 +85,7 @@ class OpenVSwitch {
   static constexpr const char* kContainerId = "kuryr-container-id";
   static constexpr const char* kNetwork = "kuryr-network";
   static constexpr const char* kNeutronPort = "iface-id";
+  static constexpr const char* kPodUid = "vm-uuid";
 
   explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr)
       : client_(std::move(remote), kept) {}
@@ -93,10 +94,11 @@ class OpenVSwitch {
   void Connect(const Deadline& deadline);
 
   /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
-  /// changed otherwise. A port of that name with an interface of the same type and either the same
-  /// kContainerId and kNetwork or the same kNeutronPort is replaced. Waits until ovs-vswitchd has
-  /// applied all earlier changes: a port removed and added again in one step keeps the userspace
-  /// datapath on the device of old, and gets no packets.
+  /// changed otherwise. A port of that name with an interface of the same type is replaced if it
+  /// has the same kContainerId and kNetwork, or, without a type, the same kNeutronPort; with one,
+  /// the same kPodUid and another kContainerId. Waits until ovs-vswitchd has applied all earlier
+  /// changes: a port removed and added again in one step keeps the userspace datapath on the device
+  /// of old, and gets no packets.
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
                                                            const Deadline& deadline);
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is

@@ -456,5 +456,26 @@ TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
   EXPECT_EQ(State(), before);
 }
 
+TEST_F(VhostUserDriverTest, PortOfALivingPodOutlivesAnAnnotationWithItsNeutronPort) {
+  for (const auto& [type, mode] : {std::pair("dpdkvhostuserclient", vif::VHostUserMode::kServer),
+                                   std::pair("dpdkvhostuser", vif::VHostUserMode::kClient)}) {
+    Vsctl({"--may-exist", "add-br", "br-int", "--", "add-port", "br-int", kNeutronPort, "--", "set",
+           "Interface", kNeutronPort, std::string("type=") + type,
+           "external_ids:kuryr-container-id=victim", "external_ids:kuryr-network=kuryr",
+           "external_ids:kuryr-ifname=eth0", "external_ids:vm-uuid=victims-uid",
+           "external_ids:iface-id=" + *Vif(mode).id});
+    const UniqueFd application = ListenAt(SocketPath());
+    const std::string before = State();
+
+    EXPECT_THAT(Failure(Vif(mode)),
+                AllOf(HasSubstr("kuryr-container-id=victim"), HasSubstr("vm-uuid=victims-uid")));
+    EXPECT_EQ(State(), before);
+    Disconnect(Vif(mode));
+    EXPECT_EQ(State(), before) << "after the DEL that follows";
+    Vsctl({"del-port", kNeutronPort});
+    fs::remove(SocketPath());
+  }
+}
+
 }  // namespace
 }  // namespace kuryr::binding

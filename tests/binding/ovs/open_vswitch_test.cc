@@ -222,6 +222,43 @@ TEST_F(OpenVSwitchTest, PortOfTheSameNeutronPortIsReplaced) {
       "decade");
 }
 
+TEST_F(OpenVSwitchTest, PortWithATypeIsReplacedOnlyByItsOwnPod) {
+  OvsPort port = Port("vhu0");
+  port.type = "dpdkvhostuserclient";
+  Add(port);
+  OvsPort other = port;
+  other.external_ids["kuryr-container-id"] = "decade";
+  other.external_ids["vm-uuid"] = "other-uid";
+  const std::string before = Configuration();
+
+  EXPECT_THAT(Owner(other),
+              AllOf(HasSubstr("kuryr-container-id=c0ffee"), HasSubstr("vm-uuid=pod-uid")));
+  other.external_ids["vm-uuid"] = "";
+  EXPECT_THAT(Owner(other), HasSubstr("vm-uuid=pod-uid"));
+  other = port;
+  other.external_ids["kuryr-network"] = "storage";
+  EXPECT_THAT(Owner(other), HasSubstr("kuryr-network=kuryr")) << "the pod's second attachment";
+  EXPECT_EQ(Configuration(), before);
+
+  Add(port);
+  other = port;
+  other.external_ids["kuryr-container-id"] = "decade";
+  Add(other);
+  EXPECT_EQ(
+      ovs_->Vsctl({"--no-wait", "get", "Interface", "vhu0", "external_ids:kuryr-container-id"}),
+      "decade");
+}
+
+TEST_F(OpenVSwitchTest, PortOfAVirtualMachineIsRefusedWhateverItsUuid) {
+  ovs_->Vsctl({"--no-wait", "add-br", "br-int", "--", "add-port", "br-int", "vhu0", "--", "set",
+               "Interface", "vhu0", "type=dpdkvhostuserclient", "external_ids:vm-uuid=pod-uid",
+               "external_ids:iface-id=neutron-vhu0"});
+  OvsPort port = Port("vhu0");
+  port.type = "dpdkvhostuserclient";
+
+  EXPECT_THAT(Owner(port), HasSubstr("iface-id=neutron-vhu0"));
+}
+
 TEST_F(OpenVSwitchTest, MissingDeviceFailsWithTheWordsOfOvs) {
   const AddedPort added = Add(Port("tap0"));
 
