@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "binding/netlink/nft_batch.h"
 #include "binding/netlink/nl_transaction.h"
+#include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
 namespace {
 
 constexpr const char* kTable = "kuryr-cni";
+constexpr std::chrono::seconds kPatience{10};
 
 std::string ChainOf(const std::string& bridge) { return "masquerade-" + bridge; }
 
@@ -18,14 +22,36 @@ IpNetwork MulticastOf(IpFamily family) {
   return IpNetwork::Parse(family == IpFamily::kIpv4 ? "224.0.0.0/4" : "ff00::/8").value();
 }
 
+void MergeInto(const std::vector<IpNetwork>& networks, std::vector<IpNetwork>& to) {
+  for (const IpNetwork& network : networks) to.push_back(network.Masked());
+  std::sort(to.begin(), to.end());
+  to.erase(std::unique(to.begin(), to.end()), to.end());
+}
+
+/// What other networks on this bridge had masqueraded. The chain is the only one that knows: of the
+/// bridge's addresses some may be the operator's, whose neighbours are to see the node's address
+/// instead of a pod's, and others' of networks without masquerade.
+std::vector<IpNetwork> EarlierPods(const Masquerade& masquerade, const std::string& what) {
+  std::vector<IpNetwork> earlier = MasqueradedIn(kTable, ChainOf(masquerade.bridge), what);
+  const auto erase_those_of = [&](const std::vector<IpNetwork>& networks, bool inside) {
+    std::erase_if(earlier, [&](const IpNetwork& subnet) {
+      return inside == std::any_of(networks.begin(), networks.end(),
+                                   [&](const auto& other) { return other.Masked() == subnet; });
+    });
+  };
+  erase_those_of(masquerade.pods, true);
+  if (earlier.empty()) return earlier;
+  RouteSocket host;
+  const auto bridge = host.FindLink(masquerade.bridge);
+  if (!bridge) return {};
+  erase_those_of(host.AddressesOf(*bridge), false);
+  return earlier;
+}
+
 void AddRules(const IpNetwork& pods, std::vector<IpNetwork> exceptions,
               std::vector<NatRule>& rules) {
   const IpFamily family = pods.address.family;
   std::erase_if(exceptions, [&](const auto& cidr) { return cidr.address.family != family; });
-  if (exceptions.empty()) return;
-  // With br_netfilter, frames from one pod to another come by here too.
-  if (std::find(exceptions.begin(), exceptions.end(), pods) == exceptions.end())
-    exceptions.push_back(pods);
   exceptions.push_back(MulticastOf(family));
   for (const IpNetwork& destination : exceptions)
     rules.push_back({.source = pods, .destination = destination});
@@ -34,27 +60,54 @@ void AddRules(const IpNetwork& pods, std::vector<IpNetwork> exceptions,
                    .verdict = NatRule::Verdict::kMasquerade});
 }
 
-std::vector<NatRule> RulesOf(const Masquerade& masquerade) {
+/// In an order that is the same whoever of the bridge's networks comes by.
+std::vector<NatRule> RulesOf(const Masquerade& masquerade, const std::vector<IpNetwork>& earlier) {
+  const std::vector<IpNetwork>& cidrs = masquerade.non_masquerade_cidrs;
+  std::vector<IpNetwork> pods = masquerade.pods;
+  std::erase_if(pods, [&](const IpNetwork& subnet) {
+    return std::none_of(cidrs.begin(), cidrs.end(), [&](const auto& cidr) {
+      return cidr.address.family == subnet.address.family;
+    });
+  });
+  std::vector<IpNetwork> all;
+  MergeInto(pods, all);
+  MergeInto(earlier, all);
+  // With br_netfilter, frames from one pod to another come by here too.
+  std::vector<IpNetwork> exceptions = all;
+  MergeInto(cidrs, exceptions);
   std::vector<NatRule> rules;
-  for (const IpNetwork& pods : masquerade.pods)
-    AddRules(pods, masquerade.non_masquerade_cidrs, rules);
+  for (const IpNetwork& subnet : all) AddRules(subnet, exceptions, rules);
   return rules;
+}
+
+/// False when others changed the node's rules since those of the chain were read.
+bool TryApply(const Masquerade& masquerade, const std::string& what) {
+  const uint32_t generation = RulesetGeneration(what);
+  const std::string chain = ChainOf(masquerade.bridge);
+  const std::vector<NatRule> rules = RulesOf(masquerade, EarlierPods(masquerade, what));
+  // A commit waits 10 ms for the kernel's readers, and every ADD comes by here.
+  if (HasRules(kTable, chain, rules, what)) return true;
+  NftBatch batch(kTable, generation);
+  batch.AddTable();
+  batch.AddSourceNatChain(chain);
+  batch.FlushChain(chain);
+  for (const NatRule& rule : rules) batch.AddRule(chain, rule);
+  const NlAnswer answer = batch.Commit(what);
+  if (answer.error == ERESTART) return false;
+  CheckAnswer(answer, what);
+  return true;
 }
 
 }  // namespace
 
 void ApplyMasquerade(const Masquerade& masquerade) {
   const std::string what = "masquerade the pods of bridge " + Printable(masquerade.bridge);
-  const std::string chain = ChainOf(masquerade.bridge);
-  const std::vector<NatRule> rules = RulesOf(masquerade);
-  // A commit waits 10 ms for the kernel's readers, and every ADD comes by here.
-  if (HasRules(kTable, chain, rules, what)) return;
-  NftBatch batch(kTable);
-  batch.AddTable();
-  batch.AddSourceNatChain(chain);
-  batch.FlushChain(chain);
-  for (const NatRule& rule : rules) batch.AddRule(chain, rule);
-  CheckAnswer(batch.Commit(what), what);
+  // Each failure is another's success.
+  const Deadline deadline = Deadline::After(kPatience);
+  while (!TryApply(masquerade, what)) {
+    if (deadline.Remaining().count() == 0)
+      ThrowErrno(EBUSY, what + ": others change the rules all the time");
+  }
 }
 
 bool RemoveMasquerade(const std::string& bridge) {

@@ -18,8 +18,9 @@ struct Masquerade {
 };
 
 /// In the calling thread's namespace: one transaction, which replaces what there was of this
-/// bridge and touches nothing else. Connections that exist keep their addresses. Throws
-/// std::system_error.
+/// bridge and touches nothing else. Pods of earlier calls stay masqueraded as long as the bridge
+/// has an address in their subnet, and the exceptions are then this call's. All pods of the bridge
+/// see each other's own addresses. Connections that exist keep theirs. Throws std::system_error.
 void ApplyMasquerade(const Masquerade& masquerade);
 /// False when there was none. The table goes with its last chain.
 bool RemoveMasquerade(const std::string& bridge);

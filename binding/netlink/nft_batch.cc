@@ -13,17 +13,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "binding/netlink/nl_error.h"
 #include "binding/netlink/nl_transaction.h"
 
 namespace kuryr::binding {
 namespace {
 
+constexpr std::string_view kTo = " to ";
+constexpr std::string_view kMasqueradeNote = ": masquerade fully-random";
 constexpr const char* kBuild = "build an nf_tables message";
 
 using Bytes = std::span<const uint8_t>;
@@ -138,8 +142,9 @@ void PutVerdict(nl_msg& rule, NatRule::Verdict verdict) {
 /// what it does not know.
 std::string NoteOf(const NatRule& rule) {
   const bool masquerade = rule.verdict == NatRule::Verdict::kMasquerade;
-  const std::string text = rule.source.ToString() + " to " + rule.destination.ToString() +
-                           (masquerade ? ": masquerade fully-random" : ": return");
+  std::string text = rule.source.ToString();
+  text.append(kTo).append(rule.destination.ToString());
+  text.append(masquerade ? kMasqueradeNote : ": return");
   return std::string{'k', static_cast<char>(text.size())} + text;
 }
 
@@ -147,10 +152,40 @@ NlMsgPtr TableMessage(int type, int flags) {
   return Message((NFNL_SUBSYS_NFTABLES << 8) | type, flags, {.nfgen_family = NFPROTO_INET});
 }
 
+/// Of all rules of the chain; empty where a rule has none.
+std::vector<std::string> NotesIn(const std::string& table, const std::string& chain,
+                                 const std::string& what) {
+  const NlMsgPtr request = TableMessage(NFT_MSG_GETRULE, 0);
+  Put(*request, NFTA_RULE_TABLE, table);
+  Put(*request, NFTA_RULE_CHAIN, chain);
+  nlmsg_hdr(request.get())->nlmsg_flags |= NLM_F_DUMP;
+  std::vector<std::string> notes;
+  Dump(*OpenNlSocket(NETLINK_NETFILTER), *request, what, [&](nlmsghdr& message) {
+    const nlattr* note = nlmsg_find_attr(&message, sizeof(nfgenmsg), NFTA_RULE_USERDATA);
+    std::string& text = notes.emplace_back();
+    if (note != nullptr)
+      text.assign(static_cast<char*>(nla_data(note)), static_cast<size_t>(nla_len(note)));
+  });
+  return notes;
+}
+
 }  // namespace
 
-NftBatch::NftBatch(std::string table) : table_(std::move(table)) {
+uint32_t RulesetGeneration(const std::string& what) {
+  const NlMsgPtr request = TableMessage(NFT_MSG_GETGEN, 0);
+  const NlAnswer answer = Transact(*OpenNlSocket(NETLINK_NETFILTER), *request, what);
+  CheckAnswer(answer, what);
+  nlattr* id = answer.object == nullptr
+                   ? nullptr
+                   : nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof(nfgenmsg), NFTA_GEN_ID);
+  if (id == nullptr) ThrowErrno(EPROTO, what + ": read the ruleset's generation");
+  return ntohl(nla_get_u32(id));
+}
+
+NftBatch::NftBatch(std::string table, std::optional<uint32_t> generation)
+    : table_(std::move(table)) {
   messages_.push_back(BatchMessage(NFNL_MSG_BATCH_BEGIN));
+  if (generation) Put(*messages_.back(), NFNL_BATCH_GENID, *generation);
 }
 
 nl_msg& NftBatch::Append(int type, int flags) {
@@ -211,19 +246,19 @@ NlAnswer NftBatch::Commit(const std::string& what) {
 
 bool HasRules(const std::string& table, const std::string& chain, std::span<const NatRule> rules,
               const std::string& what) {
-  const NlMsgPtr request = TableMessage(NFT_MSG_GETRULE, 0);
-  Put(*request, NFTA_RULE_TABLE, table);
-  Put(*request, NFTA_RULE_CHAIN, chain);
-  nlmsg_hdr(request.get())->nlmsg_flags |= NLM_F_DUMP;
-  auto wanted = rules.begin();
-  bool equal = true;
-  Dump(*OpenNlSocket(NETLINK_NETFILTER), *request, what, [&](nlmsghdr& message) {
-    const nlattr* note = nlmsg_find_attr(&message, sizeof(nfgenmsg), NFTA_RULE_USERDATA);
-    equal = equal && wanted != rules.end() && note != nullptr &&
-            NoteOf(*wanted++) == std::string_view(static_cast<char*>(nla_data(note)),
-                                                  static_cast<size_t>(nla_len(note)));
-  });
-  return equal && wanted == rules.end();
+  return std::ranges::equal(NotesIn(table, chain, what), rules, {}, {}, NoteOf);
+}
+
+std::vector<IpNetwork> MasqueradedIn(const std::string& table, const std::string& chain,
+                                     const std::string& what) {
+  std::vector<IpNetwork> sources;
+  for (const std::string& note : NotesIn(table, chain, what)) {
+    if (!note.ends_with(kMasqueradeNote)) continue;
+    const std::string_view text = std::string_view(note).substr(2);
+    if (const auto source = IpNetwork::Parse(text.substr(0, text.find(kTo))))
+      sources.push_back(*source);
+  }
+  return sources;
 }
 
 }  // namespace kuryr::binding

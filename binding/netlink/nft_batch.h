@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,11 +22,17 @@ struct NatRule {
   Verdict verdict = Verdict::kReturn;
 };
 
+/// Changes with every change of the namespace's rules. Throws std::system_error, its text beginning
+/// with `what`.
+[[nodiscard]] uint32_t RulesetGeneration(const std::string& what);
+
 /// A change of one table of family inet (nft(8)) that the kernel does whole or not at all, whoever
 /// else changes rules meanwhile. Needs Linux 5.2, the first with NAT in inet. Not thread-safe.
 class NftBatch {
  public:
-  explicit NftBatch(std::string table);
+  /// With `generation` nothing is done, and the answer is ERESTART, if that is not the ruleset's
+  /// any more: then what was read since may be out of date.
+  explicit NftBatch(std::string table, std::optional<uint32_t> generation = std::nullopt);
 
   /// Fine when it is there already.
   void AddTable();
@@ -53,5 +61,11 @@ class NftBatch {
 /// Throws std::system_error, its text beginning with `what`.
 [[nodiscard]] bool HasRules(const std::string& table, const std::string& chain,
                             std::span<const NatRule> rules, const std::string& what);
+
+/// The sources that rules of the chain masquerade, as far as NftBatch added them. Throws as
+/// HasRules.
+[[nodiscard]] std::vector<IpNetwork> MasqueradedIn(const std::string& table,
+                                                   const std::string& chain,
+                                                   const std::string& what);
 
 }  // namespace kuryr::binding

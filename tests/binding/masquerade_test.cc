@@ -14,6 +14,7 @@ namespace kuryr::binding {
 namespace {
 
 using nlohmann::json;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -94,8 +95,8 @@ TEST_F(MasqueradeTest, RulesAreAsNftWritesThem) {
 
   EXPECT_THAT(RulesOf("cni0"),
               ::testing::ElementsAre("ip saddr 10.1.0.0/22 ip daddr 10.0.0.0/8 return",
-                                     "ip saddr 10.1.0.0/22 ip daddr 172.16.0.0/13 return",
                                      "ip saddr 10.1.0.0/22 ip daddr 10.1.0.0/22 return",
+                                     "ip saddr 10.1.0.0/22 ip daddr 172.16.0.0/13 return",
                                      "ip saddr 10.1.0.0/22 ip daddr 224.0.0.0/4 return",
                                      "ip saddr 10.1.0.0/22 masquerade fully-random",
                                      "ip6 saddr fd00::/61 ip6 daddr fd00::/8 return",
@@ -212,6 +213,81 @@ TEST_F(MasqueradeTest, BridgesAndOtherTablesDoNotDisturbEachOther) {
   EXPECT_TRUE(RemoveMasquerade("cni0"));
 
   EXPECT_EQ(RulesetText(), others);
+}
+
+/// One of several networks on "cni0", as an ADD with ipMasq makes it.
+LocalBridge Masquerading(const std::string& gateway) {
+  const std::vector<IpNetwork> gateways = {IpNetwork::Parse(gateway).value()};
+  return {.name = "cni0", .gateways = gateways, .non_masquerade_cidrs = gateways};
+}
+
+TEST_F(MasqueradeTest, NetworksOnOneBridgeAreMasqueradedTogether) {
+  MakeLocalBridge(Masquerading("10.1.0.254/24"));
+  RunOnHost({"ip", "route", "add", "198.51.100.9", "via", "192.0.2.9"});
+  RunOnHost({"ip", "route", "add", "fd0a::9", "via", "fd09::9"});
+  const Pod first = MakeConnectedPod(1);
+
+  MakeLocalBridge(Masquerading("10.2.0.254/24"));
+  MakeLocalBridge(Masquerading("fd00::ff/64"));
+
+  EXPECT_EQ(SenderSeen(first, "198.51.100.9"), "192.0.2.1");
+  EXPECT_EQ(SenderSeen(first, "fd0a::9"), "fd09::1");
+  EXPECT_THAT(RulesOf("cni0"),
+              ::testing::ElementsAre("ip saddr 10.1.0.0/24 ip daddr 10.1.0.0/24 return",
+                                     "ip saddr 10.1.0.0/24 ip daddr 10.2.0.0/24 return",
+                                     "ip saddr 10.1.0.0/24 ip daddr 224.0.0.0/4 return",
+                                     "ip saddr 10.1.0.0/24 masquerade fully-random",
+                                     "ip saddr 10.2.0.0/24 ip daddr 10.1.0.0/24 return",
+                                     "ip saddr 10.2.0.0/24 ip daddr 10.2.0.0/24 return",
+                                     "ip saddr 10.2.0.0/24 ip daddr 224.0.0.0/4 return",
+                                     "ip saddr 10.2.0.0/24 masquerade fully-random",
+                                     "ip6 saddr fd00::/64 ip6 daddr fd00::/64 return",
+                                     "ip6 saddr fd00::/64 ip6 daddr ff00::/8 return",
+                                     "ip6 saddr fd00::/64 masquerade fully-random"));
+  const std::string before = RunOnHost({"nft", "-a", "list", "ruleset"});
+  for (const char* gateway : {"10.1.0.254/24", "10.2.0.254/24", "fd00::ff/64"})
+    MakeLocalBridge(Masquerading(gateway));
+  EXPECT_EQ(RunOnHost({"nft", "-a", "list", "ruleset"}), before) << "the rules' handles too";
+}
+
+TEST_F(MasqueradeTest, NetworkThatTheBridgeHasNoMoreIsForgotten) {
+  MakeLocalBridge(Masquerading("10.1.0.254/24"));
+  RunOnHost({"ip", "address", "del", "10.1.0.254/24", "dev", "cni0"});
+
+  MakeLocalBridge(Masquerading("10.2.0.254/24"));
+
+  EXPECT_THAT(RulesOf("cni0"), Each(Not(HasSubstr("10.1.0.0"))));
+}
+
+TEST_F(MasqueradeTest, OtherAddressesOfTheBridgeAreNotMasqueraded) {
+  RunOnHost({"ip", "link", "add", "cni0", "up", "type", "bridge"});
+  RunOnHost({"ip", "address", "add", "203.0.113.1/24", "dev", "cni0"});
+  LocalBridge plain = Masquerading("10.2.0.254/24");
+  plain.non_masquerade_cidrs.clear();
+  MakeLocalBridge(plain);
+
+  MakeLocalBridge(Masquerading("10.1.0.254/24"));
+
+  EXPECT_THAT(RulesOf("cni0"), Each(HasSubstr("saddr 10.1.0.0/24")));
+  EXPECT_THAT(RulesOf("cni0"), Each(Not(HasSubstr("203.0.113.0"))))
+      << "neighbours without a route to the pods see the node";
+}
+
+TEST_F(MasqueradeTest, NetworksThatComeAtOnceAreAllMasqueraded) {
+  const Netns host = Netns::Current();
+  std::vector<std::jthread> threads;
+  for (int i = 1; i <= 8; ++i) {
+    threads.emplace_back([gateway = "10." + std::to_string(i) + ".0.254/24", &host] {
+      const NetnsGuard guard(host);
+      MakeLocalBridge(Masquerading(gateway));
+    });
+  }
+  threads.clear();
+
+  for (int i = 1; i <= 8; ++i) {
+    EXPECT_THAT(RulesOf("cni0"),
+                Contains("ip saddr 10." + std::to_string(i) + ".0.0/24 masquerade fully-random"));
+  }
 }
 
 TEST_F(MasqueradeTest, RemoveLeavesNothingAndMayBeRepeated) {
