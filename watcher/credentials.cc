@@ -84,6 +84,8 @@ void UseAuthorities(SSL_CTX* context, const Secret& secret) {
   if (count == 0) {
     throw ApiUntrusted("cannot read the certificate authorities in " + Where(secret));
   }
+  // Each of them is trusted, as by Go and curl, and not only those that signed themselves.
+  X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
 }
 
 int KeepVerifyError(int ok, X509_STORE_CTX* store) {
