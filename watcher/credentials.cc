@@ -98,9 +98,9 @@ int KeepVerifyError(int ok, X509_STORE_CTX* store) {
   return ok;
 }
 
-/// httplib 0.11.4 would verify after the handshake, and compares IP addresses with memory that is
-/// not theirs: a certificate for another address may pass, and an IPv6 host reads out of bounds.
-void VerifyServer(SSL_CTX* context, const std::string& name, int& verify_error) {
+/// Whom the certificate has to name. A DNS name, but no address, goes into SNI as well: httplib
+/// takes it from here (cmake/httplib.patch).
+void NameServer(SSL_CTX* context, const std::string& name) {
   X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context);
   X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   const auto address = IpAddress::Parse(name);
@@ -108,8 +108,19 @@ void VerifyServer(SSL_CTX* context, const std::string& name, int& verify_error) 
       address ? X509_VERIFY_PARAM_set1_ip(parameters, address->bytes.data(), address->size())
               : X509_VERIFY_PARAM_set1_host(parameters, name.c_str(), name.size());
   if (named != 1) throw ApiUntrusted("no certificate can be verified for the name " + name);
+}
+
+/// httplib 0.11.4 would verify after the handshake, and compares IP addresses with memory that is
+/// not theirs: a certificate for another address may pass, and an IPv6 host reads out of bounds.
+void VerifyServer(SSL_CTX* context, int& verify_error) {
   SSL_CTX_set_app_data(context, &verify_error);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, KeepVerifyError);
+}
+
+/// "api.example." is the same host; neither certificates nor SNI have the dot.
+std::string WithoutRootDot(std::string name) {
+  if (name.size() > 1 && name.ends_with('.')) name.pop_back();
+  return name;
 }
 
 std::string FileVersion(const Secret& secret) {
@@ -127,7 +138,8 @@ Credentials::Credentials(const ApiConfig& config, const std::string& host)
       client_key_(config.client_key),
       token_(config.token),
       verify_server_(config.verify_server),
-      server_name_(config.tls_server_name.empty() ? host : config.tls_server_name) {}
+      server_name_(WithoutRootDot(config.tls_server_name.empty() ? host : config.tls_server_name)) {
+}
 
 std::string Credentials::Authorization() const {
   if (token_.empty()) return "";
@@ -150,9 +162,10 @@ void Credentials::Configure(ssl_ctx_st* context, int& verify_error) const {
     UseCertificate(context, client_cert_);
     UseKey(context, client_key_);
   }
+  NameServer(context, server_name_);
   if (!verify_server_) return;
   UseAuthorities(context, ca_);
-  VerifyServer(context, server_name_, verify_error);
+  VerifyServer(context, verify_error);
 }
 
 std::string Credentials::Version() const {

@@ -59,6 +59,11 @@ bool Connection::StartTls(SSL_CTX& context) {
   return true;
 }
 
+std::string Connection::server_name() const {
+  const char* name = ssl_ ? SSL_get_servername(ssl_.get(), TLSEXT_NAMETYPE_host_name) : nullptr;
+  return name != nullptr ? name : "";
+}
+
 Connection::Io Connection::ReadOnce() {
   std::array<char, 16384> block;  // the largest TLS record, so nothing stays behind in OpenSSL
   ssize_t got = 0;

@@ -29,6 +29,9 @@ class Connection {
   /// Of the client's verified certificate; empty when it sent none.
   [[nodiscard]] const std::string& peer_common_name() const noexcept { return peer_common_name_; }
 
+  /// That the client asked for (SNI); empty when for none.
+  [[nodiscard]] std::string server_name() const;
+
   /// Bytes received and not consumed; the caller takes away what it has used.
   [[nodiscard]] std::string& input() noexcept { return input_; }
   /// Waits for more bytes and appends them to input(). False when the peer has closed.

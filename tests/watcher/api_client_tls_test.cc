@@ -6,6 +6,8 @@
 #include <string>
 
 #include "tests/fake_apiserver/fake_api_server.h"
+#include "tests/fake_apiserver/http_message.h"
+#include "tests/fake_apiserver/server.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
 
@@ -31,6 +33,21 @@ std::string Verdict(const std::string& certificate, const std::string& authoriti
   }
 }
 
+/// The name that a client sends in its handshake (SNI) when it reaches the server by `host`.
+std::string NameSent(const std::string& host, const std::string& tls_server_name,
+                     bool verify_server = true) {
+  const fake::Server server("127.0.0.1", 0, fake::TestTls(), [](fake::Connection& connection) {
+    if (!fake::ReadRequest(connection)) return;
+    const nlohmann::json name = {{"name", connection.server_name()}};
+    (void)fake::WriteAnswer(connection, {.body = name.dump()}, false);
+  });
+  ApiClient client({.api_root = "https://" + host + ":" + std::to_string(server.port()),
+                    .tls_server_name = tls_server_name,
+                    .ca = {.file = FakeApiServer::ca_file()},
+                    .verify_server = verify_server});
+  return client.Get(kPods).at("name");
+}
+
 TEST(ApiClientTlsTest, AnIntermediateAuthorityAloneIsTrusted) {
   EXPECT_EQ(Verdict("by-intermediate.crt", "intermediate.crt"), "trusted");
 }
@@ -42,6 +59,22 @@ TEST(ApiClientTlsTest, AnAuthorityIsTrustedThroughAnIntermediateOne) {
 TEST(ApiClientTlsTest, WhatAnotherAuthoritySignedIsRefused) {
   EXPECT_THAT(Verdict("by-intermediate.crt", "other-ca.crt"), HasSubstr("certificate refused"));
   EXPECT_THAT(Verdict("server.crt", "intermediate.crt"), HasSubstr("certificate refused"));
+}
+
+TEST(ApiClientTlsTest, TheServerIsAskedForByName) {
+  EXPECT_EQ(NameSent("localhost", ""), "localhost");
+  EXPECT_EQ(NameSent("127.0.0.1", "localhost"), "localhost");
+  EXPECT_EQ(NameSent("127.0.0.1", "other.example", false), "other.example");
+}
+
+TEST(ApiClientTlsTest, AnAddressIsNoNameToAskFor) {
+  EXPECT_EQ(NameSent("127.0.0.1", ""), "");
+  EXPECT_EQ(NameSent("localhost", "127.0.0.1"), "");
+  EXPECT_EQ(NameSent("localhost", "::1"), "");
+}
+
+TEST(ApiClientTlsTest, ANameWithTheRootsDotIsTheNameWithoutIt) {
+  EXPECT_EQ(NameSent("127.0.0.1", "localhost."), "localhost");
 }
 
 }  // namespace
