@@ -2,6 +2,7 @@
 
 #include <httplib.h>
 #include <openssl/err.h>
+#include <poll.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,14 @@ std::optional<seconds> ParseSeconds(const std::string& text) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() ? std::optional(seconds(number)) : std::nullopt;
+}
+
+/// A server that says something unasked is closing a connection; TLS's close_notify passes for life
+/// with httplib. What is written then is lost, and nobody knows whether it was read. True also
+/// without a socket: httplib makes one.
+bool IsQuiet(int socket) {
+  pollfd events{socket, POLLIN, 0};
+  return ::poll(&events, 1, 0) == 0;
 }
 
 /// What a server answered that is no 2xx: its Status (meta/v1), or what else it said.
@@ -216,7 +225,8 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
 
 nlohmann::json ApiClient::Answer(const Call& call) {
   // Certificates that were replaced on disk count from the next request on.
-  if (std::string version = credentials_.Version(); !unary_ || version != unary_version_) {
+  if (std::string version = credentials_.Version();
+      !unary_ || version != unary_version_ || !IsQuiet(unary_->socket())) {
     unary_ = Connect();
     unary_->set_keep_alive(true);
     unary_version_ = std::move(version);

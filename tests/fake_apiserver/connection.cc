@@ -20,6 +20,15 @@ Connection::~Connection() {
   ERR_clear_error();
 }
 
+void Connection::Close() {
+  if (ssl_) SSL_shutdown(ssl_.get());
+  ssl_.reset();
+  const linger until_acknowledged{.l_onoff = 1, .l_linger = 10};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &until_acknowledged,
+               sizeof until_acknowledged);
+  socket_.reset();
+}
+
 Connection::Io Connection::Classify(int ssl_result) const {
   if (ssl_result > 0) return Io::kDone;
   switch (SSL_get_error(ssl_.get(), ssl_result)) {

@@ -44,6 +44,9 @@ class Connection {
   /// Waits until the peer closes or the server stops.
   void WaitForClose();
 
+  /// Closes in order, at once; when it returns, the peer's kernel has heard of it. The connection
+  /// is of no more use.
+  void Close();
   /// Makes the end abrupt, as when the server is killed: no close_notify.
   void Abort() noexcept { aborted_ = true; }
 

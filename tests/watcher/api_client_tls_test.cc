@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <semaphore>
 #include <string>
 
 #include "tests/fake_apiserver/fake_api_server.h"
@@ -59,6 +63,59 @@ TEST(ApiClientTlsTest, AnAuthorityIsTrustedThroughAnIntermediateOne) {
 TEST(ApiClientTlsTest, WhatAnotherAuthoritySignedIsRefused) {
   EXPECT_THAT(Verdict("by-intermediate.crt", "other-ca.crt"), HasSubstr("certificate refused"));
   EXPECT_THAT(Verdict("server.crt", "intermediate.crt"), HasSubstr("certificate refused"));
+}
+
+/// Closes a connection after the first answer, which says that more may be asked; as Go's server
+/// does after a while.
+class ServerThatClosesIdleConnections {
+ public:
+  explicit ServerThatClosesIdleConnections(const std::optional<fake::TlsFiles>& tls)
+      : server_("127.0.0.1", 0, tls, [this](fake::Connection& connection) {
+          if (fake::ReadRequest(connection)) ++requests_;
+          (void)fake::WriteAnswer(connection, {.body = "{}"}, true);
+          connection.Close();
+          closed_.release();
+        }) {}
+
+  [[nodiscard]] std::string authority() const {
+    return "127.0.0.1:" + std::to_string(server_.port());
+  }
+  [[nodiscard]] int requests() const { return requests_; }
+  [[nodiscard]] bool WaitForClose() { return closed_.try_acquire_for(std::chrono::seconds(10)); }
+
+ private:
+  std::atomic<int> requests_ = 0;
+  std::counting_semaphore<> closed_{0};
+  fake::Server server_;
+};
+
+TEST(ApiClientTlsTest, AConnectionThatTheServerClosedWhileIdleIsNotUsedAgain) {
+  for (const bool tls : {true, false}) {
+    ServerThatClosesIdleConnections server(tls ? std::optional(fake::TestTls()) : std::nullopt);
+    ApiClient client({.api_root = (tls ? "https://" : "http://") + server.authority(),
+                      .ca = {.file = FakeApiServer::ca_file()}});
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NO_THROW(client.Post(kPods, nlohmann::json::object())) << i << " tls: " << tls;
+      ASSERT_TRUE(server.WaitForClose());
+    }
+    EXPECT_EQ(server.requests(), 3);
+  }
+}
+
+TEST(ApiClientTlsTest, AConnectionThatIsOpenIsUsedAgain) {
+  std::atomic<int> connections = 0;
+  const fake::Server server("127.0.0.1", 0, fake::TestTls(), [&](fake::Connection& connection) {
+    ++connections;
+    while (fake::ReadRequest(connection)) {
+      (void)fake::WriteAnswer(connection, {.body = "{}"}, true);
+    }
+  });
+  ApiClient client({.api_root = "https://127.0.0.1:" + std::to_string(server.port()),
+                    .ca = {.file = FakeApiServer::ca_file()}});
+
+  for (int i = 0; i < 3; ++i) client.Post(kPods, nlohmann::json::object());
+
+  EXPECT_EQ(connections, 1);
 }
 
 TEST(ApiClientTlsTest, TheServerIsAskedForByName) {
