@@ -123,7 +123,7 @@ struct ApiClient::Call {
 };
 
 ApiClient::ApiClient(const ApiConfig& config)
-    : config_(config), root_(ApiRoot::Parse(config.api_root)), credentials_(config, root_.host) {}
+    : config_(config), root_(ApiRoot::Parse(config.api_root)), credentials_(config, root_) {}
 
 ApiClient::~ApiClient() = default;
 

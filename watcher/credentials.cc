@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/ip.h"
+#include "base/log.h"
 #include "base/releaser.h"
 #include "watcher/api_error.h"
 
@@ -25,6 +26,10 @@ using PrivateKey = std::unique_ptr<EVP_PKEY, Releaser<EVP_PKEY_free>>;
 
 std::string Where(const Secret& secret) {
   return secret.value.empty() ? secret.file : "from the kubeconfig";
+}
+
+bool HasIdentity(const ApiConfig& config) {
+  return !config.token.empty() || !config.client_cert.empty();
 }
 
 std::string Read(const Secret& secret, const std::string& what) {
@@ -132,14 +137,15 @@ std::string FileVersion(const Secret& secret) {
 
 }  // namespace
 
-Credentials::Credentials(const ApiConfig& config, const std::string& host)
+Credentials::Credentials(const ApiConfig& config, const ApiRoot& root)
     : ca_(config.ca),
-      client_cert_(config.client_cert),
-      client_key_(config.client_key),
-      token_(config.token),
+      client_cert_(root.tls ? config.client_cert : Secret()),
+      client_key_(root.tls ? config.client_key : Secret()),
+      token_(root.tls ? config.token : Secret()),
+      withheld_(!root.tls && HasIdentity(config)),
       verify_server_(config.verify_server),
-      server_name_(WithoutRootDot(config.tls_server_name.empty() ? host : config.tls_server_name)) {
-}
+      server_name_(
+          WithoutRootDot(config.tls_server_name.empty() ? root.host : config.tls_server_name)) {}
 
 std::string Credentials::Authorization() const {
   if (token_.empty()) return "";
@@ -175,7 +181,14 @@ std::string Credentials::Version() const {
 std::string Credentials::Identity() const {
   if (!token_.empty()) return "token " + Where(token_);
   if (UsesCertificate()) return "client certificate " + Where(client_cert_);
-  return "anonymous";
+  return withheld_ ? "anonymous, since http has no identity sent" : "anonymous";
+}
+
+void WarnOfWithheldIdentity(const ApiConfig& config) {
+  if (!HasIdentity(config) || ApiRoot::Parse(config.api_root).tls) return;
+  Log(LogLevel::kWarning,
+      "the API server is sent no token and no client certificate; name it with https",
+      {{"api_root", config.api_root}});
 }
 
 }  // namespace kuryr::watcher

@@ -3,18 +3,19 @@
 #include <string>
 
 #include "watcher/api_config.h"
+#include "watcher/api_root.h"
 
 struct ssl_ctx_st;
 
 namespace kuryr::watcher {
 
-/// Who we say we are to the API server, and whom we take for it. What is in files is read anew at
-/// every call. Thread-safe. Throws ApiUntrusted for what is missing or malformed; no text holds a
-/// secret.
+/// Who we say we are to the API server, and whom we take for it: without TLS nobody, and anybody,
+/// as a token in clear text is everybody's. What is in files is read anew at every call.
+/// Thread-safe. Throws ApiUntrusted for what is missing or malformed; no text holds a secret.
 class Credentials {
  public:
-  /// `host` is the one connected to.
-  Credentials(const ApiConfig& config, const std::string& host);
+  /// `root` is the one connected to.
+  Credentials(const ApiConfig& config, const ApiRoot& root);
 
   /// The Authorization header's value; empty without a token.
   [[nodiscard]] std::string Authorization() const;
@@ -37,8 +38,12 @@ class Credentials {
   const Secret client_cert_;
   const Secret client_key_;
   const Secret token_;
+  const bool withheld_;  ///< an identity, for want of TLS
   const bool verify_server_;
   const std::string server_name_;
 };
+
+/// Says in the log that there is an identity which the server is not sent, where that is so.
+void WarnOfWithheldIdentity(const ApiConfig& config);
 
 }  // namespace kuryr::watcher

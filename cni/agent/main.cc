@@ -22,6 +22,7 @@
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/stop_signals.h"
+#include "watcher/credentials.h"
 
 namespace {
 
@@ -42,6 +43,7 @@ Config ReadConfig(const std::vector<std::string>& files, bool debug) {
     kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
                {{"switched_off_by", config.unverified_by}});
   }
+  kuryr::watcher::WarnOfWithheldIdentity(config.api);
   return config;
 }
 

@@ -14,6 +14,7 @@
 #include "cni/plugin/detached_writer.h"
 #include "cni/protocol/trace_id.h"
 #include "cni/serve.h"
+#include "watcher/credentials.h"
 
 namespace kuryr::cni {
 namespace {
@@ -61,11 +62,12 @@ void LogBegin(const Request& request) {
        {"ifname", request.ifname}});
 }
 
-void WarnOfUnverified(const Config& config) {
+void WarnOfInsecureApi(const Config& config) {
   if (!config.api.verify_server) {
     Log(LogLevel::kWarning, "the API server's certificate is not verified",
         {{"switched_off_by", config.unverified_by}});
   }
+  watcher::WarnOfWithheldIdentity(config.api);
 }
 
 /// By this process alone.
@@ -119,7 +121,7 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
 
   // The agent has an identity of its own: where it serves, none is needed here.
   if (NeedsApiServer(request)) config = Load(config_files, ConfigScope::kAll);
-  WarnOfUnverified(config);
+  WarnOfInsecureApi(config);
   if (request.config.local) TakeLocal(*request.config.local, config.binding);
   config.api.connect_timeout =
       std::min(config.api.connect_timeout, LongestFor(request.command, config));

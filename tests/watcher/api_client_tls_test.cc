@@ -14,12 +14,15 @@
 #include "tests/fake_apiserver/server.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
+#include "watcher/credentials.h"
 
 namespace kuryr::watcher {
 namespace {
 
 using fake::FakeApiServer;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kPods = "/api/v1/pods";
 
@@ -132,6 +135,37 @@ TEST(ApiClientTlsTest, AnAddressIsNoNameToAskFor) {
 
 TEST(ApiClientTlsTest, ANameWithTheRootsDotIsTheNameWithoutIt) {
   EXPECT_EQ(NameSent("127.0.0.1", "localhost."), "localhost");
+}
+
+TEST(ApiClientTlsTest, WithoutTlsNoTokenIsSent) {
+  const FakeApiServer server(fake::Options{.users = {{.name = "kuryr", .token = "good"}}});
+  ApiClient client({.api_root = server.url(), .token = {.value = "good"}});
+
+  try {
+    (void)client.Get(kPods);
+    FAIL();
+  } catch (const ApiError& e) {
+    EXPECT_EQ(e.code(), 403);
+    EXPECT_THAT(e.what(), HasSubstr("as anonymous, since http has no identity sent"));
+  }
+  EXPECT_EQ(server.Requests().at(0).authorization, "");
+}
+
+TEST(ApiClientTlsTest, AnIdentityThatIsNotSentIsWarnedOf) {
+  const auto warning = [](const ApiConfig& config) {
+    ::testing::internal::CaptureStderr();
+    WarnOfWithheldIdentity(config);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const std::string clear = "http://127.0.0.1:8080";
+
+  EXPECT_THAT(warning({.api_root = clear, .token = {.value = "s3cret"}}),
+              AllOf(HasSubstr("level=warning"), HasSubstr("sent no token"), HasSubstr(clear),
+                    Not(HasSubstr("s3cret"))));
+  EXPECT_THAT(warning({.api_root = clear, .client_cert = {.file = "/pki/it"}}),
+              HasSubstr("no client certificate"));
+  EXPECT_EQ(warning({.api_root = "https://127.0.0.1:8080", .token = {.value = "s3cret"}}), "");
+  EXPECT_EQ(warning({.api_root = clear}), "");
 }
 
 }  // namespace

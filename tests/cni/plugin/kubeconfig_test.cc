@@ -81,6 +81,20 @@ TEST_F(KubeconfigTest, VerificationSwitchedOffIsWarnedOfAtEveryStart) {
                                 HasSubstr("kuryr.conf: [kubernetes] kubeconfig " + file)));
 }
 
+TEST_F(KubeconfigTest, AnIdentityThatHttpDoesNotSendIsWarnedOfAtEveryStart) {
+  api_ = std::make_unique<fake::FakeApiServer>();
+  WriteConfig("kubeconfig = " + Kubeconfig(json::object()) + "\n");
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, true));
+
+  const ProcessResult result = Run("ADD", pod);
+
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+  EXPECT_THAT(result.err, AllOf(HasSubstr("level=warning"),
+                                HasSubstr("sent no token and no client certificate"),
+                                HasSubstr("api_root=" + api_->url())));
+}
+
 TEST_F(KubeconfigTest, OneThatCannotBeUsedIsAConfigurationError) {
   std::ofstream(work_ / "kubeconfig") << "current-context: gone\n";
 
