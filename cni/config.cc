@@ -112,6 +112,8 @@ void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& conf
   TakePem(files.Find(kKubernetes, "ssl_ca_crt_file"), api.ca);
   TakePem(files.Find(kKubernetes, "ssl_client_crt_file"), api.client_cert);
   TakePem(files.Find(kKubernetes, "ssl_client_key_file"), api.client_key);
+  // As in Kuryr; a kubeconfig's user may have both.
+  if (files.Find(kKubernetes, "token_file").set()) api.client_cert = api.client_key = {};
   const Option verify = files.Find(kKubernetes, "ssl_verify_server_crt");
   Take(verify, api.verify_server);
   if (verify.value) config.unverified_by = api.verify_server ? "" : verify.where;

@@ -20,7 +20,7 @@ struct ApiConfig {
       "https://localhost:6443";  ///< http(s)://HOST[:PORT][/PREFIX], IPv6 hosts in brackets
   std::string tls_server_name;   ///< the name its certificate bears; api_root's host when empty
   Secret ca;                     ///< the system's store when empty
-  Secret client_cert;            ///< PEM chain; used when there is no token
+  Secret client_cert;            ///< PEM chain; shown beside the token, too
   Secret client_key;
   Secret token;  ///< bearer token
   bool verify_server = true;

@@ -163,8 +163,7 @@ std::string Credentials::Authorization() const {
 
 void Credentials::Configure(ssl_ctx_st* context, int& verify_error) const {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  // A token wins over a client certificate, as in Kuryr.
-  if (UsesCertificate()) {
+  if (!client_cert_.empty()) {
     UseCertificate(context, client_cert_);
     UseKey(context, client_key_);
   }
@@ -179,8 +178,10 @@ std::string Credentials::Version() const {
 }
 
 std::string Credentials::Identity() const {
-  if (!token_.empty()) return "token " + Where(token_);
-  if (UsesCertificate()) return "client certificate " + Where(client_cert_);
+  const std::string certificate = "client certificate " + Where(client_cert_);
+  if (!token_.empty())
+    return "token " + Where(token_) + (client_cert_.empty() ? "" : " and " + certificate);
+  if (!client_cert_.empty()) return certificate;
   return withheld_ ? "anonymous, since http has no identity sent" : "anonymous";
 }
 

@@ -32,8 +32,6 @@ class Credentials {
   [[nodiscard]] std::string Identity() const;
 
  private:
-  [[nodiscard]] bool UsesCertificate() const { return token_.empty() && !client_cert_.empty(); }
-
   const Secret ca_;
   const Secret client_cert_;
   const Secret client_key_;

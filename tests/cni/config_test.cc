@@ -65,8 +65,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
       Load({File("a.conf",
                  "[DEFAULT]\ndebug = True\nlog_file = /tmp/x.log\n"
                  "[kubernetes]\napi_root = https://[::1]:6443\ntoken_file = " +
-                     token + "\nssl_ca_crt_file = " + token + "\nssl_client_crt_file = " + token +
-                     "\nssl_client_key_file = " + token +
+                     token + "\nssl_ca_crt_file = " + token +
                      "\nssl_verify_server_crt = no\nwatch_connection_timeout = 3\n"
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
                      "use_events = false\nnetwork_status = true\nvif_source = kuryrport\n"
@@ -86,8 +85,6 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.api.api_root, "https://[::1]:6443");
   EXPECT_EQ(config.api.token.file, token);
   EXPECT_EQ(config.api.ca.file, token);
-  EXPECT_EQ(config.api.client_cert.file, token);
-  EXPECT_EQ(config.api.client_key.file, token);
   EXPECT_FALSE(config.api.verify_server);
   EXPECT_EQ(config.api.connect_timeout, std::chrono::seconds(3));
   EXPECT_EQ(config.api.read_timeout, std::chrono::seconds(5));
@@ -226,6 +223,35 @@ TEST_F(ConfigTest, AnIdentityInTheFileReplacesTheKubeconfigsUser) {
     EXPECT_TRUE(by_cert.token.empty());
     EXPECT_EQ(by_cert.ca.value, "---CA");
   }
+}
+
+TEST_F(ConfigTest, ATokenInTheFileWinsOverAClientCertificate) {
+  const std::string pem = File("pem", "x");
+  const std::string conf =
+      "[kubernetes]\nssl_client_crt_file = " + pem + "\nssl_client_key_file = " + pem + "\n";
+
+  const watcher::ApiConfig by_cert = Load({File("a.conf", conf)}).api;
+  EXPECT_EQ(by_cert.client_cert.file, pem);
+  EXPECT_EQ(by_cert.client_key.file, pem);
+
+  const watcher::ApiConfig by_token = Load({File("b.conf", conf + "token_file = " + pem)}).api;
+  EXPECT_EQ(by_token.token.file, pem);
+  EXPECT_TRUE(by_token.client_cert.empty());
+  EXPECT_TRUE(by_token.client_key.empty());
+}
+
+TEST_F(ConfigTest, AKubeconfigsUserMayHaveATokenAndACertificate) {
+  const watcher::ApiConfig api =
+      Load({File("a.conf", "[kubernetes]\nkubeconfig = " +
+                               Kubeconfig("admin",
+                                          "token: t, client-certificate-data: LS0tQw==, "
+                                          "client-key-data: LS0tSw==") +
+                               "\n")})
+          .api;
+
+  EXPECT_EQ(api.token.value, "t");
+  EXPECT_EQ(api.client_cert.value, "---C");
+  EXPECT_EQ(api.client_key.value, "---K");
 }
 
 TEST_F(ConfigTest, WhoSwitchedVerificationOffIsKnown) {

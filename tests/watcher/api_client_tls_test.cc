@@ -137,6 +137,22 @@ TEST(ApiClientTlsTest, ANameWithTheRootsDotIsTheNameWithoutIt) {
   EXPECT_EQ(NameSent("127.0.0.1", "localhost."), "localhost");
 }
 
+TEST(ApiClientTlsTest, ATokenAndACertificateAreBothShown) {
+  fake::TlsFiles files = fake::TestTls();
+  files.client_ca = fake::CertificateFile("ca.crt");
+  files.require_client_certificate = true;
+  const FakeApiServer server(
+      fake::Options{.tls = files, .users = {{.name = "kuryr", .token = "good"}}});
+  ApiClient client({.api_root = server.url(),
+                    .ca = {.file = FakeApiServer::ca_file()},
+                    .client_cert = {.file = fake::CertificateFile("client.crt")},
+                    .client_key = {.file = fake::CertificateFile("client.key")},
+                    .token = {.value = "good"}});
+
+  EXPECT_EQ(client.Get(kPods).at("kind"), "PodList");
+  EXPECT_EQ(server.Requests().at(0).authorization, "Bearer good");
+}
+
 TEST(ApiClientTlsTest, WithoutTlsNoTokenIsSent) {
   const FakeApiServer server(fake::Options{.users = {{.name = "kuryr", .token = "good"}}});
   ApiClient client({.api_root = server.url(), .token = {.value = "good"}});
