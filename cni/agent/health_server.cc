@@ -2,14 +2,18 @@
 
 #include <httplib.h>
 
+#include <chrono>
 #include <exception>
 #include <semaphore>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/event_fd.h"
 #include "base/log.h"
+#include "base/unique_fd.h"
 #include "cni/agent/metrics_text.h"
+#include "cni/agent/timed_stream.h"
 
 namespace kuryr::cni {
 namespace {
@@ -19,7 +23,8 @@ constexpr int kNotFound = 404;
 constexpr int kNotAllowed = 405;
 constexpr int kFailed = 500;
 constexpr size_t kThreads = 4;
-constexpr time_t kTransferSeconds = 2;
+/// To ask, and again to take the answer: so long may a stranger hold one of the threads.
+constexpr std::chrono::seconds kHttpTime{2};
 
 /// With all threads at work further connections wait in the kernel's backlog.
 class BoundedPool : public httplib::TaskQueue {
@@ -36,6 +41,29 @@ class BoundedPool : public httplib::TaskQueue {
  private:
   std::counting_semaphore<kThreads> free_{kThreads};
   httplib::ThreadPool pool_{kThreads};
+};
+
+/// One request of each connection.
+class TimedServer : public httplib::Server {
+ public:
+  /// Ends the connections, too.
+  void Stop() {
+    stopped_.Set();
+    stop();
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    const UniqueFd connection(socket);
+    TimedStream stream(socket, kHttpTime, stopped_.fd());
+    constexpr bool kIsLast = true;
+    bool is_closed = false;
+    const bool served = process_request(stream, kIsLast, is_closed, nullptr);
+    ::shutdown(socket, SHUT_RDWR);
+    return served;
+  }
+
+  const EventFd stopped_;
 };
 
 /// Without SO_REUSEPORT: a second server at the port has to fail.
@@ -75,9 +103,6 @@ class HealthServer::Listener {
       : checks_(std::move(checks)) {
     server_.new_task_queue = [] { return new BoundedPool; };
     server_.set_socket_options(ReuseAddress);
-    server_.set_keep_alive_max_count(1);
-    server_.set_read_timeout(kTransferSeconds);
-    server_.set_write_timeout(kTransferSeconds);
     server_.set_pre_routing_handler([this](const auto& request, auto& response) {
       ServeCaught(request, response);
       return httplib::Server::HandlerResponse::Handled;
@@ -90,7 +115,7 @@ class HealthServer::Listener {
   }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
-  ~Listener() { server_.stop(); }
+  ~Listener() { server_.Stop(); }
 
  private:
   void ServeCaught(const httplib::Request& request, httplib::Response& response) {
@@ -104,7 +129,7 @@ class HealthServer::Listener {
   }
 
   const HealthChecks checks_;
-  httplib::Server server_;
+  TimedServer server_;
   std::jthread thread_;
 };
 

@@ -37,6 +37,22 @@ std::string AskUntil(const std::string& path, const std::string& status) {
   return answer;
 }
 
+/// Takes more connections than the server has threads, and asks on each, byte by byte, for ever.
+constexpr const char* kAskSlowly = R"(
+import socket, time
+asks = [socket.create_connection(('127.0.0.1', 8090)) for _ in range(6)]
+for ask in asks:
+    ask.sendall(b'GET /alive HTTP/1.1\r\nX-Slow: ')
+print('asking', flush=True)
+while True:
+    for ask in asks:
+        try:
+            ask.sendall(b'x')
+        except OSError:
+            pass
+    time.sleep(0.5)
+)";
+
 class HealthTest : public AgentTest {
  protected:
   void SetUp() override {
@@ -74,6 +90,22 @@ TEST_F(HealthTest, AnswersThreeQuestionsOnLoopbackAndNothingElse) {
       RunOnHost({"ss", "--listening", "--tcp", "--numeric", "--no-header"});
   EXPECT_THAT(listeners, HasSubstr("127.0.0.1:8090"));
   EXPECT_THAT(listeners, ::testing::Not(HasSubstr("0.0.0.0:8090")));
+}
+
+TEST_F(HealthTest, ClientsThatAskSlowlyKeepNobodyElseFromAnAnswer) {
+  Process slow({.argv = {"/usr/bin/python3", "-c", kAskSlowly}});
+  slow.WaitForOutput("asking");
+
+  EXPECT_EQ(Ask("/alive"), "200 ok\n");
+}
+
+TEST_F(HealthTest, ASigtermEndsTheAgentWhileClientsAskSlowly) {
+  Process slow({.argv = {"/usr/bin/python3", "-c", kAskSlowly}});
+  slow.WaitForOutput("asking");
+
+  agent_->Signal(SIGTERM);
+
+  EXPECT_EQ(agent_->Wait().status, 0);
 }
 
 TEST_F(HealthTest, ReadyNamesAMissingBridgeAndRecovers) {
