@@ -207,12 +207,16 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   if (config.node_name.empty()) config.node_name = HostName();
 }
 
+ConfigFiles Open(std::vector<std::string> names) {
+  if (names.empty() && ::access(kDefaultConfigFile, F_OK) == 0)
+    names.emplace_back(kDefaultConfigFile);
+  return ConfigFiles(names);
+}
+
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigScope scope) {
-  if (names.empty() && ::access(kDefaultConfigFile, F_OK) == 0)
-    names.emplace_back(kDefaultConfigFile);
-  const ConfigFiles files(names);
+  const ConfigFiles files = Open(std::move(names));
   Config config;
   Take(files.Find("DEFAULT", "debug"), config.debug);
   Take(files.Find("DEFAULT", "log_file"), config.log_file);
@@ -221,6 +225,12 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigSc
   Take(files.Find("neutron_defaults", "ovs_bridge"), config.ovs_bridge);
   TakeDaemon(files, getenv, config);
   return config;
+}
+
+std::string LoadAgentSocket(std::vector<std::string> names) {
+  std::string socket = Config().agent_socket;
+  TakeSocket(Open(std::move(names)).Find("cni_daemon", "bind_address"), socket);
+  return socket;
 }
 
 }  // namespace kuryr::cni

@@ -58,4 +58,8 @@ enum class ConfigScope { kAll, kWithoutKubernetes };
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv,
                                 ConfigScope scope = ConfigScope::kAll);
 
+/// Config::agent_socket alone, of the same files: nothing else that stands there keeps anybody from
+/// asking the agent. Throws CniError 7.
+[[nodiscard]] std::string LoadAgentSocket(std::vector<std::string> files);
+
 }  // namespace kuryr::cni

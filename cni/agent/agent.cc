@@ -12,6 +12,7 @@
 #include "cni/agent/registry_events.h"
 #include "cni/disconnect.h"
 #include "cni/failure.h"
+#include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
 #include "cni/serve.h"
 #include "watcher/api_client.h"
@@ -92,7 +93,8 @@ Agent::~Agent() {
 }
 
 AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
-  if (!call.query.empty()) return AnswerQuery(call);
+  if (!call.query.empty())
+    return {.status = 1, .out = "questions go to " + StatusSocketOf(config_.agent_socket)};
   CallMetrics::Running running(calls_);
   AgentReply reply;
   Request request;

@@ -32,8 +32,11 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
   ~Agent();
 
-  /// `cancel` ends the call.
+  /// `cancel` ends the call. Questions are answered elsewhere.
   [[nodiscard]] AgentReply Answer(const AgentCall& call, const EventFd& cancel);
+
+  /// "alive" and "ready": "ok", or status 1 and why not; "status": StatusJson.
+  [[nodiscard]] AgentReply AnswerQuery(const AgentCall& call) const;
 
   /// Why only a restart would help; nullopt when all is well.
   [[nodiscard]] std::optional<std::string> WhyNotAlive() const;
@@ -46,7 +49,6 @@ class Agent {
   [[nodiscard]] std::string Metrics() const;
 
  private:
-  [[nodiscard]] AgentReply AnswerQuery(const AgentCall& call) const;
   [[nodiscard]] std::string Serve(const Request& request, StageObserver& stages,
                                   const EventFd& cancel);
   /// CniError 50.

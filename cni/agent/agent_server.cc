@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cni/agent/notify.h"
 #include "cni/agent/peer.h"
 #include "cni/protocol/trace_id.h"
 
@@ -59,8 +58,7 @@ std::vector<pollfd> AgentServer::Fds(int stop_fd) const {
   return fds;
 }
 
-void AgentServer::Run(int stop_fd) {
-  Watchdog watchdog;
+void AgentServer::Run(int stop_fd, Watchdog watchdog) {
   while (listener_ || !calls_.empty()) {
     std::vector<pollfd> fds = Fds(stop_fd);
     if (::poll(fds.data(), fds.size(), watchdog.Feed()) < 0) {

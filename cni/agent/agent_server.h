@@ -10,6 +10,7 @@
 
 #include "base/event_fd.h"
 #include "base/unique_fd.h"
+#include "cni/agent/notify.h"
 #include "cni/protocol/agent_call.h"
 
 namespace kuryr::cni {
@@ -28,8 +29,8 @@ class AgentServer {
   /// Serves until `stop_fd` is readable; then closes the listener, and returns when the calls at
   /// work have been answered. What is not done 5 s later is undone, and its socket closed without
   /// an answer. Calls in the backlog are reset, unless somebody else holds the listener, too
-  /// (systemd). All of these are for the next agent.
-  void Run(int stop_fd);
+  /// (systemd). All of these are for the next agent. Feeds the watchdog meanwhile.
+  void Run(int stop_fd, Watchdog watchdog);
 
  private:
   struct Call {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "base/error.h"
@@ -75,6 +76,10 @@ json Describe(const AttachmentRecord& record) {
   return object;
 }
 
+AgentReply ReplyOf(const std::optional<std::string>& problem) {
+  return {.status = problem ? 1 : 0, .out = problem.value_or("ok")};
+}
+
 }  // namespace
 
 std::string Agent::StatusJson(const std::string& wanted) const {
@@ -116,6 +121,8 @@ std::string Agent::StatusJson(const std::string& wanted) const {
 
 AgentReply Agent::AnswerQuery(const AgentCall& call) const {
   try {
+    if (call.query == "alive") return ReplyOf(WhyNotAlive());
+    if (call.query == "ready") return ReplyOf(WhyNotReady());
     if (call.query == "status") return {.status = 0, .out = StatusJson(call.input)};
     return {.status = 1, .out = "there is no query \"" + Printable(call.query) + "\""};
   } catch (const std::exception& e) {

@@ -1,6 +1,8 @@
 #include <malloc.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -8,11 +10,14 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
+#include "base/rollback.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/agent_server.h"
 #include "cni/agent/capabilities.h"
@@ -63,6 +68,20 @@ std::unique_ptr<HealthServer> ServeHealth(const Agent& agent, const Config& conf
   }
 }
 
+constexpr size_t kMostQueries = 16;
+
+/// Until the agent is to stop. The loop of the calls is the one that the watchdog is for.
+void ServeQueries(AgentServer& server, int stop_fd) {
+  try {
+    server.Run(stop_fd, Watchdog());
+  } catch (const std::exception& e) {
+    kuryr::Log(kuryr::LogLevel::kError, "nobody can ask for status and health",
+               {{"error", e.what()}});
+  }
+}
+
+void Stop() { (void)::kill(::getpid(), SIGTERM); }
+
 /// glibc has eight for each processor otherwise, and each keeps what a burst of calls needed.
 constexpr int kMallocArenas = 2;
 
@@ -70,19 +89,27 @@ void Run(const Config& config) {
   ::mallopt(M_ARENA_MAX, kMallocArenas);
   KeepNeededCapabilities();
   const kuryr::UniqueFd signals = StopSignalsAsFd();
-  // Calls queue up here until the leftovers are away.
+  // Calls and queries queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();
   if (!listener) listener = ListenAt(config.agent_socket);
+  kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
   Agent agent(config, signals.get());
+  AgentServer queries(std::move(query_listener), kMostQueries,
+                      [&](const AgentCall& call, const kuryr::EventFd& /*cancel*/) {
+                        return agent.AnswerQuery(call);
+                      });
   AgentServer server(std::move(listener), config.max_calls,
                      [&](const AgentCall& call, const kuryr::EventFd& cancel) {
                        return agent.Answer(call, cancel);
                      });
   const auto health = ServeHealth(agent, config);
+  const std::jthread query_thread([&] { ServeQueries(queries, signals.get()); });
+  kuryr::Rollback stop_queries(Stop);
   kuryr::Log(kuryr::LogLevel::kInfo, "ready",
              {{"socket", config.agent_socket}, {"node", config.node_name}});
   Notify("READY=1");
-  server.Run(signals.get());
+  server.Run(signals.get(), Watchdog::OfProcess());
+  stop_queries.Dismiss();
   Notify("STOPPING=1");
 }
 
@@ -103,14 +130,22 @@ int main(int argc, char** argv) {
   status->fallthrough();
   status->add_flag("--json", json, "as JSON");
   status->add_option("POD", pod, "NAMESPACE/NAME: this one's way from its interface to the bridge");
+  std::string wanted = "alive";
+  CLI::App* health = app.add_subcommand(
+      "health", "whether the agent that runs is well: \"ok\", or why not and an exit status of 1");
+  health->fallthrough();
+  health
+      ->add_option("QUESTION", wanted,
+                   "alive: only a restart would help where it is not (default); ready: pods can be "
+                   "plugged now")
+      ->check(CLI::IsMember({"alive", "ready"}));
   CLI11_PARSE(app, argc, argv);
   try {
     if (status->parsed()) {
-      const Config config = LoadConfig(
-          config_files, [](const char* name) { return std::getenv(name); },
-          ConfigScope::kWithoutKubernetes);
-      return PrintStatus(config.agent_socket, pod, json ? StatusForm::kJson : StatusForm::kText);
+      const std::string socket = StatusSocketOf(LoadAgentSocket(config_files));
+      return PrintStatus(socket, pod, json ? StatusForm::kJson : StatusForm::kText);
     }
+    if (health->parsed()) return PrintHealth(StatusSocketOf(LoadAgentSocket(config_files)), wanted);
     Run(ReadConfig(config_files, debug));
     return 0;
   } catch (const std::exception& e) {

@@ -30,12 +30,14 @@ void Notify(std::string_view state) noexcept {
                  reinterpret_cast<const sockaddr*>(&address), length);
 }
 
-Watchdog::Watchdog() {
+Watchdog Watchdog::OfProcess() {
+  Watchdog watchdog;
   const char* time = std::getenv("WATCHDOG_USEC");
   const char* pid = std::getenv("WATCHDOG_PID");
-  if (time == nullptr || (pid != nullptr && std::atoi(pid) != ::getpid())) return;
+  if (time == nullptr || (pid != nullptr && std::atoi(pid) != ::getpid())) return watchdog;
   // Half of it, as sd_watchdog_enabled(3) asks.
-  interval_ = std::chrono::microseconds(std::max(std::atoll(time), 0LL)) / 2;
+  watchdog.interval_ = std::chrono::microseconds(std::max(std::atoll(time), 0LL)) / 2;
+  return watchdog;
 }
 
 int Watchdog::Feed() noexcept {

@@ -12,8 +12,10 @@ void Notify(std::string_view state) noexcept;
 /// systemd's watchdog (WatchdogSec), which restarts a service that it does not hear of in time.
 class Watchdog {
  public:
-  /// From the environment: WATCHDOG_USEC, WATCHDOG_PID.
-  Watchdog();
+  /// As the environment has it: WATCHDOG_USEC, WATCHDOG_PID.
+  [[nodiscard]] static Watchdog OfProcess();
+  /// None.
+  Watchdog() = default;
 
   /// Says that all is well, if it is time to. Returns how many milliseconds may pass until it is to
   /// be called again, as poll(2) wants it: -1 without a watchdog.

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -15,19 +16,29 @@
 namespace kuryr::cni {
 namespace {
 
+using namespace std::chrono_literals;
 using nlohmann::json;
 
 constexpr size_t kColumns = 7;
 using Row = std::array<std::string, kColumns>;
 
-json Ask(const std::string& socket, const std::string& pod) {
-  const Deadline deadline = Deadline::After(std::chrono::seconds(20));
-  const UniqueFd agent = ConnectTo(socket, deadline);
+AgentReply Ask(const std::string& socket, const std::string& query, const std::string& input,
+               std::chrono::seconds time) {
+  const Deadline deadline = Deadline::After(time);
   AgentCall call;
-  call.query = "status";
-  call.input = pod;
-  SendCall(agent.get(), call, deadline);
-  const AgentReply reply = ReceiveReply(agent.get(), deadline);
+  call.query = query;
+  call.input = input;
+  try {
+    const UniqueFd agent = ConnectTo(socket, deadline);
+    SendCall(agent.get(), call, deadline);
+    return ReceiveReply(agent.get(), deadline);
+  } catch (const std::system_error& e) {
+    throw std::runtime_error("no agent answers at " + socket + ": " + e.code().message());
+  }
+}
+
+json AskStatus(const std::string& socket, const std::string& pod) {
+  const AgentReply reply = Ask(socket, "status", pod, 20s);
   if (reply.status != 0) throw std::runtime_error(Printable(reply.out, 1000));
   return ParseJson(reply.out, {.max_bytes = kMostMessage});
 }
@@ -152,7 +163,7 @@ bool PrintPath(const std::string& name, const json& pod) {
 }  // namespace
 
 int PrintStatus(const std::string& socket, const std::string& pod, StatusForm form) {
-  const json status = Ask(socket, pod);
+  const json status = AskStatus(socket, pod);
   const json& pods = status["pods"];
   if (form == StatusForm::kJson) {
     std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
@@ -171,6 +182,14 @@ int PrintStatus(const std::string& socket, const std::string& pod, StatusForm fo
     well = PrintPath(pod, pods[pod]) && well;
   }
   return well ? 0 : 1;
+}
+
+int PrintHealth(const std::string& socket, const std::string& wanted) {
+  // Open vSwitch has 5 s of that to show that it is ready.
+  const auto time = wanted == "ready" ? 8s : 5s;
+  const AgentReply reply = Ask(socket, wanted, "", time);
+  std::printf("%s\n", Printable(reply.out, 1000).c_str());
+  return reply.status == 0 ? 0 : 1;
 }
 
 }  // namespace kuryr::cni

@@ -4,11 +4,17 @@
 
 namespace kuryr::cni {
 
+// Both ask the agent at `socket` (StatusSocketOf), and throw std::runtime_error when none answers.
+
 enum class StatusForm { kText, kJson };
 
-/// `kuryr-daemon status`: asks the agent at `socket` and writes to stdout what it says of its pods,
-/// or of `pod` (NAMESPACE/NAME; empty: all) and its path to the bridge. The exit status: 1 when
-/// anything of it is not as it should be. Throws std::system_error when no agent answers.
+/// `kuryr-daemon status`: writes to stdout what the agent says of its pods, or of `pod`
+/// (NAMESPACE/NAME; empty: all) and its path to the bridge. The exit status: 1 when anything of it
+/// is not as it should be.
 [[nodiscard]] int PrintStatus(const std::string& socket, const std::string& pod, StatusForm form);
+
+/// `kuryr-daemon health`: writes to stdout whether the agent is `wanted` ("alive" or "ready"):
+/// "ok", or why not. The exit status: 0 or 1.
+[[nodiscard]] int PrintHealth(const std::string& socket, const std::string& wanted);
 
 }  // namespace kuryr::cni

@@ -19,8 +19,9 @@ struct AgentCall {
   /// Ends the lines that either side logs of the call (IsTraceId). To one that comes without, as
   /// from an older plugin, ReceiveCall gives one.
   std::string trace_id;
-  /// Instead of all that a question to the agent itself: "status", with a pod (NAMESPACE/NAME) or
-  /// nothing as `input`. Empty for a call of the plugin.
+  /// Instead of all that a question to the agent itself, at a socket of its own (StatusSocketOf):
+  /// "alive", "ready", or "status", with a pod (NAMESPACE/NAME) or nothing as `input`. Empty for a
+  /// call of the plugin.
   std::string query;
 };
 

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.h"
@@ -72,6 +73,12 @@ UniqueFd ListenAt(const std::string& path) {
   if (::rename(unready.c_str(), path.c_str()) != 0) ThrowErrno("listen at " + path);
   remove_unready.Dismiss();
   return socket;
+}
+
+std::string StatusSocketOf(const std::string& path) {
+  constexpr std::string_view kSuffix = ".sock";
+  const size_t suffix = path.ends_with(kSuffix) ? kSuffix.size() : 0;
+  return path.substr(0, path.size() - suffix) + "-status.sock";
 }
 
 UniqueFd InheritedListener() {

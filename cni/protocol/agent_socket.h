@@ -13,6 +13,10 @@ namespace kuryr::cni {
 /// does.
 [[nodiscard]] UniqueFd ListenAt(const std::string& path);
 
+/// Where the agent that listens at `path` answers questions about itself (AgentCall::query), which
+/// do not wait for calls: "agent-status.sock" of "agent.sock".
+[[nodiscard]] std::string StatusSocketOf(const std::string& path);
+
 /// The socket that systemd listens on for us (sd_listen_fds(3)); unset without one. Throws
 /// std::runtime_error where that is something else.
 [[nodiscard]] UniqueFd InheritedListener();

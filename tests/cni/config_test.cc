@@ -151,6 +151,16 @@ TEST_F(ConfigTest, ALaterFileWins) {
   EXPECT_EQ(config.state_dir, "/a");
 }
 
+TEST_F(ConfigTest, TheAgentsSocketIsReadWhateverElseStandsThere) {
+  const std::string file =
+      File("a.conf", "[cni_daemon]\nbind_address = unix:/a.sock\nmax_calls = many\n");
+
+  EXPECT_EQ(LoadAgentSocket({file}), "/a.sock");
+  EXPECT_EQ(LoadAgentSocket({File("empty.conf", "")}), Config().agent_socket);
+  EXPECT_THROW((void)LoadAgentSocket({File("b.conf", "[cni_daemon]\nbind_address = unix:a\n")}),
+               CniError);
+}
+
 TEST_F(ConfigTest, TheEnvironmentNamesTheApiServerWhereTheFileDoesNot) {
   const std::string file = File("empty.conf", "[kubernetes]\napi_root =\n");
   EXPECT_EQ(Load({file}).api.api_root, "https://localhost:6443");

@@ -3,10 +3,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "cni/protocol/agent_call.h"
+#include "cni/protocol/agent_socket.h"
 #include "tests/cni/agent/agent_fixture.h"
 
 namespace kuryr::test {
@@ -246,15 +249,17 @@ TEST_F(AgentTest, WhatADelegateGaveIsReturnedByThePluginAlsoWhenItsNetworkHasNon
   EXPECT_THAT(Records(), SizeIs(0));
 }
 
-TEST_F(AgentTest, TheSocketIsForRootAlone) {
+/// Whom it hears, also where its file lets everybody in.
+void ExpectForRootAlone(const std::filesystem::path& path) {
+  SCOPED_TRACE(path);
   struct stat file = {};
-  ASSERT_EQ(::stat(agent_socket().c_str(), &file), 0);
+  ASSERT_EQ(::stat(path.c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777U, 0600U);
-  std::filesystem::permissions(agent_socket(), std::filesystem::perms(0777));
+  std::filesystem::permissions(path, std::filesystem::perms(0777));
   const std::string ask =
       "import socket\n"
       "s = socket.socket(socket.AF_UNIX); s.connect('" +
-      agent_socket().string() +
+      path.string() +
       "')\n"
       "try:\n"
       "  s.sendall(b'\\0\\0\\0\\2{}'); heard = len(s.recv(100)) > 0\n"
@@ -271,6 +276,25 @@ TEST_F(AgentTest, TheSocketIsForRootAlone) {
   EXPECT_EQ(answer_to({"setpriv", "--reuid=65534", "--clear-groups"}), "refused\n");
   EXPECT_EQ(answer_to({"unshare", "--user", "--map-root-user"}), "refused\n");
   EXPECT_EQ(answer_to({}), "heard\n");
+}
+
+TEST_F(AgentTest, TheSocketIsForRootAlone) { ExpectForRootAlone(agent_socket()); }
+
+TEST_F(AgentTest, TheStatusSocketIsForRootAlone) { ExpectForRootAlone(status_socket()); }
+
+TEST_F(AgentTest, CallsAndQueriesHaveSocketsOfTheirOwn) {
+  const auto answer = [](const std::filesystem::path& path, const std::string& query) {
+    const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+    const UniqueFd socket = cni::ConnectTo(path, deadline);
+    cni::AgentCall call;
+    call.query = query;
+    cni::SendCall(socket.get(), call, deadline);
+    return cni::ReceiveReply(socket.get(), deadline).out;
+  };
+
+  EXPECT_EQ(answer(status_socket(), "alive"), "ok");
+  EXPECT_EQ(answer(agent_socket(), "alive"), "questions go to " + status_socket().string());
+  EXPECT_EQ(answer(status_socket(), ""), "there is no query \"\"");
 }
 
 TEST_F(AgentTest, GarbageOnTheSocketHarmsNobody) {

@@ -9,15 +9,25 @@
 namespace kuryr::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-/// kuryr-daemon status.
+/// kuryr-daemon status, and health.
 class StatusTest : public AgentTest {
  protected:
   [[nodiscard]] ProcessResult Status(const std::vector<std::string>& arguments = {}) const {
+    return Question("status", arguments);
+  }
+  [[nodiscard]] ProcessResult Health(const std::vector<std::string>& arguments = {}) const {
+    return Question("health", arguments);
+  }
+
+ private:
+  [[nodiscard]] ProcessResult Question(const std::string& command,
+                                       const std::vector<std::string>& arguments) const {
     std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
-                                     (work_ / "kuryr.conf").string(), "status"};
+                                     (work_ / "kuryr.conf").string(), command};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     return RunProgram({.argv = argv});
   }
@@ -90,7 +100,73 @@ TEST_F(StatusTest, WithoutAnAgentItSaysWhereItLooked) {
   const ProcessResult status = Status();
 
   EXPECT_EQ(status.status, 1);
-  EXPECT_THAT(status.err, HasSubstr(agent_socket().string()));
+  EXPECT_THAT(status.err, HasSubstr("no agent answers at " + status_socket().string()));
+}
+
+TEST_F(StatusTest, HealthSaysOkOrWhyNot) {
+  const ProcessResult before = Health({"ready"});
+  ASSERT_EQ(Run("ADD", ActivePod("nginx")).status, 0);
+  const ProcessResult ready = Health({"ready"});
+  const ProcessResult alive = Health();
+
+  EXPECT_EQ(before.status, 1);
+  EXPECT_THAT(before.out, HasSubstr("br-int"));
+  EXPECT_EQ(ready.status, 0);
+  EXPECT_EQ(ready.out, "ok\n");
+  EXPECT_EQ(alive.status, 0);
+  EXPECT_EQ(alive.out, "ok\n");
+}
+
+TEST_F(StatusTest, HealthKnowsTwoQuestions) {
+  const ProcessResult health = Health({"well"});
+
+  EXPECT_NE(health.status, 0);
+  EXPECT_THAT(health.err, AllOf(HasSubstr("alive"), HasSubstr("ready")));
+}
+
+TEST_F(StatusTest, WithoutAnAgentHealthSaysWhereItLooked) {
+  StopAgent(SIGKILL);
+
+  const ProcessResult health = Health();
+
+  EXPECT_EQ(health.status, 1);
+  EXPECT_THAT(health.err, HasSubstr("no agent answers at " + status_socket().string()));
+}
+
+TEST_F(StatusTest, HealthGivesUpOnAnAgentThatIsStuck) {
+  agent_->Signal(SIGSTOP);
+
+  const ProcessResult health = Health();
+
+  agent_->Signal(SIGCONT);
+  EXPECT_EQ(health.status, 1);
+  EXPECT_THAT(health.err, HasSubstr("no agent answers at " + status_socket().string()));
+}
+
+TEST_F(StatusTest, HealthNeedsNoMoreOfTheConfigurationThanTheSocket) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nmax_calls = many\n[binding]\ndrivers = none\n");
+
+  EXPECT_EQ(Health().status, 0);
+}
+
+TEST_F(StatusTest, StatusAndHealthDoNotWaitForCalls) {
+  StopAgent(SIGTERM);
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nmax_calls = 1\n");
+  StartAgent();
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  const nlohmann::json status = Answer(Status({"--json"}));
+  const ProcessResult alive = Health({"alive"});
+  const ProcessResult ready = Health({"ready"});
+  Annotate(pod, Vif(pod, true));
+
+  EXPECT_EQ(status["pods"]["default/nginx"]["attachments"][0]["state"], "plugging");
+  EXPECT_EQ(alive.out, "ok\n");
+  EXPECT_EQ(ready.out, "ok\n");
+  EXPECT_EQ(add.Wait().status, 0);
 }
 
 }  // namespace

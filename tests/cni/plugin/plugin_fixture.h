@@ -66,6 +66,9 @@ class PluginTest : public NetnsTest {
   /// executes it: {"setpriv", ...}.
   void StartAgent(const std::vector<std::string>& before = {});
   [[nodiscard]] std::filesystem::path agent_socket() const { return work_ / "kuryr-daemon.sock"; }
+  [[nodiscard]] std::filesystem::path status_socket() const {
+    return work_ / "kuryr-daemon-status.sock";
+  }
   [[nodiscard]] std::string DefaultKubernetes() const;
 
   [[nodiscard]] std::vector<std::string> Ports();

@@ -84,6 +84,11 @@ TEST_F(AgentSocketTest, ComesToItsPathByRename) {
   EXPECT_EQ(of_the_socket, uint32_t{IN_MOVED_TO});
 }
 
+TEST_F(AgentSocketTest, TheStatusSocketStandsBesideIt) {
+  EXPECT_EQ(StatusSocketOf("/run/a/b.sock"), "/run/a/b-status.sock");
+  EXPECT_EQ(StatusSocketOf("/run/a.sock/b"), "/run/a.sock/b-status.sock");
+}
+
 TEST_F(AgentSocketTest, ReplacesOneThatNobodyListensOn) {
   (void)ListenAt(path_);
   EXPECT_EQ(TryConnect(), ECONNREFUSED);
