@@ -35,9 +35,10 @@ MOST_EXPOSURE = 35
 POLL_SECONDS = 0.1
 WATCHDOG = "[Service]\nWatchdogSec=5\n"
 SOCKET_PATH = Path("/run/kuryr/kuryr-daemon.sock")
+STATUS_SOCKET_PATH = Path("/run/kuryr/kuryr-daemon-status.sock")
 SO_ACCEPTCON = 1 << 16
 NOBODY = "65534"
-CONNECT = f"import socket; socket.socket(socket.AF_UNIX).connect('{SOCKET_PATH}')"
+CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
 
 
 def listener():
@@ -138,13 +139,18 @@ class ServiceFacts:
             assert properties(SOCKET, "SubState") == ["running"], properties(SOCKET, "SubState")
 
     def access(self):
-        with self.fact("the socket has mode 0600, in a folder of mode 0700, both root's"):
-            found = [(stat.S_IMODE(s.st_mode), s.st_uid) for s in map(os.stat, (SOCKET_PATH, SOCKET_PATH.parent))]
-            assert found == [(0o600, 0), (0o700, 0)], found
+        with self.fact("the sockets for calls and for status have mode 0600, in a folder of mode 0700, all root's"):
+            found = [(stat.S_IMODE(s.st_mode), s.st_uid)
+                     for s in map(os.stat, (SOCKET_PATH, STATUS_SOCKET_PATH, SOCKET_PATH.parent))]
+            assert found == [(0o600, 0), (0o600, 0), (0o700, 0)], found
         with self.fact("another user cannot connect"):
-            done = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "/usr/bin/python3",
-                                   "-c", CONNECT], text=True, capture_output=True, check=False)
-            assert "PermissionError" in done.stderr, done
+            for path in (SOCKET_PATH, STATUS_SOCKET_PATH):
+                done = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                                       "/usr/bin/python3", "-c", CONNECT, path], text=True, capture_output=True, check=False)
+                assert "PermissionError" in done.stderr, done
+        with self.fact("kuryr-daemon health finds it alive and ready"):
+            for question in ("alive", "ready"):
+                assert run("/usr/sbin/kuryr-daemon", "health", question) == "ok\n", question
 
     def pods(self):
         with self.fact("ADD, CHECK and DEL are the agent's, in namespaces that are younger than it"):

@@ -17,6 +17,7 @@ from replacement import MEANWHILE, Process, Replacement
 from scenario import differences
 
 MANIFESTS = Path("etc/kubernetes")
+AGENT = ["/usr/local/bin/kuryr-daemon"]
 AGENT_LIST = "/api/v1/namespaces/kube-system/pods"
 DAEMON_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 EVENTS = "/api/v1/namespaces/default/events"
@@ -67,8 +68,9 @@ class KubeletFacts:
     def agent(self):
         """(its pod, the process of its container)"""
         (pod,) = [pod for pod in self.api.get(AGENT_LIST)["items"] if "deletionTimestamp" not in pod["metadata"]]
+        # Probes execute the same program, with arguments.
         (pid,) = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()
-                  and name_of(folder) == "kuryr-daemon"]
+                  and command_of(folder) == AGENT]
         return pod, pid
 
     def agent_log(self):
@@ -84,7 +86,7 @@ class KubeletFacts:
         """What its own program answers, executed in its container."""
         (container,) = self.agent()[0]["status"]["containerStatuses"]
         code, said, errors = self.cluster.cri.exec_sync(container["containerID"].removeprefix("containerd://"),
-                                                        ["/usr/local/bin/kuryr-daemon", *arguments])
+                                                        [*AGENT, *arguments])
         assert code == 0, (code, said[-2000:], errors)
         return said
 
@@ -248,11 +250,11 @@ class KubeletFacts:
             shutil.copy(log, Path(folder, "-".join(log.parts[4:])))
 
 
-def name_of(process):
+def command_of(process):
     try:
-        return (process / "comm").read_text().strip()
+        return (process / "cmdline").read_text().split("\0")[:-1]
     except OSError:
-        return ""
+        return []
 
 
 def is_true(item, condition):
