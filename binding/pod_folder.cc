@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/rollback.h"
 
 namespace kuryr::binding {
@@ -55,7 +56,7 @@ std::string PodFolder::FileOf(const Attachment& attachment, const std::string& i
 
 void PodFolder::Write(const std::string& name, const std::string& text) const {
   const std::string successor = SuccessorOf(name);
-  ::unlinkat(fd_.get(), successor.c_str(), 0);
+  if (!Unlink(successor)) ThrowErrno(EISDIR, "create " + PathOf(successor));
   const UniqueFd fd(::openat(fd_.get(), successor.c_str(),
                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!fd) ThrowErrno("create " + PathOf(successor));
@@ -83,9 +84,17 @@ std::optional<std::string> PodFolder::Read(const std::string& name) const {
 
 void PodFolder::Remove(const std::string& name) const {
   for (const std::string& file : {SuccessorOf(name), name}) {
-    if (::unlinkat(fd_.get(), file.c_str(), 0) != 0 && errno != ENOENT)
-      ThrowErrno("remove " + PathOf(file));
+    if (!Unlink(file)) {
+      Log(LogLevel::kWarning, "directory in the place of a pod's file is left alone",
+          {{"path", PathOf(file)}});
+    }
   }
+}
+
+bool PodFolder::Unlink(const std::string& name) const {
+  if (::unlinkat(fd_.get(), name.c_str(), 0) == 0 || errno == ENOENT) return true;
+  if (errno != EISDIR) ThrowErrno("remove " + PathOf(name));
+  return ::unlinkat(fd_.get(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
 bool PodFolder::HasSocket(const std::string& name) const {

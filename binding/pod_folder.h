@@ -22,11 +22,13 @@ class PodFolder {
   /// "CONTAINER_ID-IFNAME": the file that is for one interface of a pod.
   [[nodiscard]] static std::string FileOf(const Attachment& attachment, const std::string& ifname);
 
-  /// All of the text or nothing, readable for everybody. Replaces a file of that name.
+  /// All of the text or nothing, readable for everybody. Replaces a file of that name; throws
+  /// std::errc::is_a_directory for a directory.
   void Write(const std::string& name, const std::string& text) const;
   /// nullopt when there is no regular file of that name. Cut at 4 KiB.
   [[nodiscard]] std::optional<std::string> Read(const std::string& name) const;
-  /// And what a killed Write of it left. No failure when there is none.
+  /// And what a killed Write of it left. No failure when there is none, nor when a directory with
+  /// something in it has the name: that is not ours, and stays.
   void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;
@@ -39,6 +41,8 @@ class PodFolder {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
+  /// Also an empty directory. False for one that cannot be removed.
+  [[nodiscard]] bool Unlink(const std::string& name) const;
   PodFolder(std::filesystem::path path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
   [[nodiscard]] std::string PathOf(const std::string& name) const { return path_ / name; }
 

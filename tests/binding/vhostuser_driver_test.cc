@@ -417,6 +417,17 @@ TEST_F(VhostUserDriverTest, DisconnectWithoutOvsKeepsTheSocketForTheNextOne) {
   EXPECT_TRUE(fs::is_empty(kMountPoint));
 }
 
+TEST_F(VhostUserDriverTest, DirectoriesInTheFilesPlaceDoNotKeepDisconnectFromItsWork) {
+  const std::string successor = std::string(kMountPoint) + "/.container-1-eth0.new";
+  fs::create_directories(FileOf(1) + "/full");
+  fs::create_directory(successor);
+
+  EXPECT_NO_THROW(Disconnect(Vif(vif::VHostUserMode::kServer)));
+
+  EXPECT_TRUE(fs::exists(FileOf(1) + "/full")) << "not ours";
+  EXPECT_FALSE(fs::exists(successor));
+}
+
 TEST_F(VhostUserDriverTest, MissingAndReadOnlyMountPointsAreNamed) {
   const std::string before = State();
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
