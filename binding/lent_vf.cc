@@ -133,7 +133,7 @@ void ThrowNotOnHost(const Vf& vf) {
                                                     " makes none (as vfio-pci)"));
 }
 
-Link FindIdleLink(RouteSocket& host, const Vf& vf) {
+Link FindIdleLink(RouteSocket& host, const fs::path& sysfs, const Vf& vf) {
   const auto link = vf.link.empty() ? std::nullopt : host.FindLink(vf.link);
   if (!link) ThrowNotOnHost(vf);
   const std::string what = vf.ToString() + " is in use on the host: " + link->name;
@@ -141,6 +141,9 @@ Link FindIdleLink(RouteSocket& host, const Vf& vf) {
     const auto master = host.FindLink(link->master);
     throw HostInterfaceInUse(what + " is a port of " + (master ? master->name : "another"));
   }
+  // It has a macvlan's or VLAN's packets, but none of its addresses.
+  if (const std::string upper = FindUpper(sysfs, vf); !upper.empty())
+    throw HostInterfaceInUse(what + " carries " + Printable(upper));
   if (HasGlobalAddress(host, *link)) throw HostInterfaceInUse(what + " has an address");
   const bool foreign = LinkMark::Parse(link->alias).has_value() && !LentVf::Of(*link);
   if (foreign || !CanBeVf(*link)) throw HostInterfaceInUse(DescribeOwner(*link));

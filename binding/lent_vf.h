@@ -35,7 +35,8 @@ struct LentVf {
 
 /// The VF's link, if nobody uses it; otherwise throws HostInterfaceInUse. One with the mark of any
 /// attachment is back from a pod whose namespace ended without a Disconnect, and free.
-[[nodiscard]] Link FindIdleLink(RouteSocket& host, const Vf& vf);
+[[nodiscard]] Link FindIdleLink(RouteSocket& host, const std::filesystem::path& sysfs,
+                                const Vf& vf);
 [[noreturn]] void ThrowNotOnHost(const Vf& vf);
 
 /// Moves `link`, an idle VF's, into the pod as NameOnTheWay. Its mark is set in the same request:

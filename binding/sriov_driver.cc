@@ -180,7 +180,7 @@ class Lending {
     (void)DifferenceOf(before, settings, vf);
     for (const std::string& name : {plug_.ifname, NameOnTheWay(vf.address)})
       RequireFree(inside_, name);
-    const Link link = FindIdleLink(host_, vf);
+    const Link link = FindIdleLink(host_, config_.sysfs, vf);
     const uint32_t mtu = MtuFor(vif, config_.network_device_mtu, pf.mtu);
     if (!plug_.bridge.empty()) Prepare(vif, vf);
 

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <climits>
 #include <fstream>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -112,6 +113,20 @@ std::optional<Vf> FindVf(const fs::path& sysfs, const vif::PciAddress& address) 
             .pf_address = *pf,
             .pf = FindUplink(sysfs, *pf),
             .number = *number};
+}
+
+std::string FindUpper(const fs::path& sysfs, const Vf& vf) {
+  constexpr std::string_view kPrefix = "upper_";
+  const fs::path folder = DeviceAt(sysfs, vf.address) / "net" / vf.link;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (name.rfind(kPrefix, 0) == 0) return name.substr(kPrefix.size());
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    ThrowErrno(error.value(), "list " + folder.string());
+  return "";
 }
 
 std::string FindRepresentor(const fs::path& sysfs, const Vf& vf, const std::string& expected) {

@@ -33,4 +33,8 @@ struct Vf {
 [[nodiscard]] std::string FindRepresentor(const std::filesystem::path& sysfs, const Vf& vf,
                                           const std::string& expected);
 
+/// A link of the host that stands on the VF's (macvlan, ipvlan, VLAN and the like), or that this is
+/// a port of; empty: none. One in another namespace is not seen.
+[[nodiscard]] std::string FindUpper(const std::filesystem::path& sysfs, const Vf& vf);
+
 }  // namespace kuryr::binding

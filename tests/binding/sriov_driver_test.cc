@@ -1,6 +1,7 @@
 #include "binding/sriov_driver.h"
 
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstdio>
@@ -207,6 +208,33 @@ TEST_F(SriovDriverTest, VfInUseOnTheHostIsRefused) {
   RunOnHost({"ip", "link", "set", VfLink(1), "nomaster", "alias",
              "kuryr-cni kuryr container-9 eth0 uid-9 default/pod-9"});
   ExpectRefused<HostInterfaceInUse>(SriovVif(1), "belongs to pod default/pod-9");
+}
+
+/// The macvlan has the addresses, or is a virtual machine's.
+TEST_F(SriovDriverTest, VfThatCarriesAnotherInterfaceIsRefused) {
+  ASSERT_EQ(::mkdir("/run/kernel", 0755), 0);
+  ASSERT_EQ(::mount("sysfs", "/run/kernel", "sysfs", 0, nullptr), 0);
+  const auto link = card_->sysfs.Device(VfAddress(1)) / "net" / VfLink(1);
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink("/run/kernel/class/net/" + VfLink(1), link);
+  RunOnHost({"ip", "link", "set", VfLink(1), "up"});
+  int refused = 0;
+  for (const std::vector<std::string>& kind : std::vector<std::vector<std::string>>{
+           {"macvlan"}, {"macvtap"}, {"ipvlan"}, {"vlan", "id", "205"}}) {
+    std::vector<std::string> add = {"ip",      "link", "add",      "link",
+                                    VfLink(1), "name", "node-net", "type"};
+    add.insert(add.end(), kind.begin(), kind.end());
+    if (test::RunProgram({.argv = add}).status != 0) continue;  // this kernel has none
+    RunOnHost({"ip", "link", "set", "node-net", "up"});
+
+    ExpectRefused<HostInterfaceInUse>(SriovVif(1), "ens1v1 carries node-net");
+
+    RunOnHost({"ip", "link", "del", "node-net"});
+    ++refused;
+  }
+  EXPECT_GT(refused, 0) << "not even a macvlan";
+  EXPECT_NO_THROW(Connect(SriovVif(1), MakePod(2)));
+  EXPECT_EQ(::umount2("/run/kernel", MNT_DETACH), 0);
 }
 
 TEST_F(SriovDriverTest, VfThatIsUpWithoutAddressIsFree) {
