@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNote = "vf=";
 constexpr const char* kNone = "-";
+constexpr const char* kSysfs = "/sys";  // the kernel's own
 
 template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text) {
@@ -29,18 +31,53 @@ std::optional<Number> ParseNumber(std::string_view text) {
   return number;
 }
 
-/// Hardware has no kind. A veth ends with the pod, and stands in for a VF where there is none; any
-/// other kind in a pod, whatever its mark says, was made by the pod.
-bool CanBeVf(const Link& link) { return link.kind.empty() || link.kind == "veth"; }
+/// Where the kernel does not name a link's device, hardware is known by having no kind: any link
+/// with one, whatever its mark says, was made by a pod. With a made-up sysfs, veths stand in for
+/// VFs.
+bool CanBeVf(const fs::path& sysfs, const Link& link, const vif::PciAddress& address) {
+  if (!link.parent_device.empty()) return link.parent_device == address.ToString();
+  return link.kind.empty() || (link.kind == "veth" && sysfs != kSysfs);
+}
 
-void TakeFrom(const Netns& pod, const vif::PciAddress& address, const Attachment& attachment) {
-  const Netns host = Netns::Current();
-  RouteSocket inside = RouteSocket::OpenIn(pod);
+/// Of a link on the host, where sysfs says whose it is.
+bool IsVf(const fs::path& sysfs, const Link& link, const LentVf& lent) {
+  if (!CanBeVf(sysfs, link, lent.address)) return false;
+  if (!link.parent_device.empty()) return true;
+  const auto vf = FindVf(sysfs, lent.address);
+  // A made-up sysfs has the name from before the pod.
+  return vf && (vf->link == link.name || (link.kind == "veth" && vf->link == lent.link));
+}
+
+/// True when it was the VF. Otherwise it is in the pod again: on the host nothing may stay under a
+/// name of the pod's choice, and nothing else may be in the VF's way.
+bool Take(RouteSocket& host, const fs::path& sysfs, const Netns& pod, const Link& link,
+          const LentVf& lent) {
+  const std::string name = NameOnTheWay(lent.address);
+  const Netns here = Netns::Current();
+  RouteSocket::OpenIn(pod).ChangeLink(link, {.netns_fd = here.fd(), .name = name});
+  const Link moved = Find(host, name);
+  if (IsVf(sysfs, moved, lent)) return true;
+  host.ChangeLink(moved, {.netns_fd = pod.fd(), .name = link.name});
+  Log(LogLevel::kWarning, "link in a pod bears a virtual function's mark, but is another device",
+      {{"interface", link.name}, {"device", lent.address.ToString()}});
+  return false;
+}
+
+void TakeFrom(const Netns& pod, RouteSocket& host, const fs::path& sysfs,
+              const vif::PciAddress& address, const Attachment& attachment) {
+  Steps steps;
+  bool is_taken = false;
   for (const Link& link : FindMarkedLinksIn(pod, attachment)) {
     const auto lent = LentVf::Of(link);
-    if (!lent || lent->address != address || !CanBeVf(link)) continue;
-    inside.ChangeLink(link, {.netns_fd = host.fd(), .name = NameOnTheWay(address)});
+    if (!lent || lent->address != address || !CanBeVf(sysfs, link, address)) continue;
+    // The kernel would move it first, and then find the name taken.
+    const auto other = host.FindLink(NameOnTheWay(address));
+    if (other && IsMarkedBy(*other, attachment)) break;  // a Disconnect was killed here
+    if (other) ThrowErrno(EEXIST, "take " + link.name + " from the pod as " + other->name);
+    steps.Try([&] { is_taken = Take(host, sysfs, pod, link, *lent); });
+    if (is_taken) break;
   }
+  steps.Finish();
 }
 
 /// The kernel gives a VF back under its pod's name, or another one.
@@ -59,25 +96,12 @@ bool IsWorthAnotherTry(const std::system_error& error) {
 
 /// The mark goes last, also from a VF that the kernel does not let be what it was: the next one who
 /// takes it sets all of it anew.
-void Restore(RouteSocket& host, const fs::path& sysfs, const Link& link, const LentVf& lent) {
-  const auto vf_under = [&](const std::string& name) {
-    auto vf = FindVf(sysfs, lent.address);
-    return vf && vf->link == name ? vf : std::nullopt;
-  };
+void Restore(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent) {
   Steps steps;
-  std::optional<Vf> vf = vf_under(link.name);
   if (link.up) host.ChangeLink(link, {.up = false});
+  steps.Try([&] { host.ChangeLink(link, {.name = lent.link}); });
   steps.Try([&] {
-    host.ChangeLink(link, {.name = lent.link});
-    if (!vf) vf = vf_under(lent.link);
-  });
-  // A pod can have written another VF into the mark.
-  if (!vf) {
-    ThrowErrno(ENODEV, "give back virtual function " + lent.address.ToString() + ": " + link.name +
-                           " is another device");
-  }
-  steps.Try([&] {
-    if (lent.settings) SetVf(host, *vf, *lent.settings);
+    if (lent.settings) SetVf(host, vf, *lent.settings);
   });
   steps.Try([&] { host.ChangeLink(link, {.mac = lent.mac, .mtu = lent.mtu}); });
   try {
@@ -146,7 +170,7 @@ Link FindIdleLink(RouteSocket& host, const fs::path& sysfs, const Vf& vf) {
     throw HostInterfaceInUse(what + " carries " + Printable(upper));
   if (HasGlobalAddress(host, *link)) throw HostInterfaceInUse(what + " has an address");
   const bool foreign = LinkMark::Parse(link->alias).has_value() && !LentVf::Of(*link);
-  if (foreign || !CanBeVf(*link)) throw HostInterfaceInUse(DescribeOwner(*link));
+  if (foreign || !CanBeVf(sysfs, *link, vf.address)) throw HostInterfaceInUse(DescribeOwner(*link));
   return *link;
 }
 
@@ -162,23 +186,33 @@ void LendVf(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& len
 
 void GiveBackVf(const fs::path& sysfs, const vif::PciAddress& address, const Attachment& attachment,
                 const Netns* pod) {
-  if (pod != nullptr) TakeFrom(*pod, address, attachment);
   const auto vf = FindVf(sysfs, address);
   if (!vf) return;
   RouteSocket host;
-  const auto link = FindReturned(host, *vf, attachment);
-  const auto lent = link ? LentVf::Of(*link) : std::nullopt;
-  if (lent && lent->address == address) Restore(host, sysfs, *link, *lent);
+  Steps steps;
+  steps.Try([&] {
+    if (pod != nullptr) TakeFrom(*pod, host, sysfs, address, attachment);
+  });
+  steps.Try([&] {
+    const auto link = FindReturned(host, *vf, attachment);
+    const auto lent = link ? LentVf::Of(*link) : std::nullopt;
+    if (!lent || lent->address != address) return;
+    if (!IsVf(sysfs, *link, *lent))
+      ThrowErrno(ENODEV, "give back " + vf->ToString() + ": " + link->name + " is another device");
+    Restore(host, *vf, *link, *lent);
+  });
+  steps.Finish();
 }
 
-std::vector<std::pair<Link, LentVf>> FindLentVfs(const Attachment& attachment) {
+std::vector<std::pair<Link, LentVf>> FindLentVfs(const fs::path& sysfs,
+                                                 const Attachment& attachment) {
   std::vector<Link> links = FindMarkedLinks(attachment);
   const auto returned = FindMarkedLinksIn(Netns::Current(), attachment);
   links.insert(links.end(), returned.begin(), returned.end());
   std::vector<std::pair<Link, LentVf>> found;
   for (const Link& link : links) {
     const auto lent = LentVf::Of(link);
-    if (lent && CanBeVf(link)) found.emplace_back(link, *lent);
+    if (lent && CanBeVf(sysfs, link, lent->address)) found.emplace_back(link, *lent);
   }
   return found;
 }

@@ -44,11 +44,13 @@ struct LentVf {
 void LendVf(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent,
             const Attachment& attachment, const Netns& pod);
 /// Brings the attachment's VF back as it was, from `pod` (null: it is gone) or from where the
-/// kernel left it. Idempotent. Throws the first failure, after everything was tried.
+/// kernel left it. Idempotent. Throws the first failure, after everything was tried. Whatever else
+/// the pod gave the mark to stays in there.
 void GiveBackVf(const std::filesystem::path& sysfs, const vif::PciAddress& address,
                 const Attachment& attachment, const Netns* pod);
 /// Those that bear the attachment's mark, in its namespace or on the host, with their links.
-[[nodiscard]] std::vector<std::pair<Link, LentVf>> FindLentVfs(const Attachment& attachment);
+[[nodiscard]] std::vector<std::pair<Link, LentVf>> FindLentVfs(const std::filesystem::path& sysfs,
+                                                               const Attachment& attachment);
 
 /// The link of the physical function. Throws std::system_error, ENODEV.
 [[nodiscard]] Link FindPf(RouteSocket& host, const Vf& vf);

@@ -318,7 +318,7 @@ void SriovDriver::Disconnect(const Plug& plug, const Attachment& attachment,
 std::vector<Plug> SriovDriver::FindPlugs(const Attachment& attachment,
                                          const Deadline& /*deadline*/) const {
   std::vector<Plug> plugs;
-  for (const auto& [link, lent] : FindLentVfs(attachment)) {
+  for (const auto& [link, lent] : FindLentVfs(config_.sysfs, attachment)) {
     plugs.push_back({.driver = kName,
                      .ifname = link.name,
                      .host_interface = lent.link,

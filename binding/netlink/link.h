@@ -23,6 +23,9 @@ struct Link {
   bool lower_is_elsewhere = false;  ///< IFLA_LINK_NETNSID: `lower` is of another namespace
   int master = 0;                   ///< IFLA_MASTER: the bridge's index; or 0
   uint16_t vlan_id = 0;             ///< IFLA_VLAN_ID of a VLAN; or 0
+  /// IFLA_PARENT_DEV_NAME: the device's name on its bus, such as a PCI address; empty for what is
+  /// virtual, and before Linux 5.14.
+  std::string parent_device;
 
   bool operator==(const Link&) const = default;
 };

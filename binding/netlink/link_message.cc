@@ -67,6 +67,7 @@ Link ParseLink(nl_msg& message, const std::string& what) {
   link.lower = IndexOf(attributes[IFLA_LINK]);
   link.lower_is_elsewhere = attributes[IFLA_LINK_NETNSID] != nullptr;
   link.master = IndexOf(attributes[IFLA_MASTER]);
+  link.parent_device = TextOf(attributes[IFLA_PARENT_DEV_NAME]);
   if (const nlattr* mtu = attributes[IFLA_MTU]; mtu != nullptr) link.mtu = nla_get_u32(mtu);
   const nlattr* mac = attributes[IFLA_ADDRESS];
   // Tunnels and the like have addresses of other lengths.

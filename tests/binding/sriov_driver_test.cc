@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "binding/lent_vf.h"
 #include "binding/link_mark.h"
 #include "tests/binding/sriov_driver_fixture.h"
 
@@ -338,19 +339,78 @@ TEST_F(SriovDriverTest, LinkThatThePodMadeWithTheMarkStaysThere) {
   EXPECT_TRUE(LinkIn(pod, "evil"));
 }
 
+TEST_F(SriovDriverTest, LinksThatThePodMadeLikeTheVfDoNotKeepItAndStayThere) {
+  const Pod pod = MakePod(1);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const std::string before = LinksOf(Netns::Current());
+  Connect(SriovVif(1), pod);
+  std::string alias = LinkIn(pod)->alias;
+  alias.replace(alias.find(VfLink(1)), VfLink(1).size(), "chosen");
+  RunIn(pod.netns, {"ip", "link", "add", "evil0", "type", "veth", "peer", "name", "evil1"});
+  for (const char* name : {"evil0", "evil1"})
+    RunIn(pod.netns, {"ip", "link", "set", name, "alias", alias});
+
+  driver_->Disconnect(plug, pod.attachment, Soon());
+
+  EXPECT_EQ(LinksOf(Netns::Current()), before);
+  EXPECT_EQ(RouteSocket().FindLink(VfLink(1))->mtu, 1600U);
+  for (const char* name : {"evil0", "evil1"}) EXPECT_TRUE(LinkIn(pod, name)) << name;
+}
+
+TEST_F(SriovDriverTest, VfThatIsBackIsRestoredThoughNothingCanBeTakenFromThePod) {
+  const Pod pod = MakePod(1);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  Connect(SriovVif(1), pod);
+  const std::string alias = LinkIn(pod)->alias;
+  MoveToHost(pod, "dev3");
+  card_->sysfs.SetLinkOf(VfAddress(1), "dev3");
+  RunIn(pod.netns, {"ip", "link", "add", "evil0", "type", "veth", "peer", "name", "evil1"});
+  RunIn(pod.netns, {"ip", "link", "set", "evil0", "alias", alias});
+  RunOnHost({"ip", "link", "add", "vf-0000-03-10-1", "type", "bridge"});
+
+  EXPECT_THAT(FailureOf([&] { driver_->Disconnect(plug, pod.attachment, Soon()); }),
+              HasSubstr("take evil0 from the pod"));
+
+  EXPECT_EQ(RouteSocket().FindLink(VfLink(1)).value().alias, "");
+  EXPECT_TRUE(LinkIn(pod, "evil0"));
+}
+
+TEST_F(SriovDriverTest, LinkThatIsNoVfIsNotRenamedOnTheHost) {
+  const Pod pod = MakePod(1);
+  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  Connect(SriovVif(1), pod);
+  MoveToHost(pod, "vf-0000-03-10-1");
+  card_->sysfs.SetLinkOf(VfAddress(1), "ens9v1");
+
+  EXPECT_THAT(FailureOf([&] { driver_->Disconnect(plug, pod.attachment, Soon()); }),
+              HasSubstr("vf-0000-03-10-1 is another device"));
+
+  EXPECT_TRUE(RouteSocket().FindLink("vf-0000-03-10-1"));
+}
+
+TEST_F(SriovDriverTest, WithTheKernelsOwnSysfsNoVethIsAVf) {
+  const Pod pod = MakePod(1);
+  Connect(SriovVif(1), pod);
+
+  EXPECT_EQ(FindLentVfs(card_->sysfs.root(), pod.attachment).size(), 1U);
+  EXPECT_THAT(FindLentVfs("/sys", pod.attachment), IsEmpty());
+}
+
 TEST_F(SriovDriverTest, MarkWithAnotherVfDoesNotReachIt) {
   const Pod pod = MakePod(1);
   Connect(SriovVif(1), pod);
   std::string alias = LinkIn(pod)->alias;
   alias.replace(alias.find("10.1,"), 4, "10.2");
   RunIn(pod.netns, {"ip", "link", "set", "eth0", "alias", alias});
+  RunIn(pod.netns, {"ip", "link", "set", "eth0", "down"});
   card_->sysfs.SetLinkOf(VfAddress(2), "");
 
   const auto plugs = driver_->FindPlugs(pod.attachment, Soon());
 
   ASSERT_EQ(plugs.size(), 1U);
-  EXPECT_THAT(FailureOf([&] { driver_->Disconnect(plugs[0], pod.attachment, Soon()); }),
-              HasSubstr("is another device"));
+  const std::string before = StateWith(pod);
+  driver_->Disconnect(plugs[0], pod.attachment, Soon());
+  EXPECT_EQ(StateWith(pod), before) << "it comes back with the end of the namespace";
 }
 
 TEST_F(SriovDriverTest, FindPlugsGivesWhatTheRecordSaid) {

@@ -10,6 +10,8 @@
 
 #include "binding/lent_vf.h"
 #include "binding/link_mark.h"
+#include "binding/netlink/route_socket.h"
+#include "binding/sysfs.h"
 #include "tests/binding/fake_sysfs.h"
 
 namespace kuryr::binding {
@@ -117,6 +119,17 @@ TEST_F(VfTest, OlderDriversNameThePortByTheNumberOnlyOrNotAtAll) {
 
 TEST_F(VfTest, CardWithoutSwitchHasNoRepresentors) {
   EXPECT_THAT(RepresentorFailure("ens1v0"), HasSubstr("not switchdev"));
+}
+
+TEST(LinkTest, ParentDeviceIsTheOneInSysfs) {
+  RouteSocket socket;
+  for (const std::string& name : Sysfs("/sys").Links()) {
+    const auto link = socket.FindLink(name);
+    if (!link) continue;
+    std::error_code none;
+    const auto device = std::filesystem::canonical("/sys/class/net/" + name + "/device", none);
+    EXPECT_EQ(link->parent_device, none ? "" : device.filename().string()) << name;
+  }
 }
 
 TEST(LentVfTest, IsReadBackFromItsMark) {
