@@ -43,29 +43,6 @@ class BoundedPool : public httplib::TaskQueue {
   httplib::ThreadPool pool_{kThreads};
 };
 
-/// One request of each connection.
-class TimedServer : public httplib::Server {
- public:
-  /// Ends the connections, too.
-  void Stop() {
-    stopped_.Set();
-    stop();
-  }
-
- private:
-  bool process_and_close_socket(socket_t socket) override {
-    const UniqueFd connection(socket);
-    TimedStream stream(socket, kHttpTime, stopped_.fd());
-    constexpr bool kIsLast = true;
-    bool is_closed = false;
-    const bool served = process_request(stream, kIsLast, is_closed, nullptr);
-    ::shutdown(socket, SHUT_RDWR);
-    return served;
-  }
-
-  const EventFd stopped_;
-};
-
 /// Without SO_REUSEPORT: a second server at the port has to fail.
 void ReuseAddress(socket_t socket) {
   const int on = 1;
@@ -98,6 +75,29 @@ void Serve(const HealthChecks& checks, const httplib::Request& request,
 }  // namespace
 
 class HealthServer::Listener {
+  /// One request of each connection.
+  class TimedServer : public httplib::Server {
+   public:
+    /// Ends the connections, too.
+    void Stop() {
+      stopped_.Set();
+      stop();
+    }
+
+   private:
+    bool process_and_close_socket(socket_t socket) override {
+      const UniqueFd connection(socket);
+      TimedStream stream(socket, kHttpTime, stopped_.fd());
+      constexpr bool kIsLast = true;
+      bool is_closed = false;
+      const bool served = process_request(stream, kIsLast, is_closed, nullptr);
+      ::shutdown(socket, SHUT_RDWR);
+      return served;
+    }
+
+    const EventFd stopped_;
+  };
+
  public:
   Listener(const std::string& address, uint16_t port, HealthChecks checks)
       : checks_(std::move(checks)) {
