@@ -44,7 +44,10 @@ ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_afte
     return ReconnectReason::kEnded;
   } catch (const ApiError& e) {
     retry_after = e.retry_after();
-    if (e.code() == ApiError::kGone) return ReconnectReason::kExpired;
+    if (e.code() == ApiError::kGone) {
+      if (stream_.ExpiredAgain()) Report();
+      return ReconnectReason::kExpired;
+    }
     unauthorized_ = e.code() == ApiError::kUnauthorized;
     // The token may just have been replaced; it is read anew for the next try.
     if (!unauthorized_ || was_unauthorized) Report();

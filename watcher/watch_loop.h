@@ -16,8 +16,8 @@
 
 namespace kuryr::watcher {
 
-/// Told of every try that failed, in the loop's thread: ApiError, ApiUnavailable or ApiUntrusted.
-/// The loop goes on.
+/// Told of every try that failed, in the loop's thread: ApiError, ApiUnavailable or ApiUntrusted; of
+/// a version that is gone, when a list has not mended it. The loop goes on.
 using FailureHandler = std::function<void(const std::exception_ptr& failure)>;
 
 /// Keeps one watch open; ReconnectDelay says when it is opened again. Run belongs to one thread,

@@ -34,7 +34,8 @@ struct WatchMetrics {
   uint64_t handler_errors = 0;                 ///< events whose handler threw
   Clock::time_point last_event;  ///< arrival of the last line; the epoch before the first
   Clock::duration lag{};         ///< of the last line: from its arrival to its handlers' return
-  /// Since when every try has failed; nothing while a watch is open or has just ended in order.
+  /// Since when every try has failed; nothing while a watch is open or has just ended in order. An
+  /// open one that follows two whose versions were gone counts from its first event or bookmark.
   std::optional<Clock::time_point> failing_since;
 };
 

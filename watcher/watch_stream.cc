@@ -92,8 +92,12 @@ void WatchStream::ListAndWatch() {
   if (mode_ != WatchMode::kPresentState && list_is_due_) List();
   try {
     Watch();
+    expired_ = 0;
   } catch (const ApiError& e) {
-    if (e.code() == ApiError::kGone) list_is_due_ = true;
+    if (e.code() == ApiError::kGone) {
+      list_is_due_ = true;
+      ++expired_;
+    }
     throw;
   }
 }
@@ -112,10 +116,13 @@ void WatchStream::List() {
 }
 
 /// kAtHand takes what the server has at hand, another version nothing older than it, and none the
-/// present state (Kubernetes API concepts, resource versions).
+/// present state (Kubernetes API concepts, resource versions). With a limit another version would
+/// mean exactly that one, which etcd may still have when no watch can begin there any more.
 void WatchStream::ListFrom(const std::string& version) {
   const std::string limit = "limit=" + std::to_string(kPageSize);
-  std::string query = version.empty() ? limit : limit + "&resourceVersion=" + Escaped(version);
+  std::string query = version.empty() || version == kAtHand ? limit : "";
+  if (!version.empty())
+    query += (query.empty() ? "" : "&") + ("resourceVersion=" + Escaped(version));
   set_.BeginList();
   while (!query.empty() && !client_.stopped()) {
     nlohmann::json page = client_.Get(WithQuery(path_, query));
@@ -156,7 +163,8 @@ bool WatchStream::TakeBytes(std::string_view bytes, LineSplitter& lines) {
     if (!client_.stopped()) TakeLine(line);
   });
   metrics_.Update([&](WatchMetrics& metrics) {
-    metrics.failing_since.reset();
+    // An answer that says again that the version is gone is a 200 as well.
+    if (!ExpiredAgain()) metrics.failing_since.reset();
     metrics.bytes += bytes.size();
     metrics.bad_lines += lines.too_long() - too_long;
   });
@@ -183,6 +191,7 @@ void WatchStream::TakeLine(std::string_view line) {
   if (event.type == EventType::kError) ThrowStatus(*event.object);
   if (!event.resource_version.empty()) version_ = event.resource_version;
   took_something_ = true;
+  expired_ = 0;
   if (event.type == EventType::kBookmark) return;
   if (mode_ == WatchMode::kPresentState) {
     Deliver(event);

@@ -40,6 +40,9 @@ class WatchStream {
   void Once();
   /// Since the last call: an event, or a bookmark.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
+  /// The last two watches or more have told nothing but that their version is gone: a list does not
+  /// mend it.
+  [[nodiscard]] bool ExpiredAgain() const noexcept { return expired_ > 1; }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -69,6 +72,7 @@ class WatchStream {
   bool list_is_due_ = true;        ///< kSet: version_ is no place to go on from
   bool absent_ = false;            ///< kOptionalSet: the server has no such resource
   bool took_something_ = false;
+  unsigned expired_ = 0;  ///< watches in a row that ended with kGone and no event
   std::minstd_rand random_;
 };
 

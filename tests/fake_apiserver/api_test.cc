@@ -53,6 +53,23 @@ TEST_F(ApiTest, PagesShowTheListAsItWasAtTheFirst) {
   EXPECT_EQ(second["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
 }
 
+TEST_F(ApiTest, AVersionMeansNothingOlderAndWithALimitExactlyThatOne) {
+  server_.Create(PodNamed("a"));
+  const std::string version = std::to_string(server_.resource_version());
+  server_.Create(PodNamed("b"));
+  const std::vector<std::string> past = {"a"};
+  const std::vector<std::string> present = {"a", "b"};
+
+  EXPECT_EQ(NamesIn(GetJson("/api/v1/pods?resourceVersion=" + version)), present);
+  EXPECT_EQ(NamesIn(GetJson("/api/v1/pods?limit=5&resourceVersion=0")), present);
+  EXPECT_EQ(NamesIn(GetJson("/api/v1/pods?limit=5&resourceVersionMatch=NotOlderThan" +
+                            ("&resourceVersion=" + version))),
+            present);
+  const json exact = GetJson("/api/v1/pods?limit=5&resourceVersion=" + version);
+  EXPECT_EQ(NamesIn(exact), past);
+  EXPECT_EQ(exact["metadata"]["resourceVersion"], version);
+}
+
 TEST_F(ApiTest, ContinueTokenExpiresWithCompaction) {
   for (const char* name : {"a", "b"}) server_.Create(PodNamed(name));
   const json first = GetJson("/api/v1/pods?limit=1");

@@ -26,6 +26,13 @@ std::string PositionOf(const nlohmann::json& object) {
   return metadata.value("namespace", "") + "/" + metadata.value("name", "");
 }
 
+/// With a limit, and without resourceVersionMatch, a version other than 0 means exactly that one
+/// (Kubernetes API concepts, resource versions: "legacy" Exact).
+bool MeansExactly(const std::string& match, std::optional<uint64_t> version, const ListPage& page) {
+  if (!match.empty()) return match == "Exact";
+  return version.value_or(0) != 0 && page.limit != SIZE_MAX;
+}
+
 void ReadContinueToken(const std::string& token, const ObjectStore& store, ListPage& page) {
   const size_t colon = token.find(':');
   page.version = NumberFrom<uint64_t>(token.substr(0, colon));
@@ -76,7 +83,7 @@ ListPage ParseListPage(const HttpRequest& request, const ObjectStore& store) {
     ReadContinueToken(token, store, page);
     return page;
   }
-  if (request.Query("resourceVersionMatch") == "Exact") {
+  if (MeansExactly(request.Query("resourceVersionMatch"), version, page)) {
     if (version && *version < store.compacted()) {
       throw Expired("The resourceVersion for the provided list is too old.");
     }

@@ -168,6 +168,33 @@ TEST_F(KubeWatchSetTest, NothingIsLostWhileTheServerIsKilledAndItsPastCompacted)
             << heard.size() << " of " << deleted_.size() << " deletions heard\n";
 }
 
+TEST_F(KubeWatchSetTest, AServerThatComesBackAfterOtherWritesIsWatchedOn) {
+  Watcher watcher(config_, replica_);
+  watcher.Add(kAllPods, WatchMode::kSet);
+  watcher.Start();
+  Create(1);
+  ASSERT_TRUE(replica_.WaitFor(List()));
+
+  // The watch does not hear of these, and the new server's cache begins after them.
+  for (int i = 0; i < 5; ++i) {
+    client_->Post("/api/v1/namespaces/default/configmaps",
+                  {{"apiVersion", "v1"},
+                   {"kind", "ConfigMap"},
+                   {"metadata", {{"name", "c" + std::to_string(i)}}}});
+  }
+  server_->KillApiServer();
+  server_->StartApiServer();
+  Create(2);
+  Patch(1, "changed");
+
+  const auto listed = List();
+  EXPECT_TRUE(replica_.WaitFor(listed));
+  EXPECT_EQ(replica_.present(), listed);
+  EXPECT_EQ(replica_.contradictions(), 0);
+  const auto& reconnects = watcher.Metrics().at(kAllPods).reconnects;
+  EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kExpired)], 1U);
+}
+
 TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
   Replica labelled;
   Watcher on_node(config_, replica_);

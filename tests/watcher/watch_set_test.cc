@@ -156,6 +156,41 @@ TEST_F(WatchSetTest, AnErrorEventInTheStreamIsFollowedByAList) {
   EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED a", "ADDED b"));
 }
 
+TEST_F(WatchSetTest, AListAfterAWatchThatExpiredIsOfThePresentState) {
+  server_.Create(Pod("a"));
+  Start();
+  server_.ExpireWatches();
+  server_.Create(Pod("b"));
+  const uint64_t version = server_.resource_version();
+
+  EXPECT_TRUE(listener_.Hears("ADDED b"));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 2));
+  EXPECT_THAT(Queries("list").back(),
+              AllOf(HasSubstr("resourceVersion="), Not(HasSubstr("limit"))));
+  EXPECT_THAT(Queries("watch").back(), HasSubstr("resourceVersion=" + std::to_string(version)));
+}
+
+TEST_F(WatchSetTest, WhatExpiresAgainAndAgainIsReportedAndCountsAsFailing) {
+  server_.Create(Pod("a"));
+  fake::Fault expired;
+  expired.kind = fake::Fault::Kind::kTamper;
+  expired.verb = "watch";
+  expired.count = 3;
+  expired.tamper.insert = fake::stream_text::ExpiredError("too old resource version");
+  server_.Inject(expired);
+  watcher_.Add(kPods, WatchMode::kSet);
+  watcher_.Start();
+
+  EXPECT_THAT(listener_.WaitFor(2).at(1), HasSubstr("410: "));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 4));
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  EXPECT_TRUE(Metrics().failing_since);
+  server_.Create(Pod("b"));
+  EXPECT_TRUE(listener_.Hears("ADDED b"));
+  EXPECT_FALSE(Metrics().failing_since);
+  EXPECT_EQ(Reconnects(ReconnectReason::kExpired), 3U);
+}
+
 TEST_F(WatchSetTest, BookmarksMoveThePlaceToGoOnFrom) {
   Start();
   server_.Create({{"apiVersion", "openstack.org/v1"},
