@@ -12,6 +12,7 @@ namespace kuryr::watcher {
 class ApiError : public std::runtime_error {
  public:
   static constexpr int kUnauthorized = 401;
+  static constexpr int kForbidden = 403;
   static constexpr int kNotFound = 404;
   static constexpr int kGone = 410;  ///< the version asked for is no longer there
 

@@ -11,6 +11,8 @@ using std::chrono::seconds;
 
 /// What ended sooner counts against the rate of reconnects.
 constexpr seconds kShortLived{1};
+/// So that a refusal that lasts is known for one soon after its grace.
+constexpr seconds kMaxPassing{2};
 /// A server does not send us away for longer.
 constexpr seconds kMaxRetryAfter{120};
 
@@ -24,7 +26,9 @@ milliseconds ReconnectDelay::After(const WatchTry& last) {
   const bool again = std::exchange(expired_, expired) && !last.useful;
   if (last.useful || ended) backoff_.Reset();
   if (ended || (expired && lived && !again)) return milliseconds(0);
-  return std::max<milliseconds>(backoff_.Next(),
+  milliseconds next = backoff_.Next();
+  if (last.passing) next = std::min<milliseconds>(next, kMaxPassing);
+  return std::max<milliseconds>(next,
                                 std::min(last.retry_after.value_or(seconds(0)), kMaxRetryAfter));
 }
 

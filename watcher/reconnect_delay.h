@@ -12,14 +12,15 @@ namespace kuryr::watcher {
 struct WatchTry {
   ReconnectReason end = ReconnectReason::kEnded;
   WatchMetrics::Clock::duration lasted{};
-  bool useful = false;  ///< an event came; a list is not enough
+  bool useful = false;   ///< an event came; a list is not enough
+  bool passing = false;  ///< refused, and not yet for long: likely to mend itself
   std::optional<std::chrono::seconds> retry_after;
 };
 
 /// How long to wait before the next try: not at all after one that ended in order, or expired once,
 /// and lasted a second; else the backoff, which only what was useful or ended in order resets, and
-/// not less than the server's Retry-After, of which at most two minutes count. So two tries begin
-/// at least 0.5 s apart. Not thread-safe.
+/// not less than the server's Retry-After, of which at most two minutes count; after a passing one
+/// without it two seconds at most. So two tries begin at least 0.5 s apart. Not thread-safe.
 class ReconnectDelay {
  public:
   [[nodiscard]] std::chrono::milliseconds After(const WatchTry& last);

@@ -15,7 +15,8 @@ WatchLoop::WatchLoop(std::string path, WatchMode mode, const ApiConfig& config,
                      EventHandler& handler, FailureHandler on_failure)
     : on_failure_(std::move(on_failure)),
       client_(config),
-      stream_(std::move(path), mode, config.read_timeout, client_, handler, metrics_) {}
+      stream_(std::move(path), mode, config.read_timeout, client_, handler, metrics_),
+      refusals_(config.refusal_grace) {}
 
 void WatchLoop::Run() {
   milliseconds delay{0};
@@ -31,38 +32,51 @@ void WatchLoop::Run() {
 WatchTry WatchLoop::TryOnce() {
   const auto start = WatchMetrics::Clock::now();
   WatchTry last;
+  const unsigned refused = refusals_.tries();
   last.end = Watch(last.retry_after);
+  if (refusals_.tries() == refused) refusals_.Clear();
+  last.passing = refusals_.tries() > 0 && !refusals_.lasted();
   last.lasted = WatchMetrics::Clock::now() - start;
   last.useful = stream_.TookSomething();
   return last;
 }
 
 ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_after) {
-  const bool was_unauthorized = std::exchange(unauthorized_, false);
   try {
     stream_.Once();
     return ReconnectReason::kEnded;
   } catch (const ApiError& e) {
     retry_after = e.retry_after();
     if (e.code() == ApiError::kGone) {
-      if (stream_.ExpiredAgain()) Report();
+      if (stream_.ExpiredAgain()) Report(std::current_exception());
       return ReconnectReason::kExpired;
     }
-    unauthorized_ = e.code() == ApiError::kUnauthorized;
-    // The token may just have been replaced; it is read anew for the next try.
-    if (!unauthorized_ || was_unauthorized) Report();
-    return unauthorized_ ? ReconnectReason::kUnauthorized : ReconnectReason::kRefused;
-  } catch (const ApiUntrusted&) {
-    Report();
+    const bool unauthorized = e.code() == ApiError::kUnauthorized;
+    if (unauthorized || e.code() == ApiError::kForbidden) {
+      // The token may just have been replaced; it is read anew for the next try.
+      ReportRefusal(e, !unauthorized);
+    } else {
+      Report(std::current_exception());
+    }
+    return unauthorized ? ReconnectReason::kUnauthorized : ReconnectReason::kRefused;
+  } catch (const ApiUntrusted& e) {
+    ReportRefusal(e, true);
     return ReconnectReason::kUntrusted;
   } catch (const std::exception&) {
-    Report();
+    Report(std::current_exception());
     return ReconnectReason::kUnavailable;
   }
 }
 
-void WatchLoop::Report() const {
-  if (on_failure_ && !client_.stopped()) on_failure_(std::current_exception());
+void WatchLoop::Report(const std::exception_ptr& failure) const {
+  if (on_failure_ && !client_.stopped()) on_failure_(failure);
+}
+
+void WatchLoop::ReportRefusal(const std::exception& refusal, bool at_once) {
+  refusals_.Add(WatchMetrics::Clock::now());
+  if (refusals_.lasted()) return Report(std::current_exception());
+  if (at_once || refusals_.tries() > 1)
+    Report(std::make_exception_ptr(ApiUnavailable(refusal.what())));
 }
 
 void WatchLoop::Count(ReconnectReason reason) {

@@ -11,13 +11,15 @@
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
 #include "watcher/reconnect_delay.h"
+#include "watcher/refusals.h"
 #include "watcher/watch_metrics.h"
 #include "watcher/watch_stream.h"
 
 namespace kuryr::watcher {
 
-/// Told of every try that failed, in the loop's thread: ApiError, ApiUnavailable or ApiUntrusted; of
-/// a version that is gone, when a list has not mended it. The loop goes on.
+/// Told of every try that failed, in the loop's thread: ApiError, ApiUnavailable or ApiUntrusted;
+/// of a version that is gone, when a list has not mended it. A refusal (401, 403, untrusted) is
+/// told as ApiUnavailable until it has lasted. The loop goes on.
 using FailureHandler = std::function<void(const std::exception_ptr& failure)>;
 
 /// Keeps one watch open; ReconnectDelay says when it is opened again. Run belongs to one thread,
@@ -39,8 +41,10 @@ class WatchLoop {
  private:
   [[nodiscard]] WatchTry TryOnce();
   [[nodiscard]] ReconnectReason Watch(std::optional<std::chrono::seconds>& retry_after);
-  /// The exception at hand.
-  void Report() const;
+  void Report(const std::exception_ptr& failure) const;
+  /// The exception at hand, or that it makes the server unavailable while it has not lasted; of the
+  /// first that only `at_once`.
+  void ReportRefusal(const std::exception& refusal, bool at_once);
   void Count(ReconnectReason reason);
   /// False when the loop shall stop.
   [[nodiscard]] bool WaitFor(std::chrono::milliseconds delay) EXCLUDES(mutex_);
@@ -50,7 +54,7 @@ class WatchLoop {
   SharedMetrics metrics_;
   WatchStream stream_;
   ReconnectDelay delay_;
-  bool unauthorized_ = false;  ///< the last try ended with 401
+  Refusals refusals_;
 
   Mutex mutex_;
   std::condition_variable_any changed_;

@@ -77,6 +77,12 @@ TEST(ReconnectDelayTest, WhatExpiresAgainAfterAnEventIsListedAtOnce) {
   EXPECT_EQ(delay.After(later), kAtOnce);
 }
 
+TEST(ReconnectDelayTest, ARefusalThatMayPassIsTriedAgainWithinTwoSeconds) {
+  ReconnectDelay delay;
+
+  EXPECT_LE(Longest(delay, {.end = ReconnectReason::kRefused, .passing = true}), seconds(2));
+}
+
 TEST(ReconnectDelayTest, RetryAfterIsTheLeastUpToTwoMinutes) {
   ReconnectDelay delay;
   WatchTry refused{.end = ReconnectReason::kRefused, .retry_after = seconds(60)};

@@ -274,12 +274,14 @@ class WatcherTlsTest : public ::testing::Test {
       fake::Options{.tls = fake::TestTls(), .users = {{.name = "kuryr", .token = "good"}}}};
   Listener listener_;
 
-  std::string FirstFailure(const ApiConfig& config) {
+  /// The third; the two before may yet pass.
+  std::string LastingFailure(ApiConfig config) {
+    config.refusal_grace = std::chrono::seconds(0);
     Watcher watcher(config, listener_, listener_.OnFailure());
     watcher.Add(kPodX);
     watcher.Start();
-    const auto heard = listener_.WaitFor(1);
-    return heard.empty() ? "nothing" : heard.front();
+    const auto heard = listener_.WaitFor(3);
+    return heard.size() < 3 ? "nothing" : heard[2];
   }
   static std::string TokenFile(const std::string& token) {
     std::string pattern = ::testing::TempDir() + "kuryr-token-XXXXXX";
@@ -290,8 +292,8 @@ class WatcherTlsTest : public ::testing::Test {
 };
 
 TEST_F(WatcherTlsTest, AnUnknownAuthorityIsRefused) {
-  EXPECT_THAT(FirstFailure({.api_root = server_.url(),
-                            .ca = {.file = fake::CertificateFile("other-ca.crt")}}),
+  EXPECT_THAT(LastingFailure({.api_root = server_.url(),
+                              .ca = {.file = fake::CertificateFile("other-ca.crt")}}),
               AllOf(HasSubstr("untrusted: "), HasSubstr("certificate refused")));
   EXPECT_TRUE(server_.Requests().empty());
 }
@@ -301,7 +303,7 @@ TEST_F(WatcherTlsTest, ACertificateForAnotherAddressIsRefused) {
   ApiConfig config = For(everywhere);
   config.api_root = "https://127.0.0.2:" + std::to_string(everywhere.port());
 
-  EXPECT_THAT(FirstFailure(config),
+  EXPECT_THAT(LastingFailure(config),
               AllOf(HasSubstr("untrusted: "), HasSubstr("IP address mismatch")));
 }
 
@@ -322,7 +324,7 @@ TEST_F(WatcherTlsTest, ACertificateForAnotherNameIsRefused) {
   ApiConfig config = For(server);
   config.api_root = "https://localhost:" + std::to_string(server.port());
 
-  EXPECT_THAT(FirstFailure(config),
+  EXPECT_THAT(LastingFailure(config),
               AllOf(HasSubstr("untrusted: "), HasSubstr("hostname mismatch")));
 }
 
@@ -331,7 +333,7 @@ TEST_F(WatcherTlsTest, AnExpiredCertificateIsRefused) {
   files.certificate = fake::CertificateFile("expired.crt");
   FakeApiServer server(fake::Options{.tls = files});
 
-  EXPECT_THAT(FirstFailure(For(server)), HasSubstr("certificate has expired"));
+  EXPECT_THAT(LastingFailure(For(server)), HasSubstr("certificate has expired"));
 }
 
 TEST_F(WatcherTlsTest, AServerThatKnowsOnlyTls10IsRefusedAndTheVersionNamed) {
@@ -345,19 +347,36 @@ TEST_F(WatcherTlsTest, AServerThatKnowsOnlyTls10IsRefusedAndTheVersionNamed) {
   ApiConfig config = For(server_);
   config.api_root = "https://" + server.output().substr(at, server.output().find('\n', at) - at);
 
-  EXPECT_THAT(FirstFailure(config), AllOf(HasSubstr("TLS handshake failed"), HasSubstr("version")));
+  EXPECT_THAT(LastingFailure(config),
+              AllOf(HasSubstr("TLS handshake failed"), HasSubstr("version")));
 }
 
 TEST_F(WatcherTlsTest, AMissingAuthorityFileIsNamed) {
-  EXPECT_THAT(FirstFailure({.api_root = server_.url(), .ca = {.file = "/nowhere/ca.crt"}}),
+  EXPECT_THAT(LastingFailure({.api_root = server_.url(), .ca = {.file = "/nowhere/ca.crt"}}),
               HasSubstr("/nowhere/ca.crt"));
 }
 
 TEST_F(WatcherTlsTest, AnonymousIsForbiddenAndTheMessageNamesTheResource) {
   EXPECT_THAT(
-      FirstFailure(For(server_)),
+      LastingFailure(For(server_)),
       HasSubstr(
           "403: API server answered 403: pods \"x\" is forbidden: User \"system:anonymous\""));
+}
+
+TEST_F(WatcherTlsTest, WhatIsForbiddenForAMomentIsAServerThatIsNotAvailable) {
+  fake::Fault starting = fake::Fault::Status(403, "the roles are not read yet");
+  starting.count = 4;
+  server_.Inject(starting);
+  server_.Create(PodNamed("x"));
+  ApiConfig config = For(server_);
+  config.token = {.value = "good"};
+  Watcher watcher(config, listener_, listener_.OnFailure());
+  watcher.Add(kPodX);
+  watcher.Start();
+
+  const auto unavailable = AllOf(HasSubstr("unavailable: "), HasSubstr("403"));
+  EXPECT_THAT(listener_.WaitFor(5),
+              ElementsAre(unavailable, unavailable, unavailable, unavailable, "ADDED x"));
 }
 
 TEST_F(WatcherTlsTest, ATokenThatRotatesIsReadAnew) {
@@ -380,7 +399,7 @@ TEST_F(WatcherTlsTest, ATokenWithALineBreakInsideCannotForgeAHeader) {
   ApiConfig config = For(server_);
   config.token = {.file = file};
 
-  EXPECT_THAT(FirstFailure(config), HasSubstr("characters that no bearer token has"));
+  EXPECT_THAT(LastingFailure(config), HasSubstr("characters that no bearer token has"));
   EXPECT_TRUE(server_.Requests().empty());
   std::filesystem::remove(file);
 }

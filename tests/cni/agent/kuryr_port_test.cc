@@ -241,6 +241,7 @@ TEST_F(KuryrPortWatchTest, WithoutTheRightToReadThemPodsWithAnAnnotationAreServe
   StartAgent();
   ASSERT_TRUE(api_->WaitForWatches(1));
   AwaitTries(3, "list");
+  agent_->WaitForOutput("KuryrPorts cannot be watched", std::chrono::seconds(60));
 
   EXPECT_EQ(Status().status, 0) << Status().out;
   const TestPod pod = MakePod("nginx");
