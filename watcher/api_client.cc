@@ -223,7 +223,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
   }
 }
 
-nlohmann::json ApiClient::Answer(const Call& call) {
+std::string ApiClient::Receive(const Call& call) {
   // Certificates that were replaced on disk count from the next request on.
   if (std::string version = credentials_.Version();
       !unary_ || version != unary_version_ || !IsQuiet(unary_->socket())) {
@@ -242,6 +242,11 @@ nlohmann::json ApiClient::Answer(const Call& call) {
     body += bytes;
     return true;
   });
+  return body;
+}
+
+nlohmann::json ApiClient::Answer(const Call& call) {
+  const std::string body = Receive(call);
   try {
     return ParseJson(body, {.max_bytes = kMaxAnswer});
   } catch (const ParseError& e) {
@@ -251,6 +256,10 @@ nlohmann::json ApiClient::Answer(const Call& call) {
 
 nlohmann::json ApiClient::Get(const std::string& path) {
   return Answer({.method = "GET", .path = path});
+}
+
+std::string ApiClient::GetText(const std::string& path) {
+  return Receive({.method = "GET", .path = path});
 }
 
 nlohmann::json ApiClient::Post(const std::string& path, const nlohmann::json& object) {

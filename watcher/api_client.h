@@ -33,6 +33,8 @@ class ApiClient {
 
   /// `path` begins with "/" and may carry a query: "/api/v1/pods?limit=500".
   [[nodiscard]] nlohmann::json Get(const std::string& path);
+  /// The same, not parsed.
+  [[nodiscard]] std::string GetText(const std::string& path);
   nlohmann::json Post(const std::string& path, const nlohmann::json& object);
   nlohmann::json Patch(const std::string& path, PatchType type, const nlohmann::json& patch);
   nlohmann::json Delete(const std::string& path);
@@ -58,6 +60,7 @@ class ApiClient {
   struct Call;  ///< one request
 
   [[nodiscard]] std::unique_ptr<httplib::ClientImpl> Connect();
+  std::string Receive(const Call& call);
   nlohmann::json Answer(const Call& call);
   void Exchange(httplib::ClientImpl& client, const Call& call, Limits limits, const Sink& sink);
   [[noreturn]] void ThrowFailure(int error, bool answered);

@@ -73,17 +73,22 @@ json BuildWatched(simdjson::dom::object from) {
   return object;
 }
 
-/// Null for whatever ParseWatchEvent has to judge.
-std::optional<WatchEvent> ParseFast(simdjson::dom::parser& parser, std::string& buffer,
-                                    std::string_view line) {
-  buffer = line;
-  buffer.reserve(line.size() + simdjson::SIMDJSON_PADDING);
+/// Nothing for what is no object.
+std::optional<simdjson::dom::object> FindObject(simdjson::dom::parser& parser, std::string& buffer,
+                                                std::string_view text) {
+  buffer = text;
+  buffer.reserve(text.size() + simdjson::SIMDJSON_PADDING);
   element root;
   simdjson::dom::object fields;
-  if (parser.parse(buffer.data(), line.size(), false).get(root) != simdjson::SUCCESS ||
+  if (parser.parse(buffer.data(), text.size(), false).get(root) != simdjson::SUCCESS ||
       root.get_object().get(fields) != simdjson::SUCCESS) {
     return std::nullopt;
   }
+  return fields;
+}
+
+/// Nothing for whatever ParseWatchEvent has to judge.
+std::optional<WatchEvent> MakeWatched(simdjson::dom::object fields) {
   std::string_view type;
   simdjson::dom::object object;
   if (fields.size() != 2 || fields["type"].get_string().get(type) != simdjson::SUCCESS ||
@@ -111,12 +116,23 @@ EventParser::~EventParser() = default;
 WatchEvent EventParser::Parse(std::string_view line) {
   if (line.size() <= kMaxLine) {
     try {
-      if (auto event = ParseFast(buffers_->parser, buffers_->padded, line))
-        return std::move(*event);
+      const auto fields = FindObject(buffers_->parser, buffers_->padded, line);
+      if (auto event = fields ? MakeWatched(*fields) : std::nullopt) return std::move(*event);
     } catch (const Refused&) {  // NOLINT(bugprone-empty-catch): told with its path below
     }
   }
   return ParseWatchEvent(line);
+}
+
+WatchEvent EventParser::ParseItem(std::string_view item, const ItemType& type) {
+  if (item.size() <= kMaxLine) {
+    try {
+      if (const auto object = FindObject(buffers_->parser, buffers_->padded, item))
+        return MakeListed(BuildWatched(*object), type);
+    } catch (const Refused&) {  // NOLINT(bugprone-empty-catch): told with its path below
+    }
+  }
+  return ParseListItem(item, type);
 }
 
 }  // namespace kuryr::watcher

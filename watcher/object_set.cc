@@ -3,20 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/json.h"
-#include "watcher/api_error.h"
-
 namespace kuryr::watcher {
-namespace {
-
-/// "PodList" → "Pod": items do not name their kind.
-std::string ItemKind(const nlohmann::json& page) {
-  std::string kind = StringAt(page, "kind");
-  if (kind.ends_with("List")) kind.resize(kind.size() - 4);
-  return kind;
-}
-
-}  // namespace
 
 void ObjectSet::Take(const WatchEvent& event) {
   if (event.type == EventType::kAdded || event.type == EventType::kModified) {
@@ -41,19 +28,9 @@ void ObjectSet::TakePresent(WatchEvent event) {
   emit_(event);
 }
 
-void ObjectSet::TakePage(nlohmann::json& page) {
-  const std::string kind = ItemKind(page);
-  const auto items = page.find("items");
-  if (kind.empty() || items == page.end() || !items->is_array()) {
-    throw ApiError(0, "Malformed", "API server answered with something else than a list");
-  }
-  const std::string version = StringAt(page, "apiVersion");
-  for (nlohmann::json& item : *items) {
-    if (!item.is_object()) continue;
-    item.emplace("kind", kind);
-    item.emplace("apiVersion", version);
-    TakePresent(MakeEvent(EventType::kAdded, std::move(item)));
-  }
+void ObjectSet::Keep(const std::string& name_space, const std::string& name) {
+  const auto found = known_.find({name_space, name});
+  if (found != known_.end()) found->second.list = list_;
 }
 
 void ObjectSet::EndList() {

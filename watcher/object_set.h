@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "watcher/watch_event.h"
@@ -24,12 +23,11 @@ class ObjectSet {
   /// events before; another uid under a known name as DELETED and ADDED.
   void Take(const WatchEvent& event);
 
-  /// A list has begun: all of its pages between this and EndList.
+  /// A list has begun: all of its items are taken between this and EndList, as ADDED.
   void BeginList() { ++list_; }
-  /// One page: a list object of any kind (PodList), whose items are taken out. Throws ApiError for
-  /// what is none.
-  void TakePage(nlohmann::json& page);
-  /// Every page was taken: what none of them held is gone.
+  /// The list has an item of this name that cannot be read: if it is known, it stays as it is.
+  void Keep(const std::string& name_space, const std::string& name);
+  /// Every item was taken: what was not among them is gone.
   void EndList();
 
   [[nodiscard]] size_t size() const noexcept { return known_.size(); }

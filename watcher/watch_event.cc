@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "watcher/json_text.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -46,12 +47,26 @@ WatchEvent MakeEvent(EventType type, nlohmann::json object) {
 }
 
 WatchEvent ParseWatchEvent(std::string_view line) {
-  nlohmann::json parsed = ParseJson(line, {.max_bytes = kMaxEvent});
+  nlohmann::json parsed = ParseJson(WithNullAt(line, {"object", "metadata", "managedFields"}),
+                                    {.max_bytes = kMaxEvent});
   if (!parsed.is_object() || !parsed.contains("object") || !parsed["object"].is_object()) {
     throw ParseError("$.object",
                      "missing; expected a watch event {\"type\": ..., \"object\": {...}}");
   }
   return MakeEvent(EventTypeNamed(StringAt(parsed, "type")), std::move(parsed["object"]));
+}
+
+WatchEvent ParseListItem(std::string_view item, const ItemType& type) {
+  nlohmann::json parsed =
+      ParseJson(WithNullAt(item, {"metadata", "managedFields"}), {.max_bytes = kMaxEvent});
+  if (!parsed.is_object()) throw ParseError("$", "no object");
+  return MakeListed(std::move(parsed), type);
+}
+
+WatchEvent MakeListed(nlohmann::json item, const ItemType& type) {
+  item.emplace("kind", type.kind);
+  item.emplace("apiVersion", type.api_version);
+  return MakeEvent(EventType::kAdded, std::move(item));
 }
 
 void LineSplitter::Feed(std::string_view bytes, const LineSink& sink) {

@@ -30,8 +30,19 @@ struct WatchEvent {
 /// The event of `object`, whose metadata.managedFields is dropped.
 [[nodiscard]] WatchEvent MakeEvent(EventType type, nlohmann::json object);
 
-/// Throws ParseError for a line that is no event.
+/// Throws ParseError for a line that is no event. What managedFields hold does not matter.
 [[nodiscard]] WatchEvent ParseWatchEvent(std::string_view line);
+
+/// What the items of a list are, who need not say it.
+struct ItemType {
+  std::string kind;         ///< "Pod"
+  std::string api_version;  ///< "v1"
+};
+
+/// The ADDED event of an item of a list. Throws ParseError for what is no object.
+[[nodiscard]] WatchEvent ParseListItem(std::string_view item, const ItemType& type);
+/// The same of an item that was read already.
+[[nodiscard]] WatchEvent MakeListed(nlohmann::json item, const ItemType& type);
 
 /// Cuts a byte stream into lines, whatever the chunks. Blank lines and CR before LF are dropped; so
 /// is a line longer than `max_line`, which is counted. Not thread-safe.

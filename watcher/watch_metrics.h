@@ -30,7 +30,7 @@ struct WatchMetrics {
   uint64_t lists = 0;                          ///< complete ones; all but the first are relists
   std::array<uint64_t, kEventTypes> events{};  ///< lines by EventType, before the diff
   uint64_t bytes = 0;                          ///< of watches, uncompressed
-  uint64_t bad_lines = 0;                      ///< no JSON, no event, or too long: skipped
+  uint64_t bad_lines = 0;                      ///< and items: no JSON, no object, too long: skipped
   uint64_t handler_errors = 0;                 ///< events whose handler threw
   Clock::time_point last_event;  ///< arrival of the last line; the epoch before the first
   Clock::duration lag{};         ///< of the last line: from its arrival to its handlers' return

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "watcher/api_error.h"
+#include "watcher/json_text.h"
+#include "watcher/list_page.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -34,6 +36,12 @@ std::string Escaped(const std::string& text) {
     }
   }
   return escaped;
+}
+
+/// Of an item that no parser takes.
+std::string NameIn(std::string_view item, std::string_view key) {
+  const std::string_view quoted = FindJsonText(item, {"metadata", key}).value_or("");
+  return quoted.size() < 2 ? "" : std::string(quoted.substr(1, quoted.size() - 2));
 }
 
 [[noreturn]] void ThrowStatus(const nlohmann::json& status) {
@@ -125,13 +133,29 @@ void WatchStream::ListFrom(const std::string& version) {
     query += (query.empty() ? "" : "&") + ("resourceVersion=" + Escaped(version));
   set_.BeginList();
   while (!query.empty() && !client_.stopped()) {
-    nlohmann::json page = client_.Get(WithQuery(path_, query));
-    set_.TakePage(page);
-    version_ = StringAt(page["metadata"], "resourceVersion");
-    const std::string next = StringAt(page["metadata"], "continue");
+    const ListPage page(client_.GetText(WithQuery(path_, query)));
+    page.ForEachItem([&](std::string_view item) { TakeItem(item, page.item_type()); });
+    version_ = page.version();
+    const std::string& next = page.continue_token();
     query = next.empty() ? "" : limit + "&continue=" + Escaped(next);
   }
   if (!client_.stopped()) set_.EndList();
+}
+
+void WatchStream::TakeItem(std::string_view item, const ItemType& type) {
+  if (client_.stopped()) return;
+  try {
+    set_.Take(parser_.ParseItem(item, type));
+  } catch (const ParseError& e) {
+    const std::string name_space = NameIn(item, "namespace");
+    const std::string name = NameIn(item, "name");
+    set_.Keep(name_space, name);
+    metrics_.Update([](WatchMetrics& metrics) { ++metrics.bad_lines; });
+    Log(LogLevel::kWarning, "list item skipped",
+        {{"path", path_},
+         {"object", Printable(name_space + "/" + name, 300)},
+         {"error", e.what()}});
+  }
 }
 
 seconds WatchStream::Timeout() {

@@ -51,6 +51,7 @@ class WatchStream {
   void TakeAbsence();
   void List();
   void ListFrom(const std::string& version);
+  void TakeItem(std::string_view item, const ItemType& type);
   void Watch();
   [[nodiscard]] bool TakeBytes(std::string_view bytes, LineSplitter& lines);
   void TakeLine(std::string_view line);

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "watcher/api_error.h"
-
 namespace kuryr::watcher {
 namespace {
 
@@ -29,11 +27,11 @@ class ObjectSetTest : public ::testing::Test {
   }
   void List(const std::vector<std::vector<json>>& pages) {
     set_.BeginList();
-    for (const auto& items : pages)
-      TakePage({{"kind", "PodList"}, {"apiVersion", "v1"}, {"items", items}});
+    for (const auto& items : pages) {
+      for (const json& item : items) Event(EventType::kAdded, item);
+    }
     set_.EndList();
   }
-  void TakePage(json page) { set_.TakePage(page); }
   std::vector<std::string> Told() { return std::exchange(told_, {}); }
 
  private:
@@ -108,17 +106,23 @@ TEST_F(ObjectSetTest, AListCutShortDeletesNothing) {
   Told();
 
   set_.BeginList();
-  TakePage({{"kind", "PodList"}, {"apiVersion", "v1"}, {"items", {Pod("a", "1", "20")}}});
+  Event(EventType::kAdded, Pod("a", "1", "20"));
   List({{Pod("a", "1", "20"), Pod("b", "2", "10")}});
 
   EXPECT_THAT(Told(), ElementsAre("MODIFIED Pod default/a 1 20"));
 }
 
-TEST_F(ObjectSetTest, SomethingElseThanAListIsRefused) {
-  EXPECT_THROW(TakePage({{"kind", "Pod"}}), ApiError);
-  EXPECT_THROW(TakePage({{"kind", "PodList"}, {"items", "none"}}), ApiError);
-  EXPECT_THROW(TakePage(json::array()), ApiError);
-  EXPECT_THROW(TakePage({{"kind", 7}, {"items", json::array()}}), ApiError);
+TEST_F(ObjectSetTest, AnItemThatCannotBeReadStaysWhatItWas) {
+  List({{Pod("a", "1", "10"), Pod("b", "2", "10")}});
+  Told();
+
+  set_.BeginList();
+  set_.Keep("default", "a");
+  set_.Keep("default", "never-heard-of");
+  set_.EndList();
+
+  EXPECT_THAT(Told(), ElementsAre("DELETED Pod default/b 2 10"));
+  EXPECT_EQ(set_.size(), 1U);
 }
 
 }  // namespace

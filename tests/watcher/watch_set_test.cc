@@ -27,6 +27,16 @@ json Pod(const std::string& name) {
 
 json Label(const std::string& value) { return {{"metadata", {{"labels", {{"a", value}}}}}}; }
 
+json Nested(int levels) {
+  json nested = json::object();
+  for (int i = 0; i < levels; ++i) {
+    json outer = json::object();
+    outer["f"] = std::move(nested);
+    nested = std::move(outer);
+  }
+  return nested;
+}
+
 class WatchSetTest : public ::testing::Test {
  protected:
   void Start() {
@@ -90,6 +100,46 @@ TEST_F(WatchSetTest, AVersionThatIsGoneIsListedWithoutVersion) {
 
   EXPECT_EQ(listener_.WaitFor(700).size(), 700U);
   EXPECT_THAT(Queries("list").at(1), Not(HasSubstr("resourceVersion")));
+}
+
+TEST_F(WatchSetTest, ManagedFieldsMayBeOfAnyDepth) {
+  json pod = Pod("deep");
+  pod["metadata"]["managedFields"] = json::array({{{"fieldsV1", Nested(500)}}});
+  server_.Create(pod);
+  Start();
+  server_.Patch("pods", "default", "deep", Label("x"));
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED deep", "MODIFIED deep"));
+  EXPECT_EQ(Metrics().bad_lines, 0U);
+}
+
+TEST_F(WatchSetTest, AnItemThatCannotBeReadCostsNoOther) {
+  json deep = Pod("deep");
+  deep["spec"] = Nested(100);
+  json large = Pod("large");
+  large["spec"] = {{"nodeSelector", {{"x", std::string(size_t{9} << 20, 'x')}}}};
+  for (const json& pod : {Pod("a"), deep, large, Pod("z")}) server_.Create(pod);
+  Start();
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED a", "ADDED z"));
+  EXPECT_EQ(Metrics().bad_lines, 2U);
+  EXPECT_EQ(Metrics().lists, 1U);
+}
+
+TEST_F(WatchSetTest, AKnownObjectThatCannotBeReadAnyMoreIsNotGone) {
+  server_.Create(Pod("a"));
+  Start();
+  server_.StopListening();
+  server_.Patch("pods", "default", "a", {{"spec", Nested(100)}});
+  server_.Create(Pod("b"));
+  server_.Compact();
+  server_.StartListening();
+
+  EXPECT_TRUE(listener_.Hears("ADDED b"));
+  ASSERT_TRUE(server_.WaitForWatches(1, std::chrono::seconds(30)));
+  server_.Create(Pod("c"));
+  EXPECT_TRUE(listener_.Hears("ADDED c"));
+  EXPECT_THAT(listener_.WaitFor(3), Not(Contains("DELETED a")));
 }
 
 TEST_F(WatchSetTest, AnEndedStreamGoesOnWhereItWas) {

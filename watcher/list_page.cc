@@ -1,0 +1,52 @@
+#include "watcher/list_page.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "watcher/api_error.h"
+#include "watcher/json_text.h"
+
+namespace kuryr::watcher {
+namespace {
+
+[[noreturn]] void ThrowNoList(const std::string& why) {
+  throw ApiError(0, "Malformed", "API server answered with something else than a list: " + why);
+}
+
+/// The list without its items.
+nlohmann::json ParseEnvelope(std::string_view body, std::string_view items) {
+  const auto begin = static_cast<size_t>(items.data() - body.data());
+  std::string envelope(body.substr(0, begin));
+  envelope.append("[]").append(body.substr(begin + items.size()));
+  try {
+    return ParseJson(envelope);
+  } catch (const ParseError& e) {
+    ThrowNoList(e.what());
+  }
+}
+
+}  // namespace
+
+ListPage::ListPage(std::string body) : body_(std::move(body)) {
+  items_ = FindJsonText(body_, {"items"}).value_or("");
+  if (!ForEachJsonText(items_, [](std::string_view) {})) ThrowNoList("no array of items");
+  const nlohmann::json envelope = ParseEnvelope(body_, items_);
+  std::string& kind = item_type_.kind;
+  kind = StringAt(envelope, "kind");
+  if (kind.empty()) ThrowNoList("no kind");
+  // "PodList" → "Pod"
+  if (kind.ends_with("List")) kind.resize(kind.size() - 4);
+  item_type_.api_version = StringAt(envelope, "apiVersion");
+  const auto metadata = envelope.find("metadata");
+  if (metadata == envelope.end()) return;
+  version_ = StringAt(*metadata, "resourceVersion");
+  continue_token_ = StringAt(*metadata, "continue");
+}
+
+void ListPage::ForEachItem(const std::function<void(std::string_view item)>& sink) const {
+  (void)ForEachJsonText(items_, sink);
+}
+
+}  // namespace kuryr::watcher

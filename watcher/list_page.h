@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "watcher/watch_event.h"
+
+namespace kuryr::watcher {
+
+/// One page of a list of any kind (PodList) as the API server sent it. Its items stay text, so that
+/// one of them is a document at a time, and a bad one is nobody's but its own.
+class ListPage {
+ public:
+  /// Throws ApiError for what is no list.
+  explicit ListPage(std::string body);
+  ListPage(const ListPage&) = delete;
+  ListPage& operator=(const ListPage&) = delete;
+
+  [[nodiscard]] const std::string& version() const noexcept { return version_; }
+  /// Of the next page; empty for the last one.
+  [[nodiscard]] const std::string& continue_token() const noexcept { return continue_token_; }
+  [[nodiscard]] const ItemType& item_type() const noexcept { return item_type_; }
+
+  void ForEachItem(const std::function<void(std::string_view item)>& sink) const;
+
+ private:
+  const std::string body_;
+  std::string_view items_;  ///< in body_
+  std::string version_;
+  std::string continue_token_;
+  ItemType item_type_;
+};
+
+}  // namespace kuryr::watcher
