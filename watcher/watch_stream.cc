@@ -1,5 +1,6 @@
 #include "watcher/watch_stream.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,7 +16,8 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr unsigned kPageSize = 500;
+/// Of what lists; the smaller ones for objects so large that a page of more is no answer we take.
+constexpr std::array<unsigned, 4> kPageSizes = {500, 50, 5, 1};
 /// What a server may take longer than the timeoutSeconds it was asked for.
 constexpr seconds kGrace{10};
 
@@ -51,6 +53,8 @@ std::string NameIn(std::string_view item, std::string_view key) {
                  "API server ended the watch: " + Printable(StringAt(status, "message"), 300));
 }
 
+bool IsTooLarge(const ApiError& error) { return error.reason() == "AnswerTooLarge"; }
+
 /// A list that has to begin at a version may fail where one of the present state would not: the
 /// version is gone, unknown (a restored etcd), or the answer, which then comes in one page, is too
 /// large.
@@ -59,8 +63,7 @@ bool MayListAnew(const ApiError& error) {
   constexpr int kInternal = 500;
   constexpr int kTimeout = 504;
   return error.code() == ApiError::kGone || error.code() == kTimeout ||
-         error.code() == kBadRequest || error.code() == kInternal ||
-         error.reason() == "AnswerTooLarge";
+         error.code() == kBadRequest || error.code() == kInternal || IsTooLarge(error);
 }
 
 }  // namespace
@@ -112,10 +115,10 @@ void WatchStream::ListAndWatch() {
 
 void WatchStream::List() {
   try {
-    ListFrom(version_);
+    ListFrom(version_, kPageSizes.front());
   } catch (const ApiError& e) {
     if (!MayListAnew(e)) throw;
-    ListFrom("");
+    ListPresent();
   }
   list_is_due_ = false;
   if (std::exchange(absent_, false))
@@ -123,11 +126,21 @@ void WatchStream::List() {
   metrics_.Update([](WatchMetrics& metrics) { ++metrics.lists; });
 }
 
+void WatchStream::ListPresent() {
+  for (const unsigned page_size : kPageSizes) {
+    try {
+      return ListFrom("", page_size);
+    } catch (const ApiError& e) {
+      if (!IsTooLarge(e) || page_size == kPageSizes.back()) throw;
+    }
+  }
+}
+
 /// kAtHand takes what the server has at hand, another version nothing older than it, and none the
 /// present state (Kubernetes API concepts, resource versions). With a limit another version would
 /// mean exactly that one, which etcd may still have when no watch can begin there any more.
-void WatchStream::ListFrom(const std::string& version) {
-  const std::string limit = "limit=" + std::to_string(kPageSize);
+void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
+  const std::string limit = "limit=" + std::to_string(page_size);
   std::string query = version.empty() || version == kAtHand ? limit : "";
   if (!version.empty())
     query += (query.empty() ? "" : "&") + ("resourceVersion=" + Escaped(version));

@@ -50,7 +50,8 @@ class WatchStream {
   void ListAndWatch();
   void TakeAbsence();
   void List();
-  void ListFrom(const std::string& version);
+  void ListPresent();
+  void ListFrom(const std::string& version, unsigned page_size);
   void TakeItem(std::string_view item, const ItemType& type);
   void Watch();
   [[nodiscard]] bool TakeBytes(std::string_view bytes, LineSplitter& lines);

@@ -142,6 +142,23 @@ TEST_F(WatchSetTest, AKnownObjectThatCannotBeReadAnyMoreIsNotGone) {
   EXPECT_THAT(listener_.WaitFor(3), Not(Contains("DELETED a")));
 }
 
+TEST_F(WatchSetTest, WhatIsTooLargeForAPageIsListedInSmallerOnes) {
+  for (int i = 0; i < 7; ++i) server_.Create(Pod("p" + std::to_string(i)));
+  server_.Inject({.verb = "list",
+                  .path_prefix = kPods,
+                  .count = 3,
+                  .answer = {.body = std::string((size_t{64} << 20) + 1, ' ')}});
+  Start();
+
+  EXPECT_EQ(listener_.WaitFor(7).size(), 7U);
+  const auto present = Not(HasSubstr("resourceVersion"));
+  EXPECT_THAT(Queries("list"), ElementsAre(HasSubstr("limit=500&resourceVersion=0"),
+                                           AllOf(HasSubstr("limit=500"), present),
+                                           AllOf(HasSubstr("limit=50"), present),
+                                           HasSubstr("limit=5"), HasSubstr("limit=5&continue=")));
+  EXPECT_EQ(Metrics().lists, 1U);
+}
+
 TEST_F(WatchSetTest, AnEndedStreamGoesOnWhereItWas) {
   server_.Create(Pod("a"));
   Start();
