@@ -55,6 +55,13 @@ std::string NameIn(std::string_view item, std::string_view key) {
 
 bool IsTooLarge(const ApiError& error) { return error.reason() == "AnswerTooLarge"; }
 
+/// Refused for who asks, or how often: nothing is wrong with the version.
+bool IsOfUs(const ApiError& error) {
+  constexpr int kTooManyRequests = 429;
+  return error.code() == ApiError::kUnauthorized || error.code() == ApiError::kForbidden ||
+         error.code() == kTooManyRequests;
+}
+
 /// A list that has to begin at a version may fail where one of the present state would not: the
 /// version is gone, unknown (a restored etcd), or the answer, which then comes in one page, is too
 /// large.
@@ -101,14 +108,16 @@ void WatchStream::TakeAbsence() {
 
 void WatchStream::ListAndWatch() {
   if (mode_ != WatchMode::kPresentState && list_is_due_) List();
+  const auto start = WatchMetrics::Clock::now();
   try {
     Watch();
     expired_ = 0;
-  } catch (const ApiError& e) {
-    if (e.code() == ApiError::kGone) {
+    // Not even a bookmark: as of a version from the future, which a restored etcd leaves behind.
+    if (!took_something_ && WatchMetrics::Clock::now() - start > BookmarksTwice())
       list_is_due_ = true;
-      ++expired_;
-    }
+  } catch (const ApiError& e) {
+    if (!IsOfUs(e)) list_is_due_ = true;
+    if (e.code() == ApiError::kGone) ++expired_;
     throw;
   }
 }
@@ -186,10 +195,9 @@ void WatchStream::Watch() {
     query += "&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_);
   }
   LineSplitter lines;
-  // The API server sends a set's watch a bookmark a minute: one that tells nothing for two may have
-  // lost it, with a connection that is still there.
+  // One that is silent for so long may be lost, with a connection that is still there.
   const ApiClient::Limits limits = {.lifetime = timeout + kGrace,
-                                    .silence = 2 * read_timeout_ + kGrace};
+                                    .silence = BookmarksTwice() + kGrace};
   client_.Stream(WithQuery(path_, query), limits,
                  [&](std::string_view bytes) { return TakeBytes(bytes, lines); });
 }

@@ -58,6 +58,8 @@ class WatchStream {
   void TakeLine(std::string_view line);
   void Deliver(const WatchEvent& event);
   [[nodiscard]] std::chrono::seconds Timeout();
+  /// The API server sends a set's watch a bookmark a minute.
+  [[nodiscard]] std::chrono::seconds BookmarksTwice() const { return 2 * read_timeout_; }
 
   /// The resourceVersion of whatever the server has at hand.
   static constexpr const char* kAtHand = "0";

@@ -258,6 +258,39 @@ TEST_F(WatchSetTest, WhatExpiresAgainAndAgainIsReportedAndCountsAsFailing) {
   EXPECT_EQ(Reconnects(ReconnectReason::kExpired), 3U);
 }
 
+TEST_F(WatchSetTest, AWatchThatFailedOnTheServersSideIsFollowedByAList) {
+  Start();
+  fake::Fault failed = fake::Fault::Status(500, "no such version");
+  failed.verb = "watch";
+  server_.Inject(failed);
+  server_.EndWatches();
+
+  EXPECT_TRUE(server_.WaitForRequest("list", kPods, 2));
+}
+
+TEST_F(WatchSetTest, AWatchThatIsRefusedToUsGoesOnWhereItWas) {
+  Start();
+  fake::Fault refused = fake::Fault::Status(403, "not yet");
+  refused.verb = "watch";
+  server_.Inject(refused);
+  server_.EndWatches();
+
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 3));
+  EXPECT_EQ(Queries("list").size(), 1U);
+}
+
+TEST(WatchSetSilenceTest, AWatchWithoutASingleBookmarkIsFollowedByAList) {
+  // None at the end, either.
+  FakeApiServer server(
+      fake::Options{.pace = {.bookmark_interval = 3600, .bookmark_before_end = -1}});
+  Listener listener;
+  Watcher watcher({.api_root = server.url(), .read_timeout = std::chrono::seconds(1)}, listener);
+  watcher.Add(kPods, WatchMode::kSet);
+  watcher.Start();
+
+  EXPECT_TRUE(server.WaitForRequest("list", kPods, 2, std::chrono::seconds(40)));
+}
+
 TEST_F(WatchSetTest, BookmarksMoveThePlaceToGoOnFrom) {
   Start();
   server_.Create({{"apiVersion", "openstack.org/v1"},
