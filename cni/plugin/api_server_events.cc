@@ -49,7 +49,7 @@ void ApiServerEvents::RequireReady() {
   watcher::ApiConfig config = config_;
   config.read_timeout = std::min(config.read_timeout, config.connect_timeout);
   try {
-    (void)watcher::ApiClient(config).Get("/api/v1/namespaces/default/pods?limit=1");
+    (void)watcher::ApiClient(config).GetText("/api/v1/namespaces/default/pods?limit=1");
   } catch (...) {
     throw CniError(ErrorCode::kNotAvailable, AsCniError(std::current_exception()).what());
   }
