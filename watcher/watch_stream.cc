@@ -232,6 +232,7 @@ void WatchStream::TakeLine(std::string_view line) {
   metrics_.Update([&](WatchMetrics& metrics) {
     ++metrics.events[static_cast<size_t>(event.type)];
     metrics.last_event = arrived;
+    if (event.type != EventType::kError) metrics.failing_since.reset();
   });
   if (event.type == EventType::kError) ThrowStatus(*event.object);
   if (!event.resource_version.empty()) version_ = event.resource_version;
