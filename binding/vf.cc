@@ -32,14 +32,22 @@ std::string TargetOf(const std::string& path) {
   return std::string(target.substr(target.rfind('/') + 1));
 }
 
-std::vector<std::string> LinkNamesAt(const fs::path& folder) {
+/// Of a folder that need not be there.
+std::vector<std::string> EntriesOf(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (IsLinkName(name)) names.push_back(std::move(name));
+    names.push_back(entry->path().filename());
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    ThrowErrno(error.value(), "list " + folder.string());
+  return names;
+}
+
+std::vector<std::string> LinkNamesAt(const fs::path& folder) {
+  std::vector<std::string> names = EntriesOf(folder);
+  std::erase_if(names, [](const std::string& name) { return !IsLinkName(name); });
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -117,15 +125,9 @@ std::optional<Vf> FindVf(const fs::path& sysfs, const vif::PciAddress& address) 
 
 std::string FindUpper(const fs::path& sysfs, const Vf& vf) {
   constexpr std::string_view kPrefix = "upper_";
-  const fs::path folder = DeviceAt(sysfs, vf.address) / "net" / vf.link;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename();
+  for (const std::string& name : EntriesOf(DeviceAt(sysfs, vf.address) / "net" / vf.link)) {
     if (name.rfind(kPrefix, 0) == 0) return name.substr(kPrefix.size());
   }
-  if (error && error != std::errc::no_such_file_or_directory)
-    ThrowErrno(error.value(), "list " + folder.string());
   return "";
 }
 
