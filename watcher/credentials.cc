@@ -178,7 +178,7 @@ std::string Credentials::Version() const {
 }
 
 std::string Credentials::Identity() const {
-  const std::string certificate = "client certificate " + Where(client_cert_);
+  std::string certificate = "client certificate " + Where(client_cert_);
   if (!token_.empty())
     return "token " + Where(token_) + (client_cert_.empty() ? "" : " and " + certificate);
   if (!client_cert_.empty()) return certificate;
