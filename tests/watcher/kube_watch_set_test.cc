@@ -191,7 +191,7 @@ TEST_F(KubeWatchSetTest, AServerThatComesBackAfterOtherWritesIsWatchedOn) {
   EXPECT_TRUE(replica_.WaitFor(listed));
   EXPECT_EQ(replica_.present(), listed);
   EXPECT_EQ(replica_.contradictions(), 0);
-  const auto& reconnects = watcher.Metrics().at(kAllPods).reconnects;
+  const auto reconnects = watcher.Metrics().at(kAllPods).reconnects;
   EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kExpired)], 1U);
 }
 
