@@ -9,6 +9,7 @@
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
 #include "cni/add_observer.h"
+#include "cni/pod_event_source.h"
 #include "cni/pod_plugs.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/request.h"
