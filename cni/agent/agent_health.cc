@@ -99,6 +99,14 @@ void WriteUndecodable(MetricsText& text, const std::vector<watcher::WatchEvent>&
   }
 }
 
+constexpr const char* kNotListed = "has not listed this node's pods yet";
+
+bool IsFailing(const watcher::Watcher& watcher) {
+  const auto watches = watcher.Metrics();
+  return std::any_of(watches.begin(), watches.end(),
+                     [](const auto& watch) { return watch.second.failing_since.has_value(); });
+}
+
 bool HasListed(const watcher::Watcher& watcher) {
   const auto watches = watcher.Metrics();
   return std::all_of(watches.begin(), watches.end(),
@@ -110,7 +118,8 @@ bool HasListed(const watcher::Watcher& watcher) {
 std::optional<std::string> Agent::WhyNotAlive() const { return calls_.WhyStuck(Clock::now()); }
 
 std::optional<std::string> Agent::WhyNotWatching() const {
-  if (!HasListed(pod_watcher_)) return "has not listed this node's pods yet";
+  // One that has just started is about to list them.
+  if (!HasListed(pod_watcher_) && IsFailing(pod_watcher_)) return kNotListed;
   if (!pod_watcher_.IsAlive()) return "has not answered for a while";
   // Where KuryrPorts were never to be had, no pod depends on them.
   if (HasListed(port_watcher_) && !port_watcher_.IsAlive())
@@ -120,8 +129,9 @@ std::optional<std::string> Agent::WhyNotWatching() const {
 
 std::optional<std::string> Agent::WhyNotReady() const {
   if (!MayConfigureNetworks()) return "CAP_NET_ADMIN is missing";
-  if (const auto why = WhyNotWatching())
-    return "the API server at " + config_.api.api_root + " " + *why;
+  auto why = WhyNotWatching();
+  if (!HasListed(pod_watcher_)) why = kNotListed;
+  if (why) return "the API server at " + config_.api.api_root + " " + *why;
   const auto bridge = OvsBridgeOf(config_);
   if (!bridge) return std::nullopt;
   return node_.binding.FindOvsProblem(*bridge, Deadline::After(kOvsTime));

@@ -192,6 +192,7 @@ TEST_F(AgentTest, STA_10_AnAgentThatKnowsNoPodsYetIsNotReady) {
   StopAgent(SIGTERM);
   api_->StopListening();
   StartAgent();
+  agent_->WaitForOutput("the pods cannot be watched");
 
   const ProcessResult status = Run("STATUS", MakePod("any"), {{"stdin", StatusConfig()}});
 
