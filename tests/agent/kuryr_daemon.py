@@ -9,8 +9,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from cni_conformance.namespaces import run
+
 READY_SECONDS = 90
 HEALTH = "http://127.0.0.1:8090"
+OVSDB_CONNECTION = "connection to ovsdb-server"
+MOST_OVSDB_CONNECTIONS = 8  # that it keeps for its next calls
 
 
 class KuryrDaemon:
@@ -57,10 +61,14 @@ class KuryrDaemon:
 
     def census(self):
         """How many descriptors of each kind, and threads."""
+        sockets = run("ss", "--unix", "--no-header").splitlines()
+        # Type, state, two queues, address, inode, peer's address, peer's inode.
+        to_ovsdb = {f"socket:[{line.split()[7]}]" for line in sockets if "/db.sock " in line}
         found = collections.Counter(threads=len(os.listdir(f"/proc/{self.process.pid}/task")))
         for descriptor in Path(f"/proc/{self.process.pid}/fd").iterdir():
             try:
-                found[re.sub(r"\d+", "N", os.readlink(descriptor))] += 1
+                kind = os.readlink(descriptor)
+                found[OVSDB_CONNECTION if kind in to_ovsdb else re.sub(r"\d+", "N", kind)] += 1
             except FileNotFoundError:
                 pass
         return found
