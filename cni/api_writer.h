@@ -22,8 +22,8 @@ class ApiWriter {
  public:
   virtual ~ApiWriter() = default;
 
-  /// Returns at once; what becomes of it is in the log only, at level debug. Thread-safe. Throws
-  /// std::system_error when it cannot be begun.
+  /// Returns at once; what becomes of it is in the log only, at level debug (dropped ones:
+  /// warning). Thread-safe. Throws std::system_error when it cannot be begun.
   virtual void WriteLater(ApiWrite write) = 0;
 };
 

@@ -62,8 +62,8 @@ watcher::FailureHandler IfRefused(watcher::FailureHandler handler) {
 
 Agent::Agent(const Config& config, int stop_fd)
     : config_(config),
-      binding_(ForDrivers(config, attachments_)),
       attachments_(config.state_dir),
+      binding_(ForDrivers(config, attachments_)),
       writer_(config.api),
       node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
       sweep_(node_, Deadline::After(kSweepTime, stop_fd)),

@@ -59,8 +59,8 @@ class Agent {
   [[nodiscard]] std::optional<std::string> WhyNotWatching() const;
 
   const Config config_;
-  binding::Binding binding_;
   AttachmentStore attachments_;
+  binding::Binding binding_;
   QueuedWriter writer_;
   const Node node_;
   Sweep sweep_;

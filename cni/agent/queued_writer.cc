@@ -1,5 +1,6 @@
 #include "cni/agent/queued_writer.h"
 
+#include <optional>
 #include <utility>
 
 namespace kuryr::cni {
@@ -14,10 +15,20 @@ QueuedWriter::~QueuedWriter() {
 }
 
 void QueuedWriter::WriteLater(ApiWrite write) {
-  const MutexLock lock(mutex_);
-  if (queue_.size() == kMost) queue_.pop_front();
-  queue_.push_back({.write = std::move(write), .log_context = LogContext::Current()});
-  changed_.notify_one();
+  std::optional<Queued> dropped;
+  {
+    const MutexLock lock(mutex_);
+    if (queue_.size() == kMost) {
+      dropped = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    queue_.push_back({.write = std::move(write), .log_context = LogContext::Current()});
+    changed_.notify_one();
+  }
+  if (!dropped) return;
+  const LogScope scope(std::move(dropped->log_context));
+  Log(LogLevel::kWarning, "not told to the API server",
+      {{"path", dropped->write.path}, {"error", "too many wait"}});
 }
 
 void QueuedWriter::Run(const std::stop_token& stop) {

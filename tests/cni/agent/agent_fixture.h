@@ -27,6 +27,10 @@ class AgentTest : public PluginTest {
     Annotate(pod, Vif(pod, true));
     return pod;
   }
+  void AddBridge() {
+    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
+                 "datapath_type=" + PrivateOvs::datapath_type()});
+  }
   /// Of a version that has STATUS.
   [[nodiscard]] std::string StatusConfig() const {
     return R"({"cniVersion":"1.1.0","kuryr_conf":")" + (work_ / "kuryr.conf").string() +

@@ -191,12 +191,14 @@ TEST_F(AgentTest, STA_05_WithTheAgentDownAddIsCode11AndStatusCode50) {
 TEST_F(AgentTest, STA_10_AnAgentThatKnowsNoPodsYetIsNotReady) {
   StopAgent(SIGTERM);
   api_->StopListening();
+  AddBridge();
   StartAgent();
   agent_->WaitForOutput("the pods cannot be watched");
 
   const ProcessResult status = Run("STATUS", MakePod("any"), {{"stdin", StatusConfig()}});
 
   EXPECT_EQ(json::parse(status.out)["code"], 50) << status.out;
+  EXPECT_THAT(status.out, HasSubstr("has not listed this node's pods yet"));
 }
 
 TEST_F(AgentTest, WhereTheWatchIsBehindAPodOfTheSameNameIsWaitedFor) {
@@ -229,6 +231,22 @@ TEST_F(AgentTest, WhereTheWatchIsBehindNoPodGetsWhatItsNamesakeHad) {
   EXPECT_EQ(Answer(result)["ips"][0]["address"], pod.ip + "/16");
 }
 
+TEST_F(AgentTest, WhereTheWatchIsBehindAPodIsNotReplacedByOneThatIsGone) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  StopAgent(SIGTERM);
+  StartAgent();
+  const TestPod older = ActivePod("web-0");
+  ASSERT_EQ(Run("ADD", older).status, 0);
+  FreezeWatches();
+  api_->Delete("pods", "default", "web-0");
+  const TestPod pod = MakePod("web-0");
+  api_->Delete("pods", "default", "web-0");
+
+  const ProcessResult result = Run("ADD", pod);
+
+  EXPECT_THAT(result.out, HasSubstr("timed out")) << result.out;
+}
+
 TEST_F(AgentTest, WhatADelegateGaveIsReturnedByThePluginAlsoWhenItsNetworkHasNoneAnyMore) {
   const std::filesystem::path addresses = work_ / "addresses" / "kuryr";
   const json network = {{"cniVersion", "0.3.1"},
@@ -248,6 +266,11 @@ TEST_F(AgentTest, WhatADelegateGaveIsReturnedByThePluginAlsoWhenItsNetworkHasNon
 
   EXPECT_FALSE(std::filesystem::exists(addresses / "10.99.0.2"));
   EXPECT_THAT(Records(), SizeIs(0));
+  // Where it runs, it may have no delegates.
+  ASSERT_EQ(Run("ADD", ActivePod("another")).status, 0);
+  const std::string log = EndAgent();
+  EXPECT_THAT(log, HasSubstr("command=ADD"));
+  EXPECT_THAT(log, Not(HasSubstr("command=DEL")));
 }
 
 /// Whom it hears, also where its file lets everybody in.

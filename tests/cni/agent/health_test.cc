@@ -59,10 +59,6 @@ class HealthTest : public AgentTest {
     AgentTest::SetUp();
     AddBridge();
   }
-  void AddBridge() {
-    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
-                 "datapath_type=" + PrivateOvs::datapath_type()});
-  }
   /// The samples of /metrics by name and labels, as Prometheus' own parser reads them.
   static nlohmann::json Metrics() {
     const std::string read =
@@ -145,6 +141,22 @@ TEST_F(HealthTest, ReadyNamesAMissingApiServerAndRecovers) {
   EXPECT_EQ(AskUntil("/ready", "200"), "200 ok\n");
   EXPECT_EQ(Metrics()["kuryr_cni_watch_failing_seconds resource=pods"], 0);
   EXPECT_THAT(EndAgent(), HasSubstr("the pods cannot be watched"));
+}
+
+TEST_F(HealthTest, ReadyIsWhoHasListedThePods) {
+  StopAgent(SIGTERM);
+  api_->Inject({.kind = fake::Fault::Kind::kSilence, .verb = "list", .count = -1});
+  StartAgent();
+
+  EXPECT_THAT(Ask("/ready"),
+              AllOf(HasSubstr("500 "), HasSubstr("has not listed this node's pods")));
+  // It is about to: kubelet may send pods, which wait.
+  EXPECT_EQ(Run("STATUS", MakePod("any"), {{"stdin", StatusConfig()}}).out, "");
+
+  api_->ClearFaults();
+  api_->StopListening();
+  api_->StartListening();
+  EXPECT_EQ(AskUntil("/ready", "200"), "200 ok\n");
 }
 
 TEST_F(HealthTest, WithoutTheRightToConfigureNetworksItIsNotReady) {

@@ -110,6 +110,20 @@ TEST_F(KuryrPortTest, ThePodsAnnotationWins) {
   EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
 }
 
+TEST_F(KuryrPortTest, WhereKuryrPortsAloneCountTheAnnotationIsPassedOver) {
+  StopAgent(SIGTERM);
+  WriteConfig(DefaultKubernetes() + "vif_source = kuryrport\n");
+  StartAgent();
+  const TestPod pod = MakePod("nginx");
+  json other = Vif(pod, true);
+  other["versioned_object.data"]["vif_name"] = "tapother";
+  Annotate(pod, other);
+  api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
+
+  EXPECT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
+}
+
 TEST_F(KuryrPortTest, ARecreatedPodDoesNotGetTheVifsOfItsPredecessor) {
   RestartAgent("[cni_daemon]\nvif_annotation_timeout = 1\n");
   const TestPod old = MakePod("nginx");
@@ -184,8 +198,7 @@ class KuryrPortWatchTest : public KuryrPortTest {
   void SetUp() override {
     PluginTest::SetUp();
     WriteConfig(DefaultKubernetes() + "watch_retry_timeout = 1\n");
-    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
-                 "datapath_type=" + PrivateOvs::datapath_type()});
+    AddBridge();
   }
   void HideKuryrPorts() {
     for (const char* verb : {"list", "watch"})
@@ -292,6 +305,18 @@ TEST_F(KuryrPortAloneTest, APodWithAnAnnotationNeedsNoKuryrPorts) {
   EXPECT_EQ(Run("ADD", pod).status, 0);
   for (const auto& request : api_->Requests())
     EXPECT_NE(request.path.find("/pods"), request.path.npos);
+}
+
+TEST_F(KuryrPortAloneTest, WhereKuryrPortsAloneCountTheAnnotationIsPassedOver) {
+  WriteConfig(DefaultKubernetes() + "vif_source = kuryrport\n");
+  const TestPod pod = MakePod("nginx");
+  json other = Vif(pod, true);
+  other["versioned_object.data"]["vif_name"] = "tapother";
+  Annotate(pod, other);
+  api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
+
+  EXPECT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
 }
 
 TEST_F(KuryrPortAloneTest, WithoutTheRightToReadThemAnAnnotationIsStillAwaited) {
