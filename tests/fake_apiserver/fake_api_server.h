@@ -44,7 +44,7 @@ struct Options {
 /// throw Refusal where the API would refuse. Waits answer false at their timeout.
 class FakeApiServer {
  public:
-  static constexpr std::chrono::milliseconds kPatience{10'000};
+  static constexpr std::chrono::milliseconds kPatience{30'000};
 
   /// Serves when it returns. Throws std::system_error, or std::runtime_error for TLS files.
   explicit FakeApiServer(const Options& options = {});
