@@ -33,6 +33,11 @@ json PortOf(const TestPod& pod, const json& vifs) {
           {"status", {{"vifs", vifs}}}};
 }
 
+json WithOtherName(json vif) {
+  vif["versioned_object.data"]["vif_name"] = "tapother";
+  return vif;
+}
+
 size_t Count(const std::string& text, const std::string& what) {
   size_t count = 0;
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
@@ -101,9 +106,7 @@ TEST_F(KuryrPortTest, AnAddWaitsForItForItsVifsAndForThemToBecomeActive) {
 
 TEST_F(KuryrPortTest, ThePodsAnnotationWins) {
   const TestPod pod = ActivePod("nginx");
-  json other = Vif(pod, true);
-  other["versioned_object.data"]["vif_name"] = "tapother";
-  api_->Create(PortOf(pod, Vifs(other)));
+  api_->Create(PortOf(pod, Vifs(WithOtherName(Vif(pod, true)))));
   LetTheAgentKnow();
 
   EXPECT_EQ(Run("ADD", pod).status, 0);
@@ -115,9 +118,7 @@ TEST_F(KuryrPortTest, WhereKuryrPortsAloneCountTheAnnotationIsPassedOver) {
   WriteConfig(DefaultKubernetes() + "vif_source = kuryrport\n");
   StartAgent();
   const TestPod pod = MakePod("nginx");
-  json other = Vif(pod, true);
-  other["versioned_object.data"]["vif_name"] = "tapother";
-  Annotate(pod, other);
+  Annotate(pod, WithOtherName(Vif(pod, true)));
   api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
 
   EXPECT_EQ(Run("ADD", pod).status, 0);
@@ -310,9 +311,7 @@ TEST_F(KuryrPortAloneTest, APodWithAnAnnotationNeedsNoKuryrPorts) {
 TEST_F(KuryrPortAloneTest, WhereKuryrPortsAloneCountTheAnnotationIsPassedOver) {
   WriteConfig(DefaultKubernetes() + "vif_source = kuryrport\n");
   const TestPod pod = MakePod("nginx");
-  json other = Vif(pod, true);
-  other["versioned_object.data"]["vif_name"] = "tapother";
-  Annotate(pod, other);
+  Annotate(pod, WithOtherName(Vif(pod, true)));
   api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
 
   EXPECT_EQ(Run("ADD", pod).status, 0);
