@@ -20,16 +20,8 @@ if(BUILD_TESTING)
   include(GoogleTest)
 endif()
 
-# Libraries that Debian ships as source only: built once into a cache outside the source tree, keyed by
-# version and recipe, and found again by every later configuration.
-if(DEFINED ENV{KURYR_CACHE_DIR})
-  set(KURYR_CACHE_DIR $ENV{KURYR_CACHE_DIR})
-elseif(DEFINED ENV{XDG_CACHE_HOME})
-  set(KURYR_CACHE_DIR $ENV{XDG_CACHE_HOME}/kuryr-cni)
-else()
-  set(KURYR_CACHE_DIR $ENV{HOME}/.cache/kuryr-cni)
-endif()
-
+# Libraries that Debian ships as source only: built once into the cache folder, keyed by version and recipe, and found
+# again by every later configuration.
 function(kuryr_cached_library script out_prefix)
   execute_process(
     COMMAND ${PROJECT_SOURCE_DIR}/cmake/${script} ${KURYR_CACHE_DIR}

@@ -14,9 +14,9 @@ target_compile_options(kuryr_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 
-# kuryr_precompile(NAME HEADER... DEPENDS target...): precompiled headers, which libraries and tests share: half of a file's
-# compile time. What is shipped is compiled without them, each file by itself: there it must include what it uses.
-if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT CMAKE_CXX_CLANG_TIDY)
+# kuryr_precompile(NAME HEADER... DEPENDS target...): precompiled headers, which the libraries and tests of debug builds share:
+# half of a file's compile time.
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(KURYR_PRECOMPILE ON)
 endif()
 function(kuryr_precompile name)
@@ -75,16 +75,34 @@ function(kuryr_program name)
   endif()
 endfunction()
 
-# kuryr_test(NAME LABEL unit|netns|ovs|e2e... SOURCES file... DEPENDS target...): a GoogleTest program;
-# ctest runs each of its tests by itself, selected by label.
+# Of tests, only those with a label that matches.
+set(KURYR_TEST_LABELS "" CACHE STRING "Regular expression: build only tests with such a label")
+if(KURYR_STATIC AND BUILD_TESTING)
+  add_custom_target(kernel_tests)
+endif()
+
+# kuryr_test(NAME LABEL unit|netns|ovs|e2e|threads... SOURCES file... DEPENDS target... PROGRAMS target...): a GoogleTest
+# program, which executes PROGRAMS; ctest runs each of its tests by itself, selected by label.
 function(kuryr_test name)
-  cmake_parse_arguments(ARG "" "" "LABEL;SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LABEL;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
+  if(NOT ARG_LABEL MATCHES "${KURYR_TEST_LABELS}")
+    return()
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
-    KURYR_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" KURYR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+    KURYR_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KURYR_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+    KURYR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
+  if(ARG_PROGRAMS)
+    add_dependencies(${name} ${ARG_PROGRAMS})
+  endif()
   kuryr_precompiled(${name} kuryr_test_headers)
   gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" DISCOVERY_MODE PRE_TEST)
+  if(KURYR_STATIC)
+    # The optimiser's time is for what is shipped.
+    target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
+    add_dependencies(kernel_tests ${name})
+  endif()
 endfunction()
 
 # kuryr_fuzz(NAME SOURCES file... DEPENDS target...): a libFuzzer program, built by preset fuzz.

@@ -1,32 +1,17 @@
 """What has to be true after a storm."""
-import json
 import os
 import time
 from collections import Counter
 from pathlib import Path
 
-from cni_conformance.node import WORK
-from cni_conformance.open_vswitch import FOLDER
-from kuryr_daemon import MOST_OVSDB_CONNECTIONS, OVSDB_CONNECTION
+from harness.expectation import nothing, wait_for_none
+from harness.kube_api import PODS
+from harness.kuryr_daemon import MOST_OVSDB_CONNECTIONS, OVSDB_CONNECTION
+from harness.namespaces import WORK
+from harness.open_vswitch import FOLDER
 
-# Writers of Events give up soon, the kernel ends namespaces when it finds time.
-END_SECONDS = 60
-POLL_SECONDS = 0.1
 # A datagram that was sent so shortly before was on its way.
 ON_ITS_WAY_SECONDS = 0.5
-
-
-def nothing(problems, what):
-    """problems: texts, of which the first are told."""
-    problems = list(problems)
-    assert not problems, f"{len(problems)} {what}: " + "; ".join(map(str, problems[:4]))[:2000]
-
-
-def wait_for_none(find, what):
-    deadline = time.monotonic() + END_SECONDS
-    while (found := find()) and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
-    nothing(found, what)
 
 
 def state(scenario):
@@ -98,7 +83,7 @@ def leftovers(scenario):
         nothing(set(node.links()) - own, "left")
     with fact("OVSDB has ports and interfaces of the running pods only"):
         # A DEL may have left its own to the agent, which tries again after a while.
-        wait_for_none(lambda: set(node.ovs_rows()) - scenario.taps - {node.bridge}, "left")
+        wait_for_none(lambda: set(node.ovs.rows_by_port()) - scenario.taps - {node.ovs.bridge}, "left")
     with fact("OVSDB has a QoS row for each of them only"):
         wanted = {row["port"]["qos"][1] for row in scenario.rows.values()}
         wait_for_none(lambda: {uuid[1] for uuid in node.ovs.column("QoS", "_uuid")} - wanted, "left")
@@ -107,7 +92,7 @@ def leftovers(scenario):
         wait_for_none(lambda: {str(file) for file in Path(node.attachments_folder()).iterdir()} ^ wanted,
                       "too many or too few")
     with fact("the API server has every pod, with its plan"):
-        listed = json.loads(node.api.request("GET", "/api/v1/namespaces/default/pods"))["items"]
+        listed = node.api.get(PODS)["items"]
         found = {(pod["metadata"]["name"], pod["metadata"]["uid"]) for pod in listed if pod["metadata"]["annotations"]}
         nothing(found ^ {(pod.name, pod.uid) for pod in scenario.all_pods}, "too many or too few")
     with fact("no process is left"):
@@ -162,5 +147,5 @@ def goodbye(scenario):
     with fact("DEL removes them, and nothing is left"):
         for made in scenario.running:
             made.delete().silent()
-        nothing(node.remains() - {f"link {name}" for name in ("lo", "ovs-netdev", node.bridge)}
-                - {f"{table} {node.bridge}" for table in ("Port", "Interface")}, "left")
+        nothing(node.remains() - {f"link {name}" for name in ("lo", "ovs-netdev", node.ovs.bridge)}
+                - {f"{table} {node.ovs.bridge}" for table in ("Port", "Interface")}, "left")

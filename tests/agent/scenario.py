@@ -1,6 +1,5 @@
 """The node, its pods, the storm, and what has to be true afterwards."""
 import collections
-import json
 import os
 import random
 import shutil
@@ -8,56 +7,40 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import aftermath
-from client import Client, Ledger
-from cni_conformance.kube_api import make_certificates
-from cni_conformance.node import WORK
-from cni_conformance.open_vswitch import FOLDER, make_database
-from facts import Facts, Unfounded
-from kube_api_server import FakeApiServer, KubeApiServer, find_programs
-from storm import Service, Storm
-from storm_node import StormNode
-from traffic import Traffic
+from agent import aftermath
+from agent.client import Client, Ledger
+from agent.storm import Service, Storm
+from agent.storm_node import StormNode
+from harness.expectation import differences, wait_for_none
+from harness.kube_api import FakeApiServer, KubeApiServer, find_programs, make_certificates
+from harness.namespaces import WORK
+from harness.open_vswitch import FOLDER
+from harness.traffic import Traffic
 
 PROGRESS_SECONDS = 10
-
-
-def differences(before, now, path=""):
-    """Between two JSON values; empty when there is none."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        parts = (differences(before.get(key), now.get(key), f"{path} {key}") for key in sorted({*before, *now}))
-        return "; ".join(filter(None, parts))
-    return "" if before == now else f"{path} was {before}, is {now}".lstrip()
 
 
 class Scenario:
     def __init__(self, options):
         self.options = options
-        self.facts = Facts("chaos")
         self.ledger = Ledger()
 
-    def run(self):
-        """Whether all facts hold."""
+    def state(self, facts):
+        self.facts = facts
         print(f"seed {self.options.seed}", flush=True)
         try:
-            with self.facts.fact("a node with pods that run", basis=True):
+            with facts.fact("a node with pods that run", basis=True):
                 self.make_node()
-            with self.facts.fact("the storm comes to its end", basis=True):
+            with facts.fact("the storm comes to its end", basis=True):
                 self.go_through_storm()
             self.print_table()
             aftermath.state(self)
-        except Unfounded:
-            pass
         finally:
-            if self.options.junit:
-                self.facts.write(self.options.junit)
             if self.options.logs:
                 self.keep_logs()
-        return not self.facts.failed
 
     def make_node(self):
-        WORK.mkdir()
-        self.node = StormNode(self.options.plugin, self.options.daemon, self.make_api_server(), self.make_shared())
+        self.node = StormNode(self.options.plugin, self.options.daemon, self.make_api_server())
         running, pairs = self.options.running, self.options.pairs
         self.all_pods = self.node.make_pods(running + 2 * pairs)
         print(f"{self.node.api.name} with {len(self.all_pods)} pods", flush=True)
@@ -77,12 +60,8 @@ class Scenario:
         made.add(made.conf(runtimeConfig={"mac": "0a:58:00:00:00:01"})).error(2)
         made.delete().silent()
         events = "/api/v1/namespaces/default/events"
-        aftermath.wait_for_none(lambda: [] if json.loads(self.node.api.request("GET", events))["items"] else [events], "empty")
+        wait_for_none(lambda: [] if self.node.api.get(events)["items"] else [events], "empty")
         return self.node.agent.census()
-
-    def make_shared(self):
-        make_database(WORK / "conf.db")
-        return WORK
 
     def make_api_server(self):
         programs, why_not = find_programs()
@@ -91,7 +70,7 @@ class Scenario:
         if why_not:
             print(why_not, flush=True)
         make_certificates(WORK / "tls")
-        return FakeApiServer(str(WORK / "tls"), WORK / "api.log")
+        return FakeApiServer(WORK / "tls", WORK / "api.log")
 
     def keep_logs(self):
         os.makedirs(self.options.logs, exist_ok=True)
@@ -136,7 +115,7 @@ class Scenario:
     # ---- the pods that run
     def running_rows(self):
         """({port: its rows}, {port: its number in OpenFlow})"""
-        rows = {name: row for name, row in self.node.ovs_rows().items() if name in self.taps}
+        rows = {name: row for name, row in self.node.ovs.rows_by_port().items() if name in self.taps}
         return rows, {name: row["interface"].pop("ofport") for name, row in rows.items()}
 
     def find_disturbance(self):

@@ -8,20 +8,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import sandbox
-import systemd_node
-from aftermath import nothing
-from cni_conformance.kube_api import REPOSITORY, Plan, make_certificates
-from cni_conformance.namespaces import run
-from cni_conformance.node import WORK
-from cni_conformance.open_vswitch import make_database
-from facts import Facts, Unfounded
-from kube_api_server import FakeApiServer
-from scenario import differences
-from service_load import Load
-from storm_node import Pod
-from systemd_node import (CONF, EVENT_SECONDS, INSTALLED, SERVICE, SOCKET, UNITS, Journal, SystemdNode, main_pid,
-                          properties, systemctl, watchdog_time)
+from agent import controller_service, sandbox, systemd_node
+from agent.service_load import Load
+from agent.systemd_node import (CONF, EVENT_SECONDS, INSTALLED, SERVICE, SOCKET, UNITS, Journal, SystemdNode, main_pid,
+                                properties, systemctl, watchdog_time)
+from harness.expectation import expect_same, nothing
+from harness.kube_api import FakeApiServer, make_certificates
+from harness.namespaces import WORK
+from harness.pod import ANNOTATION, Plan
+from harness.process import REPOSITORY, run
 
 RUNNING, CLIENTS = 2, 3
 # Of tests/data/vif-samples.
@@ -52,11 +47,9 @@ def listener():
 class ServiceFacts:
     def __init__(self, options):
         self.options = options
-        self.facts = Facts("systemd")
-        self.fact = self.facts.fact
 
-    def run(self):
-        """Whether all hold."""
+    def state(self, facts):
+        self.fact = facts.fact
         try:
             self.units()
             with self.fact("systemctl enable --now starts both units, on a node with Open vSwitch and an API server", basis=True):
@@ -72,22 +65,17 @@ class ServiceFacts:
             self.failing_starts()
             self.watchdog()
             self.stop()
-        except Unfounded:
-            pass
+            controller_service.state(self.fact, self.node.api)
         finally:
-            if self.facts.failed:
-                said = run("journalctl", "--no-pager", f"--unit={SERVICE}", f"--unit={SOCKET}").splitlines()
+            if facts.failed:
+                said = run(f"journalctl --no-pager --unit={SERVICE} --unit={SOCKET} --unit={controller_service.SERVICE}").splitlines()
                 print("\n".join(line for line in said if "msg=call" not in line), flush=True)
-            if self.options.junit:
-                self.facts.write(self.options.junit)
-        return not self.facts.failed
 
     def make_node(self):
         Path("/run/netns").mkdir()
         WORK.mkdir()
         make_certificates(WORK / "tls")
-        make_database(WORK / "conf.db")
-        self.node = SystemdNode(self.options.plugin, FakeApiServer(str(WORK / "tls"), WORK / "api.log"), WORK)
+        self.node = SystemdNode(self.options.plugin, FakeApiServer(WORK / "tls", WORK / "api.log"))
         pods = self.node.make_pods(RUNNING + CLIENTS)
         self.clients = pods[RUNNING:]
         self.before = self.node.remains()
@@ -100,8 +88,7 @@ class ServiceFacts:
         """Nothing is left of pods that came and went, nothing else has happened to those that run."""
         nothing(self.node.remains() ^ self.held, "left or gone")
         for made, before in zip(self.running, self.pictures):
-            difference = differences(before, self.node.picture(made))
-            assert not difference, f"{made.pod.name}: {difference}"
+            expect_same(before, self.node.picture(made), made.pod.name)
 
     def plug_and_unplug(self):
         made = self.node.added(pod=self.clients[0])
@@ -156,7 +143,7 @@ class ServiceFacts:
         with self.fact("ADD, CHECK and DEL are the agent's, in namespaces that are younger than it"):
             with Journal() as journal:
                 made = self.node.added(pod=self.clients[0])
-                assert made.pod.plan.tap in self.node.vsctl("list-ports", "br-int").split(), "no port in br-int"
+                assert made.pod.plan.tap in self.node.ovs.ports(), "no port in br-int"
                 made.check().silent()
                 made.delete().silent()
                 for command in ("ADD", "CHECK", "DEL"):
@@ -174,8 +161,8 @@ class ServiceFacts:
             for kind in KINDS:
                 vif = json.loads((REPOSITORY / f"tests/data/vif-samples/vif/{kind}.json").read_text())
                 vif["versioned_object.data"]["active"] = True
-                uid = self.node.api.create_pod(kind, {"openstack.org/kuryr-vif": json.dumps(vif)})
-                made = self.node.added(pod=Pod(kind, uid, None))
+                pod = self.node.api.create_pod(kind, annotations={ANNOTATION: json.dumps(vif)})
+                made = self.node.added(pod=pod)
                 made.check().silent()
                 made.delete().silent()
                 self.as_before()
@@ -263,17 +250,14 @@ class ServiceFacts:
 
     def stop(self):
         with self.fact("a stop has the call at work answered first, and ends in time"):
-            plan = Plan(9, active=False)
-            waiting = Pod("waiting", self.node.api.create_pod("waiting", plan.annotation()), plan)
-            made = self.node.attachment(pod=waiting)
+            made = self.node.attachment(pod=self.node.api.create_pod("waiting", Plan(9, active=False)))
             with ThreadPoolExecutor(1) as runtime, Journal() as journal:
                 add = runtime.submit(made.add)
-                self.node.vsctl("wait-until", "Interface", plan.tap, "ofport>0")
+                self.node.wait_for_port(made)
                 systemctl("stop", "--no-block", SOCKET, SERVICE)
                 journal.wait_for(f"Stopping {SERVICE}")
                 assert properties(SERVICE, "ActiveState") == ["deactivating"], properties(SERVICE, "ActiveState")
-                plan.active = True
-                self.node.api.annotate("waiting", plan.annotation())
+                self.node.activate(made)
                 add.result().result()
             systemctl("stop", SOCKET, SERVICE)
             for unit in UNITS:

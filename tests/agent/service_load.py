@@ -2,8 +2,8 @@
 import collections
 import threading
 
-from cni_conformance.case import Failed
-from cni_conformance.namespaces import run
+from harness.expectation import Failed
+from harness.process import run
 
 PROGRESS_SECONDS = 60
 

@@ -1,4 +1,4 @@
-"""A node whose init is systemd, with kuryr-daemon installed as README.md says."""
+"""A node whose init is systemd, with kuryr-daemon installed as docs/install.md says."""
 import os
 import select
 import shlex
@@ -7,9 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from cni_conformance.kube_api import REPOSITORY
-from cni_conformance.namespaces import run
-from storm_node import StormNode
+from agent.storm_node import StormNode
+from harness.process import REPOSITORY, run
 
 UNITS = ("kuryr-daemon.service", "kuryr-daemon.socket")
 SERVICE, SOCKET = UNITS
@@ -43,8 +42,9 @@ Wants=test.service
 """
 
 
-def become_systemd(test, daemon):
-    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`."""
+def become_systemd(test, *programs):
+    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`. programs:
+    kuryr-daemon and kuryr-controller."""
     for folder in ("/var/tmp", *DATA_FOLDERS):
         run("mount", "-t", "tmpfs", "tmpfs", folder)
     for folder in ("/etc", "/usr/sbin"):
@@ -52,9 +52,9 @@ def become_systemd(test, daemon):
         upper.mkdir(parents=True)
         work.mkdir(parents=True)
         run("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay", folder)
-    run("mount", "-t", "tmpfs", "tmpfs", str(INSTALLED))
-    run("install", "-m", "755", daemon, "/usr/sbin/kuryr-daemon")
-    run("install", "-m", "644", *(REPOSITORY / "etc" / unit for unit in UNITS), INSTALLED)
+    run("mount", "-t", "tmpfs", "tmpfs", INSTALLED)
+    run("install", "-m", "755", *programs, "/usr/sbin")
+    run("install", "-m", "644", *(REPOSITORY / "etc" / unit for unit in (*UNITS, "kuryr-controller.service")), INSTALLED)
     OWN_UNITS.mkdir()
     for unit in BORROWED:
         (OWN_UNITS / unit).symlink_to(DEBIAN_UNITS / unit)
@@ -79,8 +79,8 @@ def properties(unit, *names):
     return [found[name] for name in names]
 
 
-def main_pid():
-    return int(properties(SERVICE, "MainPID")[0])
+def main_pid(unit=SERVICE):
+    return int(properties(unit, "MainPID")[0])
 
 
 def watchdog_time():
@@ -89,14 +89,17 @@ def watchdog_time():
 
 
 class Journal:
-    """The service's lines from now on, its own and those of systemd."""
+    """A service's lines from now on, its own and those of systemd."""
+
+    def __init__(self, unit=SERVICE):
+        self.unit = unit
 
     def __enter__(self):
         run("journalctl", "--sync")
         # Of a line that the other one does not pass over, else it begins one too late.
-        cursor = run("journalctl", "--lines=1", "--show-cursor", f"--unit={SERVICE}").rsplit("-- cursor: ", 1)[1].strip()
+        cursor = run("journalctl", "--lines=1", "--show-cursor", f"--unit={self.unit}").rsplit("-- cursor: ", 1)[1].strip()
         self.process = subprocess.Popen(["journalctl", "--follow", f"--after-cursor={cursor}", "--output=cat",
-                                         f"--unit={SERVICE}"], stdout=subprocess.PIPE)
+                                         f"--unit={self.unit}"], stdout=subprocess.PIPE)
         self.text = ""
         return self
 
@@ -116,14 +119,14 @@ class Journal:
 
 
 class SystemdNode(StormNode):
-    def __init__(self, plugin, api, shared):
-        run("ip", "link", "add", PARENT, "up", "type", "dummy")
-        super().__init__(plugin, None, api, shared)
+    def __init__(self, plugin, api):
+        run(f"ip link add {PARENT} up type dummy")
+        super().__init__(plugin, None, api)
 
     def options(self):
         return {**super().options(), "binding": {"link_iface": PARENT}}
 
-    def start_agent(self, daemon):
+    def start_agent(self):
         CONF.parent.mkdir(exist_ok=True)
         shutil.copy(self.usual_conf, CONF)
         systemctl("enable", "--now", "--quiet", SOCKET, SERVICE)

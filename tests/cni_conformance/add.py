@@ -2,10 +2,11 @@
 import time
 from pathlib import Path
 
-from .case import case, expect
-from .delegate import Delegate, ipam_result
-from .node import WORK
-from .result_form import addresses, container_interface, old_form, routes
+from cni_conformance.case import case
+from cni_conformance.delegate import Delegate, ipam_result
+from harness.expectation import expect
+from harness.namespaces import WORK
+from harness.result_form import addresses, container_interface, old_form, routes
 
 
 @case("ADD-01", "MUST", "0.4.0", each=True)
@@ -68,11 +69,11 @@ def failure_leaves_nothing(node):
     """a failed ADD leaves no interface"""
     before = node.remains()
     if node.profile in ("api", "ovs"):
-        node.stop_vswitchd()
+        node.ovs.stop_vswitchd()
         made = node.attachment()
         made.add(made.conf(kuryr_conf=node.kuryr_conf(ovs_vsctl_timeout=2))).error()
         made.expect_gone("after a failed ADD")
-        node.start_vswitchd()
+        node.ovs.start_vswitchd()
         node.expect_only(before, "after a failed ADD")
     if node.profile != "api":
         node.need_ipam()

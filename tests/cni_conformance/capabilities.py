@@ -2,9 +2,10 @@
 import ipaddress
 import json
 
-from .case import NotApplicable, case, expect
-from .process import joined
-from .result_form import addresses, container_interface
+from cni_conformance.case import NotApplicable, case
+from cni_conformance.environment import joined
+from harness.expectation import expect
+from harness.result_form import addresses, container_interface
 
 MACS = ("0a:58:0a:00:00:01", "0a:58:0a:00:00:02", "0a:58:0a:00:00:03")
 
@@ -29,9 +30,9 @@ def runtime_mac(node):
     if node.profile == "api":
         made.add(conf).error(2)
         made.expect_gone("after a refused ADD")
-        conf = made.conf(runtimeConfig={"mac": made.mac})
+        conf = made.conf(runtimeConfig={"mac": made.pod.plan.mac})
     made.add(conf).result()
-    has_mac(made, made.mac if node.profile == "api" else MACS[0])
+    has_mac(made, made.pod.plan.mac if node.profile == "api" else MACS[0])
 
 
 @case("CAP-02", "SHOULD", "0.3.0")
@@ -55,7 +56,7 @@ def cni_args(node):
     args = joined(made, "IgnoreUnknown=1", f"MAC={MACS[2]}")
     if node.profile == "api":
         made.add(CNI_ARGS=args).error(2)
-        made.add(made.conf(runtimeConfig={"mac": made.mac}), CNI_ARGS=args).result()
+        made.add(made.conf(runtimeConfig={"mac": made.pod.plan.mac}), CNI_ARGS=args).result()
         return
     made.add(CNI_ARGS=args).result()
     has_mac(made, MACS[2])
@@ -75,7 +76,7 @@ def names_without_case(node):
     mac = MACS[0]
     made = node.attachment()
     if node.profile == "api":
-        mac = made.mac
+        mac = made.pod.plan.mac
         made.add(made.conf(runtimeConfig={"Mac": MACS[0]})).error(2)
     mapping = {"HostPort": 18080, "ContainerPort": 80, "Protocol": "tcp"}
     rate = {"IngressRate": 1000000, "IngressBurst": 4294967295}
@@ -100,7 +101,7 @@ def asked_addresses(node):
         made = node.attachment()
         made.add(made.conf(runtimeConfig={"ips": ["192.0.2.200/24"]})).error(2)
         made.expect_gone("after a refused ADD")
-        made.add(made.conf(runtimeConfig={"ips": [made.first_address]})).result()
+        made.add(made.conf(runtimeConfig={"ips": [made.pod.plan.cidr]})).result()
         return
     node.need_ipam("host-local")
     for text in asked(node):
@@ -183,7 +184,7 @@ def device(node):
     need_capability(node, "deviceID")
     for value in ("0000:03:00.2", "mlx5_core.sf.4"):
         made = node.attachment()
-        wish = {"deviceID": value, "CNIDeviceInfoFile": "/run/conformance/device.json"}
+        wish = {"deviceID": value, "CNIDeviceInfoFile": "/run/node/device.json"}
         made.add(made.conf(runtimeConfig=wish)).result()
         made.delete().silent()
 
@@ -208,7 +209,7 @@ def precedence(node):
     args = joined(made, "IgnoreUnknown=1", f"MAC={MACS[2]}")
     third = {"args": {"cni": {"mac": MACS[1]}}}
     if node.profile == "api":
-        made.add(made.conf(**third, runtimeConfig={"mac": made.mac}), CNI_ARGS=args).result()
+        made.add(made.conf(**third, runtimeConfig={"mac": made.pod.plan.mac}), CNI_ARGS=args).result()
         return
     made.add(made.conf(**third, runtimeConfig={"mac": MACS[0]}), CNI_ARGS=args).result()
     has_mac(made, MACS[0])

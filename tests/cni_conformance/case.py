@@ -2,25 +2,13 @@
 from dataclasses import dataclass
 from typing import Callable
 
-VERSIONS = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"]
+from harness.result_form import rank
+
 CASES = {}
-
-
-class Failed(Exception):
-    """The plugin does not do what the case says."""
 
 
 class NotApplicable(Exception):
     """The case cannot be asked of this plugin with this configuration."""
-
-
-class Skipped(Exception):
-    """This machine cannot run the case."""
-
-
-def rank(version):
-    """For comparisons; what is no version of the specification is none of ours."""
-    return VERSIONS.index(version)
 
 
 @dataclass(frozen=True)
@@ -55,8 +43,3 @@ def case(identity, level, since="0.1.0", until="1.1.0", each=False, slow=False):
         return run
 
     return register
-
-
-def expect(condition, text):
-    if not condition:
-        raise Failed(text)

@@ -2,9 +2,11 @@
 import copy
 import os
 
-from .case import NotApplicable, Skipped, case, expect
-from .namespaces import run
-from .result_form import addresses, container_interface, family
+from cni_conformance.case import NotApplicable, case
+from harness.expectation import expect
+from harness.process import run
+from harness.report import Skipped
+from harness.result_form import addresses, container_interface, family
 
 FIRST = "02:11:22:33:44:55"
 

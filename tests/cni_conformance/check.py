@@ -2,10 +2,11 @@
 import copy
 import json
 
-from .case import NotApplicable, case, expect
-from .delegate import Delegate
-from .result_form import addresses, container_interface, family, routes
-from .results import dual
+from cni_conformance.case import NotApplicable, case
+from cni_conformance.delegate import Delegate
+from cni_conformance.results import dual
+from harness.expectation import expect
+from harness.result_form import addresses, container_interface, family, routes
 
 OTHER_MAC = "0a:58:0a:00:00:77"
 
@@ -159,7 +160,7 @@ def other_state_of_the_port(node):
                     ["clear", "Port", "{port}", "qos"]]
     for change in changes:
         made = sound(node)
-        node.vsctl(*[word.format(port=made.host_end()["ifname"]) for word in change])
+        node.ovs.vsctl(*[word.format(port=made.host_end()["ifname"]) for word in change])
         answer = made.check()
         expect(not answer.succeeded(), f"no error after {' '.join(change)}")
         answer.error()
@@ -170,8 +171,8 @@ def switch_is_down(node):
     """Open vSwitch is down: error"""
     node.need_profile("api", "ovs")
     made = sound(node)
-    node.stop_vswitchd()
-    node.stop_ovsdb()
+    node.ovs.stop_vswitchd()
+    node.ovs.stop_ovsdb()
     made.check().error()
 
 

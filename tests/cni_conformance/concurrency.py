@@ -1,7 +1,8 @@
 """CON: calls at the same time."""
-from .case import case, expect
-from .delegate import add_that_waits
-from .result_form import addresses
+from cni_conformance.case import case
+from cni_conformance.delegate import add_that_waits
+from harness.expectation import expect
+from harness.result_form import addresses
 
 CONTAINERS = 20
 

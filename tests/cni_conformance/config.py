@@ -3,10 +3,11 @@ import json
 import os
 import subprocess
 
-from .case import expect, case
-from .delegate import Delegate, ipam_result
-from .namespaces import run
-from .result_form import addresses
+from cni_conformance.case import case
+from cni_conformance.delegate import Delegate, ipam_result
+from harness.expectation import expect
+from harness.process import run
+from harness.result_form import addresses
 
 
 def refused(node, stdin, *codes, names=()):

@@ -4,8 +4,8 @@ import os
 import select
 import shlex
 
-from .case import Failed
-from .node import WORK
+from harness.expectation import Failed
+from harness.namespaces import WORK
 
 SCRIPT = """#!/bin/sh
 folder={folder}

@@ -2,9 +2,10 @@
 import shutil
 from pathlib import Path
 
-from .add import unusable
-from .case import case, expect
-from .delegate import Delegate, ipam_result
+from cni_conformance.add import unusable
+from cni_conformance.case import case
+from cni_conformance.delegate import Delegate, ipam_result
+from harness.expectation import expect
 
 
 @case("DLG-01", "MUST")

@@ -1,9 +1,10 @@
 """DEL: it cleans up, whatever is missing, and touches nothing else."""
 import os
 
-from .case import case, expect
-from .delegate import Delegate
-from .namespaces import run
+from cni_conformance.case import case
+from cni_conformance.delegate import Delegate
+from harness.expectation import expect
+from harness.process import run
 
 
 @case("DEL-01", "MUST", each=True)

@@ -1,8 +1,9 @@
 """ERR: errors as runtimes and people read them."""
 import signal
 
-from .case import case, expect
-from .delegate import Delegate, add_that_waits
+from cni_conformance.case import case
+from cni_conformance.delegate import Delegate, add_that_waits
+from harness.expectation import expect
 
 
 def some_errors(node):
@@ -60,8 +61,8 @@ def error_of_del(node):
     """A DEL that fails."""
     if node.profile == "api":
         made = node.added()
-        node.stop_vswitchd()
-        node.stop_ovsdb()
+        node.ovs.stop_vswitchd()
+        node.ovs.stop_ovsdb()
         return made.delete()
     node.need_ipam()
     delegate = Delegate(node)
@@ -93,5 +94,5 @@ def no_secrets(node):
     text = (answer.stdout + answer.stderr).decode()
     expect(node.token() not in text and "Bearer" not in text, "the token is told")
     said = error["msg"] + " " + error.get("details", "")
-    for words in (made.pod, made.ifname):
+    for words in (made.pod.name, made.ifname):
         expect(words in said, f"does not name {words}: {answer}")

@@ -1,6 +1,7 @@
 """GC: what is not listed goes, what is listed or another's stays."""
-from .case import case, expect
-from .delegate import Delegate
+from cni_conformance.case import case
+from cni_conformance.delegate import Delegate
+from harness.expectation import expect
 
 KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
 
@@ -163,11 +164,11 @@ def with_services_down(node):
         node.expect_only(before, "after GC without API server")
         return
     vanished(node)
-    node.stop_vswitchd()
-    node.stop_ovsdb()
+    node.ovs.stop_vswitchd()
+    node.ovs.stop_ovsdb()
     node.gc().error()
     expect(not node.reservations(), f"addresses are still reserved: {node.reservations()}")
-    node.start_ovsdb()
-    node.start_vswitchd()
+    node.ovs.start_ovsdb()
+    node.ovs.start_vswitchd()
     node.gc().silent()
     node.expect_only(before, "after GC with Open vSwitch back")

@@ -3,10 +3,11 @@ import ipaddress
 import os
 import stat
 
-from .case import NotApplicable, case, expect
-from .delegate import Delegate, ipam_result
-from .result_form import (NEW_INTERFACE_KEYS, NEW_ROUTE_KEYS, addresses, container_interface, family, host_interfaces,
-                          old_form, routes, same_network, shape)
+from cni_conformance.case import NotApplicable, case
+from cni_conformance.delegate import Delegate, ipam_result
+from harness.expectation import expect
+from harness.result_form import (NEW_INTERFACE_KEYS, NEW_ROUTE_KEYS, addresses, container_interface, family,
+                                 host_interfaces, old_form, routes, same_network, shape)
 
 
 def need_addresses(result):
@@ -194,7 +195,7 @@ def down_conversion(node):
         delegate.answer("ADD", newer)
         made = delegate.attachment()
     result = made.add().result()
-    first = made.first_address if node.profile == "api" else "10.99.0.7/24"
+    first = made.pod.plan.cidr if node.profile == "api" else "10.99.0.7/24"
     expect(result["ip4"]["ip"] == first, f"ip4 {result['ip4']}")
     expect("ip6" in result, f"no ip6: {result}")
     for route in result["ip4"].get("routes") or []:

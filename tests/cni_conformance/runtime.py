@@ -3,8 +3,9 @@ import json
 import subprocess
 from pathlib import Path
 
-from .case import NotApplicable, case, expect
-from .namespaces import run
+from cni_conformance.case import NotApplicable, case
+from harness.expectation import expect
+from harness.process import run
 
 CONFLIST = Path(__file__).resolve().parents[2] / "etc" / "10-kuryr.conflist"
 

@@ -1,6 +1,7 @@
 """STATUS: ready, or why not."""
-from .case import case, expect
-from .delegate import Delegate
+from cni_conformance.case import case
+from cni_conformance.delegate import Delegate
+from harness.expectation import expect
 
 
 @case("STA-01", "MUST", "1.1.0")
@@ -50,19 +51,19 @@ def switch_is_down(node):
     node.need_profile("api", "ovs")
     made = node.added()
     node.status().silent()
-    node.stop_vswitchd()
-    node.stop_ovsdb()
+    node.ovs.stop_vswitchd()
+    node.ovs.stop_ovsdb()
     node.status().error(51)
-    node.start_ovsdb()
-    node.start_vswitchd()
+    node.ovs.start_ovsdb()
+    node.ovs.start_vswitchd()
     made.delete().silent()
     node.status().silent()
     if node.profile == "ovs":
-        node.vsctl("--if-exists", "del-br", node.bridge)
-        node.status().error(50, [node.bridge])
-        node.make_bridge()
-    node.stop_vswitchd()
-    node.stop_ovsdb()
+        node.ovs.vsctl("--if-exists", "del-br", node.ovs.bridge)
+        node.status().error(50, [node.ovs.bridge])
+        node.ovs.make_bridge()
+    node.ovs.stop_vswitchd()
+    node.ovs.stop_ovsdb()
     node.status().error(50)
 
 
@@ -70,11 +71,11 @@ def switch_is_down(node):
 def calls_after_an_error(node):
     """after a STATUS error, ADD and DEL still work"""
     if node.profile == "api":
-        node.stop_vswitchd()
-        node.stop_ovsdb()
+        node.ovs.stop_vswitchd()
+        node.ovs.stop_ovsdb()
         node.status().error()
-        node.start_ovsdb()
-        node.start_vswitchd()
+        node.ovs.start_ovsdb()
+        node.ovs.start_vswitchd()
         made = node.added()
     else:
         node.need_ipam()
@@ -102,8 +103,8 @@ def as_often_as_asked(node):
 def error_is_on_stdout(node):
     """the error is JSON on stdout"""
     if node.profile in ("api", "ovs"):
-        node.stop_vswitchd()
-        node.stop_ovsdb()
+        node.ovs.stop_vswitchd()
+        node.ovs.stop_ovsdb()
         node.status().error((50, 51))
     else:
         node.need_ipam()

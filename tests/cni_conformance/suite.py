@@ -2,15 +2,14 @@
 import json
 import os
 import selectors
-import signal
-import sys
 import time
 import traceback
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
-from .case import Failed, NotApplicable, Skipped
-from .namespaces import in_namespaces
+from cni_conformance.case import NotApplicable
+from harness import namespaces, report
+from harness.expectation import Failed
+from harness.process import REPOSITORY
 
 WORDS = {"pass": "pass", "fail": "FAIL", "skip": "SKIP", "na": "n/a", "known": "known miss", "fixed": "NOW PASSES"}
 CASE_SECONDS = 420
@@ -30,7 +29,7 @@ class Outcome:
 
 def where(error):
     """The innermost line of ours."""
-    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if __package__ in frame.filename]
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if str(REPOSITORY) in frame.filename]
     output = getattr(error, "stderr", None)
     return f"{os.path.basename(ours[-1].filename)}:{ours[-1].lineno}" + (f"; it said {output}" if output else "")
 
@@ -51,7 +50,7 @@ def run_case(case, make_node, target):
             return "fail", at + str(failed)
         except NotApplicable as reason:
             return "na", str(reason)
-        except Skipped as reason:
+        except report.Skipped as reason:
             return "skip", str(reason)
         except Exception as error:  # A defect of the suite, or of the machine: told as such.
             return "fail", at + f"the case broke: {type(error).__name__}: {error}; " + where(error)
@@ -67,7 +66,7 @@ class Suite:
         self.jobs = jobs or 2 * (os.cpu_count() or 1)
 
     def start(self, case):
-        return in_namespaces(lambda: json.dumps(run_case(case, self.make_node, self.target)).encode())
+        return namespaces.start(lambda: json.dumps(run_case(case, self.make_node, self.target)).encode())
 
     def judge(self, case, verdict, reason, seconds):
         if case.id in self.known:
@@ -91,7 +90,7 @@ class Suite:
                     case, pid, began, said = running.pop(reader)
                     selector.unregister(reader)
                     os.close(reader)
-                    self.end(pid)
+                    namespaces.end(pid)
                     late = ["fail", f"no verdict; it ran {time.monotonic() - began:.0f} s"]
                     outcome = self.judge(case, *(json.loads(bytes(said)) if said else late), time.monotonic() - began)
                     outcomes[case.id] = outcome
@@ -104,41 +103,19 @@ class Suite:
         said += piece
         return piece
 
-    @staticmethod
-    def end(pid):
-        """The group: the process that waits for the namespaces' first, and that one, whose end is everybody's in there."""
-        try:
-            os.killpg(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        os.waitpid(pid, 0)
 
-
-def print_table(outcomes, out=sys.stdout):
+def print_table(outcomes):
+    print("\nID      level  verdict    gist")
     for outcome in outcomes:
-        print(outcome, file=out)
+        print(outcome)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in WORDS}
     told = [f"{count} {WORDS[verdict]}" for verdict, count in counts.items() if count]
-    print(f"\n{len(outcomes)} cases: " + ", ".join(told), file=out)
+    print(f"\n{len(outcomes)} cases: " + ", ".join(told))
 
 
-def bad(outcomes):
-    return [outcome for outcome in outcomes if outcome.verdict in ("fail", "fixed")]
-
-
-def write_junit(path, name, outcomes):
-    """What is not applicable is no test of this plugin, and is left out."""
-    suite = ElementTree.Element("testsuite", name=name)
-    asked = [outcome for outcome in outcomes if outcome.verdict != "na"]
-    for outcome in asked:
-        case = ElementTree.SubElement(suite, "testcase", name=f"{outcome.case.id} {outcome.case.gist}", classname=name,
-                                      time=f"{outcome.seconds:.3f}")
-        if outcome.verdict in ("fail", "fixed"):
-            ElementTree.SubElement(case, "failure", message=outcome.reason or WORDS[outcome.verdict])
-        if outcome.verdict == "skip":
-            ElementTree.SubElement(case, "skipped", message=outcome.reason)
-        ElementTree.SubElement(case, "system-out").text = outcome.reason
-    suite.set("tests", str(len(asked)))
-    suite.set("failures", str(len(bad(asked))))
-    suite.set("skipped", str(sum(o.verdict == "skip" for o in asked)))
-    ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+def reported(outcomes):
+    """For a report. What is not applicable is no test of this plugin, and is left out."""
+    verdicts = {"fail": report.FAIL, "fixed": report.FAIL, "skip": report.SKIPPED}
+    return [report.Outcome(f"{each.case.id} {each.case.gist}", verdicts.get(each.verdict, report.OK),
+                           each.reason or (WORDS["fixed"] if each.verdict == "fixed" else ""), each.seconds)
+            for each in outcomes if each.verdict != "na"]

@@ -1,6 +1,8 @@
 """VER: VERSION, and the versions that plugin and configuration speak."""
-from .case import VERSIONS, NotApplicable, case, expect
-from .result_form import NEW_INTERFACE_KEYS, NEW_ROUTE_KEYS
+from cni_conformance.case import NotApplicable, case
+from harness.expectation import expect
+from harness.result_form import VERSIONS
+from harness.result_form import NEW_INTERFACE_KEYS, NEW_ROUTE_KEYS
 
 
 @case("VER-01", "MUST", "0.2.0")

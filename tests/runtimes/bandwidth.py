@@ -4,19 +4,21 @@ import json
 import os
 from pathlib import Path
 
-import node
-from api import ApiServer
-from facts import Skipped
-from flow import flow
-from libcni import CLIENT, CONFLIST
-from node import run
-from transcript import Transcript
+from harness.open_vswitch import KERNEL_DATAPATH
+from harness.pod import Plan
+from harness.process import run
+from harness.report import Skipped
+from harness.runtime_node import SHAPING
+from harness.traffic import flow, ping
+from runtimes import node
+from runtimes.libcni import CLIENT, CONFLIST
+from runtimes.transcript import Transcript
 
 RATE = 20_000_000
 BURST = 2_000_000
 SKIP = 2 * BURST // 8  # bytes, after which the burst is spent
 SIZE = 5_000_000
-NEEDS = node.SHAPING
+NEEDS = SHAPING
 LIMITS = {"bandwidth": {"ingressRate": RATE, "ingressBurst": BURST, "egressRate": RATE, "egressBurst": BURST}}
 
 
@@ -29,12 +31,12 @@ class Pod:
         self._words = [CONFLIST, name, self.netns, *arguments]
         self._environment = os.environ | {"CNI_PATH": "/opt/cni/bin", "CAPABILITIES": json.dumps(capabilities or {})}
         run(f"ip netns add {name}")
-        result = json.loads(run([CLIENT, "add", *self._words], env=self._environment))
+        result = json.loads(run(CLIENT, "add", *self._words, env=self._environment))
         self.address = result["ips"][0]["address"].split("/")[0]
 
     def delete(self):
-        run([CLIENT, "del", *self._words], env=self._environment)
-        run(["ip", "netns", "delete", Path(self.netns).name])
+        run(CLIENT, "del", *self._words, env=self._environment)
+        run("ip", "netns", "delete", Path(self.netns).name)
 
 
 class Pair:
@@ -53,7 +55,7 @@ class Pair:
 
     def check_sent(self):
         with self._facts.fact(f"{self._name}: what the pod sends is held to 20 Mbit/s"):
-            if "Open" in self._name and not node.KERNEL_DATAPATH:
+            if "Open" in self._name and not KERNEL_DATAPATH:
                 raise Skipped("no openvswitch.ko (lane bandwidth has it); the userspace datapath reads before tc does")
             _check_rate(self.limited, self.free)
 
@@ -63,8 +65,8 @@ class Pair:
 
 
 def _check_rate(sender, receiver):
-    run(["nsenter", f"--net={sender.netns}", "ping", "-c", "1", "-w", "20", receiver.address])
-    rate = flow(sender.netns, receiver.netns, receiver.address, 5001, skip=SKIP, size=SIZE)
+    ping(sender.netns, receiver.address)
+    rate = flow(sender.netns, receiver.netns, (receiver.address, 5001), amount=(SKIP, SIZE))
     assert 0.8 * RATE <= rate <= 1.2 * RATE, f"{rate / 1e6:.1f} Mbit/s"
 
 
@@ -82,22 +84,17 @@ def check(facts):
 
 def _check_open_vswitch(facts, shaper):
     """`shaper`: the plugin behind kuryr-cni."""
-    node.start_open_vswitch()
-    server = ApiServer()
-    arguments = [["IgnoreUnknown=1", f"K8S_POD_NAMESPACE={namespace}", f"K8S_POD_NAME={name}", f"K8S_POD_UID={uid}"]
-                 for namespace, name, uid in map(server.create_pod, (11, 12))]
+    ovs = node.start_open_vswitch()
+    api = node.start_api_server()
+    arguments = [api.create_pod(f"pod-{number}", Plan(number)).arguments for number in (11, 12)]
     local = {"type": "kuryr-cni", "kuryr": {"vif": "ovs"},
              "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.23.0.0/16"}]]}}
     pairs = [Pair(facts, "Open vSwitch, API mode", [{"type": "kuryr-cni"}, shaper], arguments),
              Pair(facts, "Open vSwitch, local mode", [local, shaper])]
     for pair in pairs:
-        # The userspace datapath passes checksums on as it finds them.
-        for pod in (pair.limited, pair.free):
-            run(["nsenter", f"--net={pod.netns}", "ethtool", "-K", "eth0", "tx", "off"])
         pair.check_received()
         pair.check_sent()
-    node.stop_vswitchd()
-    node.start_vswitchd()
+    ovs.restart_vswitchd()
     for pair in pairs:
         pair.check_received(" after a restart of ovs-vswitchd")
         pair.delete()

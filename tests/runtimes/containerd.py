@@ -1,49 +1,38 @@
 """containerd over its CRI socket, as the kubelet drives it: many pods at once, in API mode and in local mode."""
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
-import node
-from api import ApiServer
-from cri import Cri
-from node import run
-from transcript import Transcript
+from harness.containerd import Containerd
+from harness.namespaces import WORK
+from harness.pod import Plan, Pod
+from harness.process import run
+from harness.runtime_node import CGROUPS
+from harness.traffic import ping
+from runtimes import node
+from runtimes.transcript import Transcript
 
 PODS = 25
-NEEDS = node.CGROUPS
+NEEDS = CGROUPS
+IMAGE = WORK / "busybox.tar"
 
 
-class Containerd:
-    """The daemon, with the configuration that /etc has."""
-
-    def __init__(self, namespace):
-        """`namespace`: containerd's, for the image."""
-        with open("/run/node/containerd.log", "a", encoding="utf-8") as log:
-            self._daemon = subprocess.Popen(["containerd"], stdout=log, stderr=log)
-        self.cri = Cri("/run/containerd/containerd.sock")
-        self.cri.version()
-        if namespace:
-            run("tests/runtimes/image /run/busybox.tar")
-            run(f"ctr -n {namespace} images import /run/busybox.tar")
-
-    def __enter__(self):
-        return self.cri
-
-    def __exit__(self, *_):
-        self.cri.close()
-        self._daemon.terminate()
-        self._daemon.wait()
+def start():
+    """With an image for its pods."""
+    daemon = Containerd(WORK / "containerd.log")
+    run("tests/runtimes/image", IMAGE)
+    daemon.import_images(IMAGE)
+    return daemon
 
 
 def check(facts):
     node.start_open_vswitch()
-    server = ApiServer()
+    api = node.start_api_server()
     transcript = Transcript("containerd")
     transcript.next_block(facts)
-    pods = [server.create_pod(number) for number in range(11, PODS + 11)]
+    pods = [api.create_pod(f"pod-{number}", Plan(number)) for number in range(11, PODS + 11)]
     _round(facts, "API mode", transcript, pods)
     for mode in ("bridge", "Open vSwitch"):
         transcript.next_block(facts)
-        pods = [("default", f"pod-{number}", f"uid-{number}") for number in range(PODS)]
+        pods = [Pod(f"pod-{number}", f"uid-{number}") for number in range(PODS)]
         _round(facts, f"local mode, {mode}", transcript, pods)
     transcript.finish()
 
@@ -51,7 +40,7 @@ def check(facts):
 def _round(facts, mode, transcript, pods):
     """All pods at once: made, reached, stopped, removed."""
     before = len(node.calls())
-    with Containerd("k8s.io") as cri, ThreadPoolExecutor(PODS) as at_once:
+    with start() as cri, ThreadPoolExecutor(PODS) as at_once:
         with facts.fact(f"{mode}: {PODS} sandboxes at once have an address each", basis=True):
             sandboxes = list(at_once.map(cri.run_pod_sandbox, pods))
             addresses = [cri.addresses(sandbox)[0] for sandbox in sandboxes]
@@ -70,7 +59,3 @@ def _round(facts, mode, transcript, pods):
                 assert dels[0].startswith("/var/run/netns/cni-") and dels[-1] == "", dels
         with facts.fact(f"{mode}: nothing is left"):
             node.check_clean()
-
-
-def ping(netns, address):
-    run(["nsenter", f"--net={netns}", "ping", "-c", "1", "-w", "10", address])

@@ -1,17 +1,19 @@
 """`ctr run --cni`, local mode: the only DEL comes when the namespace is gone, or none at all."""
-import node
-from containerd import Containerd
-from node import run
-from transcript import Transcript
+from harness.containerd import Containerd
+from harness.namespaces import WORK
+from harness.process import run
+from harness.runtime_node import CGROUPS
+from runtimes import node
+from runtimes.transcript import Transcript
 
-NEEDS = node.CGROUPS
+NEEDS = CGROUPS
 
 
 def check(facts):
     run("tests/runtimes/image /run/busybox.tar")
     transcript = Transcript("ctr")
     transcript.next_block(facts)
-    with Containerd(None):
+    with Containerd(WORK / "containerd.log"):
         transcript.next_block(facts)
     transcript.finish()
     with facts.fact("the only DELs are without namespace, and none for what is detached"):

@@ -1,13 +1,15 @@
 """A pod with a hostPort and limits, as the kubelet asks containerd for it: Debian's portmap and bandwidth behind
 kuryr-cni."""
-import node
-from containerd import Containerd
-from flow import flow
-from node import run
-from transcript import Transcript
+from harness.pod import Pod
+from harness.process import run
+from harness.runtime_node import CGROUPS, PACKET_FILTER, SHAPING
+from harness.traffic import flow
+from runtimes import containerd, node
+from runtimes.transcript import Transcript
 
-NEEDS = node.CGROUPS + node.SHAPING + node.PACKET_FILTER
+NEEDS = CGROUPS + SHAPING + PACKET_FILTER
 ANNOTATIONS = {"kubernetes.io/ingress-bandwidth": "20M", "kubernetes.io/egress-bandwidth": "20M"}
+HOST_PORT = ("192.0.2.1", 8080)
 
 
 def check(facts):
@@ -15,16 +17,16 @@ def check(facts):
     transcript = Transcript("hostPort and bandwidth")
     transcript.next_block(facts)
     _connect_outside()
-    with Containerd("k8s.io") as cri:
+    with containerd.start() as cri:
         with facts.fact("a sandbox with a hostPort and limits runs", basis=True):
-            sandbox = cri.run_pod_sandbox(("default", "web", "uid-1"), ANNOTATIONS, [(8080, 80)])
+            sandbox = cri.run_pod_sandbox(Pod("web", "uid-1"), ANNOTATIONS, [(HOST_PORT[1], 80)])
         netns = cri.netns(sandbox)
         transcript.next_block(facts)
         transcript.finish()
         with facts.fact("the hostPort is reached from outside of the node"):
-            flow("/run/netns/outside", netns, "192.0.2.1", 8080, 80)
+            flow("/run/netns/outside", netns, HOST_PORT, 80)
         with facts.fact("the hostPort is reached from its own pod"):
-            flow(netns, netns, "192.0.2.1", 8080, 80)
+            flow(netns, netns, HOST_PORT, 80)
         cri.stop_pod_sandbox(sandbox)
         cri.remove_pod_sandbox(sandbox)
     run("ip link delete to-outside")

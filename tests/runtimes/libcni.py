@@ -2,10 +2,11 @@
 import json
 import os
 from pathlib import Path
+from subprocess import CalledProcessError
 
-import node
-from api import ApiServer
-from node import run
+from harness.pod import Plan
+from harness.process import run
+from runtimes import node
 
 SOURCE = Path("tests/runtimes/libcni_client.go")
 CLIENT = Path("build/runtimes/libcni-client")
@@ -19,19 +20,18 @@ def build():
         return
     CLIENT.parent.mkdir(parents=True, exist_ok=True)
     go = {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"}
-    run(["/usr/lib/go-1.19/bin/go", "build", "-o", CLIENT, SOURCE], env=os.environ | go)
+    run("/usr/lib/go-1.19/bin/go", "build", "-o", CLIENT, SOURCE, env=os.environ | go)
 
 
 def check(facts):
     node.start_open_vswitch()
-    server = ApiServer()
+    api = node.start_api_server()
     os.environ["CNI_PATH"] = "/opt/cni/bin"
     local = json.loads(Path("etc/10-kuryr-local.conflist").read_text())["plugins"]
     for number, version in enumerate(VERSIONS, 11):
-        namespace, name, uid = server.create_pod(number)
-        arguments = ["IgnoreUnknown=1", f"K8S_POD_NAMESPACE={namespace}", f"K8S_POD_NAME={name}", f"K8S_POD_UID={uid}"]
+        pod = api.create_pod(f"pod-{number}", Plan(number))
         _write(version, [{"type": "kuryr-cni"}])
-        _round(facts, f"{version}, API mode", f"api-{number}", arguments, f"10.10.1.{number}/16")
+        _round(facts, f"{version}, API mode", f"api-{number}", pod.arguments, pod.plan.cidr)
         _write(version, local)
         _round(facts, f"{version}, local mode", f"local-{number}", [], None)
 
@@ -46,7 +46,7 @@ def _round(facts, what, container, arguments, address):
     run(f"ip netns add {container}")
 
     def client(operation, netns=netns):
-        return run([CLIENT, operation, CONFLIST, container, netns, *arguments])
+        return run(CLIENT, operation, CONFLIST, container, netns, *arguments)
 
     with facts.fact(f"{what}: add answers what is in the namespace", basis=True):
         result = json.loads(client("add"))
@@ -64,7 +64,7 @@ def _round(facts, what, container, arguments, address):
             run(f"ip -netns {container} address flush dev eth0")
             try:
                 client("check")
-            except node.CalledProcessError as refused:
+            except CalledProcessError as refused:
                 assert "addr" in refused.stderr, refused.stderr
             else:
                 raise AssertionError("check succeeded")

@@ -1,9 +1,10 @@
 """podman with its CNI backend, local mode."""
-import node
-from node import run
-from transcript import Transcript
+from harness.process import run
+from harness.runtime_node import CGROUPS
+from runtimes import node
+from runtimes.transcript import Transcript
 
-NEEDS = node.CGROUPS
+NEEDS = CGROUPS
 
 
 def check(facts):

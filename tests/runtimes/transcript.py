@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from node import run
+from harness.process import run
 
 PAGE = Path("docs/runtimes.md")
 
@@ -20,7 +20,7 @@ class Transcript:
         """Runs the section's next block. Each command of a console block is a fact."""
         kind, text = self._blocks.pop(0)
         if kind == "sh":
-            run(["bash", "-euc", text])
+            run("bash", "-euc", text)
             return
         for command in re.findall(r"^\$ (.*(?:\n(?!\$ ).*)*)\n", text, flags=re.MULTILINE):
             command, expected = _split(command)

@@ -1,0 +1,1 @@
+"""kuryr-daemon among failures: tests/agent/chaos and tests/agent/systemd."""

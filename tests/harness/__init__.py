@@ -1,0 +1,1 @@
+"""What the suites of Python share; README.md tells."""

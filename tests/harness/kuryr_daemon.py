@@ -1,0 +1,87 @@
+"""kuryr-daemon, run and asked as a service manager does."""
+import collections
+import json
+import os
+import re
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from harness.expectation import expect
+from harness.process import run
+
+READY_SECONDS = 90
+HEALTH = "http://127.0.0.1:8090"
+OVSDB_CONNECTION = "connection to ovsdb-server"
+MOST_OVSDB_CONNECTIONS = 8  # that it keeps for its next calls
+# As cni/agent/capabilities.cc has them.
+CAPABILITIES = {"dac_override": 1, "net_admin": 12, "sys_ptrace": 19, "sys_admin": 21}
+
+
+def check_capabilities(pid):
+    """A process has the agent's, and gets no others."""
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    wanted = f"{sum(1 << number for number in CAPABILITIES.values()):016x}"
+    found = {name: status[name] for name in ("CapPrm", "CapEff", "CapBnd")}
+    expect(set(found.values()) == {wanted}, f"{found}, not {wanted}")
+    expect(status["CapInh"] == status["CapAmb"] == f"{0:016x}", (status["CapInh"], status["CapAmb"]))
+    expect(status["NoNewPrivs"] == "1", f"NoNewPrivs is {status['NoNewPrivs']}")
+
+
+class KuryrDaemon:
+    name = "kuryr-daemon"
+
+    def __init__(self, program, conf, folder):
+        """conf: kuryr.conf's path; folder: for its log, agent.log, and the socket by which it tells that it is ready."""
+        self.program, self.conf, self.folder = program, conf, folder
+        self.process = None
+
+    def start(self):
+        """Ready when it returns."""
+        address = self.folder / f"{Path(self.conf).stem}.ready"
+        address.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, open(self.folder / "agent.log", "ab") as log:
+            ready.bind(str(address))
+            ready.settimeout(READY_SECONDS)
+            self.process = subprocess.Popen([self.program, "--config-file", self.conf], stdout=log, stderr=log,
+                                            env={**os.environ, "NOTIFY_SOCKET": str(address)})
+            ready.recv(100)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def status(self):
+        return json.loads(run(self.program, "--config-file", self.conf, "status", "--json", check=False))
+
+    def why_not_ready(self):
+        """None when it is."""
+        try:
+            with urllib.request.urlopen(HEALTH + "/ready", timeout=10):
+                return None
+        except urllib.error.HTTPError as error:
+            return error.read().decode(errors="replace").strip()
+        except OSError as error:
+            return str(error)
+
+    def metrics(self):
+        """{name with labels: value}"""
+        with urllib.request.urlopen(HEALTH + "/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[:1] != "#")}
+
+    def census(self):
+        """How many descriptors of each kind, and threads."""
+        sockets = run("ss --unix --no-header").splitlines()
+        # Type, state, two queues, address, inode, peer's address, peer's inode.
+        to_ovsdb = {f"socket:[{line.split()[7]}]" for line in sockets if "/db.sock " in line}
+        found = collections.Counter(threads=len(os.listdir(f"/proc/{self.process.pid}/task")))
+        for descriptor in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            try:
+                kind = os.readlink(descriptor)
+                found[OVSDB_CONNECTION if kind in to_ovsdb else re.sub(r"\d+", "N", kind)] += 1
+            except FileNotFoundError:
+                pass
+        return found

@@ -1,0 +1,13 @@
+"""Programs that have to succeed."""
+import shlex
+import subprocess
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def run(*words, **options):
+    """What a program says on stdout; CalledProcessError, with its stderr, when it fails and check is not False. One word
+    alone is a command line; options are subprocess.run's."""
+    command = shlex.split(words[0]) if len(words) == 1 else [str(word) for word in words]
+    return subprocess.run(command, **{"check": True, "text": True, "capture_output": True, **options}).stdout

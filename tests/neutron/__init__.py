@@ -1,0 +1,1 @@
+"""Pods on ports of a real Neutron with ML2/OVN."""

@@ -1,0 +1,1 @@
+"""Pods on real OVN."""

@@ -1,0 +1,174 @@
+"""The lanes of tests/run, and the tasks that they consist of."""
+import os
+import re
+from pathlib import Path
+
+from .task import Task
+
+ROOT = Path(__file__).resolve().parents[2]
+OUT = ROOT / "build/run"
+# As cmake/CacheFolder.cmake has it.
+CACHE = os.environ.get("KURYR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/kuryr-cni"
+FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "10")
+
+LANES = {
+    "format": "clang-format, flake8, include directions, Kubernetes manifests, documentation",
+    "lint": "clang-tidy of what is shipped, each file by itself",
+    "release": "the shipped kuryr-cni: one static file that answers, and tells what it is",
+    "demo": "the demo's scenario, on the release build",
+    "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
+    "kernel": "netns and ovs tests, built by gcc, on a Linux 6.1 of their own: VLANs, the kernel's OVS datapath",
+    "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go",
+    "controller": "kuryr-controllers and the API server killed and paused while pods come and go; no address twice, none lost",
+    "systemd": "the units of kuryr-daemon and kuryr-controller under a real systemd: sandbox, restarts, kills, watchdog",
+    "runtimes": "libcni, containerd, podman and ctr drive the release build",
+    "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller and kuryr-daemon, pods by kubelet and containerd",
+    "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts of each part",
+    "neutron": "pods on ports of a real Neutron with ML2/OVN: DOWN to ACTIVE, security groups",
+    "bandwidth": "its limits once more, on the kernel lane's Linux: OVS' userspace datapath does not hold all of them",
+    "asan": "all tests with AddressSanitizer and UndefinedBehaviorSanitizer; clang's warnings and thread-safety analysis",
+    "tsan": "tests of what has threads, with ThreadSanitizer",
+    "fuzz": "every fuzz target for some seconds (KURYR_FUZZ_SECONDS, default 10)",
+}
+
+
+def build(name, lane, preset, targets=(), needs=(), seconds=200, options=(), then="true"):
+    """Configured and built; `then`: a command for afterwards."""
+    target = "".join(f" {each}" for each in ("--target", *targets)) if targets else ""
+    settings = "".join(f" -D {option}" for option in options)
+    return Task(name, lane, ("bash", "-c", f"cmake --preset {preset}{settings} && cmake --build --preset {preset}{target} && {then}"),
+                tuple(needs), seconds=seconds, builds=True)
+
+
+# ---- what lanes stand on
+RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs'")
+PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=170)
+FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserver"], ["programs"], 45, RELEASE_OPTIONS)
+# Listed here once, not by two boots at a time.
+KERNEL_TESTS = build("kernel tests", "kernel", "release", ["kernel_tests"], ["fake API server"], 55, RELEASE_OPTIONS,
+                     "ctest --test-dir build/release -N")
+# Where it cannot be had, tests that want one are skipped.
+KUBERNETES = Task("kube-apiserver", "kubelet", ("bash", "-c", f"tests/kubernetes/build-apiserver --node '{CACHE}' || exit 77"),
+                  seconds=180, builds=True)
+ASAN = build("asan build", "asan", "asan", seconds=360)
+TSAN = build("tsan build", "tsan", "tsan", seconds=250)
+LIBCNI = Task("libcni client", "runtimes", ("tests/runtimes/run", "--build"), seconds=20, builds=True)
+BASES = {task.name: task for task in (PROGRAMS, FAKE_API_SERVER, KERNEL_TESTS, KUBERNETES, ASAN, TSAN, LIBCNI)}
+
+
+# ---- lanes
+def exactly(names):
+    return "^(" + "|".join(re.escape(name) for name in names) + ")$"
+
+
+def ctest(lane, base, seconds):
+    def command(report, *selection):
+        return ("ctest", "--preset", lane, f"-j{2 * (os.cpu_count() or 1)}", "--output-junit", str(report), *selection)
+
+    report = OUT / f"{lane}.xml"
+    return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), 2, seconds, report=report,
+                 again=lambda names, again: command(again, "-R", exactly(names)))]
+
+
+def program(lane, needs, command, cores, seconds, name=None, environment=None):
+    """A suite that writes its verdicts to --junit FILE. As it is one story, it is told from the beginning again."""
+    name = name or lane
+    report = OUT / f"{name.replace(' ', '-')}.xml"
+
+    def told(to):
+        return (*command, "--junit", str(to))
+
+    return Task(name, lane, told(report), tuple(need.name for need in needs), (KUBERNETES.name,), cores, seconds, report=report,
+                again=lambda names, again: told(again), environment=environment or {})
+
+
+def conformance():
+    tasks = []
+    for profile in ("api", "agent", "bridge", "ovs"):
+        tasks.append(case_suite(f"conformance {profile}", ("--kuryr", profile)))
+    data = "tests/data/conformance/bridge"
+    tasks.append(case_suite("conformance debian-bridge", (
+        "--plugin", "/usr/lib/cni/bridge", "--conf", f"{data}.json", "--known", f"{data}.known")))
+    return tasks
+
+
+def case_suite(name, words):
+    report = OUT / f"{name.replace(' ', '-')}.xml"
+
+    def command(to, *selection):
+        return ("tests/conformance", *words, "--junit", str(to), *selection)
+
+    return Task(name, "conformance", command(report), ("fake API server",), (), 1, 50, report=report,
+                again=lambda names, again: command(again, "--only", ",".join(each.split()[0] for each in names)))
+
+
+def kernel():
+    """Each boot has one processor: every second test in each of two."""
+    return [half_of_kernel(f"kernel {first}", f"{first},,2") for first in (1, 2)]
+
+
+def half_of_kernel(name, numbers):
+    report = OUT / f"{name.replace(' ', '-')}.xml"
+
+    def command(to, *selection):
+        return ("tests/kernel", str(to), *selection)
+
+    return Task(name, name.replace(" ", "-"), command(report, "-I", numbers), ("kernel tests",), (), 1, 200, report=report,
+                environment=boots(name.replace(" ", "-")), again=lambda names, again: command(again, "-R", exactly(names)))
+
+
+def boots(name):
+    """Where a booted Linux tells how it ended: one at a time in each folder."""
+    return {"KURYR_KERNEL_STATE": str(OUT / f"boot-{name}")}
+
+
+def fuzz():
+    names = sorted(path.stem for path in ROOT.glob("tests/*/fuzz/*_fuzz.cc"))
+    return [Task(name, "fuzz", ("tests/fuzz", f"build/asan/bin/{name}", FUZZ_SECONDS), ("asan build",), (), 1,
+                 int(FUZZ_SECONDS) + 3) for name in names]
+
+
+def tasks_of(lane):
+    served = (PROGRAMS, FAKE_API_SERVER)
+    return {
+        "format": lambda: [Task("format", "format", ("tests/format",), seconds=15)],
+        "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=600, builds=True)],
+        "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3)],
+        "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10)],
+        "conformance": conformance,
+        "kernel": kernel,
+        "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 2, 40)],
+        "controller": lambda: [program("controller", (PROGRAMS,), ("tests/controller/run", "--logs", "build/run/controller"), 1, 75)],
+        "systemd": lambda: [program("systemd", served, ("tests/agent/systemd",), 1, 150)],
+        "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), 1, 60)],
+        "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), 1, 190)],
+        "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), 1, 30)],
+        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 45)],
+        "bandwidth": lambda: [bandwidth(served)],
+        "asan": lambda: ctest("asan", ASAN, 430),
+        "tsan": lambda: ctest("tsan", TSAN, 230),
+        "fuzz": fuzz,
+    }[lane]()
+
+
+def bandwidth(served):
+    report = OUT / "bandwidth.xml"
+
+    def command(to):
+        return ("tests/kernel", "--run", "tests/runtimes/run", "--junit", str(to), "bandwidth")
+
+    return Task("bandwidth", "bandwidth", command(report), (*(need.name for need in served), LIBCNI.name), (), 1, 60, report=report,
+                again=lambda names, again: command(again), environment=boots("bandwidth"))
+
+
+def with_bases(tasks):
+    """The tasks, with all that they stand on."""
+    wanted = {task.name: task for task in tasks}
+    missing = list(wanted.values())
+    while missing:
+        task = missing.pop()
+        for need in task.needs + task.after:
+            if need not in wanted:
+                wanted[need] = BASES[need]
+                missing.append(BASES[need])
+    return list(wanted.values())

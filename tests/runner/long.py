@@ -1,0 +1,50 @@
+"""What takes hours: the same tests with more rounds, and the benchmarks."""
+import os
+
+from . import lanes
+from .task import Task
+
+LANES = {
+    "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, all with AddressSanitizer",
+    "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server",
+    "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
+    "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
+    "bench": "tests/bench/run: read its ratios",
+}
+SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
+        "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000"}
+SOAK_TESTS = "Soak|OvsRestart|KubeWatchSet|PythonExchange"
+
+
+def tasks_of(lane):
+    return {"soak": soak, "storm": storm, "recreation": recreation, "fuzzing": fuzzing, "bench": bench}[lane]()
+
+
+def soak():
+    report = lanes.OUT / "soak.xml"
+    return [Task("soak", "soak", ("ctest", "--preset", "asan", "--timeout", "3600", "-R", SOAK_TESTS, "--output-junit", str(report)),
+                 ("asan build",), ("kube-apiserver",), 2, 1800, report=report, environment=SOAK)]
+
+
+def storm():
+    served = (lanes.PROGRAMS, lanes.FAKE_API_SERVER)
+    controllers = ("tests/controller/run", "--pods", "2000", "--kills", "60", "--restarts", "10")
+    return [lanes.program("storm", served, ("tests/agent/chaos", "--pairs", "1000"), 2, 300),
+            lanes.program("storm", (lanes.PROGRAMS,), controllers, 1, 420, name="storm of controllers")]
+
+
+def recreation():
+    # Alone: it is measured, too.
+    command = ("tests/kubernetes/kubelet", "--recreate", "10", "--logs", "build/run/recreation")
+    return [lanes.program("recreation", (lanes.PROGRAMS,), command, 99, 430)]
+
+
+def fuzzing():
+    seconds = os.environ.get("KURYR_FUZZ_SECONDS", "600")
+    return [Task(f"{task.name}, long", "fuzzing", (*task.command[:2], seconds), task.needs, (), 1, int(seconds) + 3)
+            for task in lanes.fuzz()]
+
+
+def bench():
+    # Alone: it is measured.
+    return [Task("bench", "bench", ("tests/bench/run",), (), 99, 1800)]

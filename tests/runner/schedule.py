@@ -1,0 +1,133 @@
+"""Tasks side by side: those that wait beside one that compiles."""
+import json
+import os
+import selectors
+import signal
+import time
+from pathlib import Path
+
+from .task import Running
+
+TELL_SECONDS = 10
+
+
+class Schedule:
+    def __init__(self, tasks, out, tell):
+        """tell(text): a line for the reader."""
+        self.tasks = {task.name: task for task in tasks}
+        self.out, self.tell = out, tell
+        self.times_file = Path(out, "times.json")
+        self.times = json.loads(self.times_file.read_text()) if self.times_file.exists() else {}
+        self.processors = os.cpu_count() or 1
+        self.waiting = dict(self.tasks)
+        self.running = {}
+        self.ended = {}  # name: (verdict, seconds)
+        self.ways = {name: self.way(task) for name, task in self.tasks.items()}
+
+    def seconds(self, task):
+        return self.times.get(task.name, task.seconds)
+
+    def way(self, task):
+        """Seconds from its begin to the end of the last that needs it."""
+        followers = [other for other in self.tasks.values() if task.name in other.needs + other.after]
+        return self.seconds(task) + max(map(self.way, followers), default=0)
+
+    def urgency(self, task):
+        """Builds follow each other: first those after which most is still to be done (Jackson's rule)."""
+        return self.ways[task.name] - (self.seconds(task) if task.builds else 0)
+
+    # ---- what may begin
+    def lacks(self, task):
+        """A need of it that did not succeed."""
+        return next((need for need in task.needs if self.ended.get(need, ("ok",))[0] != "ok"), None)
+
+    def fits(self, task):
+        now = [running.task for running in self.running.values()]
+        if task.builds:
+            return not any(other.builds for other in now)
+        if task.cores > self.processors:
+            return not now
+        busy = sum(other.cores for other in now if not other.builds)
+        return busy == 0 or busy + task.cores <= self.processors
+
+    def next(self):
+        ready = [task for task in self.waiting.values() if all(name in self.ended for name in task.needs + task.after)]
+        reserved = False
+        for task in sorted(ready, key=self.urgency, reverse=True):
+            if self.lacks(task) or (self.fits(task) and (task.builds or not reserved)):
+                return task
+            # Less urgent ones would keep processors from it for ever.
+            reserved = reserved or not task.builds
+        return None
+
+    def begin_what_fits(self):
+        while task := self.next():
+            del self.waiting[task.name]
+            if need := self.lacks(task):
+                self.ended[task.name] = (self.ended[need][0], 0)
+                continue
+            self.tell(f"{task.name}: begins")
+            self.running[task.name] = Running(task, Path(self.out, f"{task.lane}.log"))
+
+    # ---- the run
+    def run(self):
+        """{name: (verdict, seconds)}"""
+        with selectors.DefaultSelector() as selector:
+            try:
+                self.loop(selector)
+            finally:
+                for running in self.running.values():
+                    running.stop()
+                self.times_file.write_text(json.dumps(self.times, indent=1, sort_keys=True))
+        return self.ended
+
+    def loop(self, selector):
+        told = time.monotonic()
+        while True:
+            self.begin_what_fits()
+            for name, running in self.running.items():
+                if running.descriptor not in selector.get_map():
+                    selector.register(running.descriptor, selectors.EVENT_READ, name)
+            if not self.running:
+                return
+            for key, _ in selector.select(max(0.0, told + TELL_SECONDS - time.monotonic())):
+                selector.unregister(key.fd)
+                self.end(key.data)
+            if time.monotonic() - told >= TELL_SECONDS:
+                told = time.monotonic()
+                self.tell(self.progress())
+
+    def end(self, name):
+        verdict, seconds = self.ended[name] = self.running.pop(name).end()
+        if verdict == "ok":
+            self.times[name] = round(seconds, 1)
+        self.tell(f"{name}: {verdict} after {seconds:.0f} s")
+
+    def progress(self):
+        parts = []
+        for name, running in self.running.items():
+            steps = running.steps()
+            parts.append(f"{name} {steps[0]}/{steps[1]}" if steps else name)
+        return f"[{len(self.ended)}/{len(self.tasks)}] {', '.join(parts)}; about {self.left() / 60:.0f} min left"
+
+    def left(self):
+        """Seconds: the longest way, or all the work on all processors, whichever is more."""
+        way, work = 0.0, 0.0
+        for name, running in self.running.items():
+            left = max(0.0, self.seconds(running.task) - (time.monotonic() - running.began))
+            way = max(way, self.ways[name] - self.seconds(running.task) + left)
+            work += left * self.load(running.task)
+        for task in self.waiting.values():
+            way = max(way, self.ways[task.name])
+            work += self.seconds(task) * self.load(task)
+        return max(way, work / self.processors)
+
+    def load(self, task):
+        return self.processors if task.builds else task.cores
+
+
+def die_with_children():
+    """SIGTERM ends a run like Ctrl-C: its tasks are stopped."""
+    def stop(*_):
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, stop)

@@ -1,0 +1,62 @@
+"""One command of a run: what it needs, what it writes, how far it is."""
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# What ninja, ctest and the suites print of each step.
+STEP = re.compile(rb"(?:^|\n|\r)\s*(?:\[\s*)?(\d+)/(\d+)(?:\]| Test)")
+TAIL = 4000
+SKIPPED = 77
+
+
+@dataclass(frozen=True)
+class Task:
+    name: str
+    lane: str
+    command: tuple
+    needs: tuple = ()  # names of tasks that have to have succeeded
+    after: tuple = ()  # names of tasks that have to have ended, however
+    cores: float = 1  # processors that it keeps busy
+    seconds: int = 30  # that it takes on two processors: of a task never run here
+    builds: bool = False  # one at a time, and behind all others
+    report: Path | None = None  # the JUnit file that it writes
+    environment: dict = field(default_factory=dict)
+    again: object = None  # (names of tests, report) -> the command that runs these alone
+
+
+class Running:
+    """A task at work. Its output goes to the lane's log."""
+
+    def __init__(self, task, log):
+        self.task, self.log = task, log
+        self.began = time.monotonic()
+        if task.report:
+            task.report.unlink(missing_ok=True)
+        with open(log, "ab") as out:
+            out.write(f"\n== {task.name}: {' '.join(map(str, task.command))}\n".encode())
+            out.flush()
+            self.begin = out.tell()
+            self.process = subprocess.Popen(task.command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                            env=os.environ | task.environment, start_new_session=True,
+                                            preexec_fn=(lambda: os.nice(10)) if task.builds else None)
+        self.descriptor = os.pidfd_open(self.process.pid)
+
+    def end(self):
+        """(verdict, seconds) of one that has ended."""
+        status = self.process.wait()
+        os.close(self.descriptor)
+        return {0: "ok", SKIPPED: "SKIPPED"}.get(status, "FAILED"), time.monotonic() - self.began
+
+    def stop(self):
+        os.killpg(self.process.pid, signal.SIGTERM)
+
+    def steps(self):
+        """(done, total), or None before it has told."""
+        with open(self.log, "rb") as said:
+            said.seek(max(self.begin, os.stat(self.log).st_size - TAIL))
+            found = STEP.findall(said.read())
+        return tuple(map(int, found[-1])) if found else None

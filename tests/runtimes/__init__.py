@@ -1,0 +1,1 @@
+"""Container runtimes drive kuryr-cni: tests/runtimes/run."""
