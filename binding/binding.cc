@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/neutron_port.h"
 
 namespace kuryr::binding {
 namespace {
@@ -54,6 +55,16 @@ void RequireAllowed(const std::vector<std::string>& allowed, const std::string& 
                        "s of this node");
 }
 
+/// Those of Open vSwitch.
+std::vector<PlannedPort> PortsOf(const std::vector<Plug>& plugs, const Attachment& attachment) {
+  std::vector<PlannedPort> ports;
+  for (const Plug& plug : plugs) {
+    if (plug.bridge.empty() || plug.driver == BridgeDriver::kName) continue;
+    ports.push_back({.owner = OwnerIds(attachment, plug.ifname), .bridge = plug.bridge});
+  }
+  return ports;
+}
+
 }  // namespace
 
 Binding::Binding(const BindingConfig& config)
@@ -83,6 +94,22 @@ std::optional<std::string> Binding::Check(const vif::Vif& vif, const Plug& plug,
                                           const Attachment& attachment, const Netns& pod,
                                           bool is_default, const Deadline& deadline) const {
   return DriverFor(vif, drivers_).Check(vif, plug, attachment, pod, is_default, deadline);
+}
+
+void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
+                             const Deadline& deadline) {
+  const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
+  if (ports.empty() || config_.wait_for_wiring == WaitForWiring::kOff) return;
+  PortWiring(config_.ovsdb_connection, &shared_.ovsdb, config_.wait_for_wiring)
+      .Wait(ports, deadline);
+}
+
+std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attachment& attachment,
+                                    const Deadline& deadline) {
+  const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
+  if (ports.empty() || config_.wait_for_wiring == WaitForWiring::kOff) return "";
+  return PortWiring(config_.ovsdb_connection, &shared_.ovsdb, config_.wait_for_wiring)
+      .Describe(ports, deadline);
 }
 
 void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {

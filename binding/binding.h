@@ -13,6 +13,7 @@
 #include "binding/hybrid_driver.h"
 #include "binding/nested_driver.h"
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
+#include "binding/ovs/port_wiring.h"   // NotWired
 #include "binding/ovs_driver.h"
 #include "binding/shared.h"
 #include "binding/sriov_driver.h"
@@ -48,6 +49,12 @@ class Binding {
   [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
                                                  const Attachment& attachment, const Netns& pod,
                                                  bool is_default, const Deadline& deadline) const;
+  /// Of all that Connect made, where ports of Open vSwitch are among it: as PortWiring::Wait.
+  void WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
+                      const Deadline& deadline);
+  /// As PortWiring::Describe.
+  [[nodiscard]] std::string DescribeWiring(const std::vector<Plug>& plugs,
+                                           const Attachment& attachment, const Deadline& deadline);
   /// Idempotent, as Driver::Disconnect. Throws UnsupportedVif for a driver that there is not.
   void Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline);
   /// What the node itself says of an attachment whose record is lost. `attachment` needs no pod. A
@@ -57,6 +64,10 @@ class Binding {
   /// Likewise, of all attachments of a network.
   [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
                                                    const Deadline& deadline);
+  /// The ports of Open vSwitch, of every network. Throws std::system_error where it cannot say.
+  [[nodiscard]] std::vector<FoundPlug> FindOvsPlugs(const Deadline& deadline) const {
+    return drivers_.ovs.FindAllPlugs(deadline);
+  }
   /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
   [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
                                                           const Deadline& deadline) const {

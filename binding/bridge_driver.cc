@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
@@ -17,8 +18,9 @@
 namespace kuryr::binding {
 namespace {
 
-void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attachment) {
-  const auto link = host.FindLink(plug.host_interface);
+void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attachment,
+                    const Deadline& deadline) {
+  const auto link = FindOnceReplaced(host, plug.host_interface, attachment, deadline);
   if (!link) return;
   if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
   host.DeleteLink(*link);
@@ -28,7 +30,7 @@ void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attac
 void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
             const Attachment& attachment) {
   const std::string mark = LinkMark{attachment}.ToString();
-  host.SetAliasAndUp(Find(host, plug.host_interface), mark);
+  SetUpHostEnd(host, plug.host_interface, mark);
   inside.SetAliasAndUp(Find(inside, plug.ifname), mark);
 }
 
@@ -52,13 +54,13 @@ Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 
 std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                              const Attachment& attachment, const Netns& pod,
-                                             bool is_default, const Deadline& /*deadline*/) {
+                                             bool is_default, const Deadline& deadline) {
   const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
   RouteSocket host;
   RouteSocket inside = RouteSocket::OpenIn(pod);
   RequireFree(inside, plug.ifname);
   ProvidedBridge bridge(host, own, plug.bridge, config_);
-  RemoveLeftover(host, plug, attachment);
+  RemoveLeftover(host, plug, attachment, deadline);
 
   // Rollbacks before their acts: an answer may be lost.
   Rollback remove_bridge([&] { TryUndo(plug.bridge, [&] { bridge.Remove(); }); });

@@ -26,6 +26,9 @@ std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& want
     return what + " has MTU " + std::to_string(link->mtu) + " instead of " +
            std::to_string(wanted.mtu);
   }
+  if (wanted.makes_checksums && socket.LeavesChecksums(*link)) {
+    return what + " has tx-checksumming on, and the bridge's userspace datapath makes no checksums";
+  }
   if (!link->up) return what + " is down";
   if (wanted.master && link->master != *wanted.master) {
     const auto master = socket.FindLink(link->master);

@@ -18,8 +18,9 @@ struct WantedLink {
   std::string kind;
   std::optional<MacAddress> mac;
   uint32_t mtu = 0;
-  std::optional<int> master;  ///< the bridge's index, 0 for none
-  bool marked = true;         ///< with the attachment's mark
+  std::optional<int> master;     ///< the bridge's index, 0 for none
+  bool marked = true;            ///< with the attachment's mark
+  bool makes_checksums = false;  ///< RouteSocket::MakeChecksums
 };
 /// The MTU to look for. A network that names none got what the link below had then, which may be
 /// another one now: any.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "binding/hairpin_mode.h"
+#include "binding/ovs/port_wiring.h"
 
 namespace kuryr::binding {
 
@@ -29,6 +30,8 @@ struct BindingConfig {
   std::string datapath_type;
   /// [os_vif_ovs] isolate_vif: new ports pass no packets until Neutron's agent gives them a VLAN.
   bool isolate_vif = false;
+  /// [os_vif_ovs] wait_for_wiring: whose part in a new port an ADD waits for.
+  WaitForWiring wait_for_wiring = WaitForWiring::kAuto;
   /// [os_vif_ovs] default_qos_type, of the QoS row that each port gets; empty: none. With
   /// linux-noop ovs-vswitchd leaves alone what others (CNI's bandwidth plugin) set with tc.
   std::string default_qos_type = "linux-noop";

@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
 #include "binding/neutron_port.h"
 #include "binding/steps.h"
-#include "binding/sysctl.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -95,7 +95,7 @@ void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, Shared& sha
   bool unfinished = false;
   for (const std::string& name :
        {plug.host_interface, plug.device, BridgeEndOf(plug), PortOf(plug)}) {
-    const auto link = host.FindLink(name);
+    const auto link = FindOnceReplaced(host, name, attachment, deadline);
     if (!link) continue;
     if (IsOlderSandboxs(plug, *link, attachment)) {
       older = LinkMark::Parse(link->alias)->attachment;
@@ -107,13 +107,6 @@ void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, Shared& sha
   }
   if (older) Unplug(config, shared, plug, *older, deadline);
   if (unfinished) Unplug(config, shared, plug, attachment, deadline);
-}
-
-/// The bridge is a wire: it has no addresses, and answers for nobody's.
-void Silence(const std::string& bridge) {
-  SetSysctl("net/ipv6/conf/" + bridge + "/disable_ipv6", '1');
-  SetSysctl("net/ipv4/conf/" + bridge + "/arp_ignore", '1');
-  SetSysctl("net/ipv4/conf/" + bridge + "/arp_announce", '2');
 }
 
 /// One Connect: what it needs at hand, and what it may have to undo.
@@ -143,6 +136,8 @@ class Wiring {
     const Link bridge = MakeBridge();
     LinkToOpenVSwitch(bridge, mtu);
     added_ = AddPort(ovs_, port, deadline_);
+    if (added_.datapath_type == kUserspaceDatapath)
+      host_.MakeChecksums(Find(host_, BridgeEndOf(plug_)));
     // ovs-vswitchd is at work; meanwhile the pod's side.
     LinkToPod(bridge, *vif.address, mtu);
     ConfigureL3(pod_, plug_.ifname, vif, is_default);
@@ -172,7 +167,7 @@ class Wiring {
                       .mtu = mtu,
                       .master = bridge.index});
     for (const std::string& name : {BridgeEndOf(plug_), PortOf(plug_)})
-      host_.SetAliasAndUp(Find(host_, name), mark_);
+      SetUpHostEnd(host_, name, mark_);
   }
 
   void LinkToPod(const Link& bridge, const MacAddress& mac, uint32_t mtu) {
@@ -182,7 +177,7 @@ class Wiring {
                       .peer_mac = mac,
                       .mtu = mtu,
                       .master = bridge.index});
-    host_.SetAliasAndUp(Find(host_, plug_.host_interface), mark_);
+    SetUpHostEnd(host_, plug_.host_interface, mark_);
     inside_.SetUp(Find(inside_, plug_.ifname));
   }
 
@@ -248,16 +243,21 @@ std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& 
   const WantedLink hub = {.name = plug.device, .kind = "bridge"};
   if (auto difference = CheckLink(host, hub, attachment)) return difference;
   const int master = Find(host, plug.device).index;
-  for (const std::string& name : {plug.host_interface, BridgeEndOf(plug)}) {
-    const WantedLink port = {.name = name, .kind = "veth", .mtu = mtu, .master = master};
-    if (auto difference = CheckLink(host, port, attachment)) return difference;
-  }
+  const WantedLink tap = {
+      .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = master};
+  if (auto difference = CheckLink(host, tap, attachment)) return difference;
   const OvsPort port = PortFor(own, plug, PortOf(plug), attachment, config_);
   const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
   if (auto difference = CheckLink(host, port_end, attachment)) return difference;
   OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
-  if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
-    return difference;
+  const auto state = ovs.FindPortState(port.name, deadline.AtMost(config_.ovs_timeout));
+  if (auto difference = CheckPort(state, port, config_)) return difference;
+  const WantedLink bridge_end = {.name = BridgeEndOf(plug),
+                                 .kind = "veth",
+                                 .mtu = mtu,
+                                 .master = master,
+                                 .makes_checksums = state->datapath_type == kUserspaceDatapath};
+  if (auto difference = CheckLink(host, bridge_end, attachment)) return difference;
   const WantedLink pod_end = {
       .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};
   return CheckPodLink(pod, pod_end, attachment, own, is_default);

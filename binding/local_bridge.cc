@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/masquerade.h"
@@ -33,11 +34,18 @@ MacAddress MacOf(const LocalBridge& wanted) {
   return mac;
 }
 
+bool HasIpv6(const LocalBridge& bridge) {
+  return std::any_of(bridge.gateways.begin(), bridge.gateways.end(), [](const IpNetwork& gateway) {
+    return gateway.address.family == IpFamily::kIpv6;
+  });
+}
+
 Link FindOrCreate(RouteSocket& host, const LocalBridge& wanted) {
   auto link = host.FindLink(wanted.name);
   if (!link) {
     // False: another ADD was faster.
-    host.CreateBridgeDown(wanted.name, MacOf(wanted));
+    const bool made = host.CreateBridgeDown(wanted.name, MacOf(wanted));
+    if (made && !HasIpv6(wanted)) DisableIpv6(wanted.name);
     link = Find(host, wanted.name);
   }
   if (link->kind != "bridge")
@@ -99,7 +107,7 @@ void EnableForwarding(const LocalBridge& wanted) {
 
 void AddGateways(RouteSocket& host, const Link& bridge, const std::vector<IpNetwork>& gateways) {
   for (const IpNetwork& gateway : gateways) {
-    // Where the node's links have none by default.
+    // The bridge was made without, or the node's links have none by default.
     if (gateway.address.family == IpFamily::kIpv6)
       SetSysctl("net/ipv6/conf/" + bridge.name + "/disable_ipv6", '0');
     host.AddAddress(bridge, gateway);

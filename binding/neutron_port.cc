@@ -77,6 +77,8 @@ OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& na
   port.external_ids["iface-status"] = "active";
   port.external_ids["attached-mac"] = vif.address->ToString();
   port.external_ids["vm-uuid"] = attachment.pod_uid;
+  // OVN claims no port whose options:iface-id-ver says another one.
+  port.external_ids["iface-id-ver"] = attachment.pod_uid;
   port.external_ids[kDriver] = plug.driver;
   if (plug.host_interface != name) port.external_ids[kHostInterface] = plug.host_interface;
   if (!plug.device.empty()) port.external_ids[kDevice] = plug.device;
@@ -110,9 +112,8 @@ AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadlin
   return std::get<AddedPort>(std::move(result));
 }
 
-std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
-                                     const BindingConfig& config, const Deadline& deadline) {
-  const auto state = ovs.FindPortState(wanted.name, deadline);
+std::optional<std::string> CheckPort(const std::optional<PortState>& state, const OvsPort& wanted,
+                                     const BindingConfig& config) {
   const std::string what = "Open vSwitch port " + wanted.name;
   if (!state) return what + " is missing";
   if (state->bridge != wanted.bridge)

@@ -33,8 +33,8 @@ namespace kuryr::binding {
 [[nodiscard]] AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline);
 /// The first difference of the port from `wanted`, which has to be up; nullopt when there is none.
 /// Its VLANs and QoS are compared where they are ours (BindingConfig::owns_ports).
-[[nodiscard]] std::optional<std::string> CheckPort(OpenVSwitch& ovs, const OvsPort& wanted,
-                                                   const BindingConfig& config,
-                                                   const Deadline& deadline);
+[[nodiscard]] std::optional<std::string> CheckPort(const std::optional<PortState>& state,
+                                                   const OvsPort& wanted,
+                                                   const BindingConfig& config);
 
 }  // namespace kuryr::binding

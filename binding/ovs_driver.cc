@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
@@ -35,7 +36,7 @@ void Unplug(const BindingConfig& config, Shared& shared, const std::string& host
 
 void RemoveLeftover(RouteSocket& host, const BindingConfig& config, Shared& shared,
                     const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
-  const auto link = host.FindLink(plug.host_interface);
+  const auto link = FindOnceReplaced(host, plug.host_interface, attachment, deadline);
   if (!link) return;
   if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
   const auto mark = LinkMark::Parse(link->alias);
@@ -71,10 +72,12 @@ class Wiring {
                       .peer_netns_fd = pod_.fd(),
                       .peer_mac = *vif.address,
                       .mtu = MtuOnBridge(host_, plug_.bridge, vif, config_.network_device_mtu)});
-    host_.SetAliasAndUp(Find(host_, plug_.host_interface), mark);
+    SetUpHostEnd(host_, plug_.host_interface, mark);
     added_ = AddPort(ovs_, port, deadline_);
     // ovs-vswitchd is at work; meanwhile the pod's side.
-    inside_.SetUp(Find(inside_, plug_.ifname));
+    const Link pod_end = Find(inside_, plug_.ifname);
+    if (added_.datapath_type == kUserspaceDatapath) inside_.MakeChecksums(pod_end);
+    inside_.SetUp(pod_end);
     ConfigureL3(pod_, plug_.ifname, vif, is_default);
     ovs_.WaitUntilUp(port, added_, deadline_);
     const Link host_end = Find(host_, plug_.host_interface);
@@ -152,10 +155,14 @@ std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plu
   if (auto difference = CheckLink(host, host_end, attachment)) return difference;
   OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   const OvsPort port = PortFor(own, plug, plug.host_interface, attachment, config_);
-  if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
-    return difference;
-  const WantedLink pod_end = {
-      .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};
+  const auto state = ovs.FindPortState(port.name, deadline.AtMost(config_.ovs_timeout));
+  if (auto difference = CheckPort(state, port, config_)) return difference;
+  const WantedLink pod_end = {.name = plug.ifname,
+                              .kind = "veth",
+                              .mac = *own.address,
+                              .mtu = mtu,
+                              .marked = false,
+                              .makes_checksums = state->datapath_type == kUserspaceDatapath};
   return CheckPodLink(pod, pod_end, attachment, own, is_default);
 }
 
@@ -174,14 +181,24 @@ std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,
   return plugs;
 }
 
-std::vector<FoundPlug> OvsDriver::FindPlugsOf(const std::string& network,
-                                              const Deadline& deadline) const {
+std::vector<FoundPlug> OvsDriver::FindPlugsWith(const ExternalIds& ids,
+                                                const Deadline& deadline) const {
   OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
   std::vector<FoundPlug> found;
-  for (const OvsPort& port :
-       ovs.FindPorts({{OpenVSwitch::kNetwork, network}}, deadline.AtMost(config_.ovs_timeout)))
-    found.push_back({.attachment = AttachmentOf(port), .plug = PlugOf(port)});
+  for (const OvsPort& port : ovs.FindPorts(ids, deadline.AtMost(config_.ovs_timeout))) {
+    if (port.external_ids.contains(OpenVSwitch::kContainerId))
+      found.push_back({.attachment = AttachmentOf(port), .plug = PlugOf(port)});
+  }
   return found;
+}
+
+std::vector<FoundPlug> OvsDriver::FindAllPlugs(const Deadline& deadline) const {
+  return FindPlugsWith({}, deadline);
+}
+
+std::vector<FoundPlug> OvsDriver::FindPlugsOf(const std::string& network,
+                                              const Deadline& deadline) const {
+  return FindPlugsWith({{OpenVSwitch::kNetwork, network}}, deadline);
 }
 
 std::optional<std::string> OvsDriver::FindProblem(const std::string& bridge,

@@ -32,6 +32,8 @@ class OvsDriver final : public Driver {
   /// From the ports' external_ids: also those of other drivers, whose ports say so.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& deadline) const override;
+  /// Of every network, and of every driver that makes ports.
+  [[nodiscard]] std::vector<FoundPlug> FindAllPlugs(const Deadline& deadline) const;
   [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
                                                    const Deadline& deadline) const override;
   /// Why no port could be made on `bridge` now; nullopt when one could.
@@ -39,6 +41,8 @@ class OvsDriver final : public Driver {
                                                        const Deadline& deadline) const;
 
  private:
+  [[nodiscard]] std::vector<FoundPlug> FindPlugsWith(const ExternalIds& ids,
+                                                     const Deadline& deadline) const;
   BindingConfig config_;
   Shared& shared_;
 };

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "binding/driver.h"
+#include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/parent_link.h"
 #include "binding/vif_fields.h"
@@ -55,10 +56,11 @@ ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
     : host_(host),
       network_(vif.network.has_value() ? &*vif.network : nullptr),
       name_(name),
+      provides_(ProvidesBridge(vif)),
       link_(host.FindLink(name)) {
   if (link_ && link_->kind != "bridge")
     ThrowErrno(EINVAL, "use " + name + " as bridge: its kind is \"" + link_->kind + "\"");
-  if (!link_ && !ProvidesBridge(vif)) ThrowErrno(ENODEV, "find bridge " + name);
+  if (!link_ && !provides_) ThrowErrno(ENODEV, "find bridge " + name);
   if (ProvidesVlan(vif)) {
     parent_ = FindVlanParent(host, *network_, config);
   } else if (!link_) {
@@ -69,11 +71,19 @@ ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
 void ProvidedBridge::Provide() {
   if (!link_) {
     made_bridge_ = true;  // its answer may be lost
-    made_bridge_ = host_.CreateBridge(name_);
+    made_bridge_ = host_.CreateBridgeDown(name_, std::nullopt);
     link_ = Find(host_, name_);
+  }
+  if (provides_ && IsUnfinished()) {
+    Silence(name_);
+    host_.SetUp(*link_);
   }
   if (parent_) ProvideVlan();
 }
+
+/// Made, and its maker is not done with it or was killed: whoever finds it finishes it. A bridge of
+/// the operator's that is down has addresses, or gets them before it is set up.
+bool ProvidedBridge::IsUnfinished() { return !link_->up && host_.AddressesOf(*link_).empty(); }
 
 void ProvidedBridge::ProvideVlan() {
   const std::string name = VlanName();
@@ -83,6 +93,7 @@ void ProvidedBridge::ProvideVlan() {
   if (!vlan) {
     made_vlan_ = true;
     made_vlan_ = host_.CreateVlan({.name = name, .parent = *parent_}, id);
+    if (made_vlan_) DisableIpv6(name);
     vlan = host_.FindLink(name);
     if (!vlan) {
       ThrowErrno(EEXIST, "VLAN " + std::to_string(id) + " on " + parent_->name +

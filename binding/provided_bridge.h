@@ -30,6 +30,7 @@ class ProvidedBridge {
   void Remove();
 
  private:
+  [[nodiscard]] bool IsUnfinished();
   void ProvideVlan();
   void RequireNoStranger();
   [[nodiscard]] bool HasPortsBeside(const Link& bridge, const std::string& name);
@@ -38,6 +39,7 @@ class ProvidedBridge {
   RouteSocket& host_;
   const vif::Network* network_;
   std::string name_;
+  bool provides_;
   std::optional<Link> link_;
   std::optional<Link> parent_;  ///< of the VLAN, where there is to be one
   bool made_bridge_ = false;

@@ -295,8 +295,8 @@ std::optional<std::string> SriovDriver::Check(const vif::Vif& vif, const Plug& p
     if (auto difference = CheckLink(host, host_end, attachment)) return difference;
     OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
     const OvsPort port = RepresentorPort(own, plug, representor, attachment, config_);
-    if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
-      return difference;
+    const auto state = ovs.FindPortState(port.name, deadline.AtMost(config_.ovs_timeout));
+    if (auto difference = CheckPort(state, port, config_)) return difference;
   }
   return CheckPodLink(pod, {.name = plug.ifname, .mac = *own.address, .mtu = mtu}, attachment, own,
                       is_default);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "base/deadline.h"
 #include "binding/driver.h"
 #include "binding/netlink/link_remover.h"
 #include "binding/netlink/route_socket.h"
@@ -17,6 +19,13 @@ namespace kuryr::binding {
 /// An older sandbox's of the same pod. Not one of this container: that is another VIF with the same
 /// name, just made.
 [[nodiscard]] bool IsLeftoverVeth(const Link& link, const Attachment& attachment);
+
+/// The link `name`. One of a pod that this one replaces (the same namespace and name, another UID)
+/// is given some seconds to go, by its event: Kubernetes has no two of a name, so its DEL is
+/// under way.
+[[nodiscard]] std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
+                                                   const Attachment& attachment,
+                                                   const Deadline& deadline);
 
 /// Both ends go. Nothing happens when there is none, or it is another's.
 void DeleteOwnVeth(RouteSocket& host, LinkRemover& links, const std::string& name,

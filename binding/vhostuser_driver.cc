@@ -114,7 +114,7 @@ void Unplug(const BindingConfig& config, Shared& shared, const Plug& plug,
 VhostUserDriver::VhostUserDriver(BindingConfig config, Shared& shared)
     : config_(std::move(config)), shared_(shared) {
   // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
-  config_.datapath_type = "netdev";
+  config_.datapath_type = kUserspaceDatapath;
   config_.default_qos_type.clear();
 }
 
@@ -176,8 +176,8 @@ std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plu
   const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
   OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
-  if (auto difference = CheckPort(ovs, port, config_, deadline.AtMost(config_.ovs_timeout)))
-    return difference;
+  const auto state = ovs.FindPortState(port.name, deadline.AtMost(config_.ovs_timeout));
+  if (auto difference = CheckPort(state, port, config_)) return difference;
   const auto folder = PodFolder::OpenIfExists(config_.vhostuser_mount_point);
   if (!folder) return "folder " + config_.vhostuser_mount_point.string() + " is missing";
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);

@@ -1,14 +1,18 @@
 #include "binding/netlink/route_socket.h"
 
+#include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <netlink/attr.h>
 #include <netlink/route/link/bridge.h>
 #include <netlink/route/link/macvlan.h>
 #include <netlink/route/link/veth.h>
 #include <netlink/route/link/vlan.h>
+#include <netlink/socket.h>
+#include <sys/ioctl.h>
 
 #include <array>
 #include <cerrno>
@@ -118,23 +122,13 @@ bool RouteSocket::CreateVlan(const StackedLink& stacked, uint16_t vlan_id) {
   return true;
 }
 
-bool RouteSocket::CreateBridge(const std::string& name) {
-  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
-  rtnl_link_set_flags(link.get(), IFF_UP);
-  return AddBridge(*link, name);
-}
-
 bool RouteSocket::CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac) {
-  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
-  if (mac) SetEthernetAddress(*link, *mac);
-  return AddBridge(*link, name);
-}
-
-bool RouteSocket::AddBridge(rtnl_link& link, const std::string& name) {
   const std::string what = "create bridge " + Printable(name);
   CheckNewName(name, what);
-  rtnl_link_set_name(&link, name.c_str());
-  const NlAnswer answer = Add(link, what);
+  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
+  rtnl_link_set_name(link.get(), name.c_str());
+  if (mac) SetEthernetAddress(*link, *mac);
+  const NlAnswer answer = Add(*link, what);
   if (answer.error == EEXIST) return false;
   CheckAnswer(answer, what);
   return true;
@@ -207,6 +201,24 @@ void RouteSocket::SetNameAliasAndUp(const Link& link, const std::string& name,
   CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
   CheckNl(nla_put(request.get(), IFLA_IFALIAS, static_cast<int>(alias.size()), alias.data()), what);
   CheckAnswer(Transact(*socket_, *request, what), what);
+}
+
+void RouteSocket::MakeChecksums(const Link& link) {
+  AskEthtool(link, ETHTOOL_STXCSUM, "switch off tx-checksumming of " + link.name);
+}
+
+bool RouteSocket::LeavesChecksums(const Link& link) {
+  return AskEthtool(link, ETHTOOL_GTXCSUM, "read tx-checksumming of " + link.name) != 0;
+}
+
+/// The request's value is 0. Any socket of the namespace will do.
+uint32_t RouteSocket::AskEthtool(const Link& link, uint32_t command, const std::string& what) {
+  ethtool_value value{.cmd = command, .data = 0};
+  ifreq request{};
+  link.name.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&value);
+  if (::ioctl(nl_socket_get_fd(socket_.get()), SIOCETHTOOL, &request) != 0) ThrowErrno(what);
+  return value.data;
 }
 
 void RouteSocket::ChangeLink(const Link& link, const LinkChange& change) {

@@ -38,10 +38,8 @@ class RouteSocket {
   /// 802.1Q. False when the parent has a link with this id already, in whichever namespace (or the
   /// name is taken, as above).
   bool CreateVlan(const StackedLink& stacked, uint16_t vlan_id);
-  /// And sets it up. False when the name is taken, by whatever it be.
-  bool CreateBridge(const std::string& name);
-  /// A bridge that floods, learns nothing and waits for nothing: for two ports. Down. False as
-  /// above.
+  /// A bridge that floods, learns nothing and waits for nothing: for two ports. Down. False when
+  /// the name is taken, by whatever it be.
   bool CreateHub(const std::string& name);
   void SetUp(const Link& link);
   /// A port of the bridge with this index from then on.
@@ -56,6 +54,10 @@ class RouteSocket {
   void SetAliasAndUp(const Link& link, const std::string& alias);
   /// The same with IFLA_IFNAME, for a link that is down.
   void SetNameAliasAndUp(const Link& link, const std::string& name, const std::string& alias);
+  /// Packets that leave `link` get their checksums, of SCTP too, and TCP's segments before that:
+  /// nothing is left to a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
+  void MakeChecksums(const Link& link);
+  [[nodiscard]] bool LeavesChecksums(const Link& link);
   /// One request.
   void ChangeLink(const Link& link, const LinkChange& change);
   /// False when there was no such link.
@@ -89,8 +91,8 @@ class RouteSocket {
  private:
   std::optional<Link> Get(nl_msg& request, const std::string& what);
   NlAnswer Add(rtnl_link& link, const std::string& what);
-  bool AddBridge(rtnl_link& link, const std::string& name);
   bool ChangeIfThere(nl_msg& request, const std::string& what);
+  uint32_t AskEthtool(const Link& link, uint32_t command, const std::string& what);
 
   NlSocketPtr socket_;
 };

@@ -1,5 +1,6 @@
 #include "binding/ovs/open_vswitch.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -100,11 +101,18 @@ json PortInsertions(const OvsPort& port) {
   return operations;
 }
 
+// Places in what OperationsOnExistingBridge makes.
+constexpr size_t kRequiredBridge = 0;
+constexpr size_t kBridgeType = 1;
+
 json OperationsOnExistingBridge(const OvsPort& port) {
   const json where = Where("name", "==", port.bridge);
   json operations = PortInsertions(port);
   // Without the bridge nothing is to happen.
-  operations.insert(operations.begin(), Require("Bridge", where, "name", port.bridge));
+  operations.insert(operations.begin() + kRequiredBridge,
+                    Require("Bridge", where, "name", port.bridge));
+  operations.insert(operations.begin() + kBridgeType,
+                    Select("Bridge", where, json::array({"datapath_type"})));
   operations.push_back(Mutate("Bridge", where, "ports", "insert", NamedUuid("port")));
   AppendConfigNumber(operations);
   return operations;
@@ -195,7 +203,8 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
     const auto row = FindPort(port.name, deadline);
     if (!row) continue;
     if (!row->IsReplaceableBy(port)) {
-      std::string owner = "port " + port.name + " on bridge " + FindBridgeOf(row->uuid, deadline);
+      std::string owner =
+          "port " + port.name + " on bridge " + FindBridgeOf(row->uuid, deadline).value("name", "");
       for (const auto& [key, value] : row->state.external_ids)
         owner.append(" ").append(key).append("=").append(value);
       return TakenPort{Printable(owner, 500)};
@@ -211,8 +220,12 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& por
   const std::string what = "add port " + port.name + " to bridge " + port.bridge;
   json results = client_.Transact(OperationsOnExistingBridge(port), deadline, what);
   auto failure = OvsdbClient::FailureIn(results);
-  if (!failure) return AddedPort{.config = ReadConfigNumber(results)};
-  if (failure->operation != 0) return *failure;
+  if (!failure) {
+    const json& bridge = results.at(kBridgeType).at("rows").at(0);
+    return AddedPort{.config = ReadConfigNumber(results),
+                     .datapath_type = bridge.at("datapath_type").get<std::string>()};
+  }
+  if (failure->operation != kRequiredBridge) return *failure;
 
   // The bridge's name is unique in the database: of several that make it, all but one fail.
   try {
@@ -225,6 +238,7 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& por
   if (failure) return *failure;
   return AddedPort{
       .config = ReadConfigNumber(results),
+      .datapath_type = port.datapath_type,
       .created_bridge = CreatedBridge{.name = port.bridge,
                                       .uuid = InsertedUuid(results.at(kBridge)),
                                       .local_port_uuid = InsertedUuid(results.at(kLocalPort))}};
@@ -375,7 +389,9 @@ std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
                                                     const Deadline& deadline) {
   auto row = FindPort(name, deadline);
   if (!row) return std::nullopt;
-  row->state.bridge = FindBridgeOf(row->uuid, deadline);
+  const json bridge = FindBridgeOf(row->uuid, deadline);
+  row->state.bridge = bridge.value("name", "");
+  row->state.datapath_type = bridge.value("datapath_type", "");
   return std::move(row->state);
 }
 
@@ -406,13 +422,14 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
   return row;
 }
 
-std::string OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& deadline) {
-  const json results = Transact(
-      json::array(
-          {Select("Bridge", Where("ports", "includes", Uuid(port_uuid)), json::array({"name"}))}),
-      deadline, "find the bridge of port " + port_uuid);
+/// Its name and datapath_type; nothing where it has no such port any more.
+json OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& deadline) {
+  const json results =
+      Transact(json::array({Select("Bridge", Where("ports", "includes", Uuid(port_uuid)),
+                                   json::array({"name", "datapath_type"}))}),
+               deadline, "find the bridge of port " + port_uuid);
   const json& rows = results.at(0).at("rows");
-  return rows.empty() ? "" : rows.at(0).at("name").get<std::string>();
+  return rows.empty() ? json::object() : rows.at(0);
 }
 
 void OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
@@ -441,12 +458,21 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
       json::array({Select("Bridge", Where("name", "==", bridge), json::array({"datapath_type"})),
                    Select("Open_vSwitch", Everywhere(), json::array({"datapath_types"}))}),
       deadline, "find the datapath types");
-  std::string text = "; its log says why";
-  for (const json& row : results.at(0).at("rows"))
-    text += "; datapath_type of the bridge: " + row.at("datapath_type").dump();
-  for (const json& row : results.at(1).at("rows"))
-    text += "; types it can do: " + row.at("datapath_types").dump();
-  return Printable(text, 500);
+  std::string type;
+  for (const json& row : results.at(0).at("rows")) type = row.at("datapath_type");
+  std::string known;
+  for (const json& row : results.at(1).at("rows")) {
+    // A <set> of one is its element.
+    const json& types = row.at("datapath_types");
+    for (const std::string name : types.is_array() ? types.at(1) : json::array({types})) {
+      if (name == type) type.clear();
+      known += (known.empty() ? "" : ", ") + name;
+    }
+  }
+  if (!type.empty())
+    return ", whose datapath_type is " + Printable(type) + "; it can do " + Printable(known, 200);
+  return ": its log says why; it may make no bridge of the name that bridge_name of the VIF, or "
+         "bridge of its network, gives";
 }
 
 json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,

@@ -19,6 +19,9 @@ namespace kuryr::binding {
 /// How long taking back may go on, after a deadline has passed or a caller has cancelled.
 inline constexpr std::chrono::seconds kRollbackTime{5};
 
+/// The datapath_type of userspace.
+inline constexpr const char* kUserspaceDatapath = "netdev";
+
 using ExternalIds = std::map<std::string, std::string>;
 
 [[nodiscard]] bool Includes(const ExternalIds& all, const ExternalIds& some);
@@ -56,12 +59,14 @@ struct CreatedBridge {
 
 struct AddedPort {
   ConfigNumber config = 0;                      ///< the first that has the port
+  std::string datapath_type;                    ///< of its bridge
   std::optional<CreatedBridge> created_bridge;  ///< if there was none
 };
 
 /// A port as it is.
 struct PortState {
   std::string bridge;
+  std::string datapath_type;  ///< of the bridge
   std::string type;
   ExternalIds external_ids;
   std::optional<uint16_t> vlan;
@@ -133,7 +138,7 @@ class OpenVSwitch {
 
   std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
-  std::string FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
+  nlohmann::json FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
   void DeleteQos(const std::string& port, const ExternalIds& owner, const Deadline& deadline);
   bool DeletePortRow(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);

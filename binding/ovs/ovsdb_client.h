@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -16,7 +17,13 @@ namespace kuryr::binding {
 class OvsError : public std::system_error {
  public:
   explicit OvsError(const std::string& what)
-      : std::system_error(std::make_error_code(std::errc::io_error), what) {}
+      : std::system_error(std::make_error_code(std::errc::io_error)), text_(what) {}
+
+  /// Its own words alone, without "Input/output error".
+  [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
+
+ private:
+  std::runtime_error text_;
 };
 
 /// Why a transaction did nothing (RFC 7047 sections 3.1 and 4.1.3).

@@ -241,6 +241,41 @@ TEST_F(BridgeDriverTest, BridgeIsProvidedOnceAndStays) {
   EXPECT_TRUE(RouteSocket().FindLink("br-lan"));
 }
 
+TEST_F(BridgeDriverTest, ProvidedBridgeAndHostEndHaveNoAddressOfTheNode) {
+  DeleteBridge();
+  const Pod pod = MakePod(1);
+
+  Connect(BridgeVifThatProvides(1), pod);
+
+  RouteSocket host;
+  for (const char* name : {"br-lan", kTap})
+    EXPECT_THAT(host.AddressesOf(host.FindLink(name).value()), IsEmpty()) << name;
+  EXPECT_TRUE(host.FindLink("br-lan")->up);
+  // For an address of another link nobody answers on it.
+  RunOnHost({"ip", "address", "add", "10.1.0.77/32", "dev", "lo"});
+  EXPECT_FALSE(Answers(pod, "10.1.0.77"));
+}
+
+TEST_F(BridgeDriverTest, BridgeWhoseMakerWasKilledIsFinished) {
+  DeleteBridge();
+  RouteSocket().CreateBridgeDown("br-lan", {});
+  const Pod pod = MakePod(1);
+
+  Connect(BridgeVifThatProvides(1), pod);
+
+  EXPECT_TRUE(RouteSocket().FindLink("br-lan")->up);
+}
+
+TEST_F(BridgeDriverTest, BridgeOfTheOperatorThatIsDownStaysDown) {
+  RunOnHost({"ip", "link", "set", "br-lan", "down"});
+  RunOnHost({"ip", "address", "add", "10.1.0.254/24", "dev", "br-lan"});
+  const Pod pod = MakePod(1);
+
+  Connect(BridgeVifThatProvides(1), pod);
+
+  EXPECT_FALSE(RouteSocket().FindLink("br-lan")->up);
+}
+
 TEST_F(BridgeDriverTest, FailingLayer3LeavesNothing) {
   const Pod pod = MakePod(1);
   vif::VifBridge vif = BridgeVifThatProvides(1);

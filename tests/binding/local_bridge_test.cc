@@ -228,6 +228,16 @@ TEST_F(LocalBridgeTest, Ipv6IsEnabledOnTheBridge) {
   EXPECT_THAT(AddressesOf("cni0"), Contains("fd00::ff/64"));
 }
 
+TEST_F(LocalBridgeTest, BridgeWithoutAnIpv6GatewayHasNoIpv6) {
+  LocalBridge wanted = Cni0();
+  wanted.gateways.pop_back();
+  MakeLocalBridge(wanted);
+  EXPECT_EQ(Sysctl("net.ipv6.conf.cni0.disable_ipv6"), "1");
+
+  MakeLocalBridge(Cni0());
+  EXPECT_THAT(AddressesOf("cni0"), Contains("fd00::ff/64")) << "of another network";
+}
+
 TEST_F(LocalBridgeTest, PromiscuousOnlyWhenWanted) {
   LocalBridge wanted = Cni0();
   MakeLocalBridge(wanted);

@@ -103,7 +103,10 @@ void NodeTest::MakeOvsBridge() {
 
 void NodeTest::RemoveOvsBridge() { ovs_->Vsctl({"del-br", "br-int"}); }
 
-void NodeTest::MakeKernelBridge() { RouteSocket().CreateBridge("br-lan"); }
+void NodeTest::MakeKernelBridge() {
+  RouteSocket host;
+  if (host.CreateBridgeDown("br-lan", {})) host.SetUp(host.FindLink("br-lan").value());
+}
 
 void NodeTest::MoveFabricToVlan(int id) {
   RunIn(*fabric_, {"ip", "address", "flush", "dev", "fabric"});

@@ -1,9 +1,14 @@
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stop_token>
 #include <thread>
 
 #include "base/error.h"
 #include "base/event_fd.h"
 #include "tests/binding/ovs_driver_fixture.h"
+#include "tests/support/at_deadline.h"
 
 namespace kuryr::binding {
 namespace {
@@ -12,6 +17,46 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 class OvsDriverFaultTest : public OvsDriverTest {};
+
+/// Of pods that were deleted and made again with the port they had before.
+class ReplacedPodTest : public OvsDriverTest {
+ protected:
+  void SetUp() override {
+    OvsDriverTest::SetUp();
+    MakeBridge();
+    Connect(test::OvsVif(1), Older(), MakePodNetns());
+  }
+  static Attachment Older() {
+    Attachment older = PodAttachment(1);
+    older.container_id = "older";
+    older.pod_uid = "older-uid";
+    return older;
+  }
+  /// The older pod's, of which the ADD that waits for it is told.
+  std::jthread DelWhenSomebodyWaits() {
+    return std::jthread(
+        [this, host = Netns::Current(), before = CountListeners()](const std::stop_token& over) {
+          const NetnsGuard guard(host);
+          while (CountListeners() == before) {
+            if (over.stop_requested()) return;
+            std::this_thread::yield();
+          }
+          driver_->Disconnect(driver_->Plan(test::OvsVif(1), "eth0"), Older(), Soon());
+        });
+  }
+
+  /// Sockets of the host that are told of links: netlink(7), group 1 of protocol 0.
+  static size_t CountListeners() {
+    std::ifstream sockets("/proc/thread-self/net/netlink");
+    size_t count = 0;
+    std::string address, protocol, port, groups;
+    for (std::string line; std::getline(sockets, line);) {
+      std::istringstream(line) >> address >> protocol >> port >> groups;
+      if (protocol == "0" && std::strtoul(groups.c_str(), nullptr, 16) % 2 == 1) ++count;
+    }
+    return count;
+  }
+};
 
 /// What a hostile annotation may name, and what must stay as it is.
 class OvsDriverRefusalTest : public OvsDriverTest {
@@ -76,6 +121,39 @@ TEST_F(OvsDriverRefusalTest, SecondVifOfThePodWithTheSameName) {
       HostInterfaceInUse);
 
   EXPECT_EQ(State(), before);
+}
+
+TEST_F(ReplacedPodTest, ItsDelIsWaitedFor) {
+  const std::jthread del = DelWhenSomebodyWaits();
+
+  ConnectPod(1, *pod_);
+
+  EXPECT_THAT(Vsctl({"get", "Interface", *test::OvsVif(1).vif_name, "external_ids:vm-uuid"}),
+              HasSubstr("uid-1"));
+  RunIn(*pod_, {"ip", "address", "show", "dev", "eth0", "up"});
+}
+
+TEST_F(ReplacedPodTest, OneThatStaysEndsTheAddAtItsDeadline) {
+  const std::string before = State();
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+
+  EXPECT_THAT(test::SaidAtDeadline<HostInterfaceInUse>([&](const Deadline& deadline) {
+                driver_->Connect(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
+                                 deadline);
+              }),
+              HasSubstr("belongs to pod default/pod-1"));
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(ReplacedPodTest, NobodyWaitsForAPodOfAnotherName) {
+  Attachment stranger = PodAttachment(1);
+  stranger.pod = "default/stranger";
+  const vif::VifOpenVSwitch vif = test::OvsVif(1);
+  const std::jthread del = DelWhenSomebodyWaits();
+
+  EXPECT_THROW(driver_->Connect(vif, driver_->Plan(vif, "eth0"), stranger, *pod_, true, Soon()),
+               HostInterfaceInUse);
 }
 
 TEST_F(OvsDriverFaultTest, TakenInterfaceNameInThePodIsLeftAlone) {

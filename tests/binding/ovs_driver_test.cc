@@ -37,7 +37,8 @@ TEST_F(OvsDriverTest, PortAndLinkSayWhoseTheyAre) {
 
   EXPECT_EQ(Vsctl({"get", "Interface", "tap450e5c61-1", "external_ids"}),
             R"({attached-mac="fa:16:3e:80:d4:01", )"
-            R"(iface-id="450e5c61-dc7c-5f0d-84da-bc7052e8b541", iface-status=active, )"
+            R"(iface-id="450e5c61-dc7c-5f0d-84da-bc7052e8b541", iface-id-ver=uid-1, )"
+            R"(iface-status=active, )"
             R"(kuryr-container-id=container-1, kuryr-driver=ovs, kuryr-ifname=eth0, )"
             R"(kuryr-network=kuryr, kuryr-pod-ifname=eth0, vm-uuid=uid-1})");
   EXPECT_EQ(RouteSocket().FindLink("tap450e5c61-1")->alias,

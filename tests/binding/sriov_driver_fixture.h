@@ -35,7 +35,8 @@ inline vif::VifHostDevice HostDeviceVif(int n) {
 struct FakeCard {
   FakeCard() {
     RouteSocket host;
-    host.CreateBridge("wires");
+    host.CreateBridgeDown("wires", {});
+    host.SetUp(host.FindLink("wires").value());
     host.CreateVeth({.name = "ens1", .peer_name = "ens1-wire", .mtu = 9000});
     sysfs.AddPf(kPfAddress, "ens1");
     for (int n = 0; n < 4; ++n) {

@@ -108,15 +108,6 @@ TEST_F(RouteSocketTest, CreateMacvlanErrorNamesBothLinks) {
   EXPECT_THAT(error.what(), HasSubstr("create macvlan tap1 on tap0"));
 }
 
-TEST_F(RouteSocketTest, CreateBridgeIsUpAndOnlyOnce) {
-  EXPECT_TRUE(host_.CreateBridge("br0"));
-  EXPECT_FALSE(host_.CreateBridge("br0"));
-
-  const Link bridge = host_.FindLink("br0").value();
-  EXPECT_EQ(bridge.kind, "bridge");
-  EXPECT_TRUE(bridge.up);
-}
-
 TEST_F(RouteSocketTest, CreateBridgeDownHasAMacThatStays) {
   EXPECT_TRUE(host_.CreateBridgeDown("br0", MacAddress::Parse("fe:16:3e:01:02:03")));
   EXPECT_FALSE(host_.CreateBridgeDown("br0", kMac));
@@ -153,7 +144,7 @@ TEST_F(RouteSocketTest, SetHairpinOfWhatIsNoPortIsAnErrorThatNamesIt) {
 }
 
 TEST_F(RouteSocketTest, CreateVethAsPortOfABridge) {
-  host_.CreateBridge("br0");
+  host_.CreateBridgeDown("br0", {});
   const Link bridge = host_.FindLink("br0").value();
 
   host_.CreateVeth({.name = "tap0", .peer_name = "tap1", .master = bridge.index});

@@ -1,0 +1,24 @@
+#include "binding/host_link.h"
+
+#include "binding/interfaces.h"
+#include "binding/sysctl.h"
+
+namespace kuryr::binding {
+
+void DisableIpv6(const std::string& link) {
+  SetSysctl("net/ipv6/conf/" + link + "/disable_ipv6", '1');
+}
+
+void Silence(const std::string& bridge) {
+  DisableIpv6(bridge);
+  SetSysctl("net/ipv4/conf/" + bridge + "/arp_ignore", '1');
+  SetSysctl("net/ipv4/conf/" + bridge + "/arp_announce", '2');
+}
+
+void SetUpHostEnd(RouteSocket& host, const std::string& name, const std::string& mark) {
+  DisableIpv6(name);
+  SetSysctl("net/ipv4/conf/" + name + "/rp_filter", '1');
+  host.SetAliasAndUp(Find(host, name), mark);
+}
+
+}  // namespace kuryr::binding

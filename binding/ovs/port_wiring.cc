@@ -1,0 +1,206 @@
+#include "binding/ovs/port_wiring.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/rollback.h"
+#include "binding/ovs/ovsdb_operation.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+using ovsdb::Everywhere;
+using ovsdb::Select;
+using ovsdb::Where;
+
+constexpr int kDeadTag = 4095;
+
+/// Places in what Look asks, before a question for each port.
+constexpr size_t kNode = 0;
+constexpr size_t kBridges = 1;
+constexpr size_t kPatches = 2;
+constexpr size_t kFirstPort = 3;
+
+/// Nothing tells of a server that is back.
+constexpr std::chrono::milliseconds kServerPause{100};
+
+std::string Get(const ExternalIds& ids, const std::string& key) {
+  const auto found = ids.find(key);
+  return found == ids.end() ? "" : found->second;
+}
+
+/// The bridge of the chassis with this suffix: "-NAME", or none.
+std::string OvnBridge(const ExternalIds& ids, const std::string& suffix) {
+  for (const std::string& key : {"ovn-bridge" + suffix, std::string("ovn-bridge")}) {
+    if (const std::string bridge = Get(ids, key); !bridge.empty()) return bridge;
+  }
+  return "br-int";
+}
+
+bool IsOvns(const std::string& bridge, const ExternalIds& ids) {
+  constexpr std::string_view kRemote = "ovn-remote";
+  constexpr std::string_view kNoRemote = "-probe-interval";
+  const std::string own = Get(ids, "system-id");
+  return std::any_of(ids.begin(), ids.end(), [&](const auto& entry) {
+    const auto& [key, remote] = entry;
+    if (remote.empty() || !key.starts_with(kRemote)) return false;
+    const std::string suffix = key.substr(kRemote.size());
+    if (suffix.starts_with(kNoRemote) || (!suffix.empty() && suffix[0] != '-')) return false;
+    return OvnBridge(ids, suffix.empty() && !own.empty() ? "-" + own : suffix) == bridge;
+  });
+}
+
+bool IsNeutronsPatch(const json& interface) {
+  const std::string name = interface.at("name");
+  return name == "patch-tun" || name.starts_with("int-");
+}
+
+bool IsSecure(const json& bridges, const std::string& name) {
+  return std::any_of(bridges.begin(), bridges.end(), [&](const json& bridge) {
+    return bridge.at("name") == name && bridge.at("fail_mode") == "secure";
+  });
+}
+
+const json& RowsOf(const json& results, size_t place) { return results.at(place).at("rows"); }
+
+void Pause(const Deadline& deadline) {
+  pollfd cancel{.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0};
+  const auto time = std::min(deadline.Remaining(), kServerPause);
+  if (::poll(&cancel, 1, static_cast<int>(time.count())) > 0)
+    ThrowErrno(ECANCELED, "wait for ovsdb-server");
+  if (deadline.Remaining().count() == 0) ThrowErrno(ETIMEDOUT, "wait for ovsdb-server");
+}
+
+bool GaveUp(const std::system_error& e) {
+  return e.code() == std::errc::timed_out || e.code() == std::errc::operation_canceled;
+}
+
+}  // namespace
+
+void PortWiring::Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
+  try {
+    for (;;) {
+      try {
+        return Follow(ports, deadline);
+      } catch (const OvsError&) {
+        throw;
+      } catch (const std::system_error& e) {
+        if (GaveUp(e)) throw;
+      }
+      Pause(deadline);
+    }
+  } catch (const std::system_error& e) {
+    if (!GaveUp(e) || missing_.empty()) throw;
+    const bool late = e.code() == std::errc::timed_out;
+    throw NotWired((late ? "timed out: " : "cancelled: ") + missing_);
+  }
+}
+
+std::string PortWiring::Describe(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
+  const std::vector<Port> found = Look(ports, deadline);
+  if (const std::string missing = DescribeMissing(found); !missing.empty()) return missing;
+  for (const Port& port : found) {
+    if (port.who == Who::kOvn) return "OVN has claimed port " + port.name;
+    if (port.who == Who::kNeutronAgent) return "Neutron's agent has wired port " + port.name;
+  }
+  return "";
+}
+
+std::string PortWiring::DescribeMissing(const std::vector<Port>& ports) {
+  for (const Port& port : ports) {
+    if (port.wired) continue;
+    const std::string what = "port " + port.name + " on bridge " + port.bridge;
+    if (port.who == Who::kOvn)
+      return "OVN has not claimed the " + what + " (see ovn-controller of this node)";
+    if (port.who == Who::kNeutronAgent)
+      return "Neutron's agent has not wired " + what +
+             " (see neutron-openvswitch-agent of this node)";
+  }
+  return "";
+}
+
+PortWiring::Who PortWiring::WhoWires(const std::string& bridge, const json& node) const {
+  if (wait_ == WaitForWiring::kOff) return Who::kNobody;
+  if (wait_ == WaitForWiring::kOvn) return Who::kOvn;
+  if (wait_ == WaitForWiring::kNeutron) return Who::kNeutronAgent;
+  const json& rows = RowsOf(node, kNode);
+  if (!rows.empty() && IsOvns(bridge, ovsdb::ParseMap(rows.at(0).at("external_ids"))))
+    return Who::kOvn;
+  const json& patches = RowsOf(node, kPatches);
+  const bool neutrons = IsSecure(RowsOf(node, kBridges), bridge) &&
+                        std::any_of(patches.begin(), patches.end(), IsNeutronsPatch);
+  return neutrons ? Who::kNeutronAgent : Who::kNobody;
+}
+
+std::vector<PortWiring::Port> PortWiring::Look(const std::vector<PlannedPort>& ports,
+                                               const Deadline& deadline) {
+  json operations =
+      json::array({Select("Open_vSwitch", Everywhere(), json::array({"external_ids"})),
+                   Select("Bridge", Everywhere(), json::array({"name", "fail_mode"})),
+                   Select("Interface", Where("type", "==", "patch"), json::array({"name"}))});
+  for (const PlannedPort& port : ports)
+    operations.push_back(Select("Interface",
+                                Where("external_ids", "includes", ovsdb::Map(port.owner)),
+                                json::array({"name", "external_ids"})));
+  const json results = Transact(operations, deadline);
+  std::vector<Port> found;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const json& rows = RowsOf(results, kFirstPort + i);
+    if (rows.empty()) throw OvsError("a port of the pod on bridge " + ports[i].bridge + " is gone");
+    const json& row = rows.at(0);
+    const Who who = WhoWires(ports[i].bridge, results);
+    const bool installed = Get(ovsdb::ParseMap(row.at("external_ids")), "ovn-installed") == "true";
+    found.push_back({.name = row.at("name"),
+                     .bridge = ports[i].bridge,
+                     .who = who,
+                     .wired = who == Who::kNobody || (who == Who::kOvn && installed)});
+  }
+  ReadTags(found, deadline);
+  return found;
+}
+
+void PortWiring::ReadTags(std::vector<Port>& ports, const Deadline& deadline) {
+  for (Port& port : ports) {
+    if (port.who != Who::kNeutronAgent) continue;
+    const json results = Transact(
+        json::array({Select("Port", Where("name", "==", port.name), json::array({"tag"}))}),
+        deadline);
+    for (const json& row : RowsOf(results, 0))
+      port.wired = row.at("tag").is_number() && row.at("tag") != kDeadTag;
+  }
+}
+
+/// What a monitor tells is only that there is something new to look at.
+void PortWiring::Follow(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
+  std::vector<Port> found = Look(ports, deadline);
+  missing_ = DescribeMissing(found);
+  if (missing_.empty()) return;
+  json where = json::array();
+  for (const Port& port : found) where.push_back(json::array({"name", "==", port.name}));
+  const auto monitored = [&](const char* column) {
+    return json::array({{{"columns", json::array({column})}, {"where", where}}});
+  };
+  const Rollback stop([this] { client_.StopMonitor(); });
+  (void)client_.StartMonitor({{"Interface", monitored("external_ids")}, {"Port", monitored("tag")}},
+                             deadline);
+  for (;;) {
+    missing_ = DescribeMissing(Look(ports, deadline));
+    if (missing_.empty()) return;
+    (void)client_.NextUpdate(deadline);
+  }
+}
+
+json PortWiring::Transact(const json& operations, const Deadline& deadline) {
+  json results = client_.Transact(operations, deadline, "read who wires ports");
+  if (const auto failure = OvsdbClient::FailureIn(results))
+    throw OvsError("OVSDB read who wires ports: " + failure->ToString());
+  return results;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "binding/ovs/open_vswitch.h"
+
+namespace kuryr::binding {
+
+/// [os_vif_ovs] wait_for_wiring: for whom. kAuto: for whom the database says to program the bridge.
+enum class WaitForWiring { kAuto, kOvn, kNeutron, kOff };
+
+/// A port has a number, and who connects it with its network has not done so.
+class NotWired : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A port to look for.
+struct PlannedPort {
+  ExternalIds owner;  ///< some of its interface's external_ids, which no other has
+  std::string bridge;
+};
+
+/// Whether new ports are connected with their networks, by those that program bridges of a node:
+/// - ovn-controller, of the bridge that Open_vSwitch.external_ids name (ovn-remote, ovn-bridge and
+///   their variants for one chassis, ovn-controller(8)): Interface.external_ids:ovn-installed. A
+///   new row has none, whatever an older one of the port said.
+/// - neutron-openvswitch-agent, whose bridge has fail_mode secure and leads on by "patch-tun" or
+///   "int-…" (ML2/OVS): Port.tag, last of what it sets and 4095 until then.
+/// Not thread-safe.
+class PortWiring {
+ public:
+  PortWiring(std::string remote, OvsdbConnections* kept, WaitForWiring wait)
+      : client_(std::move(remote), kept), wait_(wait) {}
+
+  /// Returns when all are wired, or nobody is to wire them. An ovsdb-server that is started again
+  /// is waited for. Throws NotWired at the deadline and when cancelled, OvsError for a port that is
+  /// gone.
+  void Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline);
+  /// In words: what is missing, or else who has done his part. Empty where nobody is to wire them.
+  [[nodiscard]] std::string Describe(const std::vector<PlannedPort>& ports,
+                                     const Deadline& deadline);
+
+ private:
+  enum class Who { kNobody, kOvn, kNeutronAgent };
+  struct Port {
+    std::string name;
+    std::string bridge;
+    Who who = Who::kNobody;
+    bool wired = false;
+  };
+
+  [[nodiscard]] static std::string DescribeMissing(const std::vector<Port>& ports);
+  [[nodiscard]] Who WhoWires(const std::string& bridge, const nlohmann::json& node) const;
+  std::vector<Port> Look(const std::vector<PlannedPort>& ports, const Deadline& deadline);
+  void ReadTags(std::vector<Port>& ports, const Deadline& deadline);
+  void Follow(const std::vector<PlannedPort>& ports, const Deadline& deadline);
+  nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline);
+
+  OvsdbClient client_;
+  WaitForWiring wait_;
+  std::string missing_;  ///< when Follow looked last
+};
+
+}  // namespace kuryr::binding
