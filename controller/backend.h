@@ -1,0 +1,117 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/mac.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::controller {
+
+/// Whose VIFs they are.
+struct Owner {
+  std::string id;     ///< of one life, never used again (a pod's UID)
+  std::string scope;  ///< what it belongs to, and what it may use (a namespace)
+  std::string name;   ///< within its scope: for messages, names and tags
+  std::string node;   ///< the host that plugs its VIFs
+
+  bool operator==(const Owner&) const = default;
+};
+
+/// One interface that is to be planned.
+struct InterfaceRequest {
+  std::string ifname;  ///< inside the pod
+  bool is_default = false;
+  std::string network;  ///< which one, by the backend's name for it; empty: the backend chooses
+  std::vector<IpAddress> addresses;  ///< these and no others; empty: any
+  std::optional<MacAddress> mac;     ///< this one; nothing: the backend chooses
+};
+
+struct PlanRequest {
+  Owner owner;
+  std::map<std::string, std::string> labels;  ///< what a backend may choose a network by
+  std::vector<IpNetwork> node_networks;       ///< those that the owner's node has of its own
+  std::vector<InterfaceRequest> interfaces;   ///< one of them is the default
+};
+
+/// Why a backend has no VIFs for an owner. what() is for the owner's user: it names the network.
+class BackendError : public std::runtime_error {
+ public:
+  enum class Kind {
+    kRetry,      ///< the backend does not answer, or asks for patience
+    kExhausted,  ///< nothing is free; a release may help
+    kRefused,    ///< the request is not allowed or cannot be met; another request may help
+    kGone,       ///< what the request names is not there
+  };
+
+  BackendError(Kind kind, const std::string& message,
+               std::optional<std::chrono::milliseconds> retry_after = std::nullopt)
+      : std::runtime_error(message), kind_(kind), retry_after_(retry_after) {}
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] std::optional<std::chrono::milliseconds> retry_after() const noexcept {
+    return retry_after_;
+  }
+
+ private:
+  Kind kind_;
+  std::optional<std::chrono::milliseconds> retry_after_;
+};
+
+/// How much one network has. `limit`, `used` and `resting` count addresses.
+struct NetworkUsage {
+  std::string network;
+  IpFamily family = IpFamily::kIpv4;
+  double limit = 0;      ///< a double: an IPv6 network has more than an integer holds
+  uint64_t used = 0;     ///< of owners
+  uint64_t resting = 0;  ///< released, and not given away again yet
+};
+
+/// Where VIFs come from. Knows nothing of Kubernetes, and keeps nothing on disk: after a start,
+/// Adopt tells it of all that is written on objects before the first Reserve. No call waits for
+/// anything: what takes longer is under way, and the owner is woken when asking again is worth it
+/// (`Wake`, which a backend gets when it is made). Every call may be repeated and changes nothing
+/// then. Thread-safe. Reserve, Adopt and Release throw BackendError.
+class Backend {
+ public:
+  Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+  virtual ~Backend() = default;
+
+  /// The VIFs for all of the request's interfaces, the default one first; the same ones at every
+  /// call until Release. All or nothing: an error leaves nothing reserved that was not before.
+  /// nullopt: under way.
+  [[nodiscard]] virtual std::optional<std::vector<vif::PodVif>> Reserve(
+      const PlanRequest& request) = 0;
+
+  /// Whether the VIF was planned by this backend for this owner.
+  [[nodiscard]] virtual bool Owns(const Owner& owner, const vif::PodVif& vif) const = 0;
+
+  /// The owner has these VIFs: they are written. Those that this backend did not plan are kept from
+  /// others, too, where they are in its networks. BackendError kRefused names the other owner when
+  /// one of them is somebody else's already; the rest is kept then.
+  virtual void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// Whether traffic may pass through what Reserve gave. An owner whose VIFs are not active is
+  /// woken when they are.
+  [[nodiscard]] virtual bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// What the owner of this id had is free again, after a rest. True when nothing of it is left;
+  /// false: under way.
+  virtual bool Release(const std::string& owner_id) = 0;
+
+  /// Owners that have something here, by id: what is among them and not in the cluster is an
+  /// orphan.
+  [[nodiscard]] virtual std::vector<Owner> Inventory() const = 0;
+
+  [[nodiscard]] virtual std::vector<NetworkUsage> Usage() const = 0;
+};
+
+}  // namespace kuryr::controller

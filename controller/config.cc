@@ -1,0 +1,59 @@
+#include "controller/config.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace kuryr::controller {
+namespace {
+
+void TakeSink(const Option& option, std::optional<SinkKind>& sink) {
+  if (!option.set()) return;
+  if (*option.value == "kuryrport") {
+    sink = SinkKind::kKuryrPort;
+  } else if (*option.value == "podstate") {
+    sink = SinkKind::kPodState;
+  } else if (*option.value == "vif") {
+    sink = SinkKind::kVif;
+  } else {
+    Refuse(option.where,
+           "\"" + Printable(*option.value) + "\"; expected kuryrport, podstate or vif");
+  }
+}
+
+void RequireLocal(const Option& backend) {
+  if (backend.set() && *backend.value != "local")
+    Refuse(backend.where, "\"" + Printable(*backend.value) + "\"; expected local");
+}
+
+void TakeName(const Option& option, std::string& target) {
+  if (!option.set()) return;
+  Take(option, target);
+  if (!IsDnsName(target)) Refuse(option.where, "\"" + Printable(target) + "\" is no DNS name");
+}
+
+}  // namespace
+
+Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
+  constexpr uint32_t kMostPort = 65535;
+  constexpr uint32_t kMostWorkers = 256;
+  const ConfigFiles files(std::move(names));
+  Config config;
+  config.api = watcher::ReadApiOptions(files, getenv);
+  TakeSink(files.Find("kubernetes", "vif_sink"), config.sink);
+  Take(files.Find("kubernetes", "use_events"), config.use_events);
+  RequireLocal(files.Find("controller", "backend"));
+  Take(files.Find("controller", "leader_elect"), config.leader_elect);
+  TakeName(files.Find("controller", "lease_namespace"), config.lease_namespace);
+  TakeName(files.Find("controller", "lease_name"), config.lease_name);
+  Take(files.Find("controller", "workers"), config.workers, 1, kMostWorkers);
+  config.pools = local::ReadPools(files);
+  Take(files.Find("health_server", "bind_address"), config.health_address);
+  Take(files.Find("health_server", "port"), config.health_port, 0, kMostPort);
+  Take(files.Find("DEFAULT", "debug"), config.debug);
+  Take(files.Find("DEFAULT", "log_file"), config.log_file);
+  return config;
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/config_file.h"
+#include "controller/local/pool.h"
+#include "controller/vif_sink.h"
+#include "watcher/api_options.h"
+
+namespace kuryr::controller {
+
+/// What kuryr.conf says; docs/controller.md has the table.
+struct Config {
+  watcher::ApiOptions api;       ///< [kubernetes]
+  std::optional<SinkKind> sink;  ///< [kubernetes] vif_sink; nothing: what the cluster has
+  bool use_events = true;        ///< [kubernetes] use_events
+  bool leader_elect = true;      ///< [controller] leader_elect
+  std::string lease_namespace = "kube-system";  ///< [controller] lease_namespace
+  std::string lease_name = "kuryr-controller";  ///< [controller] lease_name
+  uint32_t workers = 8;                         ///< [controller] workers
+  std::vector<local::Pool> pools;               ///< [pool:NAME]
+  std::string health_address = "127.0.0.1";     ///< [health_server] bind_address
+  uint32_t health_port = 8082;                  ///< [health_server] port; 0 for none
+  bool debug = false;                           ///< [DEFAULT] debug
+  std::string log_file;                         ///< [DEFAULT] log_file; stderr when empty
+};
+
+/// Reads the files in order, a later one winning; with none named, the default file if it is there.
+/// Throws ConfigError that names file, section and option.
+[[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv);
+
+}  // namespace kuryr::controller

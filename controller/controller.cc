@@ -1,0 +1,90 @@
+#include "controller/controller.h"
+
+#include <condition_variable>
+#include <map>
+#include <utility>
+
+#include "base/log.h"
+#include "service/metrics_text.h"
+#include "watcher/backoff.h"
+
+namespace kuryr::controller {
+namespace {
+
+void WaitUntilStopped(const std::stop_token& stop, std::chrono::milliseconds most) {
+  Mutex mutex;
+  std::condition_variable_any stopped;
+  const MutexLock lock(mutex);
+  (void)stopped.wait_for(mutex, stop, most, [] { return false; });
+}
+
+}  // namespace
+
+Controller::Controller(Config config)
+    : config_(std::move(config)),
+      reporter_(config_.use_events),
+      election_(config_.api.api, {.name_space = config_.lease_namespace,
+                                  .name = config_.lease_name,
+                                  .identity = NewIdentity()}) {}
+
+void Controller::Run(const std::stop_token& stop) {
+  watcher::Backoff backoff;
+  while (!stop.stop_requested()) {
+    try {
+      LeadOnce(stop);
+      backoff.Reset();
+    } catch (const std::exception& e) {
+      Log(LogLevel::kError, "cannot lead; it will be tried again", {{"error", e.what()}});
+      WaitUntilStopped(stop, backoff.Next());
+    }
+  }
+  if (config_.leader_elect) election_.Release();
+}
+
+void Controller::LeadOnce(const std::stop_token& stop) {
+  if (config_.leader_elect && !election_.Acquire(stop)) return;
+  const SinkKind sink = ChooseSink(config_);
+  Log(LogLevel::kInfo, "leads", {{"vif_sink", NameOf(sink)}});
+  SetLeading(std::make_shared<Leading>(Leading::Parts{config_, reporter_, metrics_}, sink,
+                                       [this] { return MayWrite(); }));
+  if (config_.leader_elect) {
+    election_.HoldUntilLost(stop);
+  } else {
+    WaitUntilStopped(stop, std::chrono::hours(24));
+  }
+  SetLeading(nullptr);
+  Log(LogLevel::kInfo, "leads no more");
+}
+
+std::shared_ptr<Leading> Controller::leading() const {
+  const MutexLock lock(mutex_);
+  return leading_;
+}
+
+/// The former one ends here, or where it is being asked for its metrics.
+void Controller::SetLeading(std::shared_ptr<Leading> leading) {
+  const MutexLock lock(mutex_);
+  leading_.swap(leading);
+}
+
+std::optional<std::string> Controller::WhyNotReady() const {
+  if (const auto leading = this->leading()) return leading->WhyNotReady();
+  return config_.leader_elect ? election_.problem() : "does not lead yet";
+}
+
+std::string Controller::Metrics() const {
+  service::MetricsText text;
+  const auto leading = this->leading();
+  text.Metric("kuryr_controller_leader", "gauge", "1 on the controller that plans.",
+              leading ? 1 : 0);
+  std::map<std::string, size_t> failing;
+  for (const auto& [key, problem] : reporter_.problems()) ++failing[problem.reason];
+  text.Head("kuryr_controller_failing_pods", "gauge", "Pods without a plan, by reason.");
+  for (const auto& [reason, pods] : failing)
+    text.Sample("kuryr_controller_failing_pods", {{"reason", reason}}, static_cast<double>(pods));
+  metrics_.WriteTo(text);
+  if (leading) leading->WriteTo(text);
+  return text.text();
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "base/thread_annotations.h"
+#include "controller/config.h"
+#include "controller/controller_metrics.h"
+#include "controller/leader_election.h"
+#include "controller/leading.h"
+#include "controller/reporter.h"
+
+namespace kuryr::controller {
+
+/// The controller: waits until it leads, plans while it does, and begins anew. Thread-safe.
+class Controller {
+ public:
+  explicit Controller(Config config);
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  /// Returns when asked to stop, and another controller may lead at once.
+  void Run(const std::stop_token& stop) EXCLUDES(mutex_);
+
+  /// Why this one could neither plan now nor take over; nullopt when all is well.
+  [[nodiscard]] std::optional<std::string> WhyNotReady() const EXCLUDES(mutex_);
+  /// For Prometheus.
+  [[nodiscard]] std::string Metrics() const EXCLUDES(mutex_);
+
+ private:
+  void LeadOnce(const std::stop_token& stop) EXCLUDES(mutex_);
+  [[nodiscard]] bool MayWrite() const { return !config_.leader_elect || election_.MayWrite(); }
+  [[nodiscard]] std::shared_ptr<Leading> leading() const EXCLUDES(mutex_);
+  void SetLeading(std::shared_ptr<Leading> leading) EXCLUDES(mutex_);
+
+  const Config config_;
+  Reporter reporter_;
+  ControllerMetrics metrics_;
+  LeaderElection election_;
+  mutable Mutex mutex_;
+  std::shared_ptr<Leading> leading_ GUARDED_BY(mutex_);  ///< null: another one leads
+};
+
+}  // namespace kuryr::controller

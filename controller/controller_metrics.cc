@@ -1,0 +1,42 @@
+#include "controller/controller_metrics.h"
+
+namespace kuryr::controller {
+
+void ControllerMetrics::CountPlanned(Clock::duration since_seen) {
+  const MutexLock lock(mutex_);
+  planned_.Observe(since_seen);
+}
+
+void ControllerMetrics::CountReleased() {
+  const MutexLock lock(mutex_);
+  ++released_;
+}
+
+void ControllerMetrics::CountConflict() {
+  const MutexLock lock(mutex_);
+  ++conflicts_;
+}
+
+void ControllerMetrics::CountAsked(Clock::duration time, bool failed) {
+  const MutexLock lock(mutex_);
+  asked_.Observe(time);
+  asked_in_vain_ += failed ? 1 : 0;
+}
+
+void ControllerMetrics::WriteTo(service::MetricsText& text) const {
+  const MutexLock lock(mutex_);
+  text.Head("kuryr_controller_plan_seconds", "histogram",
+            "From a scheduled pod seen to its plan written.");
+  planned_.WriteTo(text, "kuryr_controller_plan_seconds", {});
+  text.Head("kuryr_controller_backend_seconds", "histogram", "How long the backend took for VIFs.");
+  asked_.WriteTo(text, "kuryr_controller_backend_seconds", {});
+  text.Metric("kuryr_controller_backend_errors_total", "counter", "Requests for VIFs that failed.",
+              static_cast<double>(asked_in_vain_));
+  text.Metric("kuryr_controller_released_total", "counter", "Plans taken away from pods.",
+              static_cast<double>(released_));
+  text.Metric("kuryr_controller_conflicts_total", "counter",
+              "Writes that met another one (409) and were made again.",
+              static_cast<double>(conflicts_));
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/mac.h"
+#include "controller/local/number.h"
+
+namespace kuryr::controller::local {
+
+/// What one VIF has of one pool.
+struct Holding {
+  std::string ifname;
+  std::vector<Number> addresses;
+  MacAddress mac;
+  uint16_t vlan = 0;  ///< 0: none
+  uint16_t pool = 0;  ///< its index
+  bool is_default = false;
+  bool planned = false;  ///< the VIF is this pool's as a whole; else it is only kept from others
+
+  bool operator==(const Holding&) const = default;
+};
+
+/// An owner, known by the id it stands under. Half a million of them may be kept.
+struct Holder {
+  std::string scope;
+  std::string name;
+  std::string node;
+  std::vector<Holding> holdings;
+
+  [[nodiscard]] std::string FullName() const { return scope + "/" + name; }
+};
+
+}  // namespace kuryr::controller::local

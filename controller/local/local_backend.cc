@@ -1,0 +1,302 @@
+#include "controller/local/local_backend.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/rollback.h"
+#include "controller/local/local_vif.h"
+#include "controller/local/pool_choice.h"
+#include "controller/local/reservation.h"
+
+namespace kuryr::controller::local {
+namespace {
+
+using Kind = BackendError::Kind;
+
+std::string Describe(const Resource& resource) {
+  switch (resource.kind) {
+    case Resource::Kind::kAddress:
+      return "address " + AddressOf(resource.number).ToString();
+    case Resource::Kind::kVlan:
+      return "VLAN " + std::to_string(static_cast<uint16_t>(resource.number));
+    case Resource::Kind::kMac:
+      break;
+  }
+  MacAddress mac;
+  Number rest = resource.number;
+  for (size_t i = mac.bytes.size(); i-- > 0; rest >>= 8) mac.bytes[i] = static_cast<uint8_t>(rest);
+  return "MAC address " + mac.ToString();
+}
+
+void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
+  for (auto one = interfaces.begin(); one != interfaces.end(); ++one) {
+    const std::string what = "interface \"" + Printable(one->ifname) + "\"";
+    if (!IsLinkName(one->ifname))
+      throw BackendError(Kind::kRefused, what + " is no interface name: " + kLinkNameRule);
+    const bool twice = std::any_of(interfaces.begin(), one, [&](const InterfaceRequest& other) {
+      return other.ifname == one->ifname;
+    });
+    if (twice) throw BackendError(Kind::kRefused, what + " is asked for twice");
+  }
+}
+
+std::vector<IpNetwork> Masked(std::vector<IpNetwork> networks) {
+  for (IpNetwork& network : networks) network = network.Masked();
+  return networks;
+}
+
+const Holding* FindPlanned(const Holder& holder, const std::string& ifname) {
+  const auto found = std::find_if(
+      holder.holdings.begin(), holder.holdings.end(),
+      [&](const Holding& holding) { return holding.planned && holding.ifname == ifname; });
+  return found == holder.holdings.end() ? nullptr : &*found;
+}
+
+/// Of all subnets, each once.
+std::vector<Number> AddressesOf(const vif::VifBase& vif) {
+  std::vector<Number> addresses;
+  if (!vif.network.has_value() || !vif.network->subnets.has_value()) return addresses;
+  for (const vif::Subnet& subnet : *vif.network->subnets) {
+    for (const IpNetwork& address : vif::FixedIpsOf(vif, subnet)) {
+      const Number number = NumberOf(address.address);
+      if (std::find(addresses.begin(), addresses.end(), number) == addresses.end())
+        addresses.push_back(number);
+    }
+  }
+  return addresses;
+}
+
+}  // namespace
+
+uint64_t LocalBackend::RandomSeed() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
+LocalBackend::LocalBackend(std::vector<Pool> pools, uint64_t seed, Now now) : now_(std::move(now)) {
+  allocators_.reserve(pools.size());
+  for (Pool& pool : pools) {
+    const auto index = static_cast<uint16_t>(allocators_.size());
+    allocators_.emplace_back(index, std::move(pool), seed, ledger_);
+  }
+}
+
+LocalBackend::Holders::iterator LocalBackend::Open(const Owner& owner) {
+  const auto [entry, is_new] = holders_.try_emplace(owner.id);
+  if (is_new) entry->second = {.scope = owner.scope, .name = owner.name, .node = owner.node};
+  return entry;
+}
+
+void LocalBackend::CloseIfEmpty(Holders::iterator entry) {
+  if (entry->second.holdings.empty()) holders_.erase(entry);
+}
+
+std::optional<std::vector<vif::PodVif>> LocalBackend::Reserve(const PlanRequest& request) {
+  CheckInterfaces(request.interfaces);
+  const MutexLock lock(mutex_);
+  const auto entry = Open(request.owner);
+  Holder& holder = entry->second;
+  const size_t before = holder.holdings.size();
+  Rollback undo([&]() KURYR_TSA(requires_capability(mutex_)) {
+    while (holder.holdings.size() > before) {
+      const Holding holding = std::move(holder.holdings.back());
+      holder.holdings.pop_back();
+      ReleaseOne(holder, holding, After::kNothing);
+    }
+    CloseIfEmpty(entry);
+  });
+  std::vector<vif::PodVif> vifs;
+  for (const InterfaceRequest& interface : request.interfaces) {
+    if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
+    const Holding& holding = *FindPlanned(holder, interface.ifname);
+    if (const auto conflict = FindConflict(holder, holding))
+      throw BackendError(Kind::kRefused, *conflict);
+    vifs.push_back(MakeVif(request.owner.id, holding, allocators_[holding.pool]));
+  }
+  undo.Dismiss();
+  CloseIfEmpty(entry);
+  const auto first =
+      std::find_if(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) { return vif.is_default; });
+  if (first != vifs.end()) std::rotate(vifs.begin(), first, first + 1);
+  return vifs;
+}
+
+void LocalBackend::Plan(Holder& holder, const PlanRequest& request,
+                        const InterfaceRequest& interface) {
+  Allocator& allocator = ChoosePool(allocators_, request, interface);
+  const std::vector<IpNetwork> node_networks = Masked(request.node_networks);
+  if (allocator.pool().from_node) LearnNodeNetworks(allocator, node_networks);
+  Reservation reservation(allocator, ledger_, holder, now_());
+  reservation.Take(interface, node_networks);
+  holder.holdings.reserve(holder.holdings.size() + 1);
+  holder.holdings.push_back(reservation.Keep());
+}
+
+void LocalBackend::LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks) {
+  for (const IpNetwork& cidr : networks) {
+    if (allocator.networks().contains(cidr)) continue;
+    if (const auto why = WhyNoSubnet(cidr))
+      throw BackendError(Kind::kRefused, "the node's network " + *why);
+    for (const Allocator& other : allocators_) {
+      if (!ShareSegment(other.pool(), allocator.pool())) continue;
+      for (const auto& [known, network] : other.networks()) {
+        if (!RangeOf(known).Overlaps(RangeOf(cidr))) continue;
+        throw BackendError(Kind::kRefused, "the node's network " + cidr.ToString() + " overlaps " +
+                                               known.ToString() + " of pool \"" +
+                                               other.pool().name + "\"");
+      }
+    }
+    allocator.AddNetwork(cidr);
+  }
+}
+
+bool LocalBackend::Owns(const Owner& owner, const vif::PodVif& vif) const {
+  return vif::Common(vif.vif).id == vif::Field<std::string>(VifIdOf(owner.id, vif.ifname));
+}
+
+std::vector<Holding> LocalBackend::HoldingsOf(const Owner& owner, const vif::PodVif& vif) const {
+  const vif::VifBase& common = vif::Common(vif.vif);
+  const std::string network = common.network.has_value() ? common.network->id.value_or("") : "";
+  const auto* nested = std::get_if<vif::VifVlanNested>(&vif.vif);
+  const std::vector<Number> all = AddressesOf(common);
+  std::vector<Holding> holdings;
+  for (const Allocator& allocator : allocators_) {
+    const Pool& pool = allocator.pool();
+    const bool is_its = network == NetworkIdOf(pool.name);
+    Holding holding = {.ifname = vif.ifname,
+                       .mac = common.address.value_or(MacAddress()),
+                       .pool = allocator.index(),
+                       .is_default = vif.is_default};
+    std::copy_if(all.begin(), all.end(), std::back_inserter(holding.addresses), [&](Number number) {
+      return pool.from_node || allocator.FindNetwork(number) != nullptr;
+    });
+    if (pool.kind == VifKind::kVlan && nested != nullptr && nested->vlan_id.has_value() &&
+        pool.vlan_ids.Contains(*nested->vlan_id))
+      holding.vlan = *nested->vlan_id;
+    if (holding.addresses.empty() && holding.vlan == 0) continue;
+    holding.planned = is_its && holding.addresses.size() == all.size() && !all.empty() &&
+                      Owns(owner, vif) && (pool.kind != VifKind::kVlan || holding.vlan != 0);
+    // Whose network it is has it alone; what only lies in the same range is kept from everybody.
+    if (holding.planned) return {std::move(holding)};
+    holdings.push_back(std::move(holding));
+  }
+  return holdings;
+}
+
+void LocalBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+  const MutexLock lock(mutex_);
+  std::optional<std::string> conflict;
+  for (const vif::PodVif& vif : vifs) {
+    for (Holding& holding : HoldingsOf(owner, vif)) {
+      Holder& holder = Open(owner)->second;
+      const auto other = FindConflict(holder, holding);
+      if (!conflict) conflict = other;
+      Take(holder, std::move(holding));
+    }
+  }
+  if (conflict) throw BackendError(Kind::kRefused, *conflict);
+}
+
+void LocalBackend::Take(Holder& holder, Holding holding) {
+  auto& holdings = holder.holdings;
+  if (std::find(holdings.begin(), holdings.end(), holding) != holdings.end()) return;
+  Allocator& allocator = allocators_[holding.pool];
+  for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
+    ledger_.Claim(resource, holder);
+    allocator.TakeAnyway(resource, holder);
+  }
+  const auto former = std::find_if(holdings.begin(), holdings.end(), [&](const Holding& known) {
+    return holding.planned && known.planned && known.ifname == holding.ifname;
+  });
+  if (former == holdings.end()) {
+    holdings.reserve(holdings.size() + 1);
+    holdings.push_back(std::move(holding));
+  } else {
+    std::swap(*former, holding);
+    ReleaseOne(holder, holding, After::kRest);
+  }
+}
+
+std::optional<std::string> LocalBackend::FindConflict(const Holder& holder,
+                                                      const Holding& holding) const {
+  const Allocator& allocator = allocators_[holding.pool];
+  const auto describe = [&](const std::string& what, const Holder& other) {
+    return what + " of pool \"" + allocator.pool().name + "\" is both " +
+           Printable(other.FullName()) + "'s and " + Printable(holder.FullName()) + "'s";
+  };
+  for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
+    const Holder* other = ledger_.Find(resource);
+    if (other != nullptr && other != &holder) return describe(Describe(resource), *other);
+  }
+  const Holder* other = allocator.FindMac(holding.mac);
+  if (other == nullptr || other == &holder) return std::nullopt;
+  return describe("MAC address " + holding.mac.ToString(), *other);
+}
+
+bool LocalBackend::IsActive(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) {
+  return true;
+}
+
+void LocalBackend::ReleaseOne(const Holder& holder, const Holding& holding, After after) {
+  Allocator& allocator = allocators_[holding.pool];
+  std::vector<Resource> kept;
+  for (const Holding& other : holder.holdings) {
+    const auto resources = allocators_[other.pool].ResourcesOf(other, holder.node);
+    kept.insert(kept.end(), resources.begin(), resources.end());
+  }
+  for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
+    const bool stays = std::find(kept.begin(), kept.end(), resource) != kept.end();
+    if (stays || !ledger_.Release(resource, holder)) continue;
+    if (after == After::kRest) {
+      allocator.Rest(resource, holder, now_());
+    } else {
+      allocator.GiveBack(resource, holder);
+    }
+  }
+}
+
+bool LocalBackend::Release(const std::string& owner_id) {
+  const MutexLock lock(mutex_);
+  const auto entry = holders_.find(owner_id);
+  if (entry == holders_.end()) return true;
+  Holder& holder = entry->second;
+  while (!holder.holdings.empty()) {
+    const Holding holding = std::move(holder.holdings.back());
+    holder.holdings.pop_back();
+    ReleaseOne(holder, holding, After::kRest);
+  }
+  holders_.erase(entry);
+  return true;
+}
+
+std::vector<Owner> LocalBackend::Inventory() const {
+  const MutexLock lock(mutex_);
+  std::vector<Owner> owners;
+  owners.reserve(holders_.size());
+  for (const auto& [id, holder] : holders_)
+    owners.push_back({.id = id, .scope = holder.scope, .name = holder.name, .node = holder.node});
+  return owners;
+}
+
+std::vector<NetworkUsage> LocalBackend::Usage() const {
+  const MutexLock lock(mutex_);
+  std::vector<NetworkUsage> usages;
+  for (const Allocator& allocator : allocators_) {
+    std::map<IpFamily, NetworkUsage> families;
+    for (const auto& [cidr, network] : allocator.networks()) {
+      NetworkUsage& usage = families[cidr.address.family];
+      usage.network = allocator.pool().name;
+      usage.family = cidr.address.family;
+      usage.limit += static_cast<double>(network.addresses.size());
+      usage.resting += network.addresses.resting(now_());
+      usage.used += static_cast<uint64_t>(network.addresses.taken());
+    }
+    for (auto& [family, usage] : families) usages.push_back(std::move(usage));
+  }
+  return usages;
+}
+
+}  // namespace kuryr::controller::local

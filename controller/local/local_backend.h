@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "controller/backend.h"
+#include "controller/local/allocator.h"
+#include "controller/local/holder.h"
+#include "controller/local/ledger.h"
+#include "controller/local/pool.h"
+
+namespace kuryr::controller::local {
+
+/// A backend whose networks are the pools of kuryr.conf; docs/pools.md says what pods get. All of
+/// it is in memory, and rebuilt by Adopt. VIFs are active at once. A VIF's id follows from its
+/// owner and interface, so one that was planned with pools that are gone is still known as ours.
+/// What Reserve gives is described by the pools as they are now. Thread-safe.
+class LocalBackend final : public Backend {
+ public:
+  using Now = std::function<TimePoint()>;
+
+  /// `seed` chooses where each pool begins: another one in every process, so that a new leader does
+  /// not give away what a former one, paused meanwhile, is about to write.
+  explicit LocalBackend(std::vector<Pool> pools, uint64_t seed = RandomSeed(),
+                        Now now = std::chrono::steady_clock::now);
+
+  /// kRetry says when a fixed address has rested.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
+      const PlanRequest& request) override;
+  [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
+  /// What Reserve gave for one of these interfaces, and nobody wrote, is released. What this
+  /// backend did not plan is kept until Release. An address that another owner has becomes this
+  /// one's when the other releases it; until then, Reserve refuses.
+  void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  bool Release(const std::string& owner_id) override;
+  [[nodiscard]] std::vector<Owner> Inventory() const override;
+  /// Of a pool with `from_node`, the networks of nodes that were asked for.
+  [[nodiscard]] std::vector<NetworkUsage> Usage() const override;
+
+ private:
+  using Holders = std::unordered_map<std::string, Holder>;
+
+  static uint64_t RandomSeed();
+  /// The owner's entry, made when it is new.
+  Holders::iterator Open(const Owner& owner) REQUIRES(mutex_);
+  void CloseIfEmpty(Holders::iterator entry) REQUIRES(mutex_);
+  void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
+      REQUIRES(mutex_);
+  void LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks)
+      REQUIRES(mutex_);
+  [[nodiscard]] std::vector<Holding> HoldingsOf(const Owner& owner, const vif::PodVif& vif) const
+      REQUIRES(mutex_);
+  /// Makes it the holder's, instead of what it had planned for this interface.
+  void Take(Holder& holder, Holding holding) REQUIRES(mutex_);
+  [[nodiscard]] std::optional<std::string> FindConflict(const Holder& holder,
+                                                        const Holding& holding) const
+      REQUIRES(mutex_);
+  /// What of `holding`, which is not the holder's any more, no other of its holdings has: it rests,
+  /// or is as if it had never been taken.
+  enum class After { kRest, kNothing };
+  void ReleaseOne(const Holder& holder, const Holding& holding, After after) REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  const Now now_;
+  Ledger ledger_ GUARDED_BY(mutex_);
+  std::vector<Allocator> allocators_ GUARDED_BY(mutex_);  ///< by index
+  Holders holders_ GUARDED_BY(mutex_);                    ///< by the owner's id
+};
+
+}  // namespace kuryr::controller::local

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "controller/backend.h"
+#include "controller/local/allocator.h"
+
+namespace kuryr::controller::local {
+
+/// The pool that an interface gets its addresses of: the one it names, if its owner may use that;
+/// else by the owner's labels, else by its namespace, else the default. Of several, the first by
+/// name; one that lists the namespace goes before one that has them all. Throws BackendError kGone
+/// or kRefused.
+[[nodiscard]] Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& request,
+                                    const InterfaceRequest& interface);
+
+}  // namespace kuryr::controller::local

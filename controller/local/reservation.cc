@@ -1,0 +1,166 @@
+#include "controller/local/reservation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace kuryr::controller::local {
+namespace {
+
+using Kind = BackendError::Kind;
+using Taken = AddressSet::Taken;
+
+constexpr size_t kMostAddresses = 16;
+
+std::chrono::milliseconds Until(TimePoint end, TimePoint now) {
+  return std::chrono::ceil<std::chrono::milliseconds>(end - now);
+}
+
+/// Why none of a set is free, and when one will be.
+BackendError Exhausted(const std::string& what, const AddressSet& set, TimePoint now) {
+  std::string message =
+      what + ": " + std::to_string(static_cast<uint64_t>(set.taken())) + " are taken";
+  if (set.resting(now) > 0)
+    message += ", " + std::to_string(set.resting(now)) + " rest after their release";
+  const auto end = set.NextRestEnd();
+  return {Kind::kExhausted, message, end ? std::optional(Until(*end, now)) : std::nullopt};
+}
+
+}  // namespace
+
+Reservation::~Reservation() {
+  if (kept_) return;
+  for (const Resource& resource : allocator_.ResourcesOf(holding_, holder_.node)) {
+    // What was taken of the sets and not claimed yet is nobody's, too.
+    ledger_.Release(resource, holder_);
+    if (ledger_.Find(resource) == nullptr) allocator_.GiveBack(resource, holder_);
+  }
+}
+
+Holding Reservation::Keep() {
+  kept_ = true;
+  return std::move(holding_);
+}
+
+std::string Reservation::PoolText() const { return "pool \"" + allocator_.pool().name + "\""; }
+
+/// Other namespaces' pods are not named.
+std::string Reservation::Describe(const Holder* other) const {
+  if (other == nullptr) return "nobody";
+  if (other == &holder_) return "another interface of this pod";
+  return other->scope == holder_.scope ? Printable(other->FullName()) : "another pod";
+}
+
+void Reservation::Take(const InterfaceRequest& interface,
+                       const std::vector<IpNetwork>& node_networks) {
+  holding_.ifname = interface.ifname;
+  holding_.is_default = interface.is_default;
+  holding_.pool = allocator_.index();
+  holding_.planned = true;
+  const Networks networks = NetworksFor(node_networks);
+  if (interface.addresses.empty()) {
+    for (Allocator::Network* network : networks) TakeAddress(*network);
+  }
+  if (interface.addresses.size() > kMostAddresses) {
+    throw BackendError(Kind::kRefused, std::to_string(interface.addresses.size()) +
+                                           " addresses are more than one interface may have, " +
+                                           std::to_string(kMostAddresses));
+  }
+  for (const IpAddress& address : interface.addresses) TakeFixed(networks, address);
+  if (interface.mac) {
+    TakeMac(*interface.mac);
+  } else {
+    ChooseMac();
+  }
+  if (allocator_.pool().kind == VifKind::kVlan) TakeVlan();
+  Claim();
+}
+
+Reservation::Networks Reservation::NetworksFor(const std::vector<IpNetwork>& node_networks) {
+  Networks networks;
+  for (auto& [cidr, network] : allocator_.networks()) {
+    const bool is_nodes =
+        std::find(node_networks.begin(), node_networks.end(), cidr) != node_networks.end();
+    if (!allocator_.pool().from_node || is_nodes) networks.push_back(&network);
+  }
+  if (!networks.empty()) return networks;
+  throw BackendError(Kind::kRetry, "node " + Printable(holder_.node) +
+                                       " has no networks of its own yet, of which " + PoolText() +
+                                       " takes addresses (from_node)");
+}
+
+void Reservation::TakeAddress(Allocator::Network& network) {
+  const auto taken = network.addresses.TakeNext(now_);
+  if (!taken) {
+    throw Exhausted(PoolText() + " has no free address in " + network.cidr.ToString(),
+                    network.addresses, now_);
+  }
+  holding_.addresses.push_back(*taken);
+}
+
+void Reservation::TakeFixed(const Networks& networks, const IpAddress& address) {
+  const std::string what = "address " + address.ToString() + " of " + PoolText();
+  const Number number = NumberOf(address);
+  const auto network = std::find_if(networks.begin(), networks.end(), [&](const auto* known) {
+    return known->cidr.Contains(address);
+  });
+  const auto taken = network == networks.end()
+                         ? Taken::kNotHere
+                         : (*network)->addresses.Take(number, now_, RestKeyOf(holder_));
+  switch (taken) {
+    case Taken::kYes:
+      holding_.addresses.push_back(number);
+      return;
+    case Taken::kNotHere:
+      throw BackendError(Kind::kRefused,
+                         what + " is none that it gives: see its cidr, ranges and excluded");
+    case Taken::kResting: {
+      const auto rest = Until((*network)->addresses.RestOf(number).value_or(now_), now_);
+      throw BackendError(Kind::kRetry, what + " rests after its release", rest);
+    }
+    case Taken::kNotFree:
+      break;
+  }
+  const bool twice = std::find(holding_.addresses.begin(), holding_.addresses.end(), number) !=
+                     holding_.addresses.end();
+  if (twice) throw BackendError(Kind::kRefused, what + " is asked for twice");
+  throw BackendError(Kind::kExhausted,
+                     what + " is taken by " + Describe(ledger_.Find({number, allocator_.index()})));
+}
+
+void Reservation::TakeMac(const MacAddress& mac) {
+  const std::string what = "MAC address " + mac.ToString();
+  if ((mac.bytes[0] & 1U) != 0 || mac == MacAddress())
+    throw BackendError(Kind::kRefused, what + " is no interface's: the first byte has to be even");
+  if (const Holder* other = allocator_.FindMac(mac)) {
+    throw BackendError(Kind::kExhausted,
+                       what + " is taken in " + PoolText() + " by " + Describe(other));
+  }
+  holding_.mac = mac;
+}
+
+/// Somebody may have wished for one that is another address's.
+void Reservation::ChooseMac() {
+  uint32_t attempt = 0;
+  do {
+    holding_.mac = allocator_.MacFor(holding_.addresses, attempt++);
+  } while (allocator_.FindMac(holding_.mac) != nullptr);
+}
+
+void Reservation::TakeVlan() {
+  AddressSet& ids = allocator_.VlansOf(holder_.node);
+  const auto taken = ids.TakeNext(now_);
+  if (!taken) {
+    throw Exhausted(PoolText() + " has no free VLAN id on node " + Printable(holder_.node), ids,
+                    now_);
+  }
+  holding_.vlan = static_cast<uint16_t>(*taken);
+}
+
+void Reservation::Claim() {
+  for (const Resource& resource : allocator_.ResourcesOf(holding_, holder_.node))
+    ledger_.Claim(resource, holder_);
+}
+
+}  // namespace kuryr::controller::local

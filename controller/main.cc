@@ -1,0 +1,139 @@
+#include <poll.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "controller/config.h"
+#include "controller/controller.h"
+#include "controller/orphans_command.h"
+#include "controller/status_command.h"
+#include "service/health_port.h"
+#include "service/notify.h"
+#include "service/stop_signals.h"
+#include "watcher/credentials.h"
+
+namespace {
+
+namespace service = kuryr::service;
+using namespace kuryr::controller;
+
+constexpr const char* kAbout =
+    "kuryr-controller writes the plans of a cluster's pods: which VIFs each of them gets, with "
+    "their\n"
+    "addresses. kuryr-daemon and kuryr-cni make them true on the nodes.\n";
+
+Config ReadConfig(const std::vector<std::string>& files) {
+  Config config =
+      kuryr::controller::LoadConfig(files, [](const char* name) { return std::getenv(name); });
+  if (!config.api.api.verify_server) {
+    kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
+               {{"switched_off_by", config.api.unverified_by}});
+  }
+  kuryr::watcher::WarnOfWithheldIdentity(config.api.api);
+  return config;
+}
+
+Config ReadServiceConfig(const std::vector<std::string>& files, bool debug) {
+  Config config = ReadConfig(files);
+  kuryr::SetLogLevel(debug || config.debug ? kuryr::LogLevel::kDebug : kuryr::LogLevel::kInfo);
+  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
+  if (config.pools.empty()) {
+    kuryr::Log(kuryr::LogLevel::kWarning,
+               "kuryr.conf has no pool: no pod will be planned; add a section [pool:NAME]");
+  }
+  return config;
+}
+
+/// Nothing where it is switched off.
+void ServeHealth(const Controller& controller, const Config& config,
+                 std::optional<service::HealthPort>& port) {
+  if (config.health_port == 0) return;
+  port.emplace(
+      config.health_address, static_cast<uint16_t>(config.health_port),
+      service::HealthChecks{.why_not_alive = [] { return std::optional<std::string>(); },
+                            .why_not_ready = [&controller] { return controller.WhyNotReady(); },
+                            .metrics = [&controller] { return controller.Metrics(); }});
+}
+
+void WaitFor(int stop_fd) {
+  service::Watchdog watchdog = service::Watchdog::OfProcess();
+  pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};
+  while (true) {
+    const int ready = ::poll(&stop, 1, watchdog.Feed());
+    if (ready > 0) return;
+    if (ready < 0 && errno != EINTR) kuryr::ThrowErrno("wait for a signal");
+  }
+}
+
+void Run(const Config& config) {
+  const kuryr::UniqueFd signals = service::StopSignalsAsFd();
+  Controller controller(config);
+  std::optional<service::HealthPort> health;
+  ServeHealth(controller, config, health);
+  const std::jthread thread([&](const std::stop_token& stop) { controller.Run(stop); });
+  service::Notify("READY=1");
+  WaitFor(signals.get());
+  service::Notify("STOPPING=1");
+}
+
+OrphanAct ActOf(bool remove, bool force) {
+  if (!remove) return OrphanAct::kList;
+  return force ? OrphanAct::kRemoveAnyway : OrphanAct::kRemove;
+}
+
+/// 1 says that something is not as it should be.
+constexpr int kCommandFailed = 2;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // OpenSSL writes to connections that their peer has closed.
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app(kAbout, "kuryr-controller");
+  app.set_version_flag("--version", "kuryr-controller " KURYR_VERSION);
+  std::vector<std::string> config_files;
+  bool debug = false;
+  app.add_option(
+      "--config-file", config_files,
+      "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
+  app.add_flag("--debug", debug, "log every step");
+  std::string pod;
+  bool json = false;
+  CLI::App* status = app.add_subcommand(
+      "status", "asks the API server what is planned, awaited and failing, and why");
+  status->fallthrough();
+  status->add_flag("--json", json, "as JSON");
+  status->add_option("POD", pod, "NAMESPACE/NAME: this one's plan, and what is next");
+  bool remove = false;
+  bool force = false;
+  CLI::App* orphans = app.add_subcommand(
+      "orphans",
+      "what is left that nobody takes away: KuryrPorts of pods that are gone, finalizers");
+  orphans->fallthrough();
+  CLI::Option* removes = orphans->add_flag("--remove", remove, "remove it; no controller may lead");
+  orphans->add_flag("--force", force, "remove it though one leads")->needs(removes);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (status->parsed()) {
+      return PrintStatus(ReadConfig(config_files), pod,
+                         json ? StatusForm::kJson : StatusForm::kText);
+    }
+    if (orphans->parsed()) return PrintOrphans(ReadConfig(config_files), ActOf(remove, force));
+    Run(ReadServiceConfig(config_files, debug));
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "kuryr-controller: %s\n", e.what());
+    return status->parsed() || orphans->parsed() ? kCommandFailed : 1;
+  }
+}

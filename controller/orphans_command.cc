@@ -1,0 +1,128 @@
+#include "controller/orphans_command.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "controller/standing.h"
+#include "controller/survey.h"
+#include "controller/vif_sink.h"
+#include "controller/writer.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::controller {
+namespace {
+
+constexpr size_t kMostLine = 600;
+
+/// Why its finalizer is nobody's to take away; empty where it is somebody's.
+std::string WhyLeft(const Survey::Pod& pod, Survey& survey, bool nobody_leads) {
+  const PodFacts& facts = *pod.known.pod;
+  if (!facts.HasFinalizer() || StandingOf(pod.known) != Standing::kReleasing) return "";
+  const Awaited awaited = AwaitedBy(facts);
+  if (awaited == Awaited::kNothing) return nobody_leads ? "the pod is done" : "";
+  return facts.deleted && survey.IsNodeGone(facts.node) ? "node " + facts.node + " is gone" : "";
+}
+
+bool IsPodGone(Survey& survey, const std::string& path, const PortFacts& port) {
+  try {
+    return StringAt(survey.client().Get(path).at("metadata"), "uid") != port.pod_uid;
+  } catch (const watcher::ApiError& e) {
+    if (e.code() == watcher::ApiError::kNotFound) return true;
+    throw;
+  }
+}
+
+/// Says each orphan, and removes it where that is wanted.
+class Removal {
+ public:
+  Removal(Survey& survey, bool removes)
+      : survey_(survey),
+        removes_(removes),
+        store_(survey.backend(), {}, [](const std::string&) {}),
+        writer_(survey.client(), store_, [] { return true; }) {}
+
+  [[nodiscard]] size_t left() const noexcept { return left_; }
+  [[nodiscard]] size_t removed() const noexcept { return removed_; }
+
+  void Finalizer(const Survey::Pod& pod, const std::string& why) {
+    Take("finalizer of pod " + KeyOf(pod.event.name_space, pod.event.name), why,
+         [&] { ClearPlan(pod.known, writer_); });
+  }
+
+  void Port(const std::string& key, const PortFacts& port) {
+    const PodKey name(key);
+    if (!IsPodGone(survey_, PodPath(name.name_space, name.name), port)) return;
+    Take("KuryrPort " + key, "its pod is gone",
+         [&] { writer_.Delete(PortsPath(name.name_space) + "/" + name.name, port.uid); });
+  }
+
+ private:
+  template <typename Remove>
+  void Take(const std::string& what, const std::string& why, const Remove& remove) {
+    const std::string line = Printable(what, kMostLine) + ": " + Printable(why, kMostLine);
+    if (!removes_) {
+      ++left_;
+      std::printf("%s\n", line.c_str());
+      return;
+    }
+    try {
+      remove();
+      ++removed_;
+      std::printf("removed  %s\n", line.c_str());
+    } catch (const std::exception& e) {
+      ++left_;
+      std::printf("failed   %s: %s\n", line.c_str(), Printable(e.what(), kMostLine).c_str());
+    }
+  }
+
+  Survey& survey_;
+  const bool removes_;
+  PodStore store_;
+  Writer writer_;
+  size_t left_ = 0;
+  size_t removed_ = 0;
+};
+
+void RefuseWhileLed(const Leader& leader) {
+  if (leader.absent()) return;
+  throw std::runtime_error(Readable(leader) +
+                           "; a controller that leads removes what is left: stop all of them "
+                           "first, or use --force");
+}
+
+void Conclude(const Removal& removal, OrphanAct act) {
+  if (act != OrphanAct::kList) {
+    std::printf("%zu removed, %zu left\n", removal.removed(), removal.left());
+  } else if (removal.left() > 0) {
+    std::printf("%zu left; kuryr-controller orphans --remove removes them\n", removal.left());
+  } else {
+    std::printf("nothing is left\n");
+  }
+}
+
+}  // namespace
+
+int PrintOrphans(const Config& config, OrphanAct act) {
+  Survey survey(config);
+  const Leader leader = survey.FindLeader();
+  if (act == OrphanAct::kRemove) RefuseWhileLed(leader);
+  const bool nobody_leads = !leader.leads || act == OrphanAct::kRemoveAnyway;
+  Removal removal(survey, act != OrphanAct::kList);
+  survey.ForEachPod([&](const Survey::Pod& pod) {
+    const std::string why = WhyLeft(pod, survey, nobody_leads);
+    if (!why.empty()) removal.Finalizer(pod, why);
+  });
+  for (const auto& [key, port] : survey.ports()) {
+    if (port.ours) removal.Port(key, port);
+  }
+  for (const std::string& problem : survey.bad_items())
+    std::printf("an object cannot be read: %s\n", Printable(problem, kMostLine).c_str());
+  Conclude(removal, act);
+  return removal.left() == 0 && survey.bad_items().empty() ? 0 : 1;
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,74 @@
+#include "controller/plan_request.h"
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "controller/annotation_text.h"
+#include "controller/network_selection.h"
+
+namespace kuryr::controller {
+namespace {
+
+constexpr size_t kMostAddresses = 16;
+
+[[noreturn]] void Refuse(const char* annotation, const std::string& value, const char* expected) {
+  throw BackendError(BackendError::Kind::kRefused, "annotation " + std::string(annotation) +
+                                                       ": \"" + Printable(value) + "\"; expected " +
+                                                       expected);
+}
+
+std::vector<IpAddress> AddressesIn(const std::string& text) {
+  std::vector<IpAddress> addresses;
+  for (const std::string& item : ListItems(text)) {
+    const auto address = IpAddress::Parse(item);
+    if (!address || addresses.size() == kMostAddresses)
+      Refuse(kAddressesAnnotation, text, "up to 16 IP addresses, separated by commas");
+    addresses.push_back(*address);
+  }
+  return addresses;
+}
+
+InterfaceRequest DefaultInterface(const PodFacts& pod) {
+  InterfaceRequest interface{.ifname = std::string(vif::kDefaultIfname), .is_default = true};
+  interface.addresses = AddressesIn(pod.addresses);
+  if (pod.mac.empty()) return interface;
+  interface.mac = ParseInterfaceMac(pod.mac);
+  if (!interface.mac) Refuse(kMacAnnotation, pod.mac, "the MAC address of one interface");
+  return interface;
+}
+
+/// The default interface is the first of `interfaces`.
+void AddSelected(const PodFacts& pod, NetworkAttachments& attachments,
+                 std::vector<InterfaceRequest>& interfaces) {
+  const std::string key = KeyOf(pod.name_space, pod.name);
+  for (NetworkSelection& selection : ParseNetworkSelections(pod.networks, pod.name_space)) {
+    auto network = attachments.Find(selection.name_space, selection.name, key);
+    if (!network) {
+      Log(LogLevel::kDebug, "network is another plugin's",
+          {{"pod", key}, {"definition", KeyOf(selection.name_space, selection.name)}});
+      continue;
+    }
+    if (selection.has_default_route) interfaces.front().is_default = false;
+    interfaces.push_back({.ifname = std::move(selection.ifname),
+                          .is_default = selection.has_default_route,
+                          .network = std::move(*network),
+                          .addresses = std::move(selection.addresses),
+                          .mac = selection.mac});
+  }
+}
+
+}  // namespace
+
+PlanRequest PlanRequestOf(const PodFacts& pod, std::vector<IpNetwork> node_networks,
+                          NetworkAttachments& attachments) {
+  std::vector<InterfaceRequest> interfaces = {DefaultInterface(pod)};
+  AddSelected(pod, attachments, interfaces);
+  return {.owner = pod.owner(),
+          .labels = pod.labels,
+          .node_networks = std::move(node_networks),
+          .interfaces = std::move(interfaces)};
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "base/ip.h"
+#include "controller/backend.h"
+#include "controller/network_attachments.h"
+#include "controller/pod_facts.h"
+
+namespace kuryr::controller {
+
+/// What the pod's VIFs are to be: its default interface with the addresses and the MAC that its
+/// user wishes, and one for each network that its user selects. Of these, the one that has the
+/// default route is the default interface. A selection that another plugin serves is passed over.
+/// BackendError kRefused names the annotation that is malformed; else what `attachments` throws.
+[[nodiscard]] PlanRequest PlanRequestOf(const PodFacts& pod, std::vector<IpNetwork> node_networks,
+                                        NetworkAttachments& attachments);
+
+}  // namespace kuryr::controller

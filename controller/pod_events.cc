@@ -1,0 +1,56 @@
+#include "controller/pod_events.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "controller/api_time.h"
+#include "watcher/api_error.h"
+#include "watcher/list_pages.h"
+
+namespace kuryr::controller {
+namespace {
+
+constexpr size_t kMostMessage = 1000;
+
+/// A repeated Event has a newer last time.
+std::chrono::sys_seconds TimeOf(const nlohmann::json& event) {
+  for (const char* key : {"lastTimestamp", "eventTime"}) {
+    if (const auto time = ParseTime(StringAt(event, key))) return *time;
+  }
+  return {};
+}
+
+}  // namespace
+
+PodEvents::PodEvents(watcher::ApiClient& client, const std::string& name_space) {
+  const std::string events =
+      name_space.empty() ? "/api/v1/events" : "/api/v1/namespaces/" + name_space + "/events";
+  try {
+    watcher::ForEachListed(
+        client, events + "?fieldSelector=source%3Dkuryr-controller",
+        {.item = [this](const watcher::WatchEvent& event) { Take(event); },
+         .bad_item = [this](const std::string& problem) { problem_ = problem; }});
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kForbidden) throw;
+    problem_ = e.what();
+  }
+}
+
+void PodEvents::Take(const watcher::WatchEvent& event) {
+  const auto involved = event.object->find("involvedObject");
+  if (involved == event.object->end()) return;
+  Told told{.reason = Printable(StringAt(*event.object, "reason")),
+            .message = Printable(StringAt(*event.object, "message"), kMostMessage),
+            .at = TimeOf(*event.object)};
+  Told& newest = newest_[StringAt(*involved, "uid")];
+  if (newest.reason.empty() || newest.at <= told.at) newest = std::move(told);
+}
+
+const PodEvents::Told* PodEvents::Find(const std::string& uid) const {
+  const auto found = newest_.find(uid);
+  return found == newest_.end() ? nullptr : &found->second;
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/backend.h"
+#include "vif/pod_vifs.h"
+#include "watcher/watch_event.h"
+
+namespace kuryr::controller {
+
+/// The original's: a pod that has it stays until its VIFs are released.
+inline constexpr const char* kPodFinalizer = "kuryr.openstack.org/pod-finalizer";
+/// Who made a KuryrPort.
+inline constexpr const char* kPlannerAnnotation = "kuryr.openstack.org/planner";
+inline constexpr const char* kPlanner = "kuryr-controller";
+/// What a pod's user may wish for its default interface: addresses, separated by commas, and a MAC.
+inline constexpr const char* kAddressesAnnotation = "kuryr.openstack.org/ip-addresses";
+inline constexpr const char* kMacAnnotation = "kuryr.openstack.org/mac-address";
+
+/// The VIFs that stand on an object.
+struct Plan {
+  std::vector<vif::PodVif> vifs;
+  std::string error;  ///< why they cannot be read
+
+  [[nodiscard]] bool empty() const noexcept { return vifs.empty() && error.empty(); }
+};
+
+/// What became of a plan once it was heard of; the VIFs themselves are the backend's to keep.
+struct PlanState {
+  bool present = false;
+  bool ours = false;    ///< the backend's own
+  bool active = false;  ///< every VIF
+  std::string problem;  ///< unreadable, or somebody else has its addresses
+};
+
+/// Of a pod, what its plan depends on. The object itself is not kept: a cluster may have half a
+/// million.
+struct PodFacts {
+  std::string name_space;
+  std::string name;
+  std::string uid;
+  std::string version;  ///< resourceVersion
+  std::string node;     ///< empty: not scheduled yet
+  std::vector<std::string> finalizers;
+  std::map<std::string, std::string> labels;  ///< those that networks are chosen by
+  std::string addresses;                      ///< kAddressesAnnotation
+  std::string mac;                            ///< kMacAnnotation
+  std::string networks;                       ///< kNetworksAnnotation; too long where it was cut
+  bool host_network = false;
+  bool is_static = false;  ///< a mirror of one that the kubelet has from elsewhere
+  bool completed = false;  ///< no container will run again
+  bool deleted = false;    ///< has a deletionTimestamp
+  bool expired = false;    ///< deleted, and its grace period is over
+  bool running = false;    ///< a container is
+  PlanState plan;          ///< of the annotation
+  std::chrono::steady_clock::time_point seen;  ///< when it was first to have a plan
+
+  [[nodiscard]] bool HasFinalizer() const;
+  [[nodiscard]] Owner owner() const { return {uid, name_space, name, node}; }
+};
+
+/// Of a KuryrPort, the same.
+struct PortFacts {
+  bool ours = false;  ///< made by a kuryr-controller, whether or not its VIFs are there yet
+  std::string uid;
+  std::string pod_uid;
+  std::string node;
+  PlanState plan;
+};
+
+/// The plan is read apart. `label_keys`: which labels are kept.
+[[nodiscard]] PodFacts PodFactsOf(const watcher::WatchEvent& pod,
+                                  const std::set<std::string>& label_keys);
+[[nodiscard]] PortFacts PortFactsOf(const watcher::WatchEvent& kuryrport);
+/// The VIFs on a Pod or a KuryrPort. Never throws ParseError: that is in the plan.
+[[nodiscard]] Plan PlanOn(const watcher::WatchEvent& object);
+
+/// What a pod that had a plan waits for before its plan may be taken away.
+enum class Awaited {
+  kNothing,      ///< the node has nothing of it any more
+  kDeletion,     ///< it lives
+  kGracePeriod,  ///< the kubelet deletes it for good when its sandbox is away
+  kContainers,   ///< one runs: somebody was in a hurry; the end of the node is awaited, too
+};
+[[nodiscard]] Awaited AwaitedBy(const PodFacts& pod);
+
+/// "NAMESPACE/NAME"
+[[nodiscard]] inline std::string KeyOf(const std::string& name_space, const std::string& name) {
+  return name_space + "/" + name;
+}
+
+}  // namespace kuryr::controller

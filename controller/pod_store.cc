@@ -1,0 +1,174 @@
+#include "controller/pod_store.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+
+namespace kuryr::controller {
+namespace {
+
+/// The UIDs of the pods that something under this key belongs to.
+std::set<std::string> OwnersOf(const PodStore::Known& known) {
+  std::set<std::string> owners;
+  if (known.pod) owners.insert(known.pod->uid);
+  if (known.port && known.port->plan.present) owners.insert(known.port->pod_uid);
+  return owners;
+}
+
+bool Waits(const PodFacts& pod) { return NeedsPlan(pod) && !pod.plan.present; }
+
+/// Since when the pod waits for a plan.
+std::chrono::steady_clock::time_point SeenSince(const PodFacts* before, const PodFacts& now) {
+  const bool waited = before != nullptr && before->uid == now.uid && Waits(*before);
+  return waited ? before->seen : std::chrono::steady_clock::now();
+}
+
+bool IsActive(const std::vector<vif::PodVif>& vifs) {
+  return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
+    return vif::Common(vif.vif).active.value_or(false);
+  });
+}
+
+}  // namespace
+
+bool NeedsPlan(const PodFacts& pod) {
+  return !pod.host_network && !pod.node.empty() && !pod.completed && !pod.deleted;
+}
+
+PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan) {
+  PlanState state{.present = !plan.empty(), .problem = plan.error};
+  if (plan.vifs.empty()) return state;
+  state.active = IsActive(plan.vifs);
+  state.ours = std::all_of(plan.vifs.begin(), plan.vifs.end(),
+                           [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
+  try {
+    backend.Adopt(owner, plan.vifs);
+  } catch (const BackendError& e) {
+    state.problem = e.what();
+  }
+  return state;
+}
+
+const PlanState& PlanOf(const PodStore::Known& known) {
+  const bool beside = known.port && known.port->pod_uid == known.pod->uid;
+  return beside && known.port->plan.present ? known.port->plan : known.pod->plan;
+}
+
+bool IsOthers(const PodStore::Known& known) {
+  return (known.port && !known.port->ours) || (known.pod->plan.present && !known.pod->plan.ours);
+}
+
+bool HasOurs(const PodStore::Known& known) {
+  if (known.port) return known.port->ours;
+  return known.pod->HasFinalizer() || known.pod->plan.ours;
+}
+
+std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
+  return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
+}
+
+void PodStore::Handle(const watcher::WatchEvent& event) {
+  if (event.kind == "Pod") {
+    HandlePod(event);
+  } else {
+    HandlePort(event);
+  }
+  wake_(KeyOf(event.name_space, event.name));
+}
+
+void PodStore::LearnPod(nlohmann::json pod, const std::string& base) {
+  const watcher::WatchEvent event =
+      watcher::MakeEvent(watcher::EventType::kModified, std::move(pod));
+  const std::shared_ptr<PodFacts> facts = ReadPod(event);
+  Update(KeyOf(event.name_space, event.name), [&](Known& known) {
+    if (known.pod && known.pod->uid == event.uid && known.pod->version == base) known.pod = facts;
+  });
+}
+
+void PodStore::LearnPort(nlohmann::json kuryrport) {
+  const watcher::WatchEvent event =
+      watcher::MakeEvent(watcher::EventType::kAdded, std::move(kuryrport));
+  const std::shared_ptr<PortFacts> facts = ReadPort(event);
+  Update(KeyOf(event.name_space, event.name), [&](Known& known) {
+    if (!known.port && known.pod && known.pod->uid == facts->pod_uid) known.port = facts;
+  });
+}
+
+template <typename Change>
+void PodStore::Update(const std::string& key, const Change& change) {
+  const MutexLock lock(mutex_);
+  Known& known = known_[key];
+  const std::set<std::string> before = OwnersOf(known);
+  change(known);
+  const std::set<std::string> after = OwnersOf(known);
+  for (const std::string& uid : after) std::erase(known.gone, uid);
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                      std::back_inserter(known.gone));
+  if (!known.pod && !known.port && known.gone.empty()) known_.erase(key);
+}
+
+std::shared_ptr<PodFacts> PodStore::ReadPod(const watcher::WatchEvent& event) {
+  auto facts = std::make_shared<PodFacts>(PodFactsOf(event, label_keys_));
+  facts->plan = Adopt(backend_, facts->owner(), PlanOn(event));
+  return facts;
+}
+
+std::shared_ptr<PortFacts> PodStore::ReadPort(const watcher::WatchEvent& event) {
+  auto facts = std::make_shared<PortFacts>(PortFactsOf(event));
+  facts->plan =
+      Adopt(backend_, {facts->pod_uid, event.name_space, event.name, facts->node}, PlanOn(event));
+  return facts;
+}
+
+void PodStore::HandlePod(const watcher::WatchEvent& event) {
+  std::shared_ptr<PodFacts> facts;
+  if (event.type != watcher::EventType::kDeleted) facts = ReadPod(event);
+  Update(KeyOf(event.name_space, event.name), [&](Known& known) {
+    if (facts) facts->seen = SeenSince(known.pod.get(), *facts);
+    known.pod = std::move(facts);
+  });
+}
+
+void PodStore::HandlePort(const watcher::WatchEvent& event) {
+  std::shared_ptr<PortFacts> facts;
+  if (event.type != watcher::EventType::kDeleted) facts = ReadPort(event);
+  Update(KeyOf(event.name_space, event.name), [&](Known& known) { known.port = std::move(facts); });
+}
+
+PodStore::Known PodStore::Find(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  const auto known = known_.find(key);
+  return known == known_.end() ? Known() : known->second;
+}
+
+void PodStore::ForgetGone(const std::string& key, const std::string& uid) {
+  const MutexLock lock(mutex_);
+  const auto known = known_.find(key);
+  if (known == known_.end()) return;
+  std::erase(known->second.gone, uid);
+  if (!known->second.pod && !known->second.port && known->second.gone.empty()) known_.erase(known);
+}
+
+size_t PodStore::size() const {
+  const MutexLock lock(mutex_);
+  return known_.size();
+}
+
+PodStore::Counts PodStore::Count() const {
+  Counts counts;
+  const MutexLock lock(mutex_);
+  for (const auto& [key, known] : known_) {
+    if (!known.pod) continue;
+    const bool planned = known.pod->plan.present || (known.port && known.port->plan.present);
+    if (planned) {
+      ++counts.planned;
+    } else if (NeedsPlan(*known.pod)) {
+      ++counts.waiting;
+    }
+  }
+  return counts;
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "controller/backend.h"
+#include "controller/pod_facts.h"
+#include "watcher/event_pipeline.h"
+
+namespace kuryr::controller {
+
+/// What the watches have told of the cluster's pods and their KuryrPorts, as PodFacts. Of every
+/// plan that it hears of it tells the backend; of everything that changed it wakes the pod's key.
+/// Thread-safe.
+class PodStore : public watcher::EventConsumer {
+ public:
+  using Wake = std::function<void(const std::string& key)>;
+
+  /// The backend is borrowed. `label_keys`: which labels networks are chosen by.
+  PodStore(Backend& backend, std::set<std::string> label_keys, Wake wake)
+      : backend_(backend), label_keys_(std::move(label_keys)), wake_(std::move(wake)) {}
+
+  /// Pods and KuryrPorts.
+  [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
+  void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  /// A Pod as this process has just written it, before the watch says so; `base` is the version
+  /// that it was made of. Passed over where the watch has told of another one meanwhile.
+  void LearnPod(nlohmann::json pod, const std::string& base) EXCLUDES(mutex_);
+  /// A KuryrPort that it has just made; passed over where the watch has told of one.
+  void LearnPort(nlohmann::json kuryrport) EXCLUDES(mutex_);
+
+  /// What is known under one key.
+  struct Known {
+    std::shared_ptr<const PodFacts> pod;
+    std::shared_ptr<const PortFacts> port;
+    std::vector<std::string> gone;  ///< UIDs of pods that are no more, and may still have something
+  };
+  [[nodiscard]] Known Find(const std::string& key) const EXCLUDES(mutex_);
+  /// The pod of that UID, gone before, has nothing any more.
+  void ForgetGone(const std::string& key, const std::string& uid) EXCLUDES(mutex_);
+
+  [[nodiscard]] size_t size() const EXCLUDES(mutex_);
+  /// Pods with a plan, and those that wait for one.
+  struct Counts {
+    size_t planned = 0;
+    size_t waiting = 0;
+  };
+  [[nodiscard]] Counts Count() const EXCLUDES(mutex_);
+
+ private:
+  [[nodiscard]] std::shared_ptr<PodFacts> ReadPod(const watcher::WatchEvent& event);
+  [[nodiscard]] std::shared_ptr<PortFacts> ReadPort(const watcher::WatchEvent& event);
+  void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+  void HandlePort(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+  template <typename Change>
+  void Update(const std::string& key, const Change& change) EXCLUDES(mutex_);
+
+  Backend& backend_;
+  const std::set<std::string> label_keys_;
+  const Wake wake_;
+  mutable Mutex mutex_;
+  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
+};
+
+/// A pod that is to have VIFs: scheduled, of a network of its own, and neither deleted nor
+/// completed.
+[[nodiscard]] bool NeedsPlan(const PodFacts& pod);
+
+/// Tells the backend of the plan, and judges it.
+[[nodiscard]] PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan);
+
+// Of what is known of a pod that is there:
+
+/// What stands on the pod or beside it.
+[[nodiscard]] const PlanState& PlanOf(const PodStore::Known& known);
+/// Another producer plans this pod, or has just begun to: its KuryrPort comes before its VIFs.
+[[nodiscard]] bool IsOthers(const PodStore::Known& known);
+/// Something that only a controller takes away again. The original's finalizer comes with a
+/// KuryrPort of its own, and is the original's to take away.
+[[nodiscard]] bool HasOurs(const PodStore::Known& known);
+
+}  // namespace kuryr::controller

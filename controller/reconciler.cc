@@ -1,0 +1,167 @@
+#include "controller/reconciler.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "controller/default_route.h"
+#include "controller/plan_request.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::controller {
+namespace {
+
+using Clock = ControllerMetrics::Clock;
+
+/// How long a backend that cannot serve is not asked again for one pod, unless the pod changes.
+constexpr std::chrono::seconds kRefusedAgain{60};
+/// The same for a node that has to be asked about.
+constexpr std::chrono::seconds kNodeAgain{10};
+
+const char* ReasonOf(BackendError::Kind kind) {
+  switch (kind) {
+    case BackendError::Kind::kRetry:
+      return "KuryrBackendUnavailable";
+    case BackendError::Kind::kExhausted:
+      return "KuryrNoFreeAddress";
+    case BackendError::Kind::kRefused:
+      return "KuryrPlanRefused";
+    case BackendError::Kind::kGone:
+      return "KuryrNetworkNotFound";
+  }
+  return "KuryrPlanFailed";
+}
+
+void SetActive(std::vector<vif::PodVif>& vifs, bool active) {
+  for (vif::PodVif& vif : vifs) vif::Common(vif.vif).active = active;
+}
+
+}  // namespace
+
+void Reconciler::Round(const std::string& key) {
+  const PodStore::Known known = shared_.store.Find(key);
+  ReleaseGone(key, known.gone);
+  if (!known.pod) {
+    shared_.reporter.Clear(key);
+    if (known.port && known.port->ours) DeleteOrphan(key, *known.port);
+    return;
+  }
+  try {
+    RoundOf(key, known);
+  } catch (const BackendError& e) {
+    Handle(key, *known.pod, e);
+  } catch (const watcher::ApiError& e) {
+    constexpr int kConflict = 409;
+    if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
+    if (e.code() != kConflict) throw;
+    shared_.metrics.CountConflict();
+    shared_.queue.AddRateLimited(key);
+  }
+}
+
+void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  if (!NeedsPlan(pod)) {
+    shared_.reporter.Clear(key);
+    if (HasOurs(known) && IsDone(pod)) Release(known);
+    return;
+  }
+  if (IsOthers(known)) {
+    if (!plan.problem.empty())
+      shared_.reporter.Report(pod, "KuryrPlanUnusable", plan.problem, writer_);
+    return;
+  }
+  if (!plan.problem.empty())
+    shared_.reporter.Report(pod, "KuryrAddressConflict", plan.problem, writer_);
+  if (!plan.present || !plan.active)
+    Plan(key, known);
+  else if (plan.problem.empty())
+    shared_.reporter.Clear(key);
+}
+
+void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  auto vifs = Reserve(pod);
+  if (!vifs) return;
+  const bool active = shared_.backend.IsActive(pod.owner(), *vifs);
+  if (plan.present && !active) return;
+  SetActive(*vifs, active);
+  MoveDefaultRoute(*vifs);
+  sink_->Write(known, *vifs);
+  shared_.reporter.Clear(key);
+  if (!plan.present) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
+  Log(LogLevel::kDebug, "pod planned",
+      {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
+}
+
+std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PodFacts& pod) {
+  std::vector<IpNetwork> networks;
+  if (shared_.nodes_have_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
+  const PlanRequest request = PlanRequestOf(pod, std::move(networks), shared_.attachments);
+  const auto start = Clock::now();
+  try {
+    auto vifs = shared_.backend.Reserve(request);
+    shared_.metrics.CountAsked(Clock::now() - start, false);
+    return vifs;
+  } catch (const BackendError&) {
+    shared_.metrics.CountAsked(Clock::now() - start, true);
+    throw;
+  }
+}
+
+/// First from the object, then from the backend: what nobody can read any more is free.
+void Reconciler::Release(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  ClearPlan(known, writer_);
+  shared_.metrics.CountReleased();
+  if (!shared_.backend.Release(pod.uid))
+    shared_.queue.AddRateLimited(KeyOf(pod.name_space, pod.name));
+}
+
+void Reconciler::ReleaseGone(const std::string& key, const std::vector<std::string>& gone) {
+  for (const std::string& uid : gone) {
+    if (shared_.backend.Release(uid)) {
+      shared_.store.ForgetGone(key, uid);
+    } else {
+      shared_.queue.AddRateLimited(key);
+    }
+  }
+}
+
+bool Reconciler::IsDone(const PodFacts& pod) {
+  const Awaited awaited = AwaitedBy(pod);
+  if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
+  if (IsNodeGone(pod.node, writer_.client())) return true;
+  shared_.queue.AddAfter(KeyOf(pod.name_space, pod.name), kNodeAgain);
+  return false;
+}
+
+void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
+  const size_t slash = key.find('/');
+  const std::string name_space = key.substr(0, slash);
+  const std::string name = key.substr(slash + 1);
+  try {
+    const nlohmann::json pod = writer_.client().Get(PodPath(name_space, name));
+    if (StringAt(pod.at("metadata"), "uid") == port.pod_uid) return;  // Not heard of yet.
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kNotFound) throw;
+  }
+  writer_.Delete(PortsPath(name_space) + "/" + name, port.uid);
+}
+
+void Reconciler::Handle(const std::string& key, const PodFacts& pod, const BackendError& error) {
+  shared_.reporter.Report(pod, ReasonOf(error.kind()), error.what(), writer_);
+  if (error.kind() == BackendError::Kind::kGone) shared_.ask_for_absent();
+  if (error.retry_after()) {
+    shared_.queue.AddAfter(key, *error.retry_after());
+  } else if (error.kind() == BackendError::Kind::kRefused) {
+    shared_.queue.AddAfter(key, kRefusedAgain);
+  } else {
+    shared_.queue.AddRateLimited(key);
+  }
+}
+
+}  // namespace kuryr::controller

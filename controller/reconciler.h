@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/backend.h"
+#include "controller/controller_metrics.h"
+#include "controller/network_attachments.h"
+#include "controller/node_networks.h"
+#include "controller/pod_store.h"
+#include "controller/reporter.h"
+#include "controller/vif_sink.h"
+#include "controller/work_queue.h"
+#include "controller/writer.h"
+
+namespace kuryr::controller {
+
+/// Compares what should be with what is, one pod at a time, whatever woke it:
+///
+/// | the pod | gets |
+/// |---|---|
+/// | is to have VIFs and has none | a plan, written with the finalizer |
+/// | has a plan that is not active | activity, once the backend says so |
+/// | is done, and had a plan of ours | its plan and finalizer taken away, what it had released |
+/// | is no more | what it had released |
+/// | has a plan of somebody else | nothing |
+///
+/// One for each worker: not thread-safe, what it shares is.
+class Reconciler {
+ public:
+  /// All borrowed.
+  struct Shared {
+    Backend& backend;
+    PodStore& store;
+    WorkQueue& queue;
+    Reporter& reporter;
+    ControllerMetrics& metrics;
+    NodeNetworks& nodes;
+    NetworkAttachments& attachments;
+    SinkKind sink;
+    bool nodes_have_networks;              ///< some network is a node's own
+    std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
+  };
+
+  Reconciler(const Shared& shared, Writer& writer)
+      : shared_(shared), writer_(writer), sink_(MakeSink(shared.sink, writer)) {}
+
+  /// Throws what Writer does, where the same round is to come again.
+  void Round(const std::string& key);
+
+ private:
+  void RoundOf(const std::string& key, const PodStore::Known& known);
+  void Plan(const std::string& key, const PodStore::Known& known);
+  /// Nothing: under way.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PodFacts& pod);
+  void Release(const PodStore::Known& known);
+  void ReleaseGone(const std::string& key, const std::vector<std::string>& gone);
+  /// The node has nothing of it any more.
+  [[nodiscard]] bool IsDone(const PodFacts& pod);
+  /// A KuryrPort of ours that nobody owns.
+  void DeleteOrphan(const std::string& key, const PortFacts& port);
+  void Handle(const std::string& key, const PodFacts& pod, const BackendError& error);
+
+  const Shared shared_;
+  Writer& writer_;
+  const std::unique_ptr<VifSink> sink_;
+};
+
+}  // namespace kuryr::controller

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+
+#include "base/thread_annotations.h"
+#include "controller/pod_facts.h"
+#include "controller/writer.h"
+
+namespace kuryr::controller {
+
+/// Why pods have no plan: an Event on each that a person understands, once for each reason, and for
+/// status and metrics what fails now. Thread-safe; a Writer is its caller's own.
+class Reporter {
+ public:
+  using Clock = std::chrono::system_clock;
+
+  struct Problem {
+    std::string uid;      ///< the pod's
+    std::string reason;   ///< one word, CamelCase
+    std::string message;  ///< for people
+    Clock::time_point since;
+  };
+
+  /// `use_events`: or the log alone.
+  explicit Reporter(bool use_events) : use_events_(use_events) {}
+
+  /// The pod has no plan, because. What it throws is the caller's to forget: Events are a service.
+  void Report(const PodFacts& pod, const std::string& reason, const std::string& message,
+              Writer& writer) EXCLUDES(mutex_);
+  /// All is well with it, or it is gone.
+  void Clear(const std::string& key) EXCLUDES(mutex_);
+
+  /// By key, of those that fail now.
+  [[nodiscard]] std::map<std::string, Problem> problems() const EXCLUDES(mutex_);
+
+ private:
+  /// False when it is known already.
+  [[nodiscard]] bool IsNews(const PodFacts& pod, const std::string& reason,
+                            const std::string& message) EXCLUDES(mutex_);
+
+  const bool use_events_;
+  mutable Mutex mutex_;
+  std::map<std::string, Problem> problems_ GUARDED_BY(mutex_);
+};
+
+}  // namespace kuryr::controller

@@ -1,0 +1,237 @@
+#include "controller/status_command.h"
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "controller/api_time.h"
+#include "controller/pod_events.h"
+#include "controller/standing.h"
+#include "controller/survey.h"
+#include "service/table.h"
+#include "vif/readable.h"
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostRows = 100;
+constexpr size_t kMostText = 1000;
+
+json OrNull(const std::string& text) { return text.empty() ? json() : json(text); }
+
+json ToJson(const Leader& leader) {
+  return {{"holder", OrNull(leader.holder)},
+          {"leads", leader.leads},
+          {"age", leader.age ? json(leader.age->count()) : json()},
+          {"unknown", OrNull(leader.unknown)}};
+}
+
+json RowOf(const PodQuestion& question) {
+  const Survey::Pod& pod = question.pod;
+  return {{"state", NameOf(StandingOf(pod.known))},
+          {"uid", pod.event.uid},
+          {"node", OrNull(pod.known.pod->node)},
+          {"age", AgeOf(pod).count()},
+          {"why", OrNull(WhyOf(question))}};
+}
+
+bool IsWell(Standing state) {
+  return state == Standing::kNone || state == Standing::kOthers || state == Standing::kPlanned;
+}
+
+void Dump(const json& status) {
+  std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+}
+
+void PrintHead(const Leader& leader) {
+  std::printf("kuryr-controller %s: %s\n", KURYR_VERSION, Readable(leader).c_str());
+}
+
+/// All pods: how many are how, and those that are not as they should be.
+struct Overview {
+  std::array<size_t, kStandings> counts{};
+  json rows = json::object();
+  size_t more = 0;
+
+  [[nodiscard]] size_t CountOf(Standing state) const {
+    return counts.at(static_cast<size_t>(state));
+  }
+};
+
+Overview LookAround(Survey& survey, const Leader& leader, const PodEvents& events) {
+  Overview overview;
+  survey.ForEachPod([&](const Survey::Pod& pod) {
+    const Standing state = StandingOf(pod.known);
+    ++overview.counts.at(static_cast<size_t>(state));
+    if (IsWell(state)) return;
+    if (overview.rows.size() == kMostRows) {
+      ++overview.more;
+    } else {
+      overview.rows[KeyOf(pod.event.name_space, pod.event.name)] =
+          RowOf({.pod = pod, .leader = leader, .events = events, .survey = survey});
+    }
+  });
+  return overview;
+}
+
+/// What the lists left out.
+std::vector<std::string> GapsOf(const Survey& survey, const PodEvents& events) {
+  std::vector<std::string> gaps;
+  for (const std::string& problem : survey.bad_items())
+    gaps.push_back("an object cannot be read: " + problem);
+  if (!events.problem().empty()) gaps.push_back("Events are not known: " + events.problem());
+  return gaps;
+}
+
+json CountsOf(const Overview& overview) {
+  json counts = json::object();
+  for (const Standing state :
+       {Standing::kPlanned, Standing::kWaiting, Standing::kInactive, Standing::kConflict,
+        Standing::kBad, Standing::kOthers, Standing::kReleasing})
+    counts[NameOf(state)] = overview.CountOf(state);
+  return counts;
+}
+
+void PrintCounts(const Overview& overview) {
+  const auto print = [&](Standing state, const char* what) {
+    std::printf("%zu %s", overview.CountOf(state), what);
+  };
+  print(Standing::kPlanned, "planned, ");
+  print(Standing::kWaiting, "waiting, ");
+  print(Standing::kInactive, "inactive, ");
+  if (overview.CountOf(Standing::kConflict) > 0) print(Standing::kConflict, "in conflict, ");
+  if (overview.CountOf(Standing::kBad) > 0) print(Standing::kBad, "bad, ");
+  print(Standing::kOthers, "other producers', ");
+  print(Standing::kReleasing, "releasing\n");
+}
+
+void PrintTable(const Overview& overview) {
+  if (overview.rows.empty()) return;
+  std::vector<std::vector<std::string>> rows = {{"POD", "STATE", "NODE", "AGE", "WHY"}};
+  for (const auto& [name, row] : overview.rows.items()) {
+    rows.push_back({name, StringAt(row, "state"), StringAt(row, "node"),
+                    service::Age(std::chrono::seconds(row["age"].get<int64_t>())),
+                    StringAt(row, "why")});
+  }
+  std::printf("%s", service::Table(std::move(rows)).c_str());
+  if (overview.more > 0) std::printf("and %zu more\n", overview.more);
+}
+
+int PrintAll(Survey& survey, const Leader& leader, StatusForm form) {
+  const PodEvents events(survey.client());
+  const Overview overview = LookAround(survey, leader, events);
+  const std::vector<std::string> gaps = GapsOf(survey, events);
+  if (form == StatusForm::kJson) {
+    Dump({{"version", KURYR_VERSION},
+          {"leader", ToJson(leader)},
+          {"counts", CountsOf(overview)},
+          {"pods", overview.rows},
+          {"more", overview.more},
+          {"gaps", gaps}});
+  } else {
+    PrintHead(leader);
+    PrintCounts(overview);
+    for (const std::string& gap : gaps) std::printf("%s\n", Printable(gap, kMostText).c_str());
+    PrintTable(overview);
+  }
+  const bool well = overview.rows.empty() && survey.bad_items().empty() && !leader.absent();
+  return well ? 0 : 1;
+}
+
+/// Everything of one pod.
+json Describe(const PodQuestion& question) {
+  const PodStore::Known& known = question.pod.known;
+  json pod = RowOf(question);
+  const bool beside = &PlanOf(known) != &known.pod->plan;
+  pod["producer"] = nullptr;
+  if (PlanOf(known).present || IsOthers(known))
+    pod["producer"] = IsOthers(known) ? "another producer" : "kuryr-controller";
+  pod["plan"] = nullptr;
+  if (PlanOf(known).present) pod["plan"] = beside ? "KuryrPort" : "annotation";
+  pod["finalizer"] = known.pod->HasFinalizer();
+  pod["next"] = NextOf(question);
+  pod["event"] = nullptr;
+  if (const PodEvents::Told* told = question.events.Find(question.pod.event.uid))
+    pod["event"] = {
+        {"reason", told->reason}, {"message", told->message}, {"age", AgeOf(told->at).count()}};
+  return pod;
+}
+
+json ToJson(const std::vector<vif::PodVif>& vifs) {
+  json all = json::array();
+  for (const vif::PodVif& vif : vifs) {
+    all.push_back({{"ifname", vif.ifname},
+                   {"default", vif.is_default},
+                   {"vif", vif::EncodeVif(vif.vif, vif::Changes::kOmit)}});
+  }
+  return all;
+}
+
+void PrintEvent(const json& event) {
+  if (event.is_null()) return;
+  std::printf("  %s ago: %s %s\n",
+              service::Age(std::chrono::seconds(event["age"].get<int64_t>())).c_str(),
+              StringAt(event, "reason").c_str(), StringAt(event, "message").c_str());
+}
+
+void PrintPod(const std::string& name, const json& pod) {
+  const auto text = [&](const char* key) { return Printable(StringAt(pod, key), kMostText); };
+  std::printf("%s  %s\n", name.c_str(), text("uid").c_str());
+  std::printf("  %s since %s%s%s\n", text("state").c_str(),
+              service::Age(std::chrono::seconds(pod["age"].get<int64_t>())).c_str(),
+              pod["node"].is_null() ? ", without a node" : ", node ", text("node").c_str());
+  if (!pod["why"].is_null()) std::printf("  ✗ %s\n", text("why").c_str());
+  if (!pod["plan"].is_null()) {
+    std::printf("  planned by %s, %s\n", text("producer").c_str(),
+                pod["plan"] == "KuryrPort" ? "on its KuryrPort" : "in its annotation");
+  }
+  std::printf("  %s\n", pod["finalizer"] == true ? kPodFinalizer : "no finalizer");
+  PrintEvent(pod["event"]);
+  std::printf("  next: %s\n", text("next").c_str());
+}
+
+int PrintOne(Survey& survey, const Leader& leader, const std::string& name, StatusForm form) {
+  const PodKey key(name);
+  const auto pod = survey.FindPod(key);
+  const PodEvents events(survey.client(), key.name_space);
+  json pods = json::object();
+  std::vector<vif::PodVif> vifs;
+  if (pod) {
+    pods[name] = Describe({.pod = *pod, .leader = leader, .events = events, .survey = survey});
+    vifs = survey.FindVifs(*pod);
+    pods[name]["vifs"] = ToJson(vifs);
+  }
+  const std::vector<std::string> gaps = GapsOf(survey, events);
+  if (form == StatusForm::kJson) {
+    Dump({{"version", KURYR_VERSION},
+          {"leader", ToJson(leader)},
+          {"pods", std::move(pods)},
+          {"gaps", gaps}});
+  } else {
+    PrintHead(leader);
+    for (const std::string& gap : gaps) std::printf("%s\n", Printable(gap, kMostText).c_str());
+    if (pod) {
+      PrintPod(name, pods[name]);
+      std::printf("%s", vif::Readable(vifs).c_str());
+    } else {
+      std::printf("%s is not in the cluster\n", name.c_str());
+    }
+  }
+  return pod && IsWell(StandingOf(pod->known)) && !leader.absent() ? 0 : 1;
+}
+
+}  // namespace
+
+int PrintStatus(const Config& config, const std::string& pod, StatusForm form) {
+  Survey survey(config);
+  const Leader leader = survey.FindLeader();
+  return pod.empty() ? PrintAll(survey, leader, form) : PrintOne(survey, leader, pod, form);
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,157 @@
+#include "controller/survey.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "controller/api_time.h"
+#include "controller/lease.h"
+#include "controller/local/local_backend.h"
+#include "controller/node_networks.h"
+#include "controller/writer.h"
+#include "service/table.h"
+#include "watcher/api_error.h"
+#include "watcher/list_pages.h"
+
+namespace kuryr::controller {
+namespace {
+
+using watcher::ApiError;
+using watcher::WatchEvent;
+
+/// nullopt where there is none.
+std::optional<nlohmann::json> GetIfThere(watcher::ApiClient& client, const std::string& path) {
+  try {
+    return client.Get(path);
+  } catch (const ApiError& e) {
+    if (e.code() == ApiError::kNotFound) return std::nullopt;
+    throw;
+  }
+}
+
+}  // namespace
+
+std::string Readable(const Leader& leader) {
+  if (!leader.unknown.empty()) return "who leads is not known: " + leader.unknown;
+  const std::string renewed = leader.age ? "renewed " + service::Age(*leader.age) + " ago" : "";
+  if (leader.leads) return Printable(leader.holder, 300) + " leads, " + renewed;
+  if (leader.holder.empty()) return "nobody leads";
+  return "nobody leads; the Lease is " + Printable(leader.holder, 300) + "'s, " +
+         (renewed.empty() ? "never renewed" : renewed);
+}
+
+PodKey::PodKey(const std::string& text) {
+  const size_t slash = text.find('/');
+  name_space = text.substr(0, slash);
+  if (slash != std::string::npos) name = text.substr(slash + 1);
+  if (!IsDnsName(name_space) || !IsDnsName(name))
+    throw std::runtime_error("\"" + Printable(text, 300) + "\" names no pod; expected " +
+                             "NAMESPACE/NAME");
+}
+
+Survey::Survey(const Config& config)
+    : config_(config),
+      backend_(std::make_unique<local::LocalBackend>(config.pools)),
+      client_(config.api.api) {}
+
+Leader Survey::FindLeader() {
+  if (!config_.leader_elect) return {.unknown = "[controller] leader_elect is off"};
+  try {
+    const auto object =
+        GetIfThere(client_, LeasesPath(config_.lease_namespace) + "/" + config_.lease_name);
+    if (!object) return {};
+    const Lease lease = ParseLease(*object);
+    Leader leader{.holder = lease.holder};
+    if (lease.renewed) leader.age = AgeOf(*lease.renewed);
+    leader.leads = !lease.holder.empty() && leader.age && *leader.age < lease.duration;
+    return leader;
+  } catch (const ApiError& e) {
+    if (e.code() != ApiError::kForbidden) throw;
+    return {.unknown = e.what()};
+  }
+}
+
+void Survey::ForEachPod(const Sink& sink) {
+  ReadPorts();
+  const auto take = [&](WatchEvent event) {
+    const auto port = ports_.find(KeyOf(event.name_space, event.name));
+    const Pod pod = ReadPod(std::move(event), port == ports_.end() ? nullptr : &port->second);
+    if (port != ports_.end() && port->second.pod_uid == pod.event.uid) ports_.erase(port);
+    sink(pod);
+  };
+  watcher::ForEachListed(
+      client_, "/api/v1/pods",
+      {.item = take, .bad_item = [&](const auto& problem) { AddBadItem(problem); }});
+}
+
+std::optional<Survey::Pod> Survey::FindPod(const PodKey& key) {
+  std::optional<PortFacts> port;
+  if (const auto found = FindPort(key.name_space, key.name)) port = ReadPort(*found);
+  auto object = GetIfThere(client_, PodPath(key.name_space, key.name));
+  if (!object) return std::nullopt;
+  return ReadPod(MakeEvent(watcher::EventType::kAdded, std::move(*object)),
+                 port ? &*port : nullptr);
+}
+
+std::vector<vif::PodVif> Survey::FindVifs(const Pod& pod) {
+  const PodFacts& facts = *pod.known.pod;
+  if (&PlanOf(pod.known) == &facts.plan) return PlanOn(pod.event).vifs;
+  const auto port = FindPort(facts.name_space, facts.name);
+  return port ? PlanOn(*port).vifs : std::vector<vif::PodVif>();
+}
+
+/// By a list, which a controller's account may ask for.
+std::optional<WatchEvent> Survey::FindPort(const std::string& name_space, const std::string& name) {
+  std::optional<WatchEvent> port;
+  ListPorts(PortsPath(name_space) + "?fieldSelector=metadata.name%3D" + name,
+            [&](const WatchEvent& event) { port = event; });
+  return port;
+}
+
+void Survey::ReadPorts() {
+  ListPorts("/apis/openstack.org/v1/kuryrports", [&](const WatchEvent& event) {
+    ports_.insert_or_assign(KeyOf(event.name_space, event.name), ReadPort(event));
+  });
+}
+
+/// None where the API server has no such resource.
+void Survey::ListPorts(const std::string& path,
+                       const std::function<void(const WatchEvent& port)>& sink) {
+  try {
+    watcher::ForEachListed(client_, path, {.item = sink, .bad_item = [this](const auto& problem) {
+                                             AddBadItem(problem);
+                                           }});
+  } catch (const ApiError& e) {
+    if (e.code() != ApiError::kNotFound) throw;
+  }
+}
+
+PortFacts Survey::ReadPort(const WatchEvent& event) {
+  PortFacts facts = PortFactsOf(event);
+  facts.plan =
+      Adopt(*backend_, {facts.pod_uid, event.name_space, event.name, facts.node}, PlanOn(event));
+  return facts;
+}
+
+Survey::Pod Survey::ReadPod(WatchEvent event, const PortFacts* port) {
+  auto facts = std::make_shared<PodFacts>(PodFactsOf(event, {}));
+  facts->plan = Adopt(*backend_, facts->owner(), PlanOn(event));
+  Pod pod{.event = std::move(event), .known = {.pod = std::move(facts)}};
+  if (port != nullptr) pod.known.port = std::make_shared<PortFacts>(*port);
+  return pod;
+}
+
+void Survey::AddBadItem(const std::string& problem) {
+  constexpr size_t kMost = 10;
+  if (bad_items_.size() < kMost) bad_items_.push_back(problem);
+}
+
+bool Survey::IsNodeGone(const std::string& node) {
+  const auto known = gone_nodes_.find(node);
+  if (known != gone_nodes_.end()) return known->second;
+  return gone_nodes_[node] = controller::IsNodeGone(node, client_);
+}
+
+}  // namespace kuryr::controller

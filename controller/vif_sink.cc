@@ -1,0 +1,132 @@
+#include "controller/vif_sink.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> WithFinalizer(const PodFacts& pod) {
+  std::vector<std::string> finalizers = pod.finalizers;
+  if (!pod.HasFinalizer()) finalizers.emplace_back(kPodFinalizer);
+  return finalizers;
+}
+
+std::vector<std::string> WithoutFinalizer(const PodFacts& pod) {
+  std::vector<std::string> finalizers = pod.finalizers;
+  std::erase(finalizers, kPodFinalizer);
+  return finalizers;
+}
+
+std::string OneVif(const std::vector<vif::PodVif>& vifs) {
+  if (vifs.size() != 1) {
+    throw BackendError(BackendError::Kind::kRefused,
+                       "vif_sink = vif has room for one interface, and this pod has " +
+                           std::to_string(vifs.size()) + ": use kuryrport or podstate");
+  }
+  return vif::EncodeVif(vifs.front().vif, vif::Changes::kOmit).dump();
+}
+
+/// One request a plan: annotation and finalizer come and go together.
+class AnnotationSink : public VifSink {
+ public:
+  using Encode = std::string (*)(const std::vector<vif::PodVif>& vifs);
+
+  AnnotationSink(Writer& writer, Encode encode) : writer_(writer), encode_(encode) {}
+
+  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
+    writer_.PatchPod(*known.pod, {{"finalizers", WithFinalizer(*known.pod)},
+                                  {"annotations", {{vif::kVifAnnotation, encode_(vifs)}}}});
+  }
+
+ private:
+  Writer& writer_;
+  const Encode encode_;
+};
+
+json EncodePort(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
+  json by_name = json::object();
+  for (const vif::PodVif& vif : vifs) {
+    by_name[vif.ifname] = {{"default", vif.is_default},
+                           {"vif", vif::EncodeVif(vif.vif, vif::Changes::kOmit)}};
+  }
+  const json owner = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod.name}, {"uid", pod.uid}};
+  return {{"apiVersion", "openstack.org/v1"},
+          {"kind", "KuryrPort"},
+          {"metadata",
+           {{"name", pod.name},
+            {"namespace", pod.name_space},
+            {"labels", {{"kuryr.openstack.org/nodeName", pod.node}}},
+            {"annotations", {{kPlannerAnnotation, kPlanner}}},
+            {"ownerReferences", json::array({owner})}}},
+          {"spec", {{"podUid", pod.uid}, {"podNodeName", pod.node}, {"podStatic", pod.is_static}}},
+          {"status", {{"vifs", std::move(by_name)}}}};
+}
+
+void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
+  writer.Delete(PortsPath(pod.name_space) + "/" + pod.name, port.uid);
+}
+
+/// The finalizer first: a KuryrPort without it would not hold its pod.
+class KuryrPortSink : public VifSink {
+ public:
+  explicit KuryrPortSink(Writer& writer) : writer_(writer) {}
+
+  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
+    const PodFacts& pod = *known.pod;
+    if (!pod.HasFinalizer()) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
+    const json port = EncodePort(pod, vifs);
+    if (known.port && known.port->pod_uid == pod.uid) {
+      writer_.PatchPortStatus(pod, known.port->uid, port.at("status"));
+      return;
+    }
+    // An older pod's of that name: its addresses are not this one's.
+    if (known.port) DeletePort(pod, *known.port, writer_);
+    writer_.CreatePort(pod, port);
+  }
+
+ private:
+  Writer& writer_;
+};
+
+std::string PodState(const std::vector<vif::PodVif>& vifs) { return vif::EncodeAnnotation(vifs); }
+
+}  // namespace
+
+void ClearPlan(const PodStore::Known& known, Writer& writer) {
+  const PodFacts& pod = *known.pod;
+  if (known.port && known.port->ours) DeletePort(pod, *known.port, writer);
+  if (!pod.HasFinalizer() && !pod.plan.ours) return;
+  json metadata = {{"finalizers", WithoutFinalizer(pod)}};
+  if (pod.plan.ours) metadata["annotations"] = {{vif::kVifAnnotation, nullptr}};
+  writer.PatchPod(pod, std::move(metadata));
+}
+
+const char* NameOf(SinkKind kind) {
+  switch (kind) {
+    case SinkKind::kKuryrPort:
+      return "kuryrport";
+    case SinkKind::kPodState:
+      return "podstate";
+    case SinkKind::kVif:
+      return "vif";
+  }
+  return "";
+}
+
+std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer) {
+  switch (kind) {
+    case SinkKind::kKuryrPort:
+      return std::make_unique<KuryrPortSink>(writer);
+    case SinkKind::kPodState:
+      return std::make_unique<AnnotationSink>(writer, PodState);
+    case SinkKind::kVif:
+      return std::make_unique<AnnotationSink>(writer, OneVif);
+  }
+  return nullptr;
+}
+
+}  // namespace kuryr::controller

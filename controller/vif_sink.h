@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "controller/pod_store.h"
+#include "controller/writer.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::controller {
+
+enum class SinkKind {
+  kKuryrPort,  ///< a KuryrPort of the pod's name, as the original's 3.0 to 10.0
+  kPodState,   ///< the pod's annotation, as 0.5 to 2.0
+  kVif,        ///< the pod's annotation with one VIF, as 0.1 to 0.4
+};
+
+/// As kuryr.conf names it.
+[[nodiscard]] const char* NameOf(SinkKind kind);
+
+/// Where plans are written for the node to read. What it writes for a pod holds the pod's finalizer
+/// with it. All throw what Writer throws; a conflict (409) leaves nothing half done that the next
+/// call does not finish.
+class VifSink {
+ public:
+  VifSink() = default;
+  VifSink(const VifSink&) = delete;
+  VifSink& operator=(const VifSink&) = delete;
+  virtual ~VifSink() = default;
+
+  /// A first plan, or a changed one. BackendError kRefused where it cannot be said in this form.
+  virtual void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) = 0;
+};
+
+/// What controllers wrote for a pod, whichever sink they had, and its finalizer are gone. What
+/// another producer wrote stays.
+void ClearPlan(const PodStore::Known& known, Writer& writer);
+
+/// The writer is borrowed.
+[[nodiscard]] std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer);
+
+}  // namespace kuryr::controller

@@ -1,0 +1,75 @@
+#include "controller/writer.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::controller {
+
+using nlohmann::json;
+
+namespace {
+
+bool HasStatus(const json& object, const json& status) {
+  const auto has = object.find("status");
+  return has != object.end() && *has == status;
+}
+
+}  // namespace
+
+std::string PodPath(const std::string& name_space, const std::string& name) {
+  return "/api/v1/namespaces/" + name_space + "/pods/" + name;
+}
+
+std::string PortsPath(const std::string& name_space) {
+  return "/apis/openstack.org/v1/namespaces/" + name_space + "/kuryrports";
+}
+
+void Writer::RequireLeading() const {
+  if (!may_write_()) throw NotLeading();
+}
+
+void Writer::CreateEvent(const std::string& name_space, const json& event) {
+  RequireLeading();
+  client_.Post("/api/v1/namespaces/" + name_space + "/events", event);
+}
+
+void Writer::CreatePort(const PodFacts& pod, const json& port) {
+  RequireLeading();
+  json created = client_.Post(PortsPath(pod.name_space), port);
+  const std::string uid = StringAt(created.at("metadata"), "uid");
+  const bool whole = HasStatus(created, port.at("status"));
+  store_.LearnPort(std::move(created));
+  if (!whole) PatchPortStatus(pod, uid, port.at("status"));
+}
+
+void Writer::PatchPod(const PodFacts& pod, json metadata) {
+  metadata["uid"] = pod.uid;
+  metadata["resourceVersion"] = pod.version;
+  RequireLeading();
+  store_.LearnPod(client_.Patch(PodPath(pod.name_space, pod.name), watcher::PatchType::kMerge,
+                                {{"metadata", std::move(metadata)}}),
+                  pod.version);
+}
+
+void Writer::PatchPortStatus(const PodFacts& pod, const std::string& uid, const json& status) {
+  const std::string path = PortsPath(pod.name_space) + "/" + pod.name;
+  const json patch = {{"metadata", {{"uid", uid}}}, {"status", status}};
+  RequireLeading();
+  if (HasStatus(client_.Patch(path, watcher::PatchType::kMerge, patch), status)) return;
+  RequireLeading();
+  client_.Patch(path + "/status", watcher::PatchType::kMerge, patch);
+}
+
+void Writer::Delete(const std::string& path, const std::string& uid) {
+  RequireLeading();
+  try {
+    client_.Delete(
+        path, {{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"preconditions", {{"uid", uid}}}});
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kNotFound) throw;
+  }
+}
+
+}  // namespace kuryr::controller

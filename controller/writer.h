@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "controller/pod_facts.h"
+#include "controller/pod_store.h"
+#include "watcher/api_client.h"
+
+namespace kuryr::controller {
+
+/// This process leads no more: nothing of it may be written.
+class NotLeading : public std::runtime_error {
+ public:
+  NotLeading() : std::runtime_error("another kuryr-controller leads, or may soon") {}
+};
+
+/// What a leader writes to the API server: every request is made only while `may_write`. Throws
+/// NotLeading and what ApiClient does. Not thread-safe.
+class Writer {
+ public:
+  using MayWrite = std::function<bool()>;
+
+  /// The client and the store, which learns of what was written, are borrowed.
+  Writer(watcher::ApiClient& client, PodStore& store, MayWrite may_write)
+      : client_(client), store_(store), may_write_(std::move(may_write)) {}
+
+  void CreateEvent(const std::string& name_space, const nlohmann::json& event);
+  /// A definition with a status subresource takes the status by a request of its own.
+  void CreatePort(const PodFacts& pod, const nlohmann::json& port);
+  /// `metadata` gets the pod's uid and resourceVersion as preconditions: a pod that has changed
+  /// since is a conflict (409).
+  void PatchPod(const PodFacts& pod, nlohmann::json metadata);
+  /// As PatchPod; `uid` is the KuryrPort's.
+  void PatchPortStatus(const PodFacts& pod, const std::string& uid, const nlohmann::json& status);
+  /// An object that is not there is deleted already.
+  void Delete(const std::string& path, const std::string& uid);
+
+  [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
+
+ private:
+  void RequireLeading() const;
+
+  watcher::ApiClient& client_;
+  PodStore& store_;
+  const MayWrite may_write_;
+};
+
+/// "/api/v1/namespaces/default/pods/nginx"
+[[nodiscard]] std::string PodPath(const std::string& name_space, const std::string& name);
+/// "/apis/openstack.org/v1/namespaces/default/kuryrports"
+[[nodiscard]] std::string PortsPath(const std::string& name_space);
+
+}  // namespace kuryr::controller

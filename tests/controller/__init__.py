@@ -1,0 +1,1 @@
+"""kuryr-controllers in a storm."""

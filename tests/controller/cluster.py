@@ -1,0 +1,78 @@
+"""A real API server whose objects are JSON in etcd, with what kuryr-controller's manifests say; and requests that outlive it."""
+import json
+import time
+import urllib.error
+from http.client import HTTPException
+
+from controller.history import Etcd, History
+from harness.expectation import Failed
+from harness.kube_api import TOKEN, KubeApiServer
+from harness.namespaces import WORK
+from harness.process import REPOSITORY
+
+CONTROLLER_TOKEN = "controller-token-51c2"
+CONTROLLER_USER = "system:serviceaccount:kube-system:kuryr-controller"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+PATHS = {
+    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "ServiceAccount": "/api/v1/namespaces/kube-system/serviceaccounts",
+    "ClusterRole": f"{RBAC}/clusterroles", "ClusterRoleBinding": f"{RBAC}/clusterrolebindings",
+    "Role": f"{RBAC}/namespaces/kube-system/roles", "RoleBinding": f"{RBAC}/namespaces/kube-system/rolebindings"}
+NODES = ("node1", "node2", "node3")
+NAMESPACES = ("default", "green")
+OUTAGE_SECONDS = 120
+AGAIN_SECONDS = 0.1
+PASSING = (429, 500, 502, 503, 504)
+
+
+class JsonApiServer(KubeApiServer):
+    options = [*KubeApiServer.options, "--storage-media-type=application/json", "--etcd-compaction-interval=0"]
+    users = f'{TOKEN},admin,1,system:masters\n{CONTROLLER_TOKEN},{CONTROLLER_USER},2\n'
+
+    def apply(self, path, text):
+        self.open("PATCH", f"{path}?fieldManager=test", text.encode(), "application/apply-patch+yaml").close()
+
+
+class Cluster:
+    def __init__(self, programs):
+        self.api = JsonApiServer(programs, WORK / "kubernetes")
+        self.etcd = Etcd(self.api.folder / "localhost:1")
+        self.history = History(self.etcd)
+        for name in ("kuryrport.yaml", "rbac-controller.yaml"):
+            self.apply((REPOSITORY / "etc/kubernetes" / name).read_text())
+        for node in NODES:
+            self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": node}})
+        for namespace in NAMESPACES[1:]:
+            self.api.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        self.api.wait_for("/apis/openstack.org/v1/kuryrports")
+
+    def apply(self, text):
+        """Each document of a manifest."""
+        for document in text.split("\n---\n"):
+            kind = document.split("\nkind: ")[1].split()[0]
+            name = document.split("\nmetadata:\n  name: ")[1].split()[0]
+            self.api.apply(f"{PATHS[kind]}/{name}", document)
+
+    def insist(self, method, path, body=None, **options):
+        """The answer, however often the API server dies meanwhile; HTTPError for what it refuses. A request that it may have
+        heard is sent again."""
+        deadline = time.monotonic() + OUTAGE_SECONDS
+        while True:
+            try:
+                return json.loads(self.api.request(method, path, body, **options))
+            except urllib.error.HTTPError as refused:
+                if refused.code not in PASSING:
+                    raise
+            except (OSError, HTTPException, ValueError) as failed:  # not there, or gone in the middle
+                if time.monotonic() > deadline:
+                    raise Failed(f"no API server for {OUTAGE_SECONDS} s: {failed}") from failed
+            time.sleep(AGAIN_SECONDS)
+
+    def insist_gently(self, refusals, *request, **options):
+        """None where it is refused with one of these codes."""
+        try:
+            return self.insist(*request, **options)
+        except urllib.error.HTTPError as refused:
+            if refused.code not in refusals:
+                raise Failed(f"{request[0]} {request[1]}: {refused.code} {refused.read().decode()[:300]}") from refused
+            return None

@@ -1,0 +1,98 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "controller/lease.h"
+#include "controller/pod_facts.h"
+#include "tests/support/kube_api_server.h"
+#include "tests/support/subprocess.h"
+#include "watcher/api_client.h"
+#include "watcher/pod_event.h"
+
+// kuryr-controller's commands on a real API server.
+
+namespace kuryr::test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+class CommandsApiServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
+    server_.emplace();
+    api_.emplace(watcher::ApiConfig{.api_root = server_->url(),
+                                    .ca = {.file = server_->ca_file()},
+                                    .token = {.file = server_->token_file()}});
+    conf_ = server_->folder() / "kuryr.conf";
+    std::ofstream(conf_) << "[kubernetes]\napi_root = " << server_->url()
+                         << "\nssl_ca_crt_file = " << server_->ca_file()
+                         << "\ntoken_file = " << server_->token_file() << "\n";
+    api_->Post("/api/v1/nodes", {{"metadata", {{"name", "node1"}}}});
+    api_->Post("/api/v1/namespaces/default/serviceaccounts", {{"metadata", {{"name", "default"}}}});
+  }
+  json CreatePod(const std::string& name, const json& finalizers) {
+    return api_->Post("/api/v1/namespaces/default/pods",
+                      {{"metadata", {{"name", name}, {"finalizers", finalizers}}},
+                       {"spec",
+                        {{"nodeName", "node1"},
+                         {"automountServiceAccountToken", false},
+                         {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
+  }
+  [[nodiscard]] ProcessResult Run(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-controller", "--config-file", conf_};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return RunProgram({.argv = argv});
+  }
+
+  std::optional<KubeApiServer> server_;
+  std::optional<watcher::ApiClient> api_;
+  std::string conf_;
+};
+
+TEST_F(CommandsApiServerTest, StatusFindsLeaderAndEventAndOrphansEndsADeletedPod) {
+  api_->Post(controller::LeasesPath("kube-system"),
+             controller::NewLease("kuryr-controller", {.holder = "leader-1",
+                                                       .duration = 3600s,
+                                                       .now = std::chrono::system_clock::now()}));
+  const json waiting = CreatePod("waits", json::array());
+  CreatePod("done", {controller::kPodFinalizer});
+  api_->Delete("/api/v1/namespaces/default/pods/done?gracePeriodSeconds=0");
+  const auto tell = [&](const std::string& component, const std::string& reason) {
+    api_->Post("/api/v1/namespaces/default/events",
+               watcher::EncodePodEvent({.reason = reason, .message = "because"},
+                                       {"default", "waits", waiting["metadata"]["uid"]},
+                                       {component, "node1"}));
+  };
+  tell("kuryr-controller", "KuryrNoFreeAddress");
+  tell("kubelet", "Other");
+
+  const ProcessResult status = Run({"status"});
+  const ProcessResult one = Run({"status", "default/waits"});
+  const ProcessResult refused = Run({"orphans", "--remove"});
+  const ProcessResult removed = Run({"orphans", "--remove", "--force"});
+
+  EXPECT_EQ(status.status, 1) << status.err;
+  EXPECT_THAT(status.out,
+              AllOf(ContainsRegex("leader-1 leads, renewed [0-9]+s ago\n0 planned, 1 waiting, "),
+                    ContainsRegex("default/waits +waiting +node1 .*KuryrNoFreeAddress because\n"),
+                    ContainsRegex("default/done +releasing +node1 ")));
+  EXPECT_THAT(one.out, HasSubstr("KuryrNoFreeAddress because\n")) << one.err;
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(removed.status, 0) << removed.out << removed.err;
+  EXPECT_THAT(removed.out, HasSubstr("removed  finalizer of pod default/done: the pod is done"));
+  EXPECT_EQ(api_->Get("/api/v1/namespaces/default/pods")["items"].size(), 1U);
+}
+
+}  // namespace
+}  // namespace kuryr::test

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "controller/leading.h"
+#include "tests/controller/cluster.h"
+#include "tests/support/subprocess.h"
+
+namespace kuryr::test {
+
+inline fake::Options WithLeases(std::vector<fake::Resource> resources) {
+  resources.push_back(
+      {.group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"});
+  return {.custom_resources = std::move(resources)};
+}
+
+/// kuryr-controller's commands, run as programs; what they find is planned by a Leading.
+class CommandsTest : public ::testing::Test {
+ protected:
+  explicit CommandsTest(const fake::Options& options = WithLeases({fake::KuryrPorts()}))
+      : cluster_(options) {}
+
+  void SetUp() override {
+    api().Create({{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", "node1"}}}});
+    Configure("");
+  }
+  void TearDown() override { std::filesystem::remove(conf_); }
+
+  fake::FakeApiServer& api() { return cluster_.api(); }
+  void Configure(const std::string& more) {
+    std::ofstream(conf_) << "[kubernetes]\napi_root = " << api().url()
+                         << "\n[pool:pods]\ncidr = 10.8.0.0/29\nranges = 10.8.0.2-10.8.0.3\n"
+                            "namespaces = *\nrest = 0\n"
+                         << more;
+    config_ = controller::LoadConfig({conf_}, [](const char*) { return nullptr; });
+  }
+  void Lead(controller::SinkKind sink = controller::SinkKind::kPodState) {
+    leading_ = std::make_unique<controller::Leading>(
+        controller::Leading::Parts{config_, reporter_, metrics_}, sink, [] { return true; });
+  }
+  void StopLeading() { leading_.reset(); }
+  /// Planned pods; nobody leads afterwards.
+  void Plan(const std::vector<std::string>& names,
+            controller::SinkKind sink = controller::SinkKind::kPodState) {
+    Lead(sink);
+    for (const std::string& name : names) {
+      cluster_.CreatePod(name);
+      if (sink == controller::SinkKind::kPodState) {
+        (void)cluster_.WaitForPlan(name);
+      } else {
+        (void)cluster_.WaitFor("KuryrPort", name, [](const nlohmann::json& port) {
+          return port.is_object() && !VifsOn(port).empty();
+        });
+      }
+    }
+    StopLeading();
+  }
+  /// Whom the Lease names, renewed so many seconds ago.
+  void SetLease(const std::string& holder, int age) {
+    const std::time_t renewed = std::time(nullptr) - age;
+    std::tm parts{};
+    ::gmtime_r(&renewed, &parts);
+    char time[64];
+    (void)std::strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S.123456Z", &parts);
+    api().Create(
+        {{"kind", "Lease"},
+         {"apiVersion", "coordination.k8s.io/v1"},
+         {"metadata", {{"name", "kuryr-controller"}, {"namespace", "kube-system"}}},
+         {"spec",
+          {{"holderIdentity", holder}, {"leaseDurationSeconds", 15}, {"renewTime", time}}}});
+  }
+  void PatchPod(const std::string& name, const nlohmann::json& patch) {
+    api().Patch("pods", "default", name, patch);
+  }
+  void SetRunning(const std::string& name) {
+    PatchPod(name, {{"status",
+                     {{"containerStatuses",
+                       {{{"name", "c"}, {"state", {{"running", nlohmann::json::object()}}}}}}}}});
+  }
+  nlohmann::json CreatePort(const std::string& name, const std::string& uid,
+                            const nlohmann::json& annotations) {
+    return api().Create({{"kind", "KuryrPort"},
+                         {"apiVersion", "openstack.org/v1"},
+                         {"metadata", {{"name", name}, {"annotations", annotations}}},
+                         {"spec", {{"podUid", uid}, {"podNodeName", "node1"}}},
+                         {"status", {{"vifs", nlohmann::json::object()}}}});
+  }
+  [[nodiscard]] ProcessResult Run(const std::vector<std::string>& arguments) const {
+    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-controller", "--config-file", conf_};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return RunProgram({.argv = argv});
+  }
+
+  Cluster cluster_;
+  const std::string conf_ =
+      ::testing::TempDir() + "kuryr-commands-" + std::to_string(::getpid()) + ".conf";
+  controller::Config config_;
+  controller::Reporter reporter_{true};
+  controller::ControllerMetrics metrics_;
+  std::unique_ptr<controller::Leading> leading_;
+};
+
+}  // namespace kuryr::test

@@ -1,0 +1,45 @@
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "controller/backend.h"
+#include "controller/network_attachments.h"
+
+namespace {
+
+using kuryr::controller::BackendError;
+using nlohmann::json;
+
+/// What is said of a definition: a name, nothing, or a refusal without any of its text.
+void Check(json definition) {
+  definition["kind"] = "NetworkAttachmentDefinition";
+  definition["metadata"]["namespace"] = "default";
+  definition["metadata"]["name"] = "net-a";
+  kuryr::controller::NetworkAttachments attachments([](const std::string&) {});
+  attachments.Handle(
+      kuryr::watcher::MakeEvent(kuryr::watcher::EventType::kAdded, std::move(definition)));
+  try {
+    const auto network = attachments.Find("default", "net-a", "default/pod");
+    if (network && (network->empty() || network->size() > 253)) std::abort();
+  } catch (const BackendError& e) {
+    if (e.kind() != BackendError::Kind::kRefused || std::string(e.what()).size() > 300)
+      std::abort();
+  }
+}
+
+}  // namespace
+
+/// As the annotation, as spec.config, and as the definition itself where it is an object.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  Check({{"metadata", {{"annotations", {{"openstack.org/kuryr-config", text}}}}}});
+  Check({{"spec", {{"config", text}}}});
+  json definition = json::parse(text, nullptr, false);
+  if (!definition.is_object()) return 0;
+  if (definition.contains("metadata") && !definition["metadata"].is_object())
+    definition.erase("metadata");
+  Check(std::move(definition));
+  return 0;
+}

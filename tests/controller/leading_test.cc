@@ -1,0 +1,522 @@
+#include "controller/leading.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "controller/network_attachments.h"
+#include "controller/network_selection.h"
+#include "tests/controller/cluster.h"
+
+// A controller that leads, and what it writes.
+
+namespace kuryr::test {
+namespace {
+
+using controller::Config;
+using controller::ControllerMetrics;
+using controller::Leading;
+using controller::Reporter;
+using controller::SinkKind;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kTwoAddresses =
+    "[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\n"
+    "namespaces = *\nrest = 0\n";
+
+class LeadingTest : public ::testing::Test {
+ protected:
+  explicit LeadingTest(const fake::Options& options = {}) : cluster_(options) {}
+
+  void SetUp() override {
+    api().Create({{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", "node1"}}}});
+    if (config_.pools.empty()) Pools("[pool:pods]\ncidr = 10.8.0.0/16\nnamespaces = *\nrest = 0\n");
+  }
+
+  fake::FakeApiServer& api() { return cluster_.api(); }
+  void Pools(const std::string& text) {
+    const std::string file = ::testing::TempDir() + "kuryr-pools-" + std::to_string(::getpid());
+    std::ofstream(file) << text;
+    config_ = controller::LoadConfig({file}, [](const char*) { return nullptr; });
+    std::filesystem::remove(file);
+    config_.api.api = cluster_.ApiConfig();
+  }
+  void Start(SinkKind sink = SinkKind::kPodState) {
+    leading_ = std::make_unique<Leading>(Leading::Parts{config_, reporter_, metrics_}, sink,
+                                         [this] { return may_write_.load(); });
+  }
+  void Stop() { leading_.reset(); }
+  void Restart() {
+    Stop();
+    Start();
+  }
+  void SetStatus(const std::string& pod, const json& status) {
+    api().Patch("pods", "default", pod, {{"status", status}});
+  }
+  static bool HasVifs(const json& port) { return port.is_object() && !VifsOn(port).empty(); }
+  json WaitForPort(const std::string& name) { return cluster_.WaitFor("KuryrPort", name, HasVifs); }
+  std::string Metrics() {
+    service::MetricsText text;
+    leading_->WriteTo(text);
+    return text.text();
+  }
+  size_t Writes(const std::string& path) {
+    const auto requests = api().Requests();
+    return static_cast<size_t>(
+        std::count_if(requests.begin(), requests.end(), [&](const auto& request) {
+          return request.path.starts_with(path) && request.method != "GET";
+        }));
+  }
+
+  Cluster cluster_;
+  Config config_;
+  Reporter reporter_{true};
+  ControllerMetrics metrics_;
+  std::atomic<bool> may_write_ = true;
+  std::unique_ptr<Leading> leading_;
+};
+
+TEST_F(LeadingTest, PodIsPlannedWithOneRequest) {
+  Start();
+  cluster_.CreatePod("a");
+
+  const json pod = cluster_.WaitForPlan("a");
+
+  const auto vifs = VifsOn(pod);
+  ASSERT_EQ(vifs.size(), 1U);
+  EXPECT_EQ(vifs[0].ifname, "eth0");
+  EXPECT_TRUE(*vif::Common(vifs[0].vif).active);
+  EXPECT_THAT(AddressOn(pod), ::testing::StartsWith("10.8."));
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 1U);
+  EXPECT_THAT(cluster_.EventsOf("a"), IsEmpty());
+}
+
+TEST_F(LeadingTest, OneVifIsItsOwnAnnotation) {
+  Start(SinkKind::kVif);
+  cluster_.CreatePod("a");
+
+  const json pod = cluster_.WaitForPlan("a");
+
+  const json annotation = json::parse(
+      pod.at("metadata").at("annotations").at("openstack.org/kuryr-vif").get<std::string>());
+  EXPECT_EQ(annotation.at("versioned_object.name"), "VIFOpenVSwitch");
+}
+
+TEST_F(LeadingTest, KuryrPortBelongsToItsPod) {
+  Start(SinkKind::kKuryrPort);
+  const json created = cluster_.CreatePod("a");
+
+  const json port = WaitForPort("a");
+
+  EXPECT_EQ(port.at("spec").at("podUid"), created.at("metadata").at("uid"));
+  EXPECT_EQ(port.at("metadata").at("labels").at("kuryr.openstack.org/nodeName"), "node1");
+  EXPECT_EQ(port.at("metadata").at("ownerReferences")[0].at("uid"),
+            created.at("metadata").at("uid"));
+  EXPECT_EQ(VifsOn(port).size(), 1U);
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitFor("Pod", "a", HasFinalizer)));
+}
+
+TEST_F(LeadingTest, RecreatedPodGetsAKuryrPortOfItsOwn) {
+  Start(SinkKind::kKuryrPort);
+  cluster_.CreatePod("a");
+  (void)WaitForPort("a");
+  api().Delete("pods", "default", "a");
+  ASSERT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+
+  const std::string uid = cluster_.CreatePod("a").at("metadata").at("uid");
+
+  const json port = cluster_.WaitFor("KuryrPort", "a", [&](const json& object) {
+    return HasVifs(object) && object.at("spec").at("podUid") == uid;
+  });
+  EXPECT_EQ(VifsOn(port).size(), 1U);
+}
+
+TEST_F(LeadingTest, KuryrPortThatAnOlderPodLeftIsReplaced) {
+  api().Create(
+      {{"kind", "KuryrPort"},
+       {"apiVersion", "openstack.org/v1"},
+       {"metadata",
+        {{"name", "a"}, {"annotations", {{controller::kPlannerAnnotation, controller::kPlanner}}}}},
+       {"spec", {{"podUid", "older"}, {"podNodeName", "node1"}}},
+       {"status", {{"vifs", json::object()}}}});
+  const std::string uid = cluster_.CreatePod("a").at("metadata").at("uid");
+
+  Start(SinkKind::kKuryrPort);
+
+  EXPECT_EQ(WaitForPort("a").at("spec").at("podUid"), uid);
+}
+
+TEST_F(LeadingTest, PodOfTheNodesNetworkOrWithoutANodeIsLeftAlone) {
+  Start();
+  cluster_.CreatePod("host", {{"hostNetwork", true}});
+  cluster_.CreatePod("pending", {{"nodeName", nullptr}});
+  cluster_.CreatePod("last");
+  (void)cluster_.WaitForPlan("last");
+
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/host"), 0U);
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/pending"), 0U);
+}
+
+TEST_F(LeadingTest, PodIsPlannedWhenItGetsItsNode) {
+  Start();
+  cluster_.CreatePod("a", {{"nodeName", nullptr}});
+
+  api().Patch("pods", "default", "a", {{"spec", {{"nodeName", "node1"}}}});
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+}
+
+TEST_F(LeadingTest, CompletedPodGivesItsAddressBack) {
+  Pools(kTwoAddresses);
+  Start();
+  cluster_.CreatePod("a");
+  cluster_.CreatePod("b");
+  const std::string address = AddressOn(cluster_.WaitForPlan("a"));
+  (void)cluster_.WaitForPlan("b");
+  cluster_.CreatePod("c");
+  EXPECT_THAT(cluster_.WaitForEvent("c", "KuryrNoFreeAddress"), HasSubstr("small"));
+
+  SetStatus("a", {{"phase", "Succeeded"}});
+
+  EXPECT_TRUE(cluster_.WaitForRelease("a").contains("metadata"));
+  EXPECT_EQ(AddressOn(cluster_.WaitForPlan("c")), address);
+}
+
+TEST_F(LeadingTest, DeletedPodStaysUntilItsContainersHaveEnded) {
+  Start();
+  cluster_.CreatePod("a");
+  (void)cluster_.WaitForPlan("a");
+  SetStatus("a",
+            {{"containerStatuses", {{{"name", "c"}, {"state", {{"running", json::object()}}}}}}});
+  api().Delete("pods", "default", "a");
+  cluster_.CreatePod("last");
+  (void)cluster_.WaitForPlan("last");
+  ASSERT_TRUE(api().Get("pods", "default", "a"));
+
+  SetStatus(
+      "a", {{"containerStatuses", {{{"name", "c"}, {"state", {{"terminated", json::object()}}}}}}});
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+}
+
+TEST_F(LeadingTest, DeletedPodKeepsItsPlanForItsGracePeriod) {
+  Start();
+  cluster_.CreatePod("a");
+  const json planned = cluster_.WaitForPlan("a");
+  api().Delete("pods", "default", "a", 30);
+  for (const char* name : {"b", "c"}) {
+    cluster_.CreatePod(name);
+    (void)cluster_.WaitForPlan(name);
+  }
+  EXPECT_EQ(AddressOn(*api().Get("pods", "default", "a")), AddressOn(planned));
+
+  api().Delete("pods", "default", "a");
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+}
+
+TEST_F(LeadingTest, DeletedPodOfAGoneNodeIsReleased) {
+  Start();
+  cluster_.CreatePod("a");
+  (void)cluster_.WaitForPlan("a");
+  SetStatus("a",
+            {{"containerStatuses", {{{"name", "c"}, {"state", {{"running", json::object()}}}}}}});
+  api().Delete("nodes", "", "node1");
+
+  api().Delete("pods", "default", "a");
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+}
+
+TEST_F(LeadingTest, PlanOfAnotherProducerIsNeitherTouchedNorGivenAway) {
+  Pools(kTwoAddresses);
+  Start();
+  cluster_.CreatePod("ours");
+  const json ours = cluster_.WaitForPlan("ours");
+  Stop();
+  // The same plan on another pod is not ours there.
+  api().Delete("pods", "default", "ours");
+  api().Patch("pods", "default", "ours", {{"metadata", {{"finalizers", nullptr}}}});
+  const json theirs =
+      cluster_.CreatePod("theirs", {}, {{"annotations", ours.at("metadata").at("annotations")}});
+  Start();
+  cluster_.CreatePod("next");
+
+  const std::string next = AddressOn(cluster_.WaitForPlan("next"));
+
+  EXPECT_NE(next, AddressOn(theirs));
+  EXPECT_EQ(api().Get("pods", "default", "theirs")->at("metadata").at("resourceVersion"),
+            theirs.at("metadata").at("resourceVersion"));
+}
+
+TEST_F(LeadingTest, PlanWithAWholePoolTakesNothingOfIt) {
+  Pools("[pool:p]\ncidr = 10.9.0.0/23\nnamespaces = *\n");
+  vif::Subnet subnet;
+  subnet.cidr = IpNetwork::Parse("10.9.0.0/23").value();
+  std::vector<vif::FixedIp> addresses;
+  for (int number = 0; number < 512; ++number) {
+    addresses.push_back({.address = IpAddress::Parse("10.9." + std::to_string(number / 256) + "." +
+                                                     std::to_string(number % 256))
+                                        .value()});
+  }
+  subnet.ips = vif::FixedIpList{.objects = std::move(addresses)};
+  vif::VifOpenVSwitch greedy;
+  greedy.network = vif::Network();
+  greedy.network->subnets = vif::SubnetList{.objects = std::vector<vif::Subnet>{subnet}};
+  cluster_.CreatePod("greedy", {},
+                     {{"annotations", {{vif::kVifAnnotation, vif::EncodeVif(greedy).dump()}}}});
+  Start();
+  cluster_.CreatePod("a");
+
+  EXPECT_THAT(AddressOn(cluster_.WaitForPlan("a")), ::testing::StartsWith("10.9."));
+  EXPECT_THAT(cluster_.WaitForEvent("greedy", "KuryrPlanUnusable"), HasSubstr("512 addresses"));
+}
+
+TEST_F(LeadingTest, KuryrPortOfAnotherProducerIsWaitedFor) {
+  Start(SinkKind::kKuryrPort);
+  const json pod = cluster_.CreatePod("a", {{"nodeName", nullptr}});
+  api().Create({{"kind", "KuryrPort"},
+                {"apiVersion", "openstack.org/v1"},
+                {"metadata", {{"name", "a"}}},
+                {"spec", {{"podUid", pod.at("metadata").at("uid")}, {"podNodeName", "node1"}}},
+                {"status", {{"vifs", json::object()}}}});
+  cluster_.CreatePod("between");
+  (void)WaitForPort("between");
+
+  api().Patch("pods", "default", "a", {{"spec", {{"nodeName", "node1"}}}});
+  cluster_.CreatePod("last");
+  (void)WaitForPort("last");
+
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 0U);
+  EXPECT_EQ(Writes("/apis/openstack.org/v1/namespaces/default/kuryrports/a"), 0U);
+}
+
+TEST_F(LeadingTest, PodWhosePlanSomebodyRewroteIsLetGo) {
+  Start();
+  cluster_.CreatePod("a");
+  const json pod = cluster_.WaitForPlan("a");
+  json plan = json::parse(
+      pod.at("metadata").at("annotations").at("openstack.org/kuryr-vif").get<std::string>());
+  plan["versioned_object.data"]["default_vif"]["versioned_object.data"]["id"] =
+      "11111111-2222-4333-8444-555555555555";
+  api().Patch("pods", "default", "a",
+              {{"metadata", {{"annotations", {{"openstack.org/kuryr-vif", plan.dump()}}}}}});
+
+  SetStatus("a", {{"phase", "Succeeded"}});
+
+  const json after = cluster_.WaitFor(
+      "Pod", "a", [](const json& now) { return now.is_object() && !HasFinalizer(now); });
+  EXPECT_EQ(after.at("metadata").at("annotations").at("openstack.org/kuryr-vif"), plan.dump());
+}
+
+TEST_F(LeadingTest, AnotherSinkThanTheFormerLeadersTakesItsPlansAway) {
+  Start();
+  cluster_.CreatePod("a");
+  (void)cluster_.WaitForPlan("a");
+  Stop();
+  Start(SinkKind::kKuryrPort);
+
+  SetStatus("a", {{"phase", "Succeeded"}});
+
+  EXPECT_TRUE(cluster_.WaitForRelease("a").contains("metadata"));
+  EXPECT_EQ(Writes("/apis/openstack.org/v1/namespaces/default/kuryrports"), 0U);
+}
+
+TEST_F(LeadingTest, NextLeaderKeepsWhatWasGiven) {
+  Pools(kTwoAddresses);
+  Start();
+  cluster_.CreatePod("a");
+  const json before = cluster_.WaitForPlan("a");
+
+  Restart();
+  cluster_.CreatePod("b");
+
+  EXPECT_NE(AddressOn(cluster_.WaitForPlan("b")), AddressOn(before));
+  EXPECT_EQ(api().Get("pods", "default", "a")->at("metadata").at("resourceVersion"),
+            before.at("metadata").at("resourceVersion"));
+}
+
+TEST_F(LeadingTest, PodsThatWentWhileNobodyLedAreReleased) {
+  Pools(kTwoAddresses);
+  Start();
+  for (const char* name : {"a", "b"}) {
+    cluster_.CreatePod(name);
+    (void)cluster_.WaitForPlan(name);
+  }
+  Stop();
+  api().Delete("pods", "default", "a");
+
+  Start();
+  cluster_.CreatePod("c");
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("c")));
+}
+
+TEST_F(LeadingTest, WhoLeadsNoMoreWritesNothing) {
+  Start();
+  cluster_.CreatePod("before");
+  (void)cluster_.WaitForPlan("before");
+  may_write_ = false;
+  cluster_.CreatePod("a");
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (Metrics().find("kuryr_controller_retries_total 0\n") != std::string::npos &&
+         std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 0U);
+
+  may_write_ = true;
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+}
+
+TEST_F(LeadingTest, ConflictIsTriedAgain) {
+  for (int i = 0; i < 2; ++i) {
+    fake::Fault conflict = fake::Fault::Status(409, "the object has been modified");
+    conflict.verb = "patch";
+    api().Inject(conflict);
+  }
+  Start();
+  cluster_.CreatePod("a");
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 3U);
+}
+
+TEST_F(LeadingTest, WishesOfThePodAreMet) {
+  Start();
+  cluster_.CreatePod("a", {},
+                     {{"annotations",
+                       {{controller::kAddressesAnnotation, "10.8.3.4"},
+                        {controller::kMacAnnotation, "0a:00:00:00:00:07"}}}});
+
+  const json pod = cluster_.WaitForPlan("a");
+
+  EXPECT_EQ(AddressOn(pod), "10.8.3.4");
+  EXPECT_EQ(vif::Common(VifsOn(pod)[0].vif).address->ToString(), "0a:00:00:00:00:07");
+}
+
+TEST_F(LeadingTest, WishThatCannotBeMetIsAnEventThatNamesIt) {
+  Start();
+  cluster_.CreatePod("a", {},
+                     {{"annotations", {{controller::kAddressesAnnotation, "10.8.3.4,x"}}}});
+  cluster_.CreatePod("b", {}, {{"annotations", {{controller::kAddressesAnnotation, "192.0.2.1"}}}});
+
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrPlanRefused"), HasSubstr("ip-addresses"));
+  EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrPlanRefused"), HasSubstr("192.0.2.1"));
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/"), 0U);
+}
+
+TEST_F(LeadingTest, OtherFinalizersAreKept) {
+  Start();
+  cluster_.CreatePod("a", {}, {{"finalizers", {"example.org/theirs"}}});
+  EXPECT_THAT(cluster_.WaitForPlan("a").at("metadata").at("finalizers"),
+              ::testing::ElementsAre("example.org/theirs", controller::kPodFinalizer));
+
+  SetStatus("a", {{"phase", "Failed"}});
+
+  EXPECT_THAT(cluster_.WaitForRelease("a").at("metadata").at("finalizers"),
+              ::testing::ElementsAre("example.org/theirs"));
+}
+
+/// Where the API server knows NetworkAttachmentDefinitions.
+class AdditionalNetworksTest : public LeadingTest {
+ protected:
+  AdditionalNetworksTest() : LeadingTest(WithDefinitions()) {
+    Pools(
+        "[pool:pods]\ncidr = 10.8.0.0/16\nnamespaces = *\nrest = 0\n"
+        "[pool:storage]\ncidr = 10.20.0.0/24\nbridge = br-storage\nnamespaces = default\n"
+        "[pool:secret]\ncidr = 10.30.0.0/24\nbridge = br-secret\nnamespaces = vault\n");
+  }
+
+  static fake::Options WithDefinitions() {
+    fake::Options options;
+    options.custom_resources.push_back({.group = "k8s.cni.cncf.io",
+                                        .version = "v1",
+                                        .plural = "network-attachment-definitions",
+                                        .kind = "NetworkAttachmentDefinition",
+                                        .custom = true});
+    return options;
+  }
+  void Define(const std::string& name, const std::string& pool) {
+    api().Create({{"kind", "NetworkAttachmentDefinition"},
+                  {"apiVersion", "k8s.cni.cncf.io/v1"},
+                  {"metadata",
+                   {{"name", name},
+                    {"annotations",
+                     {{controller::kKuryrConfigAnnotation, json({{"pool", pool}}).dump()}}}}}});
+  }
+  void CreatePodWith(const std::string& networks) {
+    cluster_.CreatePod("a", {}, {{"annotations", {{controller::kNetworksAnnotation, networks}}}});
+  }
+};
+
+TEST_F(AdditionalNetworksTest, EachIsAnInterfaceOfItsPool) {
+  Define("store", "storage");
+  Start();
+  CreatePodWith("store@san0");
+
+  const auto vifs = VifsOn(cluster_.WaitForPlan("a"));
+
+  ASSERT_EQ(vifs.size(), 2U);
+  EXPECT_EQ(vifs[0].ifname, "eth0");
+  EXPECT_EQ(vifs[1].ifname, "san0");
+  EXPECT_FALSE(vifs[1].is_default);
+  EXPECT_EQ(std::get<vif::VifOpenVSwitch>(vifs[1].vif).bridge_name.value(), "br-storage");
+}
+
+TEST_F(AdditionalNetworksTest, DefinitionThatComesLaterIsWaitedFor) {
+  Start();
+  CreatePodWith("store");
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrNetworkNotFound"), HasSubstr("default/store"));
+
+  Define("store", "storage");
+
+  EXPECT_EQ(VifsOn(cluster_.WaitForPlan("a")).size(), 2U);
+}
+
+TEST_F(AdditionalNetworksTest, PoolOfAnotherNamespaceIsRefused) {
+  Define("store", "secret");
+  Start();
+  CreatePodWith("store");
+
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrPlanRefused"), HasSubstr("secret"));
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 0U);
+}
+
+TEST_F(AdditionalNetworksTest, DefaultRouteMayLeadThroughAnother) {
+  Define("store", "storage");
+  Start();
+  CreatePodWith(R"([{"name": "store", "default-route": ["10.20.0.1"]}])");
+
+  const auto vifs = VifsOn(cluster_.WaitForPlan("a"));
+
+  ASSERT_EQ(vifs.size(), 2U);
+  EXPECT_EQ(vifs[0].ifname, "eth0");
+  EXPECT_FALSE(vif::Common(vifs[0].vif).network->subnets.value()[0].gateway.has_value());
+  EXPECT_EQ(vif::Common(vifs[1].vif).network->subnets.value()[0].routes->size(), 1U);
+}
+
+TEST_F(LeadingTest, NodesOwnNetworksArePools) {
+  Pools("[pool:nodes]\nfrom_node = true\nnamespaces = *\n");
+  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
+  Start();
+  cluster_.CreatePod("a");
+
+  EXPECT_THAT(AddressOn(cluster_.WaitForPlan("a")), ::testing::StartsWith("10.77.3."));
+}
+
+}  // namespace
+}  // namespace kuryr::test

@@ -1,0 +1,135 @@
+"""The cluster, its controllers, the storm, and what its history shows afterwards."""
+import os
+import random
+import shutil
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from controller import judgement
+from controller.cluster import Cluster
+from controller.controllers import Controllers
+from controller.life import Client, Foreign, Ledger
+from controller.storm import Storm
+from harness.expectation import expect, expect_same, nothing, wait_for_none
+from harness.kube_api import find_programs
+from harness.namespaces import WORK
+from harness.pod import Plan
+from harness.report import Skipped
+
+CLIENTS = 16
+QUIET_SECONDS = 60
+
+
+class Scenario:
+    def __init__(self, options):
+        self.options = options
+        self.ledger = Ledger()
+        self.random = random.Random(options.seed)
+
+    def state(self, facts):
+        print(f"seed {self.options.seed}", flush=True)
+        try:
+            with facts.fact(f"{self.options.controllers} controllers at a cluster that another producer has used", basis=True):
+                self.make_cluster()
+            with facts.fact("one of them leads, and knows every free address"):
+                self.free = self.wait_until_quiet()
+            with facts.fact("the storm comes to its end, and every pod its way"):
+                self.go_through_storm()
+            self.judge(facts)
+        finally:
+            if self.options.logs:
+                self.keep_logs()
+
+    def make_cluster(self):
+        programs, why_not = find_programs()
+        if not programs:
+            raise Skipped(why_not)
+        self.cluster = Cluster(programs)
+        self.history = self.cluster.history
+        self.foreign = Foreign(self.cluster, self.foreign_vif)
+        self.last_of_foreign = self.history.changes[-1].revision
+        self.controllers = Controllers(self.options.controllers, self.options.controller, self.cluster.api, self.options.sink)
+
+    def foreign_vif(self, address):
+        # Inactive: who takes it for ours would have something to write.
+        plan = Plan(int(address.rsplit(".", 1)[1]), active=False)
+        plan.address = address
+        return plan.vif()
+
+    def wait_until_quiet(self):
+        deadline = time.monotonic() + QUIET_SECONDS
+        while not (found := self.controllers.addresses()):
+            expect(time.monotonic() < deadline, "no leader tells of addresses none of which rests")
+            time.sleep(0.2)
+        return found
+
+    def go_through_storm(self):
+        self.permits = threading.Semaphore(0)
+        self.given = 0
+        storm = Storm(self.cluster, self.controllers, self.random, self.options.kills, self.options.restarts)
+        seeds = [self.random.getrandbits(64) for _ in range(CLIENTS)]
+        self.begin = time.monotonic()
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            work = [clients.submit(self.live, number, seed) for number, seed in enumerate(seeds)]
+            try:
+                storm.run(self.permit, self.settle)
+            finally:
+                self.permits.release(self.options.pods + CLIENTS)
+        failures = [str(each.exception()) for each in work if each.exception()]
+        nothing(failures, "clients that gave up")
+        print(f"        {self.ledger.done} pods in {time.monotonic() - self.begin:.0f} s; "
+              f"{len(self.history.changes)} changes; {storm.counts}", flush=True)
+        nothing(self.controllers.crashes, "controllers that crashed")
+
+    def permit(self, share):
+        """This share of all pods may begin; those that are left at the end."""
+        count = min(round(share * self.options.pods), self.options.pods - self.given)
+        self.given += count
+        self.permits.release(count)
+
+    def settle(self):
+        """Until as many pods have lived as there are clients, or all that may: a storm of nothing but strikes starves them."""
+        goal = min(self.ledger.done + CLIENTS, self.given)
+        self.ledger.wait_until_done(goal)
+
+    def live(self, number, seed):
+        client = Client(number, self.cluster, self.ledger, random.Random(seed))
+        while True:
+            self.permits.acquire()
+            with self.ledger.lock:
+                if self.ledger.begun >= self.options.pods:
+                    return
+                self.ledger.begun += 1
+            client.live()
+
+    def judge(self, facts):
+        changes = self.history.changes
+        with facts.fact("no address was given to two living pods at any moment"):
+            nothing(judgement.find_doubles(changes), "given twice")
+        with facts.fact("no address stood on two pods' objects at any moment"):
+            nothing(judgement.find_doubles(changes, needs_life=False), "written twice")
+        with facts.fact("every pod was planned exactly once"):
+            expect(len(self.ledger.planned) > self.options.pods // 2, "hardly any was planned")
+            nothing(judgement.find_replanned(changes, self.ledger.planned), "planned otherwise")
+        with facts.fact("os-vif decodes every plan"):
+            nothing(judgement.find_undecodable(changes, self.ledger.planned), "not decoded")
+        with facts.fact("a pod that had a plan had the finalizer"):
+            nothing(judgement.find_unheld(changes, self.foreign.keys), "not held")
+        with facts.fact("nothing is left: no pod, no finalizer, no KuryrPort"):
+            wait_for_none(lambda: judgement.find_left(self.history.present, self.foreign.keys), "left")
+        with facts.fact("no address is lost: all are free again"):
+            expect_same(self.free, self.wait_until_quiet(), "addresses")
+        with facts.fact("what the other producer wrote is unchanged"):
+            nothing(judgement.find_changed(changes, self.foreign.keys, self.last_of_foreign), "changed")
+        with facts.fact("the controllers end in order, and the Lease is nobody's"):
+            self.controllers.stop()
+            self.history.wait(lambda: self.history.leader() == "", "the Lease is released", 30)
+
+    def keep_logs(self):
+        os.makedirs(self.options.logs, exist_ok=True)
+        for log in WORK.glob("**/*.log"):
+            shutil.copy(log, self.options.logs)
+        if hasattr(self, "history"):
+            with open(f"{self.options.logs}/history.txt", "w") as file:
+                file.writelines(f"{change}\n" for change in self.history.changes)
