@@ -88,7 +88,11 @@ Result AddFromEvents(const Request& request, PodPlugs& plugs, PodEventSource& ev
   Rollback stop([&] { events.Stop(); });
   events.Start(request.pod, handler,
                [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
-  return handler.Wait();
+  Result result = handler.Wait();
+  // Who programs the switch was at it meanwhile.
+  stages.OnStage(Stage::kWaitWiring);
+  plugs.WaitUntilWired();
+  return result;
 }
 
 void RequireReadablePrevResult(const Request& request) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -15,6 +16,11 @@
 
 namespace kuryr::cni {
 namespace {
+
+/// The runtime may be ahead of the watch.
+constexpr std::chrono::milliseconds kWatchLag{500};
+/// A producer takes a second or two; after so long people want to know.
+constexpr std::chrono::seconds kQuietTime{5};
 
 bool IsActive(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(true); }
 
@@ -77,17 +83,46 @@ AddHandler::AddHandler(const Request& request, PodPlugs& plugs, PodEventSource& 
       stages_(stages),
       deadline_(deadline) {}
 
-Result AddHandler::Wait() {
+AddHandler::Ended AddHandler::WaitUntil(const Deadline& deadline) const {
   std::array<pollfd, 2> fds = {{{.fd = done_.fd(), .events = POLLIN, .revents = 0},
-                                {.fd = deadline_.cancel_fd, .events = POLLIN, .revents = 0}}};
+                                {.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0}}};
   int ready = 0;
   do {
-    ready = ::poll(fds.data(), fds.size(), static_cast<int>(deadline_.Remaining().count()));
+    ready = ::poll(fds.data(), fds.size(), static_cast<int>(deadline.Remaining().count()));
   } while (ready < 0 && errno == EINTR);
-  if ((fds[0].revents & POLLIN) == 0) throw GaveUp(ready > 0);
+  if ((fds[0].revents & POLLIN) != 0) return Ended::kDone;
+  return ready > 0 ? Ended::kCancelled : Ended::kTimedOut;
+}
+
+Result AddHandler::Wait() {
+  Ended ended = WaitUntil(deadline_.AtMost(kWatchLag));
+  while (ended == Ended::kTimedOut && deadline_.Remaining().count() > 0) {
+    RequirePodIsThere();
+    ended = WaitUntil(deadline_.AtMost(kQuietTime));
+    if (ended == Ended::kTimedOut && TellAwaited()) ended = WaitUntil(deadline_);
+  }
+  if (ended != Ended::kDone) throw GaveUp(ended == Ended::kCancelled);
   const MutexLock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   return *result_;
+}
+
+void AddHandler::RequirePodIsThere() {
+  const auto is_unknown = [&] {
+    const MutexLock lock(mutex_);
+    return awaited_ == Awaited::kPod;
+  };
+  if (!is_unknown() || !events_.IsGone(request_.pod)) return;
+  // Told of meanwhile: so will be its end.
+  if (!is_unknown()) return;
+  throw CniError(ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " is gone",
+                 "the API server has no pod of uid " + request_.pod.uid);
+}
+
+bool AddHandler::TellAwaited() {
+  const MutexLock lock(mutex_);
+  if (awaited_ == Awaited::kVif) observer_.OnAwaitingVifs();
+  return awaited_ != Awaited::kPod;
 }
 
 CniError AddHandler::GaveUp(bool cancelled) {
@@ -109,6 +144,8 @@ CniError AddHandler::GaveUp(bool cancelled) {
         what += ": " + vif::VifNameOf(plugged.vif.vif).value_or(plugged.vif.ifname) + ", port " +
                 Printable(vif::Common(plugged.vif.vif).id.value_or("?"));
       }
+      if (const std::string wiring = plugs_.DescribeWiring(); !wiring.empty())
+        what += "; " + wiring;
       break;
   }
   std::string details;

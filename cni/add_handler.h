@@ -44,6 +44,14 @@ class AddHandler : public watcher::ResourceEventHandler {
 
  private:
   enum class Awaited { kPod, kVif, kActive };
+  enum class Ended { kDone, kCancelled, kTimedOut };
+
+  [[nodiscard]] Ended WaitUntil(const Deadline& deadline) const;
+  /// Throws CniError 3 for one that the events have not told of and never will.
+  void RequirePodIsThere() EXCLUDES(mutex_);
+  /// That nobody has planned the pod's VIFs yet. False when it is to be asked again: not even the
+  /// pod is known.
+  [[nodiscard]] bool TellAwaited() EXCLUDES(mutex_);
 
   void Advance(const watcher::WatchEvent& event) REQUIRES(mutex_);
   /// False for an older pod of this name, where what tells of it is behind. Throws CniError 3 where

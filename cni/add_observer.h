@@ -12,6 +12,8 @@ class AddObserver {
  public:
   virtual ~AddObserver() = default;
 
+  /// Nobody has planned the pod's VIFs for some seconds. At most once.
+  virtual void OnAwaitingVifs() noexcept = 0;
   /// Everything is plugged, but some VIF is not active yet. At most once.
   virtual void OnWaiting(const std::vector<PluggedVif>& vifs) noexcept = 0;
   /// The attachment stands.

@@ -7,91 +7,16 @@
 #include <cctype>
 #include <string>
 
+#include "base/config_file.h"
 #include "base/error.h"
 #include "base/names.h"
-#include "cni/config_file.h"
 #include "cni/protocol/error.h"
-#include "watcher/api_root.h"
-#include "watcher/kubeconfig.h"
+#include "watcher/api_options.h"
 
 namespace kuryr::cni {
 namespace {
 
 constexpr const char* kKubernetes = "kubernetes";
-constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
-
-Option Variable(const GetEnv& getenv, const char* name) {
-  const char* value = getenv(name);
-  return {name, value == nullptr ? std::nullopt : std::optional<std::string>(value)};
-}
-
-/// Kuryr's order: K8S_API, the cluster's own service.
-Option EnvironmentsApiRoot(const GetEnv& getenv) {
-  Option root = Variable(getenv, "K8S_API");
-  if (root.set()) return root;
-  const Option host = Variable(getenv, "KUBERNETES_SERVICE_HOST");
-  Option port = Variable(getenv, "KUBERNETES_SERVICE_PORT_HTTPS");
-  if (!port.set()) port = Variable(getenv, "KUBERNETES_SERVICE_PORT");
-  if (!host.set() || !port.set()) return {};
-  const bool ipv6 = host.value->find(':') != std::string::npos;
-  return {host.where,
-          "https://" + (ipv6 ? "[" + *host.value + "]" : *host.value) + ":" + *port.value};
-}
-
-/// Replaces all of what a kubeconfig said.
-void TakePem(const Option& option, watcher::Secret& target) {
-  if (!option.set()) return;
-  watcher::Secret file;
-  TakeFile(option, file.file);
-  target = file;
-}
-
-/// What a pod has mounted, for what the files say nothing of.
-void TakeServiceAccount(const ConfigFiles& files, watcher::ApiConfig& api) {
-  const auto take = [&](const char* option, const char* name, watcher::Secret& target) {
-    const std::string file = std::string(kServiceAccount) + name;
-    if (!files.Find(kKubernetes, option).value && ::access(file.c_str(), R_OK) == 0)
-      target = {.file = file};
-  };
-  take("ssl_ca_crt_file", "ca.crt", api.ca);
-  if (!files.Find(kKubernetes, "ssl_client_crt_file").set()) take("token_file", "token", api.token);
-}
-
-/// The user is one thing: an identity in kuryr.conf takes the place of all of the kubeconfig's.
-watcher::ApiConfig ReadKubeconfig(const Option& kubeconfig, const ConfigFiles& files) {
-  const bool has_identity = files.Find(kKubernetes, "token_file").set() ||
-                            files.Find(kKubernetes, "ssl_client_crt_file").set();
-  try {
-    return has_identity ? watcher::LoadKubeconfigCluster(*kubeconfig.value)
-                        : watcher::LoadKubeconfig(*kubeconfig.value);
-  } catch (const ParseError& e) {
-    Refuse(kubeconfig.where, e.what());
-  }
-}
-
-/// Where the API server is, and who we are without kuryr.conf saying so.
-void TakeServer(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
-  Option root = files.Find(kKubernetes, "api_root");
-  Option kubeconfig = files.Find(kKubernetes, "kubeconfig");
-  if (!root.set() && !kubeconfig.set()) {
-    root = EnvironmentsApiRoot(getenv);
-    if (!root.set()) kubeconfig = Variable(getenv, "KUBECONFIG");
-  }
-  if (kubeconfig.set()) {
-    config.api = ReadKubeconfig(kubeconfig, files);
-    if (!config.api.verify_server)
-      config.unverified_by = kubeconfig.where + " " + *kubeconfig.value;
-  } else {
-    TakeServiceAccount(files, config.api);
-  }
-  if (!root.set()) return;
-  config.api.api_root = *root.value;
-  try {
-    (void)watcher::ApiRoot::Parse(config.api.api_root);
-  } catch (const ParseError& e) {
-    Refuse(root.where, e.reason());
-  }
-}
 
 void TakeVifSource(const Option& option, VifSource& source) {
   if (!option.set()) return;
@@ -106,24 +31,30 @@ void TakeVifSource(const Option& option, VifSource& source) {
 }
 
 void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
-  TakeServer(files, getenv, config);
-  watcher::ApiConfig& api = config.api;
-  TakePem(files.Find(kKubernetes, "token_file"), api.token);
-  TakePem(files.Find(kKubernetes, "ssl_ca_crt_file"), api.ca);
-  TakePem(files.Find(kKubernetes, "ssl_client_crt_file"), api.client_cert);
-  TakePem(files.Find(kKubernetes, "ssl_client_key_file"), api.client_key);
-  // As in Kuryr; a kubeconfig's user may have both.
-  if (files.Find(kKubernetes, "token_file").set()) api.client_cert = api.client_key = {};
-  const Option verify = files.Find(kKubernetes, "ssl_verify_server_crt");
-  Take(verify, api.verify_server);
-  if (verify.value) config.unverified_by = api.verify_server ? "" : verify.where;
+  watcher::ApiOptions options = watcher::ReadApiOptions(files, getenv);
+  config.api = std::move(options.api);
+  config.unverified_by = std::move(options.unverified_by);
   config.use_events = true;
   Take(files.Find(kKubernetes, "use_events"), config.use_events);
   Take(files.Find(kKubernetes, "network_status"), config.network_status);
   TakeVifSource(files.Find(kKubernetes, "vif_source"), config.vif_source);
-  Take(files.Find(kKubernetes, "watch_retry_timeout"), api.retry_timeout, 3600);
-  Take(files.Find(kKubernetes, "watch_connection_timeout"), api.connect_timeout, 3600);
-  Take(files.Find(kKubernetes, "watch_read_timeout"), api.read_timeout, 3600);
+}
+
+void TakeWaitForWiring(const Option& option, binding::WaitForWiring& wait) {
+  using binding::WaitForWiring;
+  if (!option.set()) return;
+  if (*option.value == "auto") {
+    wait = WaitForWiring::kAuto;
+  } else if (*option.value == "ovn") {
+    wait = WaitForWiring::kOvn;
+  } else if (*option.value == "neutron") {
+    wait = WaitForWiring::kNeutron;
+  } else if (*option.value == "off") {
+    wait = WaitForWiring::kOff;
+  } else {
+    Refuse(option.where,
+           "\"" + Printable(*option.value) + "\"; expected auto, ovn, neutron or off");
+  }
 }
 
 void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
@@ -135,6 +66,7 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   Take(files.Find("os_vif_ovs", "ovs_vsctl_timeout"), binding.ovs_timeout, 3600);
   Take(files.Find("os_vif_ovs", "datapath_type"), binding.datapath_type);
   Take(files.Find("os_vif_ovs", "isolate_vif"), binding.isolate_vif);
+  TakeWaitForWiring(files.Find("os_vif_ovs", "wait_for_wiring"), binding.wait_for_wiring);
   Take(files.Find("os_vif_ovs", "default_qos_type"), binding.default_qos_type);
   Take(files.Find("vhostuser", "mount_point"), binding.vhostuser_mount_point);
   Take(files.Find("vhostuser", "ovs_vhu_path"), binding.ovs_vhu_path);
@@ -172,7 +104,7 @@ UseAgent ParseUseAgent(const Option& option) {
   bool use = false;
   try {
     Take(option, use);
-  } catch (const CniError&) {
+  } catch (const ConfigError&) {
     Refuse(option.where, "\"" + Printable(*option.value) + "\"; expected auto, true or false");
   }
   return use ? UseAgent::kAlways : UseAgent::kNever;
@@ -196,6 +128,7 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   config.use_agent = ParseUseAgent(files.Find("cni_daemon", "daemon_enabled"));
   TakeSocket(files.Find("cni_daemon", "bind_address"), config.agent_socket);
   Take(files.Find("cni_daemon", "agent_wait"), config.agent_wait, 3600, 0);
+  Take(files.Find("cni_daemon", "orphan_grace"), config.orphan_grace, 86400, 0);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
   Take(files.Find("cni_health_server", "bind_address"), config.health_address);
   Take(files.Find("cni_health_server", "port"), config.health_port, 0, kMostPort);
@@ -207,16 +140,7 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   if (config.node_name.empty()) config.node_name = HostName();
 }
 
-ConfigFiles Open(std::vector<std::string> names) {
-  if (names.empty() && ::access(kDefaultConfigFile, F_OK) == 0)
-    names.emplace_back(kDefaultConfigFile);
-  return ConfigFiles(names);
-}
-
-}  // namespace
-
-Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigScope scope) {
-  const ConfigFiles files = Open(std::move(names));
+Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
   Config config;
   Take(files.Find("DEFAULT", "debug"), config.debug);
   Take(files.Find("DEFAULT", "log_file"), config.log_file);
@@ -227,10 +151,28 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigSc
   return config;
 }
 
+/// The same with CniError 7 in place of ConfigError.
+template <typename Reader>
+auto AsCniError(const Reader& read) {
+  try {
+    return read();
+  } catch (const ConfigError& e) {
+    throw CniError(ErrorCode::kInvalidConfig, e.what());
+  }
+}
+
+}  // namespace
+
+Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigScope scope) {
+  return AsCniError([&] { return Read(ConfigFiles(std::move(names)), getenv, scope); });
+}
+
 std::string LoadAgentSocket(std::vector<std::string> names) {
-  std::string socket = Config().agent_socket;
-  TakeSocket(Open(std::move(names)).Find("cni_daemon", "bind_address"), socket);
-  return socket;
+  return AsCniError([&] {
+    std::string socket = Config().agent_socket;
+    TakeSocket(ConfigFiles(std::move(names)).Find("cni_daemon", "bind_address"), socket);
+    return socket;
+  });
 }
 
 }  // namespace kuryr::cni

@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/config_file.h"
 #include "binding/config.h"
 #include "cni/known_pod.h"
 #include "watcher/api_config.h"
@@ -15,7 +15,8 @@ namespace kuryr::cni {
 /// Whether requests go to the node's agent: kAuto if its socket is there.
 enum class UseAgent { kAuto, kAlways, kNever };
 
-/// What kuryr.conf says, with the original's section and option names; README.md has the table.
+/// What kuryr.conf says, with the original's section and option names; docs/configuration.md has
+/// the table.
 struct Config {
   watcher::ApiConfig api;  ///< [kubernetes]
   /// Which option or kubeconfig switched off the verification of the API server's certificate.
@@ -33,6 +34,8 @@ struct Config {
   std::string agent_socket = "/run/kuryr/kuryr-daemon.sock";
   /// [cni_daemon] agent_wait: for an agent that is down, by an ADD; zero: not at all.
   std::chrono::seconds agent_wait{10};
+  /// [cni_daemon] orphan_grace: of a port without record and pod; zero: it stays.
+  std::chrono::seconds orphan_grace{60};
   std::string health_address = "127.0.0.1";  ///< [cni_health_server] bind_address
   uint32_t health_port = 8090;               ///< [cni_health_server] port; 0 for none
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: those that the agent serves at a time
@@ -43,18 +46,12 @@ struct Config {
   std::string log_file;  ///< [DEFAULT] log_file; stderr when empty
 };
 
-inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";
-
-/// A variable of the environment, or null: getenv(3).
-using GetEnv = std::function<const char*(const char* name)>;
-
 /// What is read: a DEL needs no API server, and nothing said of one may stop it.
 enum class ConfigScope { kAll, kWithoutKubernetes };
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
-/// Options not set have defaults. What [kubernetes] api_root and kubeconfig leave open is looked
-/// for in the environment: K8S_API, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT_HTTPS or
-/// KUBERNETES_SERVICE_PORT, KUBECONFIG. Throws CniError 7 that names file, section and option.
+/// Options not set have defaults. The API server is ReadApiOptions'. Throws CniError 7 that names
+/// file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv,
                                 ConfigScope scope = ConfigScope::kAll);
 

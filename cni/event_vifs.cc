@@ -4,15 +4,33 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "binding/l3.h"
 
 namespace kuryr::cni {
+namespace {
+
+/// Nothing is plugged whose layer 3 cannot be planned.
+void RequireL3(const vif::PodVif& vif, bool is_annotation) {
+  try {
+    (void)binding::PlanL3(vif::Common(vif.vif), vif.is_default);
+  } catch (const ParseError& e) {
+    const std::string where =
+        is_annotation ? "annotation " + std::string(vif::kVifAnnotation) + ", " : "";
+    throw ParseError(where + "VIF of " + vif.ifname + ", " + e.path(), e.reason());
+  }
+}
+
+}  // namespace
 
 std::optional<std::vector<vif::PodVif>> VifsOf(const watcher::WatchEvent& event) {
+  const std::string kind = StringAt(*event.object, "kind");
   try {
-    return vif::VifsOf(*event.object);
+    auto vifs = vif::VifsOf(*event.object);
+    if (!vifs) return vifs;
+    for (const vif::PodVif& vif : *vifs) RequireL3(vif, kind == "Pod");
+    return vifs;
   } catch (const ParseError& e) {
-    throw ParseError(StringAt(*event.object, "kind") + " " + event.name_space + "/" + event.name +
-                         ": " + e.path(),
+    throw ParseError(kind + " " + event.name_space + "/" + event.name + ": " + e.path(),
                      e.reason());
   }
 }

@@ -8,8 +8,10 @@
 
 namespace kuryr::cni {
 
-/// The VIFs that the event's object has, as vif::VifsOf has them; the ParseError's path begins with
-/// the object: "KuryrPort default/nginx: $.status.vifs.eth0.vif".
+/// The VIFs that the event's object has, as vif::VifsOf has them, each with a layer 3 that can be
+/// planned. The ParseError's path begins with the object: "KuryrPort default/nginx:
+/// $.status.vifs.eth0.vif", "Pod default/nginx: annotation openstack.org/kuryr-vif, VIF of eth0,
+/// $.network".
 [[nodiscard]] std::optional<std::vector<vif::PodVif>> VifsOf(const watcher::WatchEvent& event);
 
 }  // namespace kuryr::cni

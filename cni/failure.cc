@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "binding/binding.h"
 #include "binding/driver.h"
 #include "watcher/api_error.h"
 
@@ -55,6 +56,8 @@ CniError AsCniError(const std::exception_ptr& failure) {
   } catch (const binding::InterfaceExists& e) {
     return {ErrorCode::kInterfaceExists, e.what()};
   } catch (const binding::HostInterfaceInUse& e) {
+    return {ErrorCode::kTryAgainLater, e.what()};
+  } catch (const binding::NotWired& e) {
     return {ErrorCode::kTryAgainLater, e.what()};
   } catch (const watcher::ApiUntrusted& e) {
     return {ErrorCode::kApiRefused, e.what()};

@@ -7,7 +7,7 @@
 
 namespace kuryr::cni {
 
-/// What a request that ended with this exception answers: the table of README.md, "Errors".
+/// What a request that ended with this exception answers: the table of docs/errors.md.
 [[nodiscard]] CniError AsCniError(const std::exception_ptr& failure);
 
 /// The same, with what it is about in its details. Of a DEL without the words by which runtimes

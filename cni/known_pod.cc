@@ -96,6 +96,11 @@ bool KnownPod::HasPort() const {
   return port_->pod_uid == pod_->uid || Annotation(*pod_->object, kConfigHash) == port_->pod_uid;
 }
 
+bool KnownPod::IsOf(const std::string& uid) const {
+  if (port_ && port_->pod_uid == uid) return true;
+  return pod_ && (pod_->uid == uid || Annotation(*pod_->object, kConfigHash) == uid);
+}
+
 bool KnownPod::annotated() const {
   return pod_ && !Annotation(*pod_->object, vif::kVifAnnotation).is_null();
 }

@@ -20,6 +20,8 @@ class KnownPod {
   /// An event of either. What it makes of the pod's; nothing when that is what it was.
   [[nodiscard]] std::optional<watcher::WatchEvent> Take(const watcher::WatchEvent& event);
 
+  /// Whether the pod, its mirror or its KuryrPort has this UID.
+  [[nodiscard]] bool IsOf(const std::string& uid) const;
   [[nodiscard]] bool empty() const noexcept { return !pod_ && !port_; }
   /// True when no KuryrPort matters.
   [[nodiscard]] bool annotated() const;

@@ -10,8 +10,12 @@ namespace {
 using Kind = LocalNetwork::Kind;
 
 /// Of the attachment's key, with `use` for values that are not to depend on each other.
-uint64_t HashOf(const Request& request, char use) {
-  return Hash(request.config.name + ":" + request.container_id + ":" + request.ifname + ":" + use);
+uint64_t HashOf(const AttachmentKey& key, char use) {
+  return Hash(key.network + ":" + key.container_id + ":" + key.ifname + ":" + use);
+}
+
+AttachmentKey KeyOf(const Request& request) {
+  return {request.config.name, request.container_id, request.ifname};
 }
 
 /// The lowest `digits` of it.
@@ -23,15 +27,10 @@ std::string Hex(uint64_t value, size_t digits) {
 
 /// A UUID of version 8 (RFC 9562: the vendor's own).
 std::string IdOf(const Request& request) {
-  const uint64_t high = HashOf(request, 'h');
-  const uint64_t low = HashOf(request, 'l');
+  const uint64_t high = HashOf(KeyOf(request), 'h');
+  const uint64_t low = HashOf(KeyOf(request), 'l');
   return Hex(high >> 32, 8) + "-" + Hex(high >> 16, 4) + "-8" + Hex(high, 3) + "-a" +
          Hex(low >> 48, 3) + "-" + Hex(low, 12);
-}
-
-/// 40 bits of hash: few enough for an interface's name, enough for a node.
-std::string HostInterfaceOf(const Request& request) {
-  return "veth" + Hex(HashOf(request, 'v'), 10);
 }
 
 /// As kubenet's: 0a:58 and the IPv4 address, so that a pod that gets another one's address is not
@@ -45,7 +44,7 @@ MacAddress MacOf(const Request& request, const Result& addresses) {
     std::copy(bytes.begin(), bytes.begin() + 4, mac.bytes.begin() + 2);
     return mac;
   }
-  uint64_t hash = HashOf(request, 'm');
+  uint64_t hash = HashOf(KeyOf(request), 'm');
   mac.bytes[0] = 0x0e;
   for (size_t i = 1; i < mac.bytes.size(); ++i, hash >>= 8)
     mac.bytes[i] = static_cast<uint8_t>(hash);
@@ -99,7 +98,7 @@ vif::Vif Fill(T vif, const Request& request, const Result& addresses, const char
   vif.network = NetworkOf(request, addresses);
   vif.plugin = plugin;
   vif.active = true;
-  vif.vif_name = HostInterfaceOf(request);
+  vif.vif_name = LocalHostInterface(KeyOf(request));
   vif.bridge_name = request.config.local->bridge;
   return vif;
 }
@@ -118,6 +117,11 @@ vif::PodVif MakeLocalVif(const Request& request, const Result& addresses) {
           .is_default = true,
           .vif = bridge ? Fill(vif::VifBridge(), request, addresses, "linux_bridge")
                         : Fill(vif::VifOpenVSwitch(), request, addresses, "ovs")};
+}
+
+/// 40 bits of hash: few enough for an interface's name, enough for a node.
+std::string LocalHostInterface(const AttachmentKey& key) {
+  return "veth" + Hex(HashOf(key, 'v'), 10);
 }
 
 bool IsExtraRoute(const ResultRoute& route) {

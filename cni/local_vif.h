@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "cni/attachment_record.h"
 #include "cni/protocol/request.h"
 #include "cni/protocol/result.h"
@@ -12,6 +14,9 @@ namespace kuryr::cni {
 /// nobody chose follow from the attachment's key, so a second call gives the same. Routes for which
 /// IsExtraRoute are not in it.
 [[nodiscard]] vif::PodVif MakeLocalVif(const Request& request, const Result& addresses);
+
+/// The name of its interface on the host.
+[[nodiscard]] std::string LocalHostInterface(const AttachmentKey& key);
 
 /// It says more than a VIF's routes can: destination and gateway.
 [[nodiscard]] bool IsExtraRoute(const ResultRoute& route);

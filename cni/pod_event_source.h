@@ -20,6 +20,9 @@ class PodEventSource {
   /// Whether a pod that Start() told of is the one that has its name now: what tells of it may be
   /// behind. True where that cannot be found out.
   [[nodiscard]] virtual bool IsCurrent(const watcher::WatchEvent& pod) = 0;
+  /// Whether a pod that Start() has not told of is gone for good. False where that cannot be found
+  /// out.
+  [[nodiscard]] virtual bool IsGone(const PodArgs& pod) = 0;
   /// For STATUS: throws CniError 50 that says why no pod's events could be had now.
   virtual void RequireReady() = 0;
 };

@@ -1,10 +1,19 @@
 #include "cni/pod_plugs.h"
 
+#include <chrono>
+#include <exception>
 #include <utility>
 
+#include "base/log.h"
 #include "cni/disconnect.h"
 
 namespace kuryr::cni {
+namespace {
+
+/// For an ADD that is over.
+constexpr std::chrono::seconds kDescribeTime{1};
+
+}  // namespace
 
 void PodPlugs::Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid) {
   AttachmentRecord record = *attachment_.record();
@@ -41,6 +50,27 @@ void PodPlugs::Unplug() {
   DisconnectAll(binding_, made, Deadline::After(kUndoTime));
   plugged_.clear();
   touched_ = 0;
+}
+
+void PodPlugs::WaitUntilWired() {
+  binding_.WaitUntilWired(Plugs(), attachment_.record()->attachment(), deadline_);
+}
+
+std::string PodPlugs::DescribeWiring() noexcept {
+  try {
+    return binding_.DescribeWiring(Plugs(), attachment_.record()->attachment(),
+                                   Deadline::After(kDescribeTime));
+  } catch (const std::exception& e) {
+    Log(LogLevel::kDebug, "who wires the pod's ports is not known", {{"error", e.what()}});
+    return "";
+  }
+}
+
+std::vector<binding::Plug> PodPlugs::Plugs() const {
+  std::vector<binding::Plug> plugs;
+  plugs.reserve(plugged_.size());
+  for (const PluggedVif& plugged : plugged_) plugs.push_back(plugged.plug);
+  return plugs;
 }
 
 void PodPlugs::Update(const std::vector<vif::PodVif>& vifs) {

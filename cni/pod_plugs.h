@@ -26,6 +26,11 @@ class PodPlugs {
   /// Throws the first failure after having tried all.
   void Unplug();
 
+  /// As Binding::WaitUntilWired, of what is plugged.
+  void WaitUntilWired();
+  /// As Binding::DescribeWiring; empty where that cannot be found out soon.
+  [[nodiscard]] std::string DescribeWiring() noexcept;
+
   [[nodiscard]] const std::vector<PluggedVif>& plugged() const { return plugged_; }
   /// The same plan, told anew.
   void Update(const std::vector<vif::PodVif>& vifs);
@@ -36,6 +41,7 @@ class PodPlugs {
  private:
   [[nodiscard]] std::vector<binding::Interface> Connect(const vif::PodVif& vif,
                                                         const binding::Plug& plug);
+  [[nodiscard]] std::vector<binding::Plug> Plugs() const;
 
   binding::Binding& binding_;
   LockedAttachment& attachment_;

@@ -2,9 +2,12 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "base/log.h"
 #include "cni/network_status.h"
+#include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
 namespace {
@@ -29,17 +32,31 @@ std::string InactivePorts(const std::vector<PluggedVif>& vifs) {
 
 }  // namespace
 
-void PodReporter::Post(const PodEvent& event) const {
-  writer_.WriteLater({.kind = ApiWrite::Kind::kCreate,
-                      .path = "/api/v1/namespaces/" + request_.pod.name_space + "/events",
-                      .body = EncodePodEvent(event, request_.pod, config_.node_name)});
+void PodReporter::Post(const watcher::PodEvent& event) const {
+  writer_.WriteLater(
+      {.kind = ApiWrite::Kind::kCreate,
+       .path = "/api/v1/namespaces/" + request_.pod.name_space + "/events",
+       .body = EncodePodEvent(event, {request_.pod.name_space, request_.pod.name, request_.pod.uid},
+                              {"kuryr-cni", config_.node_name})});
+}
+
+void PodReporter::TellOnce(const watcher::PodEvent& event) {
+  if (!config_.use_events || std::exchange(told_, true)) return;
+  Post(event);
+}
+
+void PodReporter::OnAwaitingVifs() noexcept {
+  Try([&] {
+    TellOnce({.reason = "CNIWaitingForVIFs",
+              .message = "Waiting for annotation " + std::string(vif::kVifAnnotation) +
+                         ", or a KuryrPort: is the producer running?"});
+  });
 }
 
 void PodReporter::OnWaiting(const std::vector<PluggedVif>& vifs) noexcept {
   waiting_ = true;
-  if (!config_.use_events) return;
   Try([&] {
-    Post(
+    TellOnce(
         {.reason = "CNIWaitingForActiveVIFs",
          .message = "Plugged; waiting for Neutron ports to become ACTIVE: " + InactivePorts(vifs)});
   });
@@ -49,7 +66,7 @@ void PodReporter::OnFailed(const CniError& error, bool timed_out) noexcept {
   // Nobody asks for the events of a pod that is gone.
   if (!config_.use_events || error.code() == ErrorCode::kUnknownContainer) return;
   Try([&] {
-    Post({.type = PodEvent::Type::kWarning,
+    Post({.type = watcher::PodEvent::Type::kWarning,
           .reason = waiting_ && timed_out ? "CNITimedOutWaitingForActiveVIFs" : "CNIAddFailed",
           .message = "Error " + std::to_string(static_cast<int>(error.code())) + ": " +
                      error.what() + (error.details().empty() ? "" : "; " + error.details())});

@@ -7,6 +7,7 @@ enum class Stage {
   kWaitVif,     ///< for the pod's VIFs to be known
   kPlug,        ///< connecting them; in a network of this node's own, addresses too
   kWaitActive,  ///< for all of them to be active
+  kWaitWiring,  ///< for who programs the switch to have connected their ports
   kUnplug,      ///< disconnecting them: a DEL's work, or what an ADD undoes
 };
 

@@ -1,13 +1,10 @@
 #include "cni/agent/agent.h"
 
-#include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "cni/agent/registry_events.h"
 #include "cni/disconnect.h"
@@ -15,8 +12,6 @@
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
 #include "cni/serve.h"
-#include "watcher/api_client.h"
-#include "watcher/api_error.h"
 
 namespace kuryr::cni {
 namespace {
@@ -24,17 +19,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSweepTime{60};
-/// The API server may take, while an ADD waits for what it says of one pod.
-constexpr std::chrono::seconds kAskTime{5};
 /// Without a failure for so long, the next one is of another outage. No two tries are so far apart.
 constexpr std::chrono::minutes kEndOfOutage{5};
 
-void LogCall(const AgentCall& call, const AgentReply& reply, Clock::duration time) {
+/// That a pod has gone before its runtime knew is nobody's fault.
+LogLevel LevelOf(const CniError& error) {
+  return error.code() == ErrorCode::kUnknownContainer ? LogLevel::kInfo : LogLevel::kWarning;
+}
+
+void LogCall(LogLevel level, const AgentCall& call, const Request& request, const AgentReply& reply,
+             Clock::duration time) {
   const auto text = [](const std::optional<std::string>& value) { return value.value_or(""); };
-  Log(reply.status == 0 ? LogLevel::kInfo : LogLevel::kWarning, "call",
+  Log(level, "call",
       {{"command", text(call.environment.command)},
        {"container", text(call.environment.container_id)},
        {"ifname", text(call.environment.ifname)},
+       {"pod", request.pod.name.empty() ? "" : request.pod.name_space + "/" + request.pod.name},
        {"us", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(time).count())},
        {"error", reply.status == 0 ? "" : reply.out}});
 }
@@ -67,7 +67,7 @@ Agent::Agent(const Config& config, int stop_fd)
       writer_(config.api),
       node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
       sweep_(node_, Deadline::After(kSweepTime, stop_fd)),
-      registry_(config.vif_source),
+      registry_(config.vif_source, [this] { port_watcher_.AskForAbsent(); }),
       pod_watcher_(config.api, pipeline_,
                    [this, log = LogFailures("the pods cannot be watched")](
                        const std::exception_ptr& failure) {
@@ -76,6 +76,7 @@ Agent::Agent(const Config& config, int stop_fd)
                    }),
       port_watcher_(config.api, pipeline_, IfRefused(LogFailures("KuryrPorts cannot be watched"))) {
   pipeline_.Register(registry_);
+  pipeline_.Register(errors_);
   // A node's name is a DNS name: nothing in it needs escaping.
   pod_watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
                    watcher::WatchMode::kSet);
@@ -85,9 +86,17 @@ Agent::Agent(const Config& config, int stop_fd)
       watcher::WatchMode::kOptionalSet);
   pod_watcher_.Start();
   port_watcher_.Start();
+  if (config_.orphan_grace.count() == 0) return;
+  port_sweep_.emplace(
+      node_,
+      PortSweep::Questions{
+          .knows_pods = [this] { return KnowsPods(); },
+          .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
+      config_.orphan_grace);
 }
 
 Agent::~Agent() {
+  port_sweep_.reset();
   pod_watcher_.Stop();
   port_watcher_.Stop();
 }
@@ -98,20 +107,21 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
   CallMetrics::Running running(calls_);
   AgentReply reply;
   Request request;
+  LogLevel level = LogLevel::kInfo;
   try {
     request = ParseRequest(call.environment, call.input);
     request.netns_fd = call.netns.get();
     running.SetCommand(request.command, LongestFor(request.command, config_));
     reply.out = Serve(request, running, cancel);
-    errors_.Forget(request.pod.name_space + "/" + request.pod.name);
+    errors_.Forget(request);
   } catch (...) {
     const CniError error = ErrorFor(request, AsCniError(std::current_exception()));
     running.SetError(error.code());
-    if (!request.pod.name.empty())
-      errors_.Add(request.pod.name_space + "/" + request.pod.name, error);
+    errors_.Add(request, error);
+    level = LevelOf(error);
     reply = {.status = 1, .out = ErrorJson(error, AnswerVersion(call.input))};
   }
-  LogCall(call, reply, Clock::now() - running.begin());
+  LogCall(level, call, request, reply, Clock::now() - running.begin());
   return reply;
 }
 
@@ -135,25 +145,10 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
     pause.emplace(sweep_, key);
   }
   RegistryEvents events(
-      registry_, [this] { RequireReady(); },
-      [this](const watcher::WatchEvent& pod) { return IsCurrent(pod); });
+      registry_, config_.api,
+      {.require_ready = [this] { RequireReady(); }, .has_listed = [this] { return HasListed(); }});
   return cni::Serve(request, node_, config_, events, stages,
                     Deadline::After(LongestFor(request.command, config_), cancel.fd()));
-}
-
-bool Agent::IsCurrent(const watcher::WatchEvent& pod) const {
-  watcher::ApiConfig config = config_.api;
-  config.connect_timeout = std::min(config.connect_timeout, kAskTime);
-  config.read_timeout = std::min(config.read_timeout, kAskTime);
-  try {
-    const nlohmann::json found = watcher::ApiClient(config).Get(
-        "/api/v1/namespaces/" + pod.name_space + "/pods/" + pod.name);
-    return StringAt(found["metadata"], "uid") == pod.uid;
-  } catch (const watcher::ApiError& e) {
-    return e.code() != watcher::ApiError::kNotFound;
-  } catch (const std::exception&) {
-    return true;
-  }
 }
 
 void Agent::RequireReady() const {

@@ -9,6 +9,7 @@
 #include "cni/agent/cancellations.h"
 #include "cni/agent/last_errors.h"
 #include "cni/agent/pod_registry.h"
+#include "cni/agent/port_sweep.h"
 #include "cni/agent/queued_writer.h"
 #include "cni/agent/sweep.h"
 #include "cni/attachment_store.h"
@@ -35,8 +36,10 @@ class Agent {
   /// `cancel` ends the call. Questions are answered elsewhere.
   [[nodiscard]] AgentReply Answer(const AgentCall& call, const EventFd& cancel);
 
-  /// "alive" and "ready": "ok", or status 1 and why not; "status": StatusJson.
-  [[nodiscard]] AgentReply AnswerQuery(const AgentCall& call) const;
+  /// "alive" and "ready": "ok", or status 1 and why not; "status": StatusJson. Each says also why
+  /// nobody can ask for it by HTTP, if so.
+  [[nodiscard]] AgentReply AnswerQuery(const AgentCall& call,
+                                       const std::optional<std::string>& http_problem) const;
 
   /// Why only a restart would help; nullopt when all is well.
   [[nodiscard]] std::optional<std::string> WhyNotAlive() const;
@@ -44,7 +47,8 @@ class Agent {
   [[nodiscard]] std::optional<std::string> WhyNotReady() const;
   /// What is known of the node's pods, as JSON; of `wanted` (NAMESPACE/NAME), if that is not empty,
   /// alone, and whether what was made for it is still so.
-  [[nodiscard]] std::string StatusJson(const std::string& wanted) const;
+  [[nodiscard]] std::string StatusJson(const std::string& wanted,
+                                       const std::optional<std::string>& http_problem = {}) const;
   /// For Prometheus.
   [[nodiscard]] std::string Metrics() const;
 
@@ -53,8 +57,10 @@ class Agent {
                                   const EventFd& cancel);
   /// CniError 50.
   void RequireReady() const;
-  /// As PodEventSource has it: asks the API server.
-  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& pod) const;
+  /// The pods.
+  [[nodiscard]] bool HasListed() const;
+  /// And hears of them. A node without any may be another one's name.
+  [[nodiscard]] bool KnowsPods() const;
   /// "has not answered for a while": what is to be said of the API server.
   [[nodiscard]] std::optional<std::string> WhyNotWatching() const;
 
@@ -72,6 +78,7 @@ class Agent {
   watcher::Watcher pod_watcher_;
   /// Apart: most clusters have none, and then its failures are nobody's.
   watcher::Watcher port_watcher_;
+  std::optional<PortSweep> port_sweep_;  // last: it asks all of the above
 };
 
 }  // namespace kuryr::cni

@@ -6,9 +6,9 @@
 #include "base/json.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/capabilities.h"
-#include "cni/agent/metrics_text.h"
 #include "cni/event_vifs.h"
 #include "cni/status.h"
+#include "service/metrics_text.h"
 
 namespace kuryr::cni {
 namespace {
@@ -28,7 +28,8 @@ struct Kinds {
   std::array<const char*, N> names;
 };
 constexpr Kinds<watcher::kReconnectReasons> kReasons = {
-    "reason", {"ended", "expired", "unauthorized", "refused", "unavailable", "untrusted"}};
+    "reason",
+    {"ended", "expired", "unauthorized", "refused", "unavailable", "untrusted", "absent"}};
 constexpr Kinds<watcher::kEventTypes> kTypes = {
     "type", {"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "unknown"}};
 
@@ -41,7 +42,7 @@ std::string ResourceOf(const std::string& path) {
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 template <typename Value>
-void WriteEach(MetricsText& text, const char* name, const char* type, const char* help,
+void WriteEach(service::MetricsText& text, const char* name, const char* type, const char* help,
                const Watches& watches, const Value& value) {
   text.Head(name, type, help);
   for (const auto& [resource, metrics] : watches)
@@ -49,8 +50,9 @@ void WriteEach(MetricsText& text, const char* name, const char* type, const char
 }
 
 template <size_t N>
-void WriteEachOf(MetricsText& text, const char* name, const char* help, const Kinds<N>& kinds,
-                 const Watches& watches, std::array<uint64_t, N> WatchMetrics::* counts) {
+void WriteEachOf(service::MetricsText& text, const char* name, const char* help,
+                 const Kinds<N>& kinds, const Watches& watches,
+                 std::array<uint64_t, N> WatchMetrics::* counts) {
   text.Head(name, "counter", help);
   for (const auto& [resource, metrics] : watches) {
     for (size_t i = 0; i < N; ++i) {
@@ -60,7 +62,7 @@ void WriteEachOf(MetricsText& text, const char* name, const char* help, const Ki
   }
 }
 
-void WriteWatches(MetricsText& text, const Watches& watches) {
+void WriteWatches(service::MetricsText& text, const Watches& watches) {
   WriteEach(text, "kuryr_cni_watch_lag_seconds", "gauge",
             "Of the last event: from its arrival until it was handled.", watches,
             [](const WatchMetrics& metrics) { return Seconds(metrics.lag); });
@@ -83,7 +85,7 @@ void WriteWatches(MetricsText& text, const Watches& watches) {
 }
 
 /// What has the VIFs of pods that nobody could plug.
-void WriteUndecodable(MetricsText& text, const std::vector<watcher::WatchEvent>& pods) {
+void WriteUndecodable(service::MetricsText& text, const std::vector<watcher::WatchEvent>& pods) {
   constexpr const char* kName = "kuryr_cni_undecodable_objects";
   text.Head(kName, "gauge", "1 for each Pod or KuryrPort whose VIFs cannot be read.");
   for (const watcher::WatchEvent& pod : pods) {
@@ -107,7 +109,7 @@ bool IsFailing(const watcher::Watcher& watcher) {
                      [](const auto& watch) { return watch.second.failing_since.has_value(); });
 }
 
-bool HasListed(const watcher::Watcher& watcher) {
+bool HasListedAll(const watcher::Watcher& watcher) {
   const auto watches = watcher.Metrics();
   return std::all_of(watches.begin(), watches.end(),
                      [](const auto& watch) { return watch.second.lists > 0; });
@@ -117,12 +119,18 @@ bool HasListed(const watcher::Watcher& watcher) {
 
 std::optional<std::string> Agent::WhyNotAlive() const { return calls_.WhyStuck(Clock::now()); }
 
+bool Agent::HasListed() const { return HasListedAll(pod_watcher_); }
+
+bool Agent::KnowsPods() const {
+  return HasListed() && !IsFailing(pod_watcher_) && !registry_.empty();
+}
+
 std::optional<std::string> Agent::WhyNotWatching() const {
   // One that has just started is about to list them.
-  if (!HasListed(pod_watcher_) && IsFailing(pod_watcher_)) return kNotListed;
+  if (!HasListed() && IsFailing(pod_watcher_)) return kNotListed;
   if (!pod_watcher_.IsAlive()) return "has not answered for a while";
   // Where KuryrPorts were never to be had, no pod depends on them.
-  if (HasListed(port_watcher_) && !port_watcher_.IsAlive())
+  if (HasListedAll(port_watcher_) && !port_watcher_.IsAlive())
     return "has not told of KuryrPorts for a while";
   return std::nullopt;
 }
@@ -130,7 +138,7 @@ std::optional<std::string> Agent::WhyNotWatching() const {
 std::optional<std::string> Agent::WhyNotReady() const {
   if (!MayConfigureNetworks()) return "CAP_NET_ADMIN is missing";
   auto why = WhyNotWatching();
-  if (!HasListed(pod_watcher_)) why = kNotListed;
+  if (!HasListed()) why = kNotListed;
   if (why) return "the API server at " + config_.api.api_root + " " + *why;
   const auto bridge = OvsBridgeOf(config_);
   if (!bridge) return std::nullopt;
@@ -138,7 +146,7 @@ std::optional<std::string> Agent::WhyNotReady() const {
 }
 
 std::string Agent::Metrics() const {
-  MetricsText text;
+  service::MetricsText text;
   calls_.WriteTo(text);
   const std::vector<watcher::WatchEvent> pods = registry_.pods();
   text.Metric("kuryr_cni_registry_pods", "gauge", "Pods of this node that are known.",

@@ -58,7 +58,7 @@ std::vector<pollfd> AgentServer::Fds(int stop_fd) const {
   return fds;
 }
 
-void AgentServer::Run(int stop_fd, Watchdog watchdog) {
+void AgentServer::Run(int stop_fd, service::Watchdog watchdog) {
   while (listener_ || !calls_.empty()) {
     std::vector<pollfd> fds = Fds(stop_fd);
     if (::poll(fds.data(), fds.size(), watchdog.Feed()) < 0) {
@@ -125,6 +125,10 @@ void AgentServer::Answer(Call& call) {
       if (reply.status == 0 || !call.handed_back)
         SendReply(call.socket.get(), reply, Deadline::After(kTransferTime));
     }
+  } catch (const std::system_error& e) {
+    Log(LogLevel::kWarning,
+        IsPeerGone(e) ? "the plugin went away before its answer" : "a call could not be answered",
+        {{"error", e.what()}});
   } catch (const std::exception& e) {
     Log(LogLevel::kWarning, "a call could not be answered", {{"error", e.what()}});
   }

@@ -10,8 +10,8 @@
 
 #include "base/event_fd.h"
 #include "base/unique_fd.h"
-#include "cni/agent/notify.h"
 #include "cni/protocol/agent_call.h"
+#include "service/notify.h"
 
 namespace kuryr::cni {
 
@@ -30,7 +30,7 @@ class AgentServer {
   /// work have been answered. What is not done 5 s later is undone, and its socket closed without
   /// an answer. Calls in the backlog are reset, unless somebody else holds the listener, too
   /// (systemd). All of these are for the next agent. Feeds the watchdog meanwhile.
-  void Run(int stop_fd, Watchdog watchdog);
+  void Run(int stop_fd, service::Watchdog watchdog);
 
  private:
   struct Call {

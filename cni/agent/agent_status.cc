@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "binding/l3.h"
 #include "binding/netns.h"
 #include "cni/agent/agent.h"
@@ -18,6 +19,8 @@ using nlohmann::json;
 
 /// For all drivers' checks of one pod.
 constexpr std::chrono::seconds kCheckTime{5};
+/// Of a pod that the API server does not tell of, for so long: [kubernetes] node_name may be wrong.
+constexpr std::chrono::minutes kKeptError{5};
 
 json Describe(const vif::PodVif& pod_vif) {
   const vif::VifBase& vif = vif::Common(pod_vif.vif);
@@ -76,13 +79,47 @@ json Describe(const AttachmentRecord& record) {
   return object;
 }
 
-AgentReply ReplyOf(const std::optional<std::string>& problem) {
-  return {.status = problem ? 1 : 0, .out = problem.value_or("ok")};
+/// What the ADD waits for that is at work on the record; null where it does not wait.
+json AwaitedFor(const AttachmentRecord& record, const json& pod) {
+  if (pod.contains("undecodable")) return nullptr;
+  if (!pod.contains("uid")) return "the API server to tell of the pod";
+  if (!pod.contains("vifs"))
+    return "annotation " + std::string(vif::kVifAnnotation) + ", or a KuryrPort";
+  const auto& vifs = pod["vifs"];
+  const auto inactive = std::find_if(vifs.begin(), vifs.end(),
+                                     [](const json& vif) { return vif["active"] == false; });
+  if (inactive == vifs.end() || record.plugs.empty()) return nullptr;
+  return "port " + StringAt(*inactive, "port") + " to become active";
+}
+
+void AddErrors(const std::map<std::string, LastErrors::Entry>& errors, json& pods) {
+  for (const auto& [pod, error] : errors) {
+    const auto age =
+        std::chrono::duration_cast<std::chrono::seconds>(LastErrors::Clock::now() - error.at);
+    if (!pods.contains(pod) && age > kKeptError) continue;
+    pods[pod]["error"] = {{"command", ToString(error.command)},
+                          {"code", static_cast<int>(error.code)},
+                          {"message", error.message},
+                          {"age", age.count()}};
+    if (error.command != Command::kDel || !pods[pod].contains("attachments")) continue;
+    for (json& attachment : pods[pod]["attachments"]) {
+      if (attachment["container"] == error.container_id) attachment["state"] = "unplugging";
+    }
+  }
+}
+
+json OrNull(const std::optional<std::string>& text) { return text ? json(*text) : json(nullptr); }
+
+AgentReply ReplyOf(const std::optional<std::string>& problem,
+                   const std::optional<std::string>& http_problem) {
+  if (problem) return {.status = 1, .out = *problem};
+  return {.status = 0, .out = http_problem ? "ok, but nobody can " + *http_problem : "ok"};
 }
 
 }  // namespace
 
-std::string Agent::StatusJson(const std::string& wanted) const {
+std::string Agent::StatusJson(const std::string& wanted,
+                              const std::optional<std::string>& http_problem) const {
   json pods = json::object();
   for (const watcher::WatchEvent& event : registry_.pods())
     AddPlan(event, pods[PodRegistry::KeyOf(event.name_space, event.name)]);
@@ -94,6 +131,8 @@ std::string Agent::StatusJson(const std::string& wanted) const {
     if (std::find(leftovers.begin(), leftovers.end(), key) != leftovers.end())
       attachment["state"] = "leftover";
     attachment["age"] = attachments_.AgeOf(key).count();
+    if (attachment["state"] == "plugging")
+      attachment["awaits"] = AwaitedFor(*record, pods[record->pod]);
     if (record->pod == wanted) {
       const Deadline deadline = Deadline::After(kCheckTime);
       for (size_t i = 0; i < record->plugs.size(); ++i)
@@ -101,29 +140,25 @@ std::string Agent::StatusJson(const std::string& wanted) const {
     }
     pods[record->pod]["attachments"].push_back(std::move(attachment));
   }
-  for (const auto& [pod, error] : errors_.All()) {
-    const auto age =
-        std::chrono::duration_cast<std::chrono::seconds>(LastErrors::Clock::now() - error.at);
-    pods[pod]["error"] = {
-        {"code", static_cast<int>(error.code)}, {"message", error.message}, {"age", age.count()}};
-  }
+  AddErrors(errors_.All(), pods);
   if (!wanted.empty()) {
     const auto found = pods.find(wanted);
     pods = found == pods.end() ? json::object() : json{{wanted, *found}};
   }
-  const auto problem = WhyNotReady();
   return json{{"node", config_.node_name},
               {"version", KURYR_VERSION},
-              {"problem", problem ? json(*problem) : json(nullptr)},
+              {"problem", OrNull(WhyNotReady())},
+              {"http_problem", OrNull(http_problem)},
               {"pods", std::move(pods)}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-AgentReply Agent::AnswerQuery(const AgentCall& call) const {
+AgentReply Agent::AnswerQuery(const AgentCall& call,
+                              const std::optional<std::string>& http_problem) const {
   try {
-    if (call.query == "alive") return ReplyOf(WhyNotAlive());
-    if (call.query == "ready") return ReplyOf(WhyNotReady());
-    if (call.query == "status") return {.status = 0, .out = StatusJson(call.input)};
+    if (call.query == "alive") return ReplyOf(WhyNotAlive(), http_problem);
+    if (call.query == "ready") return ReplyOf(WhyNotReady(), http_problem);
+    if (call.query == "status") return {.status = 0, .out = StatusJson(call.input, http_problem)};
     return {.status = 1, .out = "there is no query \"" + Printable(call.query) + "\""};
   } catch (const std::exception& e) {
     return {.status = 1, .out = e.what()};

@@ -18,6 +18,8 @@ const char* NameOf(Stage stage) {
       return "plug";
     case Stage::kWaitActive:
       return "wait_active";
+    case Stage::kWaitWiring:
+      return "wait_wiring";
     case Stage::kUnplug:
       return "unplug";
   }
@@ -60,7 +62,7 @@ std::optional<std::string> CallMetrics::WhyStuck(Clock::time_point now) const {
          " s after its deadline";
 }
 
-void CallMetrics::WriteAtWork(MetricsText& text) const {
+void CallMetrics::WriteAtWork(service::MetricsText& text) const {
   constexpr const char* kName = "kuryr_cni_requests_in_progress";
   // A series that is missing would look like one that nobody collects.
   std::map<std::string, size_t> at_work = {{kUnknown, 0}};
@@ -73,7 +75,7 @@ void CallMetrics::WriteAtWork(MetricsText& text) const {
     text.Sample(kName, {{"command", command}}, static_cast<double>(count));
 }
 
-void CallMetrics::WriteTo(MetricsText& text) const {
+void CallMetrics::WriteTo(service::MetricsText& text) const {
   constexpr const char* kCalls = "kuryr_cni_request_duration_seconds";
   constexpr const char* kStages = "kuryr_cni_stage_duration_seconds";
   const MutexLock lock(mutex_);

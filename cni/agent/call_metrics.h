@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "cni/agent/histogram.h"
-#include "cni/agent/metrics_text.h"
 #include "cni/protocol/environment.h"
 #include "cni/protocol/error.h"
 #include "cni/stage_observer.h"
+#include "service/histogram.h"
+#include "service/metrics_text.h"
 
 namespace kuryr::cni {
 
@@ -55,17 +55,17 @@ class CallMetrics {
 
   /// A call that is at work long after its deadline: its thread hangs. nullopt when there is none.
   [[nodiscard]] std::optional<std::string> WhyStuck(Clock::time_point now) const EXCLUDES(mutex_);
-  void WriteTo(MetricsText& text) const EXCLUDES(mutex_);
+  void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:
-  void WriteAtWork(MetricsText& text) const REQUIRES(mutex_);
+  void WriteAtWork(service::MetricsText& text) const REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::list<Work> running_ GUARDED_BY(mutex_);
   /// By command and error.
-  std::map<std::pair<std::string, int>, Histogram> ended_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, int>, service::Histogram> ended_ GUARDED_BY(mutex_);
   /// By command, stage and error.
-  std::map<std::tuple<std::string, Stage, int>, Histogram> stages_ GUARDED_BY(mutex_);
+  std::map<std::tuple<std::string, Stage, int>, service::Histogram> stages_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::cni

@@ -2,31 +2,43 @@
 
 #include <chrono>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "base/thread_annotations.h"
 #include "cni/protocol/error.h"
+#include "cni/protocol/request.h"
+#include "watcher/event_pipeline.h"
 
 namespace kuryr::cni {
 
-/// The last failure of each pod's calls, for people; a success forgets it. Thread-safe.
-class LastErrors {
+/// The last failure of each pod's calls, for people. Forgotten with the pod's deletion, and by a
+/// success: that of a DEL by a DEL's, others by any other's, since the runtime deletes what it
+/// could not add before it tries again. Thread-safe.
+class LastErrors : public watcher::ResourceEventHandler {
  public:
   using Clock = std::chrono::steady_clock;
   struct Entry {
     Clock::time_point at;
-    ErrorCode code;
+    Command command = Command::kAdd;
+    std::string container_id;
+    ErrorCode code = ErrorCode::kInternal;
     std::string message;
   };
 
-  /// `pod` is NAMESPACE/NAME.
-  void Add(const std::string& pod, const CniError& error) EXCLUDES(mutex_);
-  void Forget(const std::string& pod) EXCLUDES(mutex_);
-  /// By pod.
+  LastErrors() : ResourceEventHandler("Pod") {}
+
+  /// Of a request that names no pod nothing is kept, nor that its pod is gone.
+  void Add(const Request& request, const CniError& error) EXCLUDES(mutex_);
+  void Forget(const Request& request) EXCLUDES(mutex_);
+  /// By pod, NAMESPACE/NAME.
   [[nodiscard]] std::map<std::string, Entry> All() const EXCLUDES(mutex_);
 
+ protected:
+  void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+
  private:
+  void Forget(const std::string& pod, bool of_del) EXCLUDES(mutex_);
+
   mutable Mutex mutex_;
   std::map<std::string, Entry> errors_ GUARDED_BY(mutex_);
 };

@@ -6,10 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,17 +20,18 @@
 #include "cni/agent/agent.h"
 #include "cni/agent/agent_server.h"
 #include "cni/agent/capabilities.h"
-#include "cni/agent/health_server.h"
-#include "cni/agent/notify.h"
 #include "cni/agent/status_command.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
-#include "cni/stop_signals.h"
+#include "service/health_port.h"
+#include "service/notify.h"
+#include "service/stop_signals.h"
 #include "watcher/credentials.h"
 
 namespace {
 
 using namespace kuryr::cni;
+namespace service = kuryr::service;
 
 constexpr const char* kAbout =
     "kuryr-daemon is the node's agent of kuryr-cni: one watch for all pods of the node, behind a\n"
@@ -52,20 +52,14 @@ Config ReadConfig(const std::vector<std::string>& files, bool debug) {
   return config;
 }
 
-/// Null where it is switched off, or cannot be: pods are plugged all the same.
-std::unique_ptr<HealthServer> ServeHealth(const Agent& agent, const Config& config) {
-  if (config.health_port == 0) return nullptr;
-  try {
-    return std::make_unique<HealthServer>(
-        config.health_address, static_cast<uint16_t>(config.health_port),
-        HealthChecks{.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
-                     .why_not_ready = [&agent] { return agent.WhyNotReady(); },
-                     .metrics = [&agent] { return agent.Metrics(); }});
-  } catch (const std::system_error& e) {
-    kuryr::Log(kuryr::LogLevel::kError, "nobody can ask for health and metrics",
-               {{"error", e.what()}});
-    return nullptr;
-  }
+/// Nothing where it is switched off.
+void ServeHealth(const Agent& agent, const Config& config,
+                 std::optional<service::HealthPort>& port) {
+  if (config.health_port == 0) return;
+  port.emplace(config.health_address, static_cast<uint16_t>(config.health_port),
+               service::HealthChecks{.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
+                                     .why_not_ready = [&agent] { return agent.WhyNotReady(); },
+                                     .metrics = [&agent] { return agent.Metrics(); }});
 }
 
 constexpr size_t kMostQueries = 16;
@@ -73,7 +67,7 @@ constexpr size_t kMostQueries = 16;
 /// Until the agent is to stop. The loop of the calls is the one that the watchdog is for.
 void ServeQueries(AgentServer& server, int stop_fd) {
   try {
-    server.Run(stop_fd, Watchdog());
+    server.Run(stop_fd, service::Watchdog());
   } catch (const std::exception& e) {
     kuryr::Log(kuryr::LogLevel::kError, "nobody can ask for status and health",
                {{"error", e.what()}});
@@ -88,29 +82,30 @@ constexpr int kMallocArenas = 2;
 void Run(const Config& config) {
   ::mallopt(M_ARENA_MAX, kMallocArenas);
   KeepNeededCapabilities();
-  const kuryr::UniqueFd signals = StopSignalsAsFd();
+  const kuryr::UniqueFd signals = service::StopSignalsAsFd();
   // Calls and queries queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();
   if (!listener) listener = ListenAt(config.agent_socket);
   kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
   Agent agent(config, signals.get());
+  std::optional<service::HealthPort> health;
+  ServeHealth(agent, config, health);
   AgentServer queries(std::move(query_listener), kMostQueries,
                       [&](const AgentCall& call, const kuryr::EventFd& /*cancel*/) {
-                        return agent.AnswerQuery(call);
+                        return agent.AnswerQuery(call, health ? health->problem() : std::nullopt);
                       });
   AgentServer server(std::move(listener), config.max_calls,
                      [&](const AgentCall& call, const kuryr::EventFd& cancel) {
                        return agent.Answer(call, cancel);
                      });
-  const auto health = ServeHealth(agent, config);
   const std::jthread query_thread([&] { ServeQueries(queries, signals.get()); });
   kuryr::Rollback stop_queries(Stop);
   kuryr::Log(kuryr::LogLevel::kInfo, "ready",
              {{"socket", config.agent_socket}, {"node", config.node_name}});
-  Notify("READY=1");
-  server.Run(signals.get(), Watchdog::OfProcess());
+  service::Notify("READY=1");
+  server.Run(signals.get(), service::Watchdog::OfProcess());
   stop_queries.Dismiss();
-  Notify("STOPPING=1");
+  service::Notify("STOPPING=1");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "cni/agent/pod_registry.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/event_vifs.h"
@@ -23,13 +25,16 @@ std::vector<std::pair<watcher::KeyFn, std::string>> PodRegistry::Consumes() cons
 
 void PodRegistry::Handle(const watcher::WatchEvent& event) {
   std::optional<watcher::WatchEvent> pod;
+  bool unplanned = false;
   {
     const MutexLock lock(mutex_);
-    const auto known = pods_.try_emplace(KeyOf(event.name_space, event.name), source_).first;
+    const auto [known, is_new] = pods_.try_emplace(KeyOf(event.name_space, event.name), source_);
     pod = known->second.Take(event);
+    unplanned = is_new && known->second.event() && !known->second.annotated();
     if (known->second.empty()) pods_.erase(known);
     if (pod) Tell(*pod);
   }
+  if (unplanned) on_unplanned_();
   if (pod && pod->type != watcher::EventType::kDeleted) LogUndecodable(*pod);
 }
 
@@ -48,17 +53,33 @@ std::vector<watcher::WatchEvent> PodRegistry::pods() const {
   return pods;
 }
 
+bool PodRegistry::HasPod(const std::string& uid) const {
+  const MutexLock lock(mutex_);
+  return std::any_of(pods_.begin(), pods_.end(),
+                     [&](const auto& known) { return known.second.IsOf(uid); });
+}
+
+bool PodRegistry::empty() const {
+  const MutexLock lock(mutex_);
+  return pods_.empty();
+}
+
 void PodRegistry::Tell(const watcher::WatchEvent& event) {
   const auto [begin, end] = subscriptions_.equal_range(KeyOf(event.name_space, event.name));
   for (auto entry = begin; entry != end; ++entry) entry->second->listener_(event);
 }
 
 void PodRegistry::Subscribe(Subscription& subscription) {
-  const MutexLock lock(mutex_);
-  subscriptions_.emplace(subscription.key_, &subscription);
-  const auto known = pods_.find(subscription.key_);
-  const auto pod = known == pods_.end() ? std::nullopt : known->second.event();
-  if (pod) subscription.listener_(*pod);
+  bool unplanned = false;
+  {
+    const MutexLock lock(mutex_);
+    subscriptions_.emplace(subscription.key_, &subscription);
+    const auto known = pods_.find(subscription.key_);
+    const auto pod = known == pods_.end() ? std::nullopt : known->second.event();
+    if (pod) subscription.listener_(*pod);
+    unplanned = pod && !known->second.annotated();
+  }
+  if (unplanned) on_unplanned_();
 }
 
 void PodRegistry::Unsubscribe(Subscription& subscription) {

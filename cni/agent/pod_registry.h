@@ -20,7 +20,9 @@ namespace kuryr::cni {
 /// (kuryr_kubernetes/cni/daemon/service.py, the registry)
 class PodRegistry : public watcher::EventConsumer {
  public:
-  explicit PodRegistry(VifSource source) : source_(source) {}
+  /// on_unplanned: called for a pod without annotation that is new, or asked for, from any thread.
+  PodRegistry(VifSource source, std::function<void()> on_unplanned)
+      : source_(source), on_unplanned_(std::move(on_unplanned)) {}
 
   /// Hears of one pod. Called from a watch's thread and under the registry's lock: must not call
   /// back.
@@ -59,6 +61,9 @@ class PodRegistry : public watcher::EventConsumer {
   /// A try to watch the pods failed: everybody hears of it.
   void OnWatchFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
   [[nodiscard]] std::vector<watcher::WatchEvent> pods() const EXCLUDES(mutex_);
+  /// Whether a pod of this UID is known, or a KuryrPort of it.
+  [[nodiscard]] bool HasPod(const std::string& uid) const EXCLUDES(mutex_);
+  [[nodiscard]] bool empty() const EXCLUDES(mutex_);
 
  private:
   void Subscribe(Subscription& subscription) EXCLUDES(mutex_);
@@ -66,6 +71,7 @@ class PodRegistry : public watcher::EventConsumer {
   void Tell(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
   const VifSource source_;
+  const std::function<void()> on_unplanned_;
   mutable Mutex mutex_;
   std::map<std::string, KnownPod> pods_ GUARDED_BY(mutex_);
   std::multimap<std::string, Subscription*> subscriptions_ GUARDED_BY(mutex_);

@@ -10,6 +10,7 @@
 #include "base/thread_annotations.h"
 #include "cni/agent/pod_registry.h"
 #include "cni/pod_event_source.h"
+#include "cni/pod_question.h"
 
 namespace kuryr::cni {
 
@@ -18,20 +19,27 @@ namespace kuryr::cni {
 /// watch never waits for the plugging of one pod. That thread logs as the one that made the object.
 class RegistryEvents : public PodEventSource {
  public:
-  using IsCurrentFn = std::function<bool(const watcher::WatchEvent& pod)>;
+  /// What only the agent knows.
+  struct Questions {
+    std::function<void()> require_ready;  ///< as RequireReady
+    std::function<bool()> has_listed;     ///< the registry has heard of every pod of the node
+  };
 
-  /// The functions are RequireReady's and IsCurrent's. All is borrowed or copied.
-  RegistryEvents(PodRegistry& registry, std::function<void()> require_ready, IsCurrentFn is_current)
-      : registry_(registry),
-        require_ready_(std::move(require_ready)),
-        is_current_(std::move(is_current)) {}
+  /// All is borrowed or copied.
+  RegistryEvents(PodRegistry& registry, watcher::ApiConfig api, Questions questions)
+      : registry_(registry), api_(std::move(api)), questions_(std::move(questions)) {}
   ~RegistryEvents() override { Stop(); }
 
   void Start(const PodArgs& pod, watcher::EventConsumer& consumer,
              watcher::FailureHandler on_failure) override EXCLUDES(mutex_);
   void Stop() override EXCLUDES(mutex_);
-  void RequireReady() override { require_ready_(); }
-  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& pod) override { return is_current_(pod); }
+  void RequireReady() override { questions_.require_ready(); }
+  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& pod) override {
+    return IsCurrentPod(api_, {pod.name_space, pod.name, pod.uid}, pod.uid);
+  }
+  [[nodiscard]] bool IsGone(const PodArgs& pod) override {
+    return questions_.has_listed() && IsGonePod(api_, pod);
+  }
 
  private:
   using Act = std::function<void()>;
@@ -41,8 +49,8 @@ class RegistryEvents : public PodEventSource {
   [[nodiscard]] std::optional<Act> Next() EXCLUDES(mutex_);
 
   PodRegistry& registry_;
-  const std::function<void()> require_ready_;
-  const IsCurrentFn is_current_;
+  const watcher::ApiConfig api_;
+  const Questions questions_;
   const LogContext log_context_ = LogContext::Current();
   std::optional<PodRegistry::Subscription> subscription_;
 

@@ -1,17 +1,18 @@
 #include "cni/agent/status_command.h"
 
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "cni/protocol/agent_call.h"
 #include "cni/protocol/agent_socket.h"
+#include "service/table.h"
 
 namespace kuryr::cni {
 namespace {
@@ -19,8 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-constexpr size_t kColumns = 7;
-using Row = std::array<std::string, kColumns>;
+using Row = std::vector<std::string>;
 
 AgentReply Ask(const std::string& socket, const std::string& query, const std::string& input,
                std::chrono::seconds time) {
@@ -43,15 +43,8 @@ json AskStatus(const std::string& socket, const std::string& pod) {
   return ParseJson(reply.out, {.max_bytes = kMostMessage});
 }
 
-/// As kubectl has it: 12s, 5m, 3h, 2d.
-std::string Age(int64_t seconds) {
-  constexpr int64_t kMinute = 60;
-  constexpr int64_t kHour = 60 * kMinute;
-  constexpr int64_t kDay = 24 * kHour;
-  if (seconds < 2 * kMinute) return std::to_string(seconds) + "s";
-  if (seconds < 2 * kHour) return std::to_string(seconds / kMinute) + "m";
-  if (seconds < 2 * kDay) return std::to_string(seconds / kHour) + "h";
-  return std::to_string(seconds / kDay) + "d";
+std::string AgeOf(const json& object) {
+  return service::Age(std::chrono::seconds(object["age"].get<int64_t>()));
 }
 
 json ListAt(const json& object, const char* key) { return object.value(key, json::array()); }
@@ -77,52 +70,62 @@ std::string ErrorOf(const json& pod) {
   if (pod.contains("undecodable")) return "undecodable: " + StringAt(pod, "undecodable");
   if (!pod.contains("error")) return "";
   const json& error = pod["error"];
-  return Age(error["age"]) + " ago: " + std::to_string(error["code"].get<int>()) + " " +
-         StringAt(error, "message");
+  return AgeOf(error) + " ago: " + StringAt(error, "command") + " " +
+         std::to_string(error["code"].get<int>()) + " " + StringAt(error, "message");
 }
 
-/// Of a pod that has no attachment.
+std::string AwaitedOf(const json& attachment) {
+  const std::string what = StringAt(attachment, "awaits");
+  return what.empty() ? "" : "waits " + AgeOf(attachment) + " for " + what;
+}
+
+/// What the pod waits for, and the last that has failed.
+std::string RemarkOf(const json& pod) {
+  std::string remark;
+  const auto add = [&](const std::string& text) {
+    if (!text.empty()) remark += (remark.empty() ? "" : "; ") + text;
+  };
+  for (const json& attachment : ListAt(pod, "attachments")) add(AwaitedOf(attachment));
+  add(ErrorOf(pod));
+  return remark;
+}
+
+/// Of a pod that has no interface.
 std::string Waiting(const json& pod) {
+  if (!pod.contains("uid")) return "unknown";
   if (pod.contains("undecodable")) return "bad";
   return pod.contains("vifs") ? "planned" : "no-vif";
 }
 
 std::vector<Row> RowsOf(const std::string& name, const json& pod) {
   std::vector<Row> rows;
+  std::string age;
   for (const json& attachment : ListAt(pod, "attachments")) {
+    age = AgeOf(attachment);
     for (const json& interface : attachment["interfaces"]) {
       const std::string ifname = StringAt(interface, "ifname");
       const json vif = VifOf(pod, ifname);
       const bool inactive = vif.contains("active") && vif["active"] == false;
       rows.push_back({name, StringAt(attachment, "state") + (inactive ? ",inactive" : ""), ifname,
                       StringAt(interface, "host_interface"), StringAt(interface, "bridge"),
-                      AddressesOf(vif), Age(attachment["age"])});
+                      AddressesOf(vif), age});
     }
   }
   if (rows.empty())
-    rows.push_back({name, Waiting(pod), "", "", "", AddressesOf(VifOf(pod, "")), ""});
+    rows.push_back({name, Waiting(pod), "", "", "", AddressesOf(VifOf(pod, "")), age});
   return rows;
 }
 
 void PrintTable(const json& pods) {
-  std::vector<Row> rows = {{"POD", "STATE", "INTERFACE", "HOST", "BRIDGE", "ADDRESSES", "AGE"}};
-  std::vector<std::string> errors = {"LAST ERROR"};
+  std::vector<Row> rows = {
+      {"POD", "STATE", "INTERFACE", "HOST", "BRIDGE", "ADDRESSES", "AGE", "LAST ERROR"}};
   for (const auto& [name, pod] : pods.items()) {
-    const std::vector<Row> more = RowsOf(name, pod);
-    rows.insert(rows.end(), more.begin(), more.end());
-    errors.resize(rows.size(), ErrorOf(pod));
-  }
-  std::array<size_t, kColumns> most{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < kColumns; ++i) most.at(i) = std::max(most.at(i), row.at(i).size());
-  }
-  for (size_t line = 0; line < rows.size(); ++line) {
-    for (size_t i = 0; i < kColumns; ++i) {
-      const std::string cell = rows[line].at(i).empty() ? "-" : rows[line].at(i);
-      std::printf("%-*s  ", static_cast<int>(most.at(i)), cell.c_str());
+    for (Row& row : RowsOf(name, pod)) {
+      row.push_back(RemarkOf(pod));
+      rows.push_back(std::move(row));
     }
-    std::printf("%s\n", errors[line].empty() ? "-" : errors[line].c_str());
   }
+  std::printf("%s", service::Table(std::move(rows)).c_str());
 }
 
 /// One interface: pod ── host ── bridge; what is wrong stands below. True when all is well.
@@ -145,19 +148,19 @@ bool PrintInterface(const json& pod, const json& interface) {
 bool PrintPath(const std::string& name, const json& pod) {
   std::printf("%s  %s\n", name.c_str(), StringAt(pod, "uid").c_str());
   bool well = true;
-  const std::string error = ErrorOf(pod);
-  if (!error.empty()) std::printf("  ✗ %s\n", error.c_str());
+  const std::string remark = RemarkOf(pod);
+  if (!remark.empty()) std::printf("  ✗ %s\n", remark.c_str());
   const json attachments = ListAt(pod, "attachments");
   if (attachments.empty()) std::printf("  ✗ %s: nothing is plugged\n", Waiting(pod).c_str());
   for (const json& attachment : attachments) {
     std::printf("  container %s, network %s, %s %s ago, %s\n",
                 StringAt(attachment, "container").c_str(), StringAt(attachment, "network").c_str(),
-                StringAt(attachment, "state").c_str(), Age(attachment["age"]).c_str(),
+                StringAt(attachment, "state").c_str(), AgeOf(attachment).c_str(),
                 StringAt(attachment, "netns").c_str());
     for (const json& interface : attachment["interfaces"])
       well = PrintInterface(pod, interface) && well;
   }
-  return well && error.empty() && !attachments.empty();
+  return well && remark.empty() && !attachments.empty();
 }
 
 }  // namespace
@@ -172,6 +175,8 @@ int PrintStatus(const std::string& socket, const std::string& pod, StatusForm fo
   const std::string problem = StringAt(status, "problem");
   std::printf("node %s, kuryr-daemon %s: %s\n", StringAt(status, "node").c_str(),
               StringAt(status, "version").c_str(), problem.empty() ? "ready" : problem.c_str());
+  const std::string http_problem = StringAt(status, "http_problem");
+  if (!http_problem.empty()) std::printf("nobody can %s\n", http_problem.c_str());
   bool well = problem.empty();
   if (pod.empty()) {
     PrintTable(pods);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -45,10 +46,8 @@ bool NobodyListens(const std::system_error& error) {
          error.code() == std::errc::connection_refused;
 }
 
-/// Whoever took the request has ended, or does not want it.
-bool IsCutOff(const std::system_error& error) {
-  return error.code() == std::errc::connection_reset || error.code() == std::errc::broken_pipe;
-}
+/// An agent that has held a request for so long was there: when it is gone, that is another outage.
+constexpr std::chrono::seconds kHeld{1};
 
 /// Delegated plugins need the runtime's environment: also those that the network of today does not
 /// have, but that of the ADD had.
@@ -85,9 +84,11 @@ class Handover {
         const bool absent = e.code() == std::errc::no_such_file_or_directory;
         if (absent && config_.use_agent == UseAgent::kAuto) return NoAgent{};
         const bool down = NobodyListens(e);
+        const bool cut_off = IsPeerGone(e);
+        if (cut_off && WasHeld()) EndOutage();
         // Who listens now, if anybody?
-        if (IsCutOff(e) && !std::exchange(cut_off_, true)) continue;
-        if ((down || IsCutOff(e)) && AwaitAgent(e)) continue;
+        if (cut_off && !std::exchange(cut_off_, true)) continue;
+        if ((down || cut_off) && AwaitAgent(e)) continue;
         return Without(down ? NoAgent::State::kDown : NoAgent::State::kSilent, e.what());
       } catch (const ParseError& e) {
         return Without(NoAgent::State::kSilent, e.what());
@@ -99,8 +100,10 @@ class Handover {
   AgentReply Try() {
     // The agent has the same deadline, and words of its own when it is over.
     const Deadline deadline = {.at = deadline_.at + kUndoTime, .cancel_fd = deadline_.cancel_fd};
+    handed_over_.reset();
     const UniqueFd socket = ConnectTo(config_.agent_socket, deadline);
     SendCall(socket.get(), call_, deadline);
+    handed_over_ = Deadline::Clock::now();
     try {
       return ReceiveReply(socket.get(), deadline);
     } catch (const std::system_error& e) {
@@ -111,18 +114,26 @@ class Handover {
     }
   }
 
+  [[nodiscard]] bool WasHeld() const {
+    return handed_over_ && Deadline::Clock::now() - *handed_over_ >= kHeld;
+  }
+
+  void EndOutage() {
+    outage_.reset();
+    cut_off_ = false;
+  }
+
   /// True when it may be there now.
   bool AwaitAgent(const std::system_error& why) {
     if (request_.command != Command::kAdd || config_.agent_wait.count() == 0) return false;
-    if (watch_) {
-      if (!watch_->Wait(patience_)) return false;
+    if (outage_) {
+      if (!outage_->watch.Wait(outage_->patience)) return false;
     } else {
       Log(LogLevel::kInfo, "kuryr-daemon does not answer: waiting for it",
           {{"socket", config_.agent_socket}, {"error", why.what()}});
-      patience_ = deadline_.AtMost(config_.agent_wait);
-      watch_.emplace(config_.agent_socket);
+      outage_.emplace(config_.agent_socket, deadline_.AtMost(config_.agent_wait));
     }
-    watch_->Begin();
+    outage_->watch.Begin();
     return true;
   }
 
@@ -131,17 +142,34 @@ class Handover {
     if (request_.command != Command::kAdd && request_.command != Command::kStatus)
       return {.state = state, .why = why};
     const bool status = request_.command == Command::kStatus;
-    throw CniError(status ? ErrorCode::kNotAvailable : ErrorCode::kTryAgainLater,
-                   "kuryr-daemon does not answer at " + config_.agent_socket, why);
+    throw CniError(status ? ErrorCode::kNotAvailable : ErrorCode::kTryAgainLater, Waited(), why);
   }
+
+  [[nodiscard]] std::string Waited() const {
+    if (!outage_) return "kuryr-daemon does not answer at " + config_.agent_socket;
+    const auto waited =
+        std::chrono::duration_cast<std::chrono::seconds>(Deadline::Clock::now() - outage_->begin);
+    return "kuryr-daemon is down, or being restarted: waited " + std::to_string(waited.count()) +
+           " s for it at " + config_.agent_socket;
+  }
+
+  /// From a try that failed until an agent has held the request for a while.
+  struct Outage {
+    Outage(const std::string& socket, const Deadline& patience_)
+        : watch(socket), patience(patience_) {}
+
+    SocketWatch watch;
+    const Deadline patience;
+    const Deadline::Clock::time_point begin = Deadline::Clock::now();
+  };
 
   const Request& request_;
   const Config& config_;
   const AgentCall call_;
   const Deadline deadline_;
-  bool cut_off_ = false;              ///< once already
-  Deadline patience_;                 ///< with an agent that is down
-  std::optional<SocketWatch> watch_;  ///< from when it was found to be
+  std::optional<Deadline::Clock::time_point> handed_over_;  ///< the last time
+  bool cut_off_ = false;                                    ///< once already
+  std::optional<Outage> outage_;
 };
 
 }  // namespace

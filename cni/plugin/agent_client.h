@@ -22,9 +22,9 @@ struct NoAgent {
 };
 
 /// Has the node's agent serve the request. An ADD, which needs what only the agent has, waits for
-/// one that is down, as long as [cni_daemon] agent_wait says. Gives up when `cancel_fd` becomes
-/// readable. NoAgent for what needs nothing that only the agent has: a DEL must not wait for it.
-/// Throws CniError 11, for STATUS 50, for what does.
+/// one that is down, as long as [cni_daemon] agent_wait says of each outage. Gives up when
+/// `cancel_fd` becomes readable. NoAgent for what needs nothing that only the agent has: a DEL must
+/// not wait for it. Throws CniError 11, for STATUS 50, for what does.
 [[nodiscard]] std::variant<AgentReply, NoAgent> AskAgent(const Request& request,
                                                          const Config& config,
                                                          const std::string& trace_id,

@@ -6,6 +6,7 @@
 #include "base/thread_annotations.h"
 #include "cni/known_pod.h"
 #include "cni/pod_event_source.h"
+#include "cni/pod_question.h"
 #include "watcher/watcher.h"
 
 namespace kuryr::cni {
@@ -21,6 +22,7 @@ class ApiServerEvents : public PodEventSource, private watcher::EventHandler {
              watcher::FailureHandler on_failure) override;
   void Stop() override;
   [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& /*pod*/) override { return true; }
+  [[nodiscard]] bool IsGone(const PodArgs& pod) override { return IsGonePod(config_, pod); }
   /// Asks for pods, with the rights that an ADD needs.
   void RequireReady() override;
 

@@ -17,7 +17,7 @@
 #include "cni/plugin/options.h"
 #include "cni/plugin/serve.h"
 #include "cni/protocol/request.h"
-#include "cni/stop_signals.h"
+#include "service/stop_signals.h"
 
 namespace {
 
@@ -65,7 +65,7 @@ void AnswerOnTerminate() {
 
 AgentReply AnswerTo(const Request& request, const Options& options) {
   try {
-    const kuryr::UniqueFd signals = StopSignalsAsFd();
+    const kuryr::UniqueFd signals = kuryr::service::StopSignalsAsFd();
     return Serve(request, options.config_files, signals.get());
   } catch (...) {
     throw ErrorFor(request, AsCniError(std::current_exception()));
@@ -76,7 +76,7 @@ AgentReply AnswerTo(const Request& request, const Options& options) {
 /// the call fails.
 int AnswerKubelet(const std::vector<std::string>& arguments) {
   try {
-    const kuryr::UniqueFd signals = StopSignalsAsFd();
+    const kuryr::UniqueFd signals = kuryr::service::StopSignalsAsFd();
     const std::string answer = ServeExec(arguments, signals.get());
     if (!answer.empty()) std::puts(answer.c_str());
     return 0;

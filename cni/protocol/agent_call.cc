@@ -133,6 +133,10 @@ void ForEachVariable(Environment& environment, const Visit& visit) {
 
 }  // namespace
 
+bool IsPeerGone(const std::system_error& error) {
+  return error.code() == std::errc::connection_reset || error.code() == std::errc::broken_pipe;
+}
+
 void SendCall(int socket, const AgentCall& call, const Deadline& deadline) {
   json object = {{"stdin", call.input}};
   if (!call.trace_id.empty()) object[kTraceIdField] = call.trace_id;

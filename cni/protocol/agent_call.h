@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "base/deadline.h"
 #include "base/unique_fd.h"
@@ -35,6 +36,9 @@ struct AgentReply {
 // descriptor comes with the first byte. All four throw std::system_error when the other side is
 // gone or the deadline is over, ParseError for what is no message; a message has at most
 // kMostMessage bytes.
+
+/// Whether the other side has ended, or does not want us.
+[[nodiscard]] bool IsPeerGone(const std::system_error& error);
 
 inline constexpr size_t kMostMessage = size_t{4} << 20;
 

@@ -32,9 +32,22 @@ void RequireFields(const Request& request) {
                    "nothing is collected without a list of what is still valid");
 }
 
-/// A DEL is not to fail for what it does not need.
+/// For people alone: a DEL is not to fail for what it does not need.
+PodArgs NamedPod(const std::string& text) {
+  try {
+    const Args args = ParseArgs(text);
+    RequirePod(args.pod);
+    return args.pod;
+  } catch (const CniError&) {
+    return {};
+  }
+}
+
 void TakeArgs(Request& request) {
-  if (request.command == Command::kDel) return;
+  if (request.command == Command::kDel) {
+    request.pod = NamedPod(request.args);
+    return;
+  }
   const Args args = ParseArgs(request.args);
   if (request.command != Command::kAdd) return;
   if (!request.config.local) RequirePod(args.pod);

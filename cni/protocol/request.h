@@ -21,7 +21,7 @@ struct Request {
   bool netns_override = false;  ///< CNI_NETNS may be the plugin's own
   std::string args;             ///< CNI_ARGS, for the delegate
   std::string path;             ///< CNI_PATH, to find it
-  PodArgs pod;                  ///< may be empty, but for an ADD of a VIF from an annotation
+  PodArgs pod;                  ///< of an ADD; of a DEL as far as it is well named; otherwise empty
   Wishes wishes;
 
   /// Where this process can open the namespace.

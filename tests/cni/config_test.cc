@@ -74,7 +74,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[cni_health_server]\nbind_address = ::1\nport = 0\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
-                     "default_qos_type =\n"
+                     "default_qos_type =\nwait_for_wiring = ovn\n"
                      "[neutron_defaults]\nnetwork_device_mtu = 1400\n"
                      "[binding]\nlink_iface = ens3\ndrivers = ovs\nbridges = br-int , br-ex,\n"
                      "[vhostuser]\nmount_point = /run/vhost\novs_vhu_path = /run/ovs\n"
@@ -101,6 +101,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.ovs_timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.binding.datapath_type, "netdev");
   EXPECT_TRUE(config.binding.isolate_vif);
+  EXPECT_EQ(config.binding.wait_for_wiring, binding::WaitForWiring::kOvn);
   EXPECT_EQ(config.binding.default_qos_type, "");
   EXPECT_EQ(config.binding.network_device_mtu, 1400U);
   EXPECT_EQ(config.binding.link_iface, "ens3");
@@ -302,6 +303,7 @@ TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
            {"[cni_daemon]\nvif_annotation_timeout = 6o\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nagent_wait = -1\n", "[cni_daemon] agent_wait"},
            {"[cni_daemon]\nstate_dir = run\n", "[cni_daemon] state_dir"},
+           {"[os_vif_ovs]\nwait_for_wiring = true\n", "[os_vif_ovs] wait_for_wiring"},
            {"[binding]\nlink_iface = ../eth0\n", "[binding] link_iface"},
            {"[neutron_defaults]\nnetwork_device_mtu = 65536\n",
             "[neutron_defaults] network_device_mtu"}}) {

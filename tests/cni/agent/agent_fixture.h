@@ -13,6 +13,8 @@ namespace kuryr::test {
 /// kuryr-cni with kuryr-daemon on the node.
 class AgentTest : public PluginTest {
  protected:
+  /// A kubelet's own for a static pod: its mirror in the API has another one.
+  static constexpr const char* kStaticUid = "3c9d1f0a5b7e4d2c8f6a9b0e1d2c3f4a";
   /// Pods and KuryrPorts.
   static constexpr size_t kAgentWatches = 2;
 
@@ -26,6 +28,26 @@ class AgentTest : public PluginTest {
     TestPod pod = MakePod(name);
     Annotate(pod, Vif(pod, true));
     return pod;
+  }
+  /// One that was, and that the agent knows to be gone: it has heard of a later one.
+  TestPod GonePod(const std::string& name) {
+    TestPod pod = ActivePod(name);
+    api_->Delete("pods", "default", name);
+    const TestPod later = ActivePod(name + "-later");
+    EXPECT_EQ(Run("ADD", later).status, 0);
+    EXPECT_EQ(Run("DEL", later).status, 0);
+    return pod;
+  }
+  /// Of a static pod, with its VIF.
+  void MakeMirrorOf(const TestPod& pod) {
+    api_->Create({{"apiVersion", "v1"},
+                  {"kind", "Pod"},
+                  {"metadata",
+                   {{"name", pod.name},
+                    {"annotations",
+                     {{"kubernetes.io/config.hash", pod.uid},
+                      {"openstack.org/kuryr-vif", Vif(pod, true).dump()}}}}},
+                  {"spec", {{"nodeName", "node1"}}}});
   }
   void AddBridge() {
     ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",

@@ -16,6 +16,7 @@ namespace kuryr::test {
 namespace {
 
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -101,6 +102,58 @@ TEST_F(AgentTest, ADD_16_ADeletedPodsAddEndsAtOnceWithCode3) {
 
   EXPECT_EQ(json::parse(add.Wait().out)["code"], 3);
   ExpectNothingLeft();
+  EXPECT_THAT(EndAgent(), ContainsRegex("level=info msg=call command=ADD .* pod=default/nginx "))
+      << "nobody's fault";
+}
+
+TEST_F(AgentTest, AnAddThatBeginsAfterItsPodIsGoneEndsWithCode3) {
+  const TestPod pod = GonePod("nginx");
+
+  const json error = json::parse(Run("ADD", pod).out);
+
+  EXPECT_EQ(error["code"], 3) << error;
+  EXPECT_THAT(std::string(error["details"]), HasSubstr(pod.uid));
+  ExpectNothingLeft();
+}
+
+TEST_F(AgentTest, AStaticPodsAddWaitsForTheMirror) {
+  TestPod pod = GonePod("etcd-node1");
+  pod.uid = kStaticUid;
+  Process add(Call("ADD", pod));
+  // The later ones of a pod that is gone are answered, one after the other.
+  const TestPod gone = GonePod("gone");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(json::parse(Run("ADD", gone).out)["code"], 3);
+
+  MakeMirrorOf(pod);
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(result.status, 0) << result.out;
+}
+
+TEST_F(AgentTest, AnAddWhosePodTheWatchHasNotToldOfWaitsForIt) {
+  FreezeWatches();
+  const TestPod pod = ActivePod("nginx");
+  Process add(Call("ADD", pod));
+  ASSERT_TRUE(api_->WaitForRequest("get", "/api/v1/namespaces/default/pods/nginx"));
+
+  ThawWatches();
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(result.status, 0) << result.out;
+}
+
+TEST_F(AgentTest, WhereTheApiServerCannotSayThatThePodIsGoneItIsAwaited) {
+  StopAgent(SIGTERM);
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 2\n");
+  StartAgent();
+  ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
+  const TestPod pod = GonePod("nginx");
+  api_->Inject({.verb = "get",
+                .path_prefix = "/api/v1/namespaces/default/pods/nginx",
+                .count = -1,
+                .answer = {.status = 503, .body = "{}"}});
+
+  EXPECT_EQ(json::parse(Run("ADD", pod).out)["code"], 11);
 }
 
 TEST_F(AgentTest, OneUndecodableObjectAmongManyHarmsOnlyItsOwnPod) {
@@ -244,7 +297,7 @@ TEST_F(AgentTest, WhereTheWatchIsBehindAPodIsNotReplacedByOneThatIsGone) {
 
   const ProcessResult result = Run("ADD", pod);
 
-  EXPECT_THAT(result.out, HasSubstr("timed out")) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("pod default/web-0 is gone"));
 }
 
 TEST_F(AgentTest, WhatADelegateGaveIsReturnedByThePluginAlsoWhenItsNetworkHasNoneAnyMore) {

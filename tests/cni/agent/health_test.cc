@@ -1,4 +1,4 @@
-#include "cni/agent/health_server.h"
+#include "service/health_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -86,6 +86,38 @@ TEST_F(HealthTest, AnswersThreeQuestionsOnLoopbackAndNothingElse) {
       RunOnHost({"ss", "--listening", "--tcp", "--numeric", "--no-header"});
   EXPECT_THAT(listeners, HasSubstr("127.0.0.1:8090"));
   EXPECT_THAT(listeners, ::testing::Not(HasSubstr("0.0.0.0:8090")));
+}
+
+TEST_F(HealthTest, APortThatIsTakenIsToldAndTakenWhenItIsFree) {
+  StopAgent(SIGTERM);
+  Process other({.argv = {"/usr/bin/python3", "-c",
+                          "import socket, time\n"
+                          "server = socket.create_server(('127.0.0.1', 8090))\n"
+                          "print('taken', flush=True)\n"
+                          "time.sleep(600)\n"}});
+  other.WaitForOutput("taken");
+  StartAgent();
+  const auto ask = [this](const char* question) {
+    return RunProgram({.argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
+                                (work_ / "kuryr.conf").string(), question}});
+  };
+  const std::string why =
+      "nobody can ask for health and metrics: listen at 127.0.0.1 port 8090: Address already in "
+      "use\n";
+
+  const ProcessResult health = ask("health");
+  const ProcessResult status = ask("status");
+  other.Signal(SIGKILL);
+  (void)other.Wait();
+  agent_->WaitForOutput("msg=\"health and metrics can be asked for\"", 30s);
+
+  EXPECT_EQ(health.status, 0) << "nothing that restarts the agent is to depend on it";
+  EXPECT_EQ(health.out, "ok, but " + why);
+  EXPECT_EQ(status.status, 0);
+  EXPECT_THAT(status.out, HasSubstr("ready\n" + why));
+  EXPECT_EQ(Ask("/alive"), "200 ok\n");
+  EXPECT_EQ(ask("health").out, "ok\n");
+  EXPECT_THAT(EndAgent(), HasSubstr("level=error msg=\"the health port cannot be had"));
 }
 
 TEST_F(HealthTest, ClientsThatAskSlowlyKeepNobodyElseFromAnAnswer) {
@@ -203,6 +235,21 @@ TEST_F(HealthTest, MetricsShowRegistryAndWatch) {
   EXPECT_GT(metrics["kuryr_cni_watch_lag_seconds resource=pods"], 0);
 }
 
+TEST_F(HealthTest, AVifWithoutNetworkIsUndecodableToMetricsStatusAndLog) {
+  const TestPod pod = MakePod("bad");
+  nlohmann::json vif = Vif(pod, true);
+  vif["versioned_object.data"].erase("network");
+  Annotate(pod, vif);
+  const nlohmann::json error = nlohmann::json::parse(Run("ADD", pod).out, nullptr, false);
+
+  const std::string why =
+      "Pod default/bad: annotation openstack.org/kuryr-vif, VIF of eth0, $.network: is not set";
+  EXPECT_EQ(error.value("code", 0), 101);
+  EXPECT_THAT(error.value("details", ""), HasSubstr(why));
+  EXPECT_EQ(Metrics()["kuryr_cni_undecodable_objects kind=Pod name=bad namespace=default"], 1);
+  EXPECT_THAT(EndAgent(), HasSubstr("msg=\"undecodable object\" error=\"" + why));
+}
+
 TEST_F(HealthTest, MetricsTellTheStagesOfACallWithoutCountingItTwice) {
   const TestPod pod = MakePod("nginx");
   const TestPod bad = MakePod("bad");
@@ -275,7 +322,7 @@ TEST(CallMetricsTest, AStageCountsEachTimeUnderTheErrorOfItsCall) {
     add.OnStage(cni::Stage::kPlug);
     add.SetError(cni::ErrorCode::kTryAgainLater);
   }
-  cni::MetricsText text;
+  service::MetricsText text;
   calls.WriteTo(text);
 
   const std::string sample = "kuryr_cni_stage_duration_seconds_count{command=\"ADD\",stage=";
@@ -285,9 +332,9 @@ TEST(CallMetricsTest, AStageCountsEachTimeUnderTheErrorOfItsCall) {
 }
 
 TEST(MetricsTextTest, IsThePrometheusTextFormat) {
-  cni::MetricsText text;
+  service::MetricsText text;
   text.Head("a_total", "counter", "Of a.");
-  text.Sample("a_total", {{"le", cni::MetricsText::Number(0.0005)}, {"b", "\"\\\n"}}, 12345678);
+  text.Sample("a_total", {{"le", service::MetricsText::Number(0.0005)}, {"b", "\"\\\n"}}, 12345678);
   text.Metric("c", "gauge", "Of c.", 0.25);
 
   EXPECT_EQ(text.text(),
@@ -299,7 +346,7 @@ TEST(MetricsTextTest, IsThePrometheusTextFormat) {
 class HealthServerTest : public NetnsTest {};
 
 TEST_F(HealthServerTest, AProblemIsAnsweredWith500AndItsText) {
-  const cni::HealthServer server(
+  const service::HealthServer server(
       "127.0.0.1", 8090,
       {.why_not_alive = [] { return "a call is stuck"; },
        .why_not_ready = []() -> std::optional<std::string> { throw std::runtime_error("no idea"); },
@@ -310,9 +357,9 @@ TEST_F(HealthServerTest, AProblemIsAnsweredWith500AndItsText) {
 }
 
 TEST_F(HealthServerTest, ASecondOneAtItsPortFails) {
-  const cni::HealthServer server("::1", 8090, {});
+  const service::HealthServer server("::1", 8090, {});
 
-  EXPECT_THROW(cni::HealthServer("::1", 8090, {}), std::system_error);
+  EXPECT_THROW(service::HealthServer("::1", 8090, {}), std::system_error);
 }
 
 }  // namespace

@@ -231,23 +231,47 @@ TEST_F(KuryrPortWatchTest, WithoutTheirDefinitionNothingIsMissingUntilItComes) {
   HideKuryrPorts();
   StartAgent();
   ASSERT_TRUE(api_->WaitForWatches(1));
-  AwaitTries(3, "list");
+  ASSERT_TRUE(api_->WaitForRequest("list", kPorts, 2));
   EXPECT_EQ(Status().status, 0) << Status().out;
   EXPECT_EQ(Run("ADD", ActivePod("annotated")).status, 0);
 
   api_->ClearFaults();
-  ASSERT_TRUE(api_->WaitForWatches(2, std::chrono::seconds(60)));
   const TestPod pod = MakePod("nginx");
+  ASSERT_TRUE(api_->WaitForWatches(2));
   api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
   EXPECT_EQ(Run("ADD", pod).status, 0);
 
   HideKuryrPorts();
   api_->DropWatches();
-  AwaitTries(3, "list");
+  AwaitTries(2, "list");
   EXPECT_EQ(Status().status, 0) << Status().out;
   const std::string log = EndAgent();
   EXPECT_EQ(Count(log, "the API server has no such resource"), 2U) << log;
   EXPECT_EQ(Count(log, "level=error"), 0U) << log;
+}
+
+/// By itself the agent asks for them after 2 s, 8 s, 32 s and 128 s.
+TEST_F(KuryrPortWatchTest, APodWithoutAnnotationHasThemAskedForAgain) {
+  HideKuryrPorts();
+  StartAgent();
+
+  for (size_t tries = 1; tries < 5; ++tries) {
+    ASSERT_TRUE(api_->WaitForRequest("list", kPorts, tries)) << tries;
+    (void)MakePod("pod-" + std::to_string(tries));
+  }
+}
+
+TEST_F(KuryrPortWatchTest, AnAddWithoutAnnotationHasThemAskedForAgain) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  HideKuryrPorts();
+  const TestPod pod = MakePod("nginx");
+  StartAgent();
+
+  // The first time of itself, and once because the pod was new to it.
+  for (size_t tries = 1; tries < 6; ++tries) {
+    ASSERT_TRUE(api_->WaitForRequest("list", kPorts, tries)) << tries;
+    EXPECT_EQ(json::parse(Run("ADD", pod).out)["code"], 11);
+  }
 }
 
 TEST_F(KuryrPortWatchTest, WithoutTheRightToReadThemPodsWithAnAnnotationAreServed) {

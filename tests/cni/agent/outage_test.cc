@@ -186,6 +186,46 @@ TEST_F(OutageTest, AnAgentThatDoesNotComeInTimeIsCode11WithItsSocket) {
   EXPECT_THAT(std::string(error["msg"]), HasSubstr(agent_socket().string()));
 }
 
+TEST_F(OutageTest, TheMessageSaysThatTheAgentIsRestartedAndHowLongWasWaited) {
+  Configure("agent_wait = 1");
+  StopAgent(SIGKILL);
+  Process add = StartAddThatWaits(ActivePod("nginx"));
+
+  EXPECT_EQ(
+      std::string(ErrorOf(add)["msg"]),
+      "kuryr-daemon is down, or being restarted: waited 1 s for it at " + agent_socket().string());
+}
+
+TEST_F(OutageTest, AgentWaitIsForEachOutage) {
+  // Shorter than the time after which the agent tells that it waits for the pod's VIF.
+  Configure("agent_wait = 4");
+  StopAgent(SIGKILL);
+  const TestPod pod = MakePod("nginx");
+  Process add = StartAddThatWaits(pod);
+  StartAgent();
+  ASSERT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events", 1,
+                                   std::chrono::seconds(30)));
+
+  StopAgent(SIGKILL);
+  StartAgent();
+  Annotate(pod, Vif(pod, true));
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+}
+
+TEST_F(OutageTest, TheAgentSaysWhosePluginWentAwayBeforeItsAnswer) {
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, false));
+  Process add = StartAdd(pod);
+  WaitUntilPlugged(pod);
+
+  add.Signal(SIGKILL);
+  (void)add.Wait();
+
+  EXPECT_THAT(EndAgent(), HasSubstr("msg=\"the plugin went away before its answer\" error="));
+}
+
 TEST_F(OutageTest, NoAddWaitsForAnAgentBeyondItsOwnTime) {
   Configure("agent_wait = 3600\nvif_annotation_timeout = 1");
   StopAgent(SIGKILL);

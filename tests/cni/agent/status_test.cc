@@ -12,6 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// kuryr-daemon status, and health.
 class StatusTest : public AgentTest {
@@ -70,6 +71,76 @@ TEST_F(StatusTest, TellsTheSameAsJson) {
   EXPECT_FALSE(status["pods"]["default/early"].contains("attachments"));
 }
 
+TEST_F(StatusTest, ADelThatFailsIsSeenUntilOneSucceeds) {
+  const TestPod pod = ActivePod("nginx");
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  ovs_->StopServer();
+  const nlohmann::json error = nlohmann::json::parse(Run("DEL", pod).out, nullptr, false);
+
+  const ProcessResult failed = Status();
+  ovs_->StartServer();
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  const ProcessResult deleted = Status();
+
+  EXPECT_THAT(error.value("details", ""), HasSubstr("pod default/nginx, container"));
+  EXPECT_THAT(failed.out,
+              ContainsRegex("default/nginx +unplugging +eth0 .*[0-9]+s ago: DEL 5 .*db.sock"));
+  EXPECT_THAT(deleted.out, Not(HasSubstr("DEL 5")));
+  EXPECT_THAT(EndAgent(),
+              ContainsRegex("level=warning msg=call command=DEL .* pod=default/nginx "));
+}
+
+TEST_F(StatusTest, TheDelOfAFailedAddDoesNotHideWhyItFailed) {
+  AddBridge();
+  const TestPod pod = MakePod("bad");
+  AnnotateText(pod, "{");
+  ASSERT_EQ(Run("ADD", pod).status, 1);
+  ASSERT_EQ(Run("DEL", pod).status, 0);
+
+  EXPECT_EQ(Answer(Status({"--json"}))["pods"]["default/bad"]["error"]["code"], 101);
+  Annotate(pod, Vif(pod, true));
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_FALSE(Answer(Status({"--json"}))["pods"]["default/bad"].contains("error"));
+}
+
+TEST_F(StatusTest, NothingIsListedOfAPodThatIsGone) {
+  const TestPod pod = MakePod("bad");
+  AnnotateText(pod, "{");
+  ASSERT_EQ(Run("ADD", pod).status, 1);
+  api_->Delete("pods", "default", "bad");
+  // Its events are handled after those of the other one.
+  ASSERT_EQ(Run("ADD", ActivePod("nginx")).status, 0);
+
+  EXPECT_THAT(Status().out, AllOf(HasSubstr("default/nginx"), Not(HasSubstr("default/bad"))));
+}
+
+TEST_F(StatusTest, WhatAnAddAwaitsIsToldWithItsAgeAndAsOneEvent) {
+  const TestPod pod = MakePod("nginx");
+  Process add(Call("ADD", pod));
+
+  ASSERT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events", 1,
+                                   std::chrono::seconds(30)));
+  const ProcessResult without_vif = Status();
+  Annotate(pod, Vif(pod, false));
+  WaitUntilPlugged(pod);
+  const ProcessResult inactive = Status({"default/nginx"});
+  Annotate(pod, Vif(pod, true));
+  EXPECT_EQ(add.Wait().status, 0);
+
+  EXPECT_THAT(
+      without_vif.out,
+      ContainsRegex("default/nginx +no-vif .* [1-9][0-9]*s +waits [1-9][0-9]*s for annotation "
+                    "openstack.org/kuryr-vif, or a KuryrPort\n"));
+  EXPECT_EQ(inactive.status, 1);
+  EXPECT_THAT(inactive.out,
+              ContainsRegex("waits [0-9]+s for port " + pod.port_id + " to become active"));
+  const std::vector<nlohmann::json> events = api_->List("events", "default");
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0]["reason"], "CNIWaitingForVIFs");
+  EXPECT_EQ(events[0]["type"], "Normal");
+  EXPECT_THAT(events[0]["message"], HasSubstr("openstack.org/kuryr-vif"));
+}
+
 TEST_F(StatusTest, DrawsAPodsPathAndMarksWhatIsMissing) {
   const TestPod pod = ActivePod("nginx");
   ASSERT_EQ(Run("ADD", pod).status, 0);
@@ -81,7 +152,7 @@ TEST_F(StatusTest, DrawsAPodsPathAndMarksWhatIsMissing) {
 
   EXPECT_EQ(well.status, 0) << well.out;
   EXPECT_THAT(well.out, HasSubstr(path));
-  EXPECT_THAT(well.out, ::testing::Not(HasSubstr("✗")));
+  EXPECT_THAT(well.out, Not(HasSubstr("✗")));
   EXPECT_EQ(cut.status, 1);
   EXPECT_THAT(cut.out, HasSubstr(path));
   EXPECT_THAT(cut.out, ContainsRegex("✗ .*" + pod.tap));

@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -147,6 +148,35 @@ TEST_F(AddFailureTest, ABridgeThatCannotBeMade) {
   EXPECT_EQ(ovs_->Vsctl({"--no-wait", "list-br"}), "");
 }
 
+TEST_F(AddFailureTest, ABridgeThatCannotBeMadeIsNamedWithTheVifsField) {
+  const TestPod pod = MakePod("nginx");
+  json vif = Vif(pod, true);
+  // Open vSwitch finds it suspicious.
+  vif["versioned_object.data"]["bridge_name"] = "br\\x";
+  Annotate(pod, vif);
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 5);
+  EXPECT_THAT(error["msg"],
+              MatchesRegex("ovs-vswitchd did not set up port tap.* on bridge br.x: .* "
+                           "bridge_name of the VIF, or bridge of its network, gives"));
+}
+
+TEST_F(AddFailureTest, ADatapathTypeThatOpenVSwitchCannotDoIsNamed) {
+  ovs_->Vsctl(
+      {"--no-wait", "add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=nonsense"});
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, true));
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 5);
+  EXPECT_THAT(error["msg"],
+              MatchesRegex("ovs-vswitchd did not set up port tap.* on bridge br-int, whose "
+                           "datapath_type is nonsense; it can do [a-z, ]*netdev[a-z, ]*"));
+}
+
 TEST_F(AddFailureTest, TheApiServerDown) {
   const TestPod pod = ActivePod();
   WriteConfig(DefaultKubernetes() + "", "[cni_daemon]\nvif_annotation_timeout = 1\n");
@@ -228,6 +258,26 @@ TEST_F(AddFailureTest, AVifThatNeverBecomesActive) {
   EXPECT_THAT(error["msg"], HasSubstr(pod.port_id));
 }
 
+TEST_F(AddFailureTest, ThePartThatIsMissingAtTheDeadlineIsNamed) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  ovs_->Vsctl(
+      {"--no-wait", "set", "Open_vSwitch", ".", "external_ids:ovn-remote=\"tcp:192.0.2.1:6642\""});
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, true));
+  const json unclaimed = FailedAdd(pod);
+  EXPECT_EQ(unclaimed.value("code", 0), 11);
+  EXPECT_THAT(unclaimed.value("msg", ""), HasSubstr("OVN has not claimed the port " + pod.tap));
+
+  Annotate(pod, Vif(pod, false));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+  ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
+  const json inactive = json::parse(add.Wait().out);
+  EXPECT_EQ(inactive.value("code", 0), 11);
+  EXPECT_THAT(inactive.value("msg", ""), HasSubstr("waited for its VIF to become active"));
+  EXPECT_THAT(inactive.value("msg", ""), HasSubstr("OVN has claimed port " + pod.tap));
+}
+
 TEST_F(AddFailureTest, AnAnnotationThatNeverComesAndAPodThatIsNotThere) {
   WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
   const TestPod pod = MakePod("nginx");
@@ -236,7 +286,10 @@ TEST_F(AddFailureTest, AnAnnotationThatNeverComesAndAPodThatIsNotThere) {
               HasSubstr("annotation openstack.org/kuryr-vif on pod default/nginx"));
 
   api_->Delete("pods", "default", "nginx");
-  EXPECT_THAT(FailedAdd(pod)["msg"], HasSubstr("to tell of pod default/nginx"));
+  EXPECT_EQ(FailedAdd(pod)["msg"], "pod default/nginx is gone");
+  // Which one is meant, and that it was there, only a UID says.
+  EXPECT_THAT(FailedAdd(pod, {{"CNI_ARGS", "K8S_POD_NAMESPACE=default;K8S_POD_NAME=nginx"}})["msg"],
+              HasSubstr("to tell of pod default/nginx"));
 }
 
 TEST_F(AddFailureTest, ADD_16_APodDeletedOrReplacedMeanwhile) {

@@ -79,6 +79,19 @@ TEST_F(AddTest, PlugsBeforeThePortIsActiveAndAnswersOnlyAfter) {
   EXPECT_EQ(add.Wait().status, 0);
 }
 
+TEST_F(AddTest, AnswersOnlyWhenOvnHasClaimedThePort) {
+  ovs_->Vsctl(
+      {"--no-wait", "set", "Open_vSwitch", ".", "external_ids:ovn-remote=\"tcp:192.0.2.1:6642\""});
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, true));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+
+  EXPECT_THROW((void)add.Wait(std::chrono::milliseconds(100)), std::system_error);
+  ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
+  EXPECT_EQ(add.Wait().status, 0);
+}
+
 TEST_F(AddTest, VER_06_TheResultIsInTheAskedVersion) {
   for (const char* version : {"0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0"}) {
     const TestPod pod = MakePod("p" + std::to_string(pods_made_));

@@ -72,6 +72,17 @@ TEST(RequestTest, ENV_13_DelNeedsNoNamespaceAndNoArgs) {
   }
 }
 
+TEST(RequestTest, DelTakesThePodForPeopleWhereItIsWellNamed) {
+  Environment environment = AddEnvironment();
+  environment.command = "DEL";
+
+  EXPECT_EQ(ParseRequest(environment, kInput).pod, (PodArgs{"default", "a1", "b57463f9-0468"}));
+  for (const char* args : {"rubbish", "K8S_POD_NAMESPACE=default;K8S_POD_NAME=a/b", "UNKNOWN=1"}) {
+    environment.args = args;
+    EXPECT_EQ(ParseRequest(environment, kInput).pod, PodArgs()) << args;
+  }
+}
+
 TEST(RequestTest, VER_05_EveryCommandButVersionRefusesAnUnsupportedVersion) {
   for (const char* command : {"ADD", "DEL", "CHECK", "GC", "STATUS"}) {
     Environment environment = AddEnvironment();
