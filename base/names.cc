@@ -1,6 +1,7 @@
 #include "base/names.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace kuryr {
 
@@ -17,6 +18,13 @@ bool IsDnsName(std::string_view text) {
     return false;
   return std::all_of(text.begin(), text.end(),
                      [&](char c) { return alphanumeric(c) || c == '-' || c == '.'; });
+}
+
+bool IsUuid(std::string_view text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::equal(text.begin(), text.end(), kForm.begin(), kForm.end(), [](char c, char form) {
+    return form == '-' ? c == '-' : std::isxdigit(static_cast<unsigned char>(c)) != 0;
+  });
 }
 
 }  // namespace kuryr

@@ -14,4 +14,7 @@ inline constexpr const char* kLinkNameRule =
 /// letter or digit at both ends.
 [[nodiscard]] bool IsDnsName(std::string_view text);
 
+/// A UUID as text (RFC 4122): 8-4-4-4-12 hexadecimal digits.
+[[nodiscard]] bool IsUuid(std::string_view text);
+
 }  // namespace kuryr

@@ -280,6 +280,11 @@ nlohmann::json ApiClient::Delete(const std::string& path) {
   return Answer({.method = "DELETE", .path = path});
 }
 
+nlohmann::json ApiClient::Delete(const std::string& path, const nlohmann::json& options) {
+  return Answer(
+      {.method = "DELETE", .path = path, .body = options.dump(), .media = "application/json"});
+}
+
 void ApiClient::Stream(const std::string& path, Limits limits, const Sink& sink) {
   unary_.reset();  // the guard holds one connection
   const auto client = Connect();

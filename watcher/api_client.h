@@ -38,6 +38,8 @@ class ApiClient {
   nlohmann::json Post(const std::string& path, const nlohmann::json& object);
   nlohmann::json Patch(const std::string& path, PatchType type, const nlohmann::json& patch);
   nlohmann::json Delete(const std::string& path);
+  /// With DeleteOptions (meta/v1).
+  nlohmann::json Delete(const std::string& path, const nlohmann::json& options);
 
   /// How long an answer may take from its beginning, and how long nothing of it may come.
   struct Limits {

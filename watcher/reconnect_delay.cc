@@ -19,6 +19,9 @@ constexpr seconds kMaxRetryAfter{120};
 }  // namespace
 
 milliseconds ReconnectDelay::After(const WatchTry& last) {
+  if (last.end == ReconnectReason::kAbsent)
+    return std::exchange(absent_, std::min<seconds>(4 * absent_, kMostAbsent));
+  ForgetAbsence();
   const bool lived = last.lasted >= kShortLived;
   const bool ended = last.end == ReconnectReason::kEnded && lived;
   const bool expired = last.end == ReconnectReason::kExpired;

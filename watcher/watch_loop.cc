@@ -1,5 +1,6 @@
 #include "watcher/watch_loop.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "watcher/api_error.h"
@@ -11,21 +12,23 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-WatchLoop::WatchLoop(std::string path, WatchMode mode, const ApiConfig& config,
-                     EventHandler& handler, FailureHandler on_failure)
+WatchLoop::WatchLoop(Watched watched, const ApiConfig& config, EventHandler& handler,
+                     FailureHandler on_failure)
     : on_failure_(std::move(on_failure)),
       client_(config),
-      stream_(std::move(path), mode, config.read_timeout, client_, handler, metrics_),
+      stream_(std::move(watched.path), watched.mode, std::move(watched.options),
+              config.read_timeout, {client_, handler, metrics_}),
       refusals_(config.refusal_grace) {}
 
 void WatchLoop::Run() {
-  milliseconds delay{0};
-  while (WaitFor(delay)) {
+  bool going_on = WaitFor(milliseconds(0));
+  while (going_on) {
     metrics_.Update([](WatchMetrics& metrics) { ++metrics.connects; });
     const WatchTry last = TryOnce();
     if (client_.stopped()) return;
     Count(last.end);
-    delay = delay_.After(last);
+    const milliseconds delay = delay_.After(last);
+    going_on = last.end == ReconnectReason::kAbsent ? WaitWhileAbsent(delay) : WaitFor(delay);
   }
 }
 
@@ -44,7 +47,7 @@ WatchTry WatchLoop::TryOnce() {
 ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_after) {
   try {
     stream_.Once();
-    return ReconnectReason::kEnded;
+    return stream_.absent() ? ReconnectReason::kAbsent : ReconnectReason::kEnded;
   } catch (const ApiError& e) {
     retry_after = e.retry_after();
     if (e.code() == ApiError::kGone) {
@@ -82,7 +85,7 @@ void WatchLoop::ReportRefusal(const std::exception& refusal, bool at_once) {
 void WatchLoop::Count(ReconnectReason reason) {
   metrics_.Update([&](WatchMetrics& metrics) {
     ++metrics.reconnects[static_cast<size_t>(reason)];
-    if (reason == ReconnectReason::kEnded) {
+    if (reason == ReconnectReason::kEnded || reason == ReconnectReason::kAbsent) {
       metrics.failing_since.reset();
     } else if (!metrics.failing_since) {
       metrics.failing_since = WatchMetrics::Clock::now();
@@ -96,6 +99,25 @@ bool WatchLoop::WaitFor(milliseconds delay) {
   while (!stopping_ && changed_.wait_until(mutex_, until) != std::cv_status::timeout) {
   }
   return !stopping_;
+}
+
+bool WatchLoop::WaitWhileAbsent(milliseconds delay) {
+  const milliseconds least = std::min<milliseconds>(delay, ReconnectDelay::kLeastAbsent);
+  if (!WaitFor(least)) return false;
+  const auto until = WatchMetrics::Clock::now() + delay - least;
+  const MutexLock lock(mutex_);
+  while (!stopping_ && !asked_ && changed_.wait_until(mutex_, until) != std::cv_status::timeout) {
+  }
+  if (std::exchange(asked_, false)) delay_.ForgetAbsence();
+  return !stopping_;
+}
+
+void WatchLoop::AskForAbsent() {
+  {
+    const MutexLock lock(mutex_);
+    asked_ = true;
+  }
+  changed_.notify_all();
 }
 
 void WatchLoop::RequestStop() noexcept {

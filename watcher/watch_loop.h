@@ -26,13 +26,22 @@ using FailureHandler = std::function<void(const std::exception_ptr& failure)>;
 /// RequestStop and metrics to any.
 class WatchLoop {
  public:
-  /// `path` without watch=true:
-  /// "/api/v1/namespaces/default/pods?fieldSelector=metadata.name=nginx".
-  WatchLoop(std::string path, WatchMode mode, const ApiConfig& config, EventHandler& handler,
+  /// What is watched, and for whom.
+  struct Watched {
+    std::string path;  ///< without watch=true:
+                       ///< "/api/v1/namespaces/default/pods?fieldSelector=metadata.name=nginx"
+    WatchMode mode = WatchMode::kPresentState;
+    WatchOptions options;
+  };
+
+  WatchLoop(Watched watched, const ApiConfig& config, EventHandler& handler,
             FailureHandler on_failure);
 
   void Run() EXCLUDES(mutex_);
   void RequestStop() noexcept EXCLUDES(mutex_);
+  /// The server may have the resource now: one that was absent is asked for again at once, or
+  /// ReconnectDelay::kLeastAbsent after it was last.
+  void AskForAbsent() EXCLUDES(mutex_);
 
   [[nodiscard]] const std::string& path() const noexcept { return stream_.path(); }
   [[nodiscard]] bool stopped() const { return client_.stopped(); }
@@ -48,6 +57,8 @@ class WatchLoop {
   void Count(ReconnectReason reason);
   /// False when the loop shall stop.
   [[nodiscard]] bool WaitFor(std::chrono::milliseconds delay) EXCLUDES(mutex_);
+  /// As WaitFor, or as long as AskForAbsent leaves of it.
+  [[nodiscard]] bool WaitWhileAbsent(std::chrono::milliseconds delay) EXCLUDES(mutex_);
 
   const FailureHandler on_failure_;
   ApiClient client_;
@@ -59,6 +70,7 @@ class WatchLoop {
   Mutex mutex_;
   std::condition_variable_any changed_;
   bool stopping_ GUARDED_BY(mutex_) = false;
+  bool asked_ GUARDED_BY(mutex_) = false;  ///< AskForAbsent, and not done yet
 };
 
 }  // namespace kuryr::watcher

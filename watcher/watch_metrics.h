@@ -18,8 +18,9 @@ enum class ReconnectReason {
   kRefused,       ///< any other answer than 200
   kUnavailable,   ///< no connection, or one that broke off or fell silent
   kUntrusted,     ///< certificate, key or token
+  kAbsent,        ///< 404 of a resource that the server need not have
 };
-inline constexpr size_t kReconnectReasons = 6;
+inline constexpr size_t kReconnectReasons = 7;
 
 /// What has happened on one watch since its start: counters that only grow.
 struct WatchMetrics {

@@ -10,6 +10,7 @@
 #include "watcher/api_error.h"
 #include "watcher/json_text.h"
 #include "watcher/list_page.h"
+#include "watcher/query.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -20,25 +21,6 @@ using std::chrono::seconds;
 constexpr std::array<unsigned, 4> kPageSizes = {500, 50, 5, 1};
 /// What a server may take longer than the timeoutSeconds it was asked for.
 constexpr seconds kGrace{10};
-
-std::string WithQuery(const std::string& path, const std::string& query) {
-  return path + (path.find('?') == std::string::npos ? "?" : "&") + query;
-}
-
-/// RFC 3986: continue tokens are opaque.
-std::string Escaped(const std::string& text) {
-  static constexpr const char* kHex = "0123456789ABCDEF";
-  std::string escaped;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~') {
-      escaped += c;
-    } else {
-      escaped += {'%', kHex[byte >> 4], kHex[byte & 0xf]};
-    }
-  }
-  return escaped;
-}
 
 /// Of an item that no parser takes.
 std::string NameIn(std::string_view item, std::string_view key) {
@@ -75,15 +57,17 @@ bool MayListAnew(const ApiError& error) {
 
 }  // namespace
 
-WatchStream::WatchStream(std::string path, WatchMode mode, seconds read_timeout, ApiClient& client,
-                         EventHandler& handler, SharedMetrics& metrics)
+WatchStream::WatchStream(std::string path, WatchMode mode, WatchOptions options,
+                         seconds read_timeout, Tools tools)
     : path_(std::move(path)),
       mode_(mode),
+      options_(std::move(options)),
       read_timeout_(read_timeout),
-      client_(client),
-      handler_(handler),
-      metrics_(metrics),
+      client_(tools.client),
+      handler_(tools.handler),
+      metrics_(tools.metrics),
       set_([this](const WatchEvent& event) { Deliver(event); }),
+      version_(options_.fresh ? "" : kAtHand),
       random_(std::random_device{}()) {}
 
 void WatchStream::Once() {
@@ -102,8 +86,9 @@ void WatchStream::TakeAbsence() {
     Log(LogLevel::kInfo, "the API server has no such resource", {{"path", path_}});
   set_.BeginList();
   set_.EndList();
-  version_ = kAtHand;
+  version_ = options_.fresh ? "" : kAtHand;
   list_is_due_ = true;
+  if (options_.on_listed) options_.on_listed();
 }
 
 void WatchStream::ListAndWatch() {
@@ -133,6 +118,7 @@ void WatchStream::List() {
   if (std::exchange(absent_, false))
     Log(LogLevel::kInfo, "the API server has the resource now", {{"path", path_}});
   metrics_.Update([](WatchMetrics& metrics) { ++metrics.lists; });
+  if (options_.on_listed && !client_.stopped()) options_.on_listed();
 }
 
 void WatchStream::ListPresent() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -26,14 +27,30 @@ enum class WatchMode {
   kOptionalSet,
 };
 
+/// What a watch may have beside its mode.
+struct WatchOptions {
+  /// kSet, kOptionalSet: the first list is of the present state, too, and not of what the server
+  /// has at hand, which may be older than what this process has heard of elsewhere.
+  bool fresh = false;
+  /// Called in the watch's thread after each complete list, when its events have been handled.
+  std::function<void()> on_listed;
+};
+
 /// One watch from connection to connection: what to ask for next, and the way of a line to the
 /// handler. One bad line or object, and what a handler throws, is logged, counted and skipped. Not
 /// thread-safe.
 class WatchStream {
  public:
-  /// All borrowed. `path` is without watch=true.
-  WatchStream(std::string path, WatchMode mode, std::chrono::seconds read_timeout,
-              ApiClient& client, EventHandler& handler, SharedMetrics& metrics);
+  /// What the stream works with, all borrowed.
+  struct Tools {
+    ApiClient& client;
+    EventHandler& handler;
+    SharedMetrics& metrics;
+  };
+
+  /// `path` is without watch=true.
+  WatchStream(std::string path, WatchMode mode, WatchOptions options,
+              std::chrono::seconds read_timeout, Tools tools);
 
   /// Lists if need be, watches until the server ends the watch in order, and throws what ApiClient
   /// does. In-stream ERROR events are thrown as ApiError.
@@ -43,6 +60,9 @@ class WatchStream {
   /// The last two watches or more have told nothing but that their version is gone: a list does not
   /// mend it.
   [[nodiscard]] bool ExpiredAgain() const noexcept { return expired_ > 1; }
+
+  /// kOptionalSet: the server has no such resource.
+  [[nodiscard]] bool absent() const noexcept { return absent_; }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -66,15 +86,16 @@ class WatchStream {
 
   const std::string path_;
   const WatchMode mode_;
+  const WatchOptions options_;
   const std::chrono::seconds read_timeout_;
   ApiClient& client_;
   EventHandler& handler_;
   SharedMetrics& metrics_;
   EventParser parser_;
   ObjectSet set_;
-  std::string version_ = kAtHand;  ///< kSet: the newest heard of
-  bool list_is_due_ = true;        ///< kSet: version_ is no place to go on from
-  bool absent_ = false;            ///< kOptionalSet: the server has no such resource
+  std::string version_;      ///< kSet: the newest heard of; empty: the present state
+  bool list_is_due_ = true;  ///< kSet: version_ is no place to go on from
+  bool absent_ = false;      ///< kOptionalSet: the server has no such resource
   bool took_something_ = false;
   unsigned expired_ = 0;  ///< watches in a row that ended with kGone and no event
   std::minstd_rand random_;

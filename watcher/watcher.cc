@@ -17,10 +17,10 @@ void Watcher::Watch::Start() {
 Watcher::Watcher(ApiConfig config, EventHandler& handler, FailureHandler on_failure)
     : config_(std::move(config)), handler_(handler), on_failure_(std::move(on_failure)) {}
 
-void Watcher::Add(const std::string& path, WatchMode mode) {
+void Watcher::Add(const std::string& path, WatchMode mode, WatchOptions options) {
   const MutexLock lock(mutex_);
   watches_.remove_if([](const Watch& watch) { return watch.ended.load(); });
-  Watch& watch = watches_.emplace_back(path, mode, *this);
+  Watch& watch = watches_.emplace_back(WatchLoop::Watched{path, mode, std::move(options)}, *this);
   if (started_) watch.Start();
 }
 
@@ -29,6 +29,11 @@ void Watcher::Remove(const std::string& path) {
   for (Watch& watch : watches_) {
     if (watch.loop.path() == path) watch.loop.RequestStop();
   }
+}
+
+void Watcher::AskForAbsent() {
+  const MutexLock lock(mutex_);
+  for (Watch& watch : watches_) watch.loop.AskForAbsent();
 }
 
 bool Watcher::IsAlive() const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/thread_annotations.h"
 #include "watcher/api_config.h"
@@ -24,10 +25,14 @@ class Watcher {
   ~Watcher() { Stop(); }
 
   /// Watches `path` ("/api/v1/pods?fieldSelector=..."): at once when started, else from Start() on.
-  void Add(const std::string& path, WatchMode mode = WatchMode::kPresentState) EXCLUDES(mutex_);
+  void Add(const std::string& path, WatchMode mode = WatchMode::kPresentState,
+           WatchOptions options = {}) EXCLUDES(mutex_);
   /// Ends the watch of `path`. An event in its handler's hands at that moment is finished. Callable
   /// from a handler.
   void Remove(const std::string& path) EXCLUDES(mutex_);
+  /// The server may have now what a kOptionalSet did not find: it is asked soon, and not in
+  /// minutes. Callable from a handler.
+  void AskForAbsent() EXCLUDES(mutex_);
 
   void Start() EXCLUDES(mutex_);
   /// Ends every watch, without waiting for it. Callable from a handler.
@@ -43,8 +48,8 @@ class Watcher {
 
  private:
   struct Watch {
-    Watch(const std::string& path, WatchMode mode, const Watcher& owner)
-        : loop(path, mode, owner.config_, owner.handler_, owner.on_failure_) {}
+    Watch(WatchLoop::Watched watched, const Watcher& owner)
+        : loop(std::move(watched), owner.config_, owner.handler_, owner.on_failure_) {}
     /// Logs as the calling thread does.
     void Start();
 

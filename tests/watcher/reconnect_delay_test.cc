@@ -83,6 +83,28 @@ TEST(ReconnectDelayTest, ARefusalThatMayPassIsTriedAgainWithinTwoSeconds) {
   EXPECT_LE(Longest(delay, {.end = ReconnectReason::kRefused, .passing = true}), seconds(2));
 }
 
+TEST(ReconnectDelayTest, WhatIsAbsentIsAskedForLessAndLessOftenUpToEveryFiveMinutes) {
+  constexpr WatchTry kAbsent{.end = ReconnectReason::kAbsent};
+  ReconnectDelay delay;
+
+  EXPECT_EQ(delay.After(kAbsent), seconds(2));
+  EXPECT_EQ(delay.After(kAbsent), seconds(8));
+  EXPECT_EQ(Longest(delay, kAbsent), minutes(5));
+  EXPECT_EQ(delay.After(kAbsent), minutes(5));
+  delay.ForgetAbsence();
+  EXPECT_EQ(delay.After(kAbsent), seconds(2));
+}
+
+TEST(ReconnectDelayTest, WhatWasThereMeanwhileIsAskedForSoon) {
+  constexpr WatchTry kAbsent{.end = ReconnectReason::kAbsent};
+  ReconnectDelay delay;
+  (void)Longest(delay, kAbsent);
+
+  (void)delay.After({.lasted = minutes(5)});
+
+  EXPECT_EQ(delay.After(kAbsent), seconds(2));
+}
+
 TEST(ReconnectDelayTest, RetryAfterIsTheLeastUpToTwoMinutes) {
   ReconnectDelay delay;
   WatchTry refused{.end = ReconnectReason::kRefused, .retry_after = seconds(60)};

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -359,10 +360,32 @@ TEST_F(WatchSetTest, AResourceThatNeedNotExistIsAnEmptySetWhileItDoesNot) {
   for (const char* verb : {"list", "watch"})
     server_.Inject({.verb = verb, .path_prefix = path, .count = 1, .answer = {.status = 404}});
   server_.EndWatches();
+  // Or it would be asked for only after 2 s and 8 s.
+  ASSERT_TRUE(server_.WaitForRequest("list", path, 2));
+  watcher_.AskForAbsent();
 
   EXPECT_THAT(listener_.WaitFor(3), ElementsAre("ADDED a", "DELETED a", "ADDED a"));
-  EXPECT_EQ(watcher_.Metrics().at(path).reconnects[static_cast<size_t>(ReconnectReason::kRefused)],
-            0U);
+  const auto reconnects = watcher_.Metrics().at(path).reconnects;
+  EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kRefused)], 0U);
+  EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kAbsent)], 2U);
+  EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kEnded)], 1U);
+}
+
+TEST_F(WatchSetTest, WhatIsAbsentIsAskedForWhenSomebodyNeedsItButNotAllTheTime) {
+  const std::string path = "/apis/openstack.org/v1/kuryrports";
+  server_.Inject({.verb = "list", .path_prefix = path, .count = -1, .answer = {.status = 404}});
+  watcher_.Add(path, WatchMode::kOptionalSet);
+
+  const auto start = std::chrono::steady_clock::now();
+  watcher_.Start();
+  constexpr size_t kAsked = 4;
+  for (size_t i = 1; i <= kAsked; ++i) {
+    // By itself it would wait for 2 s, 8 s, and 32 s.
+    ASSERT_TRUE(server_.WaitForRequest("list", path, i)) << i;
+    for (int again = 0; again < 100; ++again) watcher_.AskForAbsent();
+  }
+
+  EXPECT_GE(std::chrono::steady_clock::now() - start, (kAsked - 1) * ReconnectDelay::kLeastAbsent);
 }
 
 }  // namespace

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kuryr {
+
+/// One option, and where it was found.
+struct Option {
+  std::string where;  ///< "/etc/kuryr/kuryr.conf: [section] option"
+  std::optional<std::string> value;
+
+  /// kuryr.conf has "option =" for what is not set.
+  [[nodiscard]] bool set() const noexcept { return value && !value->empty(); }
+};
+
+/// A configuration that cannot be taken: what() names the file, the section and the option, and
+/// what was expected.
+class ConfigError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+[[noreturn]] void Refuse(const std::string& where, const std::string& why);
+
+/// A variable of the environment, or null: getenv(3).
+using GetEnv = std::function<const char*(const char* name)>;
+/// The same as an option, which its name stands for.
+[[nodiscard]] Option Variable(const GetEnv& getenv, const char* name);
+
+inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";
+
+/// INI files, one laid over the other.
+class ConfigFiles {
+ public:
+  /// The later file wins; with none named, the default file if it is there. Throws ConfigError that
+  /// names the file and the line.
+  explicit ConfigFiles(std::vector<std::string> names);
+
+  [[nodiscard]] Option Find(const std::string& section, const std::string& name) const;
+  /// The sections whose names begin with `prefix`, in lower case and sorted, as "pool:blue".
+  [[nodiscard]] std::set<std::string> SectionsOf(const std::string& prefix) const;
+  /// The options that such a section has, in lower case.
+  [[nodiscard]] std::set<std::string> OptionsOf(const std::string& section) const;
+
+ private:
+  using Section = std::map<std::string, std::string>;
+  struct File {
+    std::string name;
+    std::map<std::string, Section> sections;  ///< by names in lower case, as options are
+  };
+
+  static File Read(const std::string& name);
+
+  std::vector<File> files_;
+};
+
+// What is not in the files leaves the target as it is; what is malformed is a ConfigError.
+void Take(const Option& option, std::string& target);
+void Take(const Option& option, bool& target);
+void Take(const Option& option, uint32_t& target, uint32_t least, uint32_t most);
+void Take(const Option& option, std::chrono::seconds& target, uint32_t most, uint32_t least = 1);
+/// Separated by commas, as oslo.config's ListOpt.
+void Take(const Option& option, std::vector<std::string>& target);
+/// An absolute path.
+void Take(const Option& option, std::filesystem::path& target);
+/// A file that must be readable.
+void TakeFile(const Option& option, std::string& target);
+
+}  // namespace kuryr

@@ -1,0 +1,106 @@
+#include "watcher/api_options.h"
+
+#include <unistd.h>
+
+#include <optional>
+
+#include "base/error.h"
+#include "watcher/api_root.h"
+#include "watcher/kubeconfig.h"
+
+namespace kuryr::watcher {
+namespace {
+
+constexpr const char* kKubernetes = "kubernetes";
+constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/";
+
+/// Kuryr's order: K8S_API, the cluster's own service.
+Option EnvironmentsApiRoot(const GetEnv& getenv) {
+  Option root = Variable(getenv, "K8S_API");
+  if (root.set()) return root;
+  const Option host = Variable(getenv, "KUBERNETES_SERVICE_HOST");
+  Option port = Variable(getenv, "KUBERNETES_SERVICE_PORT_HTTPS");
+  if (!port.set()) port = Variable(getenv, "KUBERNETES_SERVICE_PORT");
+  if (!host.set() || !port.set()) return {};
+  const bool ipv6 = host.value->find(':') != std::string::npos;
+  return {host.where,
+          "https://" + (ipv6 ? "[" + *host.value + "]" : *host.value) + ":" + *port.value};
+}
+
+/// Replaces all of what a kubeconfig said.
+void TakePem(const Option& option, Secret& target) {
+  if (!option.set()) return;
+  Secret file;
+  TakeFile(option, file.file);
+  target = file;
+}
+
+/// What a pod has mounted, for what the files say nothing of.
+void TakeServiceAccount(const ConfigFiles& files, ApiConfig& api) {
+  const auto take = [&](const char* option, const char* name, Secret& target) {
+    const std::string file = std::string(kServiceAccount) + name;
+    if (!files.Find(kKubernetes, option).value && ::access(file.c_str(), R_OK) == 0)
+      target = {.file = file};
+  };
+  take("ssl_ca_crt_file", "ca.crt", api.ca);
+  if (!files.Find(kKubernetes, "ssl_client_crt_file").set()) take("token_file", "token", api.token);
+}
+
+/// The user is one thing: an identity in kuryr.conf takes the place of all of the kubeconfig's.
+ApiConfig ReadKubeconfig(const Option& kubeconfig, const ConfigFiles& files) {
+  const bool has_identity = files.Find(kKubernetes, "token_file").set() ||
+                            files.Find(kKubernetes, "ssl_client_crt_file").set();
+  try {
+    return has_identity ? LoadKubeconfigCluster(*kubeconfig.value)
+                        : LoadKubeconfig(*kubeconfig.value);
+  } catch (const ParseError& e) {
+    Refuse(kubeconfig.where, e.what());
+  }
+}
+
+/// Where the API server is, and who we are without kuryr.conf saying so.
+void TakeServer(const ConfigFiles& files, const GetEnv& getenv, ApiOptions& options) {
+  Option root = files.Find(kKubernetes, "api_root");
+  Option kubeconfig = files.Find(kKubernetes, "kubeconfig");
+  if (!root.set() && !kubeconfig.set()) {
+    root = EnvironmentsApiRoot(getenv);
+    if (!root.set()) kubeconfig = Variable(getenv, "KUBECONFIG");
+  }
+  if (kubeconfig.set()) {
+    options.api = ReadKubeconfig(kubeconfig, files);
+    if (!options.api.verify_server)
+      options.unverified_by = kubeconfig.where + " " + *kubeconfig.value;
+  } else {
+    TakeServiceAccount(files, options.api);
+  }
+  if (!root.set()) return;
+  options.api.api_root = *root.value;
+  try {
+    (void)ApiRoot::Parse(options.api.api_root);
+  } catch (const ParseError& e) {
+    Refuse(root.where, e.reason());
+  }
+}
+
+}  // namespace
+
+ApiOptions ReadApiOptions(const ConfigFiles& files, const GetEnv& getenv) {
+  ApiOptions options;
+  TakeServer(files, getenv, options);
+  ApiConfig& api = options.api;
+  TakePem(files.Find(kKubernetes, "token_file"), api.token);
+  TakePem(files.Find(kKubernetes, "ssl_ca_crt_file"), api.ca);
+  TakePem(files.Find(kKubernetes, "ssl_client_crt_file"), api.client_cert);
+  TakePem(files.Find(kKubernetes, "ssl_client_key_file"), api.client_key);
+  // As in Kuryr; a kubeconfig's user may have both.
+  if (files.Find(kKubernetes, "token_file").set()) api.client_cert = api.client_key = {};
+  const Option verify = files.Find(kKubernetes, "ssl_verify_server_crt");
+  Take(verify, api.verify_server);
+  if (verify.value) options.unverified_by = api.verify_server ? "" : verify.where;
+  Take(files.Find(kKubernetes, "watch_retry_timeout"), api.retry_timeout, 3600);
+  Take(files.Find(kKubernetes, "watch_connection_timeout"), api.connect_timeout, 3600);
+  Take(files.Find(kKubernetes, "watch_read_timeout"), api.read_timeout, 3600);
+  return options;
+}
+
+}  // namespace kuryr::watcher

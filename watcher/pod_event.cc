@@ -1,0 +1,59 @@
+#include "watcher/pod_event.h"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace kuryr::watcher {
+namespace {
+
+using Clock = std::chrono::system_clock;
+
+std::string Timestamp(Clock::time_point now) {
+  const std::time_t time = Clock::to_time_t(now);
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+/// As client-go names events: no two of a pod happen at one moment.
+std::string NameOf(const PodName& pod, Clock::time_point now) {
+  constexpr size_t kLongestName = 253;
+  std::array<char, 32> moment{};
+  const int size = std::snprintf(
+      moment.data(), moment.size(), ".%llx",
+      static_cast<unsigned long long>(now.time_since_epoch() / std::chrono::nanoseconds(1)));
+  return pod.name.substr(0, kLongestName - static_cast<size_t>(size)) + moment.data();
+}
+
+}  // namespace
+
+nlohmann::json EncodePodEvent(const PodEvent& event, const PodName& pod,
+                              const EventSource& source) {
+  constexpr size_t kLongestMessage = 1000;
+  const Clock::time_point now = Clock::now();
+  nlohmann::json json = {
+      {"apiVersion", "v1"},
+      {"kind", "Event"},
+      {"metadata", {{"name", NameOf(pod, now)}, {"namespace", pod.name_space}}},
+      {"involvedObject",
+       {{"apiVersion", "v1"}, {"kind", "Pod"}, {"namespace", pod.name_space}, {"name", pod.name}}},
+      {"type", event.type == PodEvent::Type::kNormal ? "Normal" : "Warning"},
+      {"reason", event.reason},
+      {"message", Printable(event.message, kLongestMessage)},
+      {"firstTimestamp", Timestamp(now)},
+      {"lastTimestamp", Timestamp(now)},
+      {"count", 1},
+      {"source", {{"component", source.component}, {"host", source.host}}},
+      {"reportingComponent", source.component},
+      {"reportingInstance", source.host}};
+  if (!pod.uid.empty()) json["involvedObject"]["uid"] = pod.uid;
+  return json;
+}
+
+}  // namespace kuryr::watcher

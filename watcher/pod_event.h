@@ -1,0 +1,34 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace kuryr::watcher {
+
+/// What is to be told of a pod, beside the answer to its runtime.
+struct PodEvent {
+  enum class Type { kNormal, kWarning };
+
+  Type type = Type::kNormal;
+  std::string reason;   ///< one word, CamelCase
+  std::string message;  ///< for people
+};
+
+/// Which pod; `uid` is empty where it is not known.
+struct PodName {
+  std::string name_space;
+  std::string name;
+  std::string uid;
+};
+
+/// Who tells it.
+struct EventSource {
+  std::string component;  ///< "kuryr-cni"
+  std::string host;       ///< the node it runs on
+};
+
+/// An Event (core/v1) that happened now. The message is cut at 1000 bytes.
+[[nodiscard]] nlohmann::json EncodePodEvent(const PodEvent& event, const PodName& pod,
+                                            const EventSource& source);
+
+}  // namespace kuryr::watcher
