@@ -5,9 +5,10 @@ import re
 import tarfile
 from pathlib import Path
 
-from node import run
+from harness import namespaces
+from harness.process import run
 
-WORK = Path("/run/node/image")
+WORK = namespaces.WORK / "image"
 BASE_PACKAGES = ("dash", "coreutils")
 # What the DaemonSet's kuryr-cni:latest stands for.
 NAME = "docker.io/library/kuryr-cni:latest"
@@ -20,9 +21,9 @@ def build(packed_base):
     # As docs/runtimes.md's containerd: no overlayfs.
     podman = ["podman", "--storage-driver=vfs", "--cgroup-manager=cgroupfs", "--events-backend=none"]
     base = re.search(r"^FROM (\S+)$", Path("etc/kubernetes/Containerfile").read_text(), re.MULTILINE)[1]
-    run([*podman, "import", WORK / "base.tar", base])
-    run([*podman, "build", "--pull=never", "-f", "etc/kubernetes/Containerfile", "-t", NAME, "."])
-    run([*podman, "save", "--quiet", "--output", WORK / "image.tar", NAME])
+    run(*podman, "import", WORK / "base.tar", base)
+    run(*podman, "build", "--pull=never", "-f", "etc/kubernetes/Containerfile", "-t", NAME, ".")
+    run(*podman, "save", "--quiet", "--output", WORK / "image.tar", NAME)
     return WORK / "image.tar"
 
 
@@ -58,4 +59,4 @@ def programs():
 
 def libraries(program):
     """What a program is linked with, the loader among them."""
-    return re.findall(r"(/\S+) \(0x", run(["ldd", program]))
+    return re.findall(r"(/\S+) \(0x", run("ldd", program))

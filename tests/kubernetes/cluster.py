@@ -4,25 +4,25 @@ import subprocess
 import time
 import urllib.error
 import urllib.parse
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import node
-from cni_conformance.kube_api import TOKEN
-from cri import Cri
-from kube_api_server import KubeApiServer
-from node import run
+from harness import namespaces
+from harness.containerd import Containerd
+from harness.kube_api import TOKEN, KubeApiServer
+from harness.open_vswitch import KERNEL_DATAPATH, OpenVSwitch
+from harness.process import run
+from kubernetes import audit
 
 NODE, NODE_IP, SERVICE_IP = "node1", "192.0.2.1", "10.96.0.1"
 NODE_TOKEN = "node-token-52c1d0"
-WORK = Path("/run/node/kubernetes")
-LOGS = Path("/run/node/logs")
+WORK = namespaces.WORK / "kubernetes"
+LOGS = namespaces.WORK / "logs"
 EVENT_SECONDS = 60
 # Objects of which a failure tells the state.
 MOST_TOLD = 3
-CONTROLLERS = ("daemonset", "serviceaccount", "serviceaccount-token", "root-ca-cert-publisher", "nodelifecycle",
-               "garbagecollector")
+CONTROLLERS = ("daemonset", "deployment", "replicaset", "disruption", "serviceaccount", "serviceaccount-token",
+               "root-ca-cert-publisher", "nodelifecycle", "garbagecollector")
 # As the kubelet wants them. They are the machine's: it finds them so, and leaves them alone.
 SYSCTLS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
            "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
@@ -55,11 +55,6 @@ KUBELET = {
 }
 
 
-# What the agent asks of the API server.
-AUDIT = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
-    {"level": "Metadata", "users": ["system:serviceaccount:kube-system:kuryr-daemon"]}, {"level": "None"}]}
-
-
 class ClusterApiServer(KubeApiServer):
     """Also at the service's address, as where kube-proxy runs; with tokens that are bound to their pods."""
 
@@ -76,29 +71,19 @@ class ClusterApiServer(KubeApiServer):
     users = f"{TOKEN},admin,1,system:masters\n{NODE_TOKEN},system:node:{NODE},2,system:nodes\n"
 
     def start(self):
-        (self.folder / "tls/audit.json").write_text(json.dumps(AUDIT))
+        (self.folder / "tls/audit.json").write_text(json.dumps(audit.POLICY))
         super().start()
 
-    def agent_requests(self):
-        """What became of them: {(group, resource, verb, status code)}"""
-        events = map(json.loads, (self.folder / "audit.log").read_text().splitlines())
-        return {(event["objectRef"].get("apiGroup", ""), event["objectRef"]["resource"], event["verb"],
-                 event["responseStatus"]["code"]) for event in events if "objectRef" in event}
-
-    def get(self, path):
-        return json.loads(self.request("GET", path))
+    @property
+    def audit_log(self):
+        return self.folder / "audit.log"
 
     def apply(self, path, text):
         """Server-side: the server reads the text as it is. Misspelled fields are errors."""
-        request = urllib.request.Request(f"{self.url}{path}?fieldManager=test", text.encode(), {
-            "Content-Type": "application/apply-patch+yaml", "Authorization": f"Bearer {TOKEN}"}, method="PATCH")
         try:
-            urllib.request.urlopen(request, context=self.tls, timeout=30).close()
+            self.open("PATCH", f"{path}?fieldManager=test", text.encode(), "application/apply-patch+yaml").close()
         except urllib.error.HTTPError as refused:
             raise AssertionError(f"{path}: {refused.read().decode()}") from refused
-
-    def patch(self, path, change):
-        self.request("PATCH", path, change, "application/merge-patch+json")
 
     def watch(self, path):
         """Yields the objects that are there, {(namespace, name): object}, now and after each change, for a time."""
@@ -109,8 +94,7 @@ class ClusterApiServer(KubeApiServer):
         query = urllib.parse.urlencode({
             "watch": "true", "resourceVersion": listed["metadata"]["resourceVersion"],
             "timeoutSeconds": max(1, int(deadline - time.monotonic()))})
-        request = urllib.request.Request(f"{self.url}{path}?{query}", headers={"Authorization": f"Bearer {TOKEN}"})
-        with urllib.request.urlopen(request, context=self.tls, timeout=EVENT_SECONDS) as events:
+        with self.open("GET", f"{path}?{query}") as events:
             for line in events:
                 event = json.loads(line)
                 if event["type"] == "DELETED":
@@ -144,7 +128,7 @@ def _summary(item):
 
 
 class Cluster:
-    """On the node that node.enter() made."""
+    """On a node of harness.runtime_node."""
 
     def __init__(self, programs):
         self.programs = programs
@@ -157,7 +141,7 @@ class Cluster:
         Path("/opt/cni/bin/loopback").symlink_to("/usr/lib/cni/loopback")
         self.starting = ThreadPoolExecutor(1).submit(ClusterApiServer, programs, WORK)
         self.start_containerd()
-        node.start_open_vswitch()
+        self.ovs = OpenVSwitch(datapath="system" if KERNEL_DATAPATH else "netdev")
 
     def start(self, name, command):
         with open(LOGS / f"{name}.log", "ab") as log:
@@ -167,9 +151,8 @@ class Cluster:
         configuration = Path("/etc/containerd/config.toml")
         configuration.parent.mkdir()
         configuration.write_text(CONTAINERD)
-        self.start("containerd", ["containerd"])
-        self.cri = Cri("/run/containerd/containerd.sock")
-        self.cri.version()
+        self.containerd = Containerd(LOGS / "containerd.log")
+        self.cri = self.containerd.cri
 
     def start_kubernetes(self):
         """The node is registered when it returns."""
@@ -202,7 +185,7 @@ class Cluster:
 
 def pin_sysctls():
     for name, value in SYSCTLS.items():
-        file = Path("/run/node/sysctl", name)
+        file = namespaces.WORK / "sysctl" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{value}\n")
         run(f"mount --bind {file} /proc/sys/{name}")

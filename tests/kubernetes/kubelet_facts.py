@@ -4,73 +4,101 @@ import json
 import os
 import shutil
 import stat
-import urllib.error
-import urllib.request
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
-import agent_image
-from aftermath import nothing, wait_for_none
-from cluster import LOGS, NODE, WORK, Cluster
-from node import run
-from node_pods import NodePods
-from replacement import MEANWHILE, Process, Replacement
-from scenario import differences
+from harness import namespaces
+from harness.expectation import expect_same, nothing, wait_for_none
+from harness.kuryr_daemon import CAPABILITIES, check_capabilities
+from harness.process import run
+from harness.traffic import ping
+from kubernetes import agent_image, audit
+from kubernetes.cluster import LOGS, NODE, WORK, Cluster
+from kubernetes.comparison import Comparison
+from kubernetes.controller_facts import ControllerFacts
+from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
+from kubernetes.node_pods import NodePods
+from kubernetes.pod_story import Stories, medians
+from kubernetes.pod_traffic import check_tcp, check_udp
+from kubernetes.recreation import Recreation
+from kubernetes.replacement import MEANWHILE, Process, Replacement
 
 MANIFESTS = Path("etc/kubernetes")
 AGENT = ["/usr/local/bin/kuryr-daemon"]
-AGENT_LIST = "/api/v1/namespaces/kube-system/pods"
 DAEMON_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 EVENTS = "/api/v1/namespaces/default/events"
 ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 TOKEN_FILE = "run/secrets/kubernetes.io/serviceaccount/token"
-# As cni/agent/capabilities.cc has them.
-CAPABILITIES = {"dac_override": 1, "net_admin": 12, "sys_ptrace": 19, "sys_admin": 21}
 INSTALLED = {"/opt/cni/bin/kuryr-cni": 0o755, "/etc/kuryr/kuryr.conf": 0o600, "/etc/cni/net.d/10-kuryr.conflist": 0o644}
 # Where the API server takes each of the manifests' kinds.
 COLLECTIONS = {
     "ServiceAccount": "/api/v1/namespaces/kube-system/serviceaccounts",
     "ConfigMap": "/api/v1/namespaces/kube-system/configmaps",
     "DaemonSet": DAEMON_SETS,
+    "Deployment": "/apis/apps/v1/namespaces/kube-system/deployments",
+    "PodDisruptionBudget": "/apis/policy/v1beta1/namespaces/kube-system/poddisruptionbudgets",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}
-# (group, resource, verb): as README.md has them, and some that it does not grant.
+# (group, resource, verb): as docs/install.md has them, and some that it does not grant.
 GRANTED = {*((group, resource, verb) for group, resource in (("", "pods"), ("openstack.org", "kuryrports"))
              for verb in ("get", "list", "watch")), ("", "events", "create")}
 NOT_GRANTED = {("", "pods", "patch"), ("", "pods", "delete"), ("", "secrets", "get"), ("", "configmaps", "get"),
                ("", "nodes", "get"), ("", "events", "list"), ("openstack.org", "kuryrports", "patch")}
-AT_ONCE = 10
+AT_ONCE = 20
+POOL = ip_network("10.244.0.0/16")
 
 
 class KubeletFacts:
-    def __init__(self, facts, programs, image_base):
-        self.fact, self.programs, self.image_base = facts.fact, programs, image_base
+    def __init__(self, programs, image_base):
+        self.programs, self.image_base = programs, image_base
 
-    def run(self):
+    def state(self, facts):
+        self.start(facts)
+        self.rights()
+        self.controller.rights()
+        self.network()
+        self.controller.small_pool()
+        self.controller.deletions()
+        self.controller.deployment()
+        self.running += self.controller.others()
+        self.running += self.controller.takeovers()
+        self.replacements()
+        self.controller.requests()
+        self.status()
+        self.ends()
+
+    def recreate(self, facts, rounds):
+        """In place of all that state() has."""
+        self.start(facts)
+        Recreation(self).go(rounds)
+        Comparison(self).go()
+
+    def start(self, facts):
+        """The cluster, with agent and controllers."""
+        self.fact = facts.fact
         with self.fact("the image is built by its Containerfile", basis=True):
             self.cluster = Cluster(self.programs)
-            run("tests/runtimes/image /run/node/busybox.tar")
-            for archive in ("/run/node/busybox.tar", agent_image.build(self.image_base)):
-                run(["ctr", "-n", "k8s.io", "images", "import", archive])
+            busybox = namespaces.WORK / "busybox.tar"
+            run("tests/runtimes/image", busybox)
+            self.cluster.containerd.import_images(busybox, agent_image.build(self.image_base))
         with self.fact("kube-apiserver, controllers, scheduler, kubelet, containerd and Open vSwitch run", basis=True):
             self.cluster.start_kubernetes()
             self.api = self.cluster.api
-        self.install()
         self.pods = NodePods(self.cluster)
-        self.rights()
-        self.network()
-        self.waiting()
-        self.replacements()
-        self.status()
-        self.ends()
+        self.controller = ControllerFacts(self)
+        self.install()
+        self.controller.install()
 
     # ---- the agent
     def agent(self):
         """(its pod, the process of its container)"""
-        (pod,) = [pod for pod in self.api.get(AGENT_LIST)["items"] if "deletionTimestamp" not in pod["metadata"]]
+        (pod,) = [pod for pod in of_app(self.api.get(SYSTEM_PODS)["items"], "kuryr-daemon")
+                  if "deletionTimestamp" not in pod["metadata"]]
         # Probes execute the same program, with arguments.
-        (pid,) = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()
-                  and command_of(folder) == AGENT]
+        (pid,) = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if command_of(pid) == AGENT]
         return pod, pid
 
     def agent_log(self):
@@ -79,7 +107,8 @@ class KubeletFacts:
 
     def wait_until_ready(self):
         # The pod's state tells more of a failure.
-        self.api.wait("its pod is ready", lambda pods: any(is_true(pod, "Ready") for pod in pods.values()), AGENT_LIST)
+        self.api.wait("its pod is ready", lambda pods: any(
+            is_true(pod, "Ready") for pod in of_app(pods.values(), "kuryr-daemon")), SYSTEM_PODS)
         self.api.wait("it is ready", is_ready, DAEMON_SETS)
 
     def ask_agent(self, *arguments):
@@ -97,7 +126,7 @@ class KubeletFacts:
                           "/api/v1/nodes")
         for name in ("rbac.yaml", "kuryrport.yaml", "kuryr-daemon.yaml"):
             with self.fact(f"the API server takes {name} as it is", basis=True):
-                self.apply(MANIFESTS / name)
+                self.apply(name)
         with self.fact("the DaemonSet becomes ready by its probes", basis=True):
             self.wait_until_ready()
             (container,) = self.agent()[0]["status"]["containerStatuses"]
@@ -116,20 +145,20 @@ class KubeletFacts:
             self.api.wait("it is ready", lambda nodes: not not_ready(nodes) and not any(
                 each["spec"].get("taints") for each in nodes.values()), "/api/v1/nodes")
 
-    def apply(self, file):
-        for text in file.read_text().split("\n---\n"):
+    def apply(self, name, edits=None):
+        """edits: {what is there once: what stands there instead}"""
+        whole = (MANIFESTS / name).read_text()
+        for old, new in (edits or {}).items():
+            assert whole.count(old) == 1, f"{name} has no {old}"
+            whole = whole.replace(old, new)
+        for text in whole.split("\n---\n"):
             fields = dict(line.split(": ", 1) for line in text.splitlines() if line.startswith(("kind: ", "  name: ")))
             self.api.apply(f"{COLLECTIONS[fields['kind']]}/{fields['  name']}", text)
 
     def rights(self):
         pid = self.agent()[1]
         with self.fact(f"the agent's capabilities are {', '.join(CAPABILITIES)} and it gets no others"):
-            status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-            wanted = f"{sum(1 << number for number in CAPABILITIES.values()):016x}"
-            found = {name: status[name] for name in ("CapPrm", "CapEff", "CapBnd")}
-            assert set(found.values()) == {wanted}, f"{found}, not {wanted}"
-            assert status["CapInh"] == status["CapAmb"] == f"{0:016x}", (status["CapInh"], status["CapAmb"])
-            assert status["NoNewPrivs"] == "1", status["NoNewPrivs"]
+            check_capabilities(pid)
         root = Path(f"/proc/{pid}/root")
         with self.fact("its root file system is read-only"):
             try:
@@ -137,58 +166,53 @@ class KubeletFacts:
                 raise AssertionError("it is not")
             except OSError as error:
                 assert error.errno == errno.EROFS, error
-        with self.fact("its service account may what README.md says, and no more"):
-            token = (root / TOKEN_FILE).read_text()
-            nothing({each for each in GRANTED | NOT_GRANTED if self.may(token, *each)} ^ GRANTED, "too many or too few")
+        with self.fact("its service account may what docs/install.md says, and no more"):
+            self.check_rights(pid, GRANTED, NOT_GRANTED)
+
+    def check_rights(self, pid, granted, not_granted):
+        """Of the account that the process' container has, in namespace default."""
+        token = Path(f"/proc/{pid}/root/{TOKEN_FILE}").read_text()
+        nothing({each for each in granted | not_granted if self.may(token, *each)} ^ granted, "too many or too few")
 
     def may(self, token, group, resource, verb):
+        name, _, subresource = resource.partition("/")
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {
-            "resourceAttributes": {"group": group, "resource": resource, "verb": verb, "namespace": "default"}}}
-        request = urllib.request.Request(self.api.url + ACCESS, json.dumps(review).encode(), {
-            "Content-Type": "application/json", "Authorization": f"Bearer {token}"})
-        with urllib.request.urlopen(request, context=self.api.tls, timeout=30) as answer:
-            return json.load(answer)["status"]["allowed"]
+            "resourceAttributes": {"group": group, "resource": name, "subresource": subresource, "verb": verb,
+                                   "namespace": "default"}}}
+        return json.loads(self.api.request("POST", ACCESS, review, token=token))["status"]["allowed"]
 
     def network(self):
-        with self.fact(f"{AT_ONCE} pods at once run, with their planned addresses in their namespaces and ports in OVSDB",
+        with self.fact(f"{AT_ONCE} pods at once run, with addresses of the pool in their namespaces and ports in OVSDB",
                        basis=True):
             self.running = self.pods.make(AT_ONCE)
             self.pods.wait_until_run(self.running)
             for pod in self.running:
                 self.pods.check(pod)
-        with self.fact("each reaches the next"):
+                assert ip_address(pod.plan.address) in POOL, pod.plan.address
+            print(f"        seconds from creation, medians: {self.times(self.running)}", flush=True)
+        with self.fact("each reaches the next, by ICMP, TCP and UDP"):
+            netns = {pod.name: self.pods.netns(pod) for pod in self.running}
             for pod, other in zip(self.running, self.running[1:] + self.running[:1]):
-                run(["nsenter", f"--net={self.pods.netns(pod)}", "ping", "-c", "1", "-w", "10", other.plan.address])
+                ping(netns[pod.name], other.plan.address)
+                for check in (check_tcp, check_udp):
+                    check(netns[pod.name], netns[other.name], other.plan.address)
         with self.fact("their calls were the agent's"):
             said = self.agent_log()
             containers = [self.pods.sandbox(pod) for pod in self.running]
             nothing([each for each in containers if f"command=ADD container={each}" not in said], "not in its log")
 
-    def waiting(self):
-        with self.fact("a pod whose annotation comes later starts then"):
-            (late,) = self.pods.make(1, annotated=False)
-            self.pods.wait_until_begun(late)
-            self.pods.annotate(late)
-            self.pods.wait_until_run([late])
-            self.pods.check(late)
-            self.running.append(late)
-        with self.fact("one whose KuryrPort comes later starts then"):
-            (with_port,) = self.pods.make(1, annotated=False)
-            self.pods.wait_until_begun(with_port)
-            self.pods.make_kuryr_port(with_port)
-            self.pods.wait_until_run([with_port])
-            self.pods.check(with_port)
-            self.running.append(with_port)
-        with self.fact("one whose port is not ACTIVE says so by an Event, and starts when it is"):
-            (inactive,) = self.pods.make(1, active=False)
-            self.api.wait("the Event", lambda events: any(
-                (each["involvedObject"]["uid"], each["reason"], each["source"])
-                == (inactive.uid, "CNIWaitingForActiveVIFs", {"component": "kuryr-cni", "host": NODE})
-                for each in events.values()), EVENTS)
-            inactive.plan.active = True
-            self.pods.annotate(inactive)
-            self.pods.wait_until_run([inactive])
-            self.running.append(inactive)
+    def times(self, pods):
+        stories = Stories(self.api.audit_log, self.agent_log())
+        return medians([stories.begin(pod) for pod in pods])
+
+    def wait_for_event(self, pod, reason, text=""):
+        """The agent's, or a controller's."""
+        self.api.wait(f"the Event {reason}", lambda events: any(
+            (each["involvedObject"]["uid"], each["reason"], each["source"].get("host")) == (pod.uid, reason, NODE)
+            and text in each["message"] for each in events.values()), EVENTS)
+
+    def wait_until_unplugged(self, pods):
+        wait_for_none(lambda: self.pods.remains() & {pod.plan.tap for pod in pods if pod.plan}, "left")
 
     def replacements(self):
         self.pictures = {pod.name: self.pods.picture(pod) for pod in self.running}
@@ -201,11 +225,10 @@ class KubeletFacts:
                 leaving = Replacement(self, act, leaving).go()
             with self.fact(f"{way}: the pods that ran before are as they were"):
                 for pod in self.running:
-                    difference = differences(self.pictures[pod.name], self.pods.picture(pod))
-                    assert not difference, f"{pod.name}: {difference}"
+                    expect_same(self.pictures[pod.name], self.pods.picture(pod), pod.name)
 
     def delete_agent(self, pod, _):
-        self.api.request("DELETE", f"{AGENT_LIST}/{pod['metadata']['name']}")
+        self.api.request("DELETE", f"{SYSTEM_PODS}/{pod['metadata']['name']}")
 
     def roll_out(self, *_):
         template = {"metadata": {"annotations": {"rolled": "out"}}}
@@ -223,10 +246,10 @@ class KubeletFacts:
         with self.fact("its log has no warning and no error"):
             nothing([line for line in self.agent_log().splitlines() if "level=info" not in line], "lines")
         with self.fact("the API server refused the agents nothing, and they asked for nothing else"):
-            made = self.api.agent_requests()
-            nothing([request for request in made if request[-1] in (401, 403)], "refused")
+            made = [each for each in audit.read(self.api.audit_log) if each.user == audit.AGENT]
+            nothing([each for each in made if each.code in (401, 403)], "refused")
             # The test asks for reviews in the account's name.
-            used = {request[:-1] for request in made if request[0] != "authorization.k8s.io"}
+            used = {each.right for each in made if each.group != "authorization.k8s.io"}
             # By name a pod alone, and only where the watch may be behind.
             by_name = {right for right in GRANTED if right[-1] == "get"}
             nothing((used ^ GRANTED) - by_name, "too many or too few")
@@ -248,17 +271,6 @@ class KubeletFacts:
         os.makedirs(folder, exist_ok=True)
         for log in (*LOGS.glob("*.log"), *WORK.glob("*.log"), *Path("/var/log/pods").glob("*/*/*.log")):
             shutil.copy(log, Path(folder, "-".join(log.parts[4:])))
-
-
-def command_of(process):
-    try:
-        return (process / "cmdline").read_text().split("\0")[:-1]
-    except OSError:
-        return []
-
-
-def is_true(item, condition):
-    return any(each["type"] == condition and each["status"] == "True" for each in item["status"].get("conditions", ()))
 
 
 def not_ready(nodes):

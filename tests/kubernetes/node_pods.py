@@ -1,25 +1,37 @@
-"""Pods on the cluster's node, with VIFs as a producer plans them."""
+"""Pods on the cluster's node, and what the node has of them."""
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
-from cluster import NODE
-from cni_conformance.kube_api import Plan
-from node import STATE, run
+from harness.kube_api import PODS
+from harness.kuryr_node import ATTACHMENTS
+from harness.process import run
 
-POD_LIST = "/api/v1/namespaces/default/pods"
 PORT_LIST = "/apis/openstack.org/v1/namespaces/default/kuryrports"
-VIF = "openstack.org/kuryr-vif"
 SPEC = {"automountServiceAccountToken": False, "enableServiceLinks": False, "terminationGracePeriodSeconds": 1,
         "containers": [{"name": "main", "image": "localhost/busybox:1", "imagePullPolicy": "Never"}]}
 
 
-@dataclass(frozen=True)
-class Pod:
+class WrittenPlan:
+    """What a KuryrPort plans for eth0; names as harness.pod.Plan's."""
+
+    def __init__(self, port):
+        vif = port["status"]["vifs"]["eth0"]["vif"]["versioned_object.data"]
+        self.port, self.tap, self.mac = vif["id"], vif["vif_name"], vif["address"]
+        subnets = [each["versioned_object.data"]
+                   for each in vif["network"]["versioned_object.data"]["subnets"]["versioned_object.data"]["objects"]]
+        given = [(ip["versioned_object.data"]["address"], subnet["cidr"].split("/")[1]) for subnet in subnets
+                 for ip in subnet["ips"]["versioned_object.data"]["objects"]]
+        self.address, self.addresses = given[0][0], {"/".join(each) for each in given}
+
+
+@dataclass
+class NodePod:
+    """Of namespace default."""
+
     name: str
     uid: str
-    plan: Plan
+    plan: object = None  # of kuryr-controller: known when it runs
 
 
 class NodePods:
@@ -28,13 +40,13 @@ class NodePods:
         self.made = 0
         self.living = {}  # by name
 
-    def make(self, count, annotated=True, active=True):
+    def make(self, count, metadata=None, **spec):
+        """metadata, spec: fields of all of them."""
         def create(number):
-            plan = Plan(number, active)
-            metadata = {"name": f"pod-{number}", "annotations": plan.annotation() if annotated else {}}
-            body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": SPEC}
-            answer = json.loads(self.api.request("POST", POD_LIST, body))
-            return Pod(metadata["name"], answer["metadata"]["uid"], plan)
+            body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"pod-{number}", **(metadata or {})},
+                    "spec": {**SPEC, **spec}}
+            answer = json.loads(self.api.request("POST", PODS, body))["metadata"]
+            return NodePod(answer["name"], answer["uid"])
 
         first = 10 + self.made
         self.made += count
@@ -43,38 +55,48 @@ class NodePods:
         self.living.update((pod.name, pod) for pod in pods)
         return pods
 
-    def annotate(self, pod):
-        self.api.annotate(pod.name, pod.plan.annotation())
+    def get(self, pod):
+        return self.api.get(f"{PODS}/{pod.name}")
 
-    def make_kuryr_port(self, pod):
-        vif = json.loads(pod.plan.annotation()[VIF])
-        self.api.request("POST", PORT_LIST, {
-            "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
-            "metadata": {"name": pod.name, "labels": {"kuryr.openstack.org/nodeName": NODE}},
-            "spec": {"podUid": pod.uid, "podNodeName": NODE, "podStatic": False},
-            "status": {"vifs": {"eth0": {"default": True, "vif": vif}}}})
+    def read_plan(self, pod):
+        return WrittenPlan(self.api.get(f"{PORT_LIST}/{pod.name}"))
+
+    def wait_for_phase(self, pods, phase):
+        wanted = {pod.uid for pod in pods}
+        self.api.wait(f"they are {phase}", lambda found: wanted <= {
+            each["metadata"]["uid"] for each in found.values() if each["status"]["phase"] == phase}, PODS)
 
     def wait_until_run(self, pods):
-        wanted = {pod.uid for pod in pods}
-        self.api.wait("they run", lambda found: wanted <= {
-            each["metadata"]["uid"] for each in found.values() if each["status"]["phase"] == "Running"}, POD_LIST)
+        self.wait_for_phase(pods, "Running")
+        for pod in pods:
+            pod.plan = pod.plan or self.read_plan(pod)
 
-    def delete(self, pods):
+    def wait_until_planned(self, pod):
+        self.api.wait("it is planned", lambda found: ("default", pod.name) in found, PORT_LIST)
+        pod.plan = self.read_plan(pod)
+
+    def delete(self, pods, query=""):
         with ThreadPoolExecutor(len(pods)) as deleters:
-            list(deleters.map(lambda pod: self.api.request("DELETE", f"{POD_LIST}/{pod.name}"), pods))
+            list(deleters.map(lambda pod: self.api.request("DELETE", f"{PODS}/{pod.name}{query}"), pods))
         for pod in pods:
             del self.living[pod.name]
+
+    def wait_until_gone(self, pods):
+        """The pods and their KuryrPorts."""
+        gone = {("default", pod.name) for pod in pods}
+        for path in (PODS, PORT_LIST):
+            self.api.wait("they are gone", lambda found: not gone & set(found), path)
 
     # ---- what the node has of them
     def wait_until_begun(self, pod):
         """Until the kubelet makes its sandbox, or is about to."""
         self.api.wait("the kubelet has it", lambda found: found["default", pod.name]["status"].get("containerStatuses"),
-                      POD_LIST)
+                      PODS)
 
     def interface(self, pod):
         """Its row in OVSDB."""
-        told = json.loads(run(["ovs-vsctl", "--format=json", "--columns=_uuid,name,ofport,external_ids,error", "find",
-                               "Interface", f"external_ids:vm-uuid={pod.uid}"]))
+        told = json.loads(run("ovs-vsctl", "--format=json", "--columns=_uuid,name,ofport,external_ids,error", "find",
+                              "Interface", f"external_ids:vm-uuid={pod.uid}"))
         rows = [dict(zip(told["headings"], row)) for row in told["data"]]
         assert len(rows) == 1, f"{pod.name} has {len(rows)} ports in OVSDB"
         return {**rows[0], "external_ids": dict(rows[0]["external_ids"][1])}
@@ -93,20 +115,20 @@ class NodePods:
         assert found == (plan.tap, plan.port, ["set", []]), f"{pod.name}: {found}"
         link, addresses = self.inside(pod)
         assert link == plan.mac, f"{pod.name}: MAC {link}, not {plan.mac}"
-        assert addresses == {f"{plan.address}/16", f"{plan.address6}/64"}, f"{pod.name}: {addresses}"
-        told = self.api.get(f"{POD_LIST}/{pod.name}")["status"]["podIP"]
+        assert addresses == plan.addresses, f"{pod.name}: {addresses}"
+        told = self.get(pod)["status"]["podIP"]
         assert told == plan.address, f"{pod.name}: {told} in its status, not {plan.address}"
 
     def inside(self, pod):
         """(MAC, {address/prefix}) of its eth0"""
-        (link,) = json.loads(run(["nsenter", f"--net={self.netns(pod)}", "ip", "-json", "address", "show", "dev", "eth0"]))
+        (link,) = json.loads(run("nsenter", f"--net={self.netns(pod)}", "ip", "-json", "address", "show", "dev", "eth0"))
         return link["address"], {f"{each['local']}/{each['prefixlen']}" for each in link["addr_info"]
                                  if each["scope"] == "global"}
 
     def picture(self, pod):
         """What nobody may change while it runs."""
-        (container,) = self.api.get(f"{POD_LIST}/{pod.name}")["status"]["containerStatuses"]
-        (host,) = json.loads(run(["ip", "-json", "link", "show", "dev", pod.plan.tap]))
+        (container,) = self.get(pod)["status"]["containerStatuses"]
+        (host,) = json.loads(run("ip", "-json", "link", "show", "dev", pod.plan.tap))
         mac, addresses = self.inside(pod)
         return {"container": container["containerID"], "restarts": container["restartCount"], "MAC": mac,
                 "addresses": sorted(addresses), "port": self.interface(pod),
@@ -117,5 +139,5 @@ class NodePods:
         """What pods may leave."""
         links = {link["ifname"] for link in json.loads(run("ip -json -details link"))
                  if link.get("linkinfo", {}).get("info_kind") == "veth"}
-        records = {f"record {record.name.split(':')[1]}" for record in Path(STATE).iterdir()}
+        records = {f"record {record.name.split(':')[1]}" for record in ATTACHMENTS.iterdir()}
         return links | set(run("ovs-vsctl list-ports br-int").split()) | records

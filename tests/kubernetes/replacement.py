@@ -5,8 +5,8 @@ import re
 import select
 import time
 
-from aftermath import nothing, wait_for_none
-from cluster import EVENT_SECONDS
+from harness.expectation import nothing
+from kubernetes.cluster import EVENT_SECONDS
 
 BEFORE, MEANWHILE = 4, 4
 EVENTS = "/api/v1/namespaces/default/events"
@@ -53,7 +53,7 @@ class Replacement:
         nothing(self.failures() - failed, "failed")
         for pod in new:
             pods.check(pod)
-        wait_for_none(lambda: pods.remains() & {pod.plan.tap for pod in self.leaving}, "left")
+        checks.wait_until_unplugged(self.leaving)
         return new
 
     def failures(self):

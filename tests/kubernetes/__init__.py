@@ -1,0 +1,1 @@
+"""etc/kubernetes on a real node: tests/kubernetes/kubelet."""

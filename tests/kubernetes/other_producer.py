@@ -1,0 +1,43 @@
+"""Pods that another producer plans on a cluster with kuryr-controller: by annotation before they have a node, or by a
+KuryrPort."""
+from harness.kube_api import PODS
+from harness.pod import Plan
+from kubernetes.cluster import NODE
+from kubernetes.node_pods import PORT_LIST
+
+
+class OtherProducer:
+    def __init__(self, pods):
+        """pods: NodePods"""
+        self.pods, self.api = pods, pods.api
+
+    def annotated(self):
+        """A pod whose port is not ACTIVE yet."""
+        plan = Plan(200, active=False)
+        (pod,) = self.pods.make(1, {"annotations": plan.annotation()})
+        pod.plan = plan
+        return pod
+
+    def with_port(self):
+        """The same. It has its KuryrPort before it has its node, as this producer is its scheduler."""
+        (pod,) = self.pods.make(1, schedulerName="producer")
+        pod.plan = Plan(201, active=False)
+        self.api.request("POST", PORT_LIST, {
+            "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
+            "metadata": {"name": pod.name, "labels": {"kuryr.openstack.org/nodeName": NODE}},
+            "spec": {"podUid": pod.uid, "podNodeName": NODE, "podStatic": False}, "status": self._status(pod)})
+        self.api.request("POST", f"{PODS}/{pod.name}/binding", {
+            "apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod.name},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": NODE}})
+        return pod
+
+    def activate(self, pod):
+        pod.plan.active = True
+        if "annotations" in self.pods.get(pod)["metadata"]:
+            self.api.annotate(pod)
+        else:
+            self.api.patch(f"{PORT_LIST}/{pod.name}", {"status": self._status(pod)})
+
+    @staticmethod
+    def _status(pod):
+        return {"vifs": {"eth0": {"default": True, "vif": pod.plan.vif()}}}
