@@ -12,7 +12,7 @@ CACHE = os.environ.get("KURYR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME", os
 FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "10")
 
 LANES = {
-    "format": "clang-format, flake8, include directions, Kubernetes manifests, documentation",
+    "format": "clang-format, flake8, include directions, Kubernetes manifests, documentation, alert rules",
     "lint": "clang-tidy of what is shipped, each file by itself",
     "release": "the shipped kuryr-cni: one static file that answers, and tells what it is",
     "demo": "the demo's scenario, on the release build",
