@@ -1,0 +1,21 @@
+# Man pages, and bash's completion, of what the programs and etc/kuryr.conf say of themselves: in man/ and bash-completion/.
+find_program(PYTHON3 python3 REQUIRED)
+set(recipe ${PROJECT_SOURCE_DIR}/cmake/man-page)
+set(made)
+foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller)
+  set(page ${PROJECT_BINARY_DIR}/man/${program}.8)
+  set(words ${PROJECT_BINARY_DIR}/bash-completion/${program})
+  add_custom_command(OUTPUT ${page} ${words}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man ${PROJECT_BINARY_DIR}/bash-completion
+    COMMAND ${PYTHON3} ${recipe} $<TARGET_FILE:${program}> > ${page}
+    COMMAND ${PYTHON3} ${recipe} --completion $<TARGET_FILE:${program}> > ${words}
+    DEPENDS ${program} ${recipe} VERBATIM)
+  list(APPEND made ${page} ${words})
+endforeach()
+set(page ${PROJECT_BINARY_DIR}/man/kuryr.conf.5)
+set(conf ${PROJECT_SOURCE_DIR}/etc/kuryr.conf)
+add_custom_command(OUTPUT ${page}
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
+  COMMAND ${PYTHON3} ${recipe} ${conf} > ${page}
+  DEPENDS ${conf} ${recipe} ${PROJECT_SOURCE_DIR}/CMakeLists.txt VERBATIM)
+add_custom_target(man ALL DEPENDS ${made} ${page})
