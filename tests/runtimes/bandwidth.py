@@ -10,9 +10,9 @@ from harness.process import run
 from harness.report import Skipped
 from harness.runtime_node import SHAPING
 from harness.traffic import flow, ping
+from harness.transcript import Transcript
 from runtimes import node
 from runtimes.libcni import CLIENT, CONFLIST
-from runtimes.transcript import Transcript
 
 RATE = 20_000_000
 BURST = 2_000_000

@@ -7,8 +7,8 @@ from harness.pod import Plan, Pod
 from harness.process import run
 from harness.runtime_node import CGROUPS
 from harness.traffic import ping
+from harness.transcript import Transcript
 from runtimes import node
-from runtimes.transcript import Transcript
 
 PODS = 25
 NEEDS = CGROUPS

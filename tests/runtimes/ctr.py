@@ -3,8 +3,8 @@ from harness.containerd import Containerd
 from harness.namespaces import WORK
 from harness.process import run
 from harness.runtime_node import CGROUPS
+from harness.transcript import Transcript
 from runtimes import node
-from runtimes.transcript import Transcript
 
 NEEDS = CGROUPS
 

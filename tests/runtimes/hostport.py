@@ -4,8 +4,8 @@ from harness.pod import Pod
 from harness.process import run
 from harness.runtime_node import CGROUPS, PACKET_FILTER, SHAPING
 from harness.traffic import flow
+from harness.transcript import Transcript
 from runtimes import containerd, node
-from runtimes.transcript import Transcript
 
 NEEDS = CGROUPS + SHAPING + PACKET_FILTER
 ANNOTATIONS = {"kubernetes.io/ingress-bandwidth": "20M", "kubernetes.io/egress-bandwidth": "20M"}

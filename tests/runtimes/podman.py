@@ -1,8 +1,8 @@
 """podman with its CNI backend, local mode."""
 from harness.process import run
 from harness.runtime_node import CGROUPS
+from harness.transcript import Transcript
 from runtimes import node
-from runtimes.transcript import Transcript
 
 NEEDS = CGROUPS
 
