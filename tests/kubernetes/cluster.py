@@ -2,7 +2,6 @@
 import json
 import subprocess
 import time
-import urllib.error
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,7 +40,8 @@ CONTAINERD = """version = 2
 """
 KUBELET = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-    "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": False}},
+    "authentication": {"anonymous": {"enabled": False}, "webhook": {"enabled": False},
+                       "x509": {"clientCAFile": str(WORK / "tls/ca.crt")}},
     "authorization": {"mode": "AlwaysAllow"},
     "cgroupDriver": "cgroupfs", "cgroupsPerQOS": False, "enforceNodeAllocatable": [],
     "failSwapOn": False, "makeIPTablesUtilChains": False, "oomScoreAdj": 0, "protectKernelDefaults": True,
@@ -64,6 +64,9 @@ class ClusterApiServer(KubeApiServer):
         f"--advertise-address={NODE_IP}", "--endpoint-reconciler-type=none",
         "--tls-cert-file=tls/service.crt", "--tls-private-key-file=tls/server.key", "--token-auth-file=tls/tokens.csv",
         "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction", "--allow-privileged",
+        # For kubectl exec.
+        "--kubelet-client-certificate=tls/client.crt", "--kubelet-client-key=tls/client.key",
+        "--kubelet-preferred-address-types=InternalIP",
         "--audit-policy-file=tls/audit.json", "--audit-log-path=audit.log",
         "--feature-gates=BoundServiceAccountTokenVolume=true",
         "--service-account-issuer=https://kubernetes.default.svc", "--service-account-signing-key-file=tls/server.key",
@@ -77,13 +80,6 @@ class ClusterApiServer(KubeApiServer):
     @property
     def audit_log(self):
         return self.folder / "audit.log"
-
-    def apply(self, path, text):
-        """Server-side: the server reads the text as it is. Misspelled fields are errors."""
-        try:
-            self.open("PATCH", f"{path}?fieldManager=test", text.encode(), "application/apply-patch+yaml").close()
-        except urllib.error.HTTPError as refused:
-            raise AssertionError(f"{path}: {refused.read().decode()}") from refused
 
     def watch(self, path):
         """Yields the objects that are there, {(namespace, name): object}, now and after each change, for a time."""
@@ -158,6 +154,9 @@ class Cluster:
         """The node is registered when it returns."""
         self.api = self.starting.result()
         admin = self.write_kubeconfig("admin", TOKEN)
+        # kubectl's.
+        Path.home().joinpath(".kube").mkdir()
+        Path.home().joinpath(".kube/config").symlink_to(admin)
         self.start("kube-controller-manager", [
             f"{self.programs}/kube-controller-manager", f"--kubeconfig={admin}", "--leader-elect=false",
             f"--controllers={','.join(CONTROLLERS)}", f"--service-account-private-key-file={WORK}/tls/server.key",

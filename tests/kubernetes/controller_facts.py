@@ -23,8 +23,6 @@ SMALL_POOL = f"""    [pool:small]
     pods = pool=small
     rest = 1
 """
-# What a test wants, and what Kubernetes 1.20 has not yet.
-EDITS = {"    [pool:pods]\n": f"{SMALL_POOL}    [pool:pods]\n", "apiVersion: policy/v1\n": "apiVersion: policy/v1beta1\n"}
 IN_SMALL = {"labels": {"pool": "small"}}
 FINALIZER = "kuryr.openstack.org/pod-finalizer"
 # (group, resource, verb) as rbac-controller.yaml has them, and some that it does not grant.
@@ -53,10 +51,7 @@ class ControllerFacts:
 
     # ---- the facts
     def install(self):
-        with self.fact("the API server takes rbac-controller.yaml as it is", basis=True):
-            self.checks.apply("rbac-controller.yaml")
-        with self.fact("it takes kuryr-controller.yaml, with one pool more", basis=True):
-            self.checks.apply("kuryr-controller.yaml", EDITS)
+        self.checks.quick_start.apply_all()
         with self.fact("both controllers become ready by their probes, on the one node, and one leads", basis=True):
             self.controllers.wait_until_available(2)
             self.controllers.wait_for_other_leader(None)

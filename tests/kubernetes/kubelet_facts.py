@@ -12,36 +12,24 @@ from harness.expectation import expect_same, nothing, wait_for_none
 from harness.kuryr_daemon import CAPABILITIES, check_capabilities
 from harness.process import run
 from harness.traffic import ping
-from kubernetes import agent_image, audit
+from kubernetes import agent_image, audit, metrics_page
 from kubernetes.cluster import LOGS, NODE, WORK, Cluster
 from kubernetes.comparison import Comparison
-from kubernetes.controller_facts import ControllerFacts
+from kubernetes.controller_facts import SMALL_POOL, ControllerFacts
 from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
 from kubernetes.node_pods import NodePods
 from kubernetes.pod_story import Stories, medians
 from kubernetes.pod_traffic import check_tcp, check_udp
+from kubernetes.quick_start import QuickStart
 from kubernetes.recreation import Recreation
 from kubernetes.replacement import MEANWHILE, Process, Replacement
 
-MANIFESTS = Path("etc/kubernetes")
 AGENT = ["/usr/local/bin/kuryr-daemon"]
 DAEMON_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 EVENTS = "/api/v1/namespaces/default/events"
 ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 TOKEN_FILE = "run/secrets/kubernetes.io/serviceaccount/token"
 INSTALLED = {"/opt/cni/bin/kuryr-cni": 0o755, "/etc/kuryr/kuryr.conf": 0o600, "/etc/cni/net.d/10-kuryr.conflist": 0o644}
-# Where the API server takes each of the manifests' kinds.
-COLLECTIONS = {
-    "ServiceAccount": "/api/v1/namespaces/kube-system/serviceaccounts",
-    "ConfigMap": "/api/v1/namespaces/kube-system/configmaps",
-    "DaemonSet": DAEMON_SETS,
-    "Deployment": "/apis/apps/v1/namespaces/kube-system/deployments",
-    "PodDisruptionBudget": "/apis/policy/v1beta1/namespaces/kube-system/poddisruptionbudgets",
-    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/roles",
-    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/kube-system/rolebindings",
-    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"}
 # (group, resource, verb): as docs/install.md has them, and some that it does not grant.
 GRANTED = {*((group, resource, verb) for group, resource in (("", "pods"), ("openstack.org", "kuryrports"))
              for verb in ("get", "list", "watch")), ("", "events", "create")}
@@ -78,19 +66,25 @@ class KubeletFacts:
 
     def start(self, facts):
         """The cluster, with agent and controllers."""
-        self.fact = facts.fact
-        with self.fact("the image is built by its Containerfile", basis=True):
+        self.facts, self.fact = facts, facts.fact
+        with self.fact("the image is built by its Containerfile, and loaded, by docs/install.md's commands", basis=True):
             self.cluster = Cluster(self.programs)
             busybox = namespaces.WORK / "busybox.tar"
             run("tests/runtimes/image", busybox)
-            self.cluster.containerd.import_images(busybox, agent_image.build(self.image_base))
+            self.cluster.containerd.import_images(busybox)
+            agent_image.set_up_podman(self.image_base)
+            self.quick_start = QuickStart(self)
+            self.quick_start.load_image()
         with self.fact("kube-apiserver, controllers, scheduler, kubelet, containerd and Open vSwitch run", basis=True):
             self.cluster.start_kubernetes()
             self.api = self.cluster.api
         self.pods = NodePods(self.cluster)
         self.controller = ControllerFacts(self)
+        with self.fact("the manifests have one pool more, and what docs/install.md says of Kubernetes before 1.21", basis=True):
+            self.quick_start.edit_manifests(SMALL_POOL)
         self.install()
         self.controller.install()
+        self.quick_start.two_pods()
 
     # ---- the agent
     def agent(self):
@@ -124,9 +118,9 @@ class KubeletFacts:
         with self.fact("a node without a CNI configuration is not ready"):
             self.api.wait("no CNI configuration", lambda nodes: "cni plugin not initialized" in not_ready(nodes),
                           "/api/v1/nodes")
-        for name in ("rbac.yaml", "kuryrport.yaml", "kuryr-daemon.yaml"):
-            with self.fact(f"the API server takes {name} as it is", basis=True):
-                self.apply(name)
+        with self.fact("the API server takes kuryrport.yaml, rbac.yaml and kuryr-daemon.yaml, by docs/install.md's command",
+                       basis=True):
+            self.quick_start.apply_agent()
         with self.fact("the DaemonSet becomes ready by its probes", basis=True):
             self.wait_until_ready()
             (container,) = self.agent()[0]["status"]["containerStatuses"]
@@ -144,16 +138,6 @@ class KubeletFacts:
         with self.fact("then the node is ready"):
             self.api.wait("it is ready", lambda nodes: not not_ready(nodes) and not any(
                 each["spec"].get("taints") for each in nodes.values()), "/api/v1/nodes")
-
-    def apply(self, name, edits=None):
-        """edits: {what is there once: what stands there instead}"""
-        whole = (MANIFESTS / name).read_text()
-        for old, new in (edits or {}).items():
-            assert whole.count(old) == 1, f"{name} has no {old}"
-            whole = whole.replace(old, new)
-        for text in whole.split("\n---\n"):
-            fields = dict(line.split(": ", 1) for line in text.splitlines() if line.startswith(("kind: ", "  name: ")))
-            self.api.apply(f"{COLLECTIONS[fields['kind']]}/{fields['  name']}", text)
 
     def rights(self):
         pid = self.agent()[1]
@@ -243,6 +227,8 @@ class KubeletFacts:
         with self.fact("kuryr-daemon status POD finds the whole way of one as its ADD made it"):
             said = self.ask_agent("status", f"default/{self.running[0].name}")
             assert "eth0 ── " in said and "✗" not in said, said
+        with self.fact("its metrics and kuryr-controller's have the names, types and labels of docs/metrics.md"):
+            metrics_page.check()
         with self.fact("its log has no warning and no error"):
             nothing([line for line in self.agent_log().splitlines() if "level=info" not in line], "lines")
         with self.fact("the API server refused the agents nothing, and they asked for nothing else"):

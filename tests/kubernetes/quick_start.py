@@ -1,0 +1,69 @@
+"""README.md's commands for a cluster, and those of docs/install.md and docs/controller.md: run as they stand there."""
+import shutil
+from pathlib import Path
+
+from harness import namespaces
+from harness.kube_api import PODS
+from harness.process import run
+from harness.transcript import Transcript
+
+MANIFESTS = Path("etc/kubernetes")
+NAMES = ("one", "two")
+# What the pods' image stands for: no registry is asked.
+IMAGE = "docker.io/library/busybox:1.35"
+# What the page calls the link between the nodes.
+LINK = "eth1"
+
+
+class QuickStart:
+    def __init__(self, checks):
+        """checks: KubeletFacts, on a node whose containerd runs."""
+        self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
+        self.install = Transcript("In Kubernetes", "docs/install.md")
+        self.commands = Transcript("On your cluster", "README.md").take_commands()
+
+    def load_image(self):
+        self.install.next_block(self.facts)
+        run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", IMAGE)
+
+    def edit_manifests(self, pool):
+        """As its user does: pools first, then what this Kubernetes is too old for. The repository's own files stay as they are."""
+        copies = namespaces.WORK / "manifests"
+        shutil.copytree(MANIFESTS, copies)
+        run("mount", "--bind", copies, MANIFESTS)
+        file, section = MANIFESTS / "kuryr-controller.yaml", "    [pool:pods]\n"
+        whole = file.read_text()
+        assert whole.count(section) == 1, f"{file} has no {section}"
+        file.write_text(whole.replace(section, pool + section))
+        self.install.next_block(self.facts)
+
+    def apply_agent(self):
+        self.install.next_block(self.facts)
+
+    def apply_all(self):
+        """README.md's first two commands, and what docs/controller.md has in their place."""
+        run("ip", "link", "add", LINK, "type", "veth", "peer", "name", f"{LINK}-far")
+        for _ in range(2):
+            self.step()
+        with self.fact("docs/controller.md: the same by its command"):
+            Transcript("Start it", "docs/controller.md").next_block(self.facts)
+
+    def step(self):
+        """The next command's output."""
+        command = self.commands.pop(0)
+        with self.fact(f"README.md: $ {command.splitlines()[0]}", basis=True):
+            self.said = run("bash", "-uc", command)
+        return self.said
+
+    def two_pods(self):
+        while self.commands:
+            self.step()
+        with self.fact("README.md: one ping was answered"):
+            assert "1 packets received" in self.said, self.said
+        with self.fact("docs/install.md: kuryr-cni --decode shows the plan of a pod"):
+            Transcript("Is it well?", "docs/install.md").next_block(self.facts)
+        run("ovs-vsctl", "del-port", LINK)
+        run("ip", "link", "delete", LINK)
+        for name in NAMES:
+            self.checks.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=1")
+        self.checks.api.wait("they are gone", lambda found: not {("default", name) for name in NAMES} & set(found), PODS)
