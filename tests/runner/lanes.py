@@ -14,7 +14,7 @@ FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "10")
 LANES = {
     "format": "clang-format, flake8, include directions, Kubernetes manifests, documentation, alert rules",
     "lint": "clang-tidy of what is shipped, each file by itself",
-    "release": "the shipped kuryr-cni: one static file that answers, and tells what it is",
+    "release": "the shipped programs: static files that answer, and tell what they are; their man pages and Debian packages",
     "demo": "the demo's scenario, on the release build",
     "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
     "kernel": "netns and ovs tests, built by gcc, on a Linux 6.1 of their own: VLANs, the kernel's OVS datapath",
@@ -133,7 +133,8 @@ def tasks_of(lane):
     return {
         "format": lambda: [Task("format", "format", ("tests/format",), seconds=15)],
         "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=600, builds=True)],
-        "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3)],
+        "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3),
+                            Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15)],
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10)],
         "conformance": conformance,
         "kernel": kernel,
