@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/uuid.h"
 
 namespace kuryr::cni {
 namespace {
@@ -18,19 +19,8 @@ AttachmentKey KeyOf(const Request& request) {
   return {request.config.name, request.container_id, request.ifname};
 }
 
-/// The lowest `digits` of it.
-std::string Hex(uint64_t value, size_t digits) {
-  std::string text(digits, '0');
-  for (size_t i = digits; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 0xf];
-  return text;
-}
-
-/// A UUID of version 8 (RFC 9562: the vendor's own).
 std::string IdOf(const Request& request) {
-  const uint64_t high = HashOf(KeyOf(request), 'h');
-  const uint64_t low = HashOf(KeyOf(request), 'l');
-  return Hex(high >> 32, 8) + "-" + Hex(high >> 16, 4) + "-8" + Hex(high, 3) + "-a" +
-         Hex(low >> 48, 3) + "-" + Hex(low, 12);
+  return UuidV8(HashOf(KeyOf(request), 'h'), HashOf(KeyOf(request), 'l'));
 }
 
 /// As kubenet's: 0a:58 and the IPv4 address, so that a pod that gets another one's address is not

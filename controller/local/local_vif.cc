@@ -3,23 +3,15 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/uuid.h"
 
 namespace kuryr::controller::local {
 namespace {
 
-/// The lowest `digits` of it.
-std::string Hex(uint64_t value, size_t digits) {
-  std::string text(digits, '0');
-  for (size_t i = digits; i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 0xf];
-  return text;
-}
-
 /// Anybody can compute it: it tells our VIFs from others', not from forged ones.
 std::string UuidOf(const std::string& what) {
   const uint64_t high = Hash("kuryr-controller/local/" + what);
-  const uint64_t low = Hash("low", high);
-  return Hex(high >> 32, 8) + "-" + Hex(high >> 16, 4) + "-8" + Hex(high, 3) + "-a" +
-         Hex(low >> 48, 3) + "-" + Hex(low, 12);
+  return UuidV8(high, Hash("low", high));
 }
 
 vif::Subnet SubnetOf(const Allocator::Network& network, const Pool& pool) {
