@@ -1,11 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "tests/cni/agent/agent_fixture.h"
+#include "tests/cni/agent/kuryr_port_fixture.h"
 #include "tests/support/kube_api_server.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
@@ -17,66 +16,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-
-constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
-
-json Vifs(const json& vif) { return {{"eth0", {{"default", true}, {"vif", vif}}}}; }
-
-json PortOf(const TestPod& pod, const json& vifs) {
-  return {{"apiVersion", "openstack.org/v1"},
-          {"kind", "KuryrPort"},
-          {"metadata",
-           {{"name", pod.name},
-            {"labels", {{"kuryr.openstack.org/nodeName", "node1"}}},
-            {"finalizers", {"kuryr.openstack.org/kuryrport-finalizer"}}}},
-          {"spec", {{"podUid", pod.uid}, {"podNodeName", "node1"}, {"podStatic", false}}},
-          {"status", {{"vifs", vifs}}}};
-}
-
-json WithOtherName(json vif) {
-  vif["versioned_object.data"]["vif_name"] = "tapother";
-  return vif;
-}
-
-size_t Count(const std::string& text, const std::string& what) {
-  size_t count = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
-
-class KuryrPortTest : public AgentTest {
- protected:
-  void PlanVifs(const TestPod& pod, const json& vifs) {
-    api_->Patch("kuryrports", "default", pod.name, {{"status", {{"vifs", vifs}}}});
-  }
-  void DeletePort(const std::string& name) {
-    api_->Delete("kuryrports", "default", name);
-    api_->Patch("kuryrports", "default", name, {{"metadata", {{"finalizers", nullptr}}}});
-  }
-  /// From here the agent knows of what was made before.
-  void LetTheAgentKnow() {
-    const TestPod last = MakePod("last-" + std::to_string(pods_made_));
-    api_->Create(PortOf(last, Vifs(Vif(last, true))));
-    ASSERT_EQ(Run("ADD", last).status, 0);
-    ASSERT_EQ(Run("DEL", last).status, 0);
-  }
-  void RestartAgent(const std::string& config) {
-    StopAgent(SIGTERM);
-    WriteConfig(DefaultKubernetes(), config);
-    StartAgent();
-    ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
-  }
-  [[nodiscard]] ProcessResult Status() const {
-    return RunProgram({.argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
-                                (work_ / "kuryr.conf").string(), "status"}});
-  }
-  std::string PortFact(const TestPod& pod, const std::string& key) {
-    return ovs_->Vsctl({"get", "Interface", pod.tap, "external_ids:" + key});
-  }
-  [[nodiscard]] static std::string AddressesIn(const TestPod& pod) {
-    return RunIn(binding::Netns::Open(pod.netns), {"ip", "-brief", "address", "show", "eth0"});
-  }
-};
 
 TEST_F(KuryrPortTest, AnAddIsAnsweredFromItWithoutAnyRequest) {
   const TestPod pod = MakePod("nginx");
@@ -191,119 +130,6 @@ TEST_F(KuryrPortTest, AnUndecodableOneIsNamedEverywhereAndLoggedOncePerChange) {
       "msg=\"undecodable object\" error=\"KuryrPort default/bad: $.status.vifs";
   EXPECT_EQ(Count(log, line + ".eth0.vif"), 1U) << log;
   EXPECT_EQ(Count(log, line + ": "), 1U) << log;
-}
-
-/// What is a failure of a watch, and what is none.
-class KuryrPortWatchTest : public KuryrPortTest {
- protected:
-  void SetUp() override {
-    PluginTest::SetUp();
-    WriteConfig(DefaultKubernetes() + "watch_retry_timeout = 1\n");
-    AddBridge();
-  }
-  void HideKuryrPorts() {
-    for (const char* verb : {"list", "watch"})
-      api_->Inject({.verb = verb,
-                    .path_prefix = kPorts,
-                    .count = -1,
-                    .answer = {.status = 404, .body = "404 page not found\n"}});
-  }
-  void LetReadOnly(const std::vector<std::string>& plurals) {
-    fake::User user = {.name = "kuryr", .token = kToken, .verbs = {"create:events"}};
-    for (const std::string& plural : plurals) {
-      for (const char* verb : {"get:", "list:", "watch:"}) user.verbs.push_back(verb + plural);
-    }
-    api_->SetUsers({user});
-  }
-  /// `count` more tries of the agent. Three take a second: what counts as a failure has lasted by
-  /// then.
-  void AwaitTries(size_t count, const std::string& verb) {
-    const auto requests = api_->Requests();
-    const auto before = std::count_if(requests.begin(), requests.end(), [&](const auto& request) {
-      return request.verb == verb && request.path == kPorts;
-    });
-    ASSERT_TRUE(api_->WaitForRequest(verb, kPorts, static_cast<size_t>(before) + count,
-                                     std::chrono::seconds(60)));
-  }
-};
-
-TEST_F(KuryrPortWatchTest, WithoutTheirDefinitionNothingIsMissingUntilItComes) {
-  HideKuryrPorts();
-  StartAgent();
-  ASSERT_TRUE(api_->WaitForWatches(1));
-  ASSERT_TRUE(api_->WaitForRequest("list", kPorts, 2));
-  EXPECT_EQ(Status().status, 0) << Status().out;
-  EXPECT_EQ(Run("ADD", ActivePod("annotated")).status, 0);
-
-  api_->ClearFaults();
-  const TestPod pod = MakePod("nginx");
-  ASSERT_TRUE(api_->WaitForWatches(2));
-  api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
-  EXPECT_EQ(Run("ADD", pod).status, 0);
-
-  HideKuryrPorts();
-  api_->DropWatches();
-  AwaitTries(2, "list");
-  EXPECT_EQ(Status().status, 0) << Status().out;
-  const std::string log = EndAgent();
-  EXPECT_EQ(Count(log, "the API server has no such resource"), 2U) << log;
-  EXPECT_EQ(Count(log, "level=error"), 0U) << log;
-}
-
-/// By itself the agent asks for them after 2 s, 8 s, 32 s and 128 s.
-TEST_F(KuryrPortWatchTest, APodWithoutAnnotationHasThemAskedForAgain) {
-  HideKuryrPorts();
-  StartAgent();
-
-  for (size_t tries = 1; tries < 5; ++tries) {
-    ASSERT_TRUE(api_->WaitForRequest("list", kPorts, tries)) << tries;
-    (void)MakePod("pod-" + std::to_string(tries));
-  }
-}
-
-TEST_F(KuryrPortWatchTest, AnAddWithoutAnnotationHasThemAskedForAgain) {
-  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
-  HideKuryrPorts();
-  const TestPod pod = MakePod("nginx");
-  StartAgent();
-
-  // The first time of itself, and once because the pod was new to it.
-  for (size_t tries = 1; tries < 6; ++tries) {
-    ASSERT_TRUE(api_->WaitForRequest("list", kPorts, tries)) << tries;
-    EXPECT_EQ(json::parse(Run("ADD", pod).out)["code"], 11);
-  }
-}
-
-TEST_F(KuryrPortWatchTest, WithoutTheRightToReadThemPodsWithAnAnnotationAreServed) {
-  LetReadOnly({"pods"});
-  StartAgent();
-  ASSERT_TRUE(api_->WaitForWatches(1));
-  AwaitTries(3, "list");
-  agent_->WaitForOutput("KuryrPorts cannot be watched", std::chrono::seconds(60));
-
-  EXPECT_EQ(Status().status, 0) << Status().out;
-  const TestPod pod = MakePod("nginx");
-  Process add(Call("ADD", pod));
-  AwaitTries(1, "list");
-  Annotate(pod, Vif(pod, true));
-  EXPECT_EQ(add.Wait().status, 0);
-  const std::string log = EndAgent();
-  EXPECT_EQ(Count(log, "KuryrPorts cannot be watched"), 1U) << log;
-  EXPECT_THAT(log, HasSubstr("403"));
-}
-
-TEST_F(KuryrPortWatchTest, WhereTheyAreInUseTheirWatchCounts) {
-  StartAgent();
-  ASSERT_TRUE(api_->WaitForWatches(2));
-  LetReadOnly({"pods"});
-  api_->DropWatches();
-  AwaitTries(3, "watch");
-
-  EXPECT_THAT(Status().out, HasSubstr("has not told of KuryrPorts for a while"));
-
-  LetReadOnly({"pods", "kuryrports"});
-  ASSERT_TRUE(api_->WaitForWatches(2, std::chrono::seconds(60)));
-  EXPECT_EQ(Status().status, 0) << Status().out;
 }
 
 /// kuryr-cni without kuryr-daemon.
