@@ -8,7 +8,7 @@ import urllib.request
 from controller.cluster import CONTROLLER_TOKEN
 from harness.namespaces import WORK
 
-# 28 addresses each: they are given again and again.
+# Blue and green have 28 addresses each: they are given again and again.
 POOLS = """
 [pool:blue]
 cidr = 10.20.0.0/27
@@ -21,6 +21,12 @@ ranges = 10.30.0.2-10.30.0.30, fd00:30::2-fd00:30::1e
 namespaces = green
 vif = bridge
 bridge = br-green
+rest = 1
+
+[pool:original]
+cidr = 10.1.0.0/16
+ranges = 10.1.0.2-10.1.0.50
+namespaces = original
 rest = 1
 """
 FIRST_PORT = 18080

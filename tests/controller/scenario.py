@@ -10,6 +10,7 @@ from controller import judgement
 from controller.cluster import Cluster
 from controller.controllers import Controllers
 from controller.life import Client, Foreign, Ledger
+from controller.original import Neighbours, Original
 from controller.storm import Storm
 from harness.expectation import expect, expect_same, nothing, wait_for_none
 from harness.kube_api import find_programs
@@ -19,6 +20,7 @@ from harness.report import Skipped
 
 CLIENTS = 16
 QUIET_SECONDS = 60
+USED_OF_ORIGINAL = 'kuryr_controller_addresses{network="original",family="ipv4",state="used"}'
 
 
 class Scenario:
@@ -34,6 +36,7 @@ class Scenario:
                 self.make_cluster()
             with facts.fact("one of them leads, and knows every free address"):
                 self.free = self.wait_until_quiet()
+            self.judge_adoption(facts)
             with facts.fact("the storm comes to its end, and every pod its way"):
                 self.go_through_storm()
             self.judge(facts)
@@ -48,6 +51,8 @@ class Scenario:
         self.cluster = Cluster(programs)
         self.history = self.cluster.history
         self.foreign = Foreign(self.cluster, self.foreign_vif)
+        self.original = Original(self.cluster)
+        self.others = [*self.foreign.keys, *self.original.keys]
         self.last_of_foreign = self.history.changes[-1].revision
         self.controllers = Controllers(self.options.controllers, self.options.controller, self.cluster.api, self.options.sink)
 
@@ -63,6 +68,20 @@ class Scenario:
             expect(time.monotonic() < deadline, "no leader tells of addresses none of which rests")
             time.sleep(0.2)
         return found
+
+    def used_of_original(self):
+        return self.wait_until_quiet()[USED_OF_ORIGINAL]
+
+    def judge_adoption(self, facts):
+        with facts.fact("what kuryr-kubernetes planned keeps its addresses, and pods beside it get all the others"):
+            expect_same({"used": len(self.original.taken)}, {"used": self.used_of_original()}, "addresses of the pool")
+            neighbours = Neighbours(self.original)
+            expect(neighbours.addresses() == neighbours.left, f"neighbours have {sorted(neighbours.addresses())}")
+        with facts.fact("of what it planned, only what cannot be read is told"):
+            told = {(self.original.unreadable.split("/")[1], "KuryrPlanUnusable"), (neighbours.waiting(), "KuryrNoFreeAddress")}
+            wait_for_none(lambda: told - self.original.events(), "not told")
+            nothing(self.original.events() - told, "told as well")
+            neighbours.delete()
 
     def go_through_storm(self):
         self.permits = threading.Semaphore(0)
@@ -104,7 +123,7 @@ class Scenario:
             client.live()
 
     def judge(self, facts):
-        changes = self.history.changes
+        changes = [change for change in self.history.changes if change.key != self.original.unreadable]
         with facts.fact("no address was given to two living pods at any moment"):
             nothing(judgement.find_doubles(changes), "given twice")
         with facts.fact("no address stood on two pods' objects at any moment"):
@@ -113,15 +132,20 @@ class Scenario:
             expect(len(self.ledger.planned) > self.options.pods // 2, "hardly any was planned")
             nothing(judgement.find_replanned(changes, self.ledger.planned), "planned otherwise")
         with facts.fact("os-vif decodes every plan"):
-            nothing(judgement.find_undecodable(changes, self.ledger.planned), "not decoded")
+            ours = [change for change in changes if change.key not in self.others]
+            nothing(judgement.find_undecodable(ours, self.ledger.planned), "not decoded")
         with facts.fact("a pod that had a plan had the finalizer"):
-            nothing(judgement.find_unheld(changes, self.foreign.keys), "not held")
+            nothing(judgement.find_unheld(changes, self.others), "not held")
         with facts.fact("nothing is left: no pod, no finalizer, no KuryrPort"):
-            wait_for_none(lambda: judgement.find_left(self.history.present, self.foreign.keys), "left")
+            wait_for_none(lambda: judgement.find_left(self.history.present, self.others), "left")
         with facts.fact("no address is lost: all are free again"):
             expect_same(self.free, self.wait_until_quiet(), "addresses")
-        with facts.fact("what the other producer wrote is unchanged"):
-            nothing(judgement.find_changed(changes, self.foreign.keys, self.last_of_foreign), "changed")
+        with facts.fact("what other producers wrote is unchanged, of every era of kuryr-kubernetes"):
+            nothing(judgement.find_changed(self.history.changes, self.others, self.last_of_foreign), "changed")
+        with facts.fact("a deleted pod of kuryr-kubernetes ends, and its address is free, when its KuryrPort's finalizer is taken away"):
+            self.original.let_go("deleting")
+            left = len(self.original.taken) - 1
+            wait_for_none(lambda: {self.used_of_original()} - {left}, f"addresses of the pool, not {left}")
         with facts.fact("the controllers end in order, and the Lease is nobody's"):
             self.controllers.stop()
             self.history.wait(lambda: self.history.leader() == "", "the Lease is released", 30)
