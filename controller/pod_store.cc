@@ -4,10 +4,24 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "base/log.h"
+#include "controller/network_selection.h"
 
 namespace kuryr::controller {
 namespace {
+
+/// What a pod can wish for: 16 on each interface. Who may write an annotation could take a pool.
+constexpr size_t kMostAddresses = 16 * (kMostNetworks + 1);
+
+size_t CountAddresses(const std::vector<vif::PodVif>& vifs) {
+  size_t count = 0;
+  for (const vif::PodVif& vif : vifs) {
+    const vif::VifBase& common = vif::Common(vif.vif);
+    if (!common.network.has_value() || !common.network->subnets.has_value()) continue;
+    for (const vif::Subnet& subnet : *common.network->subnets)
+      count += vif::FixedIpsOf(common, subnet).size();
+  }
+  return count;
+}
 
 /// The UIDs of the pods that something under this key belongs to.
 std::set<std::string> OwnersOf(const PodStore::Known& known) {
@@ -43,6 +57,12 @@ PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan) {
   state.active = IsActive(plan.vifs);
   state.ours = std::all_of(plan.vifs.begin(), plan.vifs.end(),
                            [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
+  const size_t addresses = CountAddresses(plan.vifs);
+  if (addresses > kMostAddresses) {
+    state.problem = "names " + std::to_string(addresses) + " addresses; at most " +
+                    std::to_string(kMostAddresses) + " are taken from the pools";
+    return state;
+  }
   try {
     backend.Adopt(owner, plan.vifs);
   } catch (const BackendError& e) {
