@@ -189,7 +189,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
   request.body = call.body;
   Clock::time_point end = Clock::time_point::max();
   const auto listen_on = [&](Clock::time_point now) {
-    guard_.CutAt(std::min(end, now + limits.silence));
+    guard_.MoveTo(std::min(end, now + limits.silence));
   };
   Clock::time_point heard;
   request.response_handler = [&](const httplib::Response& response) {
@@ -213,7 +213,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
   httplib::Response response;
   auto error = httplib::Error::Success;
   const bool complete = client.send(request, response, error);
-  if (!guard_.timed_out()) guard_.NeverCut();
+  guard_.NeverCut();
 
   if (reception.Finish()) return;
   const bool fell_silent = reception.answered() && guard_.timed_out() && Clock::now() < end;

@@ -45,12 +45,20 @@ void ConnectionGuard::Adopt(int socket) {
 }
 
 void ConnectionGuard::CutAt(Clock::time_point deadline) {
+  {
+    const MutexLock lock(mutex_);
+    timed_out_ = false;
+  }
+  MoveTo(deadline);
+}
+
+void ConnectionGuard::MoveTo(Clock::time_point deadline) {
   bool sooner = false;
   {
     const MutexLock lock(mutex_);
+    if (timed_out_) return;
     sooner = deadline < deadline_;
     deadline_ = deadline;
-    timed_out_ = false;
   }
   // A timer that wakes too early just waits again.
   if (!sooner) return;

@@ -11,7 +11,7 @@ namespace kuryr::watcher {
 
 /// Ends a connection that another thread is busy with, whatever it is doing there: on Stop(), or
 /// when its time is up. The only hold there is on a peer that keeps a library waiting one byte at a
-/// time. Thread-safe, but for CutAt, which belongs to the thread of the requests.
+/// time. Thread-safe, except what sets a deadline: that belongs to the thread of the requests.
 class ConnectionGuard {
  public:
   using Clock = std::chrono::steady_clock;
@@ -25,9 +25,11 @@ class ConnectionGuard {
   /// Stop() or past the deadline its connect fails at once.
   void Adopt(int socket) EXCLUDES(mutex_);
 
-  /// The newest connection, or the next, ends at `deadline`; replaces the deadline before.
+  /// A request begins: the newest connection, or the next, ends at `deadline`.
   void CutAt(Clock::time_point deadline) EXCLUDES(mutex_);
-  void NeverCut() EXCLUDES(mutex_) { CutAt(Clock::time_point::max()); }
+  /// Replaces the deadline, unless it has passed.
+  void MoveTo(Clock::time_point deadline) EXCLUDES(mutex_);
+  void NeverCut() EXCLUDES(mutex_) { MoveTo(Clock::time_point::max()); }
 
   /// For good.
   void Stop() noexcept EXCLUDES(mutex_);
