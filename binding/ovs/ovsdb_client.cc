@@ -1,5 +1,6 @@
 #include "binding/ovs/ovsdb_client.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "binding/ovs/ovsdb_operation.h"
 #include "binding/ovs/ovsdb_shim.h"
 
 namespace kuryr::binding {
@@ -51,16 +53,29 @@ json OvsdbClient::Transact(const json& operations, const Deadline& deadline,
   json params = json::array({kDatabase});
   params.insert(params.end(), operations.begin(), operations.end());
   Connect(deadline);
-  return Call("transact", params, deadline, what);
+  json results = Call("transact", params, deadline, what);
+  RequireAnswers(operations, results, what);
+  return results;
+}
+
+void OvsdbClient::RequireAnswers(const json& operations, const json& results,
+                                 const std::string& what) const {
+  const bool answers =
+      results.is_array() &&
+      (FailureIn(results) || std::equal(operations.begin(), operations.end(), results.begin(),
+                                        results.end(), ovsdb::IsAnswerTo));
+  if (!answers) {
+    throw OvsError("OVSDB " + what + " at " + remote_ +
+                   ": the server's answer has another form: " + Printable(results.dump(), 200));
+  }
 }
 
 std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     const json& result = results[i];
-    if (!result.is_object() || !result.contains("error")) continue;
-    return OvsdbFailure{.operation = i,
-                        .error = result.at("error").get<std::string>(),
-                        .details = result.value("details", "")};
+    const std::string error = StringAt(result, "error");
+    if (error.empty()) continue;
+    return OvsdbFailure{.operation = i, .error = error, .details = StringAt(result, "details")};
   }
   return std::nullopt;
 }

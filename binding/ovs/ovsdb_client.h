@@ -56,8 +56,8 @@ class OvsdbClient {
   /// What every request begins with; does nothing while the server is there.
   void Connect(const Deadline& deadline);
 
-  /// All or nothing. The results, one per operation and one more when it failed at the end. `what`
-  /// is for the exception's text.
+  /// All or nothing. The results, one per operation and one more when it failed at the end; what is
+  /// neither a failure nor an answer to `operations` is an OvsError. `what` is for its text.
   [[nodiscard]] nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
                                         const std::string& what = "transact");
   [[nodiscard]] static std::optional<OvsdbFailure> FailureIn(const nlohmann::json& results);
@@ -73,6 +73,8 @@ class OvsdbClient {
  private:
   nlohmann::json Call(const char* method, const nlohmann::json& params, const Deadline& deadline,
                       const std::string& what);
+  void RequireAnswers(const nlohmann::json& operations, const nlohmann::json& results,
+                      const std::string& what) const;
   [[noreturn]] void Fail(int error, const std::string& action);
   [[nodiscard]] std::string MonitorId() const;
 

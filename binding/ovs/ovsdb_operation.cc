@@ -1,8 +1,29 @@
 #include "binding/ovs/ovsdb_operation.h"
 
+#include <algorithm>
+
 namespace kuryr::binding::ovsdb {
 
 using nlohmann::json;
+
+namespace {
+
+bool HasColumns(const json& row, const json& columns) {
+  return row.is_object() && std::all_of(columns.begin(), columns.end(), [&](const json& column) {
+           return row.contains(column.get_ref<const std::string&>());
+         });
+}
+
+bool AreRows(const json& rows, const json& columns) {
+  return rows.is_array() && std::all_of(rows.begin(), rows.end(),
+                                        [&](const json& row) { return HasColumns(row, columns); });
+}
+
+bool IsUuid(const json& value) {
+  return value.is_array() && value.size() == 2 && value.at(0) == "uuid" && value.at(1).is_string();
+}
+
+}  // namespace
 
 json Uuid(const std::string& uuid) { return json::array({"uuid", uuid}); }
 
@@ -63,6 +84,16 @@ json Require(const std::string& table, const json& where, const std::string& col
           {"columns", json::array({column})},
           {"until", "=="},
           {"rows", json::array({json{{column, value}}})}};
+}
+
+bool IsAnswerTo(const json& operation, const json& result) {
+  if (!result.is_object()) return false;
+  const json& op = operation.at("op");
+  if (op == "select") return AreRows(result.value("rows", json()), operation.at("columns"));
+  if (op == "insert") return IsUuid(result.value("uuid", json()));
+  if (op == "mutate" || op == "update" || op == "delete")
+    return result.value("count", json()).is_number_integer();
+  return true;
 }
 
 }  // namespace kuryr::binding::ovsdb

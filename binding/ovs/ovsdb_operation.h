@@ -43,4 +43,8 @@ template <typename T>
 [[nodiscard]] nlohmann::json Require(const std::string& table, const nlohmann::json& where,
                                      const std::string& column, const nlohmann::json& value);
 
+/// Whether `result` has the form that this operation's has when it was done; of a Select each row
+/// has all columns.
+[[nodiscard]] bool IsAnswerTo(const nlohmann::json& operation, const nlohmann::json& result);
+
 }  // namespace kuryr::binding::ovsdb

@@ -177,9 +177,9 @@ TEST_F(OvsdbClientTest, EchoRequestsAreAnswered) {
       const json request = json::parse(ScriptedServer::Receive(client));
       ScriptedServer::Send(client, R"({"id":"echo","method":"echo","params":["are you there"]})");
       answer = ScriptedServer::Receive(client);
+      const json result = json::parse(R"([{"rows": []}])");
       ScriptedServer::Send(
-          client,
-          json{{"id", request.at("id")}, {"result", json::array()}, {"error", nullptr}}.dump());
+          client, json{{"id", request.at("id")}, {"result", result}, {"error", nullptr}}.dump());
     });
     OvsdbClient client(server.remote());
     (void)client.Transact(kSelectBridges, Soon());

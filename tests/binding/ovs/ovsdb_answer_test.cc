@@ -1,0 +1,163 @@
+// A database that answers with something else than was asked: each request ends with an error.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/event_fd.h"
+#include "base/unique_fd.h"
+#include "binding/ovs/open_vswitch.h"
+#include "binding/ovs/port_wiring.h"
+#include "tests/binding/ovs/code_of.h"
+#include "tests/binding/pod_attachment.h"
+#include "tests/support/netns_fixture.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+
+/// One row that has every column which is asked for.
+json RowWith(const json& columns) {
+  static const json kRow = json::parse(R"({
+    "_uuid": ["uuid", "36bef046-7da7-43a5-905a-c17899216fcb"], "name": "tap1", "fail_mode": "secure",
+    "datapath_type": "netdev", "datapath_types": ["set", ["netdev", "system"]], "next_cfg": 1,
+    "cur_cfg": 1, "tag": 7, "trunks": ["set", []], "vlan_mode": ["set", []], "qos": ["set", []],
+    "type": "", "ofport": 1, "error": ["set", []],
+    "external_ids": ["map", [["kuryr-container-id", "c1"], ["kuryr-network", "net"]]]})");
+  json row;
+  for (const std::string column : columns) row[column] = kRow.at(column);
+  return row;
+}
+
+json HonestResult(const json& operation) {
+  const json& op = operation.at("op");
+  if (op == "select") return {{"rows", json::array({RowWith(operation.at("columns"))})}};
+  if (op == "insert")
+    return {{"uuid", json::array({"uuid", "36bef046-7da7-43a5-905a-c17899216fcb"})}};
+  if (op == "wait") return json::object();
+  return {{"count", 1}};
+}
+
+json HonestResults(const json& params) {
+  json results = json::array();
+  for (size_t i = 1; i < params.size(); ++i) results.push_back(HonestResult(params.at(i)));
+  return results;
+}
+
+/// Answers `honest` transactions as it should, and all after them with `result`.
+class LyingServer {
+ public:
+  LyingServer(size_t honest, json result) : honest_(honest), result_(std::move(result)) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/run/lying.sock"};
+    ::unlink(address.sun_path);
+    listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(listener_.get(), 8) != 0) {
+      ThrowErrno("listen");
+    }
+    thread_ = std::jthread([this] {
+      while (WaitFor(listener_.get())) {
+        const UniqueFd client(::accept(listener_.get(), nullptr, nullptr));
+        while (WaitFor(client.get()) && AnswerOne(client.get())) {
+        }
+      }
+    });
+  }
+  ~LyingServer() { stop_.Set(); }
+  LyingServer(const LyingServer&) = delete;
+  LyingServer& operator=(const LyingServer&) = delete;
+
+  static constexpr const char* kRemote = "unix:/run/lying.sock";
+
+ private:
+  [[nodiscard]] bool WaitFor(int fd) const {
+    pollfd fds[] = {{.fd = fd, .events = POLLIN, .revents = 0},
+                    {.fd = stop_.fd(), .events = POLLIN, .revents = 0}};
+    return ::poll(fds, 2, -1) > 0 && fds[1].revents == 0;
+  }
+
+  bool AnswerOne(int client) {
+    std::string text;
+    while (!json::accept(text)) {
+      char bytes[4096];
+      const ssize_t size = ::recv(client, bytes, sizeof bytes, 0);
+      if (size <= 0) return false;
+      text.append(bytes, static_cast<size_t>(size));
+    }
+    const json request = json::parse(text);
+    const bool is_honest = answered_++ < honest_;
+    const std::string answer = json{
+        {"id", request.at("id")},
+        {"result", is_honest ? HonestResults(request.at("params")) : result_},
+        {"error", nullptr}}.dump();
+    return ::send(client, answer.data(), answer.size(), MSG_NOSIGNAL) > 0;
+  }
+
+  const size_t honest_;
+  const json result_;
+  size_t answered_ = 0;
+  const EventFd stop_;
+  UniqueFd listener_;
+  std::jthread thread_;
+};
+
+const OvsPort kPort = {.name = "tap1",
+                       .bridge = "br-int",
+                       .external_ids = {{OpenVSwitch::kContainerId, "c1"}},
+                       .qos_type = "linux-noop"};
+
+const std::map<std::string, std::function<void(OpenVSwitch&)>> kRequests = {
+    {"AddPort", [](OpenVSwitch& ovs) { (void)ovs.AddPort(kPort, Soon()); }},
+    {"DeletePort", [](OpenVSwitch& ovs) { ovs.DeletePort("tap1", {}, Soon()); }},
+    {"DeleteEmptyBridge",
+     [](OpenVSwitch& ovs) { ovs.DeleteEmptyBridge({.name = "br-int", .uuid = "u"}, Soon()); }},
+    {"WaitUntilApplied", [](OpenVSwitch& ovs) { ovs.WaitUntilApplied(Soon()); }},
+    {"IsServed", [](OpenVSwitch& ovs) { (void)ovs.IsServed(Soon()); }},
+    {"HasBridge", [](OpenVSwitch& ovs) { (void)ovs.HasBridge("br-int", Soon()); }},
+    {"FindPorts", [](OpenVSwitch& ovs) { (void)ovs.FindPorts({}, Soon()); }},
+    {"FindPortState", [](OpenVSwitch& ovs) { (void)ovs.FindPortState("tap1", Soon()); }},
+    {"DescribeWiring",
+     [](OpenVSwitch&) {
+       (void)PortWiring(LyingServer::kRemote, nullptr, WaitForWiring::kAuto)
+           .Describe({{.owner = {}, .bridge = "br-int"}}, Soon());
+     }},
+};
+
+class OvsdbAnswerTest : public test::NetnsTest,
+                        public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(OvsdbAnswerTest, AnswerOfAnotherFormIsAnErrorWhereverItComes) {
+  for (const auto& [name, request] : kRequests) {
+    const auto end_after = [&, &act = request](size_t honest) {
+      const LyingServer server(honest, json::parse(GetParam()));
+      OpenVSwitch ovs(LyingServer::kRemote);
+      return CodeOf([&] { act(ovs); });
+    };
+    size_t honest = 0;
+    std::error_code code = end_after(honest);
+    EXPECT_EQ(code, std::errc::io_error) << name;
+    while (code && ++honest < 10) {
+      code = end_after(honest);
+      if (code) EXPECT_EQ(code, std::errc::io_error) << name << ", answer " << honest;
+    }
+    EXPECT_LT(honest, 10U) << name << " never ends";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, OvsdbAnswerTest,
+                         ::testing::Values("[]", "null", "5", R"("x")", "{}", "[null]", "[5]",
+                                           "[{}]", R"([{"rows": null}])", R"([{"rows": [5]}])",
+                                           R"([{"rows": [{}]}])", R"([{"count": "1"}])",
+                                           R"([{"uuid": []}, {"uuid": []}])"));
+
+}  // namespace
+}  // namespace kuryr::binding
