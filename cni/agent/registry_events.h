@@ -1,9 +1,10 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
+#include <exception>
 #include <functional>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "base/log.h"
@@ -17,6 +18,7 @@ namespace kuryr::cni {
 /// The events of one ADD's pod, from the node's registry. What is known already is handled in the
 /// calling thread, what comes later in a thread of its own, which starts with the first of it: the
 /// watch never waits for the plugging of one pod. That thread logs as the one that made the object.
+/// What was not handled yet is kept once: the newest state, the pod's end, and the newest failure.
 class RegistryEvents : public PodEventSource {
  public:
   /// What only the agent knows.
@@ -42,21 +44,35 @@ class RegistryEvents : public PodEventSource {
   }
 
  private:
-  using Act = std::function<void()>;
+  /// What the handlers have not heard of yet, in the order in which they hear of it.
+  struct Pending {
+    std::optional<watcher::WatchEvent> deleted;  ///< of the pod that the ADD is for
+    std::optional<watcher::WatchEvent> present;  ///< the newest state
+    std::exception_ptr failure;                  ///< the newest since then
 
-  void Post(Act act) EXCLUDES(mutex_);
+    [[nodiscard]] bool empty() const { return !deleted && !present && !failure; }
+  };
+
+  void TakeEvent(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+  void TakeFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
+  void Wake() REQUIRES(mutex_);
+  void Tell(const Pending& pending) const;
   void Work() EXCLUDES(mutex_);
-  [[nodiscard]] std::optional<Act> Next() EXCLUDES(mutex_);
+  /// Empty when it is to stop.
+  [[nodiscard]] Pending Next() EXCLUDES(mutex_);
 
   PodRegistry& registry_;
   const watcher::ApiConfig api_;
   const Questions questions_;
   const LogContext log_context_ = LogContext::Current();
+  std::string pod_uid_;  ///< empty where the runtime does not tell it
+  watcher::EventConsumer* consumer_ = nullptr;
+  watcher::FailureHandler on_failure_;
   std::optional<PodRegistry::Subscription> subscription_;
 
   Mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Act> acts_ GUARDED_BY(mutex_);
+  Pending pending_ GUARDED_BY(mutex_);
   bool starting_ GUARDED_BY(mutex_) = false;
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::jthread worker_ GUARDED_BY(mutex_);
