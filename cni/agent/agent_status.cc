@@ -85,9 +85,9 @@ json AwaitedFor(const AttachmentRecord& record, const json& pod) {
   if (!pod.contains("uid")) return "the API server to tell of the pod";
   if (!pod.contains("vifs"))
     return "annotation " + std::string(vif::kVifAnnotation) + ", or a KuryrPort";
-  const auto& vifs = pod["vifs"];
+  const auto& vifs = pod.at("vifs");
   const auto inactive = std::find_if(vifs.begin(), vifs.end(),
-                                     [](const json& vif) { return vif["active"] == false; });
+                                     [](const json& vif) { return vif.at("active") == false; });
   if (inactive == vifs.end() || record.plugs.empty()) return nullptr;
   return "port " + StringAt(*inactive, "port") + " to become active";
 }

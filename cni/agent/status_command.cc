@@ -44,7 +44,7 @@ json AskStatus(const std::string& socket, const std::string& pod) {
 }
 
 std::string AgeOf(const json& object) {
-  return service::Age(std::chrono::seconds(object["age"].get<int64_t>()));
+  return service::Age(std::chrono::seconds(object.at("age").get<int64_t>()));
 }
 
 json ListAt(const json& object, const char* key) { return object.value(key, json::array()); }
@@ -53,10 +53,10 @@ json ListAt(const json& object, const char* key) { return object.value(key, json
 json VifOf(const json& pod, const std::string& ifname) {
   const json vifs = ListAt(pod, "vifs");
   for (const json& vif : vifs) {
-    if (vif["ifname"] == ifname) return vif;
+    if (StringAt(vif, "ifname") == ifname) return vif;
   }
   // A single one has the name that the runtime chose.
-  return vifs.size() == 1 ? vifs[0] : json::object();
+  return vifs.size() == 1 ? vifs.at(0) : json::object();
 }
 
 std::string AddressesOf(const json& vif) {
@@ -69,9 +69,9 @@ std::string AddressesOf(const json& vif) {
 std::string ErrorOf(const json& pod) {
   if (pod.contains("undecodable")) return "undecodable: " + StringAt(pod, "undecodable");
   if (!pod.contains("error")) return "";
-  const json& error = pod["error"];
+  const json& error = pod.at("error");
   return AgeOf(error) + " ago: " + StringAt(error, "command") + " " +
-         std::to_string(error["code"].get<int>()) + " " + StringAt(error, "message");
+         std::to_string(error.at("code").get<int>()) + " " + StringAt(error, "message");
 }
 
 std::string AwaitedOf(const json& attachment) {
@@ -102,10 +102,10 @@ std::vector<Row> RowsOf(const std::string& name, const json& pod) {
   std::string age;
   for (const json& attachment : ListAt(pod, "attachments")) {
     age = AgeOf(attachment);
-    for (const json& interface : attachment["interfaces"]) {
+    for (const json& interface : ListAt(attachment, "interfaces")) {
       const std::string ifname = StringAt(interface, "ifname");
       const json vif = VifOf(pod, ifname);
-      const bool inactive = vif.contains("active") && vif["active"] == false;
+      const bool inactive = !vif.value("active", true);
       rows.push_back({name, StringAt(attachment, "state") + (inactive ? ",inactive" : ""), ifname,
                       StringAt(interface, "host_interface"), StringAt(interface, "bridge"),
                       AddressesOf(vif), age});
@@ -157,7 +157,7 @@ bool PrintPath(const std::string& name, const json& pod) {
                 StringAt(attachment, "container").c_str(), StringAt(attachment, "network").c_str(),
                 StringAt(attachment, "state").c_str(), AgeOf(attachment).c_str(),
                 StringAt(attachment, "netns").c_str());
-    for (const json& interface : attachment["interfaces"])
+    for (const json& interface : ListAt(attachment, "interfaces"))
       well = PrintInterface(pod, interface) && well;
   }
   return well && remark.empty() && !attachments.empty();
@@ -167,10 +167,10 @@ bool PrintPath(const std::string& name, const json& pod) {
 
 int PrintStatus(const std::string& socket, const std::string& pod, StatusForm form) {
   const json status = AskStatus(socket, pod);
-  const json& pods = status["pods"];
+  const json& pods = status.at("pods");
   if (form == StatusForm::kJson) {
     std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
-    return status["problem"].is_null() ? 0 : 1;
+    return status.at("problem").is_null() ? 0 : 1;
   }
   const std::string problem = StringAt(status, "problem");
   std::printf("node %s, kuryr-daemon %s: %s\n", StringAt(status, "node").c_str(),
@@ -184,7 +184,7 @@ int PrintStatus(const std::string& socket, const std::string& pod, StatusForm fo
     std::printf("%s is not on this node\n", pod.c_str());
     well = false;
   } else {
-    well = PrintPath(pod, pods[pod]) && well;
+    well = PrintPath(pod, pods.at(pod)) && well;
   }
   return well ? 0 : 1;
 }
