@@ -30,6 +30,15 @@ int64_t Milliseconds(const Deadline& deadline) {
   return std::chrono::ceil<std::chrono::milliseconds>(deadline.at.time_since_epoch()).count();
 }
 
+/// ParseError is for what the VIF says.
+json ParseAnswer(const char* text, const std::string& where) {
+  try {
+    return ParseJson(text);
+  } catch (const ParseError& e) {
+    throw OvsError(where + ": " + e.what());
+  }
+}
+
 }  // namespace
 
 std::string OvsdbFailure::ToString() const {
@@ -96,7 +105,7 @@ json OvsdbClient::NextUpdate(const Deadline& deadline) {
         ovsdb_next(connection_.get(), Milliseconds(deadline), deadline.cancel_fd, &text);
     if (error != 0) Fail(error, "OVSDB monitor");
     const Text owner(text);
-    json notification = ParseJson(text);
+    json notification = ParseAnswer(text, "OVSDB monitor at " + remote_);
     // A stopped monitor's last updates may still come in.
     if (notification.at(0) == "update2" && notification.at(1).at(0) == MonitorId())
       return std::move(notification.at(1).at(1));
@@ -134,7 +143,7 @@ json OvsdbClient::Call(const char* method, const json& params, const Deadline& d
     throw OvsError("OVSDB " + what + " at " + remote_ + ": " + Printable(text, 500));
   }
   if (error != 0) Fail(error, "OVSDB " + what);
-  return ParseJson(text);
+  return ParseAnswer(text, "OVSDB " + what + " at " + remote_);
 }
 
 void OvsdbClient::Fail(int error, const std::string& action) {

@@ -32,9 +32,15 @@ struct ovsdb_connection {
   struct jsonrpc* rpc;
   struct notification* first;
   struct notification** end;
+  size_t kept_bytes;        // of all notifications
+  unsigned int read_bytes;  // up to the end of the last message, as the library counts: it wraps
 };
 
 enum { kQueueRetryMs = 5 };
+
+// A server that sends more is not waited for: a message that has no end, notifications that nobody
+// has asked for, echo requests whose answers it does not take.
+enum { kLargestMessage = 1 << 20, kMostKeptBytes = 4 << 20, kMostUnread = 1000 };
 
 // The library's TLS state is the process's, and has no lock: this one is held while its files are
 // read, and by connections until they stand.
@@ -195,7 +201,7 @@ void ovsdb_use_tls(const char* private_key, const char* certificate, const char*
   pthread_mutex_unlock(&tls_mutex);
 }
 
-static void keep_notification(struct ovsdb_connection* connection, struct jsonrpc_msg* message) {
+static int keep_notification(struct ovsdb_connection* connection, struct jsonrpc_msg* message) {
   struct json* array =
       json_array_create_2(json_string_create(message->method), json_clone(message->params));
   struct notification* kept = xzalloc(sizeof *kept);
@@ -203,6 +209,14 @@ static void keep_notification(struct ovsdb_connection* connection, struct jsonrp
   json_destroy(array);
   *connection->end = kept;
   connection->end = &kept->next;
+  connection->kept_bytes += strlen(kept->text);
+  return connection->kept_bytes > kMostKeptBytes ? EMSGSIZE : 0;
+}
+
+static int answer_echo(struct ovsdb_connection* connection, struct jsonrpc_msg* message) {
+  if (strcmp(message->method, "echo")) return 0;
+  jsonrpc_send(connection->rpc, jsonrpc_create_reply(json_clone(message->params), message->id));
+  return jsonrpc_get_backlog(connection->rpc) > kMostKeptBytes ? EMSGSIZE : 0;
 }
 
 // Receives at most one message. What is no reply is dealt with here; *reply stays NULL then.
@@ -210,34 +224,35 @@ static int receive(struct ovsdb_connection* connection, struct jsonrpc_msg** rep
   *reply = NULL;
   jsonrpc_run(connection->rpc);
   struct jsonrpc_msg* message;
-  const int error = jsonrpc_recv(connection->rpc, &message);
+  int error = jsonrpc_recv(connection->rpc, &message);
+  const unsigned int read_bytes = jsonrpc_get_received_bytes(connection->rpc);
+  if (error == EAGAIN && read_bytes - connection->read_bytes > kLargestMessage) return EMSGSIZE;
   if (error) return error == EOF ? ECONNRESET : error;
+  connection->read_bytes = read_bytes;
   switch (message->type) {
     case JSONRPC_REPLY:
     case JSONRPC_ERROR:
       *reply = message;
       return 0;
     case JSONRPC_NOTIFY:
-      keep_notification(connection, message);
+      error = keep_notification(connection, message);
       break;
     case JSONRPC_REQUEST:
-      if (!strcmp(message->method, "echo")) {
-        jsonrpc_send(connection->rpc,
-                     jsonrpc_create_reply(json_clone(message->params), message->id));
-      }
+      error = answer_echo(connection, message);
       break;
   }
   jsonrpc_msg_destroy(message);
-  return 0;
+  return error;
 }
 
 int ovsdb_refresh(struct ovsdb_connection* connection) {
-  for (;;) {
+  for (int i = 0; i < kMostUnread; ++i) {
     struct jsonrpc_msg* reply;
     const int error = receive(connection, &reply);
     if (error) return error == EAGAIN ? 0 : error;
     jsonrpc_msg_destroy(reply);  // of a request that was posted
   }
+  return EMSGSIZE;
 }
 
 // After a receive() that returned `error`, and not what the caller waits for.
@@ -307,6 +322,7 @@ int ovsdb_next(struct ovsdb_connection* connection, int64_t deadline_ms, int can
   struct notification* first = connection->first;
   connection->first = first->next;
   if (!connection->first) connection->end = &connection->first;
+  connection->kept_bytes -= strlen(first->text);
   *notification = first->text;
   free(first);
   return 0;

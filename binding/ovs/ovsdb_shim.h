@@ -7,7 +7,7 @@
 // Waits end at `deadline_ms` (CLOCK_MONOTONIC milliseconds, INT64_MAX for never) with ETIMEDOUT,
 // and with ECANCELED as soon as `cancel_fd` (-1 for none; not 0) is readable. After any error but
 // EREMOTEIO and EINVAL a connection is of no further use: what was sent may or may not have been
-// done.
+// done. EMSGSIZE: the server sends a message above 1 MiB, or more than it was asked for.
 //
 // The library writes nothing: its log is off. It aborts when out of memory. SIGPIPE is ignored from
 // the first call on, and no other signal's disposition changes.

@@ -159,5 +159,69 @@ INSTANTIATE_TEST_SUITE_P(Forms, OvsdbAnswerTest,
                                            R"([{"rows": [{}]}])", R"([{"count": "1"}])",
                                            R"([{"uuid": []}, {"uuid": []}])"));
 
+/// Sends `text` again and again to its first client, until that goes, or `times` times.
+class FloodingServer {
+ public:
+  FloodingServer(const std::string& begin, const std::string& text, int times) {
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/run/flooding.sock"};
+    listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(listener_.get(), 1) != 0) {
+      ThrowErrno("listen");
+    }
+    thread_ = std::jthread([this, begin, text, times] {
+      const UniqueFd client(::accept(listener_.get(), nullptr, nullptr));
+      Send(client.get(), begin);
+      for (int i = 0; i < times && Send(client.get(), text); ++i) {
+      }
+    });
+  }
+
+  static constexpr const char* kRemote = "unix:/run/flooding.sock";
+
+ private:
+  static bool Send(int client, const std::string& text) {
+    return ::send(client, text.data(), text.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(text.size());
+  }
+
+  UniqueFd listener_;
+  std::jthread thread_;
+};
+
+class OvsdbFloodTest : public test::NetnsTest {
+ protected:
+  static constexpr size_t kHalfMiB = size_t{1} << 19;
+  static constexpr int kTimes = 64;  // 32 MiB
+
+  static std::error_code CodeOfRequest() {
+    return CodeOf([] { (void)OpenVSwitch(FloodingServer::kRemote).HasBridge("br-int", Soon()); });
+  }
+};
+
+TEST_F(OvsdbFloodTest, MessageWithoutAnEndIsNotReadFurther) {
+  const FloodingServer server(R"({"id":0,"error":null,"result":[")", std::string(kHalfMiB, 'x'),
+                              kTimes);
+
+  EXPECT_EQ(CodeOfRequest(), std::errc::message_size);
+}
+
+TEST_F(OvsdbFloodTest, NotificationsThatNobodyAskedForAreNotKept) {
+  const FloodingServer server(
+      "",
+      R"({"id":null,"method":"update2","params":["x",")" + std::string(kHalfMiB, 'x') + R"("]})",
+      kTimes);
+
+  EXPECT_EQ(CodeOfRequest(), std::errc::message_size);
+}
+
+TEST_F(OvsdbFloodTest, EchoesThatTheServerDoesNotReadAreNotKept) {
+  const FloodingServer server(
+      "", R"({"id":"echo","method":"echo","params":[")" + std::string(kHalfMiB, 'x') + R"("]})",
+      kTimes);
+
+  EXPECT_EQ(CodeOfRequest(), std::errc::message_size);
+}
+
 }  // namespace
 }  // namespace kuryr::binding
