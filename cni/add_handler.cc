@@ -128,6 +128,7 @@ bool AddHandler::TellAwaited() {
 CniError AddHandler::GaveUp(bool cancelled) {
   // An event that is being handled just now ends first: its deadline is the same.
   const MutexLock lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
   std::string what;
   switch (awaited_) {
     case Awaited::kPod:

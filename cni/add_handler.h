@@ -57,6 +57,7 @@ class AddHandler : public watcher::ResourceEventHandler {
   /// False for an older pod of this name, where what tells of it is behind. Throws CniError 3 where
   /// the pod that the runtime asks for is the older one.
   [[nodiscard]] bool IsWanted(const watcher::WatchEvent& pod) REQUIRES(mutex_);
+  /// What was awaited; throws what the event that was handled until now ended with instead.
   [[nodiscard]] CniError GaveUp(bool cancelled) EXCLUDES(mutex_);
 
   const Request& request_;

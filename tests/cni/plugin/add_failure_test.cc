@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,20 @@ TEST_F(AddFailureTest, OpenVSwitchDown) {
   EXPECT_THAT(error["msg"], HasSubstr(ovs_->remote()));
   EXPECT_TRUE(HostVeths().empty());
   EXPECT_TRUE(Records().empty());
+}
+
+TEST_F(AddFailureTest, OpenVSwitchThatHangsIsNamedAtTheDeadline) {
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  const TestPod pod = ActivePod();
+  ovs_->server().Signal(SIGSTOP);
+
+  const ProcessResult result = Run("ADD", pod);
+  ovs_->server().Signal(SIGCONT);
+
+  const json error = json::parse(result.out);
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error["msg"], HasSubstr(ovs_->remote()));
+  EXPECT_THAT(error["msg"], Not(HasSubstr("annotation")));
 }
 
 TEST_F(AddFailureTest, NoSpaceForTheRecord) {
