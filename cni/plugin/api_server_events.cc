@@ -20,6 +20,7 @@ void ApiServerEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer
   };
   {
     const MutexLock lock(mutex_);
+    pod_ = pod;
     port_path_ = in_namespace("/apis/openstack.org/v1", "kuryrports");
   }
   watcher::EventHandler& both = *this;
@@ -37,6 +38,8 @@ void ApiServerEvents::Stop() {
 
 void ApiServerEvents::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
+  // Whatever the server makes of the question.
+  if (event.name_space != pod_.name_space || event.name != pod_.name) return;
   const auto pod = known_.Take(event);
   if (!pod) return;
   if (!known_.annotated() && !port_path_.empty())

@@ -32,6 +32,7 @@ class ApiServerEvents : public PodEventSource, private watcher::EventHandler {
   const watcher::ApiConfig config_;
   watcher::EventPipeline pipeline_;
   Mutex mutex_;
+  PodArgs pod_ GUARDED_BY(mutex_);
   KnownPod known_ GUARDED_BY(mutex_);
   std::string port_path_ GUARDED_BY(mutex_);  ///< empty while it is watched
   std::optional<watcher::Watcher> port_watcher_;

@@ -120,6 +120,23 @@ TEST_F(AddTest, AStaticPodIsKnownByTheHashOfItsManifest) {
   EXPECT_EQ(Run("ADD", pod).status, 0);
 }
 
+TEST_F(AddTest, AnEventOfAnotherPodIsNotTakenForThisOnes) {
+  const TestPod pod = MakePod("nginx");
+  const TestPod other = MakePod("other");
+  Process add(Call("ADD", pod));
+  ASSERT_TRUE(api_->WaitForWatches(2));
+  json object = *api_->Get("pods", "default", "other");
+  object["metadata"]["annotations"]["openstack.org/kuryr-vif"] = Vif(other, true).dump();
+  api_->SendToWatches(json{{"type", "MODIFIED"}, {"object", object}}.dump() + "\n");
+  Annotate(pod, Vif(pod, true));
+
+  const ProcessResult result = add.Wait();
+
+  ASSERT_EQ(result.status, 0) << result.out << result.err;
+  EXPECT_THAT(json::parse(result.out)["ips"][0]["address"], HasSubstr(pod.ip + "/"));
+  EXPECT_THAT(Ports(), ElementsAre(pod.tap));
+}
+
 TEST_F(AddTest, SeveralVifsArePluggedOrNone) {
   const TestPod pod = MakePod("nginx");
   TestPod second = MakePod("other");
