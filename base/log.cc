@@ -4,10 +4,12 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
 
+#include "base/error.h"
 #include "base/thread_annotations.h"
 
 namespace kuryr {
@@ -36,17 +38,21 @@ std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
   return logger;
 }
 
+bool IsPlain(char c) { return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\'; }
+
+/// Whoever reads the log on a terminal is shown what a stranger's text holds, and no more: escape
+/// characters do nothing there.
 std::string Quoted(std::string_view value) {
-  if (!value.empty() && value.find_first_of(" \"=\\\n\r\t") == std::string_view::npos)
-    return std::string(value);
+  if (!value.empty() && std::all_of(value.begin(), value.end(), IsPlain)) return std::string(value);
   std::string out = "\"";
   for (const char c : value) {
     if (c == '\n') {
       out += "\\n";
-      continue;
+    } else if (c == '"' || c == '\\') {
+      out.append("\\").push_back(c);
+    } else {
+      out += Printable(std::string(1, c));
     }
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
   }
   return out + '"';
 }

@@ -68,5 +68,13 @@ TEST_F(LogScopeTest, AThreadTakesOverWhatAnotherOneSays) {
               ElementsAre("msg=taken ifname=eth0 trace_id=1a", "msg=own ifname=eth0 trace_id=2b"));
 }
 
+TEST_F(LogScopeTest, WhatATerminalWouldObeyIsWrittenAsText) {
+  Log(LogLevel::kError, "refused",
+      {{"one", "\x1b[2J"}, {"two", "a\r\tb\nc"}, {"three", "\xc2\x9bZ"}, {"four", "\x7f"}});
+
+  EXPECT_THAT(Lines(), ElementsAre(R"(msg=refused one="\x1b[2J" two="a\x0d\x09b\nc" )"
+                                   R"(three="\xc2\x9bZ" four="\x7f")"));
+}
+
 }  // namespace
 }  // namespace kuryr
