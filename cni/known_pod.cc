@@ -14,8 +14,6 @@ using nlohmann::json;
 
 constexpr std::string_view kKuryrPort = "KuryrPort";
 constexpr std::string_view kConfigHash = "kubernetes.io/config.hash";
-/// As Kubernetes limits annotations.
-constexpr size_t kLargestPlan = size_t{256} << 10;
 
 /// Null where `object` is no object, or has no such member.
 const json& Member(const json& object, std::string_view key) {
@@ -58,7 +56,7 @@ KnownPod::Port KnownPod::SlimPort(const watcher::WatchEvent& event) {
     }
   }
   std::string text = plan.dump();
-  if (text.size() > kLargestPlan) {
+  if (text.size() > vif::kLargestPlan) {
     // No VIFs, as whoever decodes it will say.
     plan = {{"kind", kKuryrPort},
             {"status", {{"vifs", "too large: " + std::to_string(text.size()) + " bytes"}}}};

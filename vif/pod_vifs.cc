@@ -173,7 +173,7 @@ std::optional<std::vector<PodVif>> VifsOf(const json& object) {
 }
 
 std::vector<PodVif> DecodeAnnotation(std::string_view text, const std::string& path) {
-  return FromAnnotation(ParseJson(text, {}, path), Path(path));
+  return FromAnnotation(ParseJson(text, {.max_bytes = kLargestPlan}, path), Path(path));
 }
 
 std::string EncodeAnnotation(const std::vector<PodVif>& vifs) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +16,8 @@ namespace kuryr::vif {
 
 inline constexpr std::string_view kVifAnnotation = "openstack.org/kuryr-vif";
 inline constexpr std::string_view kDefaultIfname = "eth0";
+/// Bytes of one pod's plan, as Kubernetes limits annotations.
+inline constexpr size_t kLargestPlan = size_t{256} << 10;
 
 struct PodVif {
   std::string ifname;  ///< the name inside the pod, as the producer planned it
@@ -36,7 +39,8 @@ struct PodVif {
 /// with `default` true, or without one "eth0", else the first by name.
 [[nodiscard]] std::optional<std::vector<PodVif>> VifsOf(const nlohmann::json& pod_or_kuryrport);
 
-/// The same for the annotation's text alone, which stands at `path`. Empty for "{}".
+/// The same for the annotation's text alone, of at most kLargestPlan, which stands at `path`. Empty
+/// for "{}".
 [[nodiscard]] std::vector<PodVif> DecodeAnnotation(std::string_view text,
                                                    const std::string& path = "$");
 
