@@ -44,12 +44,14 @@ Link FindOrCreate(RouteSocket& host, const LocalBridge& wanted) {
   auto link = host.FindLink(wanted.name);
   if (!link) {
     // False: another ADD was faster.
-    const bool made = host.CreateBridgeDown(wanted.name, MacOf(wanted));
-    if (made && !HasIpv6(wanted)) DisableIpv6(wanted.name);
+    (void)host.CreateBridgeDown(wanted.name, MacOf(wanted));
     link = Find(host, wanted.name);
   }
   if (link->kind != "bridge")
     ThrowErrno(EINVAL, "use " + wanted.name + " as bridge: its kind is \"" + link->kind + "\"");
+  // Down and without addresses: its maker is not done with it, or was killed.
+  const bool is_unfinished = !link->up && host.AddressesOf(*link).empty();
+  if (is_unfinished && !HasIpv6(wanted)) DisableIpv6(wanted.name);
   return *std::move(link);
 }
 

@@ -263,7 +263,10 @@ TEST_F(BridgeDriverTest, BridgeWhoseMakerWasKilledIsFinished) {
 
   Connect(BridgeVifThatProvides(1), pod);
 
-  EXPECT_TRUE(RouteSocket().FindLink("br-lan")->up);
+  RouteSocket host;
+  const Link bridge = host.FindLink("br-lan").value();
+  EXPECT_TRUE(bridge.up);
+  EXPECT_THAT(host.AddressesOf(bridge), IsEmpty());
 }
 
 TEST_F(BridgeDriverTest, BridgeOfTheOperatorThatIsDownStaysDown) {

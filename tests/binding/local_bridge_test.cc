@@ -238,6 +238,27 @@ TEST_F(LocalBridgeTest, BridgeWithoutAnIpv6GatewayHasNoIpv6) {
   EXPECT_THAT(AddressesOf("cni0"), Contains("fd00::ff/64")) << "of another network";
 }
 
+TEST_F(LocalBridgeTest, BridgeWhoseMakerWasKilledBeforeItTookIpv6AwayHasNone) {
+  RouteSocket().CreateBridgeDown("cni0", std::nullopt);
+  LocalBridge wanted = Cni0();
+  wanted.gateways.pop_back();
+
+  MakeLocalBridge(wanted);
+
+  EXPECT_EQ(Sysctl("net.ipv6.conf.cni0.disable_ipv6"), "1");
+}
+
+TEST_F(LocalBridgeTest, BridgeOfTheOperatorThatIsDownKeepsItsIpv6) {
+  RunOnHost({"ip", "link", "add", "cni0", "type", "bridge"});
+  RunOnHost({"ip", "address", "add", "fd77::1/64", "dev", "cni0", "nodad"});
+  LocalBridge wanted = Cni0();
+  wanted.gateways.pop_back();
+
+  MakeLocalBridge(wanted);
+
+  EXPECT_THAT(AddressesOf("cni0"), Contains("fd77::1/64"));
+}
+
 TEST_F(LocalBridgeTest, PromiscuousOnlyWhenWanted) {
   LocalBridge wanted = Cni0();
   MakeLocalBridge(wanted);
