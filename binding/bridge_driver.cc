@@ -1,7 +1,10 @@
 #include "binding/bridge_driver.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -24,6 +27,27 @@ void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attac
   if (!link) return;
   if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
   host.DeleteLink(*link);
+}
+
+/// As os-vif calls what it makes for one hybrid port: "qbr" and the beginning of the port's id.
+bool IsHybridName(std::string_view bridge) {
+  constexpr size_t kDigits = 8;
+  if (!bridge.starts_with("qbr")) return false;
+  const std::string_view id = bridge.substr(3);
+  const std::string_view digits = id.substr(0, kDigits);
+  return id.size() > kDigits && id[kDigits] == '-' &&
+         std::all_of(digits.begin(), digits.end(),
+                     [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+/// Whoever joins it sees another port's packets.
+std::string SharedBridgeOf(const vif::VifBridge& vif) {
+  std::string bridge = BridgeOf(vif.bridge_name, vif);
+  if (IsHybridName(bridge)) {
+    throw UnsupportedVif("VIFBridge with plugin \"linux_bridge\" on " + bridge +
+                         ", which is the name of a single port's own bridge");
+  }
+  return bridge;
 }
 
 /// Of the veth whose pod end `inside` sees: marked and up, both ends.
@@ -49,7 +73,7 @@ Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return {.driver = kName,
           .ifname = ifname,
           .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
-          .bridge = BridgeOf(own.bridge_name, own)};
+          .bridge = SharedBridgeOf(own)};
 }
 
 std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& plug,

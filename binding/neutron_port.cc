@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
 namespace {
@@ -38,6 +39,23 @@ std::string Get(const ExternalIds& ids, const char* key, const std::string& fall
 
 std::string TagText(const std::optional<uint16_t>& vlan) {
   return vlan ? "tag " + std::to_string(*vlan) : "no tag";
+}
+
+/// One that ovs-vswitchd would take for the bridge's own, such as a tap that nobody holds. The
+/// kernel's datapath has a kind of its own.
+bool HasOtherLink(const std::string& bridge) {
+  const auto link = RouteSocket().FindLink(bridge);
+  return link && link->kind != "openvswitch";
+}
+
+void RequireNoOtherLink(OpenVSwitch& ovs, const std::string& bridge, const Deadline& deadline) {
+  if (!HasOtherLink(bridge)) return;
+  // Or a bridge of that name comes or goes just now.
+  ovs.WaitUntilApplied(deadline);
+  if (!HasOtherLink(bridge) || ovs.HasBridge(bridge, deadline)) return;
+  throw HostInterfaceInUse(
+      "bridge " + bridge +
+      " is a network interface of the node, and none of Open vSwitch's bridges");
 }
 
 }  // namespace
@@ -107,7 +125,8 @@ Plug PlugOf(const OvsPort& port) {
 }
 
 AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline) {
-  auto result = ovs.AddPort(port, deadline);
+  auto result =
+      ovs.AddPort(port, deadline, [&] { RequireNoOtherLink(ovs, port.bridge, deadline); });
   if (const auto* taken = std::get_if<TakenPort>(&result)) throw HostInterfaceInUse(taken->owner);
   return std::get<AddedPort>(std::move(result));
 }

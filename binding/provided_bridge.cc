@@ -6,6 +6,7 @@
 #include "binding/driver.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
+#include "binding/link_mark.h"
 #include "binding/parent_link.h"
 #include "binding/vif_fields.h"
 
@@ -60,6 +61,8 @@ ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
       link_(host.FindLink(name)) {
   if (link_ && link_->kind != "bridge")
     ThrowErrno(EINVAL, "use " + name + " as bridge: its kind is \"" + link_->kind + "\"");
+  if (link_ && LinkMark::Parse(link_->alias))
+    throw HostInterfaceInUse("bridge " + name + " is a single port's own");
   if (!link_ && !provides_) ThrowErrno(ENODEV, "find bridge " + name);
   if (ProvidesVlan(vif)) {
     parent_ = FindVlanParent(host, *network_, config);

@@ -191,12 +191,12 @@ void OpenVSwitch::Connect(const Deadline& deadline) {
   }
 }
 
-std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
-                                                        const Deadline& deadline) {
+std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(
+    const OvsPort& port, const Deadline& deadline, const std::function<void()>& before_bridge) {
   OvsdbFailure failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     WaitUntilApplied(deadline);
-    auto result = TryAddPort(port, deadline);
+    auto result = TryAddPort(port, deadline, before_bridge);
     if (auto* added = std::get_if<AddedPort>(&result)) return *added;
     failure = std::get<OvsdbFailure>(result);
     if (failure.error != kConstraintViolation) break;
@@ -215,8 +215,8 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(const OvsPort& port,
                  failure.ToString());
 }
 
-std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& port,
-                                                              const Deadline& deadline) {
+std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(
+    const OvsPort& port, const Deadline& deadline, const std::function<void()>& before_bridge) {
   const std::string what = "add port " + port.name + " to bridge " + port.bridge;
   json results = client_.Transact(OperationsOnExistingBridge(port), deadline, what);
   auto failure = OvsdbClient::FailureIn(results);
@@ -226,6 +226,7 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& por
                      .datapath_type = bridge.at("datapath_type").get<std::string>()};
   }
   if (failure->operation != kRequiredBridge) return *failure;
+  if (before_bridge) before_bridge();
 
   // The bridge's name is unique in the database: of several that make it, all but one fail.
   try {

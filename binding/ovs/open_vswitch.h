@@ -103,9 +103,11 @@ class OpenVSwitch {
   /// has the same kContainerId and kNetwork, or, without a type, the same kNeutronPort; with one,
   /// the same kPodUid and another kContainerId. Waits until ovs-vswitchd has applied all earlier
   /// changes: a port removed and added again in one step keeps the userspace datapath on the device
-  /// of old, and gets no packets.
-  [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
-                                                           const Deadline& deadline);
+  /// of old, and gets no packets. `before_bridge` comes before a bridge is made, and may refuse it
+  /// by an exception.
+  [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(
+      const OvsPort& port, const Deadline& deadline,
+      const std::function<void()>& before_bridge = {});
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
@@ -136,7 +138,8 @@ class OpenVSwitch {
  private:
   struct PortRow;
 
-  std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline);
+  std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline,
+                                                   const std::function<void()>& before_bridge);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
   nlohmann::json FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
   void DeleteQos(const std::string& port, const ExternalIds& owner, const Deadline& deadline);

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "binding/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {
@@ -203,6 +204,21 @@ TEST_F(BridgeDriverTest, NodesLinkIsNoBridge) {
   vif.bridge_name = std::string("uplink");
 
   ExpectRefused<std::system_error>(vif, "use uplink as bridge: its kind is \"veth\"");
+}
+
+TEST_F(BridgeDriverTest, BridgeOfASinglePortIsNotJoined) {
+  vif::VifBridge vif = BridgeVif(1);
+  for (const char* name : {"qbr0a1b2c3d-4e", "qbr450e5c61-1"}) {
+    vif.bridge_name = std::string(name);
+    EXPECT_THROW((void)driver_->Plan(vif, "eth0"), UnsupportedVif) << name;
+  }
+  for (const char* name : {"qbr0a1b2c3d", "qbridge-0", "brq0a1b2c3d-4e"}) {
+    vif.bridge_name = std::string(name);
+    EXPECT_EQ(driver_->Plan(vif, "eth0").bridge, name);
+  }
+
+  RunOnHost({"ip", "link", "set", "br-lan", "alias", LinkMark{PodAttachment(2)}.ToString()});
+  ExpectRefused<HostInterfaceInUse>(BridgeVif(1), "bridge br-lan is a single port's own");
 }
 
 TEST_F(BridgeDriverTest, MissingBridgeIsNamedUnlessItIsToBeProvided) {

@@ -232,11 +232,27 @@ TEST_F(OvsDriverFaultTest, BridgeNamedLikeALinkOfTheNodeLeavesNothing) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("uplink");
 
-  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), std::system_error);
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), HostInterfaceInUse);
 
   ExpectNothingLeft();
   EXPECT_EQ(Vsctl({"list-br"}), "");
   EXPECT_TRUE(RouteSocket().FindLink("uplink")->up);
+}
+
+TEST_F(OvsDriverFaultTest, TapThatNobodyHoldsIsNotMadeABridge) {
+  RunOnHost({"ip", "tuntap", "add", "tap-vm", "mode", "tap"});
+  const std::string before = RunOnHost({"ip", "-d", "-o", "link", "show", "tap-vm"});
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.bridge_name = std::string("tap-vm");
+  vif::PortProfileOpenVSwitch profile;
+  profile.datapath_type = std::string("netdev");
+  vif.port_profile = vif::PortProfile(profile);
+
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), HostInterfaceInUse);
+
+  ExpectNothingLeft();
+  EXPECT_EQ(Vsctl({"list-br"}), "");
+  EXPECT_EQ(RunOnHost({"ip", "-d", "-o", "link", "show", "tap-vm"}), before);
 }
 
 TEST_F(OvsDriverFaultTest, SilentVswitchdEndsAtTheTimeoutAndLeavesNothing) {
