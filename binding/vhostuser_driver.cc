@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/names.h"
 #include "base/rollback.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
@@ -23,13 +25,15 @@ constexpr const char* kSwitchFolder = "[vhostuser] ovs_vhu_path";
 constexpr const char* kListening = "dpdkvhostuser";
 constexpr const char* kConnecting = "dpdkvhostuserclient";
 
+/// It becomes a file's name next to the switch's own sockets.
+bool IsPortName(const std::string& name) { return IsLinkName(name) && name.starts_with("vhu"); }
+
 /// os-vif's name for it; objects before 1.1 have none.
 std::string PortNameOf(const vif::VifVHostUser& vif) {
   if (!vif.vif_name.is_set())
     return LinkNameOf(("vhu" + vif::Required(vif.id, "$.id")).substr(0, 14), "$.id");
   const std::string name = LinkNameOf(vif.vif_name, "$.vif_name");
-  // It becomes a file's name next to the switch's own sockets.
-  if (name.rfind("vhu", 0) != 0)
+  if (!IsPortName(name))
     throw ParseError("$.vif_name", "\"" + Printable(name) + "\" does not begin with \"vhu\"");
   return name;
 }
@@ -91,12 +95,26 @@ void RequireNotOwn(OpenVSwitch& ovs, const OvsPort& port, const Attachment& atta
     throw HostInterfaceInUse("port " + port.name + " is the pod's interface " + Printable(ifname));
 }
 
+/// A plug that Plan has made. Where the record is lost, a port's external_ids say it, and whoever
+/// writes those could name any socket of the node.
+bool IsPlanned(const Plug& plug, const fs::path& mount_point) {
+  return IsPortName(plug.host_interface) && plug.device == mount_point / plug.host_interface;
+}
+
+std::optional<PodFolder> FolderOf(const Plug& plug, const BindingConfig& config) {
+  if (IsPlanned(plug, config.vhostuser_mount_point))
+    return PodFolder::OpenIfExists(config.vhostuser_mount_point);
+  Log(LogLevel::kWarning, "what is no vhost-user socket of this node's folder is left alone",
+      {{"path", plug.device}, {"folder", config.vhostuser_mount_point.string()}});
+  return std::nullopt;
+}
+
 void Unplug(const BindingConfig& config, Shared& shared, const Plug& plug,
             const Attachment& attachment, const Deadline& deadline) {
   std::optional<PodFolder> folder;
   Steps steps;
   steps.Try([&] {
-    folder = PodFolder::OpenIfExists(fs::path(plug.device).parent_path());
+    folder = FolderOf(plug, config);
     if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
   });
   steps.Try([&] {

@@ -454,6 +454,32 @@ TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
   EXPECT_FALSE(fs::exists("/run/victim"));
 }
 
+TEST_F(VhostUserDriverTest, SocketsThatAPortsExternalIdsNameElsewhereAreLeftAlone) {
+  fs::create_directory("/run/other");
+  const std::pair<std::string, std::string> attacks[] = {
+      {"vhuvictim", "/run/other/vhuvictim"},
+      {"../other/vhuvictim", "/run/vhostuser/../other/vhuvictim"},
+      {"../other/vhuvictim", "/run/vhostuser/vhuvictim"},
+      {"victim", "/run/vhostuser/victim"}};
+  const UniqueFd elsewhere = ListenAt("/run/other/vhuvictim");
+  const UniqueFd below = ListenAt("/run/vhostuser/victim");
+  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", "attacker"});
+  for (const auto& [name, path] : attacks) {
+    Vsctl({"set", "Interface", "attacker", "external_ids:kuryr-container-id=container-1",
+           "external_ids:kuryr-network=kuryr", "external_ids:kuryr-ifname=eth0",
+           "external_ids:kuryr-driver=vhostuser",
+           "external_ids:kuryr-host-interface=\"" + name + "\"",
+           "external_ids:kuryr-device=\"" + path + "\""});
+    const auto plugs = OvsDriver(Config(), shared_).FindPlugs(PodAttachment(1), Soon());
+    ASSERT_EQ(plugs.size(), 1U);
+
+    driver_->Disconnect(plugs[0], PodAttachment(1), Soon());
+
+    EXPECT_TRUE(fs::exists("/run/other/vhuvictim")) << name << " at " << path;
+    EXPECT_TRUE(fs::exists("/run/vhostuser/victim")) << name << " at " << path;
+  }
+}
+
 TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
   Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kNeutronPort, "--", "set", "Interface",
          kNeutronPort, "type=dpdkvhostuserclient", "external_ids:iface-id=a-virtual-machine"});
