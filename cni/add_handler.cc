@@ -42,6 +42,7 @@ std::string PodName(const Request& request) {
 }
 
 /// A static pod's own UID is the hash of its manifest; its mirror at the API server has another.
+/// KnownPod leaves the annotation to mirrors alone.
 std::string ConfigHash(const watcher::WatchEvent& event) {
   try {
     return event.object->at("metadata").at("annotations").at("kubernetes.io/config.hash");

@@ -1,5 +1,6 @@
 #include "cni/known_pod.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -26,12 +27,14 @@ const json& Annotation(const json& pod, std::string_view key) {
   return Member(Member(Member(pod, "metadata"), "annotations"), key);
 }
 
-/// Without what no ADD asks for: a node's pods are to fit into a few MiB.
+/// Without what no ADD asks for: a node's pods are to fit into a few MiB. The hash of a manifest
+/// counts for mirrors alone, or a pod could name the UID of an earlier one.
 watcher::WatchEvent SlimPod(const watcher::WatchEvent& event, VifSource source) {
   json annotations = json::object();
   for (const std::string_view key : {vif::kVifAnnotation, kConfigHash}) {
     const json& annotation = Annotation(*event.object, key);
-    const bool passed_over = source == VifSource::kKuryrPort && key == vif::kVifAnnotation;
+    const bool passed_over =
+        key == kConfigHash ? !IsMirrorPod(*event.object) : source == VifSource::kKuryrPort;
     if (!annotation.is_null() && !passed_over) annotations[std::string(key)] = annotation;
   }
   watcher::WatchEvent slim = event;
@@ -45,6 +48,13 @@ watcher::WatchEvent SlimPod(const watcher::WatchEvent& event, VifSource source) 
 }
 
 }  // namespace
+
+bool IsMirrorPod(const json& pod) {
+  const json& owners = Member(Member(pod, "metadata"), "ownerReferences");
+  return !Annotation(pod, "kubernetes.io/config.mirror").is_null() &&
+         std::any_of(owners.begin(), owners.end(),
+                     [](const json& owner) { return StringAt(owner, "kind") == "Node"; });
+}
 
 /// One that is being deleted has no VIFs for anybody any more.
 KnownPod::Port KnownPod::SlimPort(const watcher::WatchEvent& event) {

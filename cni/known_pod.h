@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,10 @@ namespace kuryr::cni {
 
 /// [kubernetes] vif_source: which objects may have a pod's VIFs.
 enum class VifSource { kAny, kAnnotation, kKuryrPort };
+
+/// Whether a kubelet has put it at the API server to stand for a static pod: a node is its owner,
+/// and it has the annotation that nobody can add later and with which no kubelet runs a pod.
+[[nodiscard]] bool IsMirrorPod(const nlohmann::json& pod);
 
 /// What was heard of the Pod and the KuryrPort of one name, as far as an ADD needs it, as one: the
 /// pod's event. Its VIFs are those of the pod's annotation, or without one those of the KuryrPort,

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "cni/known_pod.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
 
@@ -27,16 +28,6 @@ std::optional<json> Ask(watcher::ApiConfig config, const PodArgs& pod) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
     return std::nullopt;
   }
-}
-
-/// By the annotation, or its owner.
-bool IsMirror(const json& pod) {
-  const json metadata = pod.value("metadata", json::object());
-  const json annotations = metadata.value("annotations", json::object());
-  if (annotations.is_object() && annotations.contains("kubernetes.io/config.hash")) return true;
-  const json owners = metadata.value("ownerReferences", json::array());
-  return std::any_of(owners.begin(), owners.end(),
-                     [](const json& owner) { return StringAt(owner, "kind") == "Node"; });
 }
 
 }  // namespace
@@ -62,7 +53,7 @@ bool IsGonePod(const watcher::ApiConfig& config, const PodArgs& wanted) {
 bool IsGone(const PodArgs& wanted, const std::optional<json>& present) {
   if (!IsUuid(wanted.uid)) return false;
   return !present ||
-         (!IsMirror(*present) && StringAt(present->at("metadata"), "uid") != wanted.uid);
+         (!IsMirrorPod(*present) && StringAt(present->at("metadata"), "uid") != wanted.uid);
 }
 
 }  // namespace kuryr::cni

@@ -129,13 +129,34 @@ TEST_F(KnownPodTest, AStaticPodIsAlsoTheHashOfItsManifest) {
   const json port = PortSample("static-pod");
   json pod = PodOf(port);
   pod["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555";
-  pod["metadata"]["annotations"]["kubernetes.io/config.hash"] = port["spec"]["podUid"];
+  for (const char* key : {"kubernetes.io/config.hash", "kubernetes.io/config.mirror"})
+    pod["metadata"]["annotations"][key] = port["spec"]["podUid"];
+  pod["metadata"]["ownerReferences"] = {{{"kind", "Node"}, {"name", "node1"}}};
   (void)Take(port);
   const auto event = Take(pod);
 
   EXPECT_NE(Mac(), "");
   EXPECT_EQ(event->object->at("metadata").at("annotations").at("kubernetes.io/config.hash"),
             port["spec"]["podUid"]);
+}
+
+TEST_F(KnownPodTest, APodThatNamesAnotherOnesUidGetsNothingOfIt) {
+  (void)Take(port_);
+  json pod = pod_;
+  pod["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555";
+  pod["metadata"]["annotations"]["kubernetes.io/config.hash"] = port_["spec"]["podUid"];
+  (void)Take(pod);
+  EXPECT_EQ(Mac(), "");
+
+  json owned = pod;
+  owned["metadata"]["ownerReferences"] = {{{"kind", "Node"}, {"name", "node1"}}};
+  (void)Take(owned);
+  EXPECT_EQ(Mac(), "") << "anybody may name an owner";
+
+  json marked = pod;
+  marked["metadata"]["annotations"]["kubernetes.io/config.mirror"] = port_["spec"]["podUid"];
+  (void)Take(marked);
+  EXPECT_EQ(Mac(), "");
 }
 
 TEST_F(KnownPodTest, AKuryrPortThatIsBeingDeletedPlansNothing) {

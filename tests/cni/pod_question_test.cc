@@ -36,9 +36,13 @@ TEST(PodQuestionTest, AStaticPodIsNotGoneBeforeItsMirrorIsThere) {
 TEST(PodQuestionTest, WhereAMirrorHasTheNameTheManifestMayHaveTheUid) {
   const PodArgs wanted = {"kube-system", "etcd-node1", kUid};
 
+  const json annotations = {{"kubernetes.io/config.hash", kHash},
+                            {"kubernetes.io/config.mirror", kHash}};
+  const json node = json::array({json{{"kind", "Node"}}});
   EXPECT_FALSE(
-      IsGone(wanted, PodWith(kOther, {{"annotations", {{"kubernetes.io/config.hash", kHash}}}})));
-  EXPECT_FALSE(IsGone(wanted, PodWith(kOther, {{"ownerReferences", {{{"kind", "Node"}}}}})));
+      IsGone(wanted, PodWith(kOther, {{"annotations", annotations}, {"ownerReferences", node}})));
+  EXPECT_TRUE(IsGone(wanted, PodWith(kOther, {{"annotations", annotations}})));
+  EXPECT_TRUE(IsGone(wanted, PodWith(kOther, {{"ownerReferences", node}})));
   EXPECT_TRUE(IsGone(wanted, PodWith(kOther, {{"ownerReferences", {{{"kind", "ReplicaSet"}}}}})));
 }
 

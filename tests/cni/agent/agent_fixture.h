@@ -44,8 +44,10 @@ class AgentTest : public PluginTest {
                   {"kind", "Pod"},
                   {"metadata",
                    {{"name", pod.name},
+                    {"ownerReferences", {{{"kind", "Node"}, {"name", "node1"}}}},
                     {"annotations",
                      {{"kubernetes.io/config.hash", pod.uid},
+                      {"kubernetes.io/config.mirror", pod.uid},
                       {"openstack.org/kuryr-vif", Vif(pod, true).dump()}}}}},
                   {"spec", {{"nodeName", "node1"}}}});
   }

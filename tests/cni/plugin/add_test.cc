@@ -116,7 +116,12 @@ TEST_F(AddTest, AStaticPodIsKnownByTheHashOfItsManifest) {
   pod.uid = "1c2d3e4f5a6b";
   api_->Patch("pods", "default", "nginx",
               {{"metadata", {{"annotations", {{"kubernetes.io/config.hash", pod.uid}}}}}});
+  EXPECT_EQ(FailedAdd(pod)["code"], 3) << "it is no mirror";
 
+  api_->Patch("pods", "default", "nginx",
+              {{"metadata",
+                {{"annotations", {{"kubernetes.io/config.mirror", pod.uid}}},
+                 {"ownerReferences", {{{"kind", "Node"}, {"name", "node1"}}}}}}});
   EXPECT_EQ(Run("ADD", pod).status, 0);
 }
 
