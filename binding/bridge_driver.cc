@@ -25,7 +25,7 @@ void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attac
                     const Deadline& deadline) {
   const auto link = FindOnceReplaced(host, plug.host_interface, attachment, deadline);
   if (!link) return;
-  if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
+  if (!IsLeftoverVeth(*link, attachment)) ThrowInUse(*link);
   host.DeleteLink(*link);
 }
 

@@ -102,7 +102,7 @@ void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, Shared& sha
     } else if (IsUnfinished(host, plug, *link)) {
       unfinished = true;
     } else {
-      throw HostInterfaceInUse(DescribeOwner(*link));
+      ThrowInUse(*link);
     }
   }
   if (older) Unplug(config, shared, plug, *older, deadline);

@@ -170,7 +170,7 @@ Link FindIdleLink(RouteSocket& host, const fs::path& sysfs, const Vf& vf) {
     throw HostInterfaceInUse(what + " carries " + Printable(upper));
   if (HasGlobalAddress(host, *link)) throw HostInterfaceInUse(what + " has an address");
   const bool foreign = LinkMark::Parse(link->alias).has_value() && !LentVf::Of(*link);
-  if (foreign || !CanBeVf(sysfs, *link, vf.address)) throw HostInterfaceInUse(DescribeOwner(*link));
+  if (foreign || !CanBeVf(sysfs, *link, vf.address)) ThrowInUse(*link);
   return *link;
 }
 

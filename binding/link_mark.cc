@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace kuryr::binding {
 namespace {
@@ -69,15 +70,12 @@ bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment) {
          mark->attachment.container_id != attachment.container_id;
 }
 
-std::string DescribeOwner(const Link& link) {
-  const auto mark = LinkMark::Parse(link.alias);
-  if (!mark) {
-    return "host interface " + link.name + " was not made by kuryr-cni (kind \"" + link.kind +
-           "\", alias \"" + Printable(link.alias) + "\")";
-  }
-  const Attachment& whose = mark->attachment;
-  return "host interface " + link.name + " belongs to pod " + Printable(whose.pod) + " (uid " +
-         Printable(whose.pod_uid) + "), container " + Printable(whose.container_id);
+void ThrowInUse(const Link& link) {
+  Log(LogLevel::kWarning, "host interface is another's",
+      {{"interface", link.name}, {"kind", link.kind}, {"alias", link.alias}});
+  const bool is_pods = LinkMark::Parse(link.alias).has_value();
+  throw HostInterfaceInUse("host interface " + link.name +
+                           (is_pods ? " belongs to another pod" : " was not made by kuryr-cni"));
 }
 
 }  // namespace kuryr::binding

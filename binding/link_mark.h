@@ -27,7 +27,8 @@ struct LinkMark {
 [[nodiscard]] bool IsMarkedBy(const Link& link, const Attachment& attachment);
 /// By another container of the same pod.
 [[nodiscard]] bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment);
-/// What a message says of a link that is not to be touched.
-[[nodiscard]] std::string DescribeOwner(const Link& link);
+/// Refuses to touch the link: throws HostInterfaceInUse. Whose it is, only the log says: the user
+/// of a pod reads its errors, and another pod's names and ids are none of his.
+[[noreturn]] void ThrowInUse(const Link& link);
 
 }  // namespace kuryr::binding

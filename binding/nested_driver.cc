@@ -90,12 +90,15 @@ void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
   if (!holder) ThrowErrno(EEXIST, what + " is another interface's, in a namespace without a path");
   const std::string who = holder->link.name + " in " + holder->where + " (alias \"" +
                           Printable(holder->link.alias) + "\")";
-  if (!IsAbandoned(*holder, attachment, config)) ThrowErrno(EEXIST, what + " belongs to " + who);
+  if (!IsAbandoned(*holder, attachment, config)) {
+    Log(LogLevel::kWarning, "VLAN is another interface's", {{"vlan", what}, {"holder", who}});
+    ThrowErrno(EEXIST, what + " belongs to another interface");
+  }
   Log(LogLevel::kWarning, "VLAN is held by an interface that was left behind, which is removed",
       {{"vlan", std::to_string(id)}, {"parent", link.parent.name}, {"holder", who}});
   RouteSocket::OpenIn(holder->netns).DeleteLink(holder->link.name);
   if (!host.CreateVlan(link, id))
-    ThrowErrno(EEXIST, what + " belonged to " + who + " and is taken again");
+    ThrowErrno(EEXIST, what + " belonged to a leftover and is taken again");
 }
 
 void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link,

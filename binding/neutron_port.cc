@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
@@ -127,7 +128,10 @@ Plug PlugOf(const OvsPort& port) {
 AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline) {
   auto result =
       ovs.AddPort(port, deadline, [&] { RequireNoOtherLink(ovs, port.bridge, deadline); });
-  if (const auto* taken = std::get_if<TakenPort>(&result)) throw HostInterfaceInUse(taken->owner);
+  if (const auto* taken = std::get_if<TakenPort>(&result)) {
+    Log(LogLevel::kWarning, "port of Open vSwitch is another's", {{"owner", taken->owner}});
+    throw HostInterfaceInUse("port " + port.name + " of Open vSwitch is another's");
+  }
   return std::get<AddedPort>(std::move(result));
 }
 

@@ -38,7 +38,7 @@ void RemoveLeftover(RouteSocket& host, const BindingConfig& config, Shared& shar
                     const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
   const auto link = FindOnceReplaced(host, plug.host_interface, attachment, deadline);
   if (!link) return;
-  if (!IsLeftoverVeth(*link, attachment)) throw HostInterfaceInUse(DescribeOwner(*link));
+  if (!IsLeftoverVeth(*link, attachment)) ThrowInUse(*link);
   const auto mark = LinkMark::Parse(link->alias);
   Unplug(config, shared, plug.host_interface, mark ? mark->attachment : attachment, deadline);
 }

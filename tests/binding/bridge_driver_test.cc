@@ -186,7 +186,7 @@ TEST_F(BridgeDriverTest, InterfaceOfAnotherPodIsLeftAlone) {
   vif::VifBridge vif = BridgeVif(1);
   vif.vif_name = BridgeVif(2).vif_name;
 
-  ExpectRefused<HostInterfaceInUse>(vif, "belongs to pod default/pod-2");
+  ExpectRefused<HostInterfaceInUse>(vif, "belongs to another pod");
 }
 
 TEST_F(BridgeDriverTest, InterfaceOfTheNodeIsLeftAlone) {

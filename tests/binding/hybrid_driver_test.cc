@@ -179,7 +179,7 @@ TEST_F(HybridDriverTest, LinksOfOthersAreLeftAlone) {
   Connect(HybridVif(2), other);
   vif::VifBridge vif = HybridVif(1);
   vif.bridge_name = HybridVif(2).bridge_name;
-  ExpectRefused(vif, "belongs to pod default/pod-2");
+  ExpectRefused(vif, "belongs to another pod");
 }
 
 TEST_F(HybridDriverTest, BridgeThatIsDownIsNoLeftoverUnderANameOfTheVeths) {

@@ -71,12 +71,19 @@ TEST(LinkMarkTest, OneAttachmentIsNotAnother) {
   }
 }
 
-TEST(LinkMarkTest, OwnerIsDescribed) {
-  const Link ours{.name = "tap0", .kind = "veth", .alias = LinkMark{kAttachment}.ToString()};
-  const Link theirs{.name = "eth0"};
+TEST(LinkMarkTest, RefusalSaysWhetherAPodHasItAndNotWhich) {
+  const auto refusal_of = [](const Link& link) -> std::string {
+    try {
+      ThrowInUse(link);
+    } catch (const HostInterfaceInUse& e) {
+      return e.what();
+    }
+  };
 
-  EXPECT_THAT(DescribeOwner(ours), HasSubstr("tap0 belongs to pod default/nginx (uid 0b1d)"));
-  EXPECT_THAT(DescribeOwner(theirs), HasSubstr("eth0 was not made by kuryr-cni"));
+  EXPECT_EQ(refusal_of({.name = "tap0", .alias = LinkMark{kAttachment}.ToString()}),
+            "host interface tap0 belongs to another pod");
+  EXPECT_EQ(refusal_of({.name = "eth0", .alias = "kuryr-cni of somebody"}),
+            "host interface eth0 was not made by kuryr-cni");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ using test::VlanVif;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 class NestedVlanTest : public NestedDriverTest {
  protected:
@@ -113,7 +114,7 @@ TEST_F(NestedVlanTest, DisconnectRemovesAllAndMayBeRepeated) {
   }
 }
 
-TEST_F(NestedVlanTest, IdOfALivingPodIsAConflictThatIsNamed) {
+TEST_F(NestedVlanTest, IdOfALivingPodIsAConflict) {
   if (!has_vlans_) GTEST_SKIP() << kNoVlans;
   const Pod one = MakePod(1);
   const Pod two = MakePod(2);
@@ -121,21 +122,22 @@ TEST_F(NestedVlanTest, IdOfALivingPodIsAConflictThatIsNamed) {
   const std::string before = StateWith(two);
   const test::Process pause = PauseIn(one);
 
-  EXPECT_THAT(FailureOf([&] { Connect(VlanVif(2, 101), two); }),
-              AllOf(HasSubstr("VLAN 101 on uplink belongs to eth0 in "), HasSubstr("uid-1")));
+  EXPECT_THAT(
+      FailureOf([&] { Connect(VlanVif(2, 101), two); }),
+      AllOf(HasSubstr("VLAN 101 on uplink belongs to another interface"), Not(HasSubstr("uid-1"))));
 
   EXPECT_EQ(StateWith(two), before);
   EXPECT_TRUE(LinkIn(one));
 }
 
-TEST_F(NestedVlanTest, IdOfTheNodeItselfIsAConflictThatIsNamed) {
+TEST_F(NestedVlanTest, IdOfTheNodeItselfIsAConflict) {
   if (!has_vlans_) GTEST_SKIP() << kNoVlans;
   RunOnHost({"ip", "link", "add", "v101", "link", "uplink", "type", "vlan", "id", "101"});
   const Pod pod = MakePod(1);
   const std::string before = StateWith(pod);
 
   EXPECT_THAT(FailureOf([&] { Connect(VlanVif(1, 101), pod); }),
-              HasSubstr("VLAN 101 on uplink belongs to v101 in /proc/"));
+              HasSubstr("VLAN 101 on uplink belongs to another interface"));
 
   EXPECT_EQ(StateWith(pod), before);
 }

@@ -208,7 +208,7 @@ TEST_F(SriovDriverTest, VfInUseOnTheHostIsRefused) {
   ExpectRefused<HostInterfaceInUse>(SriovVif(1), "ens1v1 is a port of wires");
   RunOnHost({"ip", "link", "set", VfLink(1), "nomaster", "alias",
              "kuryr-cni kuryr container-9 eth0 uid-9 default/pod-9"});
-  ExpectRefused<HostInterfaceInUse>(SriovVif(1), "belongs to pod default/pod-9");
+  ExpectRefused<HostInterfaceInUse>(SriovVif(1), "belongs to another pod");
 }
 
 /// The macvlan has the addresses, or is a virtual machine's.

@@ -11,6 +11,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class AddTest : public PluginTest {
  protected:
@@ -222,8 +223,33 @@ TEST_F(AddTest, ATapOfAnotherPodIsNotTakenOver) {
 
   EXPECT_EQ(result.status, 1);
   EXPECT_EQ(json::parse(result.out)["code"], 11);
-  EXPECT_THAT(result.out, HasSubstr("nginx"));
+  EXPECT_THAT(result.out, HasSubstr(pod.tap));
+  for (const std::string& secret : {std::string("nginx"), pod.uid, pod.container_id, pod.mac})
+    EXPECT_THAT(result.out, Not(HasSubstr(secret)));
+  EXPECT_THAT(result.err, HasSubstr(pod.uid)) << "the log says it";
   EXPECT_EQ(IpJson(pod, {"link", "show", "eth0"}).size(), 1U);
+}
+
+TEST_F(AddTest, APortOfAnotherPodIsRefusedWithoutAWordOfIt) {
+  const TestPod pod = MakePod("victim");
+  Annotate(pod, Vif(pod, true));
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  ovs_->Vsctl({"--no-wait", "add-port", "br-int", "tunnel0", "--", "set", "Interface", "tunnel0",
+               "type=vxlan", "options:remote_ip=192.0.2.1",
+               "external_ids:kuryr-container-id=" + pod.container_id,
+               "external_ids:vm-uuid=" + pod.uid, "external_ids:iface-id=" + pod.port_id,
+               "external_ids:attached-mac=\"" + pod.mac + "\""});
+  TestPod thief = MakePod("thief");
+  thief.tap = "tunnel0";
+  Annotate(thief, Vif(thief, true));
+
+  const ProcessResult result = Run("ADD", thief);
+
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.out, HasSubstr("tunnel0"));
+  for (const std::string& secret : {pod.uid, pod.container_id, pod.port_id, pod.mac})
+    EXPECT_THAT(result.out, Not(HasSubstr(secret)));
+  EXPECT_THAT(result.err, HasSubstr(pod.port_id)) << "the log says it";
 }
 
 }  // namespace
