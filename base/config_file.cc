@@ -1,6 +1,7 @@
 #include "base/config_file.h"
 
 #include <ini.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/log.h"
 
 namespace kuryr {
 namespace {
@@ -19,6 +21,17 @@ std::string LowerCase(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   return text;
+}
+
+/// Whoever may write it has what kuryr has, but it may be what an operator wants.
+void WarnOfOtherWriters(const std::string& file) {
+  struct stat status = {};
+  if (::stat(file.c_str(), &status) != 0) return;
+  const bool is_others = status.st_uid != 0 && status.st_uid != ::geteuid();
+  if (is_others || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    Log(LogLevel::kWarning, "configuration file can be written by others",
+        {{"file", file}, {"owner", status.st_uid}});
+  }
 }
 
 }  // namespace
@@ -51,6 +64,7 @@ ConfigFiles::File ConfigFiles::Read(const std::string& name) {
   if (error < 0)
     Refuse("config file " + name, "cannot be read: " + std::string(std::strerror(errno)));
   if (error > 0) Refuse("config file " + name, "malformed line " + std::to_string(error));
+  WarnOfOtherWriters(name);
   return file;
 }
 

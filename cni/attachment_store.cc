@@ -88,6 +88,20 @@ std::optional<AttachmentRecord> ReadFile(const fs::path& path) {
   return std::nullopt;
 }
 
+/// Who may write in it decides what is unplugged.
+void RequireOwn(const fs::path& folder) {
+  const UniqueFd fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) ThrowErrno("open folder " + folder.string());
+  struct stat status = {};
+  if (::fstat(fd.get(), &status) != 0) ThrowErrno("look at " + folder.string());
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+    ThrowErrno(EPERM, "keep records in " + folder.string() + ", which belongs to uid " +
+                          std::to_string(status.st_uid));
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    ThrowErrno(EPERM, "keep records in " + folder.string() + ", where others may write");
+}
+
 /// As the file's name says, for it may be empty yet; a long one's record says.
 std::optional<AttachmentKey> KeyOf(const fs::path& path) {
   const std::string name = path.filename();
@@ -135,6 +149,7 @@ void AttachmentStore::MakeFolders() const {
   fs::create_directories(state_dir.parent_path(), error);  // what it could not make, mkdir names
   for (const fs::path& path : {state_dir, directory_}) {
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ThrowErrno("create " + path.string());
+    RequireOwn(path);
   }
 }
 

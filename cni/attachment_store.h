@@ -36,7 +36,8 @@ class LockedAttachment {
 /// and no lock file its record. Usable from several threads and processes.
 class AttachmentStore {
  public:
-  /// Makes the folders, 0700, where they are missing. Throws std::system_error.
+  /// Makes the folders, 0700, where they are missing. Throws std::system_error, also for one that
+  /// is a symbolic link, another user's, or writable by others.
   explicit AttachmentStore(const std::filesystem::path& state_dir);
 
   /// For an ADD: locks, and makes an empty record where there is none. A record found means a

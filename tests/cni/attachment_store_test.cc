@@ -264,6 +264,34 @@ TEST_F(AttachmentStoreTest, ENV_08_ContainerIdsMayBeLongerThanAFilesName) {
   EXPECT_EQ(Files(), 0U);
 }
 
+TEST_F(AttachmentStoreTest, AFolderThatOthersMayWriteIsRefused) {
+  for (const char* folder : {".", "attachments"}) {
+    const AttachmentStore made(dir_);
+    for (const unsigned mode : {0777U, 0770U, 0702U}) {
+      fs::permissions(dir_ / folder, fs::perms(mode));
+      EXPECT_THROW(AttachmentStore store(dir_), std::system_error) << folder << std::oct << mode;
+    }
+    fs::permissions(dir_ / folder, fs::perms::owner_all);
+  }
+}
+
+TEST_F(AttachmentStoreTest, AFolderOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  ASSERT_EQ(::chown(dir_.c_str(), 65534, 65534), 0);
+
+  EXPECT_THROW(AttachmentStore store(dir_), std::system_error);
+}
+
+TEST_F(AttachmentStoreTest, NoLinkIsFollowedToTheRecords) {
+  fs::create_directory(dir_ / "elsewhere");
+  fs::create_directory_symlink("elsewhere", dir_ / "state");
+  EXPECT_THROW(AttachmentStore store(dir_ / "state"), std::system_error);
+  EXPECT_TRUE(fs::is_empty(dir_ / "elsewhere"));
+
+  fs::create_directory_symlink("elsewhere", dir_ / "attachments");
+  EXPECT_THROW(AttachmentStore store(dir_), std::system_error);
+}
+
 TEST(ProcessTest, AProcessOfTheSameNumberButAnotherStartIsLeftAlone) {
   const pid_t child = ::fork();
   if (child == 0) {

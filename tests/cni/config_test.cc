@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
+#include "base/log.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {
@@ -317,6 +319,25 @@ TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
 TEST_F(ConfigTest, AFileThatIsMissingOrMalformedIsRefusedByName) {
   EXPECT_THAT(Refusal("[kubernetes\n"), HasSubstr("bad.conf"));
   EXPECT_THROW((void)Load({"/nowhere/kuryr.conf"}), CniError);
+}
+
+TEST_F(ConfigTest, AFileThatOthersMayWriteIsWarnedOf) {
+  const std::string log = dir_ / "log";
+  SetLogFile(log);
+  const auto warnings_of = [&](unsigned mode) {
+    const std::string file = File("kuryr.conf", "[DEFAULT]\n");
+    std::filesystem::permissions(file, std::filesystem::perms(mode));
+    std::filesystem::resize_file(log, 0);
+    (void)Load({file});
+    std::stringstream text;
+    text << std::ifstream(log).rdbuf();
+    return text.str();
+  };
+
+  for (const unsigned mode : {0666U, 0664U})
+    EXPECT_THAT(warnings_of(mode), AllOf(HasSubstr("can be written by others"),
+                                         HasSubstr((dir_ / "kuryr.conf").string())));
+  EXPECT_EQ(warnings_of(0644), "");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(AddFailureTest, NoSpaceForTheRecord) {
   const TestPod pod = ActivePod();
   const std::filesystem::path state = work_ / "state";
   std::filesystem::create_directory(state);
-  ASSERT_EQ(::mount("state", state.c_str(), "tmpfs", 0, "size=4k"), 0);
+  ASSERT_EQ(::mount("state", state.c_str(), "tmpfs", 0, "size=4k,mode=0700"), 0);
   std::ofstream(state / "fills-it") << std::string(4096, 'x');
 
   const json error = FailedAdd(pod);
