@@ -9,8 +9,7 @@ namespace kuryr {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-/// One fact of a log line: `key=value`. Values are quoted where logfmt asks for it; what is no
-/// printable ASCII is written as `\xNN`, and a line feed as `\n`.
+/// One fact of a log line: `key=value`. Values are quoted where logfmt asks for it.
 struct LogField {
   LogField(std::string_view key_, std::string value_) : key(key_), value(std::move(value_)) {}
   LogField(std::string_view key_, const char* value_) : key(key_), value(value_) {}
