@@ -5,7 +5,6 @@
 namespace kuryr::binding {
 namespace {
 
-using ::testing::HasSubstr;
 
 const Attachment kAttachment = {.network = "kuryr",
                                 .container_id = "c0ffee",

@@ -9,6 +9,7 @@
 #include "base/event_fd.h"
 #include "tests/binding/ovs_driver_fixture.h"
 #include "tests/support/at_deadline.h"
+#include "tests/support/subprocess.h"
 
 namespace kuryr::binding {
 namespace {
@@ -240,7 +241,8 @@ TEST_F(OvsDriverFaultTest, BridgeNamedLikeALinkOfTheNodeLeavesNothing) {
 }
 
 TEST_F(OvsDriverFaultTest, TapThatNobodyHoldsIsNotMadeABridge) {
-  RunOnHost({"ip", "tuntap", "add", "tap-vm", "mode", "tap"});
+  if (test::RunProgram({.argv = {"ip", "tuntap", "add", "tap-vm", "mode", "tap"}}).status != 0)
+    GTEST_SKIP() << "the kernel has no taps (module tun)";
   const std::string before = RunOnHost({"ip", "-d", "-o", "link", "show", "tap-vm"});
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("tap-vm");

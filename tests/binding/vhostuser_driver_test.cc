@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -457,7 +459,7 @@ TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
 
 TEST_F(VhostUserDriverTest, SocketsThatAPortsExternalIdsNameElsewhereAreLeftAlone) {
   fs::create_directory("/run/other");
-  const std::pair<std::string, std::string> attacks[] = {
+  const std::vector<std::pair<std::string, std::string>> attacks = {
       {"vhuvictim", "/run/other/vhuvictim"},
       {"../other/vhuvictim", "/run/vhostuser/../other/vhuvictim"},
       {"../other/vhuvictim", "/run/vhostuser/vhuvictim"},

@@ -269,7 +269,7 @@ TEST_F(AttachmentStoreTest, AFolderThatOthersMayWriteIsRefused) {
     const AttachmentStore made(dir_);
     for (const unsigned mode : {0777U, 0770U, 0702U}) {
       fs::permissions(dir_ / folder, fs::perms(mode));
-      EXPECT_THROW(AttachmentStore store(dir_), std::system_error) << folder << std::oct << mode;
+      EXPECT_THROW(AttachmentStore store(dir_), std::system_error) << folder << " " << mode;
     }
     fs::permissions(dir_ / folder, fs::perms::owner_all);
   }

@@ -23,6 +23,8 @@ json PortSample(const std::string& name) {
   return json::parse(std::ifstream(KURYR_TEST_DATA "/vif-samples/kuryrport/" + name + ".json"));
 }
 
+const json kNode = {{"kind", "Node"}, {"name", "node1"}};
+
 json PodOf(const json& port) {
   return {{"kind", "Pod"},
           {"metadata",
@@ -131,7 +133,7 @@ TEST_F(KnownPodTest, AStaticPodIsAlsoTheHashOfItsManifest) {
   pod["metadata"]["uid"] = "11111111-2222-3333-4444-555555555555";
   for (const char* key : {"kubernetes.io/config.hash", "kubernetes.io/config.mirror"})
     pod["metadata"]["annotations"][key] = port["spec"]["podUid"];
-  pod["metadata"]["ownerReferences"] = {{{"kind", "Node"}, {"name", "node1"}}};
+  pod["metadata"]["ownerReferences"] = json::array({kNode});
   (void)Take(port);
   const auto event = Take(pod);
 
@@ -149,7 +151,7 @@ TEST_F(KnownPodTest, APodThatNamesAnotherOnesUidGetsNothingOfIt) {
   EXPECT_EQ(Mac(), "");
 
   json owned = pod;
-  owned["metadata"]["ownerReferences"] = {{{"kind", "Node"}, {"name", "node1"}}};
+  owned["metadata"]["ownerReferences"] = json::array({kNode});
   (void)Take(owned);
   EXPECT_EQ(Mac(), "") << "anybody may name an owner";
 

@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -80,18 +82,18 @@ class LyingServer {
 
  private:
   [[nodiscard]] bool WaitFor(int fd) const {
-    pollfd fds[] = {{.fd = fd, .events = POLLIN, .revents = 0},
-                    {.fd = stop_.fd(), .events = POLLIN, .revents = 0}};
-    return ::poll(fds, 2, -1) > 0 && fds[1].revents == 0;
+    std::array<pollfd, 2> fds = {{{.fd = fd, .events = POLLIN, .revents = 0},
+                                  {.fd = stop_.fd(), .events = POLLIN, .revents = 0}}};
+    return ::poll(fds.data(), fds.size(), -1) > 0 && fds[1].revents == 0;
   }
 
   bool AnswerOne(int client) {
     std::string text;
     while (!json::accept(text)) {
-      char bytes[4096];
-      const ssize_t size = ::recv(client, bytes, sizeof bytes, 0);
+      std::array<char, 4096> bytes{};
+      const ssize_t size = ::recv(client, bytes.data(), bytes.size(), 0);
       if (size <= 0) return false;
-      text.append(bytes, static_cast<size_t>(size));
+      text.append(bytes.data(), static_cast<size_t>(size));
     }
     const json request = json::parse(text);
     const bool is_honest = answered_++ < honest_;
