@@ -1,10 +1,9 @@
 #include "binding/link_mark.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace kuryr::binding {
 namespace {
-
 
 const Attachment kAttachment = {.network = "kuryr",
                                 .container_id = "c0ffee",
