@@ -149,7 +149,7 @@ TEST_P(OvsdbAnswerTest, AnswerOfAnotherFormIsAnErrorWhereverItComes) {
     EXPECT_EQ(code, std::errc::io_error) << name;
     while (code && ++honest < 10) {
       code = end_after(honest);
-      if (code) EXPECT_EQ(code, std::errc::io_error) << name << ", answer " << honest;
+      EXPECT_TRUE(!code || code == std::errc::io_error) << name << ", answer " << honest;
     }
     EXPECT_LT(honest, 10U) << name << " never ends";
   }
