@@ -74,16 +74,20 @@ TEST_F(AddFailureTest, OpenVSwitchDown) {
 }
 
 TEST_F(AddFailureTest, OpenVSwitchThatHangsIsNamedAtTheDeadline) {
-  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
-  const TestPod pod = ActivePod();
-  ovs_->server().Signal(SIGSTOP);
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 7\n");
+  const TestPod pod = MakePod("nginx");
+  Process add(Call("ADD", pod));
+  // From now on nothing but the deadline ends the wait for an event.
+  ASSERT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events"));
+  ovs_->vswitchd().Signal(SIGSTOP);
+  Annotate(pod, Vif(pod, true));
 
-  const ProcessResult result = Run("ADD", pod);
-  ovs_->server().Signal(SIGCONT);
+  const ProcessResult result = add.Wait();
+  ovs_->vswitchd().Signal(SIGCONT);
 
   const json error = json::parse(result.out);
   EXPECT_EQ(error["code"], 11);
-  EXPECT_THAT(error["msg"], HasSubstr(ovs_->remote()));
+  EXPECT_THAT(error["msg"], HasSubstr("ovs-vswitchd"));
   EXPECT_THAT(error["msg"], Not(HasSubstr("annotation")));
 }
 
