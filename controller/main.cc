@@ -18,6 +18,7 @@
 #include "controller/controller.h"
 #include "controller/orphans_command.h"
 #include "controller/status_command.h"
+#include "service/command_line.h"
 #include "service/health_port.h"
 #include "service/notify.h"
 #include "service/stop_signals.h"
@@ -36,34 +37,20 @@ constexpr const char* kAbout =
 Config ReadConfig(const std::vector<std::string>& files) {
   Config config =
       kuryr::controller::LoadConfig(files, [](const char* name) { return std::getenv(name); });
-  if (!config.api.api.verify_server) {
-    kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
-               {{"switched_off_by", config.api.unverified_by}});
-  }
-  kuryr::watcher::WarnOfWithheldIdentity(config.api.api);
+  kuryr::watcher::WarnOfInsecureApi(config.api.api, config.api.unverified_by);
   return config;
 }
 
-Config ReadServiceConfig(const std::vector<std::string>& files, bool debug) {
-  Config config = ReadConfig(files);
-  kuryr::SetLogLevel(debug || config.debug ? kuryr::LogLevel::kDebug : kuryr::LogLevel::kInfo);
+Config ReadServiceConfig(const service::CommonOptions& options) {
+  Config config = ReadConfig(options.config_files);
+  kuryr::SetLogLevel(options.debug || config.debug ? kuryr::LogLevel::kDebug
+                                                   : kuryr::LogLevel::kInfo);
   if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
   if (config.pools.empty()) {
     kuryr::Log(kuryr::LogLevel::kWarning,
                "kuryr.conf has no pool: no pod will be planned; add a section [pool:NAME]");
   }
   return config;
-}
-
-/// Nothing where it is switched off.
-void ServeHealth(const Controller& controller, const Config& config,
-                 std::optional<service::HealthPort>& port) {
-  if (config.health_port == 0) return;
-  port.emplace(
-      config.health_address, static_cast<uint16_t>(config.health_port),
-      service::HealthChecks{.why_not_alive = [] { return std::optional<std::string>(); },
-                            .why_not_ready = [&controller] { return controller.WhyNotReady(); },
-                            .metrics = [&controller] { return controller.Metrics(); }});
 }
 
 void WaitFor(int stop_fd) {
@@ -79,8 +66,11 @@ void WaitFor(int stop_fd) {
 void Run(const Config& config) {
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
   Controller controller(config);
-  std::optional<service::HealthPort> health;
-  ServeHealth(controller, config, health);
+  const auto health =
+      service::ServeHealth(config.health_address, config.health_port,
+                           {.why_not_alive = [] { return std::nullopt; },
+                            .why_not_ready = [&controller] { return controller.WhyNotReady(); },
+                            .metrics = [&controller] { return controller.Metrics(); }});
   const std::jthread thread([&](const std::stop_token& stop) { controller.Run(stop); });
   service::Notify("READY=1");
   WaitFor(signals.get());
@@ -101,20 +91,12 @@ int main(int argc, char** argv) {
   // OpenSSL writes to connections that their peer has closed.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app(kAbout, "kuryr-controller");
-  app.set_version_flag("--version", "kuryr-controller " KURYR_VERSION);
-  std::vector<std::string> config_files;
-  bool debug = false;
-  app.add_option(
-      "--config-file", config_files,
-      "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
-  app.add_flag("--debug", debug, "log every step");
-  std::string pod;
-  bool json = false;
-  CLI::App* status = app.add_subcommand(
-      "status", "asks the API server what is planned, awaited and failing, and why");
-  status->fallthrough();
-  status->add_flag("--json", json, "as JSON");
-  status->add_option("POD", pod, "NAMESPACE/NAME: this one's plan, and what is next");
+  service::CommonOptions options;
+  service::AddCommonOptions(app, options);
+  service::StatusOptions wanted_status;
+  const CLI::App* status = service::AddStatusCommand(
+      app, wanted_status, "asks the API server what is planned, awaited and failing, and why",
+      "this one's plan, and what is next");
   bool remove = false;
   bool force = false;
   CLI::App* orphans = app.add_subcommand(
@@ -125,12 +107,10 @@ int main(int argc, char** argv) {
   orphans->add_flag("--force", force, "remove it though one leads")->needs(removes);
   CLI11_PARSE(app, argc, argv);
   try {
-    if (status->parsed()) {
-      return PrintStatus(ReadConfig(config_files), pod,
-                         json ? StatusForm::kJson : StatusForm::kText);
-    }
-    if (orphans->parsed()) return PrintOrphans(ReadConfig(config_files), ActOf(remove, force));
-    Run(ReadServiceConfig(config_files, debug));
+    if (status->parsed()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
+    if (orphans->parsed())
+      return PrintOrphans(ReadConfig(options.config_files), ActOf(remove, force));
+    Run(ReadServiceConfig(options));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-controller: %s\n", e.what());

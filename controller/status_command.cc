@@ -123,11 +123,11 @@ void PrintTable(const Overview& overview) {
   if (overview.more > 0) std::printf("and %zu more\n", overview.more);
 }
 
-int PrintAll(Survey& survey, const Leader& leader, StatusForm form) {
+int PrintAll(Survey& survey, const Leader& leader, service::StatusForm form) {
   const PodEvents events(survey.client());
   const Overview overview = LookAround(survey, leader, events);
   const std::vector<std::string> gaps = GapsOf(survey, events);
-  if (form == StatusForm::kJson) {
+  if (form == service::StatusForm::kJson) {
     Dump({{"version", KURYR_VERSION},
           {"leader", ToJson(leader)},
           {"counts", CountsOf(overview)},
@@ -196,7 +196,8 @@ void PrintPod(const std::string& name, const json& pod) {
   std::printf("  next: %s\n", text("next").c_str());
 }
 
-int PrintOne(Survey& survey, const Leader& leader, const std::string& name, StatusForm form) {
+int PrintOne(Survey& survey, const Leader& leader, const std::string& name,
+             service::StatusForm form) {
   const PodKey key(name);
   const auto pod = survey.FindPod(key);
   const PodEvents events(survey.client(), key.name_space);
@@ -208,7 +209,7 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name, Stat
     pods[name]["vifs"] = ToJson(vifs);
   }
   const std::vector<std::string> gaps = GapsOf(survey, events);
-  if (form == StatusForm::kJson) {
+  if (form == service::StatusForm::kJson) {
     Dump({{"version", KURYR_VERSION},
           {"leader", ToJson(leader)},
           {"pods", std::move(pods)},
@@ -228,10 +229,11 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name, Stat
 
 }  // namespace
 
-int PrintStatus(const Config& config, const std::string& pod, StatusForm form) {
+int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   Survey survey(config);
   const Leader leader = survey.FindLeader();
-  return pod.empty() ? PrintAll(survey, leader, form) : PrintOne(survey, leader, pod, form);
+  return wanted.pod.empty() ? PrintAll(survey, leader, wanted.form)
+                            : PrintOne(survey, leader, wanted.pod, wanted.form);
 }
 
 }  // namespace kuryr::controller

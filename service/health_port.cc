@@ -46,4 +46,10 @@ void HealthPort::TryAgain(const std::stop_token& stop) {
       {{"address", address_}, {"port", port_}});
 }
 
+std::optional<HealthPort> ServeHealth(const std::string& address, uint32_t port,
+                                      const HealthChecks& checks) {
+  if (port == 0) return std::nullopt;
+  return std::optional<HealthPort>(std::in_place, address, static_cast<uint16_t>(port), checks);
+}
+
 }  // namespace kuryr::service

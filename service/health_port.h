@@ -38,4 +38,8 @@ class HealthPort {
   std::jthread thread_;  // last: it uses all of the above
 };
 
+/// A health port, or nothing where `port` is 0: it is switched off.
+[[nodiscard]] std::optional<HealthPort> ServeHealth(const std::string& address, uint32_t port,
+                                                    const HealthChecks& checks);
+
 }  // namespace kuryr::service

@@ -185,7 +185,11 @@ std::string Credentials::Identity() const {
   return withheld_ ? "anonymous, since http has no identity sent" : "anonymous";
 }
 
-void WarnOfWithheldIdentity(const ApiConfig& config) {
+void WarnOfInsecureApi(const ApiConfig& config, const std::string& unverified_by) {
+  if (!config.verify_server) {
+    Log(LogLevel::kWarning, "the API server's certificate is not verified",
+        {{"switched_off_by", unverified_by}});
+  }
   if (!HasIdentity(config) || ApiRoot::Parse(config.api_root).tls) return;
   Log(LogLevel::kWarning,
       "the API server is sent no token and no client certificate; name it with https",

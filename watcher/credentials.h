@@ -41,7 +41,8 @@ class Credentials {
   const std::string server_name_;
 };
 
-/// Says in the log that there is an identity which the server is not sent, where that is so.
-void WarnOfWithheldIdentity(const ApiConfig& config);
+/// Says in the log that the server's certificate is not verified (`unverified_by` says why), and
+/// that there is an identity which the server is not sent, where that is so.
+void WarnOfInsecureApi(const ApiConfig& config, const std::string& unverified_by);
 
 }  // namespace kuryr::watcher

@@ -11,7 +11,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,6 +22,7 @@
 #include "cni/agent/status_command.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
+#include "service/command_line.h"
 #include "service/health_port.h"
 #include "service/notify.h"
 #include "service/stop_signals.h"
@@ -37,29 +37,17 @@ constexpr const char* kAbout =
     "kuryr-daemon is the node's agent of kuryr-cni: one watch for all pods of the node, behind a\n"
     "unix socket that kuryr-cni hands its calls to.\n";
 
-Config ReadConfig(const std::vector<std::string>& files, bool debug) {
-  Config config = LoadConfig(files, [](const char* name) { return std::getenv(name); });
+Config ReadConfig(const service::CommonOptions& options) {
+  Config config =
+      LoadConfig(options.config_files, [](const char* name) { return std::getenv(name); });
   if (!kuryr::IsDnsName(config.node_name))
     throw std::runtime_error("\"" + kuryr::Printable(config.node_name) +
                              "\" is no node's name; set [kubernetes] node_name");
-  kuryr::SetLogLevel(debug || config.debug ? kuryr::LogLevel::kDebug : kuryr::LogLevel::kInfo);
+  kuryr::SetLogLevel(options.debug || config.debug ? kuryr::LogLevel::kDebug
+                                                   : kuryr::LogLevel::kInfo);
   if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
-  if (!config.api.verify_server) {
-    kuryr::Log(kuryr::LogLevel::kWarning, "the API server's certificate is not verified",
-               {{"switched_off_by", config.unverified_by}});
-  }
-  kuryr::watcher::WarnOfWithheldIdentity(config.api);
+  kuryr::watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   return config;
-}
-
-/// Nothing where it is switched off.
-void ServeHealth(const Agent& agent, const Config& config,
-                 std::optional<service::HealthPort>& port) {
-  if (config.health_port == 0) return;
-  port.emplace(config.health_address, static_cast<uint16_t>(config.health_port),
-               service::HealthChecks{.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
-                                     .why_not_ready = [&agent] { return agent.WhyNotReady(); },
-                                     .metrics = [&agent] { return agent.Metrics(); }});
 }
 
 constexpr size_t kMostQueries = 16;
@@ -88,8 +76,11 @@ void Run(const Config& config) {
   if (!listener) listener = ListenAt(config.agent_socket);
   kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
   Agent agent(config, signals.get());
-  std::optional<service::HealthPort> health;
-  ServeHealth(agent, config, health);
+  const auto health =
+      service::ServeHealth(config.health_address, config.health_port,
+                           {.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
+                            .why_not_ready = [&agent] { return agent.WhyNotReady(); },
+                            .metrics = [&agent] { return agent.Metrics(); }});
   AgentServer queries(std::move(query_listener), kMostQueries,
                       [&](const AgentCall& call, const kuryr::EventFd& /*cancel*/) {
                         return agent.AnswerQuery(call, health ? health->problem() : std::nullopt);
@@ -112,19 +103,12 @@ void Run(const Config& config) {
 
 int main(int argc, char** argv) {
   CLI::App app(kAbout, "kuryr-daemon");
-  app.set_version_flag("--version", "kuryr-daemon " KURYR_VERSION);
-  std::vector<std::string> config_files;
-  bool debug = false;
-  app.add_option(
-      "--config-file", config_files,
-      "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
-  app.add_flag("--debug", debug, "log every step");
-  std::string pod;
-  bool json = false;
-  CLI::App* status = app.add_subcommand("status", "what the agent that runs knows of its pods");
-  status->fallthrough();
-  status->add_flag("--json", json, "as JSON");
-  status->add_option("POD", pod, "NAMESPACE/NAME: this one's way from its interface to the bridge");
+  service::CommonOptions options;
+  service::AddCommonOptions(app, options);
+  service::StatusOptions wanted_status;
+  const CLI::App* status =
+      service::AddStatusCommand(app, wanted_status, "what the agent that runs knows of its pods",
+                                "this one's way from its interface to the bridge");
   std::string wanted = "alive";
   CLI::App* health = app.add_subcommand(
       "health", "whether the agent that runs is well: \"ok\", or why not and an exit status of 1");
@@ -137,11 +121,12 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     if (status->parsed()) {
-      const std::string socket = StatusSocketOf(LoadAgentSocket(config_files));
-      return PrintStatus(socket, pod, json ? StatusForm::kJson : StatusForm::kText);
+      const std::string socket = StatusSocketOf(LoadAgentSocket(options.config_files));
+      return PrintStatus(socket, wanted_status);
     }
-    if (health->parsed()) return PrintHealth(StatusSocketOf(LoadAgentSocket(config_files)), wanted);
-    Run(ReadConfig(config_files, debug));
+    if (health->parsed())
+      return PrintHealth(StatusSocketOf(LoadAgentSocket(options.config_files)), wanted);
+    Run(ReadConfig(options));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-daemon: %s\n", e.what());

@@ -165,10 +165,11 @@ bool PrintPath(const std::string& name, const json& pod) {
 
 }  // namespace
 
-int PrintStatus(const std::string& socket, const std::string& pod, StatusForm form) {
+int PrintStatus(const std::string& socket, const service::StatusOptions& wanted) {
+  const std::string& pod = wanted.pod;
   const json status = AskStatus(socket, pod);
   const json& pods = status.at("pods");
-  if (form == StatusForm::kJson) {
+  if (wanted.form == service::StatusForm::kJson) {
     std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
     return status.at("problem").is_null() ? 0 : 1;
   }

@@ -2,16 +2,15 @@
 
 #include <string>
 
+#include "service/command_line.h"
+
 namespace kuryr::cni {
 
 // Both ask the agent at `socket` (StatusSocketOf), and throw std::runtime_error when none answers.
 
-enum class StatusForm { kText, kJson };
-
-/// `kuryr-daemon status`: writes to stdout what the agent says of its pods, or of `pod`
-/// (NAMESPACE/NAME; empty: all) and its path to the bridge. The exit status: 1 when anything of it
-/// is not as it should be.
-[[nodiscard]] int PrintStatus(const std::string& socket, const std::string& pod, StatusForm form);
+/// `kuryr-daemon status`: writes to stdout what the agent says of its pods, or of `wanted`'s pod
+/// and its path to the bridge. The exit status: 1 when anything of it is not as it should be.
+[[nodiscard]] int PrintStatus(const std::string& socket, const service::StatusOptions& wanted);
 
 /// `kuryr-daemon health`: writes to stdout whether the agent is `wanted` ("alive" or "ready"):
 /// "ok", or why not. The exit status: 0 or 1.

@@ -62,14 +62,6 @@ void LogBegin(const Request& request) {
        {"ifname", request.ifname}});
 }
 
-void WarnOfInsecureApi(const Config& config) {
-  if (!config.api.verify_server) {
-    Log(LogLevel::kWarning, "the API server's certificate is not verified",
-        {{"switched_off_by", config.unverified_by}});
-  }
-  watcher::WarnOfWithheldIdentity(config.api);
-}
-
 /// By this process alone.
 AgentReply ServeHere(const Request& request, const Config& config, AttachmentStore& attachments,
                      ApiWriter& writer, int cancel_fd) {
@@ -121,7 +113,7 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
 
   // The agent has an identity of its own: where it serves, none is needed here.
   if (NeedsApiServer(request)) config = Load(config_files, ConfigScope::kAll);
-  WarnOfInsecureApi(config);
+  watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   if (request.config.local) TakeLocal(*request.config.local, config.binding);
   config.api.connect_timeout =
       std::min(config.api.connect_timeout, LongestFor(request.command, config));

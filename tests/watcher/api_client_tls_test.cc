@@ -167,21 +167,31 @@ TEST(ApiClientTlsTest, WithoutTlsNoTokenIsSent) {
   EXPECT_EQ(server.Requests().at(0).authorization, "");
 }
 
+std::string WarningOf(const ApiConfig& config, const std::string& unverified_by = "") {
+  ::testing::internal::CaptureStderr();
+  WarnOfInsecureApi(config, unverified_by);
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(ApiClientTlsTest, AServerThatIsNotVerifiedIsWarnedOf) {
+  const std::string secure = "https://127.0.0.1:8080";
+
+  EXPECT_THAT(
+      WarningOf({.api_root = secure, .verify_server = false}, "kuryr.conf"),
+      AllOf(HasSubstr("certificate is not verified"), HasSubstr("switched_off_by=kuryr.conf")));
+  EXPECT_EQ(WarningOf({.api_root = secure}), "");
+}
+
 TEST(ApiClientTlsTest, AnIdentityThatIsNotSentIsWarnedOf) {
-  const auto warning = [](const ApiConfig& config) {
-    ::testing::internal::CaptureStderr();
-    WarnOfWithheldIdentity(config);
-    return ::testing::internal::GetCapturedStderr();
-  };
   const std::string clear = "http://127.0.0.1:8080";
 
-  EXPECT_THAT(warning({.api_root = clear, .token = {.value = "s3cret"}}),
+  EXPECT_THAT(WarningOf({.api_root = clear, .token = {.value = "s3cret"}}),
               AllOf(HasSubstr("level=warning"), HasSubstr("sent no token"), HasSubstr(clear),
                     Not(HasSubstr("s3cret"))));
-  EXPECT_THAT(warning({.api_root = clear, .client_cert = {.file = "/pki/it"}}),
+  EXPECT_THAT(WarningOf({.api_root = clear, .client_cert = {.file = "/pki/it"}}),
               HasSubstr("no client certificate"));
-  EXPECT_EQ(warning({.api_root = "https://127.0.0.1:8080", .token = {.value = "s3cret"}}), "");
-  EXPECT_EQ(warning({.api_root = clear}), "");
+  EXPECT_EQ(WarningOf({.api_root = "https://127.0.0.1:8080", .token = {.value = "s3cret"}}), "");
+  EXPECT_EQ(WarningOf({.api_root = clear}), "");
 }
 
 }  // namespace
