@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "controller/lease.h"
 #include "controller/pod_facts.h"
+#include "tests/controller/run_command.h"
 #include "tests/support/kube_api_server.h"
-#include "tests/support/subprocess.h"
 #include "watcher/api_client.h"
 #include "watcher/pod_event.h"
 
@@ -49,11 +49,6 @@ class CommandsApiServerTest : public ::testing::Test {
                          {"automountServiceAccountToken", false},
                          {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
   }
-  [[nodiscard]] ProcessResult Run(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-controller", "--config-file", conf_};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
-    return RunProgram({.argv = argv});
-  }
 
   std::optional<KubeApiServer> server_;
   std::optional<watcher::ApiClient> api_;
@@ -77,10 +72,10 @@ TEST_F(CommandsApiServerTest, StatusFindsLeaderAndEventAndOrphansEndsADeletedPod
   tell("kuryr-controller", "KuryrNoFreeAddress");
   tell("kubelet", "Other");
 
-  const ProcessResult status = Run({"status"});
-  const ProcessResult one = Run({"status", "default/waits"});
-  const ProcessResult refused = Run({"orphans", "--remove"});
-  const ProcessResult removed = Run({"orphans", "--remove", "--force"});
+  const ProcessResult status = RunCommand("status", {}, conf_);
+  const ProcessResult one = RunCommand("status", {"default/waits"}, conf_);
+  const ProcessResult refused = RunCommand("orphans", {"--remove"}, conf_);
+  const ProcessResult removed = RunCommand("orphans", {"--remove", "--force"}, conf_);
 
   EXPECT_EQ(status.status, 1) << status.err;
   EXPECT_THAT(status.out,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -13,7 +14,7 @@
 
 #include "controller/leading.h"
 #include "tests/controller/cluster.h"
-#include "tests/support/subprocess.h"
+#include "tests/controller/run_command.h"
 
 namespace kuryr::test {
 
@@ -64,6 +65,17 @@ class CommandsTest : public ::testing::Test {
     }
     StopLeading();
   }
+  /// Planned pods, and one for which no address is left; nobody leads afterwards.
+  void FillPool(const std::vector<std::string>& names, const std::string& waiting) {
+    Lead();
+    for (const std::string& name : names) {
+      cluster_.CreatePod(name);
+      (void)cluster_.WaitForPlan(name);
+    }
+    cluster_.CreatePod(waiting);
+    EXPECT_THAT(cluster_.WaitForEvent(waiting, "KuryrNoFreeAddress"), ::testing::HasSubstr("pods"));
+    StopLeading();
+  }
   /// Whom the Lease names, renewed so many seconds ago.
   void SetLease(const std::string& holder, int age) {
     const std::time_t renewed = std::time(nullptr) - age;
@@ -94,10 +106,11 @@ class CommandsTest : public ::testing::Test {
                          {"spec", {{"podUid", uid}, {"podNodeName", "node1"}}},
                          {"status", {{"vifs", nlohmann::json::object()}}}});
   }
-  [[nodiscard]] ProcessResult Run(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-controller", "--config-file", conf_};
-    argv.insert(argv.end(), arguments.begin(), arguments.end());
-    return RunProgram({.argv = argv});
+  [[nodiscard]] ProcessResult Status(const std::vector<std::string>& arguments = {}) const {
+    return RunCommand("status", arguments, conf_);
+  }
+  [[nodiscard]] ProcessResult Orphans(const std::vector<std::string>& arguments = {}) const {
+    return RunCommand("orphans", arguments, conf_);
   }
 
   Cluster cluster_;

@@ -25,10 +25,6 @@ class OrphansCommandTest : public CommandsTest {
  protected:
   using CommandsTest::CommandsTest;
 
-  ProcessResult Orphans(std::vector<std::string> arguments = {}) {
-    arguments.insert(arguments.begin(), "orphans");
-    return Run(arguments);
-  }
   size_t Writes() {
     const auto requests = api().Requests();
     return static_cast<size_t>(

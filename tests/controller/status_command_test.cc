@@ -23,11 +23,6 @@ using ::testing::StartsWith;
 class StatusCommandTest : public CommandsTest {
  protected:
   using CommandsTest::CommandsTest;
-
-  ProcessResult Status(std::vector<std::string> arguments = {}) {
-    arguments.insert(arguments.begin(), "status");
-    return Run(arguments);
-  }
 };
 
 TEST_F(StatusCommandTest, WhereAllIsWellThereIsNoTable) {
@@ -47,14 +42,7 @@ TEST_F(StatusCommandTest, WhereAllIsWellThereIsNoTable) {
 
 TEST_F(StatusCommandTest, WaitingPodIsListedWithItsNewestEvent) {
   SetLease("leader-1", 1);
-  Lead();
-  for (const char* name : {"a", "b"}) {
-    cluster_.CreatePod(name);
-    (void)cluster_.WaitForPlan(name);
-  }
-  cluster_.CreatePod("c");
-  ASSERT_THAT(cluster_.WaitForEvent("c", "KuryrNoFreeAddress"), HasSubstr("pods"));
-  StopLeading();
+  FillPool({"a", "b"}, "c");
 
   const ProcessResult status = Status();
 
@@ -335,14 +323,7 @@ std::string Comparable(std::string text) {
 
 TEST_F(StatusCommandTest, DocsShowWhatItPrints) {
   SetLease("node1_0c7dfe1e-5f6f-4a0f-9d3e-9a4ab2bd4f2c", 1);
-  Lead();
-  for (const char* name : {"db-0", "web-1"}) {
-    cluster_.CreatePod(name);
-    (void)cluster_.WaitForPlan(name);
-  }
-  cluster_.CreatePod("web-2");
-  (void)cluster_.WaitForEvent("web-2", "KuryrNoFreeAddress");
-  StopLeading();
+  FillPool({"db-0", "web-1"}, "web-2");
   SetRunning("db-0");
   api().Delete("pods", "default", "db-0");
   CreatePort("old", "gone", {{controller::kPlannerAnnotation, controller::kPlanner}});
@@ -351,7 +332,7 @@ TEST_F(StatusCommandTest, DocsShowWhatItPrints) {
       Comparable({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
 
   EXPECT_THAT(docs, HasSubstr("$ kuryr-controller status\n" + Comparable(Status().out)));
-  EXPECT_THAT(docs, HasSubstr("$ kuryr-controller orphans\n" + Comparable(Run({"orphans"}).out)));
+  EXPECT_THAT(docs, HasSubstr("$ kuryr-controller orphans\n" + Comparable(Orphans().out)));
 }
 
 class StatusWithoutPortsTest : public StatusCommandTest {
