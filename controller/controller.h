@@ -8,7 +8,7 @@
 #include "base/thread_annotations.h"
 #include "controller/config.h"
 #include "controller/controller_metrics.h"
-#include "controller/leader_election.h"
+#include "controller/election/leader_election.h"
 #include "controller/leading.h"
 #include "controller/reporter.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "controller/api_time.h"
+#include "controller/election/api_time.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
 

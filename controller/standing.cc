@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/json.h"
-#include "controller/api_time.h"
+#include "controller/election/api_time.h"
 #include "service/table.h"
 #include "vif/pod_vifs.h"
 #include "watcher/api_error.h"

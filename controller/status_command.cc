@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "controller/api_time.h"
+#include "controller/election/api_time.h"
 #include "controller/pod_events.h"
 #include "controller/standing.h"
 #include "controller/survey.h"

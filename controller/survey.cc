@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "controller/api_time.h"
-#include "controller/lease.h"
+#include "controller/election/api_time.h"
+#include "controller/election/lease.h"
 #include "controller/local/local_backend.h"
 #include "controller/node_networks.h"
 #include "controller/writer.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "controller/lease.h"
+#include "controller/election/lease.h"
 #include "controller/pod_facts.h"
 #include "tests/controller/run_command.h"
 #include "tests/support/kube_api_server.h"

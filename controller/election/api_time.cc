@@ -1,4 +1,4 @@
-#include "controller/api_time.h"
+#include "controller/election/api_time.h"
 
 #include <algorithm>
 #include <cctype>

@@ -2,7 +2,7 @@
 #include <iostream>
 #include <thread>
 
-#include "tests/controller/candidate.h"
+#include "tests/controller/election/candidate.h"
 
 /// leader_probe API_ROOT CA_FILE TOKEN_FILE IDENTITY: a candidate that says what happens to it, and
 /// on SIGUSR1 whether it may write.

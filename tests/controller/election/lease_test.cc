@@ -1,4 +1,4 @@
-#include "controller/lease.h"
+#include "controller/election/lease.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

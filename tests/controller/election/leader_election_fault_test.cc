@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "controller/leader_election.h"
-#include "tests/controller/candidate.h"
+#include "controller/election/leader_election.h"
+#include "tests/controller/election/candidate.h"
 #include "tests/fake_apiserver/fake_api_server.h"
 
 namespace kuryr::controller {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/thread_annotations.h"
-#include "controller/lease.h"
+#include "controller/election/lease.h"
 #include "watcher/api_client.h"
 #include "watcher/api_config.h"
 

@@ -1,4 +1,4 @@
-#include "controller/leader_election.h"
+#include "controller/election/leader_election.h"
 
 #include <unistd.h>
 

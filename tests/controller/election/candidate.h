@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/thread_annotations.h"
-#include "controller/leader_election.h"
+#include "controller/election/leader_election.h"
 
 namespace kuryr::controller {
 

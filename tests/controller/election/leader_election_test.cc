@@ -1,4 +1,4 @@
-#include "controller/leader_election.h"
+#include "controller/election/leader_election.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/controller/candidate.h"
+#include "tests/controller/election/candidate.h"
 #include "tests/support/kube_api_server.h"
 #include "tests/support/subprocess.h"
 #include "watcher/api_client.h"

@@ -1,4 +1,4 @@
-#include "controller/lease.h"
+#include "controller/election/lease.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "controller/api_time.h"
+#include "controller/election/api_time.h"
 
 namespace kuryr::controller {
 namespace {
