@@ -1,4 +1,4 @@
-#include "controller/survey.h"
+#include "controller/commands/survey.h"
 
 #include <nlohmann/json.hpp>
 #include <stdexcept>

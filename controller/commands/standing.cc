@@ -1,4 +1,4 @@
-#include "controller/standing.h"
+#include "controller/commands/standing.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

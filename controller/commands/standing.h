@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "controller/pod_events.h"
-#include "controller/survey.h"
+#include "controller/commands/pod_events.h"
+#include "controller/commands/survey.h"
 
 namespace kuryr::controller {
 

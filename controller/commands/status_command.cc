@@ -1,4 +1,4 @@
-#include "controller/status_command.h"
+#include "controller/commands/status_command.h"
 
 #include <array>
 #include <cstdio>
@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "controller/commands/pod_events.h"
+#include "controller/commands/standing.h"
+#include "controller/commands/survey.h"
 #include "controller/election/api_time.h"
-#include "controller/pod_events.h"
-#include "controller/standing.h"
-#include "controller/survey.h"
 #include "service/table.h"
 #include "vif/readable.h"
 

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "controller/pod_facts.h"
-#include "tests/controller/commands_fixture.h"
+#include "tests/controller/commands/commands_fixture.h"
 
 // kuryr-controller status.
 

@@ -14,7 +14,7 @@
 
 #include "controller/leading.h"
 #include "tests/controller/cluster.h"
-#include "tests/controller/run_command.h"
+#include "tests/controller/commands/run_command.h"
 
 namespace kuryr::test {
 

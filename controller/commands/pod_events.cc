@@ -1,4 +1,4 @@
-#include "controller/pod_events.h"
+#include "controller/commands/pod_events.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "controller/orphans_command.h"
+#include "controller/commands/orphans_command.h"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "controller/standing.h"
-#include "controller/survey.h"
+#include "controller/commands/standing.h"
+#include "controller/commands/survey.h"
 #include "controller/vif_sink.h"
 #include "controller/writer.h"
 #include "watcher/api_error.h"

@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "controller/commands/orphans_command.h"
+#include "controller/commands/status_command.h"
 #include "controller/config.h"
 #include "controller/controller.h"
-#include "controller/orphans_command.h"
-#include "controller/status_command.h"
 #include "service/command_line.h"
 #include "service/health_port.h"
 #include "service/notify.h"

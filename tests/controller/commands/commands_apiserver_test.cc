@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "controller/election/lease.h"
 #include "controller/pod_facts.h"
-#include "tests/controller/run_command.h"
+#include "tests/controller/commands/run_command.h"
 #include "tests/support/kube_api_server.h"
 #include "watcher/api_client.h"
 #include "watcher/pod_event.h"
