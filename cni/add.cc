@@ -10,7 +10,7 @@
 #include "binding/netns.h"
 #include "binding/steps.h"
 #include "cni/add_handler.h"
-#include "cni/disconnect.h"
+#include "cni/attachments/disconnect.h"
 #include "cni/local_add.h"
 #include "cni/protocol/error.h"
 #include "cni/unmake.h"

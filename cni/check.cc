@@ -10,7 +10,7 @@
 #include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
-#include "cni/delegate.h"
+#include "cni/local/delegate.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {

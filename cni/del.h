@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/deadline.h"
-#include "cni/attachment_store.h"
+#include "cni/attachments/attachment_store.h"
 #include "cni/node.h"
 #include "cni/protocol/request.h"
 #include "cni/stage_observer.h"

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/log.h"
-#include "cni/delegate.h"
 #include "cni/failure.h"
+#include "cni/local/delegate.h"
 #include "cni/protocol/error.h"
 #include "cni/unmake.h"
 

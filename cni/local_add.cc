@@ -5,8 +5,8 @@
 
 #include "binding/interfaces.h"
 #include "binding/local_bridge.h"
-#include "cni/delegate.h"
-#include "cni/local_vif.h"
+#include "cni/local/delegate.h"
+#include "cni/local/local_vif.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {

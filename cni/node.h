@@ -2,7 +2,7 @@
 
 #include "binding/binding.h"
 #include "cni/api_writer.h"
-#include "cni/attachment_store.h"
+#include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
 
 namespace kuryr::cni {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "cni/disconnect.h"
+#include "cni/attachments/disconnect.h"
 
 namespace kuryr::cni {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/deadline.h"
 #include "binding/binding.h"
-#include "cni/attachment_store.h"
+#include "cni/attachments/attachment_store.h"
 #include "cni/pod_result.h"
 
 namespace kuryr::cni {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cni/delegate.h"
+#include "cni/local/delegate.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {

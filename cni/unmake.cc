@@ -2,8 +2,8 @@
 
 #include "base/json.h"
 #include "binding/steps.h"
-#include "cni/delegate.h"
-#include "cni/disconnect.h"
+#include "cni/attachments/disconnect.h"
+#include "cni/local/delegate.h"
 
 namespace kuryr::cni {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/deadline.h"
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 #include "cni/node.h"
 #include "cni/protocol/request.h"
 

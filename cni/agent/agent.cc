@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/agent/registry_events.h"
-#include "cni/disconnect.h"
+#include "cni/attachments/disconnect.h"
 #include "cni/failure.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"

@@ -12,7 +12,7 @@
 #include "cni/agent/port_sweep.h"
 #include "cni/agent/queued_writer.h"
 #include "cni/agent/sweep.h"
-#include "cni/attachment_store.h"
+#include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
 #include "cni/node.h"
 #include "cni/protocol/agent_call.h"

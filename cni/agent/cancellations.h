@@ -5,7 +5,7 @@
 
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 
 namespace kuryr::cni {
 

@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
-#include "cni/disconnect.h"
-#include "cni/local_vif.h"
+#include "cni/attachments/disconnect.h"
+#include "cni/local/local_vif.h"
 
 namespace kuryr::cni {
 namespace {

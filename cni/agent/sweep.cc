@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/rollback.h"
 #include "binding/netns.h"
-#include "cni/disconnect.h"
+#include "cni/attachments/disconnect.h"
 #include "watcher/backoff.h"
 
 namespace kuryr::cni {

@@ -9,7 +9,7 @@
 #include "base/deadline.h"
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 #include "cni/node.h"
 
 namespace kuryr::cni {

@@ -11,8 +11,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
-#include "cni/child_process.h"
 #include "cni/config.h"
+#include "cni/local/child_process.h"
 #include "cni/protocol/trace_id.h"
 
 namespace kuryr::cni {

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "binding/l3.h"
-#include "cni/attachment_store.h"
+#include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
 #include "cni/plugin/sandbox.h"
 #include "cni/plugin/serve.h"

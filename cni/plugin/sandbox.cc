@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "binding/netns.h"
-#include "cni/process.h"
+#include "cni/attachments/process.h"
 #include "cni/protocol/environment.h"
 #include "cni/protocol/error.h"
 

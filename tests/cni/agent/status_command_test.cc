@@ -37,7 +37,7 @@ TEST_P(StatusAnswerTest, AnswerWithoutAPartIsAnErrorForTheCommand) {
     SendReply(client.get(), {.status = 0, .out = GetParam()}, deadline);
   });
 
-  EXPECT_THROW((void)PrintStatus(socket, "", StatusForm::kText), nlohmann::json::exception);
+  EXPECT_THROW((void)PrintStatus(socket, {}), nlohmann::json::exception);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cni/attachment_store.h"
-#include "cni/process.h"
+#include "cni/attachments/attachment_store.h"
+#include "cni/attachments/process.h"
 #include "cni/protocol/agent_socket.h"
 
 namespace kuryr::cni {

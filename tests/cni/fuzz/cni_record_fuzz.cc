@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 #include "tests/cni/fuzz/properties.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

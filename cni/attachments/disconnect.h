@@ -4,7 +4,7 @@
 
 #include "base/deadline.h"
 #include "binding/binding.h"
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 
 namespace kuryr::cni {
 

@@ -1,4 +1,4 @@
-#include "cni/process.h"
+#include "cni/attachments/process.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cni/attachment_store.h"
+#include "cni/attachments/attachment_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cni/local_vif.h"
+#include "cni/local/local_vif.h"
 
 #include <algorithm>
 

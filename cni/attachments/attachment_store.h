@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 
 namespace kuryr::cni {
 

@@ -1,4 +1,4 @@
-#include "cni/disconnect.h"
+#include "cni/attachments/disconnect.h"
 
 #include <exception>
 

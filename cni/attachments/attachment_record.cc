@@ -1,4 +1,4 @@
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 
 #include <cstdint>
 #include <limits>

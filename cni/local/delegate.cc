@@ -1,4 +1,4 @@
-#include "cni/delegate.h"
+#include "cni/local/delegate.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cni/child_process.h"
+#include "cni/local/child_process.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {

@@ -6,7 +6,7 @@
 
 #include "binding/driver.h"
 #include "binding/netns.h"
-#include "cni/process.h"
+#include "cni/attachments/process.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::cni {

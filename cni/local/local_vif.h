@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cni/attachment_record.h"
+#include "cni/attachments/attachment_record.h"
 #include "cni/protocol/request.h"
 #include "cni/protocol/result.h"
 #include "vif/pod_vifs.h"

@@ -1,4 +1,4 @@
-#include "cni/child_process.h"
+#include "cni/local/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
