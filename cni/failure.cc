@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "binding/binding.h"
 #include "binding/driver.h"
+#include "binding/drivers/binding.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::cni {

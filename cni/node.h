@@ -1,6 +1,6 @@
 #pragma once
 
-#include "binding/binding.h"
+#include "binding/drivers/binding.h"
 #include "cni/api_writer.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"

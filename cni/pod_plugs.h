@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "binding/binding.h"
+#include "binding/drivers/binding.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/pod_result.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "binding/dpdk_driver.h"
+#include "binding/drivers/dpdk_driver.h"
+#include "binding/drivers/sriov_driver.h"
+#include "binding/drivers/vhostuser_driver.h"
 #include "binding/l3.h"
-#include "binding/sriov_driver.h"
-#include "binding/vhostuser_driver.h"
 
 namespace kuryr::cni {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/event_fd.h"
-#include "binding/binding.h"
+#include "binding/drivers/binding.h"
 #include "cni/agent/call_metrics.h"
 #include "cni/agent/cancellations.h"
 #include "cni/agent/last_errors.h"

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/deadline.h"
-#include "binding/binding.h"
+#include "binding/drivers/binding.h"
 #include "cni/attachments/attachment_record.h"
 
 namespace kuryr::cni {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "binding/binding.h"
+#include "binding/drivers/binding.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "binding/interfaces.h"
-#include "tests/binding/sriov_driver_fixture.h"
+#include "tests/binding/drivers/sriov_driver_fixture.h"
 #include "tests/support/fake_pci.h"
 
 namespace kuryr::binding {

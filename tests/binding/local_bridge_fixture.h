@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/bridge_driver.h"
+#include "binding/drivers/bridge_driver.h"
 #include "binding/local_bridge.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/subprocess.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/binding.h"
+#include "binding/drivers/binding.h"
 #include "tests/binding/plug_scenario.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"

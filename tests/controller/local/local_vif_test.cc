@@ -1,10 +1,10 @@
 #include "controller/local/local_vif.h"
 
 #include "base/names.h"
-#include "binding/bridge_driver.h"
+#include "binding/drivers/bridge_driver.h"
+#include "binding/drivers/nested_driver.h"
+#include "binding/drivers/ovs_driver.h"
 #include "binding/l3.h"
-#include "binding/nested_driver.h"
-#include "binding/ovs_driver.h"
 #include "binding/shared.h"
 #include "tests/controller/local/backend_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "binding/dpdk_driver.h"
+#include "binding/drivers/dpdk_driver.h"
 
 #include <cerrno>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace kuryr::binding {
 namespace {
 
-constexpr const char* kMountPoint = "[nested_dpdk] pci_mount_point";
+constexpr const char* kPciMountPoint = "[nested_dpdk] pci_mount_point";
 
 struct Device {
   std::string link;
@@ -94,7 +94,7 @@ std::vector<Interface> DpdkDriver::Connect(const vif::Vif& vif, const Plug& plug
   if (device.address != AddressIn(plug))
     ThrowErrno(ENODEV, "find " + own.address->ToString() + " on PCI device " + plug.device);
   const Link link = RequireSpare(sysfs_, device);
-  const PodFolder folder(config_.pci_mount_point, kMountPoint);
+  const PodFolder folder(config_.pci_mount_point, kPciMountPoint);
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);
 
   // The file says whose the device is, so it is there before and after.

@@ -1,4 +1,4 @@
-#include "binding/dpdk_driver.h"
+#include "binding/drivers/dpdk_driver.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "tests/binding/ovs_driver_fixture.h"
+#include "tests/binding/drivers/ovs_driver_fixture.h"
 
 namespace kuryr::binding {
 namespace {

@@ -1,4 +1,4 @@
-#include "binding/hybrid_driver.h"
+#include "binding/drivers/hybrid_driver.h"
 
 #include <algorithm>
 #include <utility>
@@ -110,10 +110,10 @@ void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, Shared& sha
 }
 
 /// One Connect: what it needs at hand, and what it may have to undo.
-class Wiring {
+class HybridWiring {
  public:
-  Wiring(const BindingConfig& config, Shared& shared, const Plug& plug,
-         const Attachment& attachment, const Netns& pod, const Deadline& deadline)
+  HybridWiring(const BindingConfig& config, Shared& shared, const Plug& plug,
+               const Attachment& attachment, const Netns& pod, const Deadline& deadline)
       : config_(config),
         shared_(shared),
         plug_(plug),
@@ -230,7 +230,7 @@ Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
 std::vector<Interface> HybridDriver::Connect(const vif::Vif& vif, const Plug& plug,
                                              const Attachment& attachment, const Netns& pod,
                                              bool is_default, const Deadline& deadline) {
-  return Wiring(config_, shared_, plug, attachment, pod, deadline)
+  return HybridWiring(config_, shared_, plug, attachment, pod, deadline)
       .Make(OwnVif<vif::VifBridge>(vif, "hybrid"), is_default);
 }
 

@@ -1,4 +1,4 @@
-#include "binding/bridge_driver.h"
+#include "binding/drivers/bridge_driver.h"
 
 #include <functional>
 #include <system_error>

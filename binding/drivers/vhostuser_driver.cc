@@ -1,4 +1,4 @@
-#include "binding/vhostuser_driver.h"
+#include "binding/drivers/vhostuser_driver.h"
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
@@ -109,8 +109,8 @@ std::optional<PodFolder> FolderOf(const Plug& plug, const BindingConfig& config)
   return std::nullopt;
 }
 
-void Unplug(const BindingConfig& config, Shared& shared, const Plug& plug,
-            const Attachment& attachment, const Deadline& deadline) {
+void RemovePortAndSocket(const BindingConfig& config, Shared& shared, const Plug& plug,
+                         const Attachment& attachment, const Deadline& deadline) {
   std::optional<PodFolder> folder;
   Steps steps;
   steps.Try([&] {
@@ -172,7 +172,7 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   AddedPort added;
   Rollback undo([&] {
     const Deadline later = Deadline::After(kRollbackTime);
-    TryUndo(port.name, [&] { Unplug(config_, shared_, plug, attachment, later); });
+    TryUndo(port.name, [&] { RemovePortAndSocket(config_, shared_, plug, attachment, later); });
     TryUndo(port.name, [&] {
       if (added.created_bridge) ovs.DeleteEmptyBridge(*added.created_bridge, later);
     });
@@ -215,7 +215,7 @@ std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plu
 
 void VhostUserDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                                  const Deadline& deadline) {
-  Unplug(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+  RemovePortAndSocket(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
 }
 
 }  // namespace kuryr::binding

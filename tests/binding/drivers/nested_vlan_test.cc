@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "tests/binding/nested_driver_fixture.h"
+#include "tests/binding/drivers/nested_driver_fixture.h"
 #include "tests/support/frame_capture.h"
 
 namespace kuryr::binding {

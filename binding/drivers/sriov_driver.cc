@@ -1,4 +1,4 @@
-#include "binding/sriov_driver.h"
+#include "binding/drivers/sriov_driver.h"
 
 #include <cerrno>
 #include <charconv>
@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/drivers/ovs_driver.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/lent_vf.h"
 #include "binding/neutron_port.h"
-#include "binding/ovs_driver.h"
 #include "binding/steps.h"
 #include "binding/vf.h"
 #include "binding/vif_fields.h"

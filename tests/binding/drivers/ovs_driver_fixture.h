@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "binding/drivers/ovs_driver.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/ovs_driver.h"
 #include "tests/binding/ovs_vif.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"

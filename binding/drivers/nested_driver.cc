@@ -1,4 +1,4 @@
-#include "binding/nested_driver.h"
+#include "binding/drivers/nested_driver.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "binding/ovs_driver.h"
+#include "binding/drivers/ovs_driver.h"
 
 #include <chrono>
 #include <optional>

@@ -1,11 +1,11 @@
-#include "binding/hybrid_driver.h"
+#include "binding/drivers/hybrid_driver.h"
 
 #include <fstream>
 #include <functional>
 #include <system_error>
 
 #include "base/error.h"
-#include "binding/ovs_driver.h"
+#include "binding/drivers/ovs_driver.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/private_ovs.h"
 

@@ -2,8 +2,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "binding/binding.h"
-#include "tests/binding/sriov_driver_fixture.h"
+#include "binding/drivers/binding.h"
+#include "tests/binding/drivers/sriov_driver_fixture.h"
 #include "tests/support/private_ovs.h"
 
 namespace kuryr::binding {

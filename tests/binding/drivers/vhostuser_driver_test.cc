@@ -1,4 +1,4 @@
-#include "binding/vhostuser_driver.h"
+#include "binding/drivers/vhostuser_driver.h"
 
 #include <gmock/gmock.h>
 #include <sys/mount.h>
@@ -16,8 +16,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "binding/drivers/ovs_driver.h"
 #include "binding/ovs/open_vswitch.h"
-#include "binding/ovs_driver.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/netns_fixture.h"

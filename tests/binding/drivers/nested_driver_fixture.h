@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-#include "binding/nested_driver.h"
+#include "binding/drivers/nested_driver.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {

@@ -1,4 +1,4 @@
-#include "binding/sriov_driver.h"
+#include "binding/drivers/sriov_driver.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "binding/lent_vf.h"
 #include "binding/link_mark.h"
-#include "tests/binding/sriov_driver_fixture.h"
+#include "tests/binding/drivers/sriov_driver_fixture.h"
 
 namespace kuryr::binding {
 namespace {

@@ -1,8 +1,8 @@
 // TCP, UDP and SCTP with data: between pods they pass, from a pod to the node they do not.
 #include <sys/socket.h>
 
-#include "binding/hybrid_driver.h"
-#include "tests/binding/ovs_driver_fixture.h"
+#include "binding/drivers/hybrid_driver.h"
+#include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/traffic.h"
 

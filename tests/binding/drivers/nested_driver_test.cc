@@ -1,10 +1,10 @@
-#include "binding/nested_driver.h"
+#include "binding/drivers/nested_driver.h"
 
 #include <sys/mount.h>
 
 #include <cstdio>
 
-#include "tests/binding/nested_driver_fixture.h"
+#include "tests/binding/drivers/nested_driver_fixture.h"
 
 namespace kuryr::binding {
 namespace {

@@ -6,18 +6,18 @@
 #include <utility>
 #include <vector>
 
-#include "binding/bridge_driver.h"
 #include "binding/config.h"
-#include "binding/dpdk_driver.h"
 #include "binding/driver.h"
-#include "binding/hybrid_driver.h"
-#include "binding/nested_driver.h"
+#include "binding/drivers/bridge_driver.h"
+#include "binding/drivers/dpdk_driver.h"
+#include "binding/drivers/hybrid_driver.h"
+#include "binding/drivers/nested_driver.h"
+#include "binding/drivers/ovs_driver.h"
+#include "binding/drivers/sriov_driver.h"
+#include "binding/drivers/vhostuser_driver.h"
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs/port_wiring.h"   // NotWired
-#include "binding/ovs_driver.h"
 #include "binding/shared.h"
-#include "binding/sriov_driver.h"
-#include "binding/vhostuser_driver.h"
 
 namespace kuryr::binding {
 

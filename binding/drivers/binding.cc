@@ -1,4 +1,4 @@
-#include "binding/binding.h"
+#include "binding/drivers/binding.h"
 
 #include <algorithm>
 #include <exception>

@@ -2,7 +2,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "binding/bridge_driver.h"
+#include "binding/drivers/bridge_driver.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {
