@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/log.h"
 #include "service/metrics_text.h"
-#include "watcher/backoff.h"
 
 namespace kuryr::controller {
 namespace {
@@ -28,7 +28,7 @@ Controller::Controller(Config config)
                                   .identity = NewIdentity()}) {}
 
 void Controller::Run(const std::stop_token& stop) {
-  watcher::Backoff backoff;
+  Backoff backoff;
   while (!stop.stop_requested()) {
     try {
       LeadOnce(stop);

@@ -19,7 +19,7 @@ void WorkQueue::AddRateLimited(const std::string& key) {
   Entry& entry = keyed.second;
   entry.rate_limited = true;
   if (!entry.backoff) {
-    entry.backoff = std::make_unique<watcher::Backoff>(options_.retry_base, options_.retry_cap);
+    entry.backoff = std::make_unique<Backoff>(options_.retry_base, options_.retry_cap);
   }
   Want(keyed, entry.backoff->Next(), Hold::kUntilNews);
 }

@@ -12,9 +12,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/backoff.h"
 #include "base/thread_annotations.h"
 #include "service/histogram.h"
-#include "watcher/backoff.h"
 
 namespace kuryr::controller {
 
@@ -25,8 +25,8 @@ enum class Hold {
 };
 
 struct QueueOptions {
-  std::chrono::milliseconds retry_base{200};    ///< watcher::Backoff
-  std::chrono::milliseconds retry_cap{60'000};  ///< watcher::Backoff
+  std::chrono::milliseconds retry_base{200};    ///< Backoff
+  std::chrono::milliseconds retry_cap{60'000};  ///< Backoff
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
@@ -89,11 +89,11 @@ class WorkQueue {
     [[nodiscard]] Clock::time_point due() const { return std::max(*wanted, not_before); }
 
     Place place = Place::kNowhere;
-    bool rate_limited = false;                  ///< since it was handed out
-    std::optional<Clock::time_point> wanted;    ///< none while at work: no further round
-    Clock::time_point not_before;               ///< what is held
-    Delayed::iterator delayed;                  ///< of Place::kDelayed
-    std::unique_ptr<watcher::Backoff> backoff;  ///< of a key that has failed
+    bool rate_limited = false;                ///< since it was handed out
+    std::optional<Clock::time_point> wanted;  ///< none while at work: no further round
+    Clock::time_point not_before;             ///< what is held
+    Delayed::iterator delayed;                ///< of Place::kDelayed
+    std::unique_ptr<Backoff> backoff;         ///< of a key that has failed
   };
 
   void Want(Keyed& keyed, Clock::duration delay, Hold hold) REQUIRES(mutex_);

@@ -4,8 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/log.h"
-#include "watcher/backoff.h"
 
 namespace kuryr::service {
 
@@ -36,7 +36,7 @@ bool HealthPort::TryOnce() {
 }
 
 void HealthPort::TryAgain(const std::stop_token& stop) {
-  watcher::Backoff backoff(1s, 5s);
+  Backoff backoff(1s, 5s);
   do {
     const MutexLock lock(mutex_);
     changed_.wait_for(mutex_, stop, backoff.Next(), [] { return false; });

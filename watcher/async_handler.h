@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/thread_annotations.h"
-#include "watcher/backoff.h"
 #include "watcher/dispatcher.h"
 #include "watcher/event_pipeline.h"
 

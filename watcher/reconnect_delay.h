@@ -3,7 +3,7 @@
 #include <chrono>
 #include <optional>
 
-#include "watcher/backoff.h"
+#include "base/backoff.h"
 #include "watcher/watch_metrics.h"
 
 namespace kuryr::watcher {

@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "base/backoff.h"
 #include "base/log.h"
 #include "base/rollback.h"
 #include "binding/netns.h"
 #include "cni/attachments/disconnect.h"
-#include "watcher/backoff.h"
 
 namespace kuryr::cni {
 namespace {
@@ -77,7 +77,7 @@ std::vector<AttachmentKey> Sweep::left() const {
 }
 
 void Sweep::Run(const std::stop_token& stop) {
-  watcher::Backoff backoff(1s, 60s);
+  Backoff backoff(1s, 60s);
   while (!left().empty()) {
     {
       const MutexLock lock(mutex_);

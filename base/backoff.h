@@ -3,7 +3,7 @@
 #include <chrono>
 #include <random>
 
-namespace kuryr::watcher {
+namespace kuryr {
 
 /// Exponential delays with decorrelated jitter: each between `base` and three times the one before,
 /// at most `cap`. Not thread-safe.
@@ -24,4 +24,4 @@ class Backoff {
   std::minstd_rand random_;
 };
 
-}  // namespace kuryr::watcher
+}  // namespace kuryr

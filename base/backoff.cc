@@ -1,8 +1,8 @@
-#include "watcher/backoff.h"
+#include "base/backoff.h"
 
 #include <algorithm>
 
-namespace kuryr::watcher {
+namespace kuryr {
 
 Backoff::Milliseconds Backoff::Next() {
   std::uniform_int_distribution<Milliseconds::rep> between(base_.count(), last_.count() * 3);
@@ -10,4 +10,4 @@ Backoff::Milliseconds Backoff::Next() {
   return last_;
 }
 
-}  // namespace kuryr::watcher
+}  // namespace kuryr
