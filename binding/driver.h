@@ -55,6 +55,16 @@ struct Interface {
   bool operator==(const Interface&) const = default;
 };
 
+/// One VIF that a driver is asked to connect or to check. Borrows what it refers to.
+struct PlugRequest {
+  const vif::Vif& vif;
+  const Plug& plug;  ///< the driver's Plan of the VIF
+  const Attachment& attachment;
+  const Netns& pod;
+  bool is_default;  ///< only the default VIF gets a default route
+  Deadline deadline;
+};
+
 /// No driver for this type of VIF, or for its plugin; names them.
 class UnsupportedVif : public std::runtime_error {
  public:
@@ -83,17 +93,12 @@ class Driver {
   /// Changes nothing. Throws ParseError for a VIF that lacks what the driver needs.
   [[nodiscard]] virtual Plug Plan(const vif::Vif& vif, const std::string& ifname) const = 0;
   /// All or nothing: whatever was made is unmade before an exception leaves. Leftovers of an
-  /// earlier sandbox of the same pod are replaced; those of this attachment are Disconnect's. Only
-  /// the default VIF gets a default route. Host end first, pod end second.
-  virtual std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
-                                         const Attachment& attachment, const Netns& pod,
-                                         bool is_default, const Deadline& deadline) = 0;
+  /// earlier sandbox of the same pod are replaced; those of this attachment are Disconnect's. Host
+  /// end first, pod end second.
+  virtual std::vector<Interface> Connect(const PlugRequest& request) = 0;
   /// Whether what Connect made is still so: the first difference in words, nullopt when there is
   /// none.
-  [[nodiscard]] virtual std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
-                                                         const Attachment& attachment,
-                                                         const Netns& pod, bool is_default,
-                                                         const Deadline& deadline) const = 0;
+  [[nodiscard]] virtual std::optional<std::string> Check(const PlugRequest& request) const = 0;
   /// Idempotent; touches only what is this attachment's own.
   virtual void Disconnect(const Plug& plug, const Attachment& attachment,
                           const Deadline& deadline) = 0;

@@ -119,8 +119,12 @@ void CheckVifs(const Request& request, const Node& node, const AttachmentRecord&
     const binding::Plug& plug = record.plugs[i];
     const ResultInterface* interface = FindInterface(previous, plug.ifname, pod, request);
     const vif::Vif told = AsTold(record.vifs[i], previous, interface);
-    const auto difference = node.binding.Check(told, plug, record.attachment(), pod,
-                                               record.vifs[i].is_default, deadline);
+    const auto difference = node.binding.Check({.vif = told,
+                                                .plug = plug,
+                                                .attachment = record.attachment(),
+                                                .pod = pod,
+                                                .is_default = record.vifs[i].is_default,
+                                                .deadline = deadline});
     if (difference) ThrowDifference(*difference);
     CheckMtu(interface, pod);
   }

@@ -34,8 +34,12 @@ void PodPlugs::Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod
 std::vector<binding::Interface> PodPlugs::Connect(const vif::PodVif& vif,
                                                   const binding::Plug& plug) {
   try {
-    return binding_.Connect(vif.vif, plug, attachment_.record()->attachment(), pod_, vif.is_default,
-                            deadline_);
+    return binding_.Connect({.vif = vif.vif,
+                             .plug = plug,
+                             .attachment = attachment_.record()->attachment(),
+                             .pod = pod_,
+                             .is_default = vif.is_default,
+                             .deadline = deadline_});
   } catch (const binding::OvsUnreachable&) {
     --touched_;
     throw;

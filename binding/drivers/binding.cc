@@ -84,16 +84,12 @@ Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return plug;
 }
 
-std::vector<Interface> Binding::Connect(const vif::Vif& vif, const Plug& plug,
-                                        const Attachment& attachment, const Netns& pod,
-                                        bool is_default, const Deadline& deadline) {
-  return DriverFor(vif, drivers_).Connect(vif, plug, attachment, pod, is_default, deadline);
+std::vector<Interface> Binding::Connect(const PlugRequest& request) {
+  return DriverFor(request.vif, drivers_).Connect(request);
 }
 
-std::optional<std::string> Binding::Check(const vif::Vif& vif, const Plug& plug,
-                                          const Attachment& attachment, const Netns& pod,
-                                          bool is_default, const Deadline& deadline) const {
-  return DriverFor(vif, drivers_).Check(vif, plug, attachment, pod, is_default, deadline);
+std::optional<std::string> Binding::Check(const PlugRequest& request) const {
+  return DriverFor(request.vif, drivers_).Check(request);
 }
 
 void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,

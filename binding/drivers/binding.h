@@ -42,13 +42,9 @@ class Binding {
   /// drivers and bridges that the node does not allow.
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const;
   /// All or nothing, as Driver::Connect. OvsUnreachable where nothing was touched.
-  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
-                                 const Attachment& attachment, const Netns& pod, bool is_default,
-                                 const Deadline& deadline);
+  std::vector<Interface> Connect(const PlugRequest& request);
   /// As Driver::Check.
-  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
-                                                 const Attachment& attachment, const Netns& pod,
-                                                 bool is_default, const Deadline& deadline) const;
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const;
   /// Of all that Connect made, where ports of Open vSwitch are among it: as PortWiring::Wait.
   void WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                       const Deadline& deadline);

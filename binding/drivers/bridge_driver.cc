@@ -76,9 +76,8 @@ Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
           .bridge = SharedBridgeOf(own)};
 }
 
-std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& plug,
-                                             const Attachment& attachment, const Netns& pod,
-                                             bool is_default, const Deadline& deadline) {
+std::vector<Interface> BridgeDriver::Connect(const PlugRequest& request) {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
   RouteSocket host;
   RouteSocket inside = RouteSocket::OpenIn(pod);
@@ -114,10 +113,8 @@ std::vector<Interface> BridgeDriver::Connect(const vif::Vif& vif, const Plug& pl
   return interfaces;
 }
 
-std::optional<std::string> BridgeDriver::Check(const vif::Vif& vif, const Plug& plug,
-                                               const Attachment& attachment, const Netns& pod,
-                                               bool is_default,
-                                               const Deadline& /*deadline*/) const {
+std::optional<std::string> BridgeDriver::Check(const PlugRequest& request) const {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
   RouteSocket host;
   const auto bridge = host.FindLink(plug.bridge);

@@ -20,13 +20,8 @@ class BridgeDriver final : public Driver {
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
   /// A missing bridge is made where the network says that os-vif should provide it.
-  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
-                                 const Attachment& attachment, const Netns& pod, bool is_default,
-                                 const Deadline& deadline) override;
-  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
-                                                 const Attachment& attachment, const Netns& pod,
-                                                 bool is_default,
-                                                 const Deadline& deadline) const override;
+  std::vector<Interface> Connect(const PlugRequest& request) override;
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override;
   /// The bridge stays, as with os-vif.
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;

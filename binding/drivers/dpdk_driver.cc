@@ -86,9 +86,8 @@ Plug DpdkDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return {.driver = kName, .ifname = ifname, .device = address};
 }
 
-std::vector<Interface> DpdkDriver::Connect(const vif::Vif& vif, const Plug& plug,
-                                           const Attachment& attachment, const Netns& /*pod*/,
-                                           bool /*is_default*/, const Deadline& /*deadline*/) {
+std::vector<Interface> DpdkDriver::Connect(const PlugRequest& request) {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const auto& own = OwnVif<vif::VifNestedDpdk>(vif, "dpdk");
   const Device device = FindDevice(sysfs_, own);
   if (device.address != AddressIn(plug))
@@ -118,10 +117,8 @@ std::vector<Interface> DpdkDriver::Connect(const vif::Vif& vif, const Plug& plug
            .in_pod = true}};
 }
 
-std::optional<std::string> DpdkDriver::Check(const vif::Vif& /*vif*/, const Plug& plug,
-                                             const Attachment& attachment, const Netns& /*pod*/,
-                                             bool /*is_default*/,
-                                             const Deadline& /*deadline*/) const {
+std::optional<std::string> DpdkDriver::Check(const PlugRequest& request) const {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);
   const std::string path = config_.pci_mount_point / file;
   const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);

@@ -21,13 +21,8 @@ class DpdkDriver final : public Driver {
 
   /// Looks for the device: throws std::system_error when no or more than one has the MAC.
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
-  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
-                                 const Attachment& attachment, const Netns& pod, bool is_default,
-                                 const Deadline& deadline) override;
-  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
-                                                 const Attachment& attachment, const Netns& pod,
-                                                 bool is_default,
-                                                 const Deadline& deadline) const override;
+  std::vector<Interface> Connect(const PlugRequest& request) override;
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override;
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;
   /// From the file of the attachment's own interface.

@@ -88,49 +88,28 @@ void Unplug(const BindingConfig& config, Shared& shared, const Plug& plug,
   steps.Finish();
 }
 
-/// Throws HostInterfaceInUse for what is neither ours nor a leftover.
-void RemoveLeftovers(RouteSocket& host, const BindingConfig& config, Shared& shared,
-                     const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
-  std::optional<Attachment> older;
-  bool unfinished = false;
-  for (const std::string& name :
-       {plug.host_interface, plug.device, BridgeEndOf(plug), PortOf(plug)}) {
-    const auto link = FindOnceReplaced(host, name, attachment, deadline);
-    if (!link) continue;
-    if (IsOlderSandboxs(plug, *link, attachment)) {
-      older = LinkMark::Parse(link->alias)->attachment;
-    } else if (IsUnfinished(host, plug, *link)) {
-      unfinished = true;
-    } else {
-      ThrowInUse(*link);
-    }
-  }
-  if (older) Unplug(config, shared, plug, *older, deadline);
-  if (unfinished) Unplug(config, shared, plug, attachment, deadline);
-}
-
 /// One Connect: what it needs at hand, and what it may have to undo.
 class HybridWiring {
  public:
-  HybridWiring(const BindingConfig& config, Shared& shared, const Plug& plug,
-               const Attachment& attachment, const Netns& pod, const Deadline& deadline)
+  HybridWiring(const BindingConfig& config, Shared& shared, const PlugRequest& request)
       : config_(config),
         shared_(shared),
-        plug_(plug),
-        attachment_(attachment),
-        mark_(LinkMark{attachment}.ToString()),
-        pod_(pod),
-        deadline_(deadline.AtMost(config.ovs_timeout)),
-        inside_(RouteSocket::OpenIn(pod)),
+        plug_(request.plug),
+        attachment_(request.attachment),
+        mark_(LinkMark{request.attachment}.ToString()),
+        pod_(request.pod),
+        is_default_(request.is_default),
+        deadline_(request.deadline.AtMost(config.ovs_timeout)),
+        inside_(RouteSocket::OpenIn(request.pod)),
         ovs_(config.ovsdb_connection, &shared.ovsdb) {}
 
-  std::vector<Interface> Make(const vif::VifBridge& vif, bool is_default) {
+  std::vector<Interface> Make(const vif::VifBridge& vif) {
     const OvsPort port = PortFor(vif, plug_, PortOf(plug_), attachment_, config_);
     const uint32_t mtu = MtuOnBridge(host_, plug_.bridge, vif, config_.network_device_mtu);
     // With OVS down nothing is touched.
     ovs_.Connect(deadline_);
     RequireFree(inside_, plug_.ifname);
-    RemoveLeftovers(host_, config_, shared_, plug_, attachment_, deadline_);
+    RemoveLeftovers();
 
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridge();
@@ -140,7 +119,7 @@ class HybridWiring {
       host_.MakeChecksums(Find(host_, BridgeEndOf(plug_)));
     // ovs-vswitchd is at work; meanwhile the pod's side.
     LinkToPod(bridge, *vif.address, mtu);
-    ConfigureL3(pod_, plug_.ifname, vif, is_default);
+    ConfigureL3(pod_, plug_.ifname, vif, is_default_);
     ovs_.WaitUntilUp(port, added_, deadline_);
     const Link port_end = Find(host_, port.name);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
@@ -152,6 +131,26 @@ class HybridWiring {
   }
 
  private:
+  /// Throws HostInterfaceInUse for what is neither ours nor a leftover.
+  void RemoveLeftovers() {
+    std::optional<Attachment> older;
+    bool unfinished = false;
+    for (const std::string& name :
+         {plug_.host_interface, plug_.device, BridgeEndOf(plug_), PortOf(plug_)}) {
+      const auto link = FindOnceReplaced(host_, name, attachment_, deadline_);
+      if (!link) continue;
+      if (IsOlderSandboxs(plug_, *link, attachment_)) {
+        older = LinkMark::Parse(link->alias)->attachment;
+      } else if (IsUnfinished(host_, plug_, *link)) {
+        unfinished = true;
+      } else {
+        ThrowInUse(*link);
+      }
+    }
+    if (older) Unplug(config_, shared_, plug_, *older, deadline_);
+    if (unfinished) Unplug(config_, shared_, plug_, attachment_, deadline_);
+  }
+
   Link MakeBridge() {
     if (!host_.CreateHub(plug_.device))
       throw HostInterfaceInUse("bridge " + plug_.device + " was made by somebody else just now");
@@ -195,6 +194,7 @@ class HybridWiring {
   const Attachment& attachment_;
   const std::string mark_;
   const Netns& pod_;
+  const bool is_default_;
   const Deadline deadline_;
   RouteSocket host_;
   RouteSocket inside_;
@@ -227,16 +227,12 @@ Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
           .device = bridge};
 }
 
-std::vector<Interface> HybridDriver::Connect(const vif::Vif& vif, const Plug& plug,
-                                             const Attachment& attachment, const Netns& pod,
-                                             bool is_default, const Deadline& deadline) {
-  return HybridWiring(config_, shared_, plug, attachment, pod, deadline)
-      .Make(OwnVif<vif::VifBridge>(vif, "hybrid"), is_default);
+std::vector<Interface> HybridDriver::Connect(const PlugRequest& request) {
+  return HybridWiring(config_, shared_, request).Make(OwnVif<vif::VifBridge>(request.vif, kName));
 }
 
-std::optional<std::string> HybridDriver::Check(const vif::Vif& vif, const Plug& plug,
-                                               const Attachment& attachment, const Netns& pod,
-                                               bool is_default, const Deadline& deadline) const {
+std::optional<std::string> HybridDriver::Check(const PlugRequest& request) const {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const auto& own = OwnVif<vif::VifBridge>(vif, "hybrid");
   RouteSocket host;
   const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);

@@ -123,9 +123,8 @@ Plug NestedDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   return {.driver = kName, .ifname = ifname};
 }
 
-std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& plug,
-                                             const Attachment& attachment, const Netns& pod,
-                                             bool is_default, const Deadline& /*deadline*/) {
+std::vector<Interface> NestedDriver::Connect(const PlugRequest& request) {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const vif::VifBase& own = Nested(vif);
   const std::string mark = LinkMark{attachment}.ToString();
   RouteSocket host;
@@ -149,10 +148,8 @@ std::vector<Interface> NestedDriver::Connect(const vif::Vif& vif, const Plug& pl
   return interfaces;
 }
 
-std::optional<std::string> NestedDriver::Check(const vif::Vif& vif, const Plug& plug,
-                                               const Attachment& attachment, const Netns& pod,
-                                               bool is_default,
-                                               const Deadline& /*deadline*/) const {
+std::optional<std::string> NestedDriver::Check(const PlugRequest& request) const {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const vif::VifBase& own = Nested(vif);
   const bool vlan = std::holds_alternative<vif::VifVlanNested>(vif);
   return CheckPodLink(pod,

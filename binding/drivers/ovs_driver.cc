@@ -34,36 +34,27 @@ void Unplug(const BindingConfig& config, Shared& shared, const std::string& host
   steps.Finish();
 }
 
-void RemoveLeftover(RouteSocket& host, const BindingConfig& config, Shared& shared,
-                    const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
-  const auto link = FindOnceReplaced(host, plug.host_interface, attachment, deadline);
-  if (!link) return;
-  if (!IsLeftoverVeth(*link, attachment)) ThrowInUse(*link);
-  const auto mark = LinkMark::Parse(link->alias);
-  Unplug(config, shared, plug.host_interface, mark ? mark->attachment : attachment, deadline);
-}
-
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Wiring {
  public:
-  Wiring(const BindingConfig& config, Shared& shared, const Plug& plug,
-         const Attachment& attachment, const Netns& pod, const Deadline& deadline)
+  Wiring(const BindingConfig& config, Shared& shared, const PlugRequest& request)
       : config_(config),
         shared_(shared),
-        plug_(plug),
-        attachment_(attachment),
-        pod_(pod),
-        deadline_(deadline.AtMost(config.ovs_timeout)),
-        inside_(RouteSocket::OpenIn(pod)),
+        plug_(request.plug),
+        attachment_(request.attachment),
+        pod_(request.pod),
+        is_default_(request.is_default),
+        deadline_(request.deadline.AtMost(config.ovs_timeout)),
+        inside_(RouteSocket::OpenIn(request.pod)),
         ovs_(config.ovsdb_connection, &shared.ovsdb) {}
 
-  std::vector<Interface> Make(const vif::VifOpenVSwitch& vif, bool is_default) {
+  std::vector<Interface> Make(const vif::VifOpenVSwitch& vif) {
     const OvsPort port = PortFor(vif, plug_, plug_.host_interface, attachment_, config_);
     const std::string mark = LinkMark{attachment_}.ToString();
     // With OVS down nothing is touched.
     ovs_.Connect(deadline_);
     RequireFree(inside_, plug_.ifname);
-    RemoveLeftover(host_, config_, shared_, plug_, attachment_, deadline_);
+    RemoveLeftover();
 
     // Before the act: its answer may be lost.
     Rollback undo([this] { Undo(); });
@@ -78,7 +69,7 @@ class Wiring {
     const Link pod_end = Find(inside_, plug_.ifname);
     if (added_.datapath_type == kUserspaceDatapath) inside_.MakeChecksums(pod_end);
     inside_.SetUp(pod_end);
-    ConfigureL3(pod_, plug_.ifname, vif, is_default);
+    ConfigureL3(pod_, plug_.ifname, vif, is_default_);
     ovs_.WaitUntilUp(port, added_, deadline_);
     const Link host_end = Find(host_, plug_.host_interface);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
@@ -90,6 +81,15 @@ class Wiring {
   }
 
  private:
+  void RemoveLeftover() {
+    const auto link = FindOnceReplaced(host_, plug_.host_interface, attachment_, deadline_);
+    if (!link) return;
+    if (!IsLeftoverVeth(*link, attachment_)) ThrowInUse(*link);
+    const auto mark = LinkMark::Parse(link->alias);
+    const Attachment& owner = mark ? mark->attachment : attachment_;
+    Unplug(config_, shared_, plug_.host_interface, owner, deadline_);
+  }
+
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
     TryUndo(plug_.host_interface,
@@ -104,6 +104,7 @@ class Wiring {
   const Plug& plug_;
   const Attachment& attachment_;
   const Netns& pod_;
+  const bool is_default_;
   const Deadline deadline_;
   RouteSocket host_;
   RouteSocket inside_;
@@ -138,16 +139,12 @@ Plug OvsDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
           .bridge = BridgeOf(own.bridge_name, own)};
 }
 
-std::vector<Interface> OvsDriver::Connect(const vif::Vif& vif, const Plug& plug,
-                                          const Attachment& attachment, const Netns& pod,
-                                          bool is_default, const Deadline& deadline) {
-  return Wiring(config_, shared_, plug, attachment, pod, deadline)
-      .Make(OwnVif<vif::VifOpenVSwitch>(vif, "ovs"), is_default);
+std::vector<Interface> OvsDriver::Connect(const PlugRequest& request) {
+  return Wiring(config_, shared_, request).Make(OwnVif<vif::VifOpenVSwitch>(request.vif, kName));
 }
 
-std::optional<std::string> OvsDriver::Check(const vif::Vif& vif, const Plug& plug,
-                                            const Attachment& attachment, const Netns& pod,
-                                            bool is_default, const Deadline& deadline) const {
+std::optional<std::string> OvsDriver::Check(const PlugRequest& request) const {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const auto& own = OwnVif<vif::VifOpenVSwitch>(vif, "ovs");
   RouteSocket host;
   const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);

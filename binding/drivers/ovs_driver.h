@@ -20,13 +20,8 @@ class OvsDriver final : public Driver {
   OvsDriver(BindingConfig config, Shared& shared);
 
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
-  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
-                                 const Attachment& attachment, const Netns& pod, bool is_default,
-                                 const Deadline& deadline) override;
-  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
-                                                 const Attachment& attachment, const Netns& pod,
-                                                 bool is_default,
-                                                 const Deadline& deadline) const override;
+  std::vector<Interface> Connect(const PlugRequest& request) override;
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override;
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override;
   /// From the ports' external_ids: also those of other drivers, whose ports say so.

@@ -161,18 +161,18 @@ void GiveBack(const BindingConfig& config, const Plug& plug, const Attachment& a
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Lending {
  public:
-  Lending(const BindingConfig& config, Shared& shared, const Plug& plug,
-          const Attachment& attachment, const Netns& pod, const Deadline& deadline)
+  Lending(const BindingConfig& config, Shared& shared, const PlugRequest& request)
       : config_(config),
         shared_(shared),
-        plug_(plug),
-        attachment_(attachment),
-        pod_(pod),
-        deadline_(deadline.AtMost(config.ovs_timeout)),
-        inside_(RouteSocket::OpenIn(pod)),
+        plug_(request.plug),
+        attachment_(request.attachment),
+        pod_(request.pod),
+        is_default_(request.is_default),
+        deadline_(request.deadline.AtMost(config.ovs_timeout)),
+        inside_(RouteSocket::OpenIn(request.pod)),
         ovs_(config.ovsdb_connection, &shared.ovsdb) {}
 
-  std::vector<Interface> Make(const vif::VifBase& vif, const Wanted& wanted, bool is_default) {
+  std::vector<Interface> Make(const vif::VifBase& vif, const Wanted& wanted) {
     const Vf vf = RequireVf(config_, wanted.address);
     const Link pf = FindPf(host_, vf);
     const VfSettings settings{.mac = *vif.address, .vlan = wanted.vlan};
@@ -196,7 +196,7 @@ class Lending {
     const Link moved = Find(inside_, NameOnTheWay(vf.address));
     inside_.ChangeLink(moved, {.mac = *vif.address, .mtu = mtu, .name = plug_.ifname, .up = true});
     if (port_) added_ = AddPort(ovs_, *port_, deadline_);
-    ConfigureL3(pod_, plug_.ifname, vif, is_default);
+    ConfigureL3(pod_, plug_.ifname, vif, is_default_);
     std::vector<Interface> interfaces;
     if (port_) interfaces.push_back(SetRepresentorUp(mtu));
     interfaces.push_back(Describe(Find(inside_, plug_.ifname), true));
@@ -233,6 +233,7 @@ class Lending {
   const Plug& plug_;
   const Attachment& attachment_;
   const Netns& pod_;
+  const bool is_default_;
   const Deadline deadline_;
   RouteSocket host_;
   RouteSocket inside_;
@@ -271,16 +272,12 @@ Plug SriovDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
           .device = wanted.address.ToString()};
 }
 
-std::vector<Interface> SriovDriver::Connect(const vif::Vif& vif, const Plug& plug,
-                                            const Attachment& attachment, const Netns& pod,
-                                            bool is_default, const Deadline& deadline) {
-  return Lending(config_, shared_, plug, attachment, pod, deadline)
-      .Make(Common(vif), WantedOf(vif), is_default);
+std::vector<Interface> SriovDriver::Connect(const PlugRequest& request) {
+  return Lending(config_, shared_, request).Make(Common(request.vif), WantedOf(request.vif));
 }
 
-std::optional<std::string> SriovDriver::Check(const vif::Vif& vif, const Plug& plug,
-                                              const Attachment& attachment, const Netns& pod,
-                                              bool is_default, const Deadline& deadline) const {
+std::optional<std::string> SriovDriver::Check(const PlugRequest& request) const {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const vif::VifBase& own = Common(vif);
   const Wanted wanted = WantedOf(vif);
   const auto vf = FindVf(config_.sysfs, wanted.address);

@@ -23,13 +23,8 @@ class SriovDriver final : public Driver {
 
   /// Looks for the VF in sysfs. Throws HostInterfaceInUse for one that is not on the host.
   [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override;
-  std::vector<Interface> Connect(const vif::Vif& vif, const Plug& plug,
-                                 const Attachment& attachment, const Netns& pod, bool is_default,
-                                 const Deadline& deadline) override;
-  [[nodiscard]] std::optional<std::string> Check(const vif::Vif& vif, const Plug& plug,
-                                                 const Attachment& attachment, const Netns& pod,
-                                                 bool is_default,
-                                                 const Deadline& deadline) const override;
+  std::vector<Interface> Connect(const PlugRequest& request) override;
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override;
   /// The VF comes back as it was. When the kernel brought it back, with the end of the namespace,
   /// it is found by its PCI address.
   void Disconnect(const Plug& plug, const Attachment& attachment,

@@ -157,9 +157,8 @@ Plug VhostUserDriver::Plan(const vif::Vif& vif, const std::string& ifname) const
           .device = SocketOf(own, config_.vhostuser_mount_point, name)};
 }
 
-std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug& plug,
-                                                const Attachment& attachment, const Netns& /*pod*/,
-                                                bool /*is_default*/, const Deadline& caller) {
+std::vector<Interface> VhostUserDriver::Connect(const PlugRequest& request) {
+  const auto& [vif, plug, attachment, pod, is_default, caller] = request;
   const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
   const Deadline deadline = caller.AtMost(config_.ovs_timeout);
   const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
@@ -187,10 +186,8 @@ std::vector<Interface> VhostUserDriver::Connect(const vif::Vif& vif, const Plug&
   return {{.name = plug.ifname, .mac = *own.address, .mtu = *port.mtu_request, .in_pod = true}};
 }
 
-std::optional<std::string> VhostUserDriver::Check(const vif::Vif& vif, const Plug& plug,
-                                                  const Attachment& attachment,
-                                                  const Netns& /*pod*/, bool /*is_default*/,
-                                                  const Deadline& deadline) const {
+std::optional<std::string> VhostUserDriver::Check(const PlugRequest& request) const {
+  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
   const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
   OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);

@@ -54,9 +54,12 @@ json FindProblem(const Node& node, const AttachmentRecord& record, size_t index,
     const auto pod = binding::Netns::OpenIfExists(record.netns);
     if (!pod || pod->id() != record.netns_id)
       return "the pod's namespace " + record.netns + " is gone, or cannot be seen from here";
-    const auto problem =
-        node.binding.Check(record.vifs[index].vif, record.plugs[index], record.attachment(), *pod,
-                           record.vifs[index].is_default, deadline);
+    const auto problem = node.binding.Check({.vif = record.vifs[index].vif,
+                                             .plug = record.plugs[index],
+                                             .attachment = record.attachment(),
+                                             .pod = *pod,
+                                             .is_default = record.vifs[index].is_default,
+                                             .deadline = deadline});
     return problem ? json(*problem) : json(nullptr);
   } catch (const std::exception& e) {
     return e.what();

@@ -50,7 +50,7 @@ class BenchNode : public test::NetnsTest {
   void StopOvs() { ovs_.reset(); }
   BenchPod Make(MakeVif make_vif);
   void Connect(const BenchPod& pod) {
-    binding_->Connect(pod.vif, pod.plug, pod.attachment, pod.netns, true, Soon());
+    binding_->Connect({pod.vif, pod.plug, pod.attachment, pod.netns, true, Soon()});
   }
   void Disconnect(const BenchPod& pod) { binding_->Disconnect(pod.plug, pod.attachment, Soon()); }
   [[nodiscard]] const BindingConfig& config() const { return config_; }

@@ -49,12 +49,13 @@ class DriverTest : public test::NetnsTest {
   }
   std::vector<Interface> Connect(const vif::Vif& vif, const Pod& pod,
                                  const std::string& ifname = "eth0") {
-    return driver_->Connect(vif, driver_->Plan(vif, ifname), pod.attachment, pod.netns,
-                            ifname == "eth0", Soon());
+    return driver_->Connect(
+        {vif, driver_->Plan(vif, ifname), pod.attachment, pod.netns, ifname == "eth0", Soon()});
   }
   /// The first difference; empty when there is none.
   std::string Check(const vif::Vif& vif, const Pod& pod) {
-    return driver_->Check(vif, driver_->Plan(vif, "eth0"), pod.attachment, pod.netns, true, Soon())
+    return driver_
+        ->Check({vif, driver_->Plan(vif, "eth0"), pod.attachment, pod.netns, true, Soon()})
         .value_or("");
   }
   /// Check after each change of the pod's side, which iproute2 makes.

@@ -139,8 +139,9 @@ TEST_P(FaultInjectionTest, FailedConnectLeavesNothingAndTheNextOneWorks) {
       EXPECT_EQ(PodsState(), before_);
     } else {
       EXPECT_TRUE(IsForgivable(attempt.failed));
-      EXPECT_EQ(binding_->Check(pod_->vif, pod_->plug, pod_->attachment, pod_->netns, true, Soon()),
-                std::nullopt);
+      EXPECT_EQ(
+          binding_->Check({pod_->vif, pod_->plug, pod_->attachment, pod_->netns, true, Soon()}),
+          std::nullopt);
       Disconnect(*pod_);
     }
     ExpectNextConnectWorks();

@@ -85,7 +85,7 @@ NodeTest::Pod NodeTest::MakePod(const PlugScenario& scenario, int n) {
 }
 
 void NodeTest::Connect(const Pod& pod, const Deadline& deadline) {
-  binding_->Connect(pod.vif, pod.plug, pod.attachment, pod.netns, true, deadline);
+  binding_->Connect({pod.vif, pod.plug, pod.attachment, pod.netns, true, deadline});
 }
 
 void NodeTest::Disconnect(const Pod& pod) {

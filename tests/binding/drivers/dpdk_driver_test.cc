@@ -59,7 +59,7 @@ class DpdkDriverTest : public DriverTest<DpdkDriver> {
     EXPECT_TRUE(fs::is_empty(kMountPoint));
   }
   std::optional<std::string> Check() {
-    return driver_->Check(test::DpdkVif(1), plug_, pod_->attachment, pod_->netns, true, Soon());
+    return driver_->Check({test::DpdkVif(1), plug_, pod_->attachment, pod_->netns, true, Soon()});
   }
 
   std::optional<FakePci> pci_;
@@ -118,7 +118,7 @@ TEST_F(DpdkDriverTest, DeviceOfAPodIsNotTakenByAnother) {
   const Pod other = MakePod(2);
 
   EXPECT_THROW(
-      driver_->Connect(test::DpdkVif(1), plug_, other.attachment, other.netns, true, Soon()),
+      driver_->Connect({test::DpdkVif(1), plug_, other.attachment, other.netns, true, Soon()}),
       std::system_error);
 
   EXPECT_FALSE(fs::exists(FileOf(2)));

@@ -70,7 +70,7 @@ class OvsDriverRefusalTest : public OvsDriverTest {
     const Plug plug = driver_->Plan(vif, "eth0");
     const std::string before = State();
     try {
-      driver_->Connect(vif, plug, PodAttachment(1), *pod_, true, Soon());
+      driver_->Connect({vif, plug, PodAttachment(1), *pod_, true, Soon()});
       ADD_FAILURE() << "accepted";
     } catch (const HostInterfaceInUse& e) {
       EXPECT_THAT(e.what(), HasSubstr(reason));
@@ -118,7 +118,7 @@ TEST_F(OvsDriverRefusalTest, SecondVifOfThePodWithTheSameName) {
   const std::string before = State();
 
   EXPECT_THROW(
-      driver_->Connect(vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()),
+      driver_->Connect({vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()}),
       HostInterfaceInUse);
 
   EXPECT_EQ(State(), before);
@@ -139,8 +139,8 @@ TEST_F(ReplacedPodTest, OneThatStaysEndsTheAddAtItsDeadline) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
 
   EXPECT_THAT(test::SaidAtDeadline<HostInterfaceInUse>([&](const Deadline& deadline) {
-                driver_->Connect(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
-                                 deadline);
+                driver_->Connect(
+                    {vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, deadline});
               }),
               HasSubstr("belongs to another pod"));
 
@@ -153,7 +153,7 @@ TEST_F(ReplacedPodTest, NobodyWaitsForAPodOfAnotherName) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   const std::jthread del = DelWhenSomebodyWaits();
 
-  EXPECT_THROW(driver_->Connect(vif, driver_->Plan(vif, "eth0"), stranger, *pod_, true, Soon()),
+  EXPECT_THROW(driver_->Connect({vif, driver_->Plan(vif, "eth0"), stranger, *pod_, true, Soon()}),
                HostInterfaceInUse);
 }
 
@@ -266,8 +266,9 @@ TEST_F(OvsDriverFaultTest, SilentVswitchdEndsAtTheTimeoutAndLeavesNothing) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   const auto start = Deadline::Clock::now();
 
-  EXPECT_THROW(driver.Connect(vif, driver.Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()),
-               std::system_error);
+  EXPECT_THROW(
+      driver.Connect({vif, driver.Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()}),
+      std::system_error);
 
   EXPECT_LT(Deadline::Clock::now() - start, 30s) << "the config's timeout, not the caller's";
   ExpectNothingLeft();
@@ -284,8 +285,8 @@ TEST_F(OvsDriverFaultTest, CancelledConnectLeavesNothing) {
     cancel.Set();
   });
 
-  EXPECT_THROW(driver_->Connect(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
-                                Deadline::After(60s, cancel.fd())),
+  EXPECT_THROW(driver_->Connect({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
+                                 Deadline::After(60s, cancel.fd())}),
                std::system_error);
 
   ExpectNothingLeft();

@@ -36,7 +36,7 @@ class OvsDriverTest : public test::NetnsTest {
   }
   std::vector<Interface> Connect(const vif::VifOpenVSwitch& vif, const Attachment& attachment,
                                  const Netns& pod) {
-    return driver_->Connect(vif, driver_->Plan(vif, "eth0"), attachment, pod, true, Soon());
+    return driver_->Connect({vif, driver_->Plan(vif, "eth0"), attachment, pod, true, Soon()});
   }
   std::vector<Interface> ConnectPod(int n, const Netns& pod) {
     return Connect(test::OvsVif(n), PodAttachment(n), pod);

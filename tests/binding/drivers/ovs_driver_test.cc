@@ -121,7 +121,7 @@ TEST_F(OvsDriverTest, CheckNamesTheFirstDifference) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   ConnectPod(1, *pod_);
   const auto check = [&] {
-    return driver_->Check(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon())
+    return driver_->Check({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()})
         .value_or("");
   };
   EXPECT_EQ(check(), "");
@@ -155,7 +155,7 @@ TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheBridgesButNeverAboveTheConfigs) {
     vif.network->mtu.reset();
     if (of_network) vif.network->mtu = *of_network;
     const Plug plug = driver.Plan(vif, "eth0");
-    const auto interfaces = driver.Connect(vif, plug, PodAttachment(1), *pod_, true, Soon());
+    const auto interfaces = driver.Connect({vif, plug, PodAttachment(1), *pod_, true, Soon()});
     driver.Disconnect(plug, PodAttachment(1), Soon());
     EXPECT_EQ(interfaces[0].mtu, interfaces[1].mtu);
     return interfaces[1].mtu;
@@ -288,8 +288,8 @@ TEST_F(OvsDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   second.network->subnets.reset();
   const std::vector<Plug> plugs = {driver_->Plan(test::OvsVif(1), "eth0"),
                                    driver_->Plan(second, "eth1")};
-  driver_->Connect(test::OvsVif(1), plugs[0], PodAttachment(1), *pod_, true, Soon());
-  driver_->Connect(second, plugs[1], PodAttachment(1), *pod_, false, Soon());
+  driver_->Connect({test::OvsVif(1), plugs[0], PodAttachment(1), *pod_, true, Soon()});
+  driver_->Connect({second, plugs[1], PodAttachment(1), *pod_, false, Soon()});
   Attachment known = PodAttachment(1);
   known.pod.clear();
   known.pod_uid.clear();

@@ -437,7 +437,7 @@ TEST_F(SriovDriverTest, CheckNamesTheFirstDifference) {
   const Plug plug = driver_->Plan(SriovVif(1), "eth0");
   Connect(SriovVif(1), pod);
   const auto check = [&](const vif::Vif& vif) {
-    return driver_->Check(vif, plug, pod.attachment, pod.netns, true, Soon()).value_or("");
+    return driver_->Check({vif, plug, pod.attachment, pod.netns, true, Soon()}).value_or("");
   };
 
   EXPECT_EQ(check(SriovVif(1)), "");

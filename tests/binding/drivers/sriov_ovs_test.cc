@@ -44,7 +44,7 @@ class SriovOvsTest : public DriverTest<SriovDriver> {
            Vsctl({"--columns=name,external_ids", "list", "Interface"});
   }
   std::string Check(const vif::Vif& vif) {
-    return driver_->Check(vif, plug_, pod_->attachment, pod_->netns, true, Soon()).value_or("");
+    return driver_->Check({vif, plug_, pod_->attachment, pod_->netns, true, Soon()}).value_or("");
   }
   template <typename Error>
   void ExpectRefused(const vif::Vif& vif, const std::string& reason) {

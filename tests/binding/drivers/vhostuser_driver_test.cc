@@ -81,7 +81,7 @@ class VhostUserDriverTest : public test::NetnsTest {
   }
   std::vector<Interface> Connect(const vif::VifVHostUser& vif,
                                  const Attachment& attachment = PodAttachment(1)) {
-    return driver_->Connect(vif, driver_->Plan(vif, "eth0"), attachment, *pod_, true, Soon());
+    return driver_->Connect({vif, driver_->Plan(vif, "eth0"), attachment, *pod_, true, Soon()});
   }
   void Disconnect(const vif::VifVHostUser& vif, const Attachment& attachment = PodAttachment(1)) {
     driver_->Disconnect(driver_->Plan(vif, "eth0"), attachment, Soon());
@@ -96,7 +96,7 @@ class VhostUserDriverTest : public test::NetnsTest {
     return {};
   }
   std::optional<std::string> Check(const vif::VifVHostUser& vif) {
-    return driver_->Check(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon());
+    return driver_->Check({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()});
   }
   std::string Vsctl(const std::vector<std::string>& arguments) {
     std::vector<std::string> all = {"--no-wait"};
@@ -179,7 +179,7 @@ TEST_F(VhostUserDpdkTest, PacketsFlowBetweenAClientAndAServer) {
   server.path = kMountPoint + std::string("/vhu-other");
   const Netns other = MakePodNetns();
   Connect(client);
-  driver_->Connect(server, driver_->Plan(server, "eth0"), PodAttachment(2), other, true, Soon());
+  driver_->Connect({server, driver_->Plan(server, "eth0"), PodAttachment(2), other, true, Soon()});
 
   const Application one(*pod_, FileOf(1), "10.1.0.1/24");
   const Application two(other, FileOf(2), "10.1.0.2/24");
@@ -256,7 +256,7 @@ TEST_F(VhostUserDpdkTest, SecondVifOfThePodWithTheSameNameIsRefused) {
   Connect(vif);
 
   EXPECT_THROW(
-      driver_->Connect(vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()),
+      driver_->Connect({vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()}),
       HostInterfaceInUse);
 
   EXPECT_EQ(Check(vif), std::nullopt);
@@ -387,8 +387,8 @@ TEST_F(VhostUserDriverTest, SilentSwitchEndsWithTheDeadlineAndLeavesNothing) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
 
   try {
-    driver_->Connect(vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
-                     Deadline::After(std::chrono::milliseconds(300)));
+    driver_->Connect({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
+                      Deadline::After(std::chrono::milliseconds(300))});
     ADD_FAILURE() << "connected";
   } catch (const std::system_error& e) {
     EXPECT_EQ(e.code(), std::errc::timed_out) << e.what();
@@ -449,8 +449,8 @@ TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
   const std::string before = State();
 
-  EXPECT_THROW(driver_->Connect(vif, driver_->Plan(vif, "../../victim"), PodAttachment(1), *pod_,
-                                true, Soon()),
+  EXPECT_THROW(driver_->Connect({vif, driver_->Plan(vif, "../../victim"), PodAttachment(1), *pod_,
+                                 true, Soon()}),
                std::system_error);
 
   EXPECT_EQ(State(), before);
