@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -81,16 +82,15 @@ void GiveUp(const Request& request, PodPlugs& plugs) noexcept {
   }
 }
 
-Result AddFromEvents(const Request& request, PodPlugs& plugs, PodEventSource& events,
-                     AddObserver& observer, StageObserver& stages, const Deadline& deadline) {
-  stages.OnStage(Stage::kWaitVif);
-  AddHandler handler(request, plugs, events, observer, stages, deadline);
-  Rollback stop([&] { events.Stop(); });
-  events.Start(request.pod, handler,
-               [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
+Result AddFromEvents(const Call& call, PodPlugs& plugs, AddObserver& observer) {
+  call.stages.OnStage(Stage::kWaitVif);
+  AddHandler handler(call, plugs, observer);
+  Rollback stop([&] { call.events.Stop(); });
+  call.events.Start(call.request.pod, handler,
+                    [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
   Result result = handler.Wait();
   // Who programs the switch was at it meanwhile.
-  stages.OnStage(Stage::kWaitWiring);
+  call.stages.OnStage(Stage::kWaitWiring);
   plugs.WaitUntilWired();
   return result;
 }
@@ -104,10 +104,9 @@ void RequireReadablePrevResult(const Request& request) {
   }
 }
 
-Result MakeLocal(const Request& request, PodPlugs& plugs, StageObserver& stages,
-                 const Deadline& deadline) {
-  stages.OnStage(Stage::kPlug);
-  return AddLocal(request, plugs, deadline);
+Result MakeLocal(const Call& call, PodPlugs& plugs) {
+  call.stages.OnStage(Stage::kPlug);
+  return AddLocal(call.request, plugs, call.deadline);
 }
 
 nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
@@ -119,8 +118,9 @@ nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
 
 }  // namespace
 
-nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSource& events,
-                           AddObserver& observer, StageObserver& stages, const Deadline& deadline) {
+nlohmann::ordered_json Add(const Call& call, AddObserver& observer) {
+  const Request& request = call.request;
+  const Node& node = call.node;
   RequireReadablePrevResult(request);
   const binding::Netns pod = OpenPodNetns(request);
   auto attachment =
@@ -133,19 +133,18 @@ nlohmann::ordered_json Add(const Request& request, const Node& node, PodEventSou
   attachment->Write(NewRecord(request, node, pod));
   empty_record.Dismiss();
 
-  PodPlugs plugs(node.binding, *attachment, pod, deadline);
+  PodPlugs plugs(node.binding, *attachment, pod, call.deadline);
   try {
-    auto answer =
-        AnswerFor(request, request.config.local
-                               ? MakeLocal(request, plugs, stages, deadline)
-                               : AddFromEvents(request, plugs, events, observer, stages, deadline));
+    Result result =
+        request.config.local ? MakeLocal(call, plugs) : AddFromEvents(call, plugs, observer);
+    auto answer = AnswerFor(request, std::move(result));
     AttachmentRecord added = *attachment->record();
     added.added = true;
     attachment->Write(std::move(added));
     observer.OnAdded(plugs.plugged());
     return answer;
   } catch (...) {
-    stages.OnStage(Stage::kUnplug);
+    call.stages.OnStage(Stage::kUnplug);
     GiveUp(request, plugs);
     throw;
   }

@@ -74,15 +74,14 @@ void RequireWishes(const Request& request, const vif::PodVif& planned) {
 
 }  // namespace
 
-AddHandler::AddHandler(const Request& request, PodPlugs& plugs, PodEventSource& events,
-                       AddObserver& observer, StageObserver& stages, const Deadline& deadline)
+AddHandler::AddHandler(const Call& call, PodPlugs& plugs, AddObserver& observer)
     : ResourceEventHandler("Pod"),
-      request_(request),
+      request_(call.request),
       plugs_(plugs),
-      events_(events),
+      events_(call.events),
       observer_(observer),
-      stages_(stages),
-      deadline_(deadline) {}
+      stages_(call.stages),
+      deadline_(call.deadline) {}
 
 AddHandler::Ended AddHandler::WaitUntil(const Deadline& deadline) const {
   std::array<pollfd, 2> fds = {{{.fd = done_.fd(), .events = POLLIN, .revents = 0},

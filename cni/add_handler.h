@@ -9,12 +9,10 @@
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
 #include "cni/add_observer.h"
-#include "cni/pod_event_source.h"
+#include "cni/call.h"
 #include "cni/pod_plugs.h"
 #include "cni/protocol/error.h"
-#include "cni/protocol/request.h"
 #include "cni/protocol/result.h"
-#include "cni/stage_observer.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::cni {
@@ -27,8 +25,7 @@ namespace kuryr::cni {
 class AddHandler : public watcher::ResourceEventHandler {
  public:
   /// Everything is borrowed.
-  AddHandler(const Request& request, PodPlugs& plugs, PodEventSource& events, AddObserver& observer,
-             StageObserver& stages, const Deadline& deadline);
+  AddHandler(const Call& call, PodPlugs& plugs, AddObserver& observer);
 
   /// The result, or the exception that the ADD ends with; CniError 11 at the deadline says what was
   /// awaited.

@@ -111,20 +111,19 @@ void CheckMtu(const ResultInterface* interface, const binding::Netns& pod) {
                   " instead of " + std::to_string(interface->mtu));
 }
 
-void CheckVifs(const Request& request, const Node& node, const AttachmentRecord& record,
-               const Deadline& deadline) {
-  const binding::Netns pod = OpenPodNetns(request, record);
-  const Result previous = PreviousResult(request);
+void CheckVifs(const Call& call, const AttachmentRecord& record) {
+  const binding::Netns pod = OpenPodNetns(call.request, record);
+  const Result previous = PreviousResult(call.request);
   for (size_t i = 0; i < record.vifs.size(); ++i) {
     const binding::Plug& plug = record.plugs[i];
-    const ResultInterface* interface = FindInterface(previous, plug.ifname, pod, request);
+    const ResultInterface* interface = FindInterface(previous, plug.ifname, pod, call.request);
     const vif::Vif told = AsTold(record.vifs[i], previous, interface);
-    const auto difference = node.binding.Check({.vif = told,
-                                                .plug = plug,
-                                                .attachment = record.attachment(),
-                                                .pod = pod,
-                                                .is_default = record.vifs[i].is_default,
-                                                .deadline = deadline});
+    const auto difference = call.node.binding.Check({.vif = told,
+                                                     .plug = plug,
+                                                     .attachment = record.attachment(),
+                                                     .pod = pod,
+                                                     .is_default = record.vifs[i].is_default,
+                                                     .deadline = call.deadline});
     if (difference) ThrowDifference(*difference);
     CheckMtu(interface, pod);
   }
@@ -132,15 +131,16 @@ void CheckVifs(const Request& request, const Node& node, const AttachmentRecord&
 
 }  // namespace
 
-void Check(const Request& request, const Node& node, const Deadline& deadline) {
+void Check(const Call& call) {
+  const Request& request = call.request;
   const auto record =
-      node.attachments.Find({request.config.name, request.container_id, request.ifname});
+      call.node.attachments.Find({request.config.name, request.container_id, request.ifname});
   if (!record || !record->added) {
     throw CniError(ErrorCode::kUnknownContainer, "no attachment of this container and interface");
   }
-  CheckVifs(request, node, *record, deadline);
+  CheckVifs(call, *record);
   if (record->delegate_config.empty()) return;
-  Delegate(request, request.config.json).Check(deadline);
+  Delegate(request, request.config.json).Check(call.deadline);
 }
 
 }  // namespace kuryr::cni

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "base/deadline.h"
-#include "cni/node.h"
-#include "cni/protocol/request.h"
+#include "cni/call.h"
 
 namespace kuryr::cni {
 
@@ -11,6 +9,6 @@ namespace kuryr::cni {
 /// what it took away does not: an address or route that is missing there may be missing in the pod.
 /// Changes nothing. Throws CniError 105 that names the first difference, 3 without a record, 7 for
 /// a prevResult that is none or another attachment's, and what the delegate's CHECK says.
-void Check(const Request& request, const Node& node, const Deadline& deadline);
+void Check(const Call& call);
 
 }  // namespace kuryr::cni

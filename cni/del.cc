@@ -12,12 +12,12 @@ namespace {
 /// Without a record there may be nothing, or the state directory was lost: the node says. A
 /// container never seen must be deletable with Open vSwitch down; a port left then is found when it
 /// is back.
-AttachmentRecord RecordFromNode(const AttachmentKey& key, const Request& request, const Node& node,
-                                const Deadline& deadline) {
+AttachmentRecord RecordFromNode(const AttachmentKey& key, const Call& call) {
+  const Request& request = call.request;
   AttachmentRecord record;
   record.key = key;
   record.netns = request.netns_path();
-  record.plugs = node.binding.FindPlugs(record.attachment(), deadline);
+  record.plugs = call.node.binding.FindPlugs(record.attachment(), call.deadline);
   if (!request.config.ipam.empty()) {
     record.delegate_config =
         request.config.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -27,18 +27,17 @@ AttachmentRecord RecordFromNode(const AttachmentKey& key, const Request& request
 
 }  // namespace
 
-void Del(const Request& request, const Node& node, StageObserver& stages,
-         const Deadline& deadline) {
+void Del(const Call& call) {
+  const Request& request = call.request;
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
-  auto attachment = node.attachments.Take(key);
-  stages.OnStage(Stage::kUnplug);
-  AttachmentRecord record = attachment && attachment->record()
-                                ? *attachment->record()
-                                : RecordFromNode(key, request, node, deadline);
+  auto attachment = call.node.attachments.Take(key);
+  call.stages.OnStage(Stage::kUnplug);
+  AttachmentRecord record =
+      attachment && attachment->record() ? *attachment->record() : RecordFromNode(key, call);
   // What stands at the record's path may be out of this process's sight.
   if (request.netns_fd >= 0 && binding::FindNetnsId(request.netns_path()) == record.netns_id)
     record.netns = request.netns_path();
-  Unmake(record, request, node, deadline);
+  Unmake(record, request, call.node, call.deadline);
   if (attachment) attachment->Remove();
 }
 

@@ -1,10 +1,7 @@
 #pragma once
 
-#include "base/deadline.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/node.h"
-#include "cni/protocol/request.h"
-#include "cni/stage_observer.h"
+#include "cni/call.h"
 
 namespace kuryr::cni {
 
@@ -13,7 +10,7 @@ namespace kuryr::cni {
 /// is nothing (any more). An ADD still at work on the attachment is ended first. Throws when
 /// something that exists could not be removed: its record stays, and the runtime's next DEL tries
 /// again.
-void Del(const Request& request, const Node& node, StageObserver& stages, const Deadline& deadline);
+void Del(const Call& call);
 
 /// For a DEL that failed, where the agent is down and undoes the rest when it is back: the record
 /// says from now on that nobody wants the attachment. False where there is none, where another call

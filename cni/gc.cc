@@ -36,12 +36,12 @@ class Failures {
 
 class Collector {
  public:
-  Collector(const Request& request, const Node& node, const Deadline& deadline)
-      : request_(request),
-        node_(node),
-        deadline_(deadline),
-        valid_(request.config.valid_attachments->begin(), request.config.valid_attachments->end()) {
-  }
+  explicit Collector(const Call& call)
+      : request_(call.request),
+        node_(call.node),
+        deadline_(call.deadline),
+        valid_(request_.config.valid_attachments->begin(),
+               request_.config.valid_attachments->end()) {}
 
   void CollectRecords() {
     for (const AttachmentKey& key : node_.attachments.List(request_.config.name)) {
@@ -89,11 +89,12 @@ class Collector {
 
 }  // namespace
 
-void Gc(const Request& request, const Node& node, const Deadline& deadline) {
-  Collector collector(request, node, deadline);
+void Gc(const Call& call) {
+  const Request& request = call.request;
+  Collector collector(call);
   collector.CollectRecords();
   collector.CollectUnrecorded();
-  if (!request.config.ipam.empty()) Delegate(request, request.config.json).Gc(deadline);
+  if (!request.config.ipam.empty()) Delegate(request, request.config.json).Gc(call.deadline);
   collector.Finish();
 }
 

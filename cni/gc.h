@@ -1,8 +1,6 @@
 #pragma once
 
-#include "base/deadline.h"
-#include "cni/node.h"
-#include "cni/protocol/request.h"
+#include "cni/call.h"
 
 namespace kuryr::cni {
 
@@ -10,6 +8,6 @@ namespace kuryr::cni {
 /// record, and where that was lost by the marks on its ports and links. What an ADD or DEL is at
 /// work on is theirs. Then has the delegate do the same. One failure does not stop the rest: throws
 /// CniError 5 that tells of all at the end, or the delegate's own.
-void Gc(const Request& request, const Node& node, const Deadline& deadline);
+void Gc(const Call& call);
 
 }  // namespace kuryr::cni

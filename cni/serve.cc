@@ -23,38 +23,36 @@ constexpr std::chrono::seconds kLongestOther = 60s;
 /// Runtimes ask every few seconds, and wait for the answer.
 constexpr std::chrono::seconds kLongestStatus = 5s;
 
-std::string ServeAdd(const Request& request, const Node& node, const Config& config,
-                     PodEventSource& events, StageObserver& stages, const Deadline& deadline) {
-  PodReporter reporter(request, config, node.writer);
+std::string ServeAdd(const Call& call) {
+  PodReporter reporter(call.request, call.config, call.node.writer);
   try {
-    return Add(request, node, events, reporter, stages, deadline).dump();
+    return Add(call, reporter).dump();
   } catch (...) {
-    reporter.OnFailed(AsCniError(std::current_exception()), deadline.Remaining().count() == 0);
+    reporter.OnFailed(AsCniError(std::current_exception()), call.deadline.Remaining().count() == 0);
     throw;
   }
 }
 
 }  // namespace
 
-std::string Serve(const Request& request, const Node& node, const Config& config,
-                  PodEventSource& events, StageObserver& stages, const Deadline& deadline) {
-  switch (request.command) {
+std::string Serve(const Call& call) {
+  switch (call.request.command) {
     case Command::kAdd:
-      return ServeAdd(request, node, config, events, stages, deadline);
+      return ServeAdd(call);
     case Command::kDel:
-      Del(request, node, stages, deadline);
+      Del(call);
       break;
     case Command::kCheck:
-      Check(request, node, deadline);
+      Check(call);
       break;
     case Command::kGc:
-      Gc(request, node, deadline);
+      Gc(call);
       break;
     case Command::kStatus:
-      Status(request, config, node, events, deadline);
+      Status(call);
       break;
     case Command::kVersion:
-      return VersionJson(request.config.cni_version);
+      return VersionJson(call.request.config.cni_version);
   }
   return {};
 }

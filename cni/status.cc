@@ -30,15 +30,14 @@ bool HasAttachmentOn(const std::string& bridge, const Request& request, const No
   return false;
 }
 
-void RequireOvs(const Request& request, const Config& config, const Node& node,
-                const Deadline& deadline) {
-  const auto bridge = OvsBridgeOf(request, config);
+void RequireOvs(const Call& call) {
+  const auto bridge = OvsBridgeOf(call.request, call.config);
   if (!bridge) return;
-  const auto problem = node.binding.FindOvsProblem(*bridge, deadline);
+  const auto problem = call.node.binding.FindOvsProblem(*bridge, call.deadline);
   if (!problem) return;
-  const bool pods_cut_off = HasAttachmentOn(*bridge, request, node);
+  const bool pods_cut_off = HasAttachmentOn(*bridge, call.request, call.node);
   throw CniError(pods_cut_off ? ErrorCode::kLimitedService : ErrorCode::kNotAvailable, *problem,
-                 "bridge " + *bridge + ", " + config.binding.ovsdb_connection);
+                 "bridge " + *bridge + ", " + call.config.binding.ovsdb_connection);
 }
 
 }  // namespace
@@ -53,11 +52,11 @@ std::optional<std::string> OvsBridgeOf(const Config& config) {
   return needed ? std::optional(config.ovs_bridge) : std::nullopt;
 }
 
-void Status(const Request& request, const Config& config, const Node& node, PodEventSource& events,
-            const Deadline& deadline) {
-  RequireOvs(request, config, node, deadline);
-  if (!request.config.local) events.RequireReady();
-  if (!request.config.ipam.empty()) Delegate(request, request.config.json).Status(deadline);
+void Status(const Call& call) {
+  const Request& request = call.request;
+  RequireOvs(call);
+  if (!request.config.local) call.events.RequireReady();
+  if (!request.config.ipam.empty()) Delegate(request, request.config.json).Status(call.deadline);
 }
 
 }  // namespace kuryr::cni

@@ -3,11 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/deadline.h"
-#include "cni/config.h"
-#include "cni/node.h"
-#include "cni/pod_event_source.h"
-#include "cni/protocol/request.h"
+#include "cni/call.h"
 
 namespace kuryr::cni {
 
@@ -18,7 +14,6 @@ namespace kuryr::cni {
 /// Serves a STATUS: returns when an ADD could be served now. Throws CniError 50 that says what is
 /// missing: the API server (for VIFs from annotations), Open vSwitch or its bridge; 51 when
 /// attachments of this network are on a bridge that is down; or the delegate's own.
-void Status(const Request& request, const Config& config, const Node& node, PodEventSource& events,
-            const Deadline& deadline);
+void Status(const Call& call);
 
 }  // namespace kuryr::cni

@@ -147,8 +147,13 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
   RegistryEvents events(
       registry_, config_.api,
       {.require_ready = [this] { RequireReady(); }, .has_listed = [this] { return HasListed(); }});
-  return cni::Serve(request, node_, config_, events, stages,
-                    Deadline::After(LongestFor(request.command, config_), cancel.fd()));
+  return cni::Serve(
+      {.request = request,
+       .node = node_,
+       .config = config_,
+       .events = events,
+       .stages = stages,
+       .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd())});
 }
 
 void Agent::RequireReady() const {

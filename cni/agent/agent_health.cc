@@ -41,47 +41,58 @@ std::string ResourceOf(const std::string& path) {
 
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
+/// As MetricsText::Head takes it.
+struct Metric {
+  const char* name;
+  const char* type;
+  const char* help;
+};
+
 template <typename Value>
-void WriteEach(service::MetricsText& text, const char* name, const char* type, const char* help,
-               const Watches& watches, const Value& value) {
-  text.Head(name, type, help);
+void WriteEach(service::MetricsText& text, const Watches& watches, const Metric& metric,
+               const Value& value) {
+  text.Head(metric.name, metric.type, metric.help);
   for (const auto& [resource, metrics] : watches)
-    text.Sample(name, {{"resource", resource}}, static_cast<double>(value(metrics)));
+    text.Sample(metric.name, {{"resource", resource}}, static_cast<double>(value(metrics)));
 }
 
 template <size_t N>
-void WriteEachOf(service::MetricsText& text, const char* name, const char* help,
-                 const Kinds<N>& kinds, const Watches& watches,
-                 std::array<uint64_t, N> WatchMetrics::* counts) {
-  text.Head(name, "counter", help);
+void WriteEachOf(service::MetricsText& text, const Watches& watches, const Metric& metric,
+                 const Kinds<N>& kinds, std::array<uint64_t, N> WatchMetrics::* counts) {
+  text.Head(metric.name, metric.type, metric.help);
   for (const auto& [resource, metrics] : watches) {
     for (size_t i = 0; i < N; ++i) {
-      text.Sample(name, {{"resource", resource}, {kinds.label, kinds.names.at(i)}},
+      text.Sample(metric.name, {{"resource", resource}, {kinds.label, kinds.names.at(i)}},
                   static_cast<double>((metrics.*counts).at(i)));
     }
   }
 }
 
 void WriteWatches(service::MetricsText& text, const Watches& watches) {
-  WriteEach(text, "kuryr_cni_watch_lag_seconds", "gauge",
-            "Of the last event: from its arrival until it was handled.", watches,
+  WriteEach(text, watches,
+            {"kuryr_cni_watch_lag_seconds", "gauge",
+             "Of the last event: from its arrival until it was handled."},
             [](const WatchMetrics& metrics) { return Seconds(metrics.lag); });
-  WriteEach(text, "kuryr_cni_watch_failing_seconds", "gauge",
-            "Since when every try to watch has failed; 0 while it works.", watches,
+  WriteEach(text, watches,
+            {"kuryr_cni_watch_failing_seconds", "gauge",
+             "Since when every try to watch has failed; 0 while it works."},
             [](const WatchMetrics& metrics) {
               return metrics.failing_since ? Seconds(Clock::now() - *metrics.failing_since) : 0;
             });
-  WriteEach(text, "kuryr_cni_watch_lists_total", "counter", "Complete lists; all but one relists.",
-            watches, [](const WatchMetrics& metrics) { return metrics.lists; });
-  WriteEach(text, "kuryr_cni_watch_bytes_total", "counter", "Received, uncompressed.", watches,
+  WriteEach(text, watches,
+            {"kuryr_cni_watch_lists_total", "counter", "Complete lists; all but one relists."},
+            [](const WatchMetrics& metrics) { return metrics.lists; });
+  WriteEach(text, watches, {"kuryr_cni_watch_bytes_total", "counter", "Received, uncompressed."},
             [](const WatchMetrics& metrics) { return metrics.bytes; });
-  WriteEach(text, "kuryr_cni_watch_bad_events_total", "counter",
-            "Events that could not be read or handled, and were passed over.", watches,
+  WriteEach(text, watches,
+            {"kuryr_cni_watch_bad_events_total", "counter",
+             "Events that could not be read or handled, and were passed over."},
             [](const WatchMetrics& metrics) { return metrics.bad_lines + metrics.handler_errors; });
-  WriteEachOf(text, "kuryr_cni_watch_events_total", "Events, by type.", kTypes, watches,
-              &WatchMetrics::events);
-  WriteEachOf(text, "kuryr_cni_watch_reconnects_total", "Why a watch was opened anew.", kReasons,
-              watches, &WatchMetrics::reconnects);
+  WriteEachOf(text, watches, {"kuryr_cni_watch_events_total", "counter", "Events, by type."},
+              kTypes, &WatchMetrics::events);
+  WriteEachOf(text, watches,
+              {"kuryr_cni_watch_reconnects_total", "counter", "Why a watch was opened anew."},
+              kReasons, &WatchMetrics::reconnects);
 }
 
 /// What has the VIFs of pods that nobody could plug.

@@ -62,34 +62,48 @@ void LogBegin(const Request& request) {
        {"ifname", request.ifname}});
 }
 
-/// By this process alone.
-AgentReply ServeHere(const Request& request, const Config& config, AttachmentStore& attachments,
-                     ApiWriter& writer, int cancel_fd) {
-  binding::Binding binding(ForDrivers(config, attachments));
-  const Node node = {
-      .binding = binding, .attachments = attachments, .owner = ProcessId::Own(), .writer = writer};
+/// What this process serves by when it works alone.
+struct Alone {
+  const Config& config;
+  AttachmentStore& attachments;
+  ApiWriter& writer;
+  int cancel_fd;
+};
+
+AgentReply ServeAlone(const Request& request, const Alone& alone) {
+  const Config& config = alone.config;
+  binding::Binding binding(ForDrivers(config, alone.attachments));
+  const Node node = {.binding = binding,
+                     .attachments = alone.attachments,
+                     .owner = ProcessId::Own(),
+                     .writer = alone.writer};
   ApiServerEvents events(config.api, config.vif_source);
   StageObserver nobody;
-  const Deadline deadline = Deadline::After(LongestFor(request.command, config), cancel_fd);
-  return {.status = 0, .out = Serve(request, node, config, events, nobody, deadline)};
+  return {.status = 0,
+          .out = Serve(
+              {.request = request,
+               .node = node,
+               .config = config,
+               .events = events,
+               .stages = nobody,
+               .deadline = Deadline::After(LongestFor(request.command, config), alone.cancel_fd)})};
 }
 
 /// A DEL while the agent is down. What it cannot remove is the agent's to remove when it is back:
 /// the runtime may not ask again.
-AgentReply DelWithoutAgent(const Request& request, const Config& config,
-                           AttachmentStore& attachments, ApiWriter& writer,
-                           const std::string& trace_id, int cancel_fd) {
+AgentReply DelWithoutAgent(const Request& request, const Alone& alone,
+                           const std::string& trace_id) {
   try {
-    return ServeHere(request, config, attachments, writer, cancel_fd);
+    return ServeAlone(request, alone);
   } catch (const std::exception& e) {
-    if (!LeaveToAgent({request.config.name, request.container_id, request.ifname}, attachments))
-      throw;
+    const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
+    if (!LeaveToAgent(key, alone.attachments)) throw;
     // One that has come meanwhile may have swept before there was anything to sweep.
-    auto asked = AskAgent(request, config, trace_id, cancel_fd);
+    auto asked = AskAgent(request, alone.config, trace_id, alone.cancel_fd);
     if (auto* reply = std::get_if<AgentReply>(&asked)) return std::move(*reply);
     if (std::get<NoAgent>(asked).state != NoAgent::State::kDown) throw;
     Log(LogLevel::kWarning, "not all could be removed: left to kuryr-daemon",
-        {{"socket", config.agent_socket}, {"error", e.what()}});
+        {{"socket", alone.config.agent_socket}, {"error", e.what()}});
     return {};
   }
 }
@@ -119,9 +133,11 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
       std::min(config.api.connect_timeout, LongestFor(request.command, config));
   AttachmentStore attachments(config.state_dir);
   DetachedWriter writer(std::move(config_files), trace_id);
+  const Alone alone = {
+      .config = config, .attachments = attachments, .writer = writer, .cancel_fd = cancel_fd};
   if (request.command == Command::kDel && without.state == NoAgent::State::kDown)
-    return DelWithoutAgent(request, config, attachments, writer, trace_id, cancel_fd);
-  return ServeHere(request, config, attachments, writer, cancel_fd);
+    return DelWithoutAgent(request, alone, trace_id);
+  return ServeAlone(request, alone);
 }
 
 }  // namespace kuryr::cni

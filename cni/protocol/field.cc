@@ -5,9 +5,9 @@ namespace kuryr::cni {
 using nlohmann::json;
 
 uint32_t TakeNumber(const json& object, const std::string& where, const char* name, uint32_t least,
-                    uint32_t most, uint32_t fallback) {
+                    uint32_t most) {
   const auto found = object.find(name);
-  if (found == object.end() || found->is_null()) return fallback;
+  if (found == object.end() || found->is_null()) return 0;
   if (!found->is_number_unsigned() || found->get<uint64_t>() < least ||
       found->get<uint64_t>() > most) {
     RefuseField(where + name, "is " + Printable(found->dump(-1, ' ', true)) +

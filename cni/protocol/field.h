@@ -28,9 +28,9 @@ T Take(const nlohmann::json& object, const std::string& where, const char* name,
   return found->get<T>();
 }
 
-/// Likewise, of a number in [least, most].
+/// Likewise, of a number in [least, most]; 0 where it is missing or null.
 uint32_t TakeNumber(const nlohmann::json& object, const std::string& where, const char* name,
-                    uint32_t least, uint32_t most, uint32_t fallback = 0);
+                    uint32_t least, uint32_t most);
 
 /// An object, or null where it is missing or null.
 const nlohmann::json* TakeObject(const nlohmann::json& object, const std::string& where,
