@@ -69,6 +69,13 @@ class Controller:
     def leads(self):
         return self.metrics().get("kuryr_controller_leader") == 1
 
+    def is_ready(self):
+        """It has heard of the whole cluster."""
+        with contextlib.suppress(OSError):
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/ready", timeout=5) as answer:
+                return answer.status == 200
+        return False
+
     def addresses(self):
         """What it knows of its networks' addresses."""
         return {name: value for name, value in self.metrics().items() if name.startswith("kuryr_controller_addresses{")}
@@ -86,7 +93,7 @@ class Controllers:
     def addresses(self):
         """As the leader knows them, once none rests; None before."""
         leader = self.leader()
-        found = leader.addresses() if leader else {}
+        found = leader.addresses() if leader and leader.is_ready() else {}
         is_quiet = found and not any(value for name, value in found.items() if 'state="resting"' in name)
         return found if is_quiet else None
 

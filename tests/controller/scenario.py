@@ -73,11 +73,11 @@ class Scenario:
         return self.wait_until_quiet()[USED_OF_ORIGINAL]
 
     def judge_adoption(self, facts):
-        with facts.fact("what kuryr-kubernetes planned keeps its addresses, and pods beside it get all the others"):
+        with facts.fact("what kuryr-kubernetes planned keeps its addresses, and pods beside it get all the others; what cannot be "
+                        "read is told"):
             expect_same({"used": len(self.original.taken)}, {"used": self.used_of_original()}, "addresses of the pool")
             neighbours = Neighbours(self.original)
             expect(neighbours.addresses() == neighbours.left, f"neighbours have {sorted(neighbours.addresses())}")
-        with facts.fact("of what it planned, only what cannot be read is told"):
             told = {(self.original.unreadable.split("/")[1], "KuryrPlanUnusable"), (neighbours.waiting(), "KuryrNoFreeAddress")}
             wait_for_none(lambda: told - self.original.events(), "not told")
             nothing(self.original.events() - told, "told as well")
