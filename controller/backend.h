@@ -31,6 +31,7 @@ struct InterfaceRequest {
   std::string network;  ///< which one, by the backend's name for it; empty: the backend chooses
   std::vector<IpAddress> addresses;  ///< these and no others; empty: any
   std::optional<MacAddress> mac;     ///< this one; nothing: the backend chooses
+  std::optional<Owner> claim;        ///< whose kept addresses it may have
 };
 
 struct PlanRequest {
@@ -77,7 +78,7 @@ struct NetworkUsage {
 /// Adopt tells it of all that is written on objects before the first Reserve. No call waits for
 /// anything: what takes longer is under way, and the owner is woken when asking again is worth it
 /// (`Wake`, which a backend gets when it is made). Every call may be repeated and changes nothing
-/// then. Thread-safe. Reserve, Adopt and Release throw BackendError.
+/// then. Thread-safe. Reserve, Adopt, Keep and Release throw BackendError.
 class Backend {
  public:
   Backend() = default;
@@ -98,6 +99,11 @@ class Backend {
   /// others, too, where they are in its networks. BackendError kRefused names the other owner when
   /// one of them is somebody else's already; the rest is kept then.
   virtual void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// The claim, an owner without interfaces, keeps these addresses until Release: nobody gets them
+  /// but an interface that names the claim, one at a time. BackendError kRefused names an address
+  /// that its scope may not use, or that another scope's owner has; the rest is kept then.
+  virtual void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) = 0;
 
   /// Whether traffic may pass through what Reserve gave. An owner whose VIFs are not active is
   /// woken when they are.

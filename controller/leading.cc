@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kPods = "/api/v1/pods";
 constexpr const char* kAttachments = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
+constexpr const char* kClaims = "/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims";
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
 bool HasNodePool(const std::vector<local::Pool>& pools) {
@@ -69,17 +70,21 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
       may_write_(std::move(may_write)),
       backend_(std::make_unique<local::LocalBackend>(parts.config.pools, std::random_device()())),
       attachments_([this](const std::string& key) { queue_.Add(key); }),
+      claims_(*backend_, [this](const std::string& key) { queue_.Add(key); }),
       store_(*backend_, LabelKeys(parts.config.pools),
              [this](const std::string& key) { queue_.Add(key); }),
       watcher_(parts.config.api.api, pipeline_, LogFailure) {
   pipeline_.Register(store_);
   pipeline_.Register(attachments_);
+  pipeline_.Register(claims_);
   watcher_.Add(kPods, watcher::WatchMode::kSet,
                {.fresh = true, .on_listed = [this] { OnListed(pods_listed_); }});
   watcher_.Add(kPorts, watcher::WatchMode::kOptionalSet,
                {.fresh = true, .on_listed = [this] { OnListed(ports_listed_); }});
   watcher_.Add(kAttachments, watcher::WatchMode::kOptionalSet,
                {.fresh = true, .on_listed = [this] { OnListed(attachments_listed_); }});
+  watcher_.Add(kClaims, watcher::WatchMode::kOptionalSet,
+               {.fresh = true, .on_listed = [this] { OnListed(claims_listed_); }});
   watcher_.Start();
 }
 
@@ -101,6 +106,7 @@ Workers::Round Leading::MakeRound() {
                                      .metrics = parts_.metrics,
                                      .nodes = nodes_,
                                      .attachments = attachments_,
+                                     .claims = claims_,
                                      .sink = sink_,
                                      .nodes_have_networks = HasNodePool(parts_.config.pools),
                                      .ask_for_absent = [this] { watcher_.AskForAbsent(); }};
@@ -115,6 +121,7 @@ void Leading::OnListed(std::once_flag& once) {
   std::call_once(once, [this] {
     if (--lists_missing_ > 0) return;
     Log(LogLevel::kInfo, "cluster heard of", {{"pods", store_.size()}});
+    claims_.StartKeeping();
     const MutexLock lock(mutex_);
     if (stopping_) return;
     workers_ = std::make_unique<Workers>(

@@ -9,6 +9,7 @@
 #include "controller/backend.h"
 #include "controller/config.h"
 #include "controller/controller_metrics.h"
+#include "controller/ipam_claims.h"
 #include "controller/network_attachments.h"
 #include "controller/node_networks.h"
 #include "controller/pod_store.h"
@@ -57,13 +58,15 @@ class Leading {
   WorkQueue queue_;
   NodeNetworks nodes_;
   NetworkAttachments attachments_;
+  IpamClaims claims_;
   PodStore store_;
   watcher::EventPipeline pipeline_;
   std::atomic<bool> listed_ = false;
-  std::atomic<int> lists_missing_ = 3;
+  std::atomic<int> lists_missing_ = 4;
   std::once_flag pods_listed_;
   std::once_flag ports_listed_;
   std::once_flag attachments_listed_;
+  std::once_flag claims_listed_;
   Mutex mutex_;
   std::vector<std::shared_ptr<watcher::ApiClient>> clients_ GUARDED_BY(mutex_);
   std::unique_ptr<Workers> workers_ GUARDED_BY(mutex_);

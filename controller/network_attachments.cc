@@ -1,6 +1,7 @@
 #include "controller/network_attachments.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -84,8 +85,7 @@ void NetworkAttachments::OnPresent(const watcher::WatchEvent& event) {
   {
     const MutexLock lock(mutex_);
     definitions_[key] = std::move(definition);
-    if (auto waiting = waiting_.extract(key)) askers = std::move(waiting.mapped());
-    count_ -= askers.size();
+    askers = askers_.Take(key);
   }
   for (const std::string& asker : askers) wake_(asker);
 }
@@ -103,13 +103,13 @@ std::optional<std::string> NetworkAttachments::Find(const std::string& name_spac
   const MutexLock lock(mutex_);
   const auto found = definitions_.find(key);
   if (found == definitions_.end()) {
-    Await(key, asker);
+    askers_.Add(key, asker);
     throw BackendError(Kind::kGone, "no NetworkAttachmentDefinition " + key +
                                         ", which annotation " + kNetworksAnnotation + " names");
   }
   const Definition& definition = found->second;
   if (!definition.problem.empty()) {
-    Await(key, asker);
+    askers_.Add(key, asker);
     throw BackendError(Kind::kRefused,
                        "NetworkAttachmentDefinition " + key + ", " + definition.problem);
   }
@@ -117,18 +117,9 @@ std::optional<std::string> NetworkAttachments::Find(const std::string& name_spac
   return definition.network;
 }
 
-/// Who went away without an answer is never told of: when there are too many, all are forgotten.
-void NetworkAttachments::Await(const std::string& key, const std::string& asker) {
-  if (count_ >= kMostWaiting) {
-    waiting_.clear();
-    count_ = 0;
-  }
-  if (waiting_[key].insert(asker).second) ++count_;
-}
-
 size_t NetworkAttachments::waiting() const {
   const MutexLock lock(mutex_);
-  return count_;
+  return askers_.size();
 }
 
 }  // namespace kuryr::controller

@@ -4,11 +4,11 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "base/thread_annotations.h"
+#include "controller/askers.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
@@ -36,8 +36,6 @@ class NetworkAttachments : public watcher::ResourceEventHandler {
 
   /// How many times somebody is to be woken.
   [[nodiscard]] size_t waiting() const EXCLUDES(mutex_);
-  /// More are not remembered: they ask again by themselves, later.
-  static constexpr size_t kMostWaiting = 10'000;
 
  protected:
   void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -49,13 +47,10 @@ class NetworkAttachments : public watcher::ResourceEventHandler {
     std::string problem;  ///< why it cannot be read
   };
 
-  void Await(const std::string& key, const std::string& asker) REQUIRES(mutex_);
-
   const Wake wake_;
   mutable Mutex mutex_;
   std::map<std::string, Definition> definitions_ GUARDED_BY(mutex_);
-  std::map<std::string, std::set<std::string>> waiting_ GUARDED_BY(mutex_);  ///< by definition
-  size_t count_ GUARDED_BY(mutex_) = 0;                                      ///< of waiting_
+  Askers askers_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller

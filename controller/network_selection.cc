@@ -97,6 +97,7 @@ Entry FromObject(const json& object, size_t number) {
     selection.addresses = std::move(*addresses);
   }
   selection.has_default_route = AddressesOf(object, "default-route", entry).has_value();
+  selection.claim = TextOf(object, "ipam-claim-reference", entry);
   const std::string mac = TextOf(object, "mac", entry);
   if (mac.empty()) return entry;
   selection.mac = ParseInterfaceMac(mac);

@@ -23,6 +23,7 @@ struct NetworkSelection {
   std::string ifname;                ///< inside the pod
   std::vector<IpAddress> addresses;  ///< these and no others; empty: any
   std::optional<MacAddress> mac;     ///< this one; nothing: any
+  std::string claim;                 ///< the name of an IPAMClaim, as it is written; empty: none
   bool has_default_route = false;    ///< the pod's default route leads through it
 
   bool operator==(const NetworkSelection&) const = default;

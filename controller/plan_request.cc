@@ -1,10 +1,12 @@
 #include "controller/plan_request.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/names.h"
 #include "controller/annotation_text.h"
 #include "controller/network_selection.h"
 
@@ -39,8 +41,39 @@ InterfaceRequest DefaultInterface(const PodFacts& pod) {
   return interface;
 }
 
+/// Pods of a StatefulSet have one template: in it, $(POD_NAME) stands for each one's name.
+std::string ClaimNamed(const std::string& text, const PodFacts& pod) {
+  constexpr std::string_view kPodName = "$(POD_NAME)";
+  std::string name = Trimmed(text);
+  const size_t at = name.find(kPodName);
+  if (at != std::string::npos) name.replace(at, kPodName.size(), pod.name);
+  if (IsDnsName(name)) return name;
+  throw BackendError(BackendError::Kind::kRefused,
+                     "\"" + Printable(text) + "\" names no IPAMClaim of this namespace");
+}
+
+/// The last of `interfaces` gets what the claim has, or will have.
+void UseClaim(const std::string& text, const PodFacts& pod, IpamClaims& claims,
+              std::vector<InterfaceRequest>& interfaces) {
+  if (text.empty()) return;
+  const IpamClaim claim =
+      claims.Find(pod.name_space, ClaimNamed(text, pod), KeyOf(pod.name_space, pod.name));
+  const std::string what = "IPAMClaim " + claim.owner.name;
+  for (const InterfaceRequest& other : interfaces) {
+    if (other.claim == claim.owner)
+      throw BackendError(BackendError::Kind::kRefused, what + " is named by two interfaces");
+  }
+  InterfaceRequest& interface = interfaces.back();
+  interface.claim = claim.owner;
+  if (claim.ips.empty()) return;
+  if (!interface.addresses.empty() && !claim.Has(interface.addresses))
+    throw BackendError(BackendError::Kind::kRefused, what + " has other addresses than interface " +
+                                                         interface.ifname + " asks for");
+  interface.addresses = claim.addresses();
+}
+
 /// The default interface is the first of `interfaces`.
-void AddSelected(const PodFacts& pod, NetworkAttachments& attachments,
+void AddSelected(const PodFacts& pod, NetworkAttachments& attachments, IpamClaims& claims,
                  std::vector<InterfaceRequest>& interfaces) {
   const std::string key = KeyOf(pod.name_space, pod.name);
   for (NetworkSelection& selection : ParseNetworkSelections(pod.networks, pod.name_space)) {
@@ -56,15 +89,17 @@ void AddSelected(const PodFacts& pod, NetworkAttachments& attachments,
                           .network = std::move(*network),
                           .addresses = std::move(selection.addresses),
                           .mac = selection.mac});
+    UseClaim(selection.claim, pod, claims, interfaces);
   }
 }
 
 }  // namespace
 
 PlanRequest PlanRequestOf(const PodFacts& pod, std::vector<IpNetwork> node_networks,
-                          NetworkAttachments& attachments) {
+                          NetworkAttachments& attachments, IpamClaims& claims) {
   std::vector<InterfaceRequest> interfaces = {DefaultInterface(pod)};
-  AddSelected(pod, attachments, interfaces);
+  UseClaim(pod.claim, pod, claims, interfaces);
+  AddSelected(pod, attachments, claims, interfaces);
   return {.owner = pod.owner(),
           .labels = pod.labels,
           .node_networks = std::move(node_networks),

@@ -4,6 +4,7 @@
 
 #include "base/ip.h"
 #include "controller/backend.h"
+#include "controller/ipam_claims.h"
 #include "controller/network_attachments.h"
 #include "controller/pod_facts.h"
 
@@ -12,8 +13,9 @@ namespace kuryr::controller {
 /// What the pod's VIFs are to be: its default interface with the addresses and the MAC that its
 /// user wishes, and one for each network that its user selects. Of these, the one that has the
 /// default route is the default interface. A selection that another plugin serves is passed over.
-/// BackendError kRefused names the annotation that is malformed; else what `attachments` throws.
+/// An interface with an IPAMClaim that has addresses gets these. BackendError kRefused names the
+/// annotation that is malformed; else what `attachments` and `claims` throw.
 [[nodiscard]] PlanRequest PlanRequestOf(const PodFacts& pod, std::vector<IpNetwork> node_networks,
-                                        NetworkAttachments& attachments);
+                                        NetworkAttachments& attachments, IpamClaims& claims);
 
 }  // namespace kuryr::controller

@@ -58,6 +58,7 @@ void ReadMetadata(const json& metadata, const std::set<std::string>& label_keys,
   const json& annotations = Part(metadata, "annotations");
   facts.addresses = StringAt(annotations, kAddressesAnnotation).substr(0, kMostWish);
   facts.mac = StringAt(annotations, kMacAnnotation).substr(0, kMostWish);
+  facts.claim = StringAt(annotations, kClaimAnnotation).substr(0, kMostWish);
   facts.networks = StringAt(annotations, kNetworksAnnotation).substr(0, kMostNetworksText + 1);
   facts.is_static = annotations.contains("kubernetes.io/config.mirror");
   const json& labels = Part(metadata, "labels");

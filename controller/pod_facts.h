@@ -22,6 +22,8 @@ inline constexpr const char* kPlanner = "kuryr-controller";
 /// What a pod's user may wish for its default interface: addresses, separated by commas, and a MAC.
 inline constexpr const char* kAddressesAnnotation = "kuryr.openstack.org/ip-addresses";
 inline constexpr const char* kMacAnnotation = "kuryr.openstack.org/mac-address";
+/// The IPAMClaim of its default interface, as OVN-Kubernetes and KubeVirt name it.
+inline constexpr const char* kClaimAnnotation = "k8s.ovn.org/primary-udn-ipamclaim";
 
 /// The VIFs that stand on an object.
 struct Plan {
@@ -51,6 +53,7 @@ struct PodFacts {
   std::map<std::string, std::string> labels;  ///< those that networks are chosen by
   std::string addresses;                      ///< kAddressesAnnotation
   std::string mac;                            ///< kMacAnnotation
+  std::string claim;                          ///< kClaimAnnotation
   std::string networks;                       ///< kNetworksAnnotation; too long where it was cut
   bool host_network = false;
   bool is_static = false;  ///< a mirror of one that the kubelet has from elsewhere

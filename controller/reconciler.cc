@@ -1,5 +1,6 @@
 #include "controller/reconciler.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -84,8 +85,13 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
 void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  auto vifs = Reserve(pod);
+  const PlanRequest request = RequestOf(pod);
+  auto vifs = Reserve(request);
   if (!vifs) return;
+  if (!plan.present && !RecordClaims(request, *vifs)) {
+    shared_.queue.AddRateLimited(key);
+    return;
+  }
   const bool active = shared_.backend.IsActive(pod.owner(), *vifs);
   if (plan.present && !active) return;
   SetActive(*vifs, active);
@@ -97,10 +103,13 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
       {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }
 
-std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PodFacts& pod) {
+PlanRequest Reconciler::RequestOf(const PodFacts& pod) {
   std::vector<IpNetwork> networks;
   if (shared_.nodes_have_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
-  const PlanRequest request = PlanRequestOf(pod, std::move(networks), shared_.attachments);
+  return PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
+}
+
+std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& request) {
   const auto start = Clock::now();
   try {
     auto vifs = shared_.backend.Reserve(request);
@@ -110,6 +119,20 @@ std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PodFacts& pod)
     shared_.metrics.CountAsked(Clock::now() - start, true);
     throw;
   }
+}
+
+bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
+  for (const vif::PodVif& vif : vifs) {
+    const auto interface =
+        std::find_if(request.interfaces.begin(), request.interfaces.end(),
+                     [&](const InterfaceRequest& asked) { return asked.ifname == vif.ifname; });
+    if (interface == request.interfaces.end() ||
+        shared_.claims.Record(*interface, request.owner, vif, writer_))
+      continue;
+    shared_.backend.Release(request.owner.id);
+    return false;
+  }
+  return true;
 }
 
 /// First from the object, then from the backend: what nobody can read any more is free.

@@ -8,6 +8,7 @@
 
 #include "controller/backend.h"
 #include "controller/controller_metrics.h"
+#include "controller/ipam_claims.h"
 #include "controller/network_attachments.h"
 #include "controller/node_networks.h"
 #include "controller/pod_store.h"
@@ -40,6 +41,7 @@ class Reconciler {
     ControllerMetrics& metrics;
     NodeNetworks& nodes;
     NetworkAttachments& attachments;
+    IpamClaims& claims;
     SinkKind sink;
     bool nodes_have_networks;              ///< some network is a node's own
     std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
@@ -54,8 +56,12 @@ class Reconciler {
  private:
   void RoundOf(const std::string& key, const PodStore::Known& known);
   void Plan(const std::string& key, const PodStore::Known& known);
+  [[nodiscard]] PlanRequest RequestOf(const PodFacts& pod);
   /// Nothing: under way.
-  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PodFacts& pod);
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);
+  /// Before the plan: a claim's next pod gets what this one had, whatever happens to it. False:
+  /// what was reserved is not the claim's, and is released.
+  [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);
   void Release(const PodStore::Known& known);
   void ReleaseGone(const std::string& key, const std::vector<std::string>& gone);
   /// The node has nothing of it any more.

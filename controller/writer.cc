@@ -62,6 +62,11 @@ void Writer::PatchPortStatus(const PodFacts& pod, const std::string& uid, const 
   client_.Patch(path + "/status", watcher::PatchType::kMerge, patch);
 }
 
+json Writer::PatchStatus(const std::string& path, const json& patch) {
+  RequireLeading();
+  return client_.Patch(path + "/status", watcher::PatchType::kMerge, patch);
+}
+
 void Writer::Delete(const std::string& path, const std::string& uid) {
   RequireLeading();
   try {

@@ -35,6 +35,8 @@ class Writer {
   void PatchPod(const PodFacts& pod, nlohmann::json metadata);
   /// As PatchPod; `uid` is the KuryrPort's.
   void PatchPortStatus(const PodFacts& pod, const std::string& uid, const nlohmann::json& status);
+  /// The object as it is then; `patch` carries preconditions and the status.
+  nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
   /// An object that is not there is deleted already.
   void Delete(const std::string& path, const std::string& uid);
 

@@ -14,6 +14,11 @@ const Holder* Ledger::Claim(const Resource& resource, const Holder& holder) {
   return entry->second;
 }
 
+void Ledger::Lend(const Resource& resource, const Holder& lender, const Holder& holder) {
+  holders_.at(resource) = &holder;
+  waiting_.emplace(resource, &lender);
+}
+
 bool Ledger::Release(const Resource& resource, const Holder& holder) {
   const auto entry = holders_.find(resource);
   if (entry == holders_.end()) return false;

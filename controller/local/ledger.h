@@ -30,6 +30,8 @@ class Ledger {
  public:
   /// Who has it now: `holder`, or another, behind whom `holder` waits then. Repeatable.
   const Holder* Claim(const Resource& resource, const Holder& holder);
+  /// `lender` has it now; `holder` has it from now on, and `lender` waits behind.
+  void Lend(const Resource& resource, const Holder& lender, const Holder& holder);
   /// Whether nobody has it now who had it before.
   bool Release(const Resource& resource, const Holder& holder);
   /// nullptr: nobody.

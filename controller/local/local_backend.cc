@@ -129,10 +129,16 @@ void LocalBackend::Plan(Holder& holder, const PlanRequest& request,
   Allocator& allocator = ChoosePool(allocators_, request, interface);
   const std::vector<IpNetwork> node_networks = Masked(request.node_networks);
   if (allocator.pool().from_node) LearnNodeNetworks(allocator, node_networks);
-  Reservation reservation(allocator, ledger_, holder, now_());
+  Reservation reservation(allocator, ledger_, holder, FindLender(interface), now_());
   reservation.Take(interface, node_networks);
   holder.holdings.reserve(holder.holdings.size() + 1);
   holder.holdings.push_back(reservation.Keep());
+}
+
+const Holder* LocalBackend::FindLender(const InterfaceRequest& interface) const {
+  if (!interface.claim) return nullptr;
+  const auto found = holders_.find(interface.claim->id);
+  return found == holders_.end() ? nullptr : &found->second;
 }
 
 void LocalBackend::LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks) {
@@ -198,6 +204,34 @@ void LocalBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vif
     }
   }
   if (conflict) throw BackendError(Kind::kRefused, *conflict);
+}
+
+void LocalBackend::Keep(const Owner& claim, const std::vector<IpAddress>& addresses) {
+  const MutexLock lock(mutex_);
+  std::optional<std::string> refused;
+  for (const IpAddress& address : addresses) {
+    bool kept = false;
+    for (Allocator& allocator : allocators_) {
+      if (KeepIn(allocator, claim, NumberOf(address))) kept = true;
+    }
+    if (!kept && !refused) refused = address.ToString();
+  }
+  if (!refused) return;
+  throw BackendError(Kind::kRefused, "address " + *refused + " of " +
+                                         Printable(claim.scope + "/" + claim.name) +
+                                         " is another namespace's, or none that pools give to it");
+}
+
+bool LocalBackend::KeepIn(Allocator& allocator, const Owner& claim, Number address) {
+  const Pool& pool = allocator.pool();
+  const Allocator::Network* network = allocator.FindNetwork(address);
+  const bool given =
+      network == nullptr ? pool.from_node : network->addresses.all().Contains(address);
+  if (!given || !MayUse(pool, claim.scope)) return false;
+  const Holder* other = ledger_.Find({.number = address, .pool = allocator.index()});
+  if (other != nullptr && other->scope != claim.scope) return false;
+  Take(Open(claim)->second, {.addresses = {address}, .pool = allocator.index()});
+  return true;
 }
 
 void LocalBackend::Take(Holder& holder, Holding holding) {

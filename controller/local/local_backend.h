@@ -37,6 +37,9 @@ class LocalBackend final : public Backend {
   /// backend did not plan is kept until Release. An address that another owner has becomes this
   /// one's when the other releases it; until then, Reserve refuses.
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  /// An address that several pools have is kept in each. One that an owner of its own scope has is
+  /// kept as soon as that one releases it.
+  void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
   [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   bool Release(const std::string& owner_id) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override;
@@ -52,6 +55,10 @@ class LocalBackend final : public Backend {
   void CloseIfEmpty(Holders::iterator entry) REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
+  /// nullptr: the interface names no claim, or one that keeps nothing.
+  [[nodiscard]] const Holder* FindLender(const InterfaceRequest& interface) const REQUIRES(mutex_);
+  /// Whether it is the claim's from now on, at once or later.
+  bool KeepIn(Allocator& allocator, const Owner& claim, Number address) REQUIRES(mutex_);
   void LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks)
       REQUIRES(mutex_);
   [[nodiscard]] std::vector<Holding> HoldingsOf(const Owner& owner, const vif::PodVif& vif) const

@@ -23,11 +23,14 @@ bool HasLabels(const Pool& pool, const PlanRequest& request) {
   });
 }
 
+bool IsForLabelsAlone(const Pool& pool) {
+  return !pool.pods.empty() && pool.namespaces.empty() && !pool.all_namespaces;
+}
+
 /// Labels are the user's own: where a pool lists namespaces, they choose within these only.
 bool IsChosenByLabels(const Pool& pool, const PlanRequest& request) {
   if (pool.pods.empty() || !HasLabels(pool, request)) return false;
-  const bool any = pool.namespaces.empty() && !pool.all_namespaces;
-  return any || IsGiven(pool, request.owner.scope);
+  return IsForLabelsAlone(pool) || IsGiven(pool, request.owner.scope);
 }
 
 Allocator& ChooseNamed(std::vector<Allocator>& allocators, const PlanRequest& request,
@@ -47,6 +50,10 @@ Allocator& ChooseNamed(std::vector<Allocator>& allocators, const PlanRequest& re
 }
 
 }  // namespace
+
+bool MayUse(const Pool& pool, const std::string& scope) {
+  return pool.is_default || IsGiven(pool, scope) || IsForLabelsAlone(pool);
+}
 
 Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& request,
                       const InterfaceRequest& interface) {

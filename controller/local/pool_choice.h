@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "controller/backend.h"
@@ -13,5 +14,8 @@ namespace kuryr::controller::local {
 /// or kRefused.
 [[nodiscard]] Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& request,
                                     const InterfaceRequest& interface);
+
+/// Whether some owner of this scope may use the pool, by whatever rule.
+[[nodiscard]] bool MayUse(const Pool& pool, const std::string& scope);
 
 }  // namespace kuryr::controller::local

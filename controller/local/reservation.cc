@@ -125,8 +125,10 @@ void Reservation::TakeFixed(const Networks& networks, const IpAddress& address) 
   const bool twice = std::find(holding_.addresses.begin(), holding_.addresses.end(), number) !=
                      holding_.addresses.end();
   if (twice) throw BackendError(Kind::kRefused, what + " is asked for twice");
-  throw BackendError(Kind::kExhausted,
-                     what + " is taken by " + Describe(ledger_.Find({number, allocator_.index()})));
+  const Resource resource = {.number = number, .pool = allocator_.index()};
+  if (!IsLent(resource))
+    throw BackendError(Kind::kExhausted, what + " is taken by " + Describe(ledger_.Find(resource)));
+  holding_.addresses.push_back(number);
 }
 
 void Reservation::TakeMac(const MacAddress& mac) {
@@ -159,8 +161,13 @@ void Reservation::TakeVlan() {
 }
 
 void Reservation::Claim() {
-  for (const Resource& resource : allocator_.ResourcesOf(holding_, holder_.node))
-    ledger_.Claim(resource, holder_);
+  for (const Resource& resource : allocator_.ResourcesOf(holding_, holder_.node)) {
+    if (IsLent(resource)) {
+      ledger_.Lend(resource, *lender_, holder_);
+    } else {
+      ledger_.Claim(resource, holder_);
+    }
+  }
 }
 
 }  // namespace kuryr::controller::local

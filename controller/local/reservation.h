@@ -13,9 +13,11 @@ namespace kuryr::controller::local {
 /// it is kept. Not thread-safe.
 class Reservation {
  public:
-  /// All of them outlive it. `holder` is whom it is for.
-  Reservation(Allocator& allocator, Ledger& ledger, const Holder& holder, TimePoint now)
-      : allocator_(allocator), ledger_(ledger), holder_(holder), now_(now) {}
+  /// All of them outlive it. `holder` is whom it is for, `lender` a claim whose addresses it may
+  /// have; nullptr: none.
+  Reservation(Allocator& allocator, Ledger& ledger, const Holder& holder, const Holder* lender,
+              TimePoint now)
+      : allocator_(allocator), ledger_(ledger), holder_(holder), lender_(lender), now_(now) {}
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
   ~Reservation();
@@ -36,12 +38,16 @@ class Reservation {
   void ChooseMac();
   void TakeVlan();
   void Claim();
+  [[nodiscard]] bool IsLent(const Resource& resource) const {
+    return lender_ != nullptr && ledger_.Find(resource) == lender_;
+  }
   [[nodiscard]] std::string PoolText() const;
   [[nodiscard]] std::string Describe(const Holder* other) const;
 
   Allocator& allocator_;
   Ledger& ledger_;
   const Holder& holder_;
+  const Holder* const lender_;
   const TimePoint now_;
   Holding holding_;
   bool kept_ = false;

@@ -192,10 +192,10 @@ TEST_F(NetworkAttachmentsTest, WhoGotAnAnswerIsNotWoken) {
 }
 
 TEST_F(NetworkAttachmentsTest, WhoNeverComesBackIsForgottenSomeTime) {
-  for (size_t i = 0; i < 3 * NetworkAttachments::kMostWaiting; ++i) {
+  for (size_t i = 0; i < 3 * Askers::kMost; ++i) {
     const std::string number = std::to_string(i);
     (void)Found("net-" + number, "tenant/pod-" + number);
-    ASSERT_LE(attachments_.waiting(), NetworkAttachments::kMostWaiting);
+    ASSERT_LE(attachments_.waiting(), Askers::kMost);
   }
 }
 

@@ -107,6 +107,11 @@ TEST(NetworkSelectionTest, JsonNamesTheInterface) {
               ElementsAre(Selection("my-namespace", "net-a", "lan")));
 }
 
+TEST(NetworkSelectionTest, JsonNamesAClaim) {
+  EXPECT_EQ(Parse(R"([{"name":"net-a","ipam-claim-reference":"vm-a.net-a"}])").at(0).claim,
+            "vm-a.net-a");
+}
+
 // 4.1.2.1.9 of version 1.2: the list may be empty
 TEST(NetworkSelectionTest, DefaultRouteLeadsThroughTheEntryThatHasIt) {
   const auto selections = Parse(
@@ -220,6 +225,8 @@ TEST(NetworkSelectionTest, BadJsonIsRefusedByEntryAndField) {
       {R"([{"name":"a","mac":"00:00:00:00:00:00"}])", "entry 1",
        "the MAC address of one interface"},
       {R"([{"name":"a","mac":7}])", "entry 1", "mac is no string"},
+      {R"([{"name":"a","ipam-claim-reference":["b"]}])", "entry 1",
+       "ipam-claim-reference is no string"},
       {R"([{"name":"a","default-route":"10.0.0.1"}])", "entry 1", "default-route is no list"},
       {R"([{"name":"a","default-route":["x"]}])", "entry 1", "default-route is \"x\""},
       {R"([{"name":"a","default-route":[]},{"name":"b","default-route":[]}])", "entry 2",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/local/local_backend.h"
 #include "controller/network_selection.h"
 
 namespace kuryr::controller {
@@ -32,6 +33,13 @@ class PlanRequestTest : public ::testing::Test {
         {{"kind", "NetworkAttachmentDefinition"},
          {"metadata", {{"namespace", name_space}, {"name", name}, {"annotations", annotations}}}}));
   }
+  void Claim(const std::string& name, const json& ips) {
+    claims_.Handle(watcher::MakeEvent(
+        watcher::EventType::kAdded,
+        {{"kind", "IPAMClaim"},
+         {"metadata", {{"namespace", "tenant"}, {"name", name}, {"uid", "uid-" + name}}},
+         {"status", {{"ips", ips}}}}));
+  }
   /// A pod of namespace tenant, from its object to its request.
   PlanRequest RequestOf(const json& annotations) {
     const auto pod = watcher::MakeEvent(
@@ -40,7 +48,7 @@ class PlanRequestTest : public ::testing::Test {
          {"metadata",
           {{"namespace", "tenant"}, {"name", "pod"}, {"uid", "1"}, {"annotations", annotations}}},
          {"spec", {{"nodeName", "node1"}}}});
-    return PlanRequestOf(PodFactsOf(pod, {}), {}, attachments_);
+    return PlanRequestOf(PodFactsOf(pod, {}), {}, attachments_, claims_);
   }
   PlanRequest RequestWith(const std::string& networks) {
     return RequestOf({{kNetworksAnnotation, networks}});
@@ -63,6 +71,8 @@ class PlanRequestTest : public ::testing::Test {
   }
 
   NetworkAttachments attachments_{[](const std::string&) {}};
+  local::LocalBackend backend_{{}};
+  IpamClaims claims_{backend_, [](const std::string&) {}};
 };
 
 TEST_F(PlanRequestTest, PodWithoutWishesHasOneInterfaceOfTheBackendsChoice) {
@@ -131,7 +141,7 @@ TEST_F(PlanRequestTest, DefinitionThatIsNotThereIsGoneAndThePodIsWokenByIt) {
   NetworkAttachments attachments([&](const std::string& key) { woken.push_back(key); });
   const PodFacts pod = {.name_space = "tenant", .name = "pod", .networks = "lan"};
   try {
-    (void)PlanRequestOf(pod, {}, attachments);
+    (void)PlanRequestOf(pod, {}, attachments, claims_);
     FAIL() << "planned";
   } catch (const BackendError& e) {
     EXPECT_EQ(e.kind(), BackendError::Kind::kGone);
@@ -143,6 +153,43 @@ TEST_F(PlanRequestTest, DefinitionThatIsNotThereIsGoneAndThePodIsWokenByIt) {
                                    {"metadata", {{"namespace", "tenant"}, {"name", "lan"}}}}));
 
   EXPECT_THAT(woken, ElementsAre("tenant/pod"));
+}
+
+TEST_F(PlanRequestTest, ClaimsGiveTheirInterfacesWhatTheyHave) {
+  Claim("vm", {"10.0.0.5/24", "fd00::5/64"});
+  Claim("vm.lan", json::array());
+
+  const PlanRequest request =
+      RequestOf({{kClaimAnnotation, "vm"},
+                 {kNetworksAnnotation, R"([{"name":"lan","ipam-claim-reference":"vm.lan"}])"}});
+
+  EXPECT_EQ(request.interfaces[0].claim, (Owner{.id = "uid-vm", .scope = "tenant", .name = "vm"}));
+  EXPECT_THAT(request.interfaces[0].addresses, ElementsAre(IpAddress::Parse("10.0.0.5").value(),
+                                                           IpAddress::Parse("fd00::5").value()));
+  EXPECT_EQ(request.interfaces[1].claim.value().name, "vm.lan");
+  EXPECT_THAT(request.interfaces[1].addresses, IsEmpty());
+}
+
+TEST_F(PlanRequestTest, PodNameStandsInTheNamesOfClaims) {
+  Claim("pod.lan", json::array());
+
+  EXPECT_EQ(RequestOf({{kClaimAnnotation, " $(POD_NAME).lan\n"}}).interfaces[0].claim.value().name,
+            "pod.lan");
+}
+
+TEST_F(PlanRequestTest, ClaimsThatContradictAreRefused) {
+  Claim("vm", {"10.0.0.5/24"});
+  const auto with = [](const std::string& addresses) {
+    return json{{kClaimAnnotation, "vm"}, {kAddressesAnnotation, addresses}};
+  };
+
+  EXPECT_EQ(Refusal(with("10.0.0.5")), "");
+  EXPECT_THAT(Refusal(with("10.0.0.6")), HasSubstr("other addresses than interface eth0"));
+  EXPECT_THAT(Refusal({{kClaimAnnotation, "vm"},
+                       {kNetworksAnnotation, R"([{"name":"lan","ipam-claim-reference":"vm"}])"}}),
+              HasSubstr("IPAMClaim vm is named by two interfaces"));
+  for (const char* name : {"other/vm", "Vm", "$(POD_NAME", "$(POD_NAME)$(POD_NAME)", "../vm"})
+    EXPECT_THAT(Refusal({{kClaimAnnotation, name}}), HasSubstr("names no IPAMClaim")) << name;
 }
 
 TEST_F(PlanRequestTest, LongAnnotationIsCutAndRefused) {

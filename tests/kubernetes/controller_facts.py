@@ -29,13 +29,15 @@ FINALIZER = "kuryr.openstack.org/pod-finalizer"
 GRANTED = {*(("", "pods", verb) for verb in ("get", "list", "watch", "patch")), ("", "nodes", "get"), ("", "events", "create"),
            *(("openstack.org", "kuryrports", verb) for verb in ("list", "watch", "create", "patch", "delete")),
            ("openstack.org", "kuryrports/status", "patch"),
-           *(("k8s.cni.cncf.io", "network-attachment-definitions", verb) for verb in ("list", "watch"))}
+           ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
+           *(("k8s.cni.cncf.io", kind, verb) for kind in ("network-attachment-definitions", "ipamclaims") for verb in ("list", "watch"))}
 NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "get"), ("", "configmaps", "get"),
                ("", "nodes", "list"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
 LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "patch")}
 # Asked for only where there is a reason.
 SELDOM = {("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),
-          ("openstack.org", "kuryrports/status", "patch"), ("k8s.cni.cncf.io", "network-attachment-definitions", "watch")}
+          ("openstack.org", "kuryrports/status", "patch"), ("k8s.cni.cncf.io", "network-attachment-definitions", "watch"),
+          ("k8s.cni.cncf.io", "ipamclaims", "watch"), ("k8s.cni.cncf.io", "ipamclaims/status", "patch")}
 MEANWHILE = 4
 REPLICAS = 3
 

@@ -1,0 +1,154 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "controller/leading.h"
+#include "controller/pod_facts.h"
+#include "tests/controller/local/pools_text.h"
+#include "tests/support/kube_api_server.h"
+#include "vif/pod_vifs.h"
+#include "watcher/api_client.h"
+#include "watcher/api_error.h"
+
+// IPAMClaims at a real API server: their status is a subresource, with a schema.
+
+namespace kuryr::test {
+namespace {
+
+using controller::Leading;
+using nlohmann::json;
+
+constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+constexpr const char* kClaims = "/apis/k8s.cni.cncf.io/v1alpha1/namespaces/default/ipamclaims";
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+/// As the working group's definition has it, without rules of later API servers.
+constexpr const char* kDefinition = R"({
+  "metadata": {"name": "ipamclaims.k8s.cni.cncf.io",
+               "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
+  "spec": {
+    "group": "k8s.cni.cncf.io", "scope": "Namespaced",
+    "names": {"kind": "IPAMClaim", "listKind": "IPAMClaimList", "plural": "ipamclaims",
+              "singular": "ipamclaim"},
+    "versions": [{
+      "name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},
+      "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+        "spec": {"type": "object", "required": ["interface", "network"], "properties": {
+          "interface": {"type": "string"}, "network": {"type": "string"}}},
+        "status": {"type": "object", "required": ["ips", "ownerPod"], "properties": {
+          "ips": {"type": "array", "maxItems": 2, "items": {"type": "string"}},
+          "ownerPod": {"type": "string"}}}}}}}]}})";
+
+class IpamClaimsApiServerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
+    server_.emplace();
+    config_.api.api = {.api_root = server_->url(),
+                       .ca = {.file = server_->ca_file()},
+                       .token = {.file = server_->token_file()}};
+    config_.pools = controller::local::ReadPoolsOf(
+        "[pool:pods]\ncidr = 10.9.0.0/29, fd00:9::/64\nnamespaces = *\nrest = 0\n");
+    api_.emplace(config_.api.api);
+    api_->Post("/api/v1/namespaces/default/serviceaccounts", {{"metadata", {{"name", "default"}}}});
+    json definition = ParseJson(kDefinition);
+    definition["apiVersion"] = "apiextensions.k8s.io/v1";
+    definition["kind"] = "CustomResourceDefinition";
+    api_->Post(kDefinitions, definition);
+  }
+  /// The object as soon as it is so; the newest after 30 s.
+  json WaitFor(const std::string& path, const std::function<bool(const json& object)>& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    json object;
+    do {
+      try {
+        object = api_->Get(path);
+      } catch (const watcher::ApiError& e) {
+        if (e.code() != watcher::ApiError::kNotFound) throw;
+      }
+    } while (!condition(object) && std::chrono::steady_clock::now() < until);
+    return object;
+  }
+  void CreateClaim() {
+    (void)WaitFor(kClaims, [](const json& list) { return list.contains("items"); });
+    api_->Post(kClaims, {{"apiVersion", "k8s.cni.cncf.io/v1alpha1"},
+                         {"kind", "IPAMClaim"},
+                         {"metadata", {{"name", "vm"}}},
+                         {"spec", {{"network", "pods"}, {"interface", "eth0"}}}});
+  }
+  void CreatePod(const std::string& name, const json& annotations) {
+    api_->Post(kPods, {{"metadata", {{"name", name}, {"annotations", annotations}}},
+                       {"spec",
+                        {{"nodeName", "node1"},
+                         {"automountServiceAccountToken", false},
+                         {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
+  }
+  json AddressesOfNew(const std::string& name) {
+    CreatePod(name, {{controller::kClaimAnnotation, "vm"}});
+    const json pod = WaitFor(std::string(kPods) + "/" + name,
+                             [](const json& object) { return vif::VifsOf(object).has_value(); });
+    const auto vifs = vif::VifsOf(pod).value();
+    const vif::VifBase& common = vif::Common(vifs.at(0).vif);
+    json addresses = json::array();
+    for (const vif::Subnet& subnet : common.network->subnets.value())
+      addresses.push_back(vif::FixedIpsOf(common, subnet).at(0).ToString());
+    return addresses;
+  }
+  json Claim() { return api_->Get(std::string(kClaims) + "/vm"); }
+
+  std::optional<KubeApiServer> server_;
+  std::optional<watcher::ApiClient> api_;
+  controller::Config config_;
+  controller::Reporter reporter_{true};
+  controller::ControllerMetrics metrics_;
+};
+
+TEST_F(IpamClaimsApiServerTest, StatusIsWrittenOnceAndRefusedToWhoDoesNotKnowTheNewest) {
+  CreateClaim();
+  const json before = Claim();
+  const Leading leading({config_, reporter_, metrics_}, controller::SinkKind::kPodState,
+                        [] { return true; });
+
+  const json addresses = AddressesOfNew("a");
+
+  const json after = Claim();
+  EXPECT_EQ(after.at("status"), json({{"ips", addresses}, {"ownerPod", "a"}}));
+  EXPECT_EQ(addresses.size(), 2U);
+  const json stale = {{"metadata",
+                       {{"uid", before.at("metadata").at("uid")},
+                        {"resourceVersion", before.at("metadata").at("resourceVersion")}}},
+                      {"status", {{"ips", json::array()}, {"ownerPod", "b"}}}};
+  try {
+    api_->Patch(std::string(kClaims) + "/vm/status", watcher::PatchType::kMerge, stale);
+    FAIL() << "written";
+  } catch (const watcher::ApiError& e) {
+    EXPECT_EQ(e.code(), 409);
+  }
+  api_->Patch(std::string(kPods) + "/a/status", watcher::PatchType::kMerge,
+              {{"status", {{"phase", "Succeeded"}}}});
+  EXPECT_EQ(AddressesOfNew("b"), addresses);
+  EXPECT_EQ(Claim().at("status").at("ownerPod"), "b");
+}
+
+TEST_F(IpamClaimsApiServerTest, MoreAddressesThanAClaimHoldsAreAnEventThatSaysSo) {
+  CreateClaim();
+  const Leading leading({config_, reporter_, metrics_}, controller::SinkKind::kPodState,
+                        [] { return true; });
+
+  CreatePod("a", {{controller::kClaimAnnotation, "vm"},
+                  {controller::kAddressesAnnotation, "10.9.0.2,10.9.0.3,10.9.0.4"}});
+
+  const json events = WaitFor("/api/v1/namespaces/default/events",
+                              [](const json& list) { return !list.at("items").empty(); });
+  EXPECT_EQ(events.at("items").at(0).at("reason"), "KuryrPlanRefused");
+  EXPECT_THAT(events.at("items").at(0).at("message"),
+              testing::HasSubstr("IPAMClaim vm has no room"));
+}
+
+}  // namespace
+}  // namespace kuryr::test
