@@ -156,8 +156,8 @@ TEST_P(OvsdbAnswerTest, AnswerOfAnotherFormIsAnErrorWhereverItComes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, OvsdbAnswerTest,
-                         ::testing::Values("[]", "null", "5", R"("x")", "{}", "[null]", "[5]",
-                                           "[{}]", R"([{"rows": null}])", R"([{"rows": [5]}])",
+                         ::testing::Values("[]", "5", R"("x")", "{}", "[null]", "[5]", "[{}]",
+                                           R"([{"rows": null}])", R"([{"rows": [5]}])",
                                            R"([{"rows": [{}]}])", R"([{"count": "1"}])",
                                            R"([{"uuid": []}, {"uuid": []}])"));
 
