@@ -23,6 +23,9 @@ struct BindingConfig {
   std::string ssl_key_file;
   std::string ssl_cert_file;
   std::string ssl_ca_cert_file;
+  /// [os_vif_ovs] ovsdb_wait: for an ovsdb-server that is down, by an ADD, in each outage; zero:
+  /// not at all.
+  std::chrono::seconds ovsdb_wait{10};
   /// [os_vif_ovs] ovs_vsctl_timeout: how long ovs-vswitchd may take for one port.
   std::chrono::seconds ovs_timeout{120};
   /// datapath_type of a bridge that has to be made, unless the VIF's port profile names one; empty:

@@ -63,6 +63,7 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   TakeFile(files.Find("os_vif_ovs", "ssl_key_file"), binding.ssl_key_file);
   TakeFile(files.Find("os_vif_ovs", "ssl_cert_file"), binding.ssl_cert_file);
   TakeFile(files.Find("os_vif_ovs", "ssl_ca_cert_file"), binding.ssl_ca_cert_file);
+  Take(files.Find("os_vif_ovs", "ovsdb_wait"), binding.ovsdb_wait, 3600, 0);
   Take(files.Find("os_vif_ovs", "ovs_vsctl_timeout"), binding.ovs_timeout, 3600);
   Take(files.Find("os_vif_ovs", "datapath_type"), binding.datapath_type);
   Take(files.Find("os_vif_ovs", "isolate_vif"), binding.isolate_vif);

@@ -96,7 +96,7 @@ void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& a
                              const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
   if (ports.empty() || config_.wait_for_wiring == WaitForWiring::kOff) return;
-  PortWiring(config_.ovsdb_connection, &shared_.ovsdb, config_.wait_for_wiring)
+  PortWiring(config_.ovsdb_connection, &shared_.ovsdb, config_.wait_for_wiring, config_.ovsdb_wait)
       .Wait(ports, deadline);
 }
 

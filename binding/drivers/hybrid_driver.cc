@@ -76,16 +76,20 @@ void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
   shared.links.Remove(host, own);
 }
 
-void Unplug(const BindingConfig& config, Shared& shared, const Plug& plug,
-            const Attachment& attachment, const Deadline& deadline) {
+void Unplug(OpenVSwitch& ovs, Shared& shared, const Plug& plug, const Attachment& attachment,
+            const Deadline& deadline) {
   RouteSocket host;
   Steps steps;
-  steps.Try([&] {
-    OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
-    ovs.DeletePort(PortOf(plug), OwnerIds(attachment), deadline);
-  });
+  steps.Try([&] { ovs.DeletePort(PortOf(plug), OwnerIds(attachment), deadline); });
   steps.Try([&] { DeleteOwnLinks(host, shared, plug, attachment); });
   steps.Finish();
+}
+
+/// Without patience for an ovsdb-server that is down.
+void UnplugAtOnce(const BindingConfig& config, Shared& shared, const Plug& plug,
+                  const Attachment& attachment, const Deadline& deadline) {
+  OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
+  Unplug(ovs, shared, plug, attachment, deadline);
 }
 
 /// One Connect: what it needs at hand, and what it may have to undo.
@@ -101,7 +105,7 @@ class HybridWiring {
         is_default_(request.is_default),
         deadline_(request.deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(request.pod)),
-        ovs_(config.ovsdb_connection, &shared.ovsdb) {}
+        ovs_(config.ovsdb_connection, &shared.ovsdb, config.ovsdb_wait) {}
 
   std::vector<Interface> Make(const vif::VifBridge& vif) {
     const OvsPort port = PortFor(vif, plug_, PortOf(plug_), attachment_, config_);
@@ -147,8 +151,8 @@ class HybridWiring {
         ThrowInUse(*link);
       }
     }
-    if (older) Unplug(config_, shared_, plug_, *older, deadline_);
-    if (unfinished) Unplug(config_, shared_, plug_, attachment_, deadline_);
+    if (older) Unplug(ovs_, shared_, plug_, *older, deadline_);
+    if (unfinished) Unplug(ovs_, shared_, plug_, attachment_, deadline_);
   }
 
   Link MakeBridge() {
@@ -182,7 +186,8 @@ class HybridWiring {
 
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
-    TryUndo(plug_.host_interface, [&] { Unplug(config_, shared_, plug_, attachment_, deadline); });
+    TryUndo(plug_.host_interface,
+            [&] { UnplugAtOnce(config_, shared_, plug_, attachment_, deadline); });
     TryUndo(plug_.host_interface, [&] {
       if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
     });
@@ -261,7 +266,7 @@ std::optional<std::string> HybridDriver::Check(const PlugRequest& request) const
 
 void HybridDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                               const Deadline& deadline) {
-  Unplug(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+  UnplugAtOnce(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
 }
 
 }  // namespace kuryr::binding

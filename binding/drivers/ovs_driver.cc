@@ -20,18 +20,22 @@
 namespace kuryr::binding {
 namespace {
 
-void Unplug(const BindingConfig& config, Shared& shared, const std::string& host_interface,
+void Unplug(OpenVSwitch& ovs, Shared& shared, const std::string& host_interface,
             const Attachment& attachment, const Deadline& deadline) {
   Steps steps;
-  steps.Try([&] {
-    OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
-    ovs.DeletePort(host_interface, OwnerIds(attachment), deadline);
-  });
+  steps.Try([&] { ovs.DeletePort(host_interface, OwnerIds(attachment), deadline); });
   steps.Try([&] {
     RouteSocket host;
     DeleteOwnVeth(host, shared.links, host_interface, attachment);
   });
   steps.Finish();
+}
+
+/// Without patience for an ovsdb-server that is down.
+void UnplugAtOnce(const BindingConfig& config, Shared& shared, const std::string& host_interface,
+                  const Attachment& attachment, const Deadline& deadline) {
+  OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
+  Unplug(ovs, shared, host_interface, attachment, deadline);
 }
 
 /// One Connect: what it needs at hand, and what it may have to undo.
@@ -46,7 +50,7 @@ class Wiring {
         is_default_(request.is_default),
         deadline_(request.deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(request.pod)),
-        ovs_(config.ovsdb_connection, &shared.ovsdb) {}
+        ovs_(config.ovsdb_connection, &shared.ovsdb, config.ovsdb_wait) {}
 
   std::vector<Interface> Make(const vif::VifOpenVSwitch& vif) {
     const OvsPort port = PortFor(vif, plug_, plug_.host_interface, attachment_, config_);
@@ -87,13 +91,13 @@ class Wiring {
     if (!IsLeftoverVeth(*link, attachment_)) ThrowInUse(*link);
     const auto mark = LinkMark::Parse(link->alias);
     const Attachment& owner = mark ? mark->attachment : attachment_;
-    Unplug(config_, shared_, plug_.host_interface, owner, deadline_);
+    Unplug(ovs_, shared_, plug_.host_interface, owner, deadline_);
   }
 
   void Undo() noexcept {
     const Deadline deadline = Deadline::After(kRollbackTime);
     TryUndo(plug_.host_interface,
-            [&] { Unplug(config_, shared_, plug_.host_interface, attachment_, deadline); });
+            [&] { UnplugAtOnce(config_, shared_, plug_.host_interface, attachment_, deadline); });
     TryUndo(plug_.host_interface, [&] {
       if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
     });
@@ -165,7 +169,8 @@ std::optional<std::string> OvsDriver::Check(const PlugRequest& request) const {
 
 void OvsDriver::Disconnect(const Plug& plug, const Attachment& attachment,
                            const Deadline& deadline) {
-  Unplug(config_, shared_, plug.host_interface, attachment, deadline.AtMost(config_.ovs_timeout));
+  UnplugAtOnce(config_, shared_, plug.host_interface, attachment,
+               deadline.AtMost(config_.ovs_timeout));
 }
 
 std::vector<Plug> OvsDriver::FindPlugs(const Attachment& attachment,

@@ -170,7 +170,7 @@ class Lending {
         is_default_(request.is_default),
         deadline_(request.deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(request.pod)),
-        ovs_(config.ovsdb_connection, &shared.ovsdb) {}
+        ovs_(config.ovsdb_connection, &shared.ovsdb, config.ovsdb_wait) {}
 
   std::vector<Interface> Make(const vif::VifBase& vif, const Wanted& wanted) {
     const Vf vf = RequireVf(config_, wanted.address);

@@ -164,7 +164,7 @@ std::vector<Interface> VhostUserDriver::Connect(const PlugRequest& request) {
   const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
   const std::string file = PodFolder::FileOf(attachment, plug.ifname);
   const OvsPort port = VhostPortFor(own, plug, attachment, config_);
-  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
+  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb, config_.ovsdb_wait);
   ovs.Connect(deadline);
   RequireNotOwn(ovs, port, attachment, deadline);
 

@@ -191,7 +191,7 @@ void OpenVSwitch::Connect(const Deadline& deadline) {
   }
 }
 
-std::variant<AddedPort, TakenPort> OpenVSwitch::AddPort(
+std::variant<AddedPort, TakenPort> OpenVSwitch::AddOrReplacePort(
     const OvsPort& port, const Deadline& deadline, const std::function<void()>& before_bridge) {
   OvsdbFailure failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -269,34 +269,46 @@ void OpenVSwitch::TakeBack(const OvsPort& port) noexcept {
   }
 }
 
+/// At the deadline the error says what was awaited.
+template <typename Follow>
+auto OpenVSwitch::Await(const std::string& what, const Deadline& deadline, const Follow& follow) {
+  try {
+    return client_.Insist(deadline, follow);
+  } catch (const WordedError&) {
+    throw;
+  } catch (const std::system_error& e) {
+    ThrowErrno(e.code().value(), what);
+  }
+}
+
 void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
                               const Deadline& deadline) {
+  const std::string what = "set up port " + port.name + " on bridge " + port.bridge;
+  const bool up = Await("wait for ovs-vswitchd to " + what, deadline,
+                        [&] { return FollowUntilUp(port, added, deadline); });
+  if (!up) throw OvsError("ovs-vswitchd did not " + what + WhyNotMade(port.bridge, deadline));
+}
+
+/// False when the database has been applied, and the port has no number.
+bool OpenVSwitch::FollowUntilUp(const OvsPort& port, const AddedPort& added,
+                                const Deadline& deadline) {
   std::vector<std::string> interfaces = {port.name};
   if (added.created_bridge) interfaces.push_back(added.created_bridge->name);
   SwitchState state;
   const Rollback stop([this] { client_.StopMonitor(); });
-  try {
-    state.Apply(client_.StartMonitor(SwitchState::Requests(interfaces), deadline));
-    for (;;) {
-      for (const std::string& interface : interfaces) {
-        const std::string error = state.ErrorOf(interface);
-        if (error.empty()) continue;
-        std::string what = "ovs-vswitchd, interface ";
-        throw OvsError(what.append(interface).append(": ").append(error));
-      }
-      const bool applied = state.applied() >= added.config;
-      if (state.IsUp(port.name) && (applied || !added.created_bridge)) return;
-      if (applied) break;
-      state.Apply(client_.NextUpdate(deadline));
+  state.Apply(client_.StartMonitor(SwitchState::Requests(interfaces), deadline));
+  for (;;) {
+    for (const std::string& interface : interfaces) {
+      const std::string error = state.ErrorOf(interface);
+      if (error.empty()) continue;
+      std::string what = "ovs-vswitchd, interface ";
+      throw OvsError(what.append(interface).append(": ").append(error));
     }
-  } catch (const OvsError&) {
-    throw;
-  } catch (const std::system_error& e) {
-    ThrowErrno(e.code().value(),
-               "wait for ovs-vswitchd to set up port " + port.name + " on bridge " + port.bridge);
+    const bool applied = state.applied() >= added.config;
+    if (state.IsUp(port.name) && (applied || !added.created_bridge)) return true;
+    if (applied) return false;
+    state.Apply(client_.NextUpdate(deadline));
   }
-  throw OvsError("ovs-vswitchd did not set up port " + port.name + " on bridge " + port.bridge +
-                 WhyNotMade(port.bridge, deadline));
 }
 
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
@@ -329,16 +341,12 @@ void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
       deadline, "read cur_cfg");
   const ConfigNumber wanted = ReadConfigNumber(results);
   if (results.at(0).at("rows").at(0).at("cur_cfg") >= wanted) return;
-  SwitchState state;
-  const Rollback stop([this] { client_.StopMonitor(); });
-  try {
+  Await("wait for ovs-vswitchd to apply what the database says", deadline, [&] {
+    SwitchState state;
+    const Rollback stop([this] { client_.StopMonitor(); });
     state.Apply(client_.StartMonitor(SwitchState::Requests({}), deadline));
     while (state.applied() < wanted) state.Apply(client_.NextUpdate(deadline));
-  } catch (const OvsError&) {
-    throw;
-  } catch (const std::system_error& e) {
-    ThrowErrno(e.code().value(), "wait for ovs-vswitchd to apply what the database says");
-  }
+  });
 }
 
 std::vector<std::string> OpenVSwitch::FindPortNames(const ExternalIds& ids,
@@ -476,9 +484,11 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
          "bridge of its network, gives";
 }
 
+/// Of what may be done twice.
 json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,
                            const std::string& what) {
-  json results = client_.Transact(operations, deadline, what);
+  json results =
+      client_.Insist(deadline, [&] { return client_.Transact(operations, deadline, what); });
   if (const auto failure = OvsdbClient::FailureIn(results)) {
     throw OvsError("OVSDB " + what + ": " + failure->ToString());
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,9 +28,9 @@ using ExternalIds = std::map<std::string, std::string>;
 [[nodiscard]] bool Includes(const ExternalIds& all, const ExternalIds& some);
 
 /// The database does not answer; thrown before anything was touched.
-class OvsUnreachable : public std::system_error {
+class OvsUnreachable : public WordedError {
  public:
-  explicit OvsUnreachable(const std::system_error& why) : std::system_error(why) {}
+  explicit OvsUnreachable(const std::system_error& why) : WordedError(why.code(), why.what()) {}
 };
 
 /// A port with one interface of the same name (ovs-vswitchd.conf.db(5)).
@@ -83,7 +84,8 @@ struct TakenPort {
 
 /// The node's Open vSwitch: what its database says should be, and what ovs-vswitchd made of it.
 /// Every change is one transaction. Throws OvsError with OVS's words, and what OvsdbClient throws.
-/// Not thread-safe, like its client.
+/// With patience it outlives restarts of ovsdb-server: what was asked is asked again. Not
+/// thread-safe, like its client.
 class OpenVSwitch {
  public:
   /// external_ids that say whose a port is.
@@ -92,8 +94,9 @@ class OpenVSwitch {
   static constexpr const char* kNeutronPort = "iface-id";
   static constexpr const char* kPodUid = "vm-uuid";
 
-  explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr)
-      : client_(std::move(remote), kept) {}
+  explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr,
+                       Deadline::Clock::duration patience = {})
+      : client_(std::move(remote), kept, patience) {}
 
   /// Throws OvsUnreachable. Every other call connects by itself.
   void Connect(const Deadline& deadline);
@@ -107,7 +110,11 @@ class OpenVSwitch {
   /// by an exception.
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(
       const OvsPort& port, const Deadline& deadline,
-      const std::function<void()>& before_bridge = {});
+      const std::function<void()>& before_bridge = {}) {
+    // What was done without an answer is its own leftover the next time.
+    return client_.Insist(deadline,
+                          [&] { return AddOrReplacePort(port, deadline, before_bridge); });
+  }
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
@@ -138,6 +145,8 @@ class OpenVSwitch {
  private:
   struct PortRow;
 
+  std::variant<AddedPort, TakenPort> AddOrReplacePort(const OvsPort& port, const Deadline& deadline,
+                                                      const std::function<void()>& before_bridge);
   std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline,
                                                    const std::function<void()>& before_bridge);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
@@ -146,6 +155,9 @@ class OpenVSwitch {
   bool DeletePortRow(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
   void TakeBack(const OvsPort& port) noexcept;
+  bool FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
+  template <typename Follow>
+  auto Await(const std::string& what, const Deadline& deadline, const Follow& follow);
   nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
                           const std::string& what);
 

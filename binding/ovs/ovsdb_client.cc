@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -24,6 +25,11 @@ struct Free {
   void operator()(char* text) const noexcept { std::free(text); }
 };
 using Text = std::unique_ptr<char, Free>;
+
+/// Of a server that is being restarted, whose socket is missing, dead, or was closed just now.
+bool IsDown(int error) {
+  return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;
+}
 
 int64_t Milliseconds(const Deadline& deadline) {
   if (deadline.at == Deadline::Clock::time_point::max()) return INT64_MAX;
@@ -45,8 +51,9 @@ std::string OvsdbFailure::ToString() const {
   return details.empty() ? error : error + ": " + details;
 }
 
-OvsdbClient::OvsdbClient(std::string remote, OvsdbConnections* kept)
-    : remote_(std::move(remote)), kept_(kept) {}
+OvsdbClient::OvsdbClient(std::string remote, OvsdbConnections* kept,
+                         Deadline::Clock::duration patience)
+    : remote_(std::move(remote)), kept_(kept), patience_(patience) {}
 
 OvsdbClient::~OvsdbClient() {
   if (kept_ != nullptr && connection_) kept_->Keep(remote_, std::move(connection_));
@@ -99,11 +106,11 @@ json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
 
 json OvsdbClient::NextUpdate(const Deadline& deadline) {
   for (;;) {
-    if (!connection_) Fail(ENOTCONN, "OVSDB monitor");
+    if (!connection_) FailRequest(ENOTCONN, "OVSDB monitor");
     char* text = nullptr;
     const int error =
         ovsdb_next(connection_.get(), Milliseconds(deadline), deadline.cancel_fd, &text);
-    if (error != 0) Fail(error, "OVSDB monitor");
+    if (error != 0) FailRequest(error, "OVSDB monitor");
     const Text owner(text);
     json notification = ParseAnswer(text, "OVSDB monitor at " + remote_);
     // A stopped monitor's last updates may still come in.
@@ -121,16 +128,29 @@ void OvsdbClient::StopMonitor() noexcept {
 void OvsdbClient::Connect(const Deadline& deadline) {
   if (connection_ && ovsdb_refresh(connection_.get()) == 0) return;
   connection_ = kept_ != nullptr ? kept_->Take(remote_) : nullptr;
-  if (connection_) return;
-  ovsdb_connection* connection = nullptr;
-  const int error =
-      ovsdb_open(remote_.c_str(), Milliseconds(deadline), deadline.cancel_fd, &connection);
-  // The server is only busy: the idle connections to it are as good as ever.
-  if (error == EAGAIN)
-    ThrowErrno(ETIMEDOUT,
-               "connect to OVSDB at " + remote_ + ", whose queue of connections is full");
-  if (error != 0) Fail(error, "connect to OVSDB");
-  connection_.reset(connection);
+  while (!connection_) {
+    ovsdb_connection* opened = nullptr;
+    const int error =
+        ovsdb_open(remote_.c_str(), Milliseconds(deadline), deadline.cancel_fd, &opened);
+    if (error == 0) {
+      connection_.reset(opened);
+    } else if (IsPatient() && IsDown(error)) {
+      AwaitServer(error, deadline);
+    } else {
+      FailConnect(error);
+    }
+  }
+}
+
+/// Returns when it is worth trying to connect.
+void OvsdbClient::AwaitServer(int error, const Deadline& deadline) {
+  if (!outage_) {
+    outage_.emplace(remote_, error, patience_, kept_);
+  } else if (!outage_->Wait(deadline)) {
+    Forget(error);
+    throw OvsdbAway(outage_->Describe(error));
+  }
+  outage_->Begin();
 }
 
 json OvsdbClient::Call(const char* method, const json& params, const Deadline& deadline,
@@ -142,14 +162,30 @@ json OvsdbClient::Call(const char* method, const json& params, const Deadline& d
   if (error == EREMOTEIO) {
     throw OvsError("OVSDB " + what + " at " + remote_ + ": " + Printable(text, 500));
   }
-  if (error != 0) Fail(error, "OVSDB " + what);
+  if (error != 0) FailRequest(error, "OVSDB " + what);
+  outage_.reset();
   return ParseAnswer(text, "OVSDB " + what + " at " + remote_);
 }
 
-void OvsdbClient::Fail(int error, const std::string& action) {
+void OvsdbClient::Forget(int error) {
   connection_.reset();
   if (kept_ != nullptr && error != ECANCELED) kept_->Drop(remote_);
-  ThrowErrno(error, action + " at " + remote_);
+}
+
+void OvsdbClient::FailConnect(int error) {
+  // The server is only busy: the idle connections to it are as good as ever.
+  if (error == EAGAIN)
+    ThrowErrno(ETIMEDOUT,
+               "connect to OVSDB at " + remote_ + ", whose queue of connections is full");
+  Forget(error);
+  ThrowErrno(error, "connect to OVSDB at " + remote_);
+}
+
+void OvsdbClient::FailRequest(int error, const std::string& action) {
+  Forget(error);
+  const std::string what = action + " at " + remote_;
+  if (IsDown(error)) throw OvsdbConnectionLost(error, std::generic_category(), what);
+  ThrowErrno(error, what);
 }
 
 std::string OvsdbClient::MonitorId() const { return "kuryr-" + std::to_string(monitor_); }

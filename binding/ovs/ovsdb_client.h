@@ -1,30 +1,17 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "base/deadline.h"
 #include "binding/ovs/ovsdb_connections.h"
+#include "binding/ovs/ovsdb_error.h"
+#include "binding/ovs/server_outage.h"
 
 namespace kuryr::binding {
-
-/// Open vSwitch refused or could not do something; what() has its own words. EIO for whoever looks
-/// at the code only.
-class OvsError : public std::system_error {
- public:
-  explicit OvsError(const std::string& what)
-      : std::system_error(std::make_error_code(std::errc::io_error)), text_(what) {}
-
-  /// Its own words alone, without "Input/output error".
-  [[nodiscard]] const char* what() const noexcept override { return text_.what(); }
-
- private:
-  std::runtime_error text_;
-};
 
 /// Why a transaction did nothing (RFC 7047 sections 3.1 and 4.1.3).
 struct OvsdbFailure {
@@ -36,15 +23,19 @@ struct OvsdbFailure {
 };
 
 /// A client of the database Open_vSwitch (RFC 7047). Connects when first used, and again when the
-/// server has closed the connection in the meantime. A connection refused or lost, a deadline or a
-/// cancellation throw std::system_error that names the remote; a request is never sent twice, so
-/// after ECONNRESET, ETIMEDOUT and ECANCELED the transaction may have been done. Not thread-safe,
-/// and threads share nothing: one client each.
+/// server has closed the connection in the meantime. A connection refused or lost
+/// (OvsdbConnectionLost), a deadline or a cancellation throw std::system_error that names the
+/// remote; a request is never sent twice, so after a loss, ETIMEDOUT and ECANCELED the transaction
+/// may have been done. Not thread-safe, and threads share nothing: one client each.
+///
+/// With patience it waits for a server that is down, at most so long in each outage, and throws
+/// OvsdbAway then. An outage ends with the first answer.
 class OvsdbClient {
  public:
   /// unix:FILE, tcp:IP:PORT, ssl:IP:PORT (ovsdb(7)). The connection comes from `kept`, if it has
   /// one, and goes there.
-  explicit OvsdbClient(std::string remote, OvsdbConnections* kept = nullptr);
+  explicit OvsdbClient(std::string remote, OvsdbConnections* kept = nullptr,
+                       Deadline::Clock::duration patience = {});
   ~OvsdbClient();
   OvsdbClient(const OvsdbClient&) = delete;
   OvsdbClient& operator=(const OvsdbClient&) = delete;
@@ -55,6 +46,20 @@ class OvsdbClient {
 
   /// What every request begins with; does nothing while the server is there.
   void Connect(const Deadline& deadline);
+
+  /// Does `action` again after each loss of the connection, when the server is back: for what may
+  /// be done twice. Only with patience.
+  template <typename Action>
+  auto Insist(const Deadline& deadline, const Action& action) {
+    for (int losses = 0;; ++losses) {
+      try {
+        return action();
+      } catch (const OvsdbConnectionLost& e) {
+        if (!IsPatient() || losses == kMostLosses) throw;
+        AwaitServer(e.code().value(), deadline);
+      }
+    }
+  }
 
   /// All or nothing. The results, one per operation and one more when it failed at the end; what is
   /// neither a failure nor an answer to `operations` is an OvsError. `what` is for its text.
@@ -71,16 +76,25 @@ class OvsdbClient {
   void StopMonitor() noexcept;
 
  private:
+  /// A server that ends whenever it is asked the same is not asked for ever.
+  static constexpr int kMostLosses = 4;
+
+  [[nodiscard]] bool IsPatient() const noexcept { return patience_.count() > 0; }
+  void AwaitServer(int error, const Deadline& deadline);
   nlohmann::json Call(const char* method, const nlohmann::json& params, const Deadline& deadline,
                       const std::string& what);
   void RequireAnswers(const nlohmann::json& operations, const nlohmann::json& results,
                       const std::string& what) const;
-  [[noreturn]] void Fail(int error, const std::string& action);
+  void Forget(int error);
+  [[noreturn]] void FailConnect(int error);
+  [[noreturn]] void FailRequest(int error, const std::string& action);
   [[nodiscard]] std::string MonitorId() const;
 
   std::string remote_;
   OvsdbConnections* kept_;
+  Deadline::Clock::duration patience_;
   OvsdbConnectionPtr connection_;
+  std::optional<ServerOutage> outage_;
   uint64_t monitor_ = 0;
 };
 

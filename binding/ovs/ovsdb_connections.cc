@@ -1,5 +1,7 @@
 #include "binding/ovs/ovsdb_connections.h"
 
+#include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "binding/ovs/ovsdb_shim.h"
@@ -11,6 +13,13 @@ namespace {
 constexpr size_t kMostKept = 8;
 
 }  // namespace
+
+std::shared_ptr<const FolderWatch> WatchFolderOf(const std::string& remote) {
+  constexpr std::string_view kUnix = "unix:";
+  if (!remote.starts_with(kUnix)) return nullptr;
+  const std::filesystem::path socket = remote.substr(kUnix.size());
+  return std::make_shared<const FolderWatch>(socket.parent_path());
+}
 
 void OvsdbConnectionCloser::operator()(ovsdb_connection* connection) const noexcept {
   ovsdb_close(connection);
@@ -39,6 +48,15 @@ void OvsdbConnections::Keep(const std::string& remote, OvsdbConnectionPtr connec
 void OvsdbConnections::Drop(const std::string& remote) {
   const std::lock_guard lock(mutex_);
   idle_.erase(remote);
+}
+
+std::shared_ptr<const FolderWatch> OvsdbConnections::WatchFolder(const std::string& remote) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const FolderWatch> watch = watches_[remote].lock();
+  if (watch && !watch->HasNoticed()) return watch;
+  watch = WatchFolderOf(remote);
+  watches_[remote] = watch;
+  return watch;
 }
 
 }  // namespace kuryr::binding

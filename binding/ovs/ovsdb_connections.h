@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/folder_watch.h"
+
 struct ovsdb_connection;
 
 namespace kuryr::binding {
@@ -14,6 +16,9 @@ struct OvsdbConnectionCloser {
   void operator()(ovsdb_connection* connection) const noexcept;
 };
 using OvsdbConnectionPtr = std::unique_ptr<ovsdb_connection, OvsdbConnectionCloser>;
+
+/// A new watch of the folder of a remote's socket; null for remotes without one.
+[[nodiscard]] std::shared_ptr<const FolderWatch> WatchFolderOf(const std::string& remote);
 
 /// Connections that nobody uses now, by their remote: an OvsdbClient that comes saves itself a new
 /// one. At most a few are kept. Thread-safe.
@@ -25,10 +30,14 @@ class OvsdbConnections {
   void Keep(const std::string& remote, OvsdbConnectionPtr connection);
   /// A request to the remote failed: its host may have gone without closing the others.
   void Drop(const std::string& remote);
+  /// As WatchFolderOf; one that has noticed nothing yet is shared by all who wait: the kernel gives
+  /// a user 128 of them.
+  [[nodiscard]] std::shared_ptr<const FolderWatch> WatchFolder(const std::string& remote);
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::vector<OvsdbConnectionPtr>> idle_;
+  std::map<std::string, std::weak_ptr<const FolderWatch>> watches_;
 };
 
 }  // namespace kuryr::binding

@@ -1,13 +1,10 @@
 #include "binding/ovs/port_wiring.h"
 
-#include <poll.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 
-#include "base/error.h"
 #include "base/rollback.h"
 #include "binding/ovs/ovsdb_operation.h"
 
@@ -26,9 +23,6 @@ constexpr size_t kNode = 0;
 constexpr size_t kBridges = 1;
 constexpr size_t kPatches = 2;
 constexpr size_t kFirstPort = 3;
-
-/// Nothing tells of a server that is back.
-constexpr std::chrono::milliseconds kServerPause{100};
 
 std::string Get(const ExternalIds& ids, const std::string& key) {
   const auto found = ids.find(key);
@@ -69,14 +63,6 @@ bool IsSecure(const json& bridges, const std::string& name) {
 
 const json& RowsOf(const json& results, size_t place) { return results.at(place).at("rows"); }
 
-void Pause(const Deadline& deadline) {
-  pollfd cancel{.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0};
-  const auto time = std::min(deadline.Remaining(), kServerPause);
-  if (::poll(&cancel, 1, static_cast<int>(time.count())) > 0)
-    ThrowErrno(ECANCELED, "wait for ovsdb-server");
-  if (deadline.Remaining().count() == 0) ThrowErrno(ETIMEDOUT, "wait for ovsdb-server");
-}
-
 bool GaveUp(const std::system_error& e) {
   return e.code() == std::errc::timed_out || e.code() == std::errc::operation_canceled;
 }
@@ -85,16 +71,9 @@ bool GaveUp(const std::system_error& e) {
 
 void PortWiring::Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
   try {
-    for (;;) {
-      try {
-        return Follow(ports, deadline);
-      } catch (const OvsError&) {
-        throw;
-      } catch (const std::system_error& e) {
-        if (GaveUp(e)) throw;
-      }
-      Pause(deadline);
-    }
+    client_.Insist(deadline, [&] { Follow(ports, deadline); });
+  } catch (const OvsdbAway&) {
+    throw;
   } catch (const std::system_error& e) {
     if (!GaveUp(e) || missing_.empty()) throw;
     const bool late = e.code() == std::errc::timed_out;

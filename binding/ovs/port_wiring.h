@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -35,12 +36,13 @@ struct PlannedPort {
 /// Not thread-safe.
 class PortWiring {
  public:
-  PortWiring(std::string remote, OvsdbConnections* kept, WaitForWiring wait)
-      : client_(std::move(remote), kept), wait_(wait) {}
+  /// `patience` is the client's.
+  PortWiring(std::string remote, OvsdbConnections* kept, WaitForWiring wait,
+             Deadline::Clock::duration patience = {})
+      : client_(std::move(remote), kept, patience), wait_(wait) {}
 
-  /// Returns when all are wired, or nobody is to wire them. An ovsdb-server that is started again
-  /// is waited for. Throws NotWired at the deadline and when cancelled, OvsError for a port that is
-  /// gone.
+  /// Returns when all are wired, or nobody is to wire them. Throws NotWired at the deadline and
+  /// when cancelled, OvsError for a port that is gone, and what OvsdbClient throws.
   void Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline);
   /// In words: what is missing, or else who has done his part. Empty where nobody is to wire them.
   [[nodiscard]] std::string Describe(const std::vector<PlannedPort>& ports,

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -14,9 +16,9 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/socket_watch.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/attachments/disconnect.h"
-#include "cni/plugin/socket_watch.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
 #include "cni/serve.h"
@@ -73,6 +75,7 @@ class Handover {
   Handover(const Request& request, const Config& config, const std::string& trace_id, int cancel_fd)
       : request_(request),
         config_(config),
+        socket_folder_(std::filesystem::path(config.agent_socket).parent_path()),
         call_(CallFor(request, trace_id)),
         deadline_(Deadline::After(LongestFor(request.command, config), cancel_fd)) {}
 
@@ -133,7 +136,7 @@ class Handover {
           {{"socket", config_.agent_socket}, {"error", why.what()}});
       outage_.emplace(config_.agent_socket, deadline_.AtMost(config_.agent_wait));
     }
-    outage_->watch.Begin();
+    outage_->watch.Begin(std::make_shared<FolderWatch>(socket_folder_));
     return true;
   }
 
@@ -165,6 +168,7 @@ class Handover {
 
   const Request& request_;
   const Config& config_;
+  const std::string socket_folder_;
   const AgentCall call_;
   const Deadline deadline_;
   std::optional<Deadline::Clock::time_point> handed_over_;  ///< the last time

@@ -167,8 +167,11 @@ TEST_F(OvsDriverFaultTest, TakenInterfaceNameInThePodIsLeftAlone) {
   EXPECT_EQ(State(), before);
 }
 
-TEST_F(OvsDriverFaultTest, OvsDownFailsAtOnceAndTouchesNothing) {
+TEST_F(OvsDriverFaultTest, OvsDownFailsAtOnceAndTouchesNothingWhereNobodyIsToWait) {
   MakeBridge();
+  BindingConfig config = Config();
+  config.ovsdb_wait = 0s;
+  driver_.emplace(config, shared_);
   const std::string before = State();
   const auto next_index = [] {
     RouteSocket socket;
@@ -181,7 +184,7 @@ TEST_F(OvsDriverFaultTest, OvsDownFailsAtOnceAndTouchesNothing) {
   const int index = next_index();
   ovs_->StopServer();
 
-  EXPECT_THROW(ConnectPod(1, *pod_), std::system_error);
+  EXPECT_THROW(ConnectPod(1, *pod_), OvsUnreachable);
 
   EXPECT_EQ(next_index(), index + 2) << "a link was made meanwhile";
   ovs_->StartServer();

@@ -113,6 +113,9 @@ TEST_F(SriovOvsTest, VfComesBackAlsoWithOpenVSwitchDown) {
 }
 
 TEST_F(SriovOvsTest, NothingIsTouchedWithOpenVSwitchDown) {
+  BindingConfig config = Config();
+  config.ovsdb_wait = {};
+  Configure(config);
   const std::string before = StateWith(*pod_);
   ovs_->StopServer();
 

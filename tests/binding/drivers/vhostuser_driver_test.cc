@@ -398,6 +398,9 @@ TEST_F(VhostUserDriverTest, SilentSwitchEndsWithTheDeadlineAndLeavesNothing) {
 }
 
 TEST_F(VhostUserDriverTest, WithoutOvsNothingIsTouched) {
+  BindingConfig config = Config();
+  config.ovsdb_wait = {};
+  driver_.emplace(config, shared_);
   ovs_->StopServer();
 
   EXPECT_THROW(Connect(Vif(vif::VHostUserMode::kClient)), std::system_error);

@@ -4,11 +4,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <functional>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,6 +18,7 @@
 #include "base/error.h"
 #include "base/event_fd.h"
 #include "tests/binding/ovs/code_of.h"
+#include "tests/binding/ovs/scripted_server.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
@@ -38,38 +37,6 @@ const json kSelectBridges = json::array({{{"op", "select"},
                                           {"table", "Bridge"},
                                           {"where", json::array()},
                                           {"columns", json::array({"name"})}}});
-
-/// A server that says what a test tells it to, to its first client.
-class ScriptedServer {
- public:
-  explicit ScriptedServer(const std::function<void(int client)>& script) {
-    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/run/scripted.sock"};
-    listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(listener_.get(), 1) != 0) {
-      ThrowErrno("listen");
-    }
-    thread_ = std::jthread([this, script] {
-      const UniqueFd client(::accept(listener_.get(), nullptr, nullptr));
-      script(client.get());
-    });
-  }
-
-  static std::string Receive(int client) {
-    std::array<char, 4096> text;
-    const ssize_t count = ::recv(client, text.data(), text.size(), 0);
-    return count > 0 ? std::string(text.data(), static_cast<size_t>(count)) : "";
-  }
-  static void Send(int client, const std::string& text) {
-    ::send(client, text.data(), text.size(), MSG_NOSIGNAL);
-  }
-
-  [[nodiscard]] static std::string remote() { return "unix:/run/scripted.sock"; }
-
- private:
-  UniqueFd listener_;
-  std::jthread thread_;
-};
 
 class OvsdbClientTest : public test::NetnsTest {};
 

@@ -48,7 +48,7 @@ class PortWiringTest : public test::NetnsTest {
     return {{.owner = {{"kuryr-container-id", "c1"}}, .bridge = "br-int"}};
   }
   PortWiring Wiring(WaitForWiring wait = WaitForWiring::kAuto) {
-    return {ovs_->remote(), nullptr, wait};
+    return {ovs_->remote(), nullptr, wait, 30s};
   }
   std::string Describe(WaitForWiring wait = WaitForWiring::kAuto) {
     return Wiring(wait).Describe(Ports(), Deadline::After(30s));

@@ -1,0 +1,172 @@
+// ovsdb-server is away for a while, and clients with patience wait for it.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/event_fd.h"
+#include "binding/ovs/ovsdb_client.h"
+#include "tests/binding/ovs/code_of.h"
+#include "tests/binding/ovs/scripted_server.h"
+#include "tests/binding/pod_attachment.h"
+#include "tests/support/netns_fixture.h"
+#include "tests/support/private_ovs.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+const json kQuestion = json::array({{{"op", "select"},
+                                     {"table", "Bridge"},
+                                     {"where", json::array()},
+                                     {"columns", json::array({"name"})}}});
+constexpr const char* kNothing = "unix:/run/nothing.sock";
+
+class OvsdbOutageTest : public test::NetnsTest {
+ protected:
+  void SetUp() override {
+    NetnsTest::SetUp();
+    ovs_.emplace("/run");
+    ovs_->StopServer();
+  }
+  void TearDown() override {
+    ovs_.reset();
+    NetnsTest::TearDown();
+  }
+  /// Starts to ask, and sees that it goes on.
+  static std::future<void> StartToAsk(OvsdbClient& client) {
+    auto asking = std::async(std::launch::async, [&client, host = Netns::Current()] {
+      const NetnsGuard guard(host);
+      (void)client.Transact(kQuestion, Soon());
+    });
+    EXPECT_EQ(asking.wait_for(100ms), std::future_status::timeout);
+    return asking;
+  }
+  void ExpectWaitsUntilServedAt(const std::string& remote, const std::string& option) {
+    OvsdbClient client(remote, nullptr, 1min);
+    auto asking = StartToAsk(client);
+
+    ovs_->StartServer({"--remote=p" + option});
+
+    EXPECT_NO_THROW(asking.get());
+  }
+  static void Answer(int client) {
+    const json request = json::parse(ScriptedServer::Receive(client));
+    ScriptedServer::Send(
+        client,
+        json{{"id", request.at("id")}, {"result", json::array()}, {"error", nullptr}}.dump());
+  }
+
+  std::optional<test::PrivateOvs> ovs_;
+};
+
+TEST_F(OvsdbOutageTest, AServerThatIsStartedAgainIsWaitedFor) {
+  OvsdbClient client(ovs_->remote(), nullptr, 1min);
+  auto asking = StartToAsk(client);
+
+  ovs_->StartServer();
+
+  EXPECT_NO_THROW(asking.get());
+}
+
+TEST_F(OvsdbOutageTest, SoIsOneWhoseFolderIsMissingToo) {
+  OvsdbClient client("unix:/run/later/db.sock", nullptr, 1min);
+  auto asking = StartToAsk(client);
+
+  std::filesystem::create_directory("/run/later");
+  ovs_->StartServer({"--remote=punix:/run/later/db.sock"});
+
+  EXPECT_NO_THROW(asking.get());
+}
+
+TEST_F(OvsdbOutageTest, SoIsOneOfTcp) {
+  ExpectWaitsUntilServedAt("tcp:127.0.0.1:6640", "tcp:6640:127.0.0.1");
+}
+
+TEST_F(OvsdbOutageTest, WithoutPatienceNobodyWaits) {
+  OvsdbClient client(kNothing);
+
+  EXPECT_EQ(CodeOf([&] { client.Connect(Soon()); }), std::errc::no_such_file_or_directory);
+}
+
+TEST_F(OvsdbOutageTest, TheErrorSaysWhereAndHowLongWasWaited) {
+  OvsdbClient client(kNothing, nullptr, 1s);
+
+  std::string what;
+  EXPECT_EQ(CodeOf([&] { client.Connect(Soon()); }, &what), std::errc::timed_out);
+
+  EXPECT_EQ(what,
+            "Open vSwitch is down, or being restarted: waited 1 s for ovsdb-server at "
+            "unix:/run/nothing.sock (No such file or directory)");
+}
+
+TEST_F(OvsdbOutageTest, ADeadlineEndsTheWaitEarlier) {
+  OvsdbClient client(kNothing, nullptr, 1h);
+
+  EXPECT_THROW(client.Connect(Deadline::After(30ms)), OvsdbAway);
+}
+
+TEST_F(OvsdbOutageTest, BeingCancelledEndsTheWait) {
+  OvsdbClient client(kNothing, nullptr, 1h);
+  const EventFd cancel;
+  const std::jthread canceller([&] { cancel.Set(); });
+
+  EXPECT_EQ(CodeOf([&] { client.Connect(Deadline::After(60s, cancel.fd())); }),
+            std::errc::operation_canceled);
+}
+
+TEST_F(OvsdbOutageTest, PatienceIsForEachOutage) {
+  OvsdbClient client(ScriptedServer::remote(), nullptr, 3s);
+  for (int outage = 0; outage < 2; ++outage) {
+    auto asking = StartToAsk(client);
+    // Most of the patience.
+    std::this_thread::sleep_for(2s);
+
+    const ScriptedServer server(Answer);
+
+    EXPECT_NO_THROW(asking.get()) << outage;
+  }
+}
+
+TEST_F(OvsdbOutageTest, AServerThatHangsUpOnEveryRequestIsNotAskedForEver) {
+  constexpr int kTimes = 5;
+  std::atomic<int> asked = 0;
+  {
+    const ScriptedServer server(
+        [&](int client) {
+          ScriptedServer::Receive(client);
+          ++asked;
+        },
+        kTimes);
+    OvsdbClient client(ScriptedServer::remote(), nullptr, 1min);
+
+    EXPECT_THROW(client.Insist(Soon(), [&] { (void)client.Transact(kQuestion, Soon()); }),
+                 OvsdbConnectionLost);
+  }
+  EXPECT_EQ(asked, kTimes);
+}
+
+TEST_F(OvsdbOutageTest, AllWhoWaitShareTheWatchOfTheFolderUntilItHasNoticedSomething) {
+  OvsdbConnections kept;
+  const auto first = kept.WatchFolder(kNothing);
+  EXPECT_EQ(kept.WatchFolder(kNothing), first);
+  EXPECT_NE(kept.WatchFolder(ovs_->remote()), first);
+
+  std::ofstream("/run/something") << "";
+
+  EXPECT_TRUE(first->HasNoticed());
+  EXPECT_NE(kept.WatchFolder(kNothing), first);
+  EXPECT_EQ(kept.WatchFolder("tcp:127.0.0.1:6640"), nullptr);
+}
+
+}  // namespace
+}  // namespace kuryr::binding
