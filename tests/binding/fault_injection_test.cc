@@ -1,10 +1,15 @@
 // Every call of every driver fails in turn: what Connect and Disconnect do then.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "binding/netlink/route_socket.h"
 #include "tests/binding/device_scenario.h"
@@ -44,6 +49,7 @@ class FaultInjectionTest : public NodeTest, public ::testing::WithParamInterface
         GTEST_SKIP() << "no such devices on this machine: " << e.what();
       }
     }
+    WaitForOvsdb(std::chrono::seconds(0));
     Reset();
     pod_.emplace(MakePod(scenario(), 1));
     peer_.emplace(MakePod(scenario(), 2));
@@ -168,9 +174,45 @@ TEST_P(FaultInjectionTest, FailedDisconnectIsFinishedByTheNext) {
   EXPECT_EQ(CountOpenFiles(), files_);
 }
 
+/// Of scenarios with ports of Open vSwitch.
+class PatientFaultTest : public FaultInjectionTest {
+ protected:
+  /// As a restart of ovsdb-server lets it fail.
+  static bool IsOfOvsdb(const std::string& call) {
+    return call == "connect" || call.find("OVSDB") != std::string::npos;
+  }
+};
+
+TEST_P(PatientFaultTest, EachCallToOvsdbMayFailOnceAndNothingIsThereTwice) {
+  WaitForOvsdb(std::chrono::seconds(60));
+  for (int number = 1;; ++number) {
+    const Attempt attempt = TryWithFault(number, [&] { Connect(*pod_); });
+    if (!attempt.reached) break;
+    SCOPED_TRACE(attempt.failed + ", call " + std::to_string(number) + ": " +
+                 attempt.error.value_or("no error"));
+    EXPECT_FALSE(attempt.error && IsOfOvsdb(attempt.failed));
+    if (!attempt.error) {
+      EXPECT_EQ(binding_->Check(pod_->vif, pod_->plug, pod_->attachment, pod_->netns, true, Soon()),
+                std::nullopt);
+    }
+    Disconnect(*pod_);
+    Reset();
+    ASSERT_EQ(PodsState(), before_);
+  }
+}
+
 std::string NameOf(const ::testing::TestParamInfo<Parameter>& info) {
   const bool not_done = std::get<1>(info.param) == CallFault::Kind::kNotDone;
   return std::get<0>(info.param).name + (not_done ? "NotDone" : "AnswerLost");
+}
+
+std::vector<PlugScenario> WithPorts(const std::vector<PlugScenario>& all) {
+  const std::set<std::string> names = {"Ovs",        "OvsWithNewBridge", "Hybrid",
+                                       "HostDevice", "VhostUserClient",  "VhostUserServer"};
+  std::vector<PlugScenario> some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some),
+               [&](const PlugScenario& scenario) { return names.contains(scenario.name); });
+  return some;
 }
 
 const auto kKinds = Values(CallFault::Kind::kNotDone, CallFault::Kind::kAnswerLost);
@@ -179,6 +221,10 @@ INSTANTIATE_TEST_SUITE_P(Drivers, FaultInjectionTest, Combine(ValuesIn(PlugScena
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(Devices, FaultInjectionTest, Combine(ValuesIn(DeviceScenarios()), kKinds),
                          NameOf);
+INSTANTIATE_TEST_SUITE_P(Drivers, PatientFaultTest,
+                         Combine(ValuesIn(WithPorts(PlugScenarios())), kKinds), NameOf);
+INSTANTIATE_TEST_SUITE_P(Devices, PatientFaultTest,
+                         Combine(ValuesIn(WithPorts(DeviceScenarios())), kKinds), NameOf);
 
 }  // namespace
 }  // namespace kuryr::binding

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <string>
@@ -34,6 +35,11 @@ class NodeTest : public test::NetnsTest {
   /// A new Binding: the next call has to open what an earlier one left open for it.
   void Renew(const BindingConfig& config);
   void Renew() { binding_.emplace(config_); }
+  /// Likewise, with that patience.
+  void WaitForOvsdb(std::chrono::seconds time) {
+    config_.ovsdb_wait = time;
+    Renew();
+  }
 
   /// A namespace for pod `n`. From any thread.
   Pod MakePod(const PlugScenario& scenario, int n);

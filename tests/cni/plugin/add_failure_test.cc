@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cni/plugin/plugin_fixture.h"
@@ -62,15 +63,55 @@ TEST_F(AddFailureTest, OpenVSwitchDown) {
   const TestPod pod = ActivePod();
   ovs_->StopVswitchd();
   ovs_->StopServer();
+  const std::map<std::string, int> codes = {{"ovsdb_wait = 0\n", 5}, {"ovsdb_wait = 1\n", 11}};
+  for (const auto& [option, code] : codes) {
+    WriteConfig(DefaultKubernetes(), option);
 
-  const ProcessResult result = Run("ADD", pod);
+    const ProcessResult result = Run("ADD", pod);
 
-  EXPECT_EQ(result.status, 1);
-  const json error = json::parse(result.out);
-  EXPECT_EQ(error["code"], 5);
-  EXPECT_THAT(error["msg"], HasSubstr(ovs_->remote()));
-  EXPECT_TRUE(HostVeths().empty());
-  EXPECT_TRUE(Records().empty());
+    EXPECT_EQ(result.status, 1);
+    const json error = json::parse(result.out);
+    EXPECT_EQ(error["code"], code);
+    EXPECT_THAT(error["msg"], HasSubstr(ovs_->remote()));
+    EXPECT_TRUE(HostVeths().empty());
+    EXPECT_TRUE(Records().empty());
+  }
+}
+
+TEST_F(AddFailureTest, OpenVSwitchThatIsRestartedIsNoFailure) {
+  const TestPod pod = ActivePod();
+  ovs_->StopServer();
+  Process add(Call("ADD", pod,
+                   {{"stdin", R"({"cniVersion":"1.0.0","debug":true,"kuryr_conf":")" +
+                                  (work_ / "kuryr.conf").string() +
+                                  R"(","name":"kuryr","type":"kuryr-cni"})"}}));
+  add.WaitForOutput("ovsdb-server does not answer: waiting for it");
+
+  ovs_->StartServer();
+
+  const ProcessResult result = add.Wait();
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+  EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
+}
+
+TEST_F(AddFailureTest, OnlyAnAddWaitsForOpenVSwitch) {
+  WriteConfig(DefaultKubernetes(), "ovsdb_wait = 3600\n");
+  const TestPod pod = ActivePod();
+  const auto run = [&](const std::string& command, const json& more) {
+    json config = {{"cniVersion", "1.1.0"},
+                   {"kuryr_conf", (work_ / "kuryr.conf").string()},
+                   {"name", "kuryr"},
+                   {"type", "kuryr-cni"}};
+    config.update(more);
+    return json::parse(Run(command, pod, {{"stdin", config.dump()}}).out);
+  };
+  const json result = run("ADD", json::object());
+  ovs_->StopServer();
+
+  // One that has waited answers 11.
+  EXPECT_EQ(run("CHECK", {{"prevResult", result}})["code"], 5);
+  EXPECT_THAT(std::string(run("STATUS", json::object())["msg"]), HasSubstr("No such file"));
+  EXPECT_EQ(run("DEL", json::object())["code"], 5);
 }
 
 TEST_F(AddFailureTest, OpenVSwitchThatHangsIsNamedAtTheDeadline) {
@@ -118,6 +159,7 @@ TEST_F(AddFailureTest, VswitchdDownSoThatThePortNeverComesUp) {
 
 TEST_F(AddFailureTest, WhatCannotBeUndoneIsKeptForTheDel) {
   const TestPod pod = ActivePod();
+  WriteConfig(DefaultKubernetes(), "ovsdb_wait = 0\n");
   ovs_->vswitchd().Signal(SIGSTOP);
   Process add(Call("ADD", pod));
   ovs_->Vsctl({"--no-wait", "wait-until", "Interface", pod.tap});
