@@ -74,7 +74,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
                      "agent_wait = 0\n"
                      "[cni_health_server]\nbind_address = ::1\nport = 0\n"
-                     "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\n"
+                     "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\novsdb_wait = 0\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
                      "default_qos_type =\nwait_for_wiring = ovn\n"
                      "[neutron_defaults]\nnetwork_device_mtu = 1400\n"
@@ -95,6 +95,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_TRUE(config.network_status);
   EXPECT_EQ(config.vif_source, VifSource::kKuryrPort);
   EXPECT_EQ(config.agent_wait, std::chrono::seconds(0));
+  EXPECT_EQ(config.binding.ovsdb_wait, std::chrono::seconds(0));
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
   EXPECT_EQ(config.health_address, "::1");
@@ -127,6 +128,7 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.health_address, "127.0.0.1");
   EXPECT_EQ(shipped.health_port, 8090U);
   EXPECT_EQ(shipped.binding.ovsdb_connection, "unix:/var/run/openvswitch/db.sock");
+  EXPECT_EQ(shipped.binding.ovsdb_wait, std::chrono::seconds(10));
   EXPECT_EQ(shipped.binding.vhostuser_mount_point, "/var/cni/vhostuser");
   EXPECT_EQ(shipped.binding.ovs_vhu_path, "/var/run/openvswitch");
   EXPECT_EQ(shipped.binding.dpdk_driver, "uio_pci_generic");
@@ -305,6 +307,7 @@ TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
            {"[cni_daemon]\nvif_annotation_timeout = 6o\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nagent_wait = -1\n", "[cni_daemon] agent_wait"},
            {"[cni_daemon]\nstate_dir = run\n", "[cni_daemon] state_dir"},
+           {"[os_vif_ovs]\novsdb_wait = -1\n", "[os_vif_ovs] ovsdb_wait"},
            {"[os_vif_ovs]\nwait_for_wiring = true\n", "[os_vif_ovs] wait_for_wiring"},
            {"[binding]\nlink_iface = ../eth0\n", "[binding] link_iface"},
            {"[neutron_defaults]\nnetwork_device_mtu = 65536\n",
