@@ -1,9 +1,10 @@
 // A cluster full of pods: how fast kuryr-controller plans them beside a bare loop of the same
 // PATCHes, both with as many connections, in turn, at a real API server; how long a pod waits for
 // its plan; and what the controller takes of memory. controller_bench [PODS [ROUNDS]], default
-// 1,000 and 3.
+// 1,000 and 7. tests/bench/README.md says how it measures.
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,8 +14,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -40,19 +43,15 @@ constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
 /// What each of `kConnections` threads does with the numbers below `count` that it gets.
 template <typename Action>
-double SecondsOf(int count, const watcher::ApiConfig& api, const Action& action) {
+void InParallel(int count, const watcher::ApiConfig& api, const Action& action) {
   std::atomic<int> next = 0;
-  const auto start = Clock::now();
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kConnections; ++i) {
-      threads.emplace_back([&] {
-        watcher::ApiClient client(api);
-        for (int number = next++; number < count; number = next++) action(client, number);
-      });
-    }
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < kConnections; ++i) {
+    threads.emplace_back([&] {
+      watcher::ApiClient client(api);
+      for (int number = next++; number < count; number = next++) action(client, number);
+    });
   }
-  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 json PodNamed(const std::string& name) {
@@ -64,36 +63,60 @@ json PodNamed(const std::string& name) {
 
 std::vector<json> CreatePods(const std::string& prefix, int count, const watcher::ApiConfig& api) {
   std::vector<json> pods(static_cast<size_t>(count));
-  SecondsOf(count, api, [&](watcher::ApiClient& client, int number) {
+  InParallel(count, api, [&](watcher::ApiClient& client, int number) {
     pods[static_cast<size_t>(number)] =
         client.Post(kPods, PodNamed(prefix + std::to_string(number)));
   });
   return pods;
 }
 
-/// When each pod was planned, as a watch tells it.
+double CpuSeconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// When pods were planned, as a watch tells it.
 class Plans : public watcher::EventHandler {
  public:
+  struct Moment {
+    Clock::time_point at;
+    double cpu_seconds;  ///< of this process until then
+  };
+
   void Handle(const watcher::WatchEvent& event) override {
-    if (!HasFinalizer(*event.object)) return;
+    if (event.type == watcher::EventType::kDeleted || !HasFinalizer(*event.object)) return;
+    const Moment moment = {Clock::now(), CpuSeconds()};
     const MutexLock lock(mutex_);
-    if (planned_.emplace(event.name, Clock::now()).second) changed_.notify_all();
+    if (names_.insert(event.name).second) moments_.push_back(moment);
+    if (moments_.size() == awaited_) changed_.notify_all();
   }
-  void WaitFor(size_t count) {
+  /// As many pods, whose plans come from now on.
+  void Await(size_t count) {
     const MutexLock lock(mutex_);
-    const bool all = changed_.wait_for(mutex_, std::chrono::minutes(10),
-                                       [&]() REQUIRES(mutex_) { return planned_.size() >= count; });
+    names_.clear();
+    moments_.clear();
+    awaited_ = count;
+  }
+  /// Their moments, when all are planned.
+  std::vector<Moment> Wait() {
+    const MutexLock lock(mutex_);
+    const bool all = changed_.wait_for(mutex_, std::chrono::minutes(10), [&]() REQUIRES(mutex_) {
+      return moments_.size() >= awaited_;
+    });
     if (!all) throw std::runtime_error("not all pods were planned");
-  }
-  std::map<std::string, Clock::time_point> planned() {
-    const MutexLock lock(mutex_);
-    return planned_;
+    return moments_;
   }
 
  private:
   Mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<std::string, Clock::time_point> planned_ GUARDED_BY(mutex_);
+  size_t awaited_ GUARDED_BY(mutex_) = 0;
+  std::set<std::string> names_ GUARDED_BY(mutex_);
+  std::vector<Moment> moments_ GUARDED_BY(mutex_);
 };
 
 Config ConfigFor(const watcher::ApiConfig& api) {
@@ -135,9 +158,9 @@ std::vector<std::string> AnnotationsOf(const std::vector<json>& pods, watcher::A
 }
 
 /// The same requests that the controller makes.
-double BareLoop(const std::vector<json>& pods, const std::vector<std::string>& annotations,
-                const watcher::ApiConfig& api) {
-  return SecondsOf(static_cast<int>(pods.size()), api, [&](watcher::ApiClient& client, int number) {
+void BareLoop(const std::vector<json>& pods, const std::vector<std::string>& annotations,
+              const watcher::ApiConfig& api) {
+  InParallel(static_cast<int>(pods.size()), api, [&](watcher::ApiClient& client, int number) {
     const auto index = static_cast<size_t>(number);
     const json& metadata = pods[index].at("metadata");
     client.Patch(std::string(kPods) + "/" + metadata.at("name").get<std::string>(),
@@ -150,30 +173,88 @@ double BareLoop(const std::vector<json>& pods, const std::vector<std::string>& a
   });
 }
 
-double Percentile(std::vector<double> times, double percent) {
-  std::sort(times.begin(), times.end());
-  return times.at(static_cast<size_t>(static_cast<double>(times.size() - 1) * percent / 100));
+double Percentile(std::vector<double> values, double percent) {
+  std::sort(values.begin(), values.end());
+  return values.at(static_cast<size_t>(static_cast<double>(values.size() - 1) * percent / 100));
 }
 
-void Throughput(int count, int rounds, const watcher::ApiConfig& api) {
-  std::printf("%-8s %14s %14s %8s\n", "round", "bare [pods/s]", "ours [pods/s]", "ratio");
-  Planner planner(api);
-  size_t planned = 0;
-  for (int round = 0; round < rounds; ++round) {
-    const std::string name = std::to_string(round) + "-";
-    const std::vector<json> ours = CreatePods("ours-" + name, count, api);
-    const auto start = Clock::now();
-    planner.Start();
-    planner.plans.WaitFor(planned += ours.size());
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    planner.leading.reset();
-    watcher::ApiClient client(api);
-    const std::vector<json> bare = CreatePods("bare-" + name, count, api);
-    const double floor = BareLoop(bare, AnnotationsOf(ours, client), api);
-    planner.plans.WaitFor(planned += bare.size());
-    std::printf("%-8d %14.0f %14.0f %8.2f\n", round, count / floor, count / seconds,
-                floor / seconds);
+struct Rate {
+  double pods;    ///< a second, from the first plan to the last
+  double cpu_ms;  ///< of this process, for a pod
+};
+
+/// What `begin` has planned. Neither its start nor the list of pods that it begins with counts.
+template <typename Begin>
+Rate RateOf(Plans& plans, size_t count, const Begin& begin) {
+  plans.Await(count);
+  begin();
+  const std::vector<Plans::Moment> moments = plans.Wait();
+  const Plans::Moment& first = moments.front();
+  const Plans::Moment& last = moments.back();
+  const auto others = static_cast<double>(count - 1);
+  return {.pods = others / std::chrono::duration<double>(last.at - first.at).count(),
+          .cpu_ms = (last.cpu_seconds - first.cpu_seconds) * 1e3 / others};
+}
+
+void RemovePods(const std::vector<json>& pods, const watcher::ApiConfig& api) {
+  InParallel(static_cast<int>(pods.size()), api, [&](watcher::ApiClient& client, int number) {
+    const json& metadata = pods[static_cast<size_t>(number)].at("metadata");
+    const std::string path = std::string(kPods) + "/" + metadata.at("name").get<std::string>();
+    client.Patch(path, watcher::PatchType::kMerge, {{"metadata", {{"finalizers", nullptr}}}});
+    client.Delete(path + "?gracePeriodSeconds=0");
+  });
+}
+
+/// The controller and the bare loop, by turns the first, each with a cluster of its own pods alone.
+class Contest {
+ public:
+  Contest(int count, const watcher::ApiConfig& api) : count_(count), api_(api), planner_(api) {
+    watcher::ApiClient client(api_);
+    (void)Ours([&](const std::vector<json>& pods) { annotations_ = AnnotationsOf(pods, client); });
   }
+
+  Rate Ours(const std::function<void(const std::vector<json>& pods)>& look = {}) {
+    const std::vector<json> pods = CreatePods("ours-", count_, api_);
+    const Rate rate = RateOf(planner_.plans, pods.size(), [this] { planner_.Start(); });
+    planner_.leading.reset();
+    if (look) look(pods);
+    RemovePods(pods, api_);
+    return rate;
+  }
+  Rate Bare() {
+    const std::vector<json> pods = CreatePods("bare-", count_, api_);
+    const Rate rate =
+        RateOf(planner_.plans, pods.size(), [&] { BareLoop(pods, annotations_, api_); });
+    RemovePods(pods, api_);
+    return rate;
+  }
+
+ private:
+  const int count_;
+  const watcher::ApiConfig api_;
+  Planner planner_;
+  std::vector<std::string> annotations_;  ///< the controller's own
+};
+
+void Throughput(int count, int rounds, const watcher::ApiConfig& api) {
+  std::printf("%-8s %14s %14s %8s %20s %20s\n", "round", "bare [pods/s]", "ours [pods/s]", "ratio",
+              "bare CPU [ms/pod]", "ours CPU [ms/pod]");
+  Contest contest(count, api);
+  std::vector<double> bare_rates;
+  std::vector<double> our_rates;
+  for (int round = 0; round < rounds; ++round) {
+    Rate bare{};
+    if (round % 2 == 0) bare = contest.Bare();
+    const Rate ours = contest.Ours();
+    if (round % 2 != 0) bare = contest.Bare();
+    std::printf("%-8d %14.0f %14.0f %8.2f %20.2f %20.2f\n", round, bare.pods, ours.pods,
+                ours.pods / bare.pods, bare.cpu_ms, ours.cpu_ms);
+    bare_rates.push_back(bare.pods);
+    our_rates.push_back(ours.pods);
+  }
+  const double bare = Percentile(bare_rates, 50);
+  const double ours = Percentile(our_rates, 50);
+  std::printf("%-8s %14.0f %14.0f %8.2f\n", "median", bare, ours, ours / bare);
 }
 
 /// With a leader: from the answer to a pod's creation to its plan seen.
@@ -183,13 +264,12 @@ void Latency(int count, const watcher::ApiConfig& api) {
   watcher::ApiClient client(api);
   std::vector<double> times;
   for (int number = 0; number < count; ++number) {
-    const std::string name = "one-" + std::to_string(number);
-    client.Post(kPods, PodNamed(name));
+    planner.plans.Await(1);
+    client.Post(kPods, PodNamed("one-" + std::to_string(number)));
     const auto created = Clock::now();
-    while (!planner.plans.planned().contains(name)) std::this_thread::yield();
-    times.push_back(
-        std::chrono::duration<double, std::milli>(planner.plans.planned().at(name) - created)
-            .count());
+    const std::chrono::duration<double, std::milli> time =
+        planner.plans.Wait().front().at - created;
+    times.push_back(time.count());
   }
   std::printf("from created to planned, one at a time: p50 %.1f ms, p99 %.1f ms\n",
               Percentile(times, 50), Percentile(times, 99));
@@ -202,7 +282,7 @@ void Memory(int count) {
   const watcher::ApiConfig api = {.api_root =
                                       server.output().substr(0, server.output().find('\n'))};
   // Nothing of them stays here, whose memory could be used again.
-  SecondsOf(count, api, [](watcher::ApiClient& client, int number) {
+  InParallel(count, api, [](watcher::ApiClient& client, int number) {
     client.Post(kPods, PodNamed("pod-" + std::to_string(number)));
   });
   ::malloc_trim(0);
@@ -232,7 +312,7 @@ int main(int argc, char** argv) {
   using namespace kuryr::test;
   std::signal(SIGPIPE, SIG_IGN);
   const int pods = argc > 1 ? std::atoi(argv[1]) : 1000;
-  const int rounds = argc > 2 ? std::atoi(argv[2]) : 3;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 7;
   try {
     if (const auto why = KubeApiServer::Unavailable()) throw std::runtime_error(*why);
     const KubeApiServer server;
