@@ -36,14 +36,16 @@ bool HasRunning(const json& status, const char* key) {
   });
 }
 
-std::vector<std::string> FinalizersOf(const json& metadata) {
-  std::vector<std::string> finalizers;
+void ReadFinalizers(const json& metadata, PodFacts& facts) {
   const auto all = metadata.find("finalizers");
-  if (all == metadata.end() || !all->is_array()) return finalizers;
+  if (all == metadata.end() || !all->is_array()) return;
   for (const json& finalizer : *all) {
-    if (finalizer.is_string()) finalizers.push_back(finalizer.get<std::string>());
+    if (finalizer == kPodFinalizer) {
+      facts.has_finalizer = true;
+    } else if (finalizer.is_string()) {
+      facts.other_finalizers.push_back(finalizer.get<std::string>());
+    }
   }
-  return finalizers;
 }
 
 bool IsZero(const json& metadata, const char* key) {
@@ -52,7 +54,7 @@ bool IsZero(const json& metadata, const char* key) {
 }
 
 void ReadMetadata(const json& metadata, const std::set<std::string>& label_keys, PodFacts& facts) {
-  facts.finalizers = FinalizersOf(metadata);
+  ReadFinalizers(metadata, facts);
   facts.deleted = metadata.contains("deletionTimestamp");
   facts.expired = facts.deleted && IsZero(metadata, "deletionGracePeriodSeconds");
   const json& annotations = Part(metadata, "annotations");
@@ -68,10 +70,6 @@ void ReadMetadata(const json& metadata, const std::set<std::string>& label_keys,
 }
 
 }  // namespace
-
-bool PodFacts::HasFinalizer() const {
-  return std::find(finalizers.begin(), finalizers.end(), kPodFinalizer) != finalizers.end();
-}
 
 /// Who never had a node had nothing there.
 Awaited AwaitedBy(const PodFacts& pod) {

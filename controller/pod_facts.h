@@ -47,14 +47,15 @@ struct PodFacts {
   std::string name_space;
   std::string name;
   std::string uid;
-  std::string version;  ///< resourceVersion
-  std::string node;     ///< empty: not scheduled yet
-  std::vector<std::string> finalizers;
+  std::string version;                        ///< resourceVersion
+  std::string node;                           ///< empty: not scheduled yet
+  std::vector<std::string> other_finalizers;  ///< without kPodFinalizer
   std::map<std::string, std::string> labels;  ///< those that networks are chosen by
   std::string addresses;                      ///< kAddressesAnnotation
   std::string mac;                            ///< kMacAnnotation
   std::string claim;                          ///< kClaimAnnotation
   std::string networks;                       ///< kNetworksAnnotation; too long where it was cut
+  bool has_finalizer = false;                 ///< kPodFinalizer
   bool host_network = false;
   bool is_static = false;  ///< a mirror of one that the kubelet has from elsewhere
   bool completed = false;  ///< no container will run again
@@ -64,7 +65,6 @@ struct PodFacts {
   PlanState plan;          ///< of the annotation
   std::chrono::steady_clock::time_point seen;  ///< when it was first to have a plan
 
-  [[nodiscard]] bool HasFinalizer() const;
   [[nodiscard]] Owner owner() const { return {uid, name_space, name, node}; }
 };
 

@@ -10,7 +10,7 @@ namespace kuryr::controller {
 namespace {
 
 /// What a pod can wish for: 16 on each interface. Who may write an annotation could take a pool.
-constexpr size_t kMostAddresses = 16 * (kMostNetworks + 1);
+constexpr size_t kMostPlanned = 16 * (kMostNetworks + 1);
 
 size_t CountAddresses(const std::vector<vif::PodVif>& vifs) {
   size_t count = 0;
@@ -32,6 +32,10 @@ std::set<std::string> OwnersOf(const PodStore::Known& known) {
 }
 
 bool Waits(const PodFacts& pod) { return NeedsPlan(pod) && !pod.plan.present; }
+
+bool IsAt(const PodStore::Known& known, const std::string& uid, const std::string& version) {
+  return known.pod && known.pod->uid == uid && known.pod->version == version;
+}
 
 /// Since when the pod waits for a plan.
 std::chrono::steady_clock::time_point SeenSince(const PodFacts* before, const PodFacts& now) {
@@ -58,9 +62,9 @@ PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan) {
   state.ours = std::all_of(plan.vifs.begin(), plan.vifs.end(),
                            [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
   const size_t addresses = CountAddresses(plan.vifs);
-  if (addresses > kMostAddresses) {
+  if (addresses > kMostPlanned) {
     state.problem = "names " + std::to_string(addresses) + " addresses; at most " +
-                    std::to_string(kMostAddresses) + " are taken from the pools";
+                    std::to_string(kMostPlanned) + " are taken from the pools";
     return state;
   }
   try {
@@ -82,7 +86,7 @@ bool IsOthers(const PodStore::Known& known) {
 
 bool HasOurs(const PodStore::Known& known) {
   if (known.port) return known.port->ours;
-  return known.pod->HasFinalizer() || known.pod->plan.ours;
+  return known.pod->has_finalizer || known.pod->plan.ours;
 }
 
 std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
@@ -98,12 +102,14 @@ void PodStore::Handle(const watcher::WatchEvent& event) {
   wake_(KeyOf(event.name_space, event.name));
 }
 
-void PodStore::LearnPod(nlohmann::json pod, const std::string& base) {
-  const watcher::WatchEvent event =
-      watcher::MakeEvent(watcher::EventType::kModified, std::move(pod));
-  const std::shared_ptr<PodFacts> facts = ReadPod(event);
-  Update(KeyOf(event.name_space, event.name), [&](Known& known) {
-    if (known.pod && known.pod->uid == event.uid && known.pod->version == base) known.pod = facts;
+void PodStore::LearnPod(const watcher::WatchEvent& pod, const std::string& base, const Plan& plan) {
+  const std::string key = KeyOf(pod.name_space, pod.name);
+  if (!IsAt(Find(key), pod.uid, base)) return;
+  const std::shared_ptr<PodFacts> facts = ReadPod(pod, plan);
+  Update(key, [&](Known& known) {
+    if (!IsAt(known, pod.uid, base)) return;
+    facts->seen = known.pod->seen;
+    known.pod = facts;
   });
 }
 
@@ -129,9 +135,9 @@ void PodStore::Update(const std::string& key, const Change& change) {
   if (!known.pod && !known.port && known.gone.empty()) known_.erase(key);
 }
 
-std::shared_ptr<PodFacts> PodStore::ReadPod(const watcher::WatchEvent& event) {
+std::shared_ptr<PodFacts> PodStore::ReadPod(const watcher::WatchEvent& event, const Plan& plan) {
   auto facts = std::make_shared<PodFacts>(PodFactsOf(event, label_keys_));
-  facts->plan = Adopt(backend_, facts->owner(), PlanOn(event));
+  facts->plan = Adopt(backend_, facts->owner(), plan);
   return facts;
 }
 
@@ -143,9 +149,13 @@ std::shared_ptr<PortFacts> PodStore::ReadPort(const watcher::WatchEvent& event) 
 }
 
 void PodStore::HandlePod(const watcher::WatchEvent& event) {
+  const std::string key = KeyOf(event.name_space, event.name);
   std::shared_ptr<PodFacts> facts;
-  if (event.type != watcher::EventType::kDeleted) facts = ReadPod(event);
-  Update(KeyOf(event.name_space, event.name), [&](Known& known) {
+  if (event.type != watcher::EventType::kDeleted) {
+    if (IsAt(Find(key), event.uid, event.resource_version)) return;  // Written here.
+    facts = ReadPod(event, PlanOn(event));
+  }
+  Update(key, [&](Known& known) {
     if (facts) facts->seen = SeenSince(known.pod.get(), *facts);
     known.pod = std::move(facts);
   });

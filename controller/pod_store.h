@@ -31,8 +31,10 @@ class PodStore : public watcher::EventConsumer {
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
   /// A Pod as this process has just written it, before the watch says so; `base` is the version
-  /// that it was made of. Passed over where the watch has told of another one meanwhile.
-  void LearnPod(nlohmann::json pod, const std::string& base) EXCLUDES(mutex_);
+  /// that it was made of, and `plan` stands on it. Passed over where the watch has told of another
+  /// one meanwhile.
+  void LearnPod(const watcher::WatchEvent& pod, const std::string& base, const Plan& plan)
+      EXCLUDES(mutex_);
   /// A KuryrPort that it has just made; passed over where the watch has told of one.
   void LearnPort(nlohmann::json kuryrport) EXCLUDES(mutex_);
 
@@ -55,7 +57,8 @@ class PodStore : public watcher::EventConsumer {
   [[nodiscard]] Counts Count() const EXCLUDES(mutex_);
 
  private:
-  [[nodiscard]] std::shared_ptr<PodFacts> ReadPod(const watcher::WatchEvent& event);
+  [[nodiscard]] std::shared_ptr<PodFacts> ReadPod(const watcher::WatchEvent& event,
+                                                  const Plan& plan);
   [[nodiscard]] std::shared_ptr<PortFacts> ReadPort(const watcher::WatchEvent& event);
   void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);
   void HandlePort(const watcher::WatchEvent& event) EXCLUDES(mutex_);

@@ -10,14 +10,8 @@ namespace {
 using nlohmann::json;
 
 std::vector<std::string> WithFinalizer(const PodFacts& pod) {
-  std::vector<std::string> finalizers = pod.finalizers;
-  if (!pod.HasFinalizer()) finalizers.emplace_back(kPodFinalizer);
-  return finalizers;
-}
-
-std::vector<std::string> WithoutFinalizer(const PodFacts& pod) {
-  std::vector<std::string> finalizers = pod.finalizers;
-  std::erase(finalizers, kPodFinalizer);
+  std::vector<std::string> finalizers = pod.other_finalizers;
+  finalizers.emplace_back(kPodFinalizer);
   return finalizers;
 }
 
@@ -38,8 +32,10 @@ class AnnotationSink : public VifSink {
   AnnotationSink(Writer& writer, Encode encode) : writer_(writer), encode_(encode) {}
 
   void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
-    writer_.PatchPod(*known.pod, {{"finalizers", WithFinalizer(*known.pod)},
-                                  {"annotations", {{vif::kVifAnnotation, encode_(vifs)}}}});
+    writer_.PatchPod(*known.pod,
+                     {{"finalizers", WithFinalizer(*known.pod)},
+                      {"annotations", {{vif::kVifAnnotation, encode_(vifs)}}}},
+                     vifs);
   }
 
  private:
@@ -77,7 +73,7 @@ class KuryrPortSink : public VifSink {
 
   void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
     const PodFacts& pod = *known.pod;
-    if (!pod.HasFinalizer()) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
+    if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
     const json port = EncodePort(pod, vifs);
     if (known.port && known.port->pod_uid == pod.uid) {
       writer_.PatchPortStatus(pod, known.port->uid, port.at("status"));
@@ -99,8 +95,8 @@ std::string PodState(const std::vector<vif::PodVif>& vifs) { return vif::EncodeA
 void ClearPlan(const PodStore::Known& known, Writer& writer) {
   const PodFacts& pod = *known.pod;
   if (known.port && known.port->ours) DeletePort(pod, *known.port, writer);
-  if (!pod.HasFinalizer() && !pod.plan.ours) return;
-  json metadata = {{"finalizers", WithoutFinalizer(pod)}};
+  if (!pod.has_finalizer && !pod.plan.ours) return;
+  json metadata = {{"finalizers", pod.other_finalizers}};
   if (pod.plan.ours) metadata["annotations"] = {{vif::kVifAnnotation, nullptr}};
   writer.PatchPod(pod, std::move(metadata));
 }

@@ -11,6 +11,12 @@ using nlohmann::json;
 
 namespace {
 
+json AnnotationOf(const json& pod) {
+  static const json::json_pointer kPlace =
+      json::json_pointer("/metadata/annotations") / std::string(vif::kVifAnnotation);
+  return pod.contains(kPlace) ? pod.at(kPlace) : json();
+}
+
 bool HasStatus(const json& object, const json& status) {
   const auto has = object.find("status");
   return has != object.end() && *has == status;
@@ -44,13 +50,17 @@ void Writer::CreatePort(const PodFacts& pod, const json& port) {
   if (!whole) PatchPortStatus(pod, uid, port.at("status"));
 }
 
-void Writer::PatchPod(const PodFacts& pod, json metadata) {
+void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif::PodVif>& vifs) {
   metadata["uid"] = pod.uid;
   metadata["resourceVersion"] = pod.version;
+  const json patch = {{"metadata", std::move(metadata)}};
   RequireLeading();
-  store_.LearnPod(client_.Patch(PodPath(pod.name_space, pod.name), watcher::PatchType::kMerge,
-                                {{"metadata", std::move(metadata)}}),
-                  pod.version);
+  const std::string answer =
+      client_.PatchText(PodPath(pod.name_space, pod.name), watcher::PatchType::kMerge, patch);
+  const auto written = parser_.ParseItem(answer, {.kind = "Pod", .api_version = "v1"});
+  // What an admission webhook has changed is read.
+  const bool as_asked = !vifs.empty() && AnnotationOf(*written.object) == AnnotationOf(patch);
+  store_.LearnPod(written, pod.version, as_asked ? Plan{.vifs = vifs} : PlanOn(written));
 }
 
 void Writer::PatchPortStatus(const PodFacts& pod, const std::string& uid, const json& status) {

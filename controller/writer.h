@@ -4,10 +4,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "controller/pod_facts.h"
 #include "controller/pod_store.h"
+#include "vif/pod_vifs.h"
 #include "watcher/api_client.h"
+#include "watcher/event_parser.h"
 
 namespace kuryr::controller {
 
@@ -31,8 +34,9 @@ class Writer {
   /// A definition with a status subresource takes the status by a request of its own.
   void CreatePort(const PodFacts& pod, const nlohmann::json& port);
   /// `metadata` gets the pod's uid and resourceVersion as preconditions: a pod that has changed
-  /// since is a conflict (409).
-  void PatchPod(const PodFacts& pod, nlohmann::json metadata);
+  /// since is a conflict (409). `vifs`: those that its annotation says, if it has one.
+  void PatchPod(const PodFacts& pod, nlohmann::json metadata,
+                const std::vector<vif::PodVif>& vifs = {});
   /// As PatchPod; `uid` is the KuryrPort's.
   void PatchPortStatus(const PodFacts& pod, const std::string& uid, const nlohmann::json& status);
   /// The object as it is then; `patch` carries preconditions and the status.
@@ -48,6 +52,7 @@ class Writer {
   watcher::ApiClient& client_;
   PodStore& store_;
   const MayWrite may_write_;
+  watcher::EventParser parser_;
 };
 
 /// "/api/v1/namespaces/default/pods/nginx"

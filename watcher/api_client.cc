@@ -26,6 +26,10 @@ std::optional<seconds> ParseSeconds(const std::string& text) {
   return error == std::errc() ? std::optional(seconds(number)) : std::nullopt;
 }
 
+const char* MediaTypeOf(PatchType type) {
+  return type == PatchType::kMerge ? "application/merge-patch+json" : "application/json-patch+json";
+}
+
 /// A server that says something unasked is closing a connection; TLS's close_notify passes for life
 /// with httplib. What is written then is lost, and nobody knows whether it was read. True also
 /// without a socket: httplib makes one.
@@ -269,11 +273,14 @@ nlohmann::json ApiClient::Post(const std::string& path, const nlohmann::json& ob
 
 nlohmann::json ApiClient::Patch(const std::string& path, PatchType type,
                                 const nlohmann::json& patch) {
-  return Answer({.method = "PATCH",
-                 .path = path,
-                 .body = patch.dump(),
-                 .media = type == PatchType::kMerge ? "application/merge-patch+json"
-                                                    : "application/json-patch+json"});
+  return Answer(
+      {.method = "PATCH", .path = path, .body = patch.dump(), .media = MediaTypeOf(type)});
+}
+
+std::string ApiClient::PatchText(const std::string& path, PatchType type,
+                                 const nlohmann::json& patch) {
+  return Receive(
+      {.method = "PATCH", .path = path, .body = patch.dump(), .media = MediaTypeOf(type)});
 }
 
 nlohmann::json ApiClient::Delete(const std::string& path) {

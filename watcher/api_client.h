@@ -37,6 +37,8 @@ class ApiClient {
   [[nodiscard]] std::string GetText(const std::string& path);
   nlohmann::json Post(const std::string& path, const nlohmann::json& object);
   nlohmann::json Patch(const std::string& path, PatchType type, const nlohmann::json& patch);
+  /// The same, not parsed.
+  std::string PatchText(const std::string& path, PatchType type, const nlohmann::json& patch);
   nlohmann::json Delete(const std::string& path);
   /// With DeleteOptions (meta/v1).
   nlohmann::json Delete(const std::string& path, const nlohmann::json& options);

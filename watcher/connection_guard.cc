@@ -57,7 +57,7 @@ void ConnectionGuard::MoveTo(Clock::time_point deadline) {
   {
     const MutexLock lock(mutex_);
     if (timed_out_) return;
-    sooner = deadline < deadline_;
+    sooner = deadline < wakes_at_;
     deadline_ = deadline;
   }
   // A timer that wakes too early just waits again.
@@ -77,7 +77,7 @@ void ConnectionGuard::Run(const std::stop_token& stop) {
       Cut();
     }
     // A copy: the wait reads it without the lock.
-    const Clock::time_point until = deadline_;
+    const Clock::time_point until = wakes_at_ = deadline_;
     if (until == Clock::time_point::max()) {
       changed_.wait(mutex_);
     } else {

@@ -46,6 +46,7 @@ class ConnectionGuard {
   std::condition_variable_any changed_;
   UniqueFd socket_ GUARDED_BY(mutex_);  ///< a duplicate
   Clock::time_point deadline_ GUARDED_BY(mutex_) = Clock::time_point::max();
+  Clock::time_point wakes_at_ GUARDED_BY(mutex_) = Clock::time_point::max();  ///< the timer
   bool timed_out_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
   std::jthread timer_;  ///< started with the first deadline

@@ -24,7 +24,8 @@ void ObjectSet::TakePresent(WatchEvent event) {
   }
   if (found != known_.end() && !same) EmitGone(key, found->second);
   event.type = same ? EventType::kModified : EventType::kAdded;
-  known_.insert_or_assign(key, Known{event.kind, event.uid, event.resource_version, list_});
+  kind_ = event.kind;
+  known_.insert_or_assign(key, Known{event.uid, event.resource_version, list_});
   emit_(event);
 }
 
@@ -45,7 +46,7 @@ void ObjectSet::EndList() {
 }
 
 void ObjectSet::EmitGone(const Key& key, const Known& known) const {
-  emit_(MakeEvent(EventType::kDeleted, {{"kind", known.kind},
+  emit_(MakeEvent(EventType::kDeleted, {{"kind", kind_},
                                         {"metadata",
                                          {{"namespace", key.first},
                                           {"name", key.second},

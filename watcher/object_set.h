@@ -34,7 +34,6 @@ class ObjectSet {
 
  private:
   struct Known {
-    std::string kind;
     std::string uid;
     std::string version;
     unsigned list;  ///< the newest that it was seen in or after
@@ -45,6 +44,7 @@ class ObjectSet {
   void EmitGone(const Key& key, const Known& known) const;
 
   const Emit emit_;
+  std::string kind_;  ///< of all objects
   std::map<Key, Known> known_;
   unsigned list_ = 0;
 };

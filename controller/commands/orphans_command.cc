@@ -21,7 +21,7 @@ constexpr size_t kMostLine = 600;
 /// Why its finalizer is nobody's to take away; empty where it is somebody's.
 std::string WhyLeft(const Survey::Pod& pod, Survey& survey, bool nobody_leads) {
   const PodFacts& facts = *pod.known.pod;
-  if (!facts.HasFinalizer() || StandingOf(pod.known) != Standing::kReleasing) return "";
+  if (!facts.has_finalizer || StandingOf(pod.known) != Standing::kReleasing) return "";
   const Awaited awaited = AwaitedBy(facts);
   if (awaited == Awaited::kNothing) return nobody_leads ? "the pod is done" : "";
   return facts.deleted && survey.IsNodeGone(facts.node) ? "node " + facts.node + " is gone" : "";

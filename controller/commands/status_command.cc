@@ -154,7 +154,7 @@ json Describe(const PodQuestion& question) {
     pod["producer"] = IsOthers(known) ? "another producer" : "kuryr-controller";
   pod["plan"] = nullptr;
   if (PlanOf(known).present) pod["plan"] = beside ? "KuryrPort" : "annotation";
-  pod["finalizer"] = known.pod->HasFinalizer();
+  pod["finalizer"] = known.pod->has_finalizer;
   pod["next"] = NextOf(question);
   pod["event"] = nullptr;
   if (const PodEvents::Told* told = question.events.Find(question.pod.event.uid))

@@ -163,13 +163,13 @@ void BareLoop(const std::vector<json>& pods, const std::vector<std::string>& ann
   InParallel(static_cast<int>(pods.size()), api, [&](watcher::ApiClient& client, int number) {
     const auto index = static_cast<size_t>(number);
     const json& metadata = pods[index].at("metadata");
-    client.Patch(std::string(kPods) + "/" + metadata.at("name").get<std::string>(),
-                 watcher::PatchType::kMerge,
-                 {{"metadata",
-                   {{"uid", metadata.at("uid")},
-                    {"resourceVersion", metadata.at("resourceVersion")},
-                    {"finalizers", {controller::kPodFinalizer}},
-                    {"annotations", {{"openstack.org/kuryr-vif", annotations[index]}}}}}});
+    client.PatchText(std::string(kPods) + "/" + metadata.at("name").get<std::string>(),
+                     watcher::PatchType::kMerge,
+                     {{"metadata",
+                       {{"uid", metadata.at("uid")},
+                        {"resourceVersion", metadata.at("resourceVersion")},
+                        {"finalizers", {controller::kPodFinalizer}},
+                        {"annotations", {{"openstack.org/kuryr-vif", annotations[index]}}}}}});
   });
 }
 
