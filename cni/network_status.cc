@@ -26,9 +26,9 @@ ordered_json DeviceInfoOf(const ResultInterface& interface) {
 }
 
 ordered_json DnsOf(const Dns& dns) {
-  ordered_json json = ordered_json::object();
-  if (!dns.nameservers.empty()) json["nameservers"] = dns.nameservers;
-  return json;
+  ordered_json object = ordered_json::object();
+  if (!dns.nameservers.empty()) object["nameservers"] = dns.nameservers;
+  return object;
 }
 
 ordered_json EntryOf(const std::string& name, const PluggedVif& plugged) {
