@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "binding/ovs/open_vswitch.h"
-#include "tests/binding/ovs/code_of.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
+#include "tests/binding/ovs/code_of.h"
 
 namespace kuryr::binding {
 namespace {

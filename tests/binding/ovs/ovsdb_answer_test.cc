@@ -112,13 +112,13 @@ class LyingServer {
   std::jthread thread_;
 };
 
-const OvsPort kPort = {.name = "tap1",
-                       .bridge = "br-int",
-                       .external_ids = {{OpenVSwitch::kContainerId, "c1"}},
-                       .qos_type = "linux-noop"};
+const OvsPort kSomePort = {.name = "tap1",
+                           .bridge = "br-int",
+                           .external_ids = {{OpenVSwitch::kContainerId, "c1"}},
+                           .qos_type = "linux-noop"};
 
 const std::map<std::string, std::function<void(OpenVSwitch&)>> kRequests = {
-    {"AddPort", [](OpenVSwitch& ovs) { (void)ovs.AddPort(kPort, Soon()); }},
+    {"AddPort", [](OpenVSwitch& ovs) { (void)ovs.AddPort(kSomePort, Soon()); }},
     {"DeletePort", [](OpenVSwitch& ovs) { ovs.DeletePort("tap1", {}, Soon()); }},
     {"DeleteEmptyBridge",
      [](OpenVSwitch& ovs) { ovs.DeleteEmptyBridge({.name = "br-int", .uuid = "u"}, Soon()); }},
