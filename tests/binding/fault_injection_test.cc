@@ -192,8 +192,9 @@ TEST_P(PatientFaultTest, EachCallToOvsdbMayFailOnceAndNothingIsThereTwice) {
                  attempt.error.value_or("no error"));
     EXPECT_FALSE(attempt.error && IsOfOvsdb(attempt.failed));
     if (!attempt.error) {
-      EXPECT_EQ(binding_->Check(pod_->vif, pod_->plug, pod_->attachment, pod_->netns, true, Soon()),
-                std::nullopt);
+      EXPECT_EQ(
+          binding_->Check({pod_->vif, pod_->plug, pod_->attachment, pod_->netns, true, Soon()}),
+          std::nullopt);
     }
     Disconnect(*pod_);
     Reset();
