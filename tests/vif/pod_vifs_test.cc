@@ -225,8 +225,8 @@ TEST(PodVifsTest, LimitsHoldInsideTheAnnotation) {
   EXPECT_THAT(RefusalOf(PodWith(deep)), HasSubstr("kuryr-vif'].eth0"));
   EXPECT_THAT(RefusalOf(PodWith(deep)), HasSubstr("nested deeper than 64 levels"));
 
-  const std::string big(size_t{1} << 20, ' ');
-  EXPECT_THAT(AnnotationRefusal(big + "{}"), HasSubstr("at most 1048576 are accepted"));
+  const std::string big(kLargestPlan, ' ');
+  EXPECT_THAT(AnnotationRefusal(big + "{}"), HasSubstr("at most 262144 are accepted"));
 
   EXPECT_EQ(AnnotationRefusal(R"({"eth0":{"a":1,"a":2}})"),
             "$.eth0: key \"a\" stands twice in one object");

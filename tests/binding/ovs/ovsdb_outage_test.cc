@@ -61,9 +61,9 @@ class OvsdbOutageTest : public test::NetnsTest {
   }
   static void Answer(int client) {
     const json request = json::parse(ScriptedServer::Receive(client));
+    const json no_rows = json::array({{{"rows", json::array()}}});
     ScriptedServer::Send(
-        client,
-        json{{"id", request.at("id")}, {"result", json::array()}, {"error", nullptr}}.dump());
+        client, json{{"id", request.at("id")}, {"result", no_rows}, {"error", nullptr}}.dump());
   }
 
   std::optional<test::PrivateOvs> ovs_;
@@ -125,11 +125,11 @@ TEST_F(OvsdbOutageTest, BeingCancelledEndsTheWait) {
 }
 
 TEST_F(OvsdbOutageTest, PatienceIsForEachOutage) {
-  OvsdbClient client(ScriptedServer::remote(), nullptr, 3s);
+  OvsdbClient client(ScriptedServer::remote(), nullptr, 10s);
   for (int outage = 0; outage < 2; ++outage) {
     auto asking = StartToAsk(client);
     // Most of the patience.
-    std::this_thread::sleep_for(2s);
+    std::this_thread::sleep_for(6s);
 
     const ScriptedServer server(Answer);
 
