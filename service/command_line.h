@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+// NOLINTNEXTLINE(readability-identifier-naming): CLI11's name.
 namespace CLI {
 class App;
 }  // namespace CLI
