@@ -104,6 +104,10 @@ std::string PrivateOvs::Vsctl(std::vector<std::string> arguments) {
   return Run(std::move(argv));
 }
 
+void PrivateOvs::ForgetFlows() {
+  Run({"ovs-appctl", "--target=" + Path("ovs-vswitchd.ctl"), "revalidator/purge"});
+}
+
 std::string PrivateOvs::Run(std::vector<std::string> argv) {
   std::string what;
   for (const std::string& argument : argv) what += argument + " ";

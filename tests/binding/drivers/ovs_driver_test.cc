@@ -69,6 +69,7 @@ TEST_F(OvsDriverTest, IsolatedPortPassesNothingUntilItIsGivenItsVlan) {
   for (const char* port : {"tap450e5c61-1", "tap450e5c61-2"}) {
     ovs_->Vsctl({"set", "Port", port, "tag=7", "--", "clear", "Port", port, "trunks", "vlan_mode"});
   }
+  ovs_->ForgetFlows();
 
   RunIn(*pod_, {"ping", "-c1", "-W5", "10.1.0.2"});
 }
