@@ -52,6 +52,7 @@ IpamClaim ClaimOf(const watcher::WatchEvent& event) {
 
 std::vector<IpAddress> AddressesOf(const std::vector<IpNetwork>& ips) {
   std::vector<IpAddress> addresses;
+  addresses.reserve(ips.size());
   for (const IpNetwork& ip : ips) addresses.push_back(ip.address);
   return addresses;
 }
