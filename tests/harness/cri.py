@@ -1,9 +1,11 @@
 """The calls of the CRI, Kubernetes' Container Runtime Interface, version 1, that make and remove pods' sandboxes."""
 import json
+import time
 
 import grpc
 
 LENGTH_DELIMITED = 2
+INITIALIZED_SECONDS = 30
 
 
 def varint(number):
@@ -73,8 +75,16 @@ class Cri:
         self._channel.close()
 
     def _call(self, method, request):
+        """Waits for the daemon's socket, and until it takes calls: containerd answers "server is not initialized yet"."""
         call = self._channel.unary_unary(f"/runtime.v1.RuntimeService/{method}", message, None)
-        return list(parse(call(request, timeout=120, wait_for_ready=True)))
+        began = time.monotonic()
+        while True:
+            try:
+                return list(parse(call(request, timeout=120, wait_for_ready=True)))
+            except grpc.RpcError as error:
+                if "not initialized yet" not in error.details() or time.monotonic() - began > INITIALIZED_SECONDS:
+                    raise
+            time.sleep(0.1)
 
     def version(self):
         return {number: value.decode() for number, value in self._call("Version", {})}
