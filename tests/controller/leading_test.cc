@@ -1,92 +1,23 @@
 #include "controller/leading.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "controller/network_attachments.h"
-#include "controller/network_selection.h"
-#include "tests/controller/cluster.h"
+#include "tests/controller/leading_fixture.h"
 
 // A controller that leads, and what it writes.
 
 namespace kuryr::test {
 namespace {
 
-using controller::Config;
-using controller::ControllerMetrics;
-using controller::Leading;
-using controller::Reporter;
-using controller::SinkKind;
-using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr const char* kTwoAddresses =
     "[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\n"
     "namespaces = *\nrest = 0\n";
-
-class LeadingTest : public ::testing::Test {
- protected:
-  explicit LeadingTest(const fake::Options& options = {}) : cluster_(options) {}
-
-  void SetUp() override {
-    api().Create({{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", "node1"}}}});
-    if (config_.pools.empty()) Pools("[pool:pods]\ncidr = 10.8.0.0/16\nnamespaces = *\nrest = 0\n");
-  }
-
-  fake::FakeApiServer& api() { return cluster_.api(); }
-  void Pools(const std::string& text) {
-    const std::string file = ::testing::TempDir() + "kuryr-pools-" + std::to_string(::getpid());
-    std::ofstream(file) << text;
-    config_ = controller::LoadConfig({file}, [](const char*) { return nullptr; });
-    std::filesystem::remove(file);
-    config_.api.api = cluster_.ApiConfig();
-  }
-  void Start(SinkKind sink = SinkKind::kPodState) {
-    leading_ = std::make_unique<Leading>(Leading::Parts{config_, reporter_, metrics_}, sink,
-                                         [this] { return may_write_.load(); });
-  }
-  void Stop() { leading_.reset(); }
-  void Restart() {
-    Stop();
-    Start();
-  }
-  void SetStatus(const std::string& pod, const json& status) {
-    api().Patch("pods", "default", pod, {{"status", status}});
-  }
-  static bool HasVifs(const json& port) { return port.is_object() && !VifsOn(port).empty(); }
-  json WaitForPort(const std::string& name) { return cluster_.WaitFor("KuryrPort", name, HasVifs); }
-  std::string Metrics() {
-    service::MetricsText text;
-    leading_->WriteTo(text);
-    return text.text();
-  }
-  size_t Writes(const std::string& path) {
-    const auto requests = api().Requests();
-    return static_cast<size_t>(
-        std::count_if(requests.begin(), requests.end(), [&](const auto& request) {
-          return request.path.starts_with(path) && request.method != "GET";
-        }));
-  }
-
-  Cluster cluster_;
-  Config config_;
-  Reporter reporter_{true};
-  ControllerMetrics metrics_;
-  std::atomic<bool> may_write_ = true;
-  std::unique_ptr<Leading> leading_;
-};
 
 TEST_F(LeadingTest, PodIsPlannedWithOneRequest) {
   Start();
@@ -429,84 +360,6 @@ TEST_F(LeadingTest, OtherFinalizersAreKept) {
 
   EXPECT_THAT(cluster_.WaitForRelease("a").at("metadata").at("finalizers"),
               ::testing::ElementsAre("example.org/theirs"));
-}
-
-/// Where the API server knows NetworkAttachmentDefinitions.
-class AdditionalNetworksTest : public LeadingTest {
- protected:
-  AdditionalNetworksTest() : LeadingTest(WithDefinitions()) {
-    Pools(
-        "[pool:pods]\ncidr = 10.8.0.0/16\nnamespaces = *\nrest = 0\n"
-        "[pool:storage]\ncidr = 10.20.0.0/24\nbridge = br-storage\nnamespaces = default\n"
-        "[pool:secret]\ncidr = 10.30.0.0/24\nbridge = br-secret\nnamespaces = vault\n");
-  }
-
-  static fake::Options WithDefinitions() {
-    fake::Options options;
-    options.custom_resources.push_back({.group = "k8s.cni.cncf.io",
-                                        .version = "v1",
-                                        .plural = "network-attachment-definitions",
-                                        .kind = "NetworkAttachmentDefinition",
-                                        .custom = true});
-    return options;
-  }
-  void Define(const std::string& name, const std::string& pool) {
-    api().Create({{"kind", "NetworkAttachmentDefinition"},
-                  {"apiVersion", "k8s.cni.cncf.io/v1"},
-                  {"metadata",
-                   {{"name", name},
-                    {"annotations",
-                     {{controller::kKuryrConfigAnnotation, json({{"pool", pool}}).dump()}}}}}});
-  }
-  void CreatePodWith(const std::string& networks) {
-    cluster_.CreatePod("a", {}, {{"annotations", {{controller::kNetworksAnnotation, networks}}}});
-  }
-};
-
-TEST_F(AdditionalNetworksTest, EachIsAnInterfaceOfItsPool) {
-  Define("store", "storage");
-  Start();
-  CreatePodWith("store@san0");
-
-  const auto vifs = VifsOn(cluster_.WaitForPlan("a"));
-
-  ASSERT_EQ(vifs.size(), 2U);
-  EXPECT_EQ(vifs[0].ifname, "eth0");
-  EXPECT_EQ(vifs[1].ifname, "san0");
-  EXPECT_FALSE(vifs[1].is_default);
-  EXPECT_EQ(std::get<vif::VifOpenVSwitch>(vifs[1].vif).bridge_name.value(), "br-storage");
-}
-
-TEST_F(AdditionalNetworksTest, DefinitionThatComesLaterIsWaitedFor) {
-  Start();
-  CreatePodWith("store");
-  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrNetworkNotFound"), HasSubstr("default/store"));
-
-  Define("store", "storage");
-
-  EXPECT_EQ(VifsOn(cluster_.WaitForPlan("a")).size(), 2U);
-}
-
-TEST_F(AdditionalNetworksTest, PoolOfAnotherNamespaceIsRefused) {
-  Define("store", "secret");
-  Start();
-  CreatePodWith("store");
-
-  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrPlanRefused"), HasSubstr("secret"));
-  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 0U);
-}
-
-TEST_F(AdditionalNetworksTest, DefaultRouteMayLeadThroughAnother) {
-  Define("store", "storage");
-  Start();
-  CreatePodWith(R"([{"name": "store", "default-route": ["10.20.0.1"]}])");
-
-  const auto vifs = VifsOn(cluster_.WaitForPlan("a"));
-
-  ASSERT_EQ(vifs.size(), 2U);
-  EXPECT_EQ(vifs[0].ifname, "eth0");
-  EXPECT_FALSE(vif::Common(vifs[0].vif).network->subnets.value()[0].gateway.has_value());
-  EXPECT_EQ(vif::Common(vifs[1].vif).network->subnets.value()[0].routes->size(), 1U);
 }
 
 TEST_F(LeadingTest, NodesOwnNetworksArePools) {

@@ -2,132 +2,30 @@
 
 #include <gmock/gmock.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/json.h"
-#include "binding/drivers/ovs_driver.h"
-#include "binding/ovs/open_vswitch.h"
-#include "tests/binding/pod_attachment.h"
-#include "tests/binding/vifs.h"
-#include "tests/support/netns_fixture.h"
-#include "tests/support/private_ovs.h"
+#include "tests/binding/drivers/vhostuser_fixture.h"
 
 namespace kuryr::binding {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr const char* kMountPoint = "/run/vhostuser";
-constexpr const char* kNeutronPort = "vhu450e5c61-dc";
-
-using SocketCall = int (*)(int, const sockaddr*, socklen_t);
-
-UniqueFd OpenSocket(SocketCall call, const fs::path& path) {
-  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
-  if (call(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    ThrowErrno("open socket " + path.string());
-  return fd;
-}
-
-UniqueFd ConnectTo(const fs::path& path) { return OpenSocket(::connect, path); }
-
-UniqueFd ListenAt(const fs::path& path) {
-  UniqueFd fd = OpenSocket(::bind, path);
-  if (::listen(fd.get(), 1) != 0) ThrowErrno("listen at " + path.string());
-  return fd;
-}
-
 std::string ReadFile(const fs::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-/// A private Open vSwitch, as Debian's, without DPDK: ports of these kinds fail in it.
-class VhostUserDriverTest : public test::NetnsTest {
- protected:
-  void SetUp() override {
-    NetnsTest::SetUp();
-    fs::create_directory(kMountPoint);
-    ovs_.emplace("/run");
-    driver_.emplace(Config(), shared_);
-    pod_.emplace(MakePodNetns());
-  }
-  void TearDown() override {
-    ovs_.reset();
-    NetnsTest::TearDown();
-  }
-
-  [[nodiscard]] BindingConfig Config() const {
-    return {.ovsdb_connection = ovs_->remote(),
-            .vhostuser_mount_point = kMountPoint,
-            .ovs_vhu_path = ovs_->folder()};
-  }
-  std::vector<Interface> Connect(const vif::VifVHostUser& vif,
-                                 const Attachment& attachment = PodAttachment(1)) {
-    return driver_->Connect({vif, driver_->Plan(vif, "eth0"), attachment, *pod_, true, Soon()});
-  }
-  void Disconnect(const vif::VifVHostUser& vif, const Attachment& attachment = PodAttachment(1)) {
-    driver_->Disconnect(driver_->Plan(vif, "eth0"), attachment, Soon());
-  }
-  std::string Failure(const vif::VifVHostUser& vif) {
-    try {
-      Connect(vif);
-    } catch (const std::exception& e) {
-      return e.what();
-    }
-    ADD_FAILURE() << "connected";
-    return {};
-  }
-  std::optional<std::string> Check(const vif::VifVHostUser& vif) {
-    return driver_->Check({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()});
-  }
-  std::string Vsctl(const std::vector<std::string>& arguments) {
-    std::vector<std::string> all = {"--no-wait"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    return ovs_->Vsctl(all);
-  }
-  std::string Get(const std::string& column) {
-    return Vsctl({"get", "Interface", kNeutronPort, column});
-  }
-  static vif::VifVHostUser Vif(vif::VHostUserMode mode) {
-    return test::VhostUserVif(1, mode, kMountPoint);
-  }
-  static std::string Name() { return "name=" + std::string(kNeutronPort); }
-  static fs::path SocketPath() { return fs::path(kMountPoint) / kNeutronPort; }
-  static std::string FileOf(int n) {
-    return fs::path(kMountPoint) / ("container-" + std::to_string(n) + "-eth0");
-  }
-  /// The database's bridges and interfaces, and the files: what must not change.
-  std::string State() {
-    std::string state = Vsctl({"--columns=name,ports", "list", "Bridge"}) + "\n" +
-                        Vsctl({"--columns=_uuid,name,external_ids", "list", "Interface"});
-    for (const auto& entry : fs::directory_iterator(kMountPoint))
-      state += "\n" + entry.path().string();
-    return state;
-  }
-
-  std::optional<test::PrivateOvs> ovs_;
-  Shared shared_;
-  std::optional<VhostUserDriver> driver_;
-  std::optional<Netns> pod_;
-};
 
 class VhostUserDpdkTest : public VhostUserDriverTest {
  protected:
@@ -445,78 +343,6 @@ TEST_F(VhostUserDriverTest, MissingAndReadOnlyMountPointsAreNamed) {
   fs::remove(kMountPoint);
   EXPECT_THAT(Failure(vif), AllOf(HasSubstr(kMountPoint), HasSubstr("[vhostuser] mount_point")));
   EXPECT_NO_THROW(Disconnect(vif));
-}
-
-TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
-  fs::create_directory(kMountPoint + std::string("/container-1-.."));
-  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
-  const std::string before = State();
-
-  EXPECT_THROW(driver_->Connect({vif, driver_->Plan(vif, "../../victim"), PodAttachment(1), *pod_,
-                                 true, Soon()}),
-               std::system_error);
-
-  EXPECT_EQ(State(), before);
-  EXPECT_FALSE(fs::exists("/run/victim"));
-}
-
-TEST_F(VhostUserDriverTest, SocketsThatAPortsExternalIdsNameElsewhereAreLeftAlone) {
-  fs::create_directory("/run/other");
-  const std::vector<std::pair<std::string, std::string>> attacks = {
-      {"vhuvictim", "/run/other/vhuvictim"},
-      {"../other/vhuvictim", "/run/vhostuser/../other/vhuvictim"},
-      {"../other/vhuvictim", "/run/vhostuser/vhuvictim"},
-      {"victim", "/run/vhostuser/victim"}};
-  const UniqueFd elsewhere = ListenAt("/run/other/vhuvictim");
-  const UniqueFd below = ListenAt("/run/vhostuser/victim");
-  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", "attacker"});
-  for (const auto& [name, path] : attacks) {
-    Vsctl({"set", "Interface", "attacker", "external_ids:kuryr-container-id=container-1",
-           "external_ids:kuryr-network=kuryr", "external_ids:kuryr-ifname=eth0",
-           "external_ids:kuryr-driver=vhostuser",
-           "external_ids:kuryr-host-interface=\"" + name + "\"",
-           "external_ids:kuryr-device=\"" + path + "\""});
-    const auto plugs = OvsDriver(Config(), shared_).FindPlugs(PodAttachment(1), Soon());
-    ASSERT_EQ(plugs.size(), 1U);
-
-    driver_->Disconnect(plugs[0], PodAttachment(1), Soon());
-
-    EXPECT_TRUE(fs::exists("/run/other/vhuvictim")) << name << " at " << path;
-    EXPECT_TRUE(fs::exists("/run/vhostuser/victim")) << name << " at " << path;
-  }
-}
-
-TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
-  Vsctl({"add-br", "br-int", "--", "add-port", "br-int", kNeutronPort, "--", "set", "Interface",
-         kNeutronPort, "type=dpdkvhostuserclient", "external_ids:iface-id=a-virtual-machine"});
-  const UniqueFd machine = ListenAt(SocketPath());
-  const std::string before = State();
-  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
-
-  EXPECT_THAT(Failure(vif), AllOf(HasSubstr(kNeutronPort), Not(HasSubstr("a-virtual-machine"))));
-  EXPECT_EQ(State(), before);
-  Disconnect(vif);
-  EXPECT_EQ(State(), before);
-}
-
-TEST_F(VhostUserDriverTest, PortOfALivingPodOutlivesAnAnnotationWithItsNeutronPort) {
-  for (const auto& [type, mode] : {std::pair("dpdkvhostuserclient", vif::VHostUserMode::kServer),
-                                   std::pair("dpdkvhostuser", vif::VHostUserMode::kClient)}) {
-    Vsctl({"--may-exist", "add-br", "br-int", "--", "add-port", "br-int", kNeutronPort, "--", "set",
-           "Interface", kNeutronPort, std::string("type=") + type,
-           "external_ids:kuryr-container-id=victim", "external_ids:kuryr-network=kuryr",
-           "external_ids:kuryr-ifname=eth0", "external_ids:vm-uuid=victims-uid",
-           "external_ids:iface-id=" + *Vif(mode).id});
-    const UniqueFd application = ListenAt(SocketPath());
-    const std::string before = State();
-
-    EXPECT_THAT(Failure(Vif(mode)), AllOf(HasSubstr(kNeutronPort), Not(HasSubstr("victim"))));
-    EXPECT_EQ(State(), before);
-    Disconnect(Vif(mode));
-    EXPECT_EQ(State(), before) << "after the DEL that follows";
-    Vsctl({"del-port", kNeutronPort});
-    fs::remove(SocketPath());
-  }
 }
 
 }  // namespace
