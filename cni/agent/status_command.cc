@@ -4,14 +4,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cni/protocol/agent_call.h"
-#include "cni/protocol/agent_socket.h"
+#include "cni/protocol/agent_query.h"
 #include "service/table.h"
 
 namespace kuryr::cni {
@@ -22,23 +20,8 @@ using nlohmann::json;
 
 using Row = std::vector<std::string>;
 
-AgentReply Ask(const std::string& socket, const std::string& query, const std::string& input,
-               std::chrono::seconds time) {
-  const Deadline deadline = Deadline::After(time);
-  AgentCall call;
-  call.query = query;
-  call.input = input;
-  try {
-    const UniqueFd agent = ConnectTo(socket, deadline);
-    SendCall(agent.get(), call, deadline);
-    return ReceiveReply(agent.get(), deadline);
-  } catch (const std::system_error& e) {
-    throw std::runtime_error("no agent answers at " + socket + ": " + e.code().message());
-  }
-}
-
 json AskStatus(const std::string& socket, const std::string& pod) {
-  const AgentReply reply = Ask(socket, "status", pod, 20s);
+  const AgentReply reply = QueryAgent(socket, "status", pod, 20s);
   if (reply.status != 0) throw std::runtime_error(Printable(reply.out, 1000));
   return ParseJson(reply.out, {.max_bytes = kMostMessage});
 }
@@ -193,7 +176,7 @@ int PrintStatus(const std::string& socket, const service::StatusOptions& wanted)
 int PrintHealth(const std::string& socket, const std::string& wanted) {
   // Open vSwitch has 5 s of that to show that it is ready.
   const auto time = wanted == "ready" ? 8s : 5s;
-  const AgentReply reply = Ask(socket, wanted, "", time);
+  const AgentReply reply = QueryAgent(socket, wanted, "", time);
   std::printf("%s\n", Printable(reply.out, 1000).c_str());
   return reply.status == 0 ? 0 : 1;
 }

@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     if (arguments == std::vector<std::string>{kPostEvent}) return WriteNow(ReadStdin());
     const Options options = ParseOptions(argc, argv);
     if (!options.text.empty()) {
-      std::fputs(options.text.c_str(), options.exit_code == 0 ? stdout : stderr);
+      std::fputs(options.text.c_str(), options.is_error ? stderr : stdout);
       return options.exit_code;
     }
     const std::string input = ReadStdin();

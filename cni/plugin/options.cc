@@ -1,12 +1,16 @@
 #include "cni/plugin/options.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 
+#include "cni/doctor/doctor.h"
 #include "vif/decode_any.h"
 
 namespace kuryr::cni {
@@ -17,8 +21,11 @@ constexpr const char* kAbout =
     "Container runtimes execute it (CNI): CNI_COMMAND and its kin in the environment, the network\n"
     "configuration on stdin, the result on stdout.\n";
 
+constexpr const char* kHint = "kuryr-cni --help tells more; kuryr-cni doctor looks at this node.\n";
+
 constexpr const char* kExample =
     "Example:\n"
+    "  kuryr-cni doctor\n"
     "  kubectl get pod nginx -o json | kuryr-cni --decode -\n"
     "  echo '{\"cniVersion\":\"1.0.0\"}' | CNI_COMMAND=VERSION kuryr-cni\n";
 
@@ -34,11 +41,60 @@ std::string ReadAll(const std::string& file) {
   return text.str();
 }
 
+/// Nobody is going to write a network configuration there.
+bool IsForAPerson() { return std::getenv("CNI_COMMAND") == nullptr && ::isatty(STDIN_FILENO) == 1; }
+
+struct Decoding {
+  std::vector<std::string> files;
+  bool json = false;
+};
+
+std::string Decode(const Decoding& decoding) {
+  std::string text;
+  for (const std::string& file : decoding.files) {
+    const std::string object = ReadAll(file);
+    if (decoding.files.size() > 1 && !decoding.json) text += "# " + file + "\n";
+    try {
+      text += (decoding.json ? vif::DecodeToJson(object) : vif::DecodeToText(object)) + "\n";
+    } catch (const std::exception& e) {
+      throw std::runtime_error(file == "-" ? e.what() : file + ": " + e.what());
+    }
+  }
+  return text;
+}
+
+struct Examination {
+  doctor::RuntimeFolders folders;
+  bool json = false;
+};
+
+CLI::App* AddDoctorCommand(CLI::App& app, Examination& examination) {
+  CLI::App* command = app.add_subcommand(
+      "doctor", "look at all that a pod needs on this node, and say what to mend");
+  command->add_option(
+      "--cni-conf-dir", examination.folders.conf_dir,
+      "where the runtime looks for network configurations (default /etc/cni/net.d)");
+  command->add_option("--cni-bin-dir", examination.folders.bin_dir,
+                      "where it looks for programs (default /opt/cni/bin)");
+  command->add_flag("--json", examination.json, "for programs");
+  return command;
+}
+
+void Examine(const Examination& examination, Options& options) {
+  const auto findings = doctor::Examine(options.config_files, examination.folders);
+  options.text = examination.json ? doctor::ToJson(findings) : doctor::ToText(findings);
+  options.exit_code = doctor::IsHealthy(findings) ? 0 : 1;
+}
+
 }  // namespace
 
 Options ParseOptions(int argc, char** argv) {
   Options options;
-  if (argc <= 1) return options;
+  if (argc <= 1) {
+    if (IsForAPerson())
+      options = {.text = std::string(kAbout) + kHint, .is_error = true, .exit_code = 2};
+    return options;
+  }
 
   CLI::App app(kAbout, "kuryr-cni");
   app.footer(kExample);
@@ -47,25 +103,26 @@ Options ParseOptions(int argc, char** argv) {
       "--config-file", options.config_files,
       "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
   app.add_flag("--debug", options.debug, "log every step on stderr");
-  std::string decode;
-  bool json = false;
+  Decoding decoding;
   CLI::Option* decode_option = app.add_option(
-      "--decode", decode,
-      "print the VIFs of a Pod, KuryrPort, annotation or VIF in FILE (- for stdin) and exit");
-  app.add_flag("--json", json, "with --decode: as normalised JSON")->needs(decode_option);
+      "--decode", decoding.files,
+      "print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin) and exit");
+  app.add_flag("--json", decoding.json, "with --decode: as normalised JSON")->needs(decode_option);
+  Examination examination;
+  const CLI::App* doctor_command = AddDoctorCommand(app, examination);
   try {
     app.parse(argc, argv);
-    if (decode_option->count() > 0) {
-      const std::string text = ReadAll(decode);
-      options.text = (json ? vif::DecodeToJson(text) : vif::DecodeToText(text)) + "\n";
-    }
+    if (!decoding.files.empty()) options.text = Decode(decoding);
+    if (doctor_command->parsed()) Examine(examination, options);
   } catch (const CLI::ParseError& e) {
     std::ostringstream out;
     std::ostringstream error;
     options.exit_code = app.exit(e, out, error);
     options.text = out.str() + error.str();
+    options.is_error = options.exit_code != 0;
   } catch (const std::exception& e) {
     options.text = std::string("kuryr-cni: ") + e.what() + "\n";
+    options.is_error = true;
     options.exit_code = 1;
   }
   return options;

@@ -9,7 +9,8 @@ namespace kuryr::cni {
 struct Options {
   std::vector<std::string> config_files;
   bool debug = false;
-  std::string text;  ///< when not empty: what to print, and then to exit with `exit_code`
+  std::string text;       ///< when not empty: what to print, and then to exit with `exit_code`
+  bool is_error = false;  ///< `text` is for stderr
   int exit_code = 0;
 };
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "cni/config.h"
+#include "cni/doctor/finding.h"
+
+namespace kuryr::cni::doctor {
+
+/// Whether the API server answers to who this process is there, and what it lets it do: one
+/// SelfSubjectAccessReview for each right that kuryr-cni or its agent needs.
+[[nodiscard]] Findings CheckApi(const Config& config);
+
+}  // namespace kuryr::cni::doctor

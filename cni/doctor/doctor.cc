@@ -1,0 +1,120 @@
+#include "cni/doctor/doctor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "cni/doctor/api_checks.h"
+#include "cni/doctor/kernel_checks.h"
+#include "cni/doctor/ovs_checks.h"
+
+namespace kuryr::cni::doctor {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+constexpr auto kOvsTime = 5s;
+constexpr auto kApiTime = 5s;
+constexpr size_t kMostText = 1000;
+
+void Append(Findings& findings, Findings more) {
+  std::move(more.begin(), more.end(), std::back_inserter(findings));
+}
+
+/// What `check` finds; what it throws is a finding, too.
+template <typename Check>
+Findings Try(const std::string& subject, const Check& check) {
+  try {
+    return check();
+  } catch (const std::exception& e) {
+    return {{subject, Verdict::kBad, e.what(), "the message names what to look at"}};
+  }
+}
+
+/// An agent that is ready has an API server, and an identity of its own there.
+Findings ForgiveWithout(Findings api, const Finding& agent) {
+  for (Finding& finding : api) {
+    if (finding.verdict != Verdict::kBad || agent.found.rfind("ready", 0) != 0) continue;
+    finding.verdict = Verdict::kUnknown;
+    finding.mend =
+        "none is needed: kuryr-daemon has one. Its own rights: run doctor in its container";
+  }
+  return api;
+}
+
+const char* NameOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGood:
+      return "good";
+    case Verdict::kBad:
+      return "bad";
+    case Verdict::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+const char* MarkOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kGood:
+      return "✓";
+    case Verdict::kBad:
+      return "✗";
+    case Verdict::kUnknown:
+      break;
+  }
+  return "?";
+}
+
+}  // namespace
+
+Findings Examine(const std::vector<std::string>& config_files, const RuntimeFolders& folders) {
+  Config config;
+  try {
+    config = LoadConfig(config_files, [](const char* name) { return std::getenv(name); });
+  } catch (const std::exception& e) {
+    return {{"kuryr.conf", Verdict::kBad, e.what(), "mend the option that is named"}};
+  }
+  config.api.connect_timeout = config.api.read_timeout = kApiTime;
+  Findings findings = {{"kuryr.conf", Verdict::kGood, "can be read", ""}};
+  Append(findings, Try("kernel", [&] { return CheckKernel(config); }));
+  Append(findings,
+         Try("Open vSwitch", [&] { return CheckOvs(config, Deadline::After(kOvsTime)); }));
+  Append(findings, CheckRuntime(folders));
+  const Finding agent = CheckAgent(config);
+  findings.push_back(agent);
+  Append(findings, ForgiveWithout(Try("API server", [&] { return CheckApi(config); }), agent));
+  return findings;
+}
+
+std::string ToJson(const Findings& findings) {
+  json all = json::array();
+  for (const Finding& finding : findings) {
+    all.push_back({{"subject", finding.subject},
+                   {"verdict", NameOf(finding.verdict)},
+                   {"found", Printable(finding.found, kMostText)},
+                   {"mend", finding.mend}});
+  }
+  return json{{"findings", all}}.dump(2) + "\n";
+}
+
+std::string ToText(const Findings& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += std::string(MarkOf(finding.verdict)) + " " + finding.subject + ": " +
+            Printable(finding.found, kMostText) + "\n";
+    if (!finding.mend.empty()) text += "    " + finding.mend + "\n";
+  }
+  return text;
+}
+
+bool IsHealthy(const Findings& findings) {
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const Finding& finding) { return finding.verdict == Verdict::kBad; });
+}
+
+}  // namespace kuryr::cni::doctor

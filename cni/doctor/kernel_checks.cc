@@ -1,0 +1,99 @@
+#include "cni/doctor/kernel_checks.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "binding/netlink/route_socket.h"
+
+namespace kuryr::cni::doctor {
+namespace {
+
+using binding::RouteSocket;
+
+constexpr const char* kLower = "kuryr-doctor0";
+constexpr const char* kUpper = "kuryr-doctor1";
+
+/// A kind of link, what makes one, and the drivers that need it.
+struct Kind {
+  const char* name;
+  const char* module;
+  std::vector<std::string> drivers;
+  std::function<void(RouteSocket&)> make;
+};
+
+binding::StackedLink OnLower(RouteSocket& socket) {
+  return {.name = kUpper, .parent = socket.FindLink(kLower).value()};
+}
+
+std::vector<Kind> Kinds() {
+  return {{"veth", "veth", {}, [](RouteSocket&) {}},
+          {"bridge",
+           "bridge",
+           {"bridge", "hybrid"},
+           [](RouteSocket& socket) { (void)socket.CreateBridgeDown(kUpper, std::nullopt); }},
+          {"VLAN",
+           "8021q",
+           {"nested"},
+           [](RouteSocket& socket) { (void)socket.CreateVlan(OnLower(socket), 1); }},
+          {"macvlan", "macvlan", {"nested"}, [](RouteSocket& socket) {
+             socket.CreateMacvlan(OnLower(socket));
+           }}};
+}
+
+std::optional<std::system_error> WhyNot(const Kind& kind) {
+  try {
+    RouteSocket socket;
+    socket.CreateVeth({.name = kLower, .peer_name = "kuryr-doctor2"});
+    kind.make(socket);
+    return std::nullopt;
+  } catch (const std::system_error& e) {
+    return e;
+  }
+}
+
+/// nullopt when it can be made. In a thread, whose namespace ends with it and takes the links
+/// along.
+std::optional<std::system_error> WhyNotInOwnNetns(const Kind& kind) {
+  std::optional<std::system_error> why;
+  std::thread([&] {
+    if (::unshare(CLONE_NEWNET) != 0) {
+      why.emplace(errno, std::generic_category(), "make a network namespace");
+    } else {
+      why = WhyNot(kind);
+    }
+  }).join();
+  return why;
+}
+
+bool IsNamed(const std::vector<std::string>& drivers, const Kind& kind) {
+  return std::any_of(kind.drivers.begin(), kind.drivers.end(), [&](const std::string& driver) {
+    return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
+  });
+}
+
+Finding Check(const Kind& kind, const Config& config) {
+  const std::string subject = std::string("kernel: ") + kind.name;
+  const auto why = WhyNotInOwnNetns(kind);
+  if (!why) return {subject, Verdict::kGood, "can be made", ""};
+  const bool needed = kind.drivers.empty() || IsNamed(config.binding.drivers, kind);
+  const std::string mend = why->code() == std::errc::operation_not_permitted
+                               ? "run it as root, with CAP_NET_ADMIN and CAP_SYS_ADMIN"
+                               : std::string("load the kernel's module: modprobe ") + kind.module;
+  return {subject, needed ? Verdict::kBad : Verdict::kUnknown, why->what(), mend};
+}
+
+}  // namespace
+
+Findings CheckKernel(const Config& config) {
+  Findings findings;
+  for (const Kind& kind : Kinds()) findings.push_back(Check(kind, config));
+  return findings;
+}
+
+}  // namespace kuryr::cni::doctor

@@ -1,0 +1,98 @@
+#include "cni/doctor/runtime_checks.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cni/protocol/agent_query.h"
+#include "cni/protocol/agent_socket.h"
+
+namespace kuryr::cni::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kOwnType = "kuryr-cni";
+constexpr const char* kSubject = "network configuration";
+
+/// The first by name, as runtimes take it (libcni).
+std::optional<fs::path> FirstConfiguration(const fs::path& folder) {
+  std::set<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const fs::path extension = entry.path().extension();
+    if (extension == ".conflist" || extension == ".conf" || extension == ".json")
+      files.insert(entry.path());
+  }
+  return files.empty() ? std::nullopt : std::optional(*files.begin());
+}
+
+std::string FirstType(const fs::path& file) {
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const json configuration = ParseJson(text);
+  const auto plugins = configuration.find("plugins");
+  if (plugins == configuration.end()) return StringAt(configuration, "type");
+  return plugins->is_array() && !plugins->empty() ? StringAt(plugins->front(), "type") : "";
+}
+
+Finding CheckConfiguration(const fs::path& folder) {
+  const auto file = FirstConfiguration(folder);
+  if (!file) {
+    return {kSubject, Verdict::kBad, "there is none in " + folder.string(),
+            "put etc/10-kuryr.conflist there: the node is not ready without"};
+  }
+  try {
+    const std::string type = FirstType(*file);
+    const std::string found = Printable(file->string()) + " has type " + Printable(type);
+    if (type == kOwnType) return {kSubject, Verdict::kGood, found, ""};
+    return {kSubject, Verdict::kBad, found + ", and runtimes take the first file by name",
+            "remove it, or give kuryr-cni's a name that sorts before"};
+  } catch (const std::exception& e) {
+    return {kSubject, Verdict::kBad, file->string() + ": " + e.what(), "mend or remove the file"};
+  }
+}
+
+Finding CheckProgram(const fs::path& folder) {
+  const fs::path program = folder / kOwnType;
+  if (::access(program.c_str(), X_OK) == 0)
+    return {"program", Verdict::kGood, program.string() + " can be executed", ""};
+  return {"program", Verdict::kBad,
+          program.string() + ": " + std::generic_category().message(errno),
+          "copy kuryr-cni there, mode 0755"};
+}
+
+}  // namespace
+
+Findings CheckRuntime(const RuntimeFolders& folders) {
+  return {CheckConfiguration(folders.conf_dir), CheckProgram(folders.bin_dir)};
+}
+
+Finding CheckAgent(const Config& config) {
+  const std::string subject = "kuryr-daemon";
+  std::error_code error;
+  if (config.use_agent == UseAgent::kNever ||
+      (config.use_agent == UseAgent::kAuto && !fs::exists(config.agent_socket, error)))
+    return {subject, Verdict::kGood, "none: kuryr-cni works alone", ""};
+  const std::string mend = "look at kuryr-daemon status, and at its log";
+  try {
+    const AgentReply reply =
+        QueryAgent(StatusSocketOf(config.agent_socket), "ready", "", std::chrono::seconds(8));
+    if (reply.status == 0) return {subject, Verdict::kGood, "ready at " + config.agent_socket, ""};
+    return {subject, Verdict::kBad, reply.out, mend};
+  } catch (const std::exception& e) {
+    return {subject, Verdict::kBad, e.what(), "start kuryr-daemon; " + mend};
+  }
+}
+
+}  // namespace kuryr::cni::doctor

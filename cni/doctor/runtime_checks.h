@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cni/config.h"
+#include "cni/doctor/finding.h"
+
+namespace kuryr::cni::doctor {
+
+/// Where the runtime looks: containerd's and CRI-O's defaults.
+struct RuntimeFolders {
+  std::filesystem::path conf_dir = "/etc/cni/net.d";
+  std::filesystem::path bin_dir = "/opt/cni/bin";
+};
+
+/// Which network configuration the runtime takes, and whether the program that it names is there.
+[[nodiscard]] Findings CheckRuntime(const RuntimeFolders& folders);
+
+/// kuryr-daemon, where the node has one.
+[[nodiscard]] Finding CheckAgent(const Config& config);
+
+}  // namespace kuryr::cni::doctor

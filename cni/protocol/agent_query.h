@@ -1,0 +1,15 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "cni/protocol/agent_call.h"
+
+namespace kuryr::cni {
+
+/// Asks the agent about itself: `socket` is StatusSocketOf its own, `query` AgentCall::query.
+/// Throws std::runtime_error when none answers within `time`.
+[[nodiscard]] AgentReply QueryAgent(const std::string& socket, const std::string& query,
+                                    const std::string& input, std::chrono::seconds time);
+
+}  // namespace kuryr::cni

@@ -1,0 +1,183 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/cni/plugin/plugin_fixture.h"
+#include "tests/support/kube_api_server.h"
+
+// kuryr-cni doctor, on nodes that lack something.
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// With a real API server, and a runtime's folders.
+class DoctorTest : public PluginTest {
+ protected:
+  void SetUp() override {
+    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
+    PluginTest::SetUp();
+    server_.emplace(work_);
+    WriteConfig(Kubernetes(server_->token_file()));
+    Write("net.d/10-kuryr.conflist", R"({"plugins": [{"type": "kuryr-cni"}]})");
+    Write("bin/kuryr-cni", "");
+    std::filesystem::permissions(work_ / "bin/kuryr-cni", std::filesystem::perms::owner_all);
+    ovs_->Vsctl({"--no-wait", "add-br", "br-int", "--", "set", "Bridge", "br-int",
+                 "datapath_type=" + PrivateOvs::datapath_type()});
+    ovs_->Vsctl({"--timeout=10", "wait-until", "Interface", "br-int", "ofport!=[]"});
+  }
+  void TearDown() override {
+    server_.reset();
+    PluginTest::TearDown();
+  }
+
+  [[nodiscard]] std::string Kubernetes(const std::string& token_file) const {
+    return "api_root = " + server_->url() + "\nssl_ca_crt_file = " + server_->ca_file() +
+           "\ntoken_file = " + token_file + "\n";
+  }
+  void Write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((work_ / name).parent_path());
+    std::ofstream(work_ / name) << text;
+  }
+  [[nodiscard]] ProcessResult Ask(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-cni",
+                                     "--config-file=" + (work_ / "kuryr.conf").string(), "doctor",
+                                     "--cni-conf-dir=" + (work_ / "net.d").string(),
+                                     "--cni-bin-dir=" + (work_ / "bin").string()};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return Process({.argv = argv}).Wait();
+  }
+  /// What it says of the subject, which it says once: the verdict, what was found, and the mend.
+  [[nodiscard]] std::string Of(const std::string& subject) const {
+    const ProcessResult result = Ask({"--json"});
+    std::string found;
+    for (const json& finding : json::parse(result.out).at("findings")) {
+      if (finding.at("subject") != subject) continue;
+      EXPECT_EQ(found, "") << "twice";
+      found = finding.at("verdict").get<std::string>() + ": " +
+              finding.at("found").get<std::string>() + "; " + finding.at("mend").get<std::string>();
+      EXPECT_EQ(result.status == 1, finding.at("verdict") == "bad") << result.out;
+    }
+    return found;
+  }
+
+  std::optional<KubeApiServer> server_;
+};
+
+TEST_F(DoctorTest, NodeThatLacksNothingIsHealthy) {
+  const ProcessResult result = Ask();
+
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("✓ kuryr.conf"), HasSubstr("✓ kernel: veth"),
+                                HasSubstr("✓ Open vSwitch: bridge br-int"),
+                                HasSubstr("✓ network configuration"), HasSubstr("✓ program"),
+                                HasSubstr("✓ kuryr-daemon: none"), HasSubstr("✓ API server"),
+                                HasSubstr("✓ rights: all")));
+}
+
+TEST_F(DoctorTest, ItLeavesTheNodeAsItWas) {
+  const auto veths = HostVeths();
+
+  (void)Ask();
+
+  EXPECT_EQ(HostVeths(), veths);
+  EXPECT_TRUE(Ports().empty());
+}
+
+TEST_F(DoctorTest, BridgeThatIsMissingIsNamedWithItsOption) {
+  ovs_->Vsctl({"--no-wait", "del-br", "br-int"});
+
+  EXPECT_THAT(Of("Open vSwitch"), AllOf(HasSubstr("bad: "), HasSubstr("br-int"),
+                                        HasSubstr("[neutron_defaults] ovs_bridge")));
+}
+
+TEST_F(DoctorTest, ConfigurationOfAnotherPluginThatComesFirstIsNamed) {
+  Write("net.d/00-bridge.conflist", R"({"plugins": [{"type": "bridge"}]})");
+
+  EXPECT_THAT(Of("network configuration"),
+              AllOf(HasSubstr("bad: "), HasSubstr("00-bridge.conflist has type bridge")));
+}
+
+TEST_F(DoctorTest, ConfigurationThatIsNoJsonIsNamed) {
+  Write("net.d/00-bridge.conflist", "{");
+
+  EXPECT_THAT(Of("network configuration"), HasSubstr("00-bridge.conflist: "));
+}
+
+TEST_F(DoctorTest, MissingProgramIsNamed) {
+  std::filesystem::remove(work_ / "bin/kuryr-cni");
+
+  EXPECT_THAT(Of("program"), HasSubstr("No such file or directory"));
+}
+
+TEST_F(DoctorTest, RightsThatAreLackingAreNamed) {
+  WriteConfig(Kubernetes(server_->nobody_token_file()));
+
+  EXPECT_THAT(Of("rights"), AllOf(HasSubstr("may not: get pods, list pods, watch pods"),
+                                  HasSubstr("etc/kubernetes/rbac.yaml")));
+}
+
+TEST_F(DoctorTest, ApiServerThatDoesNotAnswerIsNamed) {
+  server_->KillApiServer();
+
+  EXPECT_THAT(Of("API server"), AllOf(HasSubstr("bad: "), HasSubstr("[kubernetes]")));
+}
+
+TEST_F(DoctorTest, AgentThatIsReadyNeedsNoApiServerOfThePlugins) {
+  StartAgent();
+  Write("no-token", "none");
+  WriteConfig(Kubernetes(work_ / "no-token"));
+
+  EXPECT_THAT(Of("kuryr-daemon"), HasSubstr("good: ready"));
+  EXPECT_THAT(Of("API server"), HasSubstr("unknown: "));
+}
+
+TEST_F(DoctorTest, AgentThatIsAwayIsBad) {
+  StartAgent();
+  agent_.reset();
+
+  EXPECT_THAT(Of("kuryr-daemon"), AllOf(HasSubstr("bad: no agent answers"), HasSubstr("start")));
+}
+
+TEST_F(DoctorTest, TunnelsOfAnAddressThatTheNodeHasNotAreNamed) {
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:ovn-encap-ip=192.0.2.1",
+               "external_ids:ovn-encap-type=geneve"});
+
+  EXPECT_THAT(Of("MTU"), AllOf(HasSubstr("192.0.2.1"), HasSubstr("ovn-encap-ip")));
+}
+
+TEST_F(DoctorTest, TunnelsThatCarryLessThanTheVifsHaveAreNamed) {
+  WriteConfig(DefaultKubernetes());
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, true));
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  WriteConfig(Kubernetes(server_->token_file()));
+  const auto encap = [&](const std::string& mtu) {
+    EXPECT_EQ(RunProgram({.argv = {"ip", "link", "set", "lo", "mtu", mtu}}).status, 0);
+    ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:ovn-encap-ip=127.0.0.1",
+                 "external_ids:ovn-encap-type=geneve"});
+    return Of("MTU");
+  };
+
+  EXPECT_THAT(encap("1400"), AllOf(HasSubstr("bad: tunnels over lo carry 1342"),
+                                   HasSubstr("the VIFs have at most 1500")));
+  EXPECT_THAT(encap("1558"), HasSubstr("good: tunnels over lo carry 1500"));
+}
+
+TEST_F(DoctorTest, OptionThatCannotBeReadIsNamed) {
+  WriteConfig("vif_source = guess\n");
+
+  EXPECT_THAT(Of("kuryr.conf"), HasSubstr("vif_source"));
+}
+
+}  // namespace
+}  // namespace kuryr::test
