@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/deadline.h"
+#include "kubelet/server.h"
+#include "kubelet/unary_call.h"
+
+namespace kuryr::kubelet {
+
+// Protobuf's messages instead of bytes: server's handlers, and calls.
+
+/// Throws CallError, `code`, for bytes that are no such message.
+template <typename Message>
+[[nodiscard]] Message ParseMessage(const std::string& bytes, StatusCode code) {
+  Message message;
+  if (!message.ParseFromString(bytes))
+    throw CallError({code, "no protobuf message " + message.GetTypeName()});
+  return message;
+}
+
+/// `handler`: Response(const Request&).
+template <typename Request, typename Handler>
+[[nodiscard]] UnaryHandler Unary(Handler handler) {
+  return [handler = std::move(handler)](const std::string& bytes) {
+    return handler(ParseMessage<Request>(bytes, StatusCode::kInvalidArgument)).SerializeAsString();
+  };
+}
+
+/// `handler`: void(const Request&, std::shared_ptr<AnswerStream>).
+template <typename Request, typename Handler>
+[[nodiscard]] StreamHandler Streaming(Handler handler) {
+  return [handler = std::move(handler)](const std::string& bytes,
+                                        std::shared_ptr<AnswerStream> stream) {
+    handler(ParseMessage<Request>(bytes, StatusCode::kInvalidArgument), std::move(stream));
+  };
+}
+
+/// `request`'s message is overwritten by `message`.
+template <typename Response, typename Request>
+[[nodiscard]] Response Ask(CallRequest request, const Request& message, const Deadline& deadline) {
+  request.message = message.SerializeAsString();
+  return ParseMessage<Response>(Call(request, deadline), StatusCode::kInternal);
+}
+
+}  // namespace kuryr::kubelet

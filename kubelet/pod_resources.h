@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "base/deadline.h"
+
+namespace kuryr::kubelet {
+
+struct PodName {
+  std::string name_space;
+  std::string name;
+
+  /// "NAMESPACE/NAME".
+  [[nodiscard]] std::string ToString() const { return name_space + "/" + name; }
+};
+
+/// The ids of the devices that all containers of a pod have, by resource ("intel.com/sriov").
+using DevicesByResource = std::map<std::string, std::set<std::string>>;
+
+/// The kubelet cannot be asked, or has no answer: names the socket, what was asked, and what to do.
+class KubeletError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What the kubelet knows of the devices that it gave to pods (PodResources). Keeps no connection.
+/// Thread-safe.
+class PodResources {
+ public:
+  /// [devices] kubelet_dir, the kubelet's --root-dir.
+  explicit PodResources(const std::filesystem::path& kubelet_dir)
+      : socket_(kubelet_dir / "pod-resources/kubelet.sock") {}
+
+  /// By v1's Get, or where the kubelet refuses that, by List of v1 (1.20) or v1alpha1. nullopt for
+  /// a pod that it does not know. Throws KubeletError; std::system_error, ECANCELED.
+  [[nodiscard]] std::optional<DevicesByResource> DevicesOf(const PodName& pod,
+                                                           const Deadline& deadline) const;
+  [[nodiscard]] const std::string& socket() const noexcept { return socket_; }
+
+ private:
+  const std::string socket_;
+};
+
+}  // namespace kuryr::kubelet

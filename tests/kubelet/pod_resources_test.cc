@@ -1,0 +1,143 @@
+#include "kubelet/pod_resources.h"
+
+#include "kubelet/methods.h"
+#include "kubelet/podresources.pb.h"
+#include "tests/kubelet/kubelet_fixture.h"
+#include "tests/kubelet/raw_peer.h"
+
+namespace kuryr::kubelet {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+const PodName kPod = {.name_space = "default", .name = "web"};
+
+/// Kubelets of several ages.
+class PodResourcesTest : public KubeletTest {
+ protected:
+  PodResourcesTest() { std::filesystem::create_directories(folder_ / "pod-resources"); }
+
+  [[nodiscard]] std::string kubelet_socket() const {
+    return folder_ / "pod-resources/kubelet.sock";
+  }
+  static v1::PodResources Pod(const PodName& name, const std::string& device) {
+    v1::PodResources pod;
+    pod.set_name(name.name);
+    pod.set_namespace_(name.name_space);
+    auto& devices = *pod.add_containers()->add_devices();
+    devices.set_resource_name("intel.com/a");
+    devices.add_device_ids(device);
+    return pod;
+  }
+  static UnaryHandler Get(const v1::PodResources& pod) {
+    return [pod](const std::string&) {
+      v1::GetPodResourcesResponse answer;
+      *answer.mutable_pod_resources() = pod;
+      return answer.SerializeAsString();
+    };
+  }
+  static UnaryHandler List(const std::vector<v1::PodResources>& pods) {
+    v1::ListPodResourcesResponse answer;
+    for (const v1::PodResources& pod : pods) *answer.add_pod_resources() = pod;
+    return [bytes = answer.SerializeAsString()](const std::string&) { return bytes; };
+  }
+  static UnaryHandler Refuse(StatusCode code, const std::string& message) {
+    return [=](const std::string&) -> std::string { throw CallError({code, message}); };
+  }
+  /// Its devices of intel.com/a, or what it says instead.
+  [[nodiscard]] std::string Asked(const Deadline& deadline = Soon()) const {
+    try {
+      const auto devices = PodResources(folder_).DevicesOf(kPod, deadline);
+      if (!devices) return "unknown";
+      std::string all;
+      for (const std::string& id : devices->at("intel.com/a")) all += id + " ";
+      return all;
+    } catch (const KubeletError& e) {
+      return e.what();
+    }
+  }
+};
+
+TEST_F(PodResourcesTest, GetIsAskedFirst) {
+  const RunningServer kubelet(kubelet_socket(),
+                              {.unary = {{kGetPodResources, Get(Pod(kPod, "got"))},
+                                         {kListPodResources, List({Pod(kPod, "listed")})}}});
+
+  EXPECT_EQ(Asked(), "got ");
+}
+
+TEST_F(PodResourcesTest, ListIsAskedWhereGetIsNotThereOrSwitchedOff) {
+  for (const UnaryHandler& get :
+       {UnaryHandler(), Refuse(StatusCode::kUnknown, "PodResources API Get method disabled")}) {
+    Methods methods{.unary = {{kListPodResources, List({Pod(kPod, "listed")})}}};
+    if (get) methods.unary[kGetPodResources] = get;
+    const RunningServer kubelet(kubelet_socket(), methods);
+
+    EXPECT_EQ(Asked(), "listed ");
+  }
+}
+
+TEST_F(PodResourcesTest, TheOldestListIsAskedLast) {
+  const RunningServer kubelet(kubelet_socket(),
+                              {.unary = {{kListPodResourcesAlpha, List({Pod(kPod, "old")})}}});
+
+  EXPECT_EQ(Asked(), "old ");
+}
+
+TEST_F(PodResourcesTest, APodHasANamespaceAndAName) {
+  const std::vector<v1::PodResources> others = {Pod({"other", "web"}, "1"),
+                                                Pod({"default", "web2"}, "2")};
+  {
+    const RunningServer kubelet(kubelet_socket(), {.unary = {{kListPodResources, List(others)}}});
+    EXPECT_EQ(Asked(), "unknown");
+  }
+  const RunningServer kubelet(kubelet_socket(), {.unary = {{kGetPodResources, Get(others[0])},
+                                                           {kListPodResources, List({})}}});
+  EXPECT_EQ(Asked(), "unknown");
+}
+
+TEST_F(PodResourcesTest, TheDevicesOfAllContainersAreThePods) {
+  v1::PodResources pod = Pod(kPod, "b");
+  pod.MergeFrom(Pod(kPod, "a"));
+  pod.add_containers()->add_devices()->set_resource_name("intel.com/none");
+  const RunningServer kubelet(kubelet_socket(), {.unary = {{kGetPodResources, Get(pod)}}});
+
+  const auto devices = PodResources(folder_).DevicesOf(kPod, Soon());
+
+  EXPECT_THAT(*devices, ElementsAre(Pair("intel.com/a", ElementsAre("a", "b")),
+                                    Pair("intel.com/none", ElementsAre())));
+}
+
+TEST_F(PodResourcesTest, AListOfSeveralMegabytesIsRead) {
+  std::vector<v1::PodResources> pods(5000, Pod({"other", "web"}, std::string(1000, 'x')));
+  pods.push_back(Pod(kPod, "last"));
+  const RunningServer kubelet(kubelet_socket(), {.unary = {{kListPodResources, List(pods)}}});
+
+  EXPECT_EQ(Asked(), "last ");
+}
+
+TEST_F(PodResourcesTest, WhatFailsNamesTheSocketAndAWayOut) {
+  EXPECT_THAT(Asked(), AllOf(HasSubstr("devices of pod default/web"), HasSubstr(kubelet_socket()),
+                             HasSubstr("No such file"), HasSubstr("[devices] kubelet_dir")));
+  {
+    const RunningServer kubelet(
+        kubelet_socket(),
+        {.unary = {{kListPodResources, Refuse(StatusCode::kInternal, "no cpus")}}});
+    EXPECT_THAT(Asked(), AllOf(HasSubstr(kubelet_socket()), HasSubstr("INTERNAL: no cpus")));
+  }
+  {
+    const RunningServer kubelet(
+        kubelet_socket(),
+        {.unary = {{kListPodResources, [](const auto&) { return std::string("\xff"); }}}});
+    EXPECT_THAT(Asked(), HasSubstr("INTERNAL: no protobuf message"));
+  }
+  const RawServer silent(kubelet_socket(), "");
+  EXPECT_THAT(Asked(Deadline::After(50ms)), HasSubstr("DEADLINE_EXCEEDED"));
+}
+
+}  // namespace
+}  // namespace kuryr::kubelet
