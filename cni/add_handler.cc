@@ -78,6 +78,10 @@ AddHandler::AddHandler(const Call& call, PodPlugs& plugs, AddObserver& observer)
     : ResourceEventHandler("Pod"),
       request_(call.request),
       plugs_(plugs),
+      devices_({.config = call.config.devices,
+                .attachments = call.node.attachments,
+                .request = call.request,
+                .deadline = call.deadline}),
       events_(call.events),
       observer_(observer),
       stages_(call.stages),
@@ -206,6 +210,7 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
     if (vif.is_default) vif.ifname = request_.ifname;
   }
   RequireWishes(request_, vifs->front());
+  devices_.Assign(*vifs);
   const bool new_plan = !SamePlan(plugs_.plugged(), *vifs);
   if (new_plan) {
     stages_.OnStage(Stage::kPlug);

@@ -10,6 +10,7 @@
 #include "base/thread_annotations.h"
 #include "cni/add_observer.h"
 #include "cni/call.h"
+#include "cni/pod_devices.h"
 #include "cni/pod_plugs.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/result.h"
@@ -59,6 +60,7 @@ class AddHandler : public watcher::ResourceEventHandler {
 
   const Request& request_;
   PodPlugs& plugs_ GUARDED_BY(mutex_);
+  PodDevices devices_ GUARDED_BY(mutex_);
   PodEventSource& events_;
   AddObserver& observer_ GUARDED_BY(mutex_);
   StageObserver& stages_ GUARDED_BY(mutex_);

@@ -90,6 +90,31 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   }
 }
 
+/// "PHYSNET:RESOURCE", as oslo.config's DictOpt has them.
+void TakeResources(const ConfigFiles& files, DeviceConfig& devices) {
+  std::string prefix = "intel.com";
+  Take(files.Find("sriov", "device_plugin_resource_prefix"), prefix);
+  const Option option = files.Find("sriov", "physnet_resource_mappings");
+  std::vector<std::string> pairs;
+  Take(option, pairs);
+  for (const std::string& pair : pairs) {
+    const size_t colon = pair.find(':');
+    if (colon == 0 || colon == std::string::npos || colon + 1 == pair.size()) {
+      Refuse(option.where,
+             "\"" + Printable(pair) + "\" is no PHYSNET:RESOURCE, as physnet1:port_a");
+    }
+    const std::string name = pair.substr(colon + 1);
+    const bool is_whole = prefix.empty() || name.find('/') != std::string::npos;
+    devices.resources[pair.substr(0, colon)] = is_whole ? name : prefix + "/" + name;
+  }
+}
+
+void TakeDevices(const ConfigFiles& files, DeviceConfig& devices) {
+  Take(files.Find("sriov", "kubelet_root_dir"), devices.kubelet_dir);
+  Take(files.Find("devices", "kubelet_dir"), devices.kubelet_dir);
+  TakeResources(files, devices);
+}
+
 /// As the kubelet names its node after it: in lower case.
 std::string HostName() {
   std::array<char, 256> buffer{};
@@ -148,6 +173,7 @@ Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
   Take(files.Find("neutron_defaults", "ovs_bridge"), config.ovs_bridge);
+  TakeDevices(files, config.devices);
   TakeDaemon(files, getenv, config);
   return config;
 }

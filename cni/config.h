@@ -7,6 +7,7 @@
 
 #include "base/config_file.h"
 #include "binding/config.h"
+#include "cni/device_config.h"
 #include "cni/known_pod.h"
 #include "watcher/api_config.h"
 
@@ -27,6 +28,7 @@ struct Config {
   VifSource vif_source = VifSource::kAny;           ///< [kubernetes] vif_source
   binding::BindingConfig binding;                   ///< [binding], [os_vif_ovs], [neutron_defaults]
   std::string ovs_bridge = "br-int";                ///< [neutron_defaults] ovs_bridge
+  DeviceConfig devices;                             ///< [devices], [sriov]
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
   std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout
   UseAgent use_agent = UseAgent::kAuto;             ///< [cni_daemon] daemon_enabled

@@ -17,6 +17,7 @@ std::string* Find(Args& args, std::string_view key) {
   if (key == "K8S_POD_UID") return &args.pod.uid;
   if (key == "MAC") return &args.mac;
   if (key == "IP") return &args.ip;
+  if (key == "deviceID") return &args.device_id;
   return nullptr;
 }
 

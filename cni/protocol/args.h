@@ -16,8 +16,9 @@ struct PodArgs {
 
 struct Args {
   PodArgs pod;
-  std::string mac;  ///< MAC=, as podman sends it
-  std::string ip;   ///< IP=
+  std::string mac;        ///< MAC=, as podman sends it
+  std::string ip;         ///< IP=
+  std::string device_id;  ///< deviceID=
 };
 
 /// CNI_ARGS as "KEY=VALUE;KEY=VALUE". Throws CniError 4 for what is not, and for unknown keys

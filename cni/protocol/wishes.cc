@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "cni/protocol/field.h"
@@ -120,10 +121,16 @@ void TakeDns(const json& object, const std::string& where, Wishes& wishes) {
   }
 }
 
+void TakeDeviceId(const json& object, const std::string& where, const char* name, Wishes& wishes) {
+  auto id = Take<std::string>(object, where, name, "a string");
+  if (!id.empty()) wishes.device_id = std::move(id);
+}
+
 void TakeArgs(const Args& args, Wishes& wishes) {
   try {
     if (!args.mac.empty()) wishes.mac = ParseMac("CNI_ARGS: MAC", args.mac);
     if (!args.ip.empty()) wishes.ips = {ParseIp("CNI_ARGS: IP", args.ip)};
+    wishes.device_id = args.device_id;
   } catch (const CniError& e) {
     throw CniError(ErrorCode::kInvalidEnvironment, e.what());
   }
@@ -140,13 +147,15 @@ Wishes ParseWishes(const json& config, const Args& args) {
       TakeIps(*ours, "args.cni.", wishes);
     }
   }
+  // Multus writes it into the configuration of whom it calls.
+  TakeDeviceId(config, "", "deviceID", wishes);
   const json* given = TakeObject(config, "", "runtimeConfig");
   if (given == nullptr) return wishes;
   const json runtime = WithLowerKeys(*given);
   const std::string where = "runtimeConfig.";
   TakeMac(runtime, where, wishes);
   TakeIps(runtime, where, wishes);
-  wishes.device_id = Take<std::string>(runtime, where, "deviceid", "a string");
+  TakeDeviceId(runtime, where, "deviceid", wishes);
   TakeDns(runtime, where, wishes);
   CheckPortMappings(runtime, where);
   CheckBandwidth(runtime, where);

@@ -22,7 +22,8 @@ struct Wishes {
   bool operator==(const Wishes&) const = default;
 };
 
-/// From the network configuration: runtimeConfig, before args.cni, before CNI_ARGS. The keys inside
+/// From the network configuration: runtimeConfig, before args.cni, before CNI_ARGS; a device also
+/// from its own "deviceID", in the place of args.cni. The keys inside
 /// runtimeConfig are compared without regard to case: go-cni writes "HostPort". portMappings and
 /// bandwidth are for plugins behind us in the chain, and only looked at. Throws CniError 7 for
 /// malformed values, and 4 for those of CNI_ARGS.

@@ -80,7 +80,11 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[neutron_defaults]\nnetwork_device_mtu = 1400\n"
                      "[binding]\nlink_iface = ens3\ndrivers = ovs\nbridges = br-int , br-ex,\n"
                      "[vhostuser]\nmount_point = /run/vhost\novs_vhu_path = /run/ovs\n"
-                     "[nested_dpdk]\ndpdk_driver = vfio-pci\npci_mount_point = /run/pci\n")});
+                     "[nested_dpdk]\ndpdk_driver = vfio-pci\npci_mount_point = /run/pci\n"
+                     "[devices]\nkubelet_dir = /run/kubelet\n"
+                     "[sriov]\nkubelet_root_dir = /var/lib/other\n"
+                     "device_plugin_resource_prefix = openshift.io\n"
+                     "physnet_resource_mappings = net1:port_a, net2:example.com/b\n")});
 
   EXPECT_TRUE(config.debug);
   EXPECT_EQ(config.log_file, "/tmp/x.log");
@@ -113,6 +117,10 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.vhostuser_mount_point, "/run/vhost");
   EXPECT_EQ(config.binding.ovs_vhu_path, "/run/ovs");
   EXPECT_EQ(config.binding.dpdk_driver, "vfio-pci");
+  EXPECT_EQ(config.devices.kubelet_dir, "/run/kubelet");
+  EXPECT_THAT(config.devices.resources,
+              ::testing::ElementsAre(::testing::Pair("net1", "openshift.io/port_a"),
+                                     ::testing::Pair("net2", "example.com/b")));
   EXPECT_EQ(config.binding.pci_mount_point, "/run/pci");
 }
 
@@ -132,6 +140,7 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.binding.vhostuser_mount_point, "/var/cni/vhostuser");
   EXPECT_EQ(shipped.binding.ovs_vhu_path, "/var/run/openvswitch");
   EXPECT_EQ(shipped.binding.dpdk_driver, "uio_pci_generic");
+  EXPECT_EQ(shipped.devices.kubelet_dir, "/var/lib/kubelet");
   EXPECT_EQ(shipped.binding.pci_mount_point, "/var/pci_address");
 }
 

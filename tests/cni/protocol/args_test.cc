@@ -21,6 +21,10 @@ std::string Failure(std::string_view text) {
   return "";
 }
 
+TEST(ArgsTest, ADeviceIsKnown) {
+  EXPECT_EQ(ParseArgs("deviceID=0000:03:10.1").device_id, "0000:03:10.1");
+}
+
 TEST(ArgsTest, ENV_16_OrderAndATrailingSemicolonDoNotMatter) {
   const PodArgs pod = {"default", "a1", "u"};
 

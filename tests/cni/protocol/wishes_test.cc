@@ -72,6 +72,20 @@ TEST(WishesTest, CAP_04_KeysInsideRuntimeConfigHaveNoCase) {
   EXPECT_THAT(wishes.dns.search, ElementsAre("x.y"));
 }
 
+TEST(WishesTest, CAP_03_ADeviceMayAlsoStandInTheConfigurationItself) {
+  const Args args = {.device_id = "0000:00:05.3"};
+
+  EXPECT_EQ(ParseWishes("{}", args).device_id, "0000:00:05.3");
+  EXPECT_EQ(ParseWishes(R"({"deviceID":"0000:00:05.2"})", args).device_id, "0000:00:05.2");
+  EXPECT_EQ(ParseWishes(R"({"deviceID":"","runtimeConfig":{"deviceID":""}})", args).device_id,
+            "0000:00:05.3");
+  EXPECT_EQ(ParseWishes(
+                R"({"deviceID":"0000:00:05.2","runtimeConfig":{"deviceID":"0000:00:05.1"}})", args)
+                .device_id,
+            "0000:00:05.1");
+  EXPECT_THAT(WishFailure(R"({"deviceID":7})"), HasSubstr("7 deviceID is a JSON number"));
+}
+
 TEST(WishesTest, CAP_05_IpsHaveALengthOrNot) {
   EXPECT_THAT(ParseWishes(R"({"runtimeConfig":{"ips":["10.0.0.1/24","fd00::1"]}})").ips,
               ElementsAre(Ip("10.0.0.1/24"), Ip("fd00::1/128")));

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+#include "cni/attachments/attachment_store.h"
+#include "cni/device_config.h"
+#include "cni/protocol/request.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::cni {
+
+/// Which devices an ADD's VIFs get that name none: the runtime's deviceID, or for a VIFSriov one of
+/// those that the kubelet gave to the pod. Not thread-safe.
+class PodDevices {
+ public:
+  /// Whose ADD it is, and what it goes by. Borrowed but for the deadline.
+  struct Sources {
+    const DeviceConfig& config;
+    const AttachmentStore& attachments;
+    const Request& request;
+    Deadline deadline;
+  };
+
+  explicit PodDevices(const Sources& sources) : sources_(sources) {}
+
+  /// The same VIF gets the same device again. Of the kubelet's the first one that no attachment
+  /// has. Throws CniError: 2 for a deviceID that the plan contradicts, 7 for one that is no PCI
+  /// address and for a physnet without a resource, 11 where the kubelet has none for it now.
+  void Assign(std::vector<vif::PodVif>& vifs);
+
+ private:
+  using VifKey = std::pair<std::string, std::string>;  ///< interface, the VIF's id
+
+  void TakeDeviceId(std::vector<vif::PodVif>& vifs) const;
+  [[nodiscard]] vif::PciAddress AskKubelet(const vif::PodVif& vif,
+                                           const std::set<vif::PciAddress>& taken) const;
+  [[nodiscard]] std::string ResourceOf(const vif::PodVif& vif) const;
+  /// The ids that the kubelet gave to the pod. Throws CniError 11 where there are none.
+  [[nodiscard]] std::set<std::string> IdsOf(const std::string& resource,
+                                            const vif::PodVif& vif) const;
+  /// Those that other attachments have, with their names.
+  [[nodiscard]] std::map<vif::PciAddress, std::string> Held() const;
+  [[nodiscard]] std::string Describe(const vif::PodVif& vif) const;
+
+  const Sources sources_;
+  std::map<VifKey, vif::PciAddress> chosen_;
+};
+
+}  // namespace kuryr::cni
