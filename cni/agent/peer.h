@@ -6,7 +6,8 @@
 namespace kuryr::cni {
 
 /// Why the process at the other end of a unix socket is not to be served; nullopt for root of this
-/// process's own user namespace (unix(7) SO_PEERCRED, user_namespaces(7)).
+/// process's own user namespace with CAP_SYS_ADMIN (unix(7) SO_PEERCRED, user_namespaces(7),
+/// capabilities(7)).
 [[nodiscard]] std::optional<std::string> WhyUntrusted(int socket);
 
 }  // namespace kuryr::cni
