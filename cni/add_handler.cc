@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "binding/l3.h"
+#include "cni/attachments/identity.h"
 #include "cni/event_vifs.h"
 #include "cni/failure.h"
 #include "watcher/api_error.h"
@@ -82,6 +83,7 @@ AddHandler::AddHandler(const Call& call, PodPlugs& plugs, AddObserver& observer)
                 .attachments = call.node.attachments,
                 .request = call.request,
                 .deadline = call.deadline}),
+      attachments_(call.node.attachments),
       events_(call.events),
       observer_(observer),
       stages_(call.stages),
@@ -215,7 +217,9 @@ void AddHandler::Advance(const watcher::WatchEvent& event) {
   if (new_plan) {
     stages_.OnStage(Stage::kPlug);
     plugs_.Unplug();
-    plugs_.Plug(*vifs, event.uid);
+    plugs_.Plan(*vifs, event.uid);
+    RequireOwnIdentity(*plugs_.attachment().record(), attachments_);
+    plugs_.Plug();
   }
   plugs_.Update(*vifs);
   const bool first = awaited_ != Awaited::kActive;

@@ -61,6 +61,7 @@ class AddHandler : public watcher::ResourceEventHandler {
   const Request& request_;
   PodPlugs& plugs_ GUARDED_BY(mutex_);
   PodDevices devices_ GUARDED_BY(mutex_);
+  const AttachmentStore& attachments_;
   PodEventSource& events_;
   AddObserver& observer_ GUARDED_BY(mutex_);
   StageObserver& stages_ GUARDED_BY(mutex_);

@@ -117,7 +117,8 @@ Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadlin
   if (local.is_default_gateway) AddDefaultRoutes(gateways, addresses);
   NameGateways(gateways, addresses);
   if (makes_bridge) MakeBridge(local, gateways);
-  plugs.Plug({MakeLocalVif(request, addresses)}, request.pod.uid);
+  plugs.Plan({MakeLocalVif(request, addresses)}, request.pod.uid);
+  plugs.Plug();
   AddExtraRoutes(request, plugs, addresses);
   return ResultOf(request, plugs, addresses);
 }

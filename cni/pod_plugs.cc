@@ -15,19 +15,22 @@ constexpr std::chrono::seconds kDescribeTime{1};
 
 }  // namespace
 
-void PodPlugs::Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid) {
+void PodPlugs::Plan(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid) {
   AttachmentRecord record = *attachment_.record();
   record.plugs.clear();
   record.vifs = vifs;
   if (record.pod_uid.empty()) record.pod_uid = pod_uid;
   for (const vif::PodVif& vif : vifs) record.plugs.push_back(binding_.Plan(vif.vif, vif.ifname));
-  attachment_.Write(record);
+  attachment_.Write(std::move(record));
+}
 
-  for (size_t i = 0; i < vifs.size(); ++i) {
+void PodPlugs::Plug() {
+  const AttachmentRecord& record = *attachment_.record();
+  for (size_t i = 0; i < record.vifs.size(); ++i) {
     ++touched_;
-    auto interfaces = Connect(vifs[i], record.plugs[i]);
+    auto interfaces = Connect(record.vifs[i], record.plugs[i]);
     plugged_.push_back(
-        {.vif = vifs[i], .plug = record.plugs[i], .interfaces = std::move(interfaces)});
+        {.vif = record.vifs[i], .plug = record.plugs[i], .interfaces = std::move(interfaces)});
   }
 }
 

@@ -20,9 +20,12 @@ class PodPlugs {
            const Deadline& deadline)
       : binding_(binding), attachment_(attachment), pod_(pod), deadline_(deadline) {}
 
-  /// Nothing may be plugged. `pod_uid` is for runtimes that do not tell it. Throws what Plan and
-  /// Connect of the drivers throw; what was touched by then is Unplug's.
-  void Plug(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid = {});
+  /// Writes what is to be plugged to the record. Nothing may be plugged. `pod_uid` is for runtimes
+  /// that do not tell it. Throws what Plan of the drivers throws.
+  void Plan(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid = {});
+  /// Plugs what is planned. Throws what Connect of the drivers throws; what was touched by then is
+  /// Unplug's.
+  void Plug();
   /// Throws the first failure after having tried all.
   void Unplug();
 

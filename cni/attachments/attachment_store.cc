@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -69,8 +70,7 @@ fs::path Successor(const fs::path& path) {
   return path.parent_path() / ("." + path.filename().string());
 }
 
-std::optional<AttachmentRecord> Read(int fd, const fs::path& path) {
-  const std::string text = ReadAll(fd, path);
+std::optional<AttachmentRecord> Parse(const std::string& text, const fs::path& path) {
   if (text.empty()) return std::nullopt;
   try {
     return ParseAttachmentRecord(text);
@@ -81,12 +81,19 @@ std::optional<AttachmentRecord> Read(int fd, const fs::path& path) {
   }
 }
 
-std::optional<AttachmentRecord> ReadFile(const fs::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd) return Read(fd.get(), path);
-  if (errno != ENOENT) ThrowErrno("open " + path.string());
-  return std::nullopt;
+std::optional<AttachmentRecord> Read(int fd, const fs::path& path) {
+  return Parse(ReadAll(fd, path), path);
 }
+
+/// Empty where there is none.
+std::string TextOf(const fs::path& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd) return ReadAll(fd.get(), path);
+  if (errno != ENOENT) ThrowErrno("open " + path.string());
+  return {};
+}
+
+std::optional<AttachmentRecord> ReadFile(const fs::path& path) { return Parse(TextOf(path), path); }
 
 /// Who may write in it decides what is unplugged.
 void RequireOwn(const fs::path& folder) {
@@ -210,6 +217,22 @@ bool AttachmentStore::IsInUse(const AttachmentKey& key) const {
 
 std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) const {
   return ReadFile(PathOf(key));
+}
+
+std::vector<AttachmentRecord> AttachmentStore::FindMentioning(
+    const std::vector<std::string>& texts) const {
+  std::vector<AttachmentRecord> found;
+  MakeFolders();
+  for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
+    if (file.path().filename().string().front() == '.') continue;
+    const std::string text = TextOf(file.path());
+    const bool mentions = std::any_of(texts.begin(), texts.end(), [&](const std::string& wanted) {
+      return text.find(wanted) != std::string::npos;
+    });
+    auto record = mentions ? Parse(text, file.path()) : std::nullopt;
+    if (record) found.push_back(*std::move(record));
+  }
+  return found;
 }
 
 std::chrono::seconds AttachmentStore::AgeOf(const AttachmentKey& key) const {
