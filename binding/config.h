@@ -15,6 +15,15 @@ namespace kuryr::binding {
 
 struct Attachment;
 
+/// What the operator's configuration names beside [binding]: pools of kuryr.conf, and the CNI
+/// configuration of a network without a producer.
+struct NamedElsewhere {
+  std::vector<std::string> drivers;
+  std::vector<std::string> ovs_bridges;
+  std::vector<std::string> kernel_bridges;
+  std::vector<std::string> uplinks;  ///< whose VLANs become ports of kernel_bridges
+};
+
 /// What kuryr.conf says to the drivers.
 struct BindingConfig {
   /// [os_vif_ovs] ovsdb_connection: unix:FILE, tcp:IP:PORT or ssl:IP:PORT.
@@ -28,8 +37,7 @@ struct BindingConfig {
   std::chrono::seconds ovsdb_wait{10};
   /// [os_vif_ovs] ovs_vsctl_timeout: how long ovs-vswitchd may take for one port.
   std::chrono::seconds ovs_timeout{120};
-  /// datapath_type of a bridge that has to be made, unless the VIF's port profile names one; empty:
-  /// the kernel's.
+  /// datapath_type of a bridge that has to be made; empty: the kernel's.
   std::string datapath_type;
   /// [os_vif_ovs] isolate_vif: new ports pass no packets until Neutron's agent gives them a VLAN.
   bool isolate_vif = false;
@@ -40,9 +48,12 @@ struct BindingConfig {
   std::string default_qos_type = "linux-noop";
   /// [neutron_defaults] network_device_mtu: upper limit; 0 for none.
   uint32_t network_device_mtu = 0;
-  /// [binding] drivers and bridges: what VIFs may ask for; empty: all.
+  /// [binding] drivers and bridges: what VIFs may ask for; empty: what RequireAllowedDriver and
+  /// RequireAllowedBridge say. Bridges may be patterns of glob(7).
   std::vector<std::string> drivers;
   std::vector<std::string> bridges;
+  std::string ovs_bridge = "br-int";  ///< [neutron_defaults] ovs_bridge
+  NamedElsewhere named;
   /// [binding] link_iface: the node's link that nested interfaces stand on; empty: FindParentLink
   /// chooses.
   std::string link_iface;

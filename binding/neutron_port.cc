@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/permission.h"
 
 namespace kuryr::binding {
 namespace {
@@ -59,6 +60,22 @@ void RequireNoOtherLink(OpenVSwitch& ovs, const std::string& bridge, const Deadl
       " is a network interface of the node, and none of Open vSwitch's bridges");
 }
 
+/// As the database has the kernel's, which an empty type stands for.
+std::string DatapathName(const std::string& type) { return type.empty() ? "system" : type; }
+
+/// Which datapath the node's bridges have is its operator's to say.
+void RequireSameDatapath(const OvsPort& port, const vif::VifBase& vif) {
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  if (profile == nullptr || profile->datapath_type.value_or("").empty()) return;
+  const std::string wanted = DatapathName(*profile->datapath_type);
+  const std::string made = DatapathName(port.datapath_type);
+  if (wanted == made) return;
+  throw UnsupportedVif("bridge " + port.bridge +
+                       " is missing and would be made with datapath_type " + made +
+                       " ([os_vif_ovs] datapath_type), and $.port_profile.datapath_type is \"" +
+                       Printable(wanted) + "\"");
+}
+
 }  // namespace
 
 std::string NeutronPortOf(const vif::VifBase& vif) {
@@ -101,9 +118,6 @@ OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& na
   port.external_ids[kDriver] = plug.driver;
   if (plug.host_interface != name) port.external_ids[kHostInterface] = plug.host_interface;
   if (!plug.device.empty()) port.external_ids[kDevice] = plug.device;
-  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
-  if (profile != nullptr && profile->datapath_type.has_value() && !profile->datapath_type->empty())
-    port.datapath_type = *profile->datapath_type;
   return port;
 }
 
@@ -125,9 +139,13 @@ Plug PlugOf(const OvsPort& port) {
           .device = Get(ids, kDevice)};
 }
 
-AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline) {
-  auto result =
-      ovs.AddPort(port, deadline, [&] { RequireNoOtherLink(ovs, port.bridge, deadline); });
+AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const vif::VifBase& vif,
+                  const BindingConfig& config, const Deadline& deadline) {
+  auto result = ovs.AddPort(port, deadline, [&] {
+    RequireNamedBridge(config, port.bridge, BridgeKind::kOpenVSwitch);
+    RequireSameDatapath(port, vif);
+    RequireNoOtherLink(ovs, port.bridge, deadline);
+  });
   if (const auto* taken = std::get_if<TakenPort>(&result)) {
     Log(LogLevel::kWarning, "port of Open vSwitch is another's", {{"owner", taken->owner}});
     throw HostInterfaceInUse("port " + port.name + " of Open vSwitch is another's");

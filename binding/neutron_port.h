@@ -29,8 +29,10 @@ namespace kuryr::binding {
 /// The plug that PortFor was given, from the port's external_ids.
 [[nodiscard]] Plug PlugOf(const OvsPort& port);
 
-/// Adds it; throws HostInterfaceInUse when the name is another's port.
-[[nodiscard]] AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const Deadline& deadline);
+/// Adds it; throws HostInterfaceInUse when the name is another's port, UnsupportedVif when its
+/// bridge is missing and not to be made as `vif` wants it.
+[[nodiscard]] AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const vif::VifBase& vif,
+                                const BindingConfig& config, const Deadline& deadline);
 /// The first difference of the port from `wanted`, which has to be up; nullopt when there is none.
 /// Its VLANs and QoS are compared where they are ours (BindingConfig::owns_ports).
 [[nodiscard]] std::optional<std::string> CheckPort(const std::optional<PortState>& state,

@@ -1,5 +1,6 @@
 #include "binding/provided_bridge.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
@@ -8,6 +9,7 @@
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/parent_link.h"
+#include "binding/permission.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -33,8 +35,20 @@ void RequireNoUplink(const vif::VifBridge& vif) {
   }
 }
 
+/// VLANs are made on a link that the operator has named.
+void RequireNamedUplink(const std::string& uplink, const BindingConfig& config) {
+  const auto& named = config.named.uplinks;
+  if (!config.link_iface.empty()) return;
+  if (std::find(named.begin(), named.end(), uplink) != named.end()) return;
+  throw UnsupportedVif("VIFBridge with a VLAN on $.network.bridge_interface \"" +
+                       Printable(uplink) +
+                       "\": [binding] link_iface of this node is not set, and " +
+                       "\"link_iface = " + Printable(uplink) + "\" allows it");
+}
+
 /// An annotation does not choose the node's link that pods stand on: it has to name the same.
 Link FindVlanParent(RouteSocket& host, const vif::Network& network, const BindingConfig& config) {
+  RequireNamedUplink(*network.bridge_interface, config);
   Link parent = FindParentLink(host, config.link_iface);
   if (parent.name != *network.bridge_interface) {
     throw UnsupportedVif("VIFBridge with a VLAN on $.network.bridge_interface \"" +
@@ -69,6 +83,7 @@ ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
   } else if (!link_) {
     RequireNoUplink(vif);
   }
+  if (!link_) RequireNamedBridge(config, name, BridgeKind::kKernel);
 }
 
 void ProvidedBridge::Provide() {

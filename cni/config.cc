@@ -57,6 +57,29 @@ void TakeWaitForWiring(const Option& option, binding::WaitForWiring& wait) {
   }
 }
 
+/// What kuryr-controller's VIFs name where it reads the same file. It also judges what is
+/// malformed.
+void TakePool(const ConfigFiles& files, const std::string& section,
+              binding::NamedElsewhere& named) {
+  const std::string vif = files.Find(section, "vif").value.value_or("ovs");
+  const Option bridge = files.Find(section, "bridge");
+  if (vif == "ovs") {
+    named.drivers.emplace_back("ovs");
+    named.ovs_bridges.push_back(bridge.set() ? *bridge.value : "br-int");
+  } else if (vif == "bridge") {
+    named.drivers.emplace_back("bridge");
+    if (bridge.set()) named.kernel_bridges.push_back(*bridge.value);
+    const Option uplink = files.Find(section, "bridge_interface");
+    if (uplink.set()) named.uplinks.push_back(*uplink.value);
+  } else if (vif == "macvlan" || vif == "vlan") {
+    named.drivers.emplace_back("nested");
+  }
+}
+
+void TakePools(const ConfigFiles& files, binding::NamedElsewhere& named) {
+  for (const std::string& section : files.SectionsOf("pool:")) TakePool(files, section, named);
+}
+
 void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   constexpr uint32_t kMaxMtu = 65535;
   Take(files.Find("os_vif_ovs", "ovsdb_connection"), binding.ovsdb_connection);
@@ -82,6 +105,8 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
        kMaxMtu);
   Take(files.Find("binding", "drivers"), binding.drivers);
   Take(files.Find("binding", "bridges"), binding.bridges);
+  Take(files.Find("neutron_defaults", "ovs_bridge"), binding.ovs_bridge);
+  TakePools(files, binding.named);
   const Option link_iface = files.Find("binding", "link_iface");
   Take(link_iface, binding.link_iface);
   if (!binding.link_iface.empty() && !IsLinkName(binding.link_iface)) {
@@ -172,7 +197,6 @@ Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
   Take(files.Find("DEFAULT", "log_file"), config.log_file);
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
-  Take(files.Find("neutron_defaults", "ovs_bridge"), config.ovs_bridge);
   TakeDevices(files, config.devices);
   TakeDaemon(files, getenv, config);
   return config;

@@ -27,7 +27,6 @@ struct Config {
   bool network_status = false;
   VifSource vif_source = VifSource::kAny;           ///< [kubernetes] vif_source
   binding::BindingConfig binding;                   ///< [binding], [os_vif_ovs], [neutron_defaults]
-  std::string ovs_bridge = "br-int";                ///< [neutron_defaults] ovs_bridge
   DeviceConfig devices;                             ///< [devices], [sriov]
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
   std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout

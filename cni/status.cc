@@ -49,7 +49,7 @@ std::optional<std::string> OvsBridgeOf(const Config& config) {
   });
   // A node whose pods are nested says on which link.
   const bool needed = drivers.empty() ? config.binding.link_iface.empty() : named;
-  return needed ? std::optional(config.ovs_bridge) : std::nullopt;
+  return needed ? std::optional(config.binding.ovs_bridge) : std::nullopt;
 }
 
 void Status(const Call& call) {

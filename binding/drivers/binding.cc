@@ -1,14 +1,16 @@
 #include "binding/drivers/binding.h"
 
-#include <algorithm>
+#include <array>
 #include <exception>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "binding/neutron_port.h"
+#include "binding/permission.h"
 
 namespace kuryr::binding {
 namespace {
@@ -18,41 +20,50 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-/// A kind of VIF that is not named in here does not compile. `drivers`: Drivers, const or not, as
-/// is the driver.
+/// Const where `Drivers` is.
+template <typename Drivers>
+using DriverOf = std::conditional_t<std::is_const_v<Drivers>, const Driver, Driver>;
+
+/// By the name in their plugs.
+template <typename Drivers>
+std::array<std::pair<const char*, DriverOf<Drivers>*>, 7> Named(Drivers& drivers) {
+  return {{{OvsDriver::kName, &drivers.ovs},
+           {NestedDriver::kName, &drivers.nested},
+           {BridgeDriver::kName, &drivers.bridge},
+           {HybridDriver::kName, &drivers.hybrid},
+           {VhostUserDriver::kName, &drivers.vhostuser},
+           {DpdkDriver::kName, &drivers.dpdk},
+           {SriovDriver::kName, &drivers.sriov}}};
+}
+
+/// A kind of VIF that is not named in here does not compile.
 template <typename Drivers>
 auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
-  using DriverOf = std::conditional_t<std::is_const_v<Drivers>, const Driver, Driver>;
-  const auto unsupported = [&vif]() -> DriverOf& {
+  const auto unsupported = [&vif]() -> DriverOf<Drivers>& {
     const std::string plugin = Common(vif).plugin.value_or("");
     throw UnsupportedVif(std::string(ClassName(vif)) + " (plugin \"" + Printable(plugin) +
                          "\") has no driver");
   };
   return std::visit(
-      Overloaded{[&](const vif::VifOpenVSwitch&) -> DriverOf& { return drivers.ovs; },
-                 [&](const vif::VifVlanNested&) -> DriverOf& { return drivers.nested; },
-                 [&](const vif::VifMacvlanNested&) -> DriverOf& { return drivers.nested; },
-                 [&](const vif::VifBridge& bridge) -> DriverOf& {
+      Overloaded{[&](const vif::VifOpenVSwitch&) -> DriverOf<Drivers>& { return drivers.ovs; },
+                 [&](const vif::VifVlanNested&) -> DriverOf<Drivers>& { return drivers.nested; },
+                 [&](const vif::VifMacvlanNested&) -> DriverOf<Drivers>& { return drivers.nested; },
+                 [&](const vif::VifBridge& bridge) -> DriverOf<Drivers>& {
                    if (bridge.plugin.value_or("") == "ovs") return drivers.hybrid;
                    return drivers.bridge;
                  },
-                 [&](const vif::VifGeneric&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifDirect&) -> DriverOf& { return unsupported(); },
-                 [&](const vif::VifSriov&) -> DriverOf& { return drivers.sriov; },
-                 [&](const vif::VifVHostUser&) -> DriverOf& { return drivers.vhostuser; },
-                 [&](const vif::VifHostDevice&) -> DriverOf& { return drivers.sriov; },
-                 [&](const vif::VifNestedDpdk&) -> DriverOf& { return drivers.dpdk; },
-                 [&](const vif::VifDpdkNested&) -> DriverOf& { return drivers.dpdk; }},
+                 [&](const vif::VifGeneric&) -> DriverOf<Drivers>& { return unsupported(); },
+                 [&](const vif::VifDirect&) -> DriverOf<Drivers>& { return unsupported(); },
+                 [&](const vif::VifSriov&) -> DriverOf<Drivers>& { return drivers.sriov; },
+                 [&](const vif::VifVHostUser&) -> DriverOf<Drivers>& { return drivers.vhostuser; },
+                 [&](const vif::VifHostDevice&) -> DriverOf<Drivers>& { return drivers.sriov; },
+                 [&](const vif::VifNestedDpdk&) -> DriverOf<Drivers>& { return drivers.dpdk; },
+                 [&](const vif::VifDpdkNested&) -> DriverOf<Drivers>& { return drivers.dpdk; }},
       vif);
 }
 
-/// An empty list allows all; a plug without a bridge needs none.
-void RequireAllowed(const std::vector<std::string>& allowed, const std::string& name,
-                    const std::string& what) {
-  if (allowed.empty() || name.empty()) return;
-  if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return;
-  throw UnsupportedVif(what + " \"" + name + "\" is not among [binding] " + what +
-                       "s of this node");
+BridgeKind BridgeKindOf(const Plug& plug) {
+  return plug.driver == BridgeDriver::kName ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
 }
 
 /// Those of Open vSwitch.
@@ -78,9 +89,13 @@ Binding::Binding(const BindingConfig& config)
                .sriov = SriovDriver(config, shared_)} {}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  Plug plug = DriverFor(vif, drivers_).Plan(vif, ifname);
-  RequireAllowed(config_.drivers, plug.driver, "driver");
-  RequireAllowed(config_.bridges, plug.bridge, "bridge");
+  const Driver& driver = DriverFor(vif, drivers_);
+  // Before it looks at the node.
+  for (const auto& [name, one] : Named(drivers_)) {
+    if (one == &driver) RequireAllowedDriver(config_, name);
+  }
+  Plug plug = driver.Plan(vif, ifname);
+  RequireAllowedBridge(config_, plug.bridge, BridgeKindOf(plug));
   return plug;
 }
 
@@ -109,7 +124,7 @@ std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attach
 }
 
 void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
-  for (const auto& [name, driver] : All()) {
+  for (const auto& [name, driver] : Named(drivers_)) {
     if (plug.driver == name) return driver->Disconnect(plug, attachment, deadline);
   }
   throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
@@ -118,7 +133,7 @@ void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const D
 template <typename Found, typename Ask>
 std::vector<Found> Binding::AskAll(const Ask& ask) {
   std::vector<Found> found;
-  for (const auto& [name, driver] : All()) {
+  for (const auto& [name, driver] : Named(drivers_)) {
     try {
       auto some = ask(*driver);
       found.insert(found.end(), some.begin(), some.end());
@@ -140,16 +155,6 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
 std::vector<FoundPlug> Binding::FindPlugsOf(const std::string& network, const Deadline& deadline) {
   return AskAll<FoundPlug>(
       [&](const Driver& driver) { return driver.FindPlugsOf(network, deadline); });
-}
-
-std::array<std::pair<const char*, Driver*>, 7> Binding::All() {
-  return {{{OvsDriver::kName, &drivers_.ovs},
-           {NestedDriver::kName, &drivers_.nested},
-           {BridgeDriver::kName, &drivers_.bridge},
-           {HybridDriver::kName, &drivers_.hybrid},
-           {VhostUserDriver::kName, &drivers_.vhostuser},
-           {DpdkDriver::kName, &drivers_.dpdk},
-           {SriovDriver::kName, &drivers_.sriov}}};
 }
 
 }  // namespace kuryr::binding

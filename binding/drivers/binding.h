@@ -1,9 +1,7 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "binding/config.h"
@@ -74,8 +72,6 @@ class Binding {
   /// What `ask` finds out from each driver.
   template <typename Found, typename Ask>
   std::vector<Found> AskAll(const Ask& ask);
-  /// By the name in their plugs.
-  [[nodiscard]] std::array<std::pair<const char*, Driver*>, 7> All();
 
   BindingConfig config_;
   Shared shared_;

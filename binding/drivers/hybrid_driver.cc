@@ -1,6 +1,7 @@
 #include "binding/drivers/hybrid_driver.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/error.h"
@@ -29,6 +30,19 @@ std::string Renamed(const char* prefix, const std::string& name) {
 }
 std::string BridgeEndOf(const Plug& plug) { return Renamed(kBridgeEndPrefix, plug.device); }
 std::string PortOf(const Plug& plug) { return Renamed(kPortPrefix, plug.device); }
+
+/// It will be made and removed: not any bridge of the node. os-vif calls it after the port's UUID.
+void RequireOwnHub(const std::string& bridge, const std::string& id) {
+  constexpr size_t kDigits = 8;
+  const std::string digits = id.substr(0, kDigits);
+  const bool is_uuid = digits.size() == kDigits &&
+                       std::all_of(digits.begin(), digits.end(),
+                                   [](unsigned char c) { return std::isxdigit(c) != 0; });
+  if (is_uuid && bridge.starts_with(kBridgePrefix + digits + "-")) return;
+  throw ParseError("$.bridge_name", "\"" + bridge +
+                                        "\" does not begin with \"qbr\" and the first eight "
+                                        "digits of the UUID $.id, as a hybrid plug's does");
+}
 
 bool HasPorts(RouteSocket& host, const Link& bridge) {
   const std::vector<std::string> names = LinkNamesIn(Netns::Current());
@@ -118,7 +132,7 @@ class HybridWiring {
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridge();
     LinkToOpenVSwitch(bridge, mtu);
-    added_ = AddPort(ovs_, port, deadline_);
+    added_ = AddPort(ovs_, port, vif, config_, deadline_);
     if (added_.datapath_type == kUserspaceDatapath)
       host_.MakeChecksums(Find(host_, BridgeEndOf(plug_)));
     // ovs-vswitchd is at work; meanwhile the pod's side.
@@ -220,11 +234,7 @@ Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
   (void)NeutronPortOf(own);
   const vif::Network& network = vif::Required(own.network, "$.network");
   const std::string bridge = LinkNameOf(own.bridge_name, "$.bridge_name");
-  // It will be made and removed: not any bridge of the node.
-  if (bridge.rfind(kBridgePrefix, 0) != 0 || bridge.size() == kPrefixLength) {
-    throw ParseError("$.bridge_name",
-                     "\"" + bridge + "\" does not begin with \"qbr\", as a hybrid plug's does");
-  }
+  RequireOwnHub(bridge, own.id.value_or(""));
   return {.driver = kName,
           .ifname = ifname,
           .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),

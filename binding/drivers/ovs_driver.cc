@@ -68,7 +68,7 @@ class Wiring {
                       .peer_mac = *vif.address,
                       .mtu = MtuOnBridge(host_, plug_.bridge, vif, config_.network_device_mtu)});
     SetUpHostEnd(host_, plug_.host_interface, mark);
-    added_ = AddPort(ovs_, port, deadline_);
+    added_ = AddPort(ovs_, port, vif, config_, deadline_);
     // ovs-vswitchd is at work; meanwhile the pod's side.
     const Link pod_end = Find(inside_, plug_.ifname);
     if (added_.datapath_type == kUserspaceDatapath) inside_.MakeChecksums(pod_end);

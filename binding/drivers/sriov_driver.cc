@@ -195,7 +195,7 @@ class Lending {
     SetVf(host_, vf, settings);
     const Link moved = Find(inside_, NameOnTheWay(vf.address));
     inside_.ChangeLink(moved, {.mac = *vif.address, .mtu = mtu, .name = plug_.ifname, .up = true});
-    if (port_) added_ = AddPort(ovs_, *port_, deadline_);
+    if (port_) added_ = AddPort(ovs_, *port_, vif, config_, deadline_);
     ConfigureL3(pod_, plug_.ifname, vif, is_default_);
     std::vector<Interface> interfaces;
     if (port_) interfaces.push_back(SetRepresentorUp(mtu));

@@ -176,7 +176,7 @@ std::vector<Interface> VhostUserDriver::Connect(const PlugRequest& request) {
       if (added.created_bridge) ovs.DeleteEmptyBridge(*added.created_bridge, later);
     });
   });
-  added = AddPort(ovs, port, deadline);
+  added = AddPort(ovs, port, own, config_, deadline);
   folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
   folder.Write(file, ConfigTextFor(own, plug));
   // The socket is there before the port has its number.

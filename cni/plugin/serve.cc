@@ -31,9 +31,17 @@ Config Load(const std::vector<std::string>& files, ConfigScope scope) {
 /// What the network configuration says to the drivers.
 void TakeLocal(const LocalNetwork& local, binding::BindingConfig& binding) {
   binding.owns_ports = true;
-  if (local.kind == LocalNetwork::Kind::kOvs) binding.port_vlan = local.vlan;
-  if (local.kind == LocalNetwork::Kind::kBridge && local.hairpin_mode)
-    binding.hairpin = binding::HairpinMode::kHairpinVeth;
+  binding::NamedElsewhere& named = binding.named;
+  if (local.kind == LocalNetwork::Kind::kOvs) {
+    binding.port_vlan = local.vlan;
+    named.drivers.emplace_back("ovs");
+    named.ovs_bridges.push_back(local.bridge);
+  } else {
+    if (local.hairpin_mode) binding.hairpin = binding::HairpinMode::kHairpinVeth;
+    named.drivers.emplace_back("bridge");
+    named.kernel_bridges.push_back(local.bridge);
+    named.uplinks.push_back(local.uplink);
+  }
 }
 
 void SetUpLog(const Request& request, const Config& config) {

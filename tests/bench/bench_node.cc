@@ -1,5 +1,7 @@
 #include "tests/bench/bench_node.h"
 
+#include "tests/binding/everything.h"
+
 namespace kuryr::binding {
 namespace {
 
@@ -11,7 +13,7 @@ struct Names {
   void operator()(vif::VifOpenVSwitch& vif) const { vif.vif_name = "tap" + id; }
   void operator()(vif::VifBridge& vif) const {
     vif.vif_name = "tap" + id;
-    if (*vif.plugin == "ovs") vif.bridge_name = "qbr" + id;
+    if (*vif.plugin == "ovs") vif.bridge_name = ("qbr" + *vif.id).substr(0, 14);
   }
   void operator()(vif::VifVlanNested& vif) const { vif.vlan_id = static_cast<uint16_t>(n); }
   template <typename Other>
@@ -28,7 +30,7 @@ BenchNode::BenchNode(MakeDevices make_devices, int pods) {
   RunOnHost({"ip", "link", "add", "br-lan", "up", "type", "bridge"});
   RunOnHost({"ip", "link", "add", "uplink", "up", "type", "veth", "peer", "name", "wire"});
   RunOnHost({"ip", "link", "set", "wire", "up"});
-  config_ = {.ovsdb_connection = ovs_->remote(), .link_iface = "uplink"};
+  config_ = test::WithEverything({.ovsdb_connection = ovs_->remote(), .link_iface = "uplink"});
   if (make_devices != nullptr) {
     devices_ = make_devices(*ovs_, pods);
     devices_->Configure(config_);
@@ -51,7 +53,7 @@ BenchPod BenchNode::Make(MakeVif make_vif) {
   common.address->bytes[4] = static_cast<uint8_t>(n >> 8);
   common.address->bytes[5] = static_cast<uint8_t>(n);
   common.port_profile.reset();
-  common.id = "00000000-0000-4000-8000-" + std::string(12 - id.size(), '0') + id;
+  common.id = std::string(8 - id.size(), '0') + id + "-0000-4000-8000-000000000000";
   std::visit(Names{.id = id, .n = n}, vif);
   if (devices_) devices_->Assign(vif, n);
   Plug plug = binding_->Plan(vif, "eth0");

@@ -30,7 +30,7 @@ class DriverTest : public test::NetnsTest {
 
   void SetUp() override {
     NetnsTest::SetUp();
-    Configure({});
+    Configure({.bridges = {"br-lan"}});
   }
   void Configure(const BindingConfig& config) {
     if constexpr (std::is_constructible_v<DriverUnderTest, BindingConfig, Shared&>) {

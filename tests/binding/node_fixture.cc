@@ -10,6 +10,7 @@
 #include "binding/ovs/open_vswitch.h"
 #include "binding/ovs/ovsdb_client.h"
 #include "binding/ovs/ovsdb_operation.h"
+#include "tests/binding/everything.h"
 
 namespace kuryr::binding {
 namespace {
@@ -61,7 +62,8 @@ void NodeTest::TearDown() {
 }
 
 BindingConfig NodeTest::Config() const {
-  return {.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()};
+  return test::WithEverything(
+      {.ovsdb_connection = ovs_->remote(), .datapath_type = test::PrivateOvs::datapath_type()});
 }
 
 void NodeTest::MakeUplink() {

@@ -124,6 +124,23 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.pci_mount_point, "/run/pci");
 }
 
+TEST_F(ConfigTest, PoolsOfTheSameFileNameTheirDriversAndBridges) {
+  const Config config = Load({File("pools.conf",
+                                   "[neutron_defaults]\novs_bridge = br-data\n"
+                                   "[pool:blue]\ncidr = 10.0.0.0/24\nbridge = br-blue\n"
+                                   "[pool:lan]\nvif = bridge\nbridge = br-lan\nvlan = 7\n"
+                                   "bridge_interface = eth1\n"
+                                   "[pool:plain]\nvif = ovs\n"
+                                   "[pool:trunk]\nvif = vlan\n")});
+
+  using ::testing::ElementsAre;
+  EXPECT_EQ(config.binding.ovs_bridge, "br-data");
+  EXPECT_THAT(config.binding.named.drivers, ElementsAre("ovs", "bridge", "ovs", "nested"));
+  EXPECT_THAT(config.binding.named.ovs_bridges, ElementsAre("br-blue", "br-int"));
+  EXPECT_THAT(config.binding.named.kernel_bridges, ElementsAre("br-lan"));
+  EXPECT_THAT(config.binding.named.uplinks, ElementsAre("eth1"));
+}
+
 TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   const Config shipped = Load({KURYR_TEST_DATA "/../../etc/kuryr.conf"});
   const Config defaults = Load({File("empty.conf", "")});

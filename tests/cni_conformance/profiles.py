@@ -83,7 +83,7 @@ class ApiProfile(OvsNeeds, ApiNode):
         self.ovs.start_vswitchd_with_dpdk()
         folder = Path("/run/vhostuser")
         folder.mkdir()
-        conf = self.kuryr_conf(mount_point=folder, ovs_vhu_path="/run/openvswitch")
+        conf = self.kuryr_conf(mount_point=folder, ovs_vhu_path="/run/openvswitch", drivers="vhostuser")
         return self.attachment(conf={"kuryr_conf": conf}, vhost_user=folder)
 
     def delete_pod(self, attachment):

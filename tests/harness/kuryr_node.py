@@ -15,7 +15,7 @@ from harness.process import REPOSITORY, run
 
 RELEASE = REPOSITORY / "build/release/bin"
 SECTIONS = {"vif_annotation_timeout": "cni_daemon", "daemon_enabled": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs",
-            "mount_point": "vhostuser", "ovs_vhu_path": "vhostuser"}
+            "mount_point": "vhostuser", "ovs_vhu_path": "vhostuser", "drivers": "binding"}
 ATTACHMENTS = Path("/run/kuryr/attachments")
 
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "tests/binding/everything.h"
 #include "tests/binding/vifs.h"
 
 namespace kuryr::binding {
@@ -10,9 +11,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
+/// Of a node that allows all.
+Binding AnyBinding() { return Binding(test::WithEverything({})); }
+
 std::string RefusedPath(const vif::Vif& vif) {
   try {
-    (void)Binding(BindingConfig()).Plan(vif, "eth0");
+    (void)AnyBinding().Plan(vif, "eth0");
   } catch (const ParseError& e) {
     return e.path();
   }
@@ -21,7 +25,7 @@ std::string RefusedPath(const vif::Vif& vif) {
 
 std::string Unsupported(const vif::Vif& vif) {
   try {
-    (void)Binding(BindingConfig()).Plan(vif, "eth0");
+    (void)AnyBinding().Plan(vif, "eth0");
   } catch (const UnsupportedVif& e) {
     return e.what();
   }
@@ -32,24 +36,24 @@ TEST(BindingTest, PlanOfAnOpenVSwitchVif) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("br-other");
 
-  EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0"), (Plug{.driver = "ovs",
-                                                              .ifname = "eth0",
-                                                              .host_interface = "tap450e5c61-1",
-                                                              .bridge = "br-other"}));
+  EXPECT_EQ(AnyBinding().Plan(vif, "eth0"), (Plug{.driver = "ovs",
+                                                  .ifname = "eth0",
+                                                  .host_interface = "tap450e5c61-1",
+                                                  .bridge = "br-other"}));
 }
 
 TEST(BindingTest, BridgeIsTheNetworksWhereTheVifNamesNone) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name.reset();
 
-  EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0").bridge, "br-int");
+  EXPECT_EQ(AnyBinding().Plan(vif, "eth0").bridge, "br-int");
 }
 
 TEST(BindingTest, NeutronPortIsTheVifsIdWhereTheProfileNamesNone) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.port_profile.reset();
 
-  EXPECT_NO_THROW((void)Binding(BindingConfig()).Plan(vif, "eth0"));
+  EXPECT_NO_THROW((void)AnyBinding().Plan(vif, "eth0"));
 }
 
 TEST(BindingTest, MissingFieldsAreNamed) {
@@ -97,25 +101,23 @@ TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
 TEST(BindingTest, PlanOfANestedVif) {
   const Plug plug{.driver = "nested", .ifname = "eth0"};
 
-  EXPECT_EQ(Binding(BindingConfig()).Plan(test::MacvlanVif(1), "eth0"), plug);
-  EXPECT_EQ(Binding(BindingConfig()).Plan(test::VlanVif(1, 101), "eth0"), plug);
+  EXPECT_EQ(AnyBinding().Plan(test::MacvlanVif(1), "eth0"), plug);
+  EXPECT_EQ(AnyBinding().Plan(test::VlanVif(1, 101), "eth0"), plug);
 }
 
 TEST(BindingTest, PlanOfABridgeVif) {
-  EXPECT_EQ(Binding(BindingConfig()).Plan(test::BridgeVif(1), "eth0"),
-            (Plug{.driver = "bridge",
-                  .ifname = "eth0",
-                  .host_interface = "tap450e5c61-1",
-                  .bridge = "br-lan"}));
+  EXPECT_EQ(AnyBinding().Plan(test::BridgeVif(1), "eth0"), (Plug{.driver = "bridge",
+                                                                 .ifname = "eth0",
+                                                                 .host_interface = "tap450e5c61-1",
+                                                                 .bridge = "br-lan"}));
 }
 
 TEST(BindingTest, PlanOfAHybridVif) {
-  EXPECT_EQ(Binding(BindingConfig()).Plan(test::HybridVif(1), "eth0"),
-            (Plug{.driver = "hybrid",
-                  .ifname = "eth0",
-                  .host_interface = "tap450e5c61-1",
-                  .bridge = "br-int",
-                  .device = "qbr450e5c61-1"}));
+  EXPECT_EQ(AnyBinding().Plan(test::HybridVif(1), "eth0"), (Plug{.driver = "hybrid",
+                                                                 .ifname = "eth0",
+                                                                 .host_interface = "tap450e5c61-1",
+                                                                 .bridge = "br-int",
+                                                                 .device = "qbr450e5c61-1"}));
 }
 
 TEST(BindingTest, PlanOfAVhostUserVif) {
@@ -126,9 +128,9 @@ TEST(BindingTest, PlanOfAVhostUserVif) {
                   .device = "/var/cni/vhostuser/vhu450e5c61-dc"};
   for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer}) {
     vif::VifVHostUser vif = test::VhostUserVif(1, mode);
-    EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0"), plug);
+    EXPECT_EQ(AnyBinding().Plan(vif, "eth0"), plug);
     vif.vif_name.reset();
-    EXPECT_EQ(Binding(BindingConfig()).Plan(vif, "eth0"), plug) << "of os-vif 1.0";
+    EXPECT_EQ(AnyBinding().Plan(vif, "eth0"), plug) << "of os-vif 1.0";
     vif.path = std::string("/var/cni/vhostuser");
     EXPECT_EQ(RefusedPath(vif), mode == vif::VHostUserMode::kClient ? "" : "$.path");
   }
@@ -264,23 +266,47 @@ TEST(BindingTest, OtherPluginsAndWaysOfPluggingAreUnsupported) {
   EXPECT_THAT(Unsupported(vif), HasSubstr("VIFPortProfileOVSRepresentor"));
 }
 
+std::string RefusalBy(const BindingConfig& config, const vif::Vif& vif) {
+  try {
+    (void)Binding(config).Plan(vif, "eth0");
+  } catch (const UnsupportedVif& e) {
+    return e.what();
+  }
+  return "";
+}
+
 TEST(BindingTest, DriversAndBridgesMayBeLimited) {
-  const Binding binding(BindingConfig{.drivers = {"ovs", "nested"}, .bridges = {"br-int"}});
-  const auto refusal = [&](const vif::Vif& vif) -> std::string {
-    try {
-      (void)binding.Plan(vif, "eth0");
-    } catch (const UnsupportedVif& e) {
-      return e.what();
-    }
-    return "";
-  };
-  EXPECT_EQ(refusal(test::OvsVif(1)), "");
-  EXPECT_EQ(refusal(test::MacvlanVif(1)), "") << "has no bridge";
-  EXPECT_EQ(refusal(test::HybridVif(1)),
-            "driver \"hybrid\" is not among [binding] drivers of this node");
+  const BindingConfig config{.drivers = {"ovs", "nested"}, .bridges = {"br-int"}};
+
+  EXPECT_EQ(RefusalBy(config, test::OvsVif(1)), "");
+  EXPECT_EQ(RefusalBy(config, test::MacvlanVif(1)), "") << "has no bridge";
+  EXPECT_EQ(RefusalBy(config, test::HybridVif(1)),
+            "driver \"hybrid\" is not among [binding] drivers of this node: it is allowed once it "
+            "stands there");
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("br-ex");
-  EXPECT_EQ(refusal(vif), "bridge \"br-ex\" is not among [binding] bridges of this node");
+  EXPECT_EQ(RefusalBy(config, vif),
+            "bridge \"br-ex\" is not among [binding] bridges of this node: it is allowed once it "
+            "stands there");
+}
+
+TEST(BindingTest, ByDefaultAPodGetsAPortOfTheNodesBridgeAndNothingElse) {
+  const BindingConfig config{.ovs_bridge = "br-int"};
+
+  EXPECT_EQ(RefusalBy(config, test::OvsVif(1)), "");
+  EXPECT_EQ(RefusalBy(config, test::HybridVif(1)), "");
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.bridge_name = std::string("br-ex");
+  EXPECT_EQ(RefusalBy(config, vif),
+            "bridge \"br-ex\" is not among [binding] bridges of this node: that is not set, and "
+            "\"bridges = br-int, br-ex\" allows it");
+  EXPECT_EQ(RefusalBy(config, test::BridgeVif(1)),
+            "driver \"bridge\" is not among [binding] drivers of this node: that is not set, and "
+            "\"drivers = ovs, hybrid, bridge\" allows it");
+  for (const vif::Vif& other :
+       {vif::Vif(test::MacvlanVif(1)), vif::Vif(test::VlanVif(1, 101)), vif::Vif(test::DpdkVif(1)),
+        vif::Vif(test::VhostUserVif(1, vif::VHostUserMode::kClient))})
+    EXPECT_THAT(RefusalBy(config, other), HasSubstr("is not among [binding] drivers"));
 }
 
 TEST(BindingTest, DisconnectOfAnUnknownDriverIsRefused) {

@@ -232,6 +232,13 @@ TEST_F(BridgeDriverTest, MissingBridgeIsNamedUnlessItIsToBeProvided) {
   ExpectRefused<UnsupportedVif>(vif, "$.network.bridge_interface");
 }
 
+TEST_F(BridgeDriverTest, BridgeThatTheOperatorHasNotNamedIsNotMade) {
+  DeleteBridge();
+  Configure({.bridges = {"br-*"}});
+
+  ExpectRefused<UnsupportedVif>(BridgeVifThatProvides(1), "a pattern in [binding] bridges");
+}
+
 TEST_F(BridgeDriverTest, WithoutAnMtuItIsTheBridges) {
   RunOnHost({"ip", "link", "set", "br-lan", "mtu", "1420"});
   const Pod pod = MakePod(1);

@@ -20,7 +20,7 @@ class BridgeVlanTest : public DriverTest<BridgeDriver> {
         {.name = "uplink", .peer_name = "fabric", .peer_netns_fd = fabric_->fd()});
     RunOnHost({"ip", "link", "set", "uplink", "up"});
     RunIn(*fabric_, {"ip", "link", "set", "fabric", "up"});
-    Configure({.link_iface = "uplink"});
+    Configure({.bridges = {"br-lan"}, .link_iface = "uplink"});
     has_vlans_ = CanMakeVlans("uplink");
   }
   static vif::VifBridge BridgeVif(int n) {
@@ -120,6 +120,18 @@ TEST_F(BridgeVlanTest, OtherLinksOfTheNodeAreRefused) {
 
   EXPECT_THAT(FailureOf([&] { Connect(vif, pod); }),
               HasSubstr("pods may stand on uplink ([binding] link_iface)"));
+
+  EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(BridgeVlanTest, WithoutANamedLinkThereIsNoVlan) {
+  RunOnHost({"ip", "route", "add", "default", "dev", "uplink"});
+  Configure({.bridges = {"br-lan"}});
+  const Pod pod = MakePod(1);
+  const std::string before = StateWith(pod);
+
+  EXPECT_THAT(FailureOf([&] { Connect(BridgeVif(1), pod); }),
+              HasSubstr("\"link_iface = uplink\" allows it"));
 
   EXPECT_EQ(StateWith(pod), before);
 }

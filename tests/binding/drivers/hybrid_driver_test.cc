@@ -203,11 +203,16 @@ TEST_F(HybridDriverTest, BridgeWithPortsOrAddressesIsNotUnfinished) {
 }
 
 TEST_F(HybridDriverTest, OtherBridgesAreNoHybridPlugs) {
-  for (const char* name : {"br-int", "docker0", "qbr"}) {
+  for (const char* name :
+       {"br-int", "docker0", "qbr", "qbr-lan", "qbr450e5c61", "qbr0a1b2c3d-4e"}) {
     vif::VifBridge vif = HybridVif(1);
     vif.bridge_name = std::string(name);
     EXPECT_THROW((void)driver_->Plan(vif, "eth0"), ParseError) << name;
   }
+  vif::VifBridge vif = HybridVif(1);
+  vif.id = std::string("of-an-operator");
+  vif.bridge_name = std::string("qbrof-an-op-lan");
+  EXPECT_THROW((void)driver_->Plan(vif, "eth0"), ParseError) << "not of a UUID";
 }
 
 TEST_F(HybridDriverTest, FailingLayer3LeavesNothing) {

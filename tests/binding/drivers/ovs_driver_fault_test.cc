@@ -17,7 +17,16 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-class OvsDriverFaultTest : public OvsDriverTest {};
+class OvsDriverFaultTest : public OvsDriverTest {
+ protected:
+  /// A bridge that the operator has named, in userspace where it has to be made.
+  void Allow(const std::string& bridge) {
+    BindingConfig config = Config();
+    config.bridges = {bridge};
+    config.datapath_type = kUserspaceDatapath;
+    driver_.emplace(config, shared_);
+  }
+};
 
 /// Of pods that were deleted and made again with the port they had before.
 class ReplacedPodTest : public OvsDriverTest {
@@ -219,22 +228,51 @@ TEST_F(OvsDriverFaultTest, AbsurdMtuLeavesNothing) {
 }
 
 TEST_F(OvsDriverFaultTest, BridgeThatCannotBeMadeLeavesNothing) {
+  BindingConfig config = Config();
+  config.datapath_type = "nonsense";
+  driver_.emplace(config, shared_);
+  const std::string before = State();
+
+  EXPECT_THROW(ConnectPod(1, *pod_), std::system_error);
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(OvsDriverFaultTest, BridgeThatTheOperatorHasNotNamedIsNotMade) {
+  BindingConfig config = Config();
+  config.bridges = {"br-*"};
+  driver_.emplace(config, shared_);
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.bridge_name = std::string("br-own");
+  const std::string before = State();
+
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), UnsupportedVif);
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(OvsDriverFaultTest, DatapathOfAMissingBridgeIsNotTheVifsToChoose) {
   vif::PortProfileOpenVSwitch profile;
   profile.interface_id = std::string("450e5c61");
-  profile.datapath_type = std::string("nonsense");
   vif::VifOpenVSwitch vif = test::OvsVif(1);
+  const bool is_kernels = Config().datapath_type == "system";
+  profile.datapath_type = std::string(is_kernels ? "netdev" : "system");
   vif.port_profile = vif::PortProfile(profile);
   const std::string before = State();
 
-  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), std::system_error);
-
+  EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), UnsupportedVif);
   EXPECT_EQ(State(), before);
+
+  MakeBridge();
+  Connect(vif, PodAttachment(1), *pod_);
+  EXPECT_EQ(Vsctl({"get", "Bridge", "br-int", "datapath_type"}), Config().datapath_type);
 }
 
 TEST_F(OvsDriverFaultTest, BridgeNamedLikeALinkOfTheNodeLeavesNothing) {
   RunOnHost({"ip", "link", "add", "uplink", "up", "type", "veth", "peer", "name", "wire"});
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("uplink");
+  Allow("uplink");
 
   EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), HostInterfaceInUse);
 
@@ -249,9 +287,7 @@ TEST_F(OvsDriverFaultTest, TapThatNobodyHoldsIsNotMadeABridge) {
   const std::string before = RunOnHost({"ip", "-d", "-o", "link", "show", "tap-vm"});
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("tap-vm");
-  vif::PortProfileOpenVSwitch profile;
-  profile.datapath_type = std::string("netdev");
-  vif.port_profile = vif::PortProfile(profile);
+  Allow("tap-vm");
 
   EXPECT_THROW(Connect(vif, PodAttachment(1), *pod_), HostInterfaceInUse);
 

@@ -194,12 +194,51 @@ TEST_F(AddFailureTest, WhatANewPlanCannotReplaceIsKeptForTheDel) {
   ExpectNothingLeft();
 }
 
+TEST_F(AddFailureTest, ABridgeThatTheNodeDoesNotAllowIsRefusedByItsOption) {
+  const TestPod pod = MakePod("nginx");
+  json vif = Vif(pod, true);
+  vif["versioned_object.data"]["bridge_name"] = "br-own";
+  Annotate(pod, vif);
+
+  const json error = FailedAdd(pod);
+
+  EXPECT_EQ(error["code"], 102);
+  EXPECT_THAT(error["msg"], HasSubstr("bridge \"br-own\" is not among [binding] bridges"));
+  EXPECT_THAT(error["msg"], HasSubstr("\"bridges = br-int, br-own\" allows it"));
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "list-br"}), "");
+}
+
+TEST_F(AddFailureTest, ThePortOfALivingPodIsItsOwn) {
+  const TestPod victim = MakePod("victim");
+  Annotate(victim, Vif(victim, true));
+  ASSERT_EQ(Run("ADD", victim).status, 0);
+  const TestPod pod = MakePod("nginx");
+  json vif = Vif(pod, true);
+  json& profile = vif["versioned_object.data"]["port_profile"]["versioned_object.data"];
+  profile["interface_id"] = victim.port_id;
+  Annotate(pod, vif);
+
+  const ProcessResult refused = Run("ADD", pod);
+
+  EXPECT_EQ(refused.status, 1);
+  const json error = json::parse(refused.out);
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(error["msg"], HasSubstr("belongs to another pod of this node"));
+  for (const std::string& told : {victim.name, victim.uid, victim.container_id, victim.mac})
+    EXPECT_THAT(refused.out, Not(HasSubstr(told)));
+  EXPECT_EQ(ovs_->Vsctl({"list-ports", "br-int"}), victim.tap);
+
+  ASSERT_EQ(Run("DEL", victim).status, 0);
+  EXPECT_EQ(Run("ADD", pod).status, 0) << "recycled";
+}
+
 TEST_F(AddFailureTest, ABridgeThatCannotBeMade) {
   const TestPod pod = MakePod("nginx");
   json vif = Vif(pod, true);
   vif["versioned_object.data"]["bridge_name"] = "br-new";
-  vif["versioned_object.data"]["port_profile"]["versioned_object.data"]["datapath_type"] =
-      "no-such-type";
+  WriteConfig(DefaultKubernetes(), "[binding]\nbridges = br-new\n");
+  RunOnHost({"sed", "-i", "s/^datapath_type = .*/datapath_type = no-such-type/",
+             (work_ / "kuryr.conf").string()});
   Annotate(pod, vif);
 
   const json error = FailedAdd(pod);
@@ -214,6 +253,7 @@ TEST_F(AddFailureTest, ABridgeThatCannotBeMadeIsNamedWithTheVifsField) {
   json vif = Vif(pod, true);
   // Open vSwitch finds it suspicious.
   vif["versioned_object.data"]["bridge_name"] = "br\\x";
+  WriteConfig(DefaultKubernetes(), "[binding]\nbridges = br\\x\n");
   Annotate(pod, vif);
 
   const json error = FailedAdd(pod);

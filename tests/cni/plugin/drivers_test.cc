@@ -33,7 +33,8 @@ class DriversTest : public PluginTest {
     RunIn(*fabric_, {"ip", "link", "set", "fabric", "up"});
     RunIn(*fabric_, {"ip", "address", "add", "10.10.0.254/16", "dev", "fabric"});
     RunOnHost({"ip", "link", "add", "br-lan", "up", "type", "bridge"});
-    WriteConfig(DefaultKubernetes(), "[binding]\nlink_iface = uplink\n");
+    WriteConfig(DefaultKubernetes(),
+                "[binding]\nlink_iface = uplink\ndrivers = nested, bridge\nbridges = br-lan\n");
   }
   [[nodiscard]] json VifOf(const TestPod& pod, const std::string& kind,
                            const std::string& plugin) const {

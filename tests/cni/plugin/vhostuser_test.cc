@@ -27,7 +27,8 @@ class VhostUserTest : public PluginTest {
     }
     fs::create_directory(mount_point_);
     WriteConfig(DefaultKubernetes(), "[vhostuser]\nmount_point = " + mount_point_.string() +
-                                         "\novs_vhu_path = " + ovs_->folder().string() + "\n");
+                                         "\novs_vhu_path = " + ovs_->folder().string() +
+                                         "\n[binding]\ndrivers = vhostuser\n");
   }
   TestPod MakeVhostPod(const std::string& name) {
     TestPod pod = MakePod(name);

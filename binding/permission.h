@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "binding/config.h"
+
+namespace kuryr::binding {
+
+/// What VIFs may ask of this node. Strangers write VIFs, so none gets what the operator has not
+/// named. All throw UnsupportedVif, which names the option that would allow it. Thread-safe.
+
+/// Open vSwitch's, or the kernel's.
+enum class BridgeKind { kOpenVSwitch, kKernel };
+
+void RequireAllowedDriver(const BindingConfig& config, const std::string& driver);
+/// Names and patterns of [binding] bridges, and what the configuration names elsewhere. A plug
+/// without a bridge needs none.
+void RequireAllowedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind);
+/// For a bridge that is missing: it is made if it is named in full. Patterns make none.
+void RequireNamedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind);
+
+}  // namespace kuryr::binding
