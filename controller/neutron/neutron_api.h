@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/neutron/network.h"
+#include "controller/neutron/neutron_error.h"
+#include "controller/neutron/port.h"
+
+namespace kuryr::controller::neutron {
+
+/// OpenStack Networking v2.0, as far as pods need it. Every call blocks until it is answered or its
+/// time is up, and throws NeutronError. Identifiers are UUIDs as Neutron writes them. Thread-safe.
+class NeutronApi {
+ public:
+  NeutronApi() = default;
+  NeutronApi(const NeutronApi&) = delete;
+  NeutronApi& operator=(const NeutronApi&) = delete;
+  virtual ~NeutronApi() = default;
+
+  [[nodiscard]] virtual Network GetNetwork(const std::string& id) = 0;
+  [[nodiscard]] virtual Subnet GetSubnet(const std::string& id) = 0;
+  /// All of the network's, as Neutron orders them.
+  [[nodiscard]] virtual std::vector<Subnet> ListSubnets(const std::string& network_id) = 0;
+
+  /// The port has the request's tags afterwards, whatever TagsAtCreation() says. Where setting them
+  /// failed, the port is there without: the error is that of SetTags, and uncertain().
+  virtual Port CreatePort(const PortRequest& request) = 0;
+  /// One request for all of them: the ports in the same order, or an error and none. Of tags, the
+  /// same holds.
+  virtual std::vector<Port> CreatePorts(const std::vector<PortRequest>& requests) = 0;
+  /// Has Neutron bind the port to that host once more, also when it is the port's already: a
+  /// binding that failed is tried again.
+  virtual Port BindPort(const std::string& id, const std::string& host_id) = 0;
+  virtual Port UpdatePort(const std::string& id, const PortUpdate& update) = 0;
+  /// These and no others.
+  virtual void SetTags(const std::string& id, const std::vector<std::string>& tags) = 0;
+  /// Also when there is none (404).
+  virtual void DeletePort(const std::string& id) = 0;
+
+  [[nodiscard]] virtual Port GetPort(const std::string& id) = 0;
+  /// All pages.
+  [[nodiscard]] virtual std::vector<Port> ListPorts(const PortFilter& filter) = 0;
+  /// Those of `ids` whose status is ACTIVE, in no order. One request for each 150 of them.
+  [[nodiscard]] virtual std::vector<std::string> ActivePorts(
+      const std::vector<std::string>& ids) = 0;
+
+  /// Whether Neutron takes tags with a port's creation (tag-ports-during-bulk-creation); without
+  /// that extension it drops them in silence. Asked once.
+  [[nodiscard]] virtual bool TagsAtCreation() = 0;
+};
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/mac.h"
+
+namespace kuryr::controller::neutron {
+
+struct FixedIp {
+  std::string subnet_id;
+  IpAddress address;
+
+  bool operator==(const FixedIp&) const = default;
+};
+
+/// binding:vif_details, as far as a VIF follows from it. What Neutron leaves out is empty or false.
+struct VifDetails {
+  bool port_filter = false;
+  bool ovs_hybrid_plug = false;
+  std::string bridge_name;       ///< with ML2/OVS; ML2/OVN has none
+  std::string datapath_type;     ///< "system", "netdev"; with ML2/OVS
+  std::string vhostuser_mode;    ///< "client", "server"
+  std::string vhostuser_socket;  ///< path on the node
+  bool vhostuser_ovs_plug = false;
+
+  bool operator==(const VifDetails&) const = default;
+};
+
+/// GET /v2.0/ports/ID. Neutron hides binding:* from all but admins: those texts are empty then.
+struct Port {
+  std::string id;
+  std::string name;
+  std::string network_id;
+  std::string device_id;
+  std::string device_owner;
+  std::string host_id;  ///< binding:host_id
+  MacAddress mac;
+  std::vector<FixedIp> fixed_ips;
+  bool active = false;    ///< status is ACTIVE
+  std::string vif_type;   ///< binding:vif_type: "ovs", "vhostuser", "unbound", "binding_failed"
+  std::string vnic_type;  ///< binding:vnic_type: "normal", "direct"
+  VifDetails vif_details;
+  std::vector<std::string> tags;
+  std::vector<std::string> security_groups;
+
+  bool operator==(const Port&) const = default;
+};
+
+/// An address that a port asks for; without `address` Neutron chooses one of the subnet.
+struct FixedIpRequest {
+  std::string subnet_id;
+  std::optional<IpAddress> address;
+
+  bool operator==(const FixedIpRequest&) const = default;
+};
+
+/// POST /v2.0/ports. Empty texts and lists, and what is nullopt, are not sent.
+struct PortRequest {
+  std::string project_id;  ///< the token's when empty
+  std::string name;
+  std::string network_id;
+  std::vector<FixedIpRequest> fixed_ips;
+  std::string device_id;
+  std::string device_owner;
+  std::string host_id;
+  std::optional<MacAddress> mac;
+  /// nullopt: the project's group "default". An empty list: the port drops everything.
+  std::optional<std::vector<std::string>> security_groups;
+  std::vector<std::string> tags;
+  bool admin_state_up = true;
+
+  bool operator==(const PortRequest&) const = default;
+};
+
+/// PUT /v2.0/ports/ID: what is nullopt stays as it is.
+struct PortUpdate {
+  std::optional<std::string> name;
+  std::optional<std::string> device_id;
+  std::optional<std::string> host_id;
+  std::optional<std::vector<std::string>> security_groups;
+
+  bool operator==(const PortUpdate&) const = default;
+};
+
+/// Which ports are listed: those of which all of this is true. What is empty filters nothing.
+struct PortFilter {
+  std::string project_id;
+  std::string network_id;
+  std::string device_owner;
+  std::string device_id;
+  std::string host_id;
+  std::vector<std::string> tags;  ///< a port has all of them, and may have more
+
+  bool operator==(const PortFilter&) const = default;
+};
+
+}  // namespace kuryr::controller::neutron
