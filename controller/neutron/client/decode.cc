@@ -1,0 +1,171 @@
+#include "controller/neutron/client/decode.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "base/names.h"
+#include "controller/neutron/client/answer_object.h"
+
+namespace kuryr::controller::neutron {
+namespace {
+
+using nlohmann::json;
+using vif::Path;
+
+constexpr const char* kAddress = "an IP address";
+constexpr int64_t kMostMtu = 65535;
+constexpr int64_t kMostVlan = 4094;
+
+json Parse(std::string_view body) { return ParseJson(body, {.max_bytes = size_t{16} << 20}); }
+
+const std::string& Root() {
+  static const std::string kRoot = "$";
+  return kRoot;
+}
+
+/// What `decode` makes of the one member that a body has.
+template <typename Decode>
+auto Member(std::string_view body, const char* key, Decode decode) {
+  const json document = Parse(body);
+  const Path root(Root());
+  const AnswerObject object(document, root);
+  if (object.Find(key) == nullptr) object.RefuseMissing(key, "an object");
+  return decode(*object.Find(key), Path(root, key));
+}
+
+IpAddress AddressOf(const json& value, const Path& path) {
+  return AnswerObject::ParsedText<IpAddress>(value, path, kAddress);
+}
+
+HostRoute RouteOf(const json& value, const Path& path) {
+  const AnswerObject route(value, path);
+  return {.destination = route.Required<IpNetwork>("destination", "ADDRESS/LENGTH"),
+          .next_hop = route.Required<IpAddress>("nexthop", kAddress)};
+}
+
+AddressRange RangeOf(const json& value, const Path& path) {
+  const AnswerObject range(value, path);
+  return {.first = range.Required<IpAddress>("start", kAddress),
+          .last = range.Required<IpAddress>("end", kAddress)};
+}
+
+Subnet SubnetOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  const std::string mode = object.Text("ipv6_address_mode");
+  Subnet subnet{.id = object.Id("id"),
+                .name = object.Text("name"),
+                .network_id = object.Id("network_id"),
+                .cidr = object.Required<IpNetwork>("cidr", "ADDRESS/LENGTH"),
+                .gateway = object.Parsed<IpAddress>("gateway_ip", kAddress),
+                .dns = object.List("dns_nameservers", AddressOf),
+                .host_routes = object.List("host_routes", RouteOf),
+                .allocation_pools = object.List("allocation_pools", RangeOf),
+                .is_slaac = mode == "slaac" || mode == "dhcpv6-stateless"};
+  if (subnet.gateway && subnet.gateway->family != subnet.cidr.address.family)
+    Path(path, "gateway_ip").Refuse(value["gateway_ip"], "an address of cidr's family");
+  return subnet;
+}
+
+Network NetworkOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  Network network{.id = object.Id("id"),
+                  .name = object.Text("name"),
+                  .mtu = static_cast<uint32_t>(object.Number("mtu", 0, kMostMtu))};
+  if (object.Text("provider:network_type") == "vlan" &&
+      object.Find("provider:segmentation_id") != nullptr) {
+    network.vlan = static_cast<uint16_t>(object.Number("provider:segmentation_id", 1, kMostVlan));
+  }
+  return network;
+}
+
+FixedIp FixedIpOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  return {.subnet_id = object.Id("subnet_id"),
+          .address = object.Required<IpAddress>("ip_address", kAddress)};
+}
+
+/// A bridge's name becomes a command's argument on the node.
+std::string BridgeOf(const AnswerObject& details) {
+  std::string name = details.Text("bridge_name");
+  if (!name.empty() && !IsLinkName(name))
+    Path(details.path(), "bridge_name").Refuse(*details.Find("bridge_name"), kLinkNameRule);
+  return name;
+}
+
+VifDetails DetailsOf(const json& value, const Path& path) {
+  const AnswerObject details(value, path);
+  return {.port_filter = details.Flag("port_filter"),
+          .ovs_hybrid_plug = details.Flag("ovs_hybrid_plug"),
+          .bridge_name = BridgeOf(details),
+          .datapath_type = details.Text("datapath_type"),
+          .vhostuser_mode = details.Text("vhostuser_mode"),
+          .vhostuser_socket = details.Text("vhostuser_socket"),
+          .vhostuser_ovs_plug = details.Flag("vhostuser_ovs_plug")};
+}
+
+Port PortOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  Port port{.id = object.Id("id"),
+            .name = object.Text("name"),
+            .network_id = object.Id("network_id"),
+            .device_id = object.Text("device_id"),
+            .device_owner = object.Text("device_owner"),
+            .host_id = object.Text("binding:host_id"),
+            .mac = object.Required<MacAddress>("mac_address", "a MAC address"),
+            .fixed_ips = object.List("fixed_ips", FixedIpOf),
+            .active = object.Text("status") == "ACTIVE",
+            .vif_type = object.Text("binding:vif_type"),
+            .vnic_type = object.Text("binding:vnic_type"),
+            .tags = object.Texts("tags"),
+            .security_groups = object.Texts("security_groups")};
+  if (const json* details = object.Find("binding:vif_details"))
+    port.vif_details = DetailsOf(*details, Path(path, "binding:vif_details"));
+  return port;
+}
+
+}  // namespace
+
+Network DecodeNetwork(std::string_view body) { return Member(body, "network", NetworkOf); }
+
+Subnet DecodeSubnet(std::string_view body) { return Member(body, "subnet", SubnetOf); }
+
+std::vector<Subnet> DecodeSubnets(std::string_view body) {
+  const json document = Parse(body);
+  const Path root(Root());
+  return AnswerObject(document, root).RequiredList("subnets", SubnetOf);
+}
+
+Port DecodePort(std::string_view body) { return Member(body, "port", PortOf); }
+
+PortPage DecodePorts(std::string_view body) {
+  const json document = Parse(body);
+  const Path root(Root());
+  const AnswerObject object(document, root);
+  const auto rels = object.List("ports_links", [](const json& link, const Path& path) {
+    return AnswerObject(link, path).Text("rel");
+  });
+  return {.ports = object.RequiredList("ports", PortOf),
+          .has_next = std::find(rels.begin(), rels.end(), "next") != rels.end()};
+}
+
+std::vector<std::string> DecodePortIds(std::string_view body) {
+  const json document = Parse(body);
+  const Path root(Root());
+  return AnswerObject(document, root).RequiredList("ports", [](const json& port, const Path& path) {
+    return AnswerObject(port, path).Id("id");
+  });
+}
+
+bool HasExtension(std::string_view body, const std::string& alias) {
+  const json document = Parse(body);
+  const Path root(Root());
+  const auto aliases = AnswerObject(document, root)
+                           .RequiredList("extensions", [](const json& one, const Path& path) {
+                             return AnswerObject(one, path).Text("alias");
+                           });
+  return std::find(aliases.begin(), aliases.end(), alias) != aliases.end();
+}
+
+}  // namespace kuryr::controller::neutron

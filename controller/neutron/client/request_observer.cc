@@ -1,0 +1,70 @@
+#include "controller/neutron/client/request_observer.h"
+
+namespace kuryr::controller::neutron {
+
+std::string_view NameOf(RequestKind kind) {
+  using enum RequestKind;
+  switch (kind) {
+    case kToken:
+      return "token";
+    case kExtensions:
+      return "extensions";
+    case kNetworkGet:
+      return "network_get";
+    case kSubnetGet:
+      return "subnet_get";
+    case kSubnetList:
+      return "subnet_list";
+    case kPortCreate:
+      return "port_create";
+    case kPortBulkCreate:
+      return "port_bulk_create";
+    case kPortUpdate:
+      return "port_update";
+    case kPortTags:
+      return "port_tags";
+    case kPortDelete:
+      return "port_delete";
+    case kPortGet:
+      return "port_get";
+    case kPortList:
+      return "port_list";
+    case kPortPoll:
+      return "port_poll";
+  }
+  return "";
+}
+
+std::string_view NameOf(std::optional<NeutronError::Kind> failure) {
+  using enum NeutronError::Kind;
+  if (!failure) return "ok";
+  switch (*failure) {
+    case kUnavailable:
+      return "unavailable";
+    case kThrottled:
+      return "throttled";
+    case kUnauthorized:
+      return "unauthorized";
+    case kForbidden:
+      return "forbidden";
+    case kUntrusted:
+      return "untrusted";
+    case kNotFound:
+      return "not_found";
+    case kConflict:
+      return "conflict";
+    case kQuota:
+      return "quota";
+    case kExhausted:
+      return "exhausted";
+    case kPrecondition:
+      return "precondition";
+    case kTooLong:
+      return "too_long";
+    case kBadRequest:
+      return "bad_request";
+  }
+  return "";
+}
+
+}  // namespace kuryr::controller::neutron
