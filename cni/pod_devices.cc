@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "cni/protocol/error.h"
 #include "kubelet/pod_resources.h"
 
@@ -120,17 +121,20 @@ vif::PciAddress PodDevices::AskKubelet(const vif::PodVif& vif,
   for (const std::string& id : ids) {
     if (const auto device = vif::PciAddress::Parse(id)) candidates.insert(*device);
   }
-  std::string holders;
+  std::string in_use;
   for (const vif::PciAddress& device : candidates) {
     const auto holder = held.find(device);
     if (holder == held.end() && !taken.contains(device)) return device;
-    holders += (holders.empty() ? "" : ", ") + device.ToString() + " by " +
-               (holder == held.end() ? "another VIF of the pod" : holder->second);
+    in_use += (in_use.empty() ? "" : ", ") + device.ToString();
+    if (holder == held.end()) continue;
+    // The error is for the pod's user, who need not know of others.
+    Log(LogLevel::kWarning, "the kubelet gave a device that another attachment has",
+        {{"device", device.ToString()}, {"owner", holder->second}});
   }
   throw CniError(ErrorCode::kTryAgainLater,
                  "no device of resource " + resource + " is left for " + Describe(vif),
                  "the kubelet gave the pod " + Joined(ids) +
-                     (holders.empty() ? ", and no PCI device" : "; taken are " + holders));
+                     (in_use.empty() ? ", and no PCI device" : "; in use are " + in_use));
 }
 
 std::string PodDevices::ResourceOf(const vif::PodVif& vif) const {
