@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "base/unique_fd.h"
+
+namespace kuryr::devices {
+
+/// What may have changed; it says only where to look.
+struct Changes {
+  bool devices = false;
+  bool sockets = false;
+  bool config = false;
+};
+
+/// The folders and the kernel's events (uevents) that tell of changes. Not thread-safe.
+class ChangeEvents {
+ public:
+  struct Folders {
+    std::filesystem::path sysfs;
+    std::filesystem::path sockets;
+    std::filesystem::path config;
+  };
+
+  /// Without uevents, which not every container gets, it warns and goes on. Throws
+  /// std::system_error without inotify(7).
+  explicit ChangeEvents(const Folders& folders);
+
+  /// Looks at folders that were missing, too. To be called from time to time.
+  void Watch();
+  /// Both readable when something has changed; the second is -1 without uevents.
+  [[nodiscard]] int folders_fd() const noexcept { return inotify_.get(); }
+  [[nodiscard]] int uevents_fd() const noexcept { return uevents_.get(); }
+  /// Since the last time. Never blocks.
+  [[nodiscard]] Changes Take();
+
+ private:
+  void TakeFolders(Changes& changes);
+  void TakeUevents(Changes& changes);
+
+  const Folders folders_;
+  UniqueFd inotify_;
+  UniqueFd uevents_;
+  std::map<int, bool Changes::*> watches_;
+};
+
+}  // namespace kuryr::devices

@@ -1,0 +1,56 @@
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "base/log.h"
+#include "devices/commands/status_command.h"
+#include "devices/config.h"
+#include "devices/serve.h"
+#include "service/command_line.h"
+#include "service/stop_signals.h"
+
+namespace {
+
+namespace service = kuryr::service;
+namespace devices = kuryr::devices;
+
+constexpr const char* kAbout =
+    "kuryr-devices offers a node's devices to its kubelet: virtual functions of network cards "
+    "above\n"
+    "all, by the config.json of sriov-network-device-plugin.\n";
+
+void Run(const service::CommonOptions& options) {
+  const kuryr::UniqueFd signals = service::StopSignalsAsFd();
+  const devices::Config config = devices::LoadConfig(options.config_files);
+  kuryr::SetLogLevel(options.debug || config.debug ? kuryr::LogLevel::kDebug
+                                                   : kuryr::LogLevel::kInfo);
+  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
+  devices::Serve(config, signals.get());
+}
+
+/// 1 says that something is not as it should be.
+constexpr int kCommandFailed = 2;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app(kAbout, "kuryr-devices");
+  service::CommonOptions options;
+  service::AddCommonOptions(app, options);
+  service::StatusOptions wanted_status;
+  const CLI::App* status = service::AddStatusCommand(
+      app, wanted_status, "lists the node's devices, their resources, and the pods that have them",
+      "its devices alone");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (status->parsed())
+      return devices::PrintStatus(devices::LoadConfig(options.config_files), wanted_status);
+    Run(options);
+    return 0;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "kuryr-devices: %s\n", e.what());
+    return status->parsed() ? kCommandFailed : 1;
+  }
+}

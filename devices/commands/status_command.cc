@@ -1,0 +1,122 @@
+#include "devices/commands/status_command.h"
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "devices/inventory.h"
+#include "devices/ownership.h"
+#include "devices/plugin.h"
+#include "devices/pod_devices.h"
+#include "devices/resource_list.h"
+#include "kubelet/message.h"
+#include "kubelet/methods.h"
+#include "service/table.h"
+
+namespace kuryr::devices {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr auto kMostAsking = 2s;
+constexpr size_t kMostText = 1000;
+
+/// What was found, and what could not be asked.
+struct Found {
+  std::vector<Resource> resources;
+  std::vector<Device> devices;
+  PodDevices pods;
+  Owners owners;
+  std::vector<std::string> gaps;
+};
+
+void RequireServed(const Config& config, const Resource& resource) {
+  namespace v1beta1 = kubelet::v1beta1;
+  (void)kubelet::Ask<v1beta1::DevicePluginOptions>(
+      {.socket = config.kubelet_dir / "device-plugins" / EndpointOf(resource),
+       .method = kubelet::kGetDevicePluginOptions},
+      v1beta1::Empty(), Deadline::After(kMostAsking));
+}
+
+Found LookAround(const Config& config) {
+  Found found{.resources = ReadResourceList(config.config_file, config.resource_prefix),
+              .devices = FindDevices(config.sysfs, FindDefaultRouteLinks())};
+  for (const Resource& resource : found.resources) {
+    try {
+      RequireServed(config, resource);
+    } catch (const std::exception& e) {
+      found.gaps.push_back(resource.FullName() + " is not served: " + e.what());
+    }
+  }
+  try {
+    found.pods = ListPodDevices(config.kubelet_dir, Deadline::After(kMostAsking));
+  } catch (const std::exception& e) {
+    found.gaps.push_back("pods are not known: " + std::string(e.what()));
+  }
+  found.owners = FindOwners(found.resources, found.devices, found.pods.resources);
+  return found;
+}
+
+json OrNull(const std::string& text) { return text.empty() ? json() : json(text); }
+json OrNull(const std::optional<uint32_t>& number) { return number ? json(*number) : json(); }
+
+json ToJson(const Device& device, const Found& found) {
+  const auto owner = found.owners.find(device.id);
+  const auto pod = found.pods.pods.find(device.id);
+  return {{"id", device.id},
+          {"resource", owner == found.owners.end() ? json() : json(owner->second)},
+          {"driver", OrNull(device.driver)},
+          {"pf", OrNull(device.pf)},
+          {"number", OrNull(device.number)},
+          {"numa_node", OrNull(device.numa_node)},
+          {"pod", pod == found.pods.pods.end() ? json() : json(pod->second)}};
+}
+
+json RowsOf(const Found& found, const std::string& pod) {
+  json rows = json::array();
+  for (const Device& device : found.devices) {
+    json row = ToJson(device, found);
+    if (pod.empty() || row["pod"] == pod) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void PrintTable(const json& rows) {
+  if (rows.empty()) return;
+  const auto number = [](const json& value) { return value.is_null() ? "" : value.dump(); };
+  std::vector<std::vector<std::string>> table = {
+      {"DEVICE", "RESOURCE", "DRIVER", "PF", "VF", "NUMA", "POD"}};
+  for (const json& row : rows) {
+    table.push_back({StringAt(row, "id"), StringAt(row, "resource"), StringAt(row, "driver"),
+                     StringAt(row, "pf"), number(row["number"]), number(row["numa_node"]),
+                     StringAt(row, "pod")});
+  }
+  std::printf("%s", service::Table(std::move(table)).c_str());
+}
+
+}  // namespace
+
+int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
+  const Found found = LookAround(config);
+  const json rows = RowsOf(found, wanted.pod);
+  if (wanted.form == service::StatusForm::kJson) {
+    const json status = {{"version", KURYR_VERSION}, {"devices", rows}, {"gaps", found.gaps}};
+    std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
+  } else {
+    std::printf("kuryr-devices %s: %zu resources, %zu devices, %zu of them offered\n",
+                KURYR_VERSION, found.resources.size(), found.devices.size(), found.owners.size());
+    for (const std::string& gap : found.gaps)
+      std::printf("%s\n", Printable(gap, kMostText).c_str());
+    PrintTable(rows);
+  }
+  return found.gaps.empty() ? 0 : 1;
+}
+
+}  // namespace kuryr::devices

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/thread_annotations.h"
+#include "service/metrics_text.h"
+
+namespace kuryr::devices {
+
+/// What is offered, and what has been done since the start; by resource, "intel.com/sriov_net".
+/// Thread-safe.
+class Metrics {
+ public:
+  /// Of the resource's devices, those in no pod, and those that the kubelet has given to one.
+  void SetDevices(const std::string& resource, size_t free, size_t allocated) EXCLUDES(mutex_);
+  void SetRegistered(const std::string& resource, bool registered) EXCLUDES(mutex_);
+  void CountRegistration(const std::string& resource, bool failed) EXCLUDES(mutex_);
+  void CountAllocation(const std::string& resource, bool failed) EXCLUDES(mutex_);
+  /// It is no longer in config.json.
+  void Forget(const std::string& resource) EXCLUDES(mutex_);
+  /// Why config.json, or the node's devices, cannot be read; nullopt: they can.
+  void SetConfigProblem(std::optional<std::string> problem) EXCLUDES(mutex_);
+  void SetScanProblem(std::optional<std::string> problem) EXCLUDES(mutex_);
+
+  /// Why pods could not be given all devices now.
+  [[nodiscard]] std::optional<std::string> WhyNotReady() const EXCLUDES(mutex_);
+  /// For Prometheus.
+  [[nodiscard]] std::string Text() const EXCLUDES(mutex_);
+
+ private:
+  struct OfResource {
+    size_t free = 0;
+    size_t allocated = 0;
+    bool registered = false;
+    uint64_t registrations = 0;
+    uint64_t failed_registrations = 0;
+    uint64_t allocations = 0;
+    uint64_t failed_allocations = 0;
+  };
+
+  mutable Mutex mutex_;
+  std::map<std::string, OfResource> resources_ GUARDED_BY(mutex_);
+  std::optional<std::string> config_problem_ GUARDED_BY(mutex_);
+  std::optional<std::string> scan_problem_ GUARDED_BY(mutex_);
+};
+
+}  // namespace kuryr::devices

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "devices/config.h"
+#include "devices/device_info.h"
+#include "devices/metrics.h"
+#include "devices/ownership.h"
+#include "devices/plugin.h"
+#include "devices/pod_devices.h"
+#include "devices/resource.h"
+
+namespace kuryr::devices {
+
+/// The node's device plugins: which resources there are, and whose each device is. What a pod has
+/// stays with its resource, whatever its driver or config.json become. Not thread-safe; see Plugin.
+class Plugins {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Reads config.json, and the devices. Throws ConfigError. `metrics` is borrowed.
+  Plugins(Config config, Metrics& metrics);
+
+  /// Reads config.json anew; one that cannot be taken is logged, and changes nothing.
+  void Reload();
+  /// Reads the devices anew, and what pods have. A failure is logged, and changes nothing.
+  void Rescan();
+  /// Has each plugin listen and register, where that is due, after a Rescan() if that is.
+  void Keep();
+  /// When Keep() is due without an event.
+  [[nodiscard]] Clock::time_point DueAt() const;
+
+  [[nodiscard]] std::vector<int> Fds() const;
+  void Advance();
+
+ private:
+  void Take(std::vector<Resource> resources);
+  void AskForPods();
+  [[nodiscard]] Owners FindHeld() const;
+  void Offer(const std::vector<Device>& devices);
+  [[nodiscard]] bool IsConfigured(const std::string& name) const;
+  [[nodiscard]] std::filesystem::path KubeletSocket() const;
+
+  const Config config_;
+  Metrics& metrics_;
+  const DeviceInfoFolder info_;
+  std::vector<Resource> resources_;
+  std::map<std::string, Plugin> plugins_;  ///< also those that are in config.json no longer
+  Owners owners_;                          ///< as of the last scan, or of a process before this one
+  std::optional<PodDevices> pods_;         ///< nullopt: the kubelet does not answer
+  std::optional<FileIdentity> kubelet_;    ///< whose answer that is
+  std::optional<std::string> problem_;     ///< logged last
+  Clock::time_point rescan_at_;
+};
+
+}  // namespace kuryr::devices

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "devices/device.h"
+#include "devices/resource.h"
+
+namespace kuryr::devices {
+
+/// A device node that a container gets.
+struct Node {
+  std::string host_path;
+  std::string container_path;
+
+  bool operator==(const Node&) const = default;
+};
+
+/// What a container gets with one device.
+struct Provision {
+  std::vector<Node> nodes;
+  /// By kind, as the variable ..._INFO has it: "generic", "vfio", "uio", "rdma", "vhost", "vdpa",
+  /// "extra".
+  std::map<std::string, AdditionalInfo> info;
+};
+
+/// `sysfs` tells which nodes the kernel has besides the device's own. A node that the resource asks
+/// for and that is not there is logged.
+[[nodiscard]] Provision ProvisionOf(const Resource& resource, const Device& device,
+                                    const std::filesystem::path& sysfs);
+
+}  // namespace kuryr::devices

@@ -1,0 +1,229 @@
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/devices/fake_devices.h"
+#include "tests/support/subprocess.h"
+
+namespace kuryr::devices {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using test::Process;
+using test::ProcessResult;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kConfig = R"({"resourceList": [
+  {"resourceName": "kernel", "selectors": {"drivers": ["iavf"], "pfNames": ["ens1"]}},
+  {"resourceName": "dpdk", "selectors": {"drivers": ["vfio-pci"]}}]})";
+constexpr const char* kBoth = "devices intel.com/kernel 0000:03:10.0@0,0000:03:10.1@0\n";
+
+/// kuryr-devices on a node with card ens1 of two VFs, and a kubelet's sockets.
+class PluginsTest : public ::testing::Test {
+ protected:
+  PluginsTest() {
+    sysfs_.AddVfs("0000:03:00.0", 2);
+    fs::create_directories(folder_.path() / "kubelet/device-plugins");
+    fs::create_directories(folder_.path() / "kubelet/pod-resources");
+    WriteConfig(kConfig);
+    std::ofstream(Conf()) << "[devices]\nconfig_file = "
+                          << (folder_.path() / "config.json").string()
+                          << "\nkubelet_dir = " << Kubelet().string()
+                          << "\nsysfs = " << sysfs_.root().string()
+                          << "\ndevinfo_dir = " << (folder_.path() / "devinfo").string()
+                          << "\n[devices_health_server]\nport = 0\n";
+  }
+
+  [[nodiscard]] fs::path Kubelet() const { return folder_.path() / "kubelet"; }
+  [[nodiscard]] std::string Conf() const { return folder_.path() / "kuryr.conf"; }
+  [[nodiscard]] std::string SocketOf(const std::string& resource) const {
+    return Kubelet() / "device-plugins" / ("kuryr-intel.com_" + resource + ".sock");
+  }
+
+  /// As a ConfigMap's: by rename.
+  void WriteConfig(const std::string& text) const {
+    std::ofstream(folder_.path() / "config.new") << text;
+    fs::rename(folder_.path() / "config.new", folder_.path() / "config.json");
+  }
+  void WritePods(const json& pods) const {
+    std::ofstream(folder_.path() / "pods.new") << pods;
+    fs::rename(folder_.path() / "pods.new", Kubelet() / "pods.json");
+  }
+  [[nodiscard]] Process StartDevices() const {
+    return Process({.argv = {KURYR_BIN_DIR "/kuryr-devices", "--config-file", Conf(), "--debug"}});
+  }
+  [[nodiscard]] Process StartKubelet() const {
+    return Process({.argv = {kFakeKubelet, "serve", Kubelet()}});
+  }
+  [[nodiscard]] static ProcessResult Ask(std::vector<std::string> words) {
+    words.insert(words.begin(), kFakeKubelet);
+    return test::RunProgram({.argv = std::move(words)});
+  }
+  [[nodiscard]] ProcessResult Status(const std::vector<std::string>& words) const {
+    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-devices", "--config-file", Conf(),
+                                     "status"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    return test::RunProgram({.argv = std::move(argv)});
+  }
+
+  static constexpr const char* kFakeKubelet = KURYR_SOURCE_DIR "/tests/devices/fake_kubelet.py";
+  const TempFolder folder_;
+  FakeDevices sysfs_{folder_.path() / "sys"};
+};
+
+TEST_F(PluginsTest, RegistersAndListsWithTopology) {
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+
+  kubelet.WaitForOutput("registered intel.com/kernel\n");
+  kubelet.WaitForOutput("registered intel.com/dpdk\n");
+
+  kubelet.WaitForOutput(kBoth);
+  kubelet.WaitForOutput("devices intel.com/dpdk \n");
+  kubelet.WaitForOutput("options intel.com/kernel 1001\n");
+}
+
+TEST_F(PluginsTest, KubeletMayComeLaterAndComeAgain) {
+  const Process devices = StartDevices();
+  for (int round = 0; round < 3; ++round) {
+    Process kubelet = StartKubelet();
+    kubelet.WaitForOutput(kBoth);
+    kubelet.Signal(SIGKILL);
+  }
+}
+
+TEST_F(PluginsTest, SocketThatIsRemovedIsMadeAnew) {
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+
+  fs::remove(SocketOf("kernel"));
+
+  kubelet.WaitForOutput(std::string("ended intel.com/kernel"));
+  kubelet.WaitForOutput("UNAVAILABLE\noptions intel.com/kernel 1001\n");
+}
+
+TEST_F(PluginsTest, DevicesThatComeAndGoAreTold) {
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+
+  sysfs_.AddOneVf("0000:03:00.0", 2);
+  kubelet.WaitForOutput("kernel 0000:03:10.0@0,0000:03:10.1@0,0000:03:10.2@0\n");
+  sysfs_.RemoveVf("0000:03:00.0", 0, "0000:03:10.0");
+
+  kubelet.WaitForOutput("kernel 0000:03:10.1@0,0000:03:10.2@0\n");
+}
+
+TEST_F(PluginsTest, AllocatedContainerGetsItsEnvironment) {
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+
+  const auto given = Ask({"allocate", SocketOf("kernel"), "0000:03:10.1"});
+
+  ASSERT_EQ(given.status, 0) << given.err;
+  EXPECT_EQ(json::parse(given.out).at("environment").at("PCIDEVICE_INTEL_COM_KERNEL"),
+            "0000:03:10.1");
+  EXPECT_EQ(Ask({"prefer", SocketOf("kernel"), "1", "0000:03:10.1"}).out, "0000:03:10.1\n");
+  const auto refused = Ask({"allocate", SocketOf("dpdk"), "0000:03:10.1"});
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("NOT_FOUND"), HasSubstr("no device of intel.com/dpdk now")));
+  EXPECT_TRUE(fs::exists(folder_.path() / "devinfo/dp/intel.com-kernel-0000:03:10.1-device.json"));
+}
+
+TEST_F(PluginsTest, DeviceOfAPodStaysWithItsResourceWhileItsDriverIsAnother) {
+  WritePods({{"0000:03:10.1", "intel.com/kernel"}});
+  sysfs_.SetDriver("0000:03:10.1", "vfio-pci");
+  Process kubelet = StartKubelet();
+  Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+  kubelet.WaitForOutput("devices intel.com/dpdk \n");
+
+  devices.Signal(SIGKILL);
+  devices.Wait();
+  const Process next = StartDevices();
+
+  kubelet.WaitForOutput("UNAVAILABLE\n");
+  kubelet.WaitForOutput("devices intel.com/kernel");
+  kubelet.Signal(SIGKILL);
+  EXPECT_THAT(kubelet.Wait().out, Not(HasSubstr("dpdk 0000")));
+}
+
+TEST_F(PluginsTest, ResourceThatComesToConfigIsRegisteredAndABadFileChangesNothing) {
+  Process kubelet = StartKubelet();
+  Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+
+  WriteConfig("{");
+  devices.WaitForOutput("resources stay as they were");
+  WriteConfig(
+      R"({"resourceList": [{"resourceName": "kernel", "selectors": {"drivers": ["iavf"], "pfNames": ["ens1"]}},
+                                   {"resourceName": "card", "selectors": {"pfNames": ["ens2"]}}]})");
+
+  kubelet.WaitForOutput("devices intel.com/card 0000:05:00.0@1\n");
+  kubelet.Signal(SIGKILL);
+  EXPECT_THAT(kubelet.Wait().out, Not(HasSubstr("ended")));
+}
+
+TEST_F(PluginsTest, StopSaysNothingOfDevices) {
+  Process kubelet = StartKubelet();
+  Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+
+  devices.Signal(SIGTERM);
+
+  EXPECT_EQ(devices.Wait().status, 0);
+  kubelet.WaitForOutput("ended intel.com/kernel UNAVAILABLE\n");
+  kubelet.Signal(SIGKILL);
+  EXPECT_THAT(kubelet.Wait().out, Not(HasSubstr("devices intel.com/kernel \n")));
+}
+
+TEST_F(PluginsTest, BadConfigIsNamedAtTheStart) {
+  WriteConfig(R"({"resourceList": [{"resourceName": "net", "selectors": {"vendors": ["x"]}}]})");
+
+  Process devices = StartDevices();
+
+  const auto ended = devices.Wait();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("config.json: resource net: $.resourceList[0]"),
+                               HasSubstr("vendors[0]: \"x\"; expected four hexadecimal digits")));
+}
+
+TEST_F(PluginsTest, StatusListsDevicesAndTheirPods) {
+  WritePods({{"0000:03:10.1", "intel.com/kernel"}});
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput("registered intel.com/kernel\n");
+  kubelet.WaitForOutput("registered intel.com/dpdk\n");
+
+  const auto status = Status({});
+
+  EXPECT_EQ(status.status, 0) << status.out << status.err;
+  EXPECT_THAT(status.out, HasSubstr("2 resources, 3 devices, 2 of them offered\n"));
+  EXPECT_THAT(status.out,
+              HasSubstr("0000:03:10.1  intel.com/kernel  iavf    ens1  1   0     default/pod-0"));
+  const auto of_pod = json::parse(Status({"--json", "default/pod-0"}).out);
+  EXPECT_EQ(of_pod.at("devices").size(), 1U);
+}
+
+TEST_F(PluginsTest, StatusTellsWhoDoesNotAnswer) {
+  const auto status = Status({});
+
+  EXPECT_EQ(status.status, 1);
+  EXPECT_THAT(status.out, AllOf(HasSubstr("intel.com/kernel is not served: "),
+                                HasSubstr("pods are not known: ")));
+}
+
+}  // namespace
+}  // namespace kuryr::devices
