@@ -32,6 +32,8 @@ struct InterfaceRequest {
   std::vector<IpAddress> addresses;  ///< these and no others; empty: any
   std::optional<MacAddress> mac;     ///< this one; nothing: the backend chooses
   std::optional<Owner> claim;        ///< whose kept addresses it may have
+
+  bool operator==(const InterfaceRequest&) const = default;
 };
 
 struct PlanRequest {
@@ -75,10 +77,10 @@ struct NetworkUsage {
 };
 
 /// Where VIFs come from. Knows nothing of Kubernetes, and keeps nothing on disk: after a start,
-/// Adopt tells it of all that is written on objects before the first Reserve. No call waits for
-/// anything: what takes longer is under way, and the owner is woken when asking again is worth it
-/// (`Wake`, which a backend gets when it is made). Every call may be repeated and changes nothing
-/// then. Thread-safe. Reserve, Adopt, Keep and Release throw BackendError.
+/// Adopt tells it of all that is written on objects before the first Reserve. No call but Inventory
+/// waits for anything: what takes longer is under way, and the owner is woken when asking again is
+/// worth it (`Wake`, which a backend gets when it is made). Every call may be repeated and changes
+/// nothing then. Thread-safe. Reserve, Adopt, Keep and Release throw BackendError.
 class Backend {
  public:
   Backend() = default;

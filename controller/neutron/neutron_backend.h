@@ -1,0 +1,144 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/backoff.h"
+#include "base/thread_annotations.h"
+#include "controller/backend.h"
+#include "controller/neutron/active_poll.h"
+#include "controller/neutron/held_port.h"
+#include "controller/neutron/neutron_api.h"
+#include "controller/neutron/pod_defaults.h"
+#include "controller/neutron/port_planner.h"
+#include "controller/work_queue.h"
+
+namespace kuryr::controller::neutron {
+
+/// A backend whose VIFs are ports of Neutron; docs/neutron.md says what pods get. Threads of its
+/// own make, bind and delete the ports of one owner at a time each, and one asks which ports are
+/// ACTIVE. What Neutron refused is asked for again after a delay that grows; until then, Reserve
+/// repeats the refusal. Claims are not kept: their addresses are Neutron's to give. The API is
+/// asked by Inventory alone while a caller waits. Thread-safe.
+class NeutronBackend final : public Backend {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Hooks {
+    /// Asking again for this owner is worth it.
+    std::function<void(const Owner& owner)> wake;
+    /// While false, nothing is asked of Neutron.
+    std::function<bool()> may_write;
+  };
+  struct Times {
+    std::chrono::milliseconds retry_least{1000};
+    std::chrono::milliseconds retry_most{60'000};
+    /// How long ports of a controller before this one, or of a request without an answer, may
+    /// still come to light.
+    std::chrono::milliseconds search{120'000};
+    ActivePoll::Pace pace;
+  };
+  struct Parts {
+    NeutronApi& api;  ///< borrowed
+    PodDefaults defaults;
+    Hooks hooks;
+    size_t workers = 8;
+    Times times = {};
+  };
+
+  explicit NeutronBackend(Parts parts);
+  /// Waits for requests that are under way.
+  ~NeutronBackend() override;
+
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request) override
+      EXCLUDES(mutex_);
+  /// By its form: also what kuryr-kubernetes wrote as an annotation.
+  [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
+  void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override EXCLUDES(mutex_);
+  /// Nothing is kept.
+  void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
+  [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override
+      EXCLUDES(mutex_);
+  /// Ports that Neutron does not know as this owner's stay, whatever was adopted.
+  bool Release(const std::string& owner_id) override EXCLUDES(mutex_);
+  /// By the tags of kuryr.conf: owners that have ports in Neutron now; nobody without tags. Throws
+  /// NeutronError.
+  [[nodiscard]] std::vector<Owner> Inventory() const override;
+  /// None: networks are not this cluster's alone.
+  [[nodiscard]] std::vector<NetworkUsage> Usage() const override { return {}; }
+
+  /// Ports that are not ACTIVE yet.
+  [[nodiscard]] size_t waiting() const { return poll_.waiting(); }
+
+ private:
+  enum class Life {
+    kHeld,
+    kReleasing,
+    kReleased,  ///< nothing is left, and Release has not heard of it yet
+  };
+  struct Failure {
+    BackendError error;
+    Clock::time_point until;  ///< not before is it tried again
+  };
+  /// What is known of an owner.
+  struct Holder {
+    Owner owner;
+    Life life = Life::kHeld;
+    std::vector<HeldPort> ports;
+    std::vector<InterfaceRequest> wanted;   ///< that are under way
+    std::vector<InterfaceRequest> refused;  ///< that `failure` is about
+    std::optional<Failure> failure;
+    std::unique_ptr<Backoff> backoff;
+    bool must_search = false;                    ///< as PortWork's
+    bool uncertain = false;                      ///< the same
+    std::optional<Clock::time_point> search_at;  ///< once more
+  };
+  using Holders = std::unordered_map<std::string, Holder>;
+  enum class Act { kNothing, kPlan, kSearch, kRelease };
+
+  [[nodiscard]] Holder& Open(const Owner& owner) REQUIRES(mutex_);
+  [[nodiscard]] static std::optional<std::vector<vif::PodVif>> VifsFor(
+      const Holder& holder, const std::vector<InterfaceRequest>& interfaces);
+  /// Whether it is the holder's now; false: another owner has it.
+  bool Take(Holder& holder, const vif::PodVif& vif) REQUIRES(mutex_);
+  void Want(Holder& holder, const std::vector<InterfaceRequest>& interfaces) REQUIRES(mutex_);
+
+  void Work();
+  void Round(const std::string& id) EXCLUDES(mutex_);
+  /// What is to be done next, and what it takes.
+  [[nodiscard]] Act Begin(const std::string& id, PortWork& work) EXCLUDES(mutex_);
+  void Do(Act act, PortWork& work);
+  void Finish(Act act, PortWork& work) EXCLUDES(mutex_);
+  void FinishPlan(Holder& holder, PortWork& work) REQUIRES(mutex_);
+  void FinishSearch(Holder& holder, PortWork& work) REQUIRES(mutex_);
+  void FinishRelease(Holder& holder, PortWork& work) REQUIRES(mutex_);
+  void SearchAfter(Holder& holder, Clock::duration delay) REQUIRES(mutex_);
+  /// `port` may be any owner's.
+  void Disown(const Holder& holder, const std::string& port) REQUIRES(mutex_);
+  /// What was adopted meanwhile stays as it is.
+  void Merge(Holder& holder, const std::vector<HeldPort>& ports) REQUIRES(mutex_);
+  /// Until it is tried again.
+  [[nodiscard]] Clock::duration DelayOf(Holder& holder, const BackendError& error) REQUIRES(mutex_);
+  void OnActive(const std::vector<std::string>& ids) EXCLUDES(mutex_);
+  [[nodiscard]] bool IsYoung() const { return Clock::now() < started_ + times_.search; }
+
+  const Hooks hooks_;
+  const Times times_;
+  const Clock::time_point started_ = Clock::now();
+  mutable PortPlanner planner_;
+  WorkQueue queue_;  ///< of owners' ids
+  mutable Mutex mutex_;
+  Holders holders_ GUARDED_BY(mutex_);                                      ///< by the owner's id
+  std::unordered_map<std::string, std::string> owners_ GUARDED_BY(mutex_);  ///< by the port's id
+  Clock::time_point throttled_until_ GUARDED_BY(mutex_);                    ///< by Neutron, for all
+  ActivePoll poll_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/config_file.h"
+
+namespace kuryr::controller::neutron {
+
+/// Which ports pods get, as kuryr.conf says: [neutron_defaults], and of [vhostuser] the folder that
+/// pods mount. docs/neutron.md has the table.
+struct PodDefaults {
+  std::string project;                       ///< the ports'; the credentials' own when empty
+  std::vector<std::string> subnets;          ///< of every pod; of one network
+  std::vector<std::string> more_subnets;     ///< that pods may name beside them
+  bool any_subnet = false;                   ///< they may name any
+  std::vector<std::string> security_groups;  ///< none: the project's group "default"
+  std::vector<std::string> tags;             ///< of each port; what they stand on is the cluster's
+  std::map<std::string, std::string> hosts;  ///< binding:host_id of nodes whose name is another one
+  std::string bridge = "br-int";             ///< where Neutron names none
+  std::string vhostuser_folder = "/var/cni/vhostuser";
+
+  /// By what Neutron knows the node.
+  [[nodiscard]] std::string HostOf(const std::string& node) const {
+    const auto host = hosts.find(node);
+    return host == hosts.end() ? node : host->second;
+  }
+};
+
+/// Throws ConfigError.
+[[nodiscard]] PodDefaults ReadPodDefaults(const ConfigFiles& files);
+
+}  // namespace kuryr::controller::neutron

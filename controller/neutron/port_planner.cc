@@ -1,0 +1,239 @@
+#include "controller/neutron/port_planner.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "controller/neutron/plan_error.h"
+#include "controller/neutron/port_request.h"
+#include "controller/neutron/port_vif.h"
+
+namespace kuryr::controller::neutron {
+namespace {
+
+using Kind = BackendError::Kind;
+
+auto FindOf(std::vector<HeldPort>& ports, const std::string& ifname) {
+  return std::find_if(ports.begin(), ports.end(),
+                      [&](const HeldPort& port) { return port.ifname == ifname; });
+}
+
+auto FindById(std::vector<HeldPort>& ports, const std::string& id) {
+  return std::find_if(ports.begin(), ports.end(),
+                      [&](const HeldPort& port) { return port.id == id; });
+}
+
+/// A port of the owner's.
+void Hold(PortWork& work, const Port& port) {
+  work.ports.push_back(
+      {.id = port.id, .ifname = IfnameOf(port), .known = true, .active = port.active});
+}
+
+bool HasAll(const std::vector<std::string>& tags, const std::vector<std::string>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& tag) {
+    return std::find(tags.begin(), tags.end(), tag) != tags.end();
+  });
+}
+
+bool HasSlaac(const PodNetwork& network) {
+  return std::any_of(network.subnets.begin(), network.subnets.end(),
+                     [](const Subnet& subnet) { return subnet.is_slaac; });
+}
+
+BackendError NotBound(const Port& port, const std::string& host) {
+  return {Kind::kRetry, "Neutron has not bound port " + port.id + " to host \"" + Printable(host) +
+                            "\" (" + Printable(port.vif_type) +
+                            "): no agent or chassis that lives has this name; where a node's host "
+                            "has another one, [neutron_defaults] host_mapping says so"};
+}
+
+}  // namespace
+
+void PortPlanner::Plan(PortWork& work) {
+  work.error.reset();
+  try {
+    if (work.must_search) FindAll(work);
+    Create(work);
+    Complete(work);
+  } catch (const NeutronError& e) {
+    work.error = PlanErrorOf(e, nullptr);
+  } catch (const BackendError& e) {
+    work.error = e;
+  }
+  if (!work.error) return;
+  if (work.error->kind() == Kind::kGone) networks_.Forget();
+  if (work.error->kind() != Kind::kRetry) Undo(work);
+}
+
+void PortPlanner::Search(PortWork& work) {
+  work.error.reset();
+  try {
+    FindAll(work);
+  } catch (const NeutronError& e) {
+    work.error = PlanErrorOf(e, nullptr);
+  }
+}
+
+void PortPlanner::FindAll(PortWork& work) {
+  const std::vector<Port> found = PortsOf(work.owner.id);
+  for (HeldPort& held : work.ports) {
+    held.known = std::any_of(found.begin(), found.end(),
+                             [&](const Port& port) { return port.id == held.id; });
+  }
+  std::erase_if(work.ports, [](const HeldPort& held) { return !held.known && !held.written; });
+  for (const Port& port : found) Find(work, port);
+  work.must_search = false;
+}
+
+/// A filter that somebody did not understand must not cost others their ports.
+std::vector<Port> PortPlanner::PortsOf(const std::string& owner_id) {
+  std::vector<Port> ports = api_.ListPorts(FilterOf(owner_id, defaults_));
+  std::erase_if(ports, [&](const Port& port) {
+    return port.device_id != owner_id || port.device_owner != kDeviceOwner;
+  });
+  return ports;
+}
+
+/// Of several for one interface, the one that is held stays, or else the first.
+void PortPlanner::Find(PortWork& work, const Port& port) {
+  const std::string ifname = IfnameOf(port);
+  const auto held = FindOf(work.ports, ifname);
+  if (held != work.ports.end() && held->id != port.id) {
+    if (held->known) api_.DeletePort(port.id);
+    return;
+  }
+  if (held == work.ports.end()) {
+    Log(LogLevel::kInfo, "port found that was made before",
+        {{"pod", work.owner.scope + "/" + work.owner.name}, {"port", port.id}});
+    Hold(work, port);
+  }
+  if (!HasAll(port.tags, defaults_.tags)) api_.SetTags(port.id, defaults_.tags);
+}
+
+void PortPlanner::Create(PortWork& work) {
+  std::vector<Wanted> missing;
+  for (const InterfaceRequest& interface : work.interfaces) {
+    if (FindOf(work.ports, interface.ifname) == work.ports.end())
+      missing.push_back({interface, NetworkFor(interface)});
+  }
+  if (missing.empty()) return;
+  try {
+    CreateAll(work, missing);
+  } catch (const NeutronError& e) {
+    work.must_search = work.must_search || e.uncertain();
+    work.uncertain = work.uncertain || e.uncertain();
+    throw PlanErrorOf(e, &missing.front().network);
+  }
+}
+
+void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) {
+  std::vector<PortRequest> requests;
+  bool one_by_one = missing.size() == 1;
+  for (const Wanted& wanted : missing) {
+    requests.push_back(PortRequestOf(work.owner, wanted.interface, wanted.network, defaults_));
+    // There, Neutron answers a request for several with an error of its own (500).
+    one_by_one = one_by_one || HasSlaac(wanted.network);
+  }
+  const std::vector<Port> ports =
+      one_by_one ? CreateEach(work, requests) : CreateInBulk(work, std::move(requests));
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!IsUnbound(ports[i]))
+      FindById(work.ports, ports[i].id)->vif = VifOf(ports[i], missing[i].network, defaults_);
+  }
+}
+
+std::vector<Port> PortPlanner::CreateEach(PortWork& work,
+                                          const std::vector<PortRequest>& requests) {
+  std::vector<Port> ports;
+  for (const PortRequest& request : requests) {
+    ports.push_back(api_.CreatePort(request));
+    Hold(work, ports.back());
+  }
+  return ports;
+}
+
+std::vector<Port> PortPlanner::CreateInBulk(PortWork& work, std::vector<PortRequest> requests) {
+  const bool tags_later = !defaults_.tags.empty() && !api_.TagsAtCreation();
+  if (tags_later) {
+    for (PortRequest& request : requests) request.tags.clear();
+  }
+  std::vector<Port> ports = api_.CreatePorts(requests);
+  for (const Port& port : ports) Hold(work, port);
+  if (!tags_later) return ports;
+  // A tag that fails is set once the ports are found.
+  work.must_search = true;
+  for (const Port& port : ports) api_.SetTags(port.id, defaults_.tags);
+  work.must_search = false;
+  return ports;
+}
+
+/// What is held has a VIF afterwards.
+void PortPlanner::Complete(PortWork& work) {
+  for (const InterfaceRequest& interface : work.interfaces) {
+    const auto held = FindOf(work.ports, interface.ifname);
+    held->is_default = interface.is_default;
+    if (held->vif) continue;
+    const Port port = FindBound(work, *held);
+    if (port.device_id != work.owner.id)
+      throw BackendError(Kind::kGone, "port " + port.id + " is another pod's");
+    held->vif = VifOf(port, NetworkFor(interface), defaults_);
+    held->known = true;
+  }
+}
+
+Port PortPlanner::FindBound(const PortWork& work, const HeldPort& held) {
+  Port port = api_.GetPort(held.id);
+  if (!IsUnbound(port) || port.device_id != work.owner.id) return port;
+  const std::string host = defaults_.HostOf(work.owner.node);
+  port = api_.BindPort(held.id, host);
+  if (IsUnbound(port)) throw NotBound(port, host);
+  return port;
+}
+
+PodNetwork PortPlanner::NetworkFor(const InterfaceRequest& interface) {
+  return networks_.Find(SubnetsFor(interface, defaults_));
+}
+
+void PortPlanner::Undo(PortWork& work) {
+  try {
+    for (const HeldPort& port : work.ports) {
+      if (!port.written && port.known) api_.DeletePort(port.id);
+    }
+  } catch (const NeutronError&) {
+    work.must_search = true;
+  }
+  std::erase_if(work.ports, [](const HeldPort& port) { return !port.written; });
+}
+
+void PortPlanner::Release(PortWork& work) {
+  work.error.reset();
+  try {
+    for (const HeldPort& port : work.ports) work.must_search = work.must_search || !port.known;
+    if (work.must_search) {
+      for (const Port& port : PortsOf(work.owner.id)) api_.DeletePort(port.id);
+    } else {
+      for (const HeldPort& port : work.ports) api_.DeletePort(port.id);
+    }
+    work.ports.clear();
+  } catch (const NeutronError& e) {
+    work.error = PlanErrorOf(e, nullptr);
+  }
+}
+
+std::vector<Owner> PortPlanner::Owners() {
+  if (defaults_.tags.empty()) return {};
+  std::map<std::string, Owner> owners;
+  for (const Port& port : api_.ListPorts({.project_id = defaults_.project,
+                                          .device_owner = kDeviceOwner,
+                                          .tags = defaults_.tags})) {
+    if (!port.device_id.empty()) owners.emplace(port.device_id, OwnerOf(port));
+  }
+  std::vector<Owner> all;
+  all.reserve(owners.size());
+  for (auto& [id, owner] : owners) all.push_back(std::move(owner));
+  return all;
+}
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/backend.h"
+#include "controller/neutron/held_port.h"
+#include "controller/neutron/networks.h"
+#include "controller/neutron/neutron_api.h"
+#include "controller/neutron/pod_defaults.h"
+
+namespace kuryr::controller::neutron {
+
+/// What is to be had for one owner, and what came of it.
+struct PortWork {
+  Owner owner;
+  std::vector<InterfaceRequest> interfaces;
+  std::vector<HeldPort> ports;  ///< before and after
+  /// Neutron may have ports of this owner that nobody here knows: of a controller before this one,
+  /// or of a request without an answer.
+  bool must_search = false;
+  bool uncertain = false;  ///< what was not answered may yet come true
+  std::optional<BackendError> error;
+};
+
+/// The requests that an owner's ports take. Each call may fail and be made again: what Neutron has
+/// then is found. Keeps nothing of owners. Thread-safe, but for one owner at a time.
+class PortPlanner {
+ public:
+  /// Borrows the API.
+  PortPlanner(NeutronApi& api, PodDefaults defaults)
+      : api_(api), defaults_(std::move(defaults)), networks_(api) {}
+
+  /// A bound port with a VIF for each interface, or an error. One request where one port is
+  /// missing, and one where several are. A kRetry leaves what was made to the next call, every
+  /// other error nothing that is not written.
+  void Plan(PortWork& work);
+  /// What Neutron has for the owner is held, and each interface has one port alone.
+  void Search(PortWork& work);
+  /// None of its ports is left, or an error says so.
+  void Release(PortWork& work);
+  /// Of the whole cluster, as its tags say; nothing without tags. Throws NeutronError.
+  [[nodiscard]] std::vector<Owner> Owners();
+
+  [[nodiscard]] const PodDefaults& defaults() const noexcept { return defaults_; }
+
+ private:
+  struct Wanted {
+    const InterfaceRequest& interface;
+    PodNetwork network;
+  };
+
+  [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
+  void FindAll(PortWork& work);
+  void Find(PortWork& work, const Port& port);
+  void Create(PortWork& work);
+  /// Some are missing.
+  void CreateAll(PortWork& work, const std::vector<Wanted>& missing);
+  void Complete(PortWork& work);
+  [[nodiscard]] Port FindBound(const PortWork& work, const HeldPort& held);
+  /// All are held before one of them turns out to be of no use.
+  [[nodiscard]] std::vector<Port> CreateEach(PortWork& work,
+                                             const std::vector<PortRequest>& requests);
+  [[nodiscard]] std::vector<Port> CreateInBulk(PortWork& work, std::vector<PortRequest> requests);
+  [[nodiscard]] PodNetwork NetworkFor(const InterfaceRequest& interface);
+  /// Those that are not written are deleted.
+  void Undo(PortWork& work);
+
+  NeutronApi& api_;
+  const PodDefaults defaults_;
+  Networks networks_;
+};
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,111 @@
+#include "controller/neutron/port_request.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace kuryr::controller::neutron {
+namespace {
+
+using Kind = BackendError::Kind;
+
+constexpr size_t kLongestName = 255;
+
+std::string Readable(const Subnet& subnet) {
+  const std::string name = subnet.name.empty() ? "" : Printable(subnet.name) + " ";
+  return "subnet " + name + subnet.cidr.ToString() + " (" + subnet.id + ")";
+}
+
+/// What a pod's user must not have: the gateway's, and what the subnet's owner keeps for others.
+void RequireGiven(const IpAddress& address, const Subnet& subnet) {
+  const std::string what = "address " + address.ToString() + " of " + Readable(subnet);
+  if (subnet.gateway == address) throw BackendError(Kind::kRefused, what + " is its gateway's");
+  const bool given = std::any_of(
+      subnet.allocation_pools.begin(), subnet.allocation_pools.end(),
+      [&](const AddressRange& range) { return range.first <= address && address <= range.last; });
+  if (!given) throw BackendError(Kind::kRefused, what + " is in none of its allocation pools");
+}
+
+std::vector<FixedIpRequest> FixedIpsOf(const InterfaceRequest& interface,
+                                       const PodNetwork& network) {
+  std::vector<FixedIpRequest> wanted;
+  if (interface.addresses.empty()) {
+    for (const Subnet& subnet : network.subnets) wanted.push_back({.subnet_id = subnet.id});
+  }
+  for (const IpAddress& address : interface.addresses) {
+    const Subnet* subnet = network.FindFor(address);
+    if (subnet == nullptr) {
+      throw BackendError(Kind::kRefused, "address " + address.ToString() + " is in no subnet of " +
+                                             "interface " + Printable(interface.ifname) + ": " +
+                                             Readable(network.subnets.front()));
+    }
+    RequireGiven(address, *subnet);
+    wanted.push_back({.subnet_id = subnet->id, .address = address});
+  }
+  return wanted;
+}
+
+}  // namespace
+
+std::vector<std::string> SubnetsFor(const InterfaceRequest& interface,
+                                    const PodDefaults& defaults) {
+  if (interface.network.empty()) return defaults.subnets;
+  const std::string what = "network \"" + Printable(interface.network) + "\"";
+  if (!IsUuid(interface.network)) {
+    throw BackendError(
+        Kind::kRefused,
+        what + " is no subnet's UUID: its definition has to say {\"subnetId\": UUID}");
+  }
+  const auto lists = [&](const std::vector<std::string>& ids) {
+    return std::find(ids.begin(), ids.end(), interface.network) != ids.end();
+  };
+  if (!defaults.any_subnet && !lists(defaults.subnets) && !lists(defaults.more_subnets)) {
+    throw BackendError(Kind::kRefused,
+                       what +
+                           " is not for pods: [neutron_defaults] additional_subnets in "
+                           "kuryr.conf does not list it");
+  }
+  return {interface.network};
+}
+
+PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
+                          const PodNetwork& network, const PodDefaults& defaults) {
+  PortRequest request{.project_id = defaults.project,
+                      .name = PortNameOf(owner, interface.ifname),
+                      .network_id = network.network.id,
+                      .fixed_ips = FixedIpsOf(interface, network),
+                      .device_id = owner.id,
+                      .device_owner = kDeviceOwner,
+                      .host_id = defaults.HostOf(owner.node),
+                      .mac = interface.mac,
+                      .tags = defaults.tags};
+  if (!defaults.security_groups.empty()) request.security_groups = defaults.security_groups;
+  return request;
+}
+
+PortFilter FilterOf(const std::string& owner_id, const PodDefaults& defaults) {
+  return {.project_id = defaults.project, .device_owner = kDeviceOwner, .device_id = owner_id};
+}
+
+std::string PortNameOf(const Owner& owner, const std::string& ifname) {
+  const size_t rest = kLongestName - ifname.size() - 1;
+  return (owner.scope + "/" + owner.name).substr(0, rest) + "/" + ifname;
+}
+
+std::string IfnameOf(const Port& port) {
+  const size_t slash = port.name.rfind('/');
+  return slash == std::string::npos ? "" : port.name.substr(slash + 1);
+}
+
+Owner OwnerOf(const Port& port) {
+  const size_t first = port.name.find('/');
+  const size_t last = port.name.rfind('/');
+  Owner owner{.id = port.device_id, .node = port.host_id};
+  if (first == std::string::npos || first == last) return owner;
+  owner.scope = port.name.substr(0, first);
+  owner.name = port.name.substr(first + 1, last - first - 1);
+  return owner;
+}
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "controller/neutron/neutron_api.h"
+
+namespace kuryr::controller::neutron {
+
+/// A Neutron in memory, with one network: subnets kSubnet4 and kSubnet6 of it. What a real one does
+/// with the same requests stands in shared captures; what none does on request are the faults.
+/// Thread-safe.
+class FakeNeutron : public NeutronApi {
+ public:
+  static constexpr const char* kNetwork = "66b5ab1d-8be8-4059-9a41-79cd1135b9f8";
+  static constexpr const char* kSubnet4 = "a26eeeca-dce2-416d-a18e-748a37d60d23";
+  static constexpr const char* kSubnet6 = "61ed89fe-1cbc-4c74-966b-afad38aeed29";
+  static constexpr const char* kOtherSubnet = "0df8d7dc-92f4-462b-9709-aa1d3c71336c";
+
+  FakeNeutron();
+
+  /// What a call does instead. `done`: all the same it is carried out, and the answer is lost.
+  struct Fault {
+    NeutronError::Kind kind = NeutronError::Kind::kUnavailable;
+    bool done = false;
+    std::optional<std::chrono::seconds> retry_after;
+  };
+  /// The next call of that name ("CreatePort") fails; of several faults, each once.
+  void Fail(const std::string& call, const Fault& fault) EXCLUDES(mutex_);
+  /// Calls of that name wait until LetGo, before they have done anything.
+  void Hold(const std::string& call) EXCLUDES(mutex_);
+  void LetGo() EXCLUDES(mutex_);
+  /// Until a call of that name is held. False after 30 s.
+  [[nodiscard]] bool WaitForHeld() EXCLUDES(mutex_);
+
+  void KillHost(const std::string& host) EXCLUDES(mutex_);
+  void ReviveHost(const std::string& host) EXCLUDES(mutex_);
+  void SetQuota(size_t ports) EXCLUDES(mutex_);
+  void SetTagsAtCreation(bool taken) EXCLUDES(mutex_);
+  void SetSlaac() EXCLUDES(mutex_);
+  void SetActive(const std::string& id, bool active = true) EXCLUDES(mutex_);
+  void SetAllActive() EXCLUDES(mutex_);
+  /// As another client makes it.
+  Port Add(const PortRequest& request) EXCLUDES(mutex_);
+
+  [[nodiscard]] std::vector<Port> ports() const EXCLUDES(mutex_);
+  /// How often a call of that name was made.
+  [[nodiscard]] size_t CountOf(const std::string& call) const EXCLUDES(mutex_);
+  /// Until it is so, looked at after each call. False after 30 s.
+  [[nodiscard]] bool WaitUntil(const std::function<bool(const std::vector<Port>&)>& condition)
+      EXCLUDES(mutex_);
+  [[nodiscard]] bool WaitForCount(const std::string& call, size_t count) EXCLUDES(mutex_);
+
+  Network GetNetwork(const std::string& id) override;
+  Subnet GetSubnet(const std::string& id) override;
+  std::vector<Subnet> ListSubnets(const std::string& network_id) override;
+  Port CreatePort(const PortRequest& request) override;
+  std::vector<Port> CreatePorts(const std::vector<PortRequest>& requests) override;
+  Port BindPort(const std::string& id, const std::string& host_id) override;
+  Port UpdatePort(const std::string& id, const PortUpdate& update) override;
+  void SetTags(const std::string& id, const std::vector<std::string>& tags) override;
+  void DeletePort(const std::string& id) override;
+  Port GetPort(const std::string& id) override;
+  std::vector<Port> ListPorts(const PortFilter& filter) override;
+  std::vector<std::string> ActivePorts(const std::vector<std::string>& ids) override;
+  bool TagsAtCreation() override;
+
+ private:
+  /// Counts and holds the call, and carries it out unless it fails.
+  template <typename Act>
+  auto Call(const std::string& name, const Act& act) EXCLUDES(mutex_);
+  Port Make(const PortRequest& request) REQUIRES(mutex_);
+  void Bind(Port& port) const REQUIRES(mutex_);
+  Port& At(const std::string& id) REQUIRES(mutex_);
+  IpAddress Choose(const FixedIpRequest& wanted) REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, Subnet> subnets_ GUARDED_BY(mutex_);
+  std::map<std::string, Port> ports_ GUARDED_BY(mutex_);
+  std::map<std::string, std::list<Fault>> faults_ GUARDED_BY(mutex_);
+  std::map<std::string, size_t> counts_ GUARDED_BY(mutex_);
+  std::set<std::string> dead_hosts_ GUARDED_BY(mutex_);
+  std::string held_ GUARDED_BY(mutex_);
+  size_t holding_ GUARDED_BY(mutex_) = 0;
+  size_t quota_ GUARDED_BY(mutex_) = 1000;
+  bool tags_at_creation_ GUARDED_BY(mutex_) = true;
+  uint32_t made_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace kuryr::controller::neutron
