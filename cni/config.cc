@@ -119,6 +119,7 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
 void TakeResources(const ConfigFiles& files, DeviceConfig& devices) {
   std::string prefix = "intel.com";
   Take(files.Find("sriov", "device_plugin_resource_prefix"), prefix);
+  if (!prefix.empty()) prefix += '/';
   const Option option = files.Find("sriov", "physnet_resource_mappings");
   std::vector<std::string> pairs;
   Take(option, pairs);
@@ -129,8 +130,8 @@ void TakeResources(const ConfigFiles& files, DeviceConfig& devices) {
              "\"" + Printable(pair) + "\" is no PHYSNET:RESOURCE, as physnet1:port_a");
     }
     const std::string name = pair.substr(colon + 1);
-    const bool is_whole = prefix.empty() || name.find('/') != std::string::npos;
-    devices.resources[pair.substr(0, colon)] = is_whole ? name : prefix + "/" + name;
+    const bool is_whole = name.find('/') != std::string::npos;
+    devices.resources[pair.substr(0, colon)] = is_whole ? name : prefix + name;
   }
 }
 

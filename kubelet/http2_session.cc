@@ -52,6 +52,7 @@ int Guarded(const Act& act) noexcept {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-function-size): nghttp2 says how many parameters.
 struct Http2Session::Callbacks {
   static Http2Session& Self(void* session) { return *static_cast<Http2Session*>(session); }
 
@@ -99,6 +100,7 @@ struct Http2Session::Callbacks {
     }
   }
 };
+// NOLINTEND(readability-function-size)
 
 Http2Session::Http2Session(Role role, UniqueFd socket, uint32_t most_streams, Http2Events& events)
     : socket_(std::move(socket)), events_(events), session_(Make(role)) {
@@ -233,7 +235,7 @@ ssize_t Http2Session::Read(int32_t stream, size_t most, uint8_t* target, uint32_
   while (size < most && !body.parts.empty()) {
     const std::string_view rest = std::string_view(body.parts.front()).substr(body.sent);
     const size_t some = std::min(rest.size(), most - size);
-    std::copy_n(rest.data(), some, target + size);
+    std::copy_n(rest.begin(), some, target + size);
     size += some;
     body.sent += some;
     if (some < rest.size()) break;

@@ -65,7 +65,7 @@ StatusCode CodeOfReset(uint32_t error) {
 
 class UnaryCall::State final : private Http2Events {
  public:
-  State(UniqueFd socket, CallRequest request, const Deadline& deadline)
+  State(UniqueFd socket, const CallRequest& request, const Deadline& deadline)
       : deadline_(deadline.at),
         reader_(request.most_bytes),
         session_(Http2Session::Role::kClient, std::move(socket), kNoStreams, *this) {
@@ -160,11 +160,11 @@ class UnaryCall::State final : private Http2Events {
   Http2Session session_;
 };
 
-UnaryCall::UnaryCall(CallRequest request, const Deadline& deadline)
-    : UnaryCall(ConnectTo(request.socket), std::move(request), deadline) {}
+UnaryCall::UnaryCall(const CallRequest& request, const Deadline& deadline)
+    : UnaryCall(ConnectTo(request.socket), request, deadline) {}
 
-UnaryCall::UnaryCall(UniqueFd socket, CallRequest request, const Deadline& deadline)
-    : state_(std::make_unique<State>(std::move(socket), std::move(request), deadline)) {}
+UnaryCall::UnaryCall(UniqueFd socket, const CallRequest& request, const Deadline& deadline)
+    : state_(std::make_unique<State>(std::move(socket), request, deadline)) {}
 
 UnaryCall::~UnaryCall() = default;
 

@@ -25,9 +25,9 @@ class UnaryCall {
  public:
   /// Connects, and begins. `deadline` is also told to the server; its cancel_fd is not looked at.
   /// Throws std::system_error that names the socket when nobody listens there.
-  UnaryCall(CallRequest request, const Deadline& deadline);
+  UnaryCall(const CallRequest& request, const Deadline& deadline);
   /// On a socket that is connected, and does not block.
-  UnaryCall(UniqueFd socket, CallRequest request, const Deadline& deadline);
+  UnaryCall(UniqueFd socket, const CallRequest& request, const Deadline& deadline);
   UnaryCall(const UnaryCall&) = delete;
   UnaryCall& operator=(const UnaryCall&) = delete;
   ~UnaryCall();
