@@ -92,7 +92,7 @@ struct PortFilter {
   std::string device_owner;
   std::string device_id;
   std::string host_id;
-  std::vector<std::string> tags;  ///< a port has all of them, and may have more
+  std::vector<std::string> tags;  ///< a port has all of them, and may have more; none has a comma
 
   bool operator==(const PortFilter&) const = default;
 };

@@ -107,7 +107,7 @@ std::vector<std::filesystem::path> Folders(const GetEnv& getenv) {
 /// The file that `variable` names, or the first of that name; nothing where there is none.
 std::optional<std::string> FindFile(const GetEnv& getenv, const char* variable, const char* name) {
   const Option named = Variable(getenv, variable);
-  if (named.set()) return *named.value;
+  if (named.set()) return named.value;
   for (const std::filesystem::path& folder : Folders(getenv)) {
     for (const char* ending : {".yaml", ".yml"}) {
       const std::filesystem::path file = folder / (std::string(name) + ending);

@@ -54,6 +54,18 @@ bool WasSent(httplib::Error error) {
   }
 }
 
+httplib::Request OutgoingOf(const HttpRequest& request) {
+  httplib::Request outgoing;
+  outgoing.method = request.method;
+  outgoing.headers = {{"Accept", "application/json"}, {"User-Agent", "kuryr-cni/" KURYR_VERSION}};
+  if (!request.token.empty()) outgoing.headers.emplace("X-Auth-Token", request.token);
+  if (!request.body.empty()) outgoing.headers.emplace("Content-Type", "application/json");
+  outgoing.body = request.body;
+  return outgoing;
+}
+
+bool Changes(const HttpRequest& request) { return std::string_view(request.method) != "GET"; }
+
 }  // namespace
 
 /// One answer on its way from httplib.
@@ -124,8 +136,7 @@ void HttpConnection::Refresh() {
 /// Called when nothing, or only part of an answer, has come.
 void HttpConnection::ThrowFailure(const HttpRequest& request, int error, bool answered) {
   const auto failure = static_cast<httplib::Error>(error);
-  const bool changes = std::string_view(request.method) != "GET";
-  const NeutronError::Answer none{.uncertain = changes && (answered || WasSent(failure))};
+  const NeutronError::Answer none{.uncertain = Changes(request) && (answered || WasSent(failure))};
   const std::string prefix = request.what + ": " + server_.name + " at " + server_.url + ": ";
   if (guard_.stopped()) throw NeutronError(Kind::kUnavailable, prefix + "request cancelled", none);
   if (guard_.timed_out()) {
@@ -156,13 +167,8 @@ void HttpConnection::ThrowFailure(const HttpRequest& request, int error, bool an
 }
 
 HttpAnswer HttpConnection::Send(const HttpRequest& request) {
-  httplib::Request outgoing;
-  outgoing.method = request.method;
+  httplib::Request outgoing = OutgoingOf(request);
   outgoing.path = root_.prefix + request.target;
-  outgoing.headers = {{"Accept", "application/json"}, {"User-Agent", "kuryr-cni/" KURYR_VERSION}};
-  if (!request.token.empty()) outgoing.headers.emplace("X-Auth-Token", request.token);
-  if (!request.body.empty()) outgoing.headers.emplace("Content-Type", "application/json");
-  outgoing.body = request.body;
   Reception reception;
   outgoing.response_handler = [&](const httplib::Response& head) { return reception.Begin(head); };
   outgoing.content_receiver = [&](const char* data, size_t size, uint64_t, uint64_t) {
@@ -190,7 +196,7 @@ HttpAnswer HttpConnection::Send(const HttpRequest& request) {
     throw NeutronError(Kind::kUnavailable,
                        request.what + ": " + server_.name + " answers with more than " +
                            std::to_string(kMaxAnswer) + " bytes",
-                       {.uncertain = std::string_view(request.method) != "GET"});
+                       {.uncertain = Changes(request)});
   }
   ThrowFailure(request, static_cast<int>(error), reception.answered());
 }

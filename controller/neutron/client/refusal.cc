@@ -98,7 +98,7 @@ std::string Without(std::string text, const std::string& secret) {
 std::string AdviceFor(const HttpAnswer& answer, const std::string& type) {
   switch (KindOf(answer.status, type)) {
     case Kind::kUnauthorized:
-      return "; it takes no token of ours";
+      return "; it does not take our token, or wants one: see [neutron] auth_type";
     case Kind::kForbidden:
       return "; the user of [neutron] lacks a right: ports of a host (binding:host_id) need the "
              "role admin, or a policy that names its role";
@@ -156,7 +156,7 @@ NeutronError KeystoneRefusalOf(const HttpRequest& request, const HttpAnswer& ans
 NeutronError NoAnswerOf(const HttpRequest& request, const HttpAnswer& answer,
                         const std::string& reason) {
   return {Kind::kUnavailable,
-          request.what + ": the answer is not understood: " + Without(reason, request.token),
+          request.what + ": the answer is not understood: " + reason,
           {.status = answer.status, .uncertain = std::string_view(request.method) != "GET"}};
 }
 

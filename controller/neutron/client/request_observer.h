@@ -30,7 +30,7 @@ enum class RequestKind {
 /// "ok" for nothing, else the failure: "unavailable".
 [[nodiscard]] std::string_view NameOf(std::optional<NeutronError::Kind> failure);
 
-/// Hears of every request that was sent, or should have been. Called by many threads at a time.
+/// Hears of every request that was sent. Called by many threads at a time.
 class RequestObserver {
  public:
   RequestObserver() = default;

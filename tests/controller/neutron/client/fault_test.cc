@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <semaphore>
 #include <string>
+#include <thread>
 
 #include "tests/controller/neutron/client/cloud_fixture.h"
 #include "tests/fake_apiserver/fake_api_server.h"
@@ -249,6 +251,29 @@ TEST_F(FaultTest, ADrippingAnswerEndsWithItsTime) {
   });
 
   EXPECT_THAT(GetFailure(client).what(), HasSubstr("answer not finished in 1 s"));
+}
+
+TEST_F(FaultTest, NoMoreRequestsAreUnderWayThanAllowed) {
+  const auto inside = std::make_shared<std::atomic<int>>(0);
+  const auto most = std::make_shared<std::atomic<int>>(0);
+  for (int i = 0; i < 12; ++i) {
+    neutron_.Script([inside, most, wire = Load("port-get").Wire()](fake::Connection& connection) {
+      const int now = ++*inside;
+      for (int seen = *most; now > seen && !most->compare_exchange_weak(seen, now);) {
+      }
+      // Others would come meanwhile.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      --*inside;
+      return connection.Write(wire);
+    });
+  }
+  NeutronClient& client =
+      ClientWithoutKeystone([](NeutronConfig& config) { config.max_requests = 2; });
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 12; ++i) threads.emplace_back([&] { (void)client.GetPort(kPortId); });
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_LE(*most, 2);
 }
 
 TEST_F(FaultTest, StopEndsACallUnderWayAndEveryLaterOne) {
