@@ -1,0 +1,1 @@
+"""Hostile annotations against a node with pods and devices."""

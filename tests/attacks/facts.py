@@ -1,0 +1,88 @@
+"""What has to be true of a node that pods with hostile annotations come to and leave."""
+import random
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+from attacks import known
+from attacks.grammar import Attack
+from attacks.host import AttackedNode
+from harness.expectation import differences, expect, nothing, wait_for_none
+from harness.kube_api import FakeApiServer, make_certificates
+from harness.kuryr_node import kuryr_target
+from harness.namespaces import WORK
+from harness.traffic import Traffic
+
+AT_A_TIME = 8
+INTERNAL = "999"
+
+
+def state(facts, chosen):
+    make_certificates(WORK / "tls")
+    with facts.fact("a node with devices, and two pods that talk", basis=True):
+        node = AttackedNode(kuryr_target(chosen.plugin), FakeApiServer(WORK / "tls", WORK / "api.log"), daemon=chosen.daemon)
+        node.make_devices()
+        victims = [node.added(pod=pod) for pod in node.make_pods(2)]
+        traffic = Traffic([(made.netns_path, made.pod.plan.address) for made in victims])
+        expect(traffic.wait_until_all_flow(), "they do not")
+        before = node.picture_of_host()
+    try:
+        _try_known(facts, node, victims[0].pod.plan)
+        _attack(facts, chosen, node, victims)
+        with facts.fact("the two pods have lost no packet"):
+            expect(traffic.wait_until_all_flow(), "they talk no more")
+            nothing(traffic.lost(), f"of {traffic.count()} packets lost")
+    finally:
+        traffic.stop()
+    with facts.fact("links, addresses, routes, sysctls, sockets and Open vSwitch are as before"):
+        # ovs-vswitchd gives the bridge its MTU back after it has answered.
+        wait_for_none(lambda: _changes(before, node.picture_of_host()), "things are not as they were")
+
+
+def _changes(before, now):
+    return [differences(before.get(what, "not there"), now.get(what, "not there"), what)
+            for what in sorted({*before, *now}) if before.get(what) != now.get(what)]
+
+
+def _try_known(facts, node, victim):
+    for number, attack in enumerate(known.ALL):
+        with facts.fact(f"{attack.text}: code {attack.code}"):
+            added, deleted = _come_and_go(node, f"known-{number}", attack.annotations(number, victim))
+            added.error(attack.code)
+            deleted.silent()
+
+
+def _attack(facts, chosen, node, victims):
+    """ADD and DEL of each pod; what went wrong is told at the end."""
+    chance = random.Random(chosen.seed)
+    plans = [made.pod.plan for made in victims]
+    attacks = [Attack(number, random.Random(chance.random()), plans) for number in range(chosen.attacks)]
+    with ThreadPoolExecutor(AT_A_TIME) as attackers:
+        ended = list(attackers.map(lambda attack: _come_and_go(node, f"attacker-{attack.plan.port}", attack.annotations),
+                                   attacks))
+    codes = Counter(map(_code_of, (added for added, _ in ended)))
+    with facts.fact(f"each of {chosen.attacks} pods is answered: " +
+                    ", ".join(f"{count} with {code}" for code, count in sorted(codes.items()))):
+        nothing((f"{added} for {attack}" for (added, _), attack in zip(ended, attacks) if _code_of(added) == INTERNAL),
+                "by an internal error")
+        expect(codes["success"] < chosen.attacks, "none was refused")
+    with facts.fact("each DEL succeeds"):
+        nothing((f"{deleted} for {attack}" for (_, deleted), attack in zip(ended, attacks) if not deleted.succeeded()),
+                "do not")
+    with facts.fact("no error tells of another pod"):
+        secrets = [secret for made in victims for secret in (made.pod.uid, made.container_id, made.pod.name + ",")]
+        nothing((f"{added} for {attack}" for (added, _), attack in zip(ended, attacks)
+                 if any(secret in added.stdout.decode(errors="replace") for secret in secrets)), "do")
+
+
+def _code_of(added):
+    return "success" if added.succeeded() else str(added.error()["code"])
+
+
+def _come_and_go(node, name, annotations):
+    """What ADD and DEL of a pod with them answered."""
+    pod = node.api.create_pod(name, annotations=annotations)
+    made = node.attachment(pod=pod)
+    added, deleted = made.add(), made.delete()
+    node.end_namespace(made)
+    node.api.delete_pod(pod)
+    return added, deleted
