@@ -20,30 +20,18 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// With a real API server, and a runtime's folders.
+/// With a runtime's folders.
 class DoctorTest : public PluginTest {
  protected:
   void SetUp() override {
-    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
     PluginTest::SetUp();
-    server_.emplace(work_);
-    WriteConfig(Kubernetes(server_->token_file()));
     Write("net.d/10-kuryr.conflist", R"({"plugins": [{"type": "kuryr-cni"}]})");
     Write("bin/kuryr-cni", "");
     std::filesystem::permissions(work_ / "bin/kuryr-cni", std::filesystem::perms::owner_all);
-    ovs_->Vsctl({"--no-wait", "add-br", "br-int", "--", "set", "Bridge", "br-int",
+    ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
                  "datapath_type=" + PrivateOvs::datapath_type()});
-    ovs_->Vsctl({"--timeout=10", "wait-until", "Interface", "br-int", "ofport!=[]"});
-  }
-  void TearDown() override {
-    server_.reset();
-    PluginTest::TearDown();
   }
 
-  [[nodiscard]] std::string Kubernetes(const std::string& token_file) const {
-    return "api_root = " + server_->url() + "\nssl_ca_crt_file = " + server_->ca_file() +
-           "\ntoken_file = " + token_file + "\n";
-  }
   void Write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((work_ / name).parent_path());
     std::ofstream(work_ / name) << text;
@@ -59,21 +47,43 @@ class DoctorTest : public PluginTest {
   /// What it says of the subject, which it says once: the verdict, what was found, and the mend.
   [[nodiscard]] std::string Of(const std::string& subject) const {
     const ProcessResult result = Ask({"--json"});
+    const json answer = json::parse(result.out);
     std::string found;
-    for (const json& finding : json::parse(result.out).at("findings")) {
+    for (const json& finding : answer.at("findings")) {
       if (finding.at("subject") != subject) continue;
       EXPECT_EQ(found, "") << "twice";
-      found = finding.at("verdict").get<std::string>() + ": " +
-              finding.at("found").get<std::string>() + "; " + finding.at("mend").get<std::string>();
-      EXPECT_EQ(result.status == 1, finding.at("verdict") == "bad") << result.out;
+      const std::string verdict = finding.at("verdict");
+      found = verdict + ": " + finding.at("found").get<std::string>() + "; " +
+              finding.at("mend").get<std::string>();
+      EXPECT_TRUE(verdict != "bad" || result.status == 1) << result.status;
     }
     return found;
+  }
+};
+
+/// With a real API server.
+class DoctorApiTest : public DoctorTest {
+ protected:
+  void SetUp() override {
+    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
+    DoctorTest::SetUp();
+    server_.emplace(work_);
+    WriteConfig(Kubernetes(server_->token_file()));
+  }
+  void TearDown() override {
+    server_.reset();
+    DoctorTest::TearDown();
+  }
+
+  [[nodiscard]] std::string Kubernetes(const std::string& token_file) const {
+    return "api_root = " + server_->url() + "\nssl_ca_crt_file = " + server_->ca_file() +
+           "\ntoken_file = " + token_file + "\n";
   }
 
   std::optional<KubeApiServer> server_;
 };
 
-TEST_F(DoctorTest, NodeThatLacksNothingIsHealthy) {
+TEST_F(DoctorApiTest, NodeThatLacksNothingIsHealthy) {
   const ProcessResult result = Ask();
 
   EXPECT_EQ(result.status, 0) << result.out << result.err;
@@ -94,7 +104,7 @@ TEST_F(DoctorTest, ItLeavesTheNodeAsItWas) {
 }
 
 TEST_F(DoctorTest, BridgeThatIsMissingIsNamedWithItsOption) {
-  ovs_->Vsctl({"--no-wait", "del-br", "br-int"});
+  ovs_->Vsctl({"del-br", "br-int"});
 
   EXPECT_THAT(Of("Open vSwitch"), AllOf(HasSubstr("bad: "), HasSubstr("br-int"),
                                         HasSubstr("[neutron_defaults] ovs_bridge")));
@@ -119,7 +129,7 @@ TEST_F(DoctorTest, MissingProgramIsNamed) {
   EXPECT_THAT(Of("program"), HasSubstr("No such file or directory"));
 }
 
-TEST_F(DoctorTest, RightsThatAreLackingAreNamed) {
+TEST_F(DoctorApiTest, RightsThatAreLackingAreNamed) {
   WriteConfig(Kubernetes(server_->nobody_token_file()));
 
   EXPECT_THAT(Of("rights"), AllOf(HasSubstr("may not: get pods, list pods, watch pods"),
@@ -127,15 +137,14 @@ TEST_F(DoctorTest, RightsThatAreLackingAreNamed) {
 }
 
 TEST_F(DoctorTest, ApiServerThatDoesNotAnswerIsNamed) {
-  server_->KillApiServer();
+  api_.reset();
 
   EXPECT_THAT(Of("API server"), AllOf(HasSubstr("bad: "), HasSubstr("[kubernetes]")));
 }
 
 TEST_F(DoctorTest, AgentThatIsReadyNeedsNoApiServerOfThePlugins) {
   StartAgent();
-  Write("no-token", "none");
-  WriteConfig(Kubernetes(work_ / "no-token"));
+  WriteConfig("api_root = http://127.0.0.1:1\n");
 
   EXPECT_THAT(Of("kuryr-daemon"), HasSubstr("good: ready"));
   EXPECT_THAT(Of("API server"), HasSubstr("unknown: "));
@@ -156,11 +165,9 @@ TEST_F(DoctorTest, TunnelsOfAnAddressThatTheNodeHasNotAreNamed) {
 }
 
 TEST_F(DoctorTest, TunnelsThatCarryLessThanTheVifsHaveAreNamed) {
-  WriteConfig(DefaultKubernetes());
   const TestPod pod = MakePod("nginx");
   Annotate(pod, Vif(pod, true));
   ASSERT_EQ(Run("ADD", pod).status, 0);
-  WriteConfig(Kubernetes(server_->token_file()));
   const auto encap = [&](const std::string& mtu) {
     EXPECT_EQ(RunProgram({.argv = {"ip", "link", "set", "lo", "mtu", mtu}}).status, 0);
     ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:ovn-encap-ip=127.0.0.1",
