@@ -61,7 +61,8 @@ void TakeWaitForWiring(const Option& option, binding::WaitForWiring& wait) {
 /// malformed.
 void TakePool(const ConfigFiles& files, const std::string& section,
               binding::NamedElsewhere& named) {
-  const std::string vif = files.Find(section, "vif").value.value_or("ovs");
+  const Option kind = files.Find(section, "vif");
+  const std::string vif = kind.set() ? *kind.value : "ovs";
   const Option bridge = files.Find(section, "bridge");
   if (vif == "ovs") {
     named.drivers.emplace_back("ovs");

@@ -130,7 +130,7 @@ TEST_F(ConfigTest, PoolsOfTheSameFileNameTheirDriversAndBridges) {
                                    "[pool:blue]\ncidr = 10.0.0.0/24\nbridge = br-blue\n"
                                    "[pool:lan]\nvif = bridge\nbridge = br-lan\nvlan = 7\n"
                                    "bridge_interface = eth1\n"
-                                   "[pool:plain]\nvif = ovs\n"
+                                   "[pool:plain]\nvif =\n"
                                    "[pool:trunk]\nvif = vlan\n")});
 
   using ::testing::ElementsAre;
