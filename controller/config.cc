@@ -22,9 +22,17 @@ void TakeSink(const Option& option, std::optional<SinkKind>& sink) {
   }
 }
 
-void RequireLocal(const Option& backend) {
-  if (backend.set() && *backend.value != "local")
-    Refuse(backend.where, "\"" + Printable(*backend.value) + "\"; expected local");
+/// What the backend takes: pools or Neutron.
+void TakeBackend(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
+  const Option backend = files.Find("controller", "backend");
+  if (!backend.set() || *backend.value == "local") {
+    config.pools = local::ReadPools(files);
+  } else if (*backend.value == "neutron") {
+    config.neutron = NeutronSettings{.client = neutron::ReadNeutronConfig(files, getenv),
+                                     .pods = neutron::ReadPodDefaults(files)};
+  } else {
+    Refuse(backend.where, "\"" + Printable(*backend.value) + "\"; expected local or neutron");
+  }
 }
 
 void TakeName(const Option& option, std::string& target) {
@@ -43,12 +51,11 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   config.api = watcher::ReadApiOptions(files, getenv);
   TakeSink(files.Find("kubernetes", "vif_sink"), config.sink);
   Take(files.Find("kubernetes", "use_events"), config.use_events);
-  RequireLocal(files.Find("controller", "backend"));
+  TakeBackend(files, getenv, config);
   Take(files.Find("controller", "leader_elect"), config.leader_elect);
   TakeName(files.Find("controller", "lease_namespace"), config.lease_namespace);
   TakeName(files.Find("controller", "lease_name"), config.lease_name);
   Take(files.Find("controller", "workers"), config.workers, 1, kMostWorkers);
-  config.pools = local::ReadPools(files);
   Take(files.Find("health_server", "bind_address"), config.health_address);
   Take(files.Find("health_server", "port"), config.health_port, 0, kMostPort);
   Take(files.Find("DEFAULT", "debug"), config.debug);

@@ -7,10 +7,18 @@
 
 #include "base/config_file.h"
 #include "controller/local/pool.h"
+#include "controller/neutron/client/neutron_config.h"
+#include "controller/neutron/pod_defaults.h"
 #include "controller/vif_sink.h"
 #include "watcher/api_options.h"
 
 namespace kuryr::controller {
+
+/// With [controller] backend = neutron: who we are there, and what pods get.
+struct NeutronSettings {
+  neutron::NeutronConfig client;  ///< [neutron]
+  neutron::PodDefaults pods;      ///< [neutron_defaults]
+};
 
 /// What kuryr.conf says; docs/controller.md has the table.
 struct Config {
@@ -22,6 +30,7 @@ struct Config {
   std::string lease_name = "kuryr-controller";  ///< [controller] lease_name
   uint32_t workers = 8;                         ///< [controller] workers
   std::vector<local::Pool> pools;               ///< [pool:NAME]
+  std::optional<NeutronSettings> neutron;       ///< nothing: the backend is `local`
   std::string health_address = "127.0.0.1";     ///< [health_server] bind_address
   uint32_t health_port = 8082;                  ///< [health_server] port; 0 for none
   bool debug = false;                           ///< [DEFAULT] debug

@@ -37,6 +37,7 @@ void ControllerMetrics::WriteTo(service::MetricsText& text) const {
   text.Metric("kuryr_controller_conflicts_total", "counter",
               "Writes that met another one (409) and were made again.",
               static_cast<double>(conflicts_));
+  neutron_.WriteTo(text);
 }
 
 }  // namespace kuryr::controller

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <set>
 #include <utility>
 
 #include "base/log.h"
-#include "controller/local/local_backend.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
@@ -68,10 +66,12 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
     : parts_(parts),
       sink_(sink),
       may_write_(std::move(may_write)),
-      backend_(std::make_unique<local::LocalBackend>(parts.config.pools, std::random_device()())),
+      backend_(parts.config, {.wake = [this](const Owner& owner) { Wake(owner); },
+                              .may_write = may_write_,
+                              .observer = &parts.metrics.neutron()}),
       attachments_([this](const std::string& key) { queue_.Add(key); }),
-      claims_(*backend_, [this](const std::string& key) { queue_.Add(key); }),
-      store_(*backend_, LabelKeys(parts.config.pools),
+      claims_(backend_.get(), [this](const std::string& key) { queue_.Add(key); }),
+      store_(backend_.get(), LabelKeys(parts.config.pools),
              [this](const std::string& key) { queue_.Add(key); }),
       watcher_(parts.config.api.api, pipeline_, LogFailure) {
   pipeline_.Register(store_);
@@ -98,8 +98,13 @@ Leading::~Leading() {
   watcher_.Stop();
 }
 
+/// Of pods alone: nobody looks at what else was released.
+void Leading::Wake(const Owner& owner) {
+  if (!owner.name.empty()) queue_.Add(KeyOf(owner.scope, owner.name));
+}
+
 Workers::Round Leading::MakeRound() {
-  const Reconciler::Shared shared = {.backend = *backend_,
+  const Reconciler::Shared shared = {.backend = backend_.get(),
                                      .store = store_,
                                      .queue = queue_,
                                      .reporter = parts_.reporter,
@@ -150,11 +155,12 @@ void Leading::WriteTo(service::MetricsText& text) {
               static_cast<double>(queue.rounds));
   text.Metric("kuryr_controller_retries_total", "counter", "Looks that are to come again.",
               static_cast<double>(queue.retries));
+  backend_.WriteTo(text);
   const PodStore::Counts pods = store_.Count();
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
-  const std::vector<NetworkUsage> usage = backend_->Usage();
+  const std::vector<NetworkUsage> usage = backend_.get().Usage();
   text.Head("kuryr_controller_addresses", "gauge",
             "Addresses of a network: used, resting after their release, free.");
   for (const NetworkUsage& network : usage) {

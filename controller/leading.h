@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "controller/backend.h"
+#include "controller/chosen_backend.h"
 #include "controller/config.h"
 #include "controller/controller_metrics.h"
 #include "controller/ipam_claims.h"
@@ -48,14 +48,15 @@ class Leading {
  private:
   struct Worker;
 
+  void Wake(const Owner& owner);
   void OnListed(std::once_flag& once) EXCLUDES(mutex_);
   [[nodiscard]] Workers::Round MakeRound() REQUIRES(mutex_);
 
   const Parts parts_;
   const SinkKind sink_;
   const MayWrite may_write_;
-  const std::unique_ptr<Backend> backend_;
   WorkQueue queue_;
+  ChosenBackend backend_;
   NodeNetworks nodes_;
   NetworkAttachments attachments_;
   IpamClaims claims_;

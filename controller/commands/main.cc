@@ -46,7 +46,9 @@ Config ReadServiceConfig(const service::CommonOptions& options) {
   kuryr::SetLogLevel(options.debug || config.debug ? kuryr::LogLevel::kDebug
                                                    : kuryr::LogLevel::kInfo);
   if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
-  if (config.pools.empty()) {
+  if (config.neutron) {
+    neutron::WarnOfInsecureNeutron(config.neutron->client);
+  } else if (config.pools.empty()) {
     kuryr::Log(kuryr::LogLevel::kWarning,
                "kuryr.conf has no pool: no pod will be planned; add a section [pool:NAME]");
   }

@@ -1,9 +1,11 @@
 #include "controller/commands/orphans_command.h"
 
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -51,6 +53,11 @@ class Removal {
   void Finalizer(const Survey::Pod& pod, const std::string& why) {
     Take("finalizer of pod " + KeyOf(pod.event.name_space, pod.event.name), why,
          [&] { ClearPlan(pod.known, writer_); });
+  }
+
+  void Held(const Owner& owner) {
+    Take("what pod " + KeyOf(owner.scope, owner.name) + " (" + owner.id + ") has in the backend",
+         "the pod is gone", [&] { survey_.ReleaseNow(owner.id); });
   }
 
   void Port(const std::string& key, const PortFacts& port) {
@@ -112,13 +119,18 @@ int PrintOrphans(const Config& config, OrphanAct act) {
   if (act == OrphanAct::kRemove) RefuseWhileLed(leader);
   const bool nobody_leads = !leader.leads || act == OrphanAct::kRemoveAnyway;
   Removal removal(survey, act != OrphanAct::kList);
+  // Before the pods: one that is made meanwhile is no orphan.
+  std::map<std::string, Owner> owners;
+  for (Owner& owner : survey.backend().Inventory()) owners.emplace(owner.id, std::move(owner));
   survey.ForEachPod([&](const Survey::Pod& pod) {
+    owners.erase(pod.event.uid);
     const std::string why = WhyLeft(pod, survey, nobody_leads);
     if (!why.empty()) removal.Finalizer(pod, why);
   });
   for (const auto& [key, port] : survey.ports()) {
     if (port.ours) removal.Port(key, port);
   }
+  for (const auto& [id, owner] : owners) removal.Held(owner);
   for (const std::string& problem : survey.bad_items())
     std::printf("an object cannot be read: %s\n", Printable(problem, kMostLine).c_str());
   Conclude(removal, act);

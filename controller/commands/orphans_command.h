@@ -18,6 +18,7 @@ enum class OrphanAct {
 /// | a KuryrPort of kuryr-controller | its pod is gone |
 /// | the finalizer of a deleted pod that has no plan of another producer | its node is gone |
 /// | the same of a pod that is done | nobody leads |
+/// | what the backend has of a pod | the pod is gone |
 ///
 /// The exit status: 1 when something is left. Throws what ApiClient does, and std::runtime_error
 /// when it refuses.

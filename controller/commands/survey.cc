@@ -8,7 +8,6 @@
 #include "base/names.h"
 #include "controller/election/api_time.h"
 #include "controller/election/lease.h"
-#include "controller/local/local_backend.h"
 #include "controller/node_networks.h"
 #include "controller/writer.h"
 #include "service/table.h"
@@ -20,6 +19,8 @@ namespace {
 
 using watcher::ApiError;
 using watcher::WatchEvent;
+
+constexpr std::chrono::minutes kReleaseTime{1};
 
 /// nullopt where there is none.
 std::optional<nlohmann::json> GetIfThere(watcher::ApiClient& client, const std::string& path) {
@@ -53,7 +54,13 @@ PodKey::PodKey(const std::string& text) {
 
 Survey::Survey(const Config& config)
     : config_(config),
-      backend_(std::make_unique<local::LocalBackend>(config.pools)),
+      backend_(config, {.wake =
+                            [this](const Owner&) {
+                              const MutexLock lock(mutex_);
+                              ++wakes_;
+                              woken_.notify_all();
+                            },
+                        .may_write = [] { return true; }}),
       client_(config.api.api) {}
 
 Leader Survey::FindLeader() {
@@ -130,17 +137,29 @@ void Survey::ListPorts(const std::string& path,
 
 PortFacts Survey::ReadPort(const WatchEvent& event) {
   PortFacts facts = PortFactsOf(event);
-  facts.plan =
-      Adopt(*backend_, {facts.pod_uid, event.name_space, event.name, facts.node}, PlanOn(event));
+  facts.plan = Adopt(backend_.get(), {facts.pod_uid, event.name_space, event.name, facts.node},
+                     PlanOn(event));
   return facts;
 }
 
 Survey::Pod Survey::ReadPod(WatchEvent event, const PortFacts* port) {
   auto facts = std::make_shared<PodFacts>(PodFactsOf(event, {}));
-  facts->plan = Adopt(*backend_, facts->owner(), PlanOn(event));
+  facts->plan = Adopt(backend_.get(), facts->owner(), PlanOn(event));
   Pod pod{.event = std::move(event), .known = {.pod = std::move(facts)}};
   if (port != nullptr) pod.known.port = std::make_shared<PortFacts>(*port);
   return pod;
+}
+
+void Survey::ReleaseNow(const std::string& owner_id) {
+  const auto end = std::chrono::steady_clock::now() + kReleaseTime;
+  size_t heard = 0;
+  while (!backend().Release(owner_id)) {
+    const MutexLock lock(mutex_);
+    const bool woken = woken_.wait_until(
+        mutex_, end, [&]() KURYR_TSA(requires_capability(mutex_)) { return wakes_ > heard; });
+    if (!woken) throw std::runtime_error("the backend has not released it within a minute");
+    heard = wakes_;
+  }
 }
 
 void Survey::AddBadItem(const std::string& problem) {

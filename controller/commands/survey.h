@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,7 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "controller/backend.h"
+#include "base/thread_annotations.h"
+#include "controller/chosen_backend.h"
 #include "controller/config.h"
 #include "controller/pod_store.h"
 #include "vif/pod_vifs.h"
@@ -72,7 +75,10 @@ class Survey {
   [[nodiscard]] bool IsNodeGone(const std::string& node);
 
   [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
-  [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+  [[nodiscard]] Backend& backend() noexcept { return backend_.get(); }
+  /// What the backend has of this owner is gone when it returns. Throws std::runtime_error where
+  /// that takes longer than a minute.
+  void ReleaseNow(const std::string& owner_id);
 
  private:
   void ReadPorts();
@@ -85,7 +91,10 @@ class Survey {
   void AddBadItem(const std::string& problem);
 
   const Config& config_;
-  const std::unique_ptr<Backend> backend_;
+  Mutex mutex_;
+  std::condition_variable_any woken_;
+  size_t wakes_ GUARDED_BY(mutex_) = 0;
+  ChosenBackend backend_;
   watcher::ApiClient client_;
   Ports ports_;
   std::vector<std::string> bad_items_;

@@ -82,8 +82,7 @@ std::optional<std::vector<vif::PodVif>> NeutronBackend::Reserve(const PlanReques
   if (auto vifs = VifsFor(holder, request.interfaces)) return vifs;
   const auto now = Clock::now();
   if (holder.failure && holder.refused == request.interfaces && now < holder.failure->until) {
-    const BackendError& error = holder.failure->error;
-    throw BackendError(error.kind(), error.what(),
+    throw BackendError(holder.failure->kind, holder.failure->text,
                        std::chrono::ceil<milliseconds>(holder.failure->until - now));
   }
   Want(holder, request.interfaces);
@@ -272,7 +271,7 @@ void NeutronBackend::Finish(Act act, PortWork& work) {
     }
     owner = holder.owner;
   }
-  if (!owner.name.empty()) hooks_.wake(owner);
+  hooks_.wake(owner);
 }
 
 void NeutronBackend::FinishPlan(Holder& holder, PortWork& work) {
@@ -280,7 +279,8 @@ void NeutronBackend::FinishPlan(Holder& holder, PortWork& work) {
   if (holder.wanted == work.interfaces) holder.wanted.clear();
   if (work.error) {
     holder.refused = work.interfaces;
-    holder.failure = Failure{*work.error, Clock::now() + DelayOf(holder, *work.error)};
+    const auto delay = DelayOf(holder, *work.error);
+    holder.failure = Failure{work.error->kind(), work.error->what(), Clock::now() + delay};
     return;
   }
   holder.backoff.reset();

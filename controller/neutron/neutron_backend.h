@@ -31,7 +31,7 @@ class NeutronBackend final : public Backend {
   using Clock = std::chrono::steady_clock;
 
   struct Hooks {
-    /// Asking again for this owner is worth it.
+    /// Asking again for this owner is worth it; of one that is released, perhaps its id alone.
     std::function<void(const Owner& owner)> wake;
     /// While false, nothing is asked of Neutron.
     std::function<bool()> may_write;
@@ -83,7 +83,8 @@ class NeutronBackend final : public Backend {
     kReleased,  ///< nothing is left, and Release has not heard of it yet
   };
   struct Failure {
-    BackendError error;
+    BackendError::Kind kind;
+    std::string text;
     Clock::time_point until;  ///< not before is it tried again
   };
   /// What is known of an owner.

@@ -1,0 +1,75 @@
+#include "controller/neutron/pod_defaults.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace kuryr::controller::neutron {
+namespace {
+
+constexpr size_t kMostItems = 64;
+/// Neutron's own limit for a tag.
+constexpr size_t kMostTag = 255;
+
+void TakeIds(const Option& option, std::vector<std::string>& target) {
+  Take(option, target);
+  if (target.size() > kMostItems)
+    Refuse(option.where, "more than " + std::to_string(kMostItems) + " UUIDs");
+  for (const std::string& id : target) {
+    if (!IsUuid(id)) Refuse(option.where, "\"" + Printable(id) + "\"; expected a UUID");
+  }
+}
+
+void TakeSubnets(const ConfigFiles& files, PodDefaults& defaults) {
+  const Option own = files.Find("neutron_defaults", "pod_subnet");
+  TakeIds(own, defaults.subnets);
+  if (defaults.subnets.empty())
+    Refuse(own.where,
+           "is not set; expected the UUID of the pods' subnet, or of one of each family");
+  const Option more = files.Find("neutron_defaults", "additional_subnets");
+  defaults.any_subnet = more.set() && *more.value == "*";
+  if (!defaults.any_subnet) TakeIds(more, defaults.more_subnets);
+}
+
+void TakeTags(const Option& option, std::vector<std::string>& target) {
+  Take(option, target);
+  for (const std::string& tag : target) {
+    if (tag.empty() || tag.size() > kMostTag || target.size() > kMostItems)
+      Refuse(option.where, "expected at most " + std::to_string(kMostItems) + " tags of at most " +
+                               std::to_string(kMostTag) + " bytes");
+  }
+}
+
+void TakeHosts(const Option& option, std::map<std::string, std::string>& target) {
+  std::vector<std::string> pairs;
+  Take(option, pairs);
+  for (const std::string& pair : pairs) {
+    const size_t colon = pair.find(':');
+    const std::string node = pair.substr(0, colon);
+    if (colon == std::string::npos || colon + 1 == pair.size() || !IsDnsName(node))
+      Refuse(option.where, "\"" + Printable(pair) + "\"; expected NODE:HOST");
+    target[node] = pair.substr(colon + 1);
+  }
+}
+
+}  // namespace
+
+PodDefaults ReadPodDefaults(const ConfigFiles& files) {
+  PodDefaults defaults;
+  Take(files.Find("neutron_defaults", "project"), defaults.project);
+  TakeSubnets(files, defaults);
+  TakeIds(files.Find("neutron_defaults", "pod_security_groups"), defaults.security_groups);
+  TakeTags(files.Find("neutron_defaults", "resource_tags"), defaults.tags);
+  TakeHosts(files.Find("neutron_defaults", "host_mapping"), defaults.hosts);
+  const Option bridge = files.Find("neutron_defaults", "ovs_bridge");
+  Take(bridge, defaults.bridge);
+  if (!IsLinkName(defaults.bridge)) Refuse(bridge.where, kLinkNameRule);
+  std::filesystem::path folder = defaults.vhostuser_folder;
+  Take(files.Find("vhostuser", "mount_point"), folder);
+  defaults.vhostuser_folder = folder;
+  return defaults;
+}
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,28 @@
+#include "controller/neutron_metrics.h"
+
+namespace kuryr::controller {
+
+void NeutronMetrics::OnRequest(neutron::RequestKind kind,
+                               std::optional<neutron::NeutronError::Kind> failure,
+                               std::chrono::steady_clock::duration time) {
+  const MutexLock lock(mutex_);
+  ++counts_[{kind, failure}];
+  times_[kind].Observe(time);
+}
+
+void NeutronMetrics::WriteTo(service::MetricsText& text) const {
+  const MutexLock lock(mutex_);
+  if (counts_.empty()) return;
+  text.Head("kuryr_controller_neutron_requests_total", "counter",
+            "Requests to Neutron and Keystone.");
+  for (const auto& [key, count] : counts_) {
+    text.Sample("kuryr_controller_neutron_requests_total",
+                {{"request", NameOf(key.first)}, {"outcome", NameOf(key.second)}},
+                static_cast<double>(count));
+  }
+  text.Head("kuryr_controller_neutron_request_seconds", "histogram", "How long they took.");
+  for (const auto& [kind, times] : times_)
+    times.WriteTo(text, "kuryr_controller_neutron_request_seconds", {{"request", NameOf(kind)}});
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,100 @@
+#include "controller/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/rollback.h"
+
+// Which backend kuryr.conf names, and what it takes.
+
+namespace kuryr::controller {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+
+Config Load(const std::string& text) {
+  std::string name = (std::filesystem::temp_directory_path() / "kuryr-conf-XXXXXX").string();
+  ::close(::mkstemp(name.data()));
+  const Rollback remove([&] { std::filesystem::remove(name); });
+  std::ofstream(name) << text << std::flush;
+  return LoadConfig({name}, [](const char*) -> const char* { return nullptr; });
+}
+
+std::string WhyRefused(const std::string& text) {
+  try {
+    (void)Load(text);
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+/// The first example of a page.
+std::string Example(const std::string& page) {
+  std::stringstream text;
+  text << std::ifstream(KURYR_SOURCE_DIR "/docs/" + page).rdbuf();
+  const std::string all = text.str();
+  const size_t begin = all.find("```ini\n") + 7;
+  return all.substr(begin, all.find("```", begin) - begin);
+}
+
+constexpr const char* kNeutron =
+    "[controller]\nbackend = neutron\n[neutron]\nauth_type = none\n"
+    "endpoint_override = http://127.0.0.1:9696\n[neutron_defaults]\n";
+constexpr const char* kSubnet = "pod_subnet = a26eeeca-dce2-416d-a18e-748a37d60d23\n";
+
+TEST(ConfigTest, ExampleOfNeutronsPageIsTaken) {
+  const Config config = Load(Example("neutron.md"));
+
+  ASSERT_TRUE(config.neutron);
+  const neutron::PodDefaults& pods = config.neutron->pods;
+  EXPECT_THAT(pods.subnets, ElementsAre("a26eeeca-dce2-416d-a18e-748a37d60d23",
+                                        "61ed89fe-1cbc-4c74-966b-afad38aeed29"));
+  EXPECT_THAT(pods.security_groups, ElementsAre("9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf"));
+  EXPECT_THAT(pods.tags, ElementsAre("cluster-a"));
+  EXPECT_THAT(pods.hosts, ElementsAre(Pair("node1", "compute-1.example")));
+  EXPECT_EQ(pods.bridge, "br-int");
+}
+
+TEST(ConfigTest, WithoutABackendPoolsAreIt) {
+  EXPECT_FALSE(Load("[pool:blue]\ncidr = 10.1.0.0/24\n").neutron);
+  EXPECT_THAT(WhyRefused("[controller]\nbackend = clouds\n"),
+              HasSubstr("[controller] backend: \"clouds\"; expected local or neutron"));
+}
+
+TEST(ConfigTest, NeutronNeedsThePodsSubnet) {
+  EXPECT_THAT(WhyRefused(kNeutron), HasSubstr("[neutron_defaults] pod_subnet: is not set"));
+  EXPECT_THAT(WhyRefused(kNeutron + std::string("pod_subnet = pods\n")),
+              HasSubstr("pod_subnet: \"pods\"; expected a UUID"));
+  EXPECT_EQ(WhyRefused(kNeutron + std::string(kSubnet)), "");
+}
+
+TEST(ConfigTest, AdditionalSubnetsAreListedOrAll) {
+  const std::string with = kNeutron + std::string(kSubnet) + "additional_subnets = ";
+  EXPECT_TRUE(Load(with + "*\n").neutron->pods.any_subnet);
+  EXPECT_FALSE(Load(with + "\n").neutron->pods.any_subnet);
+  EXPECT_THAT(WhyRefused(with + "*,a\n"), HasSubstr("additional_subnets: \"*\"; expected a UUID"));
+}
+
+TEST(ConfigTest, MalformedTagsAndHostsAreRefused) {
+  const std::string with = kNeutron + std::string(kSubnet);
+  EXPECT_THAT(WhyRefused(with + "host_mapping = node1\n"),
+              HasSubstr("\"node1\"; expected NODE:HOST"));
+  std::string tags = "t";
+  for (int i = 0; i < 64; ++i) tags += ",t";
+  EXPECT_THAT(WhyRefused(with + "resource_tags = " + tags + "\n"), HasSubstr("at most 64 tags"));
+  EXPECT_THAT(WhyRefused(with + "ovs_bridge = br/int\n"),
+              HasSubstr("[neutron_defaults] ovs_bridge"));
+}
+
+}  // namespace
+}  // namespace kuryr::controller
