@@ -29,18 +29,20 @@ ranges = 10.1.0.2-10.1.0.50
 namespaces = original
 rest = 1
 """
+LOCAL = f"[controller]\nbackend = local\n{POOLS}"
 FIRST_PORT = 18080
 
 
 class Controller:
-    def __init__(self, number, program, api, sink):
+    def __init__(self, number, program, api, sink, backend=LOCAL):
+        """backend: what kuryr.conf says of it."""
         self.name = f"controller-{number}"
         self.program, self.port = program, FIRST_PORT + number
         self.config, self.log = WORK / f"{self.name}.conf", WORK / f"{self.name}.log"
         (WORK / "token").write_text(CONTROLLER_TOKEN)
         self.config.write_text(
             f"[kubernetes]\napi_root = {api.url}\nssl_ca_crt_file = {api.ca}\ntoken_file = {WORK}/token\nvif_sink = {sink}\n"
-            f"[controller]\nbackend = local\n[health_server]\nport = {self.port}\n{POOLS}")
+            f"[health_server]\nport = {self.port}\n{backend}")
         self.start()
 
     def start(self):

@@ -33,6 +33,7 @@ def _arguments(program, text):
     parser = argparse.ArgumentParser(prog=program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", metavar="FILE", type=os.path.abspath, default=RELEASE / "kuryr-cni")
     parser.add_argument("--daemon", metavar="FILE", type=os.path.abspath, default=RELEASE / "kuryr-daemon")
+    parser.add_argument("--controller", metavar="FILE", type=os.path.abspath, default=RELEASE / "kuryr-controller")
     parser.add_argument("--junit", metavar="FILE", type=os.path.abspath, help="write the verdicts there, too")
     parser.add_argument("--logs", metavar="FOLDER", type=os.path.abspath, help="keep the services' logs there")
     return parser.parse_args()

@@ -1,0 +1,98 @@
+"""kuryr-controller as Neutron's producer: a pod's port is made once, becomes active, and goes with its pod."""
+import os
+import signal
+import uuid
+
+from harness.expectation import expect, expect_same
+from neutron.planning import TAG
+from ovn.central import HOST_NAME
+from ovn.exchange import FAMILIES, KINDS
+
+DEAD_NODE = "node2"
+NAMES = ("planned-a", "planned-b")
+
+
+def check(facts, planning):
+    made = come(facts, planning)
+    for family in FAMILIES:
+        for kind, send in KINDS.items():
+            with facts.fact(f"{kind} between two planned pods, IPv{family}"):
+                send(made[0], made[1], family)
+    go(facts, planning, made)
+    with facts.fact("killed between the port's POST and its writing, the next one writes that port, and makes no second"):
+        outlive_a_kill(planning)
+    with facts.fact("on a node that Neutron does not know no plan is written, and an Event names the host"):
+        fail_to_bind(planning)
+    with facts.fact("orphans lists the ports of pods that are gone, and --remove deletes them and no others"):
+        find_orphans(planning)
+
+
+def come(facts, planning):
+    all_made = []
+    with facts.fact("kuryr-controller plans pods with Neutron's ports, they are plugged, and ACTIVE, and so is the plan", basis=True):
+        for name in NAMES:
+            made, port, result = planning.run_pod(name)
+            all_made.append(made)
+            vif = planning.vifs_of(name)["eth0"]
+            expect_same([port["id"], "ACTIVE", True], [vif["id"], port["status"], vif["active"]], "port and plan")
+            addresses = {ip["ip_address"] for ip in port["fixed_ips"]}
+            expect_same(addresses, {ip["address"].split("/")[0] for ip in result["ips"]}, "addresses")
+            expect(made.link()["mtu"] == planning.network.network["mtu"], "the MTU is not the network's")
+    with facts.fact("a port says whose it is"):
+        for made in all_made:
+            port, = planning.ports_of(made.pod.uid)
+            expect_same(["compute:kuryr", f"default/{made.pod.name}/eth0", HOST_NAME, [TAG], [planning.network.open]],
+                        [port["device_owner"], port["name"], port["binding:host_id"], port["tags"], port["security_groups"]], "port")
+    return all_made
+
+
+def go(facts, planning, all_made):
+    with facts.fact("deleted pods are gone, and so are their ports"):
+        for made in all_made:
+            made.delete().silent()
+            planning.delete(made.pod.name)
+        for made in all_made:
+            planning.wait_for(f"the end of {made.pod.name}", lambda name=made.pod.name: planning.is_gone(name))
+            planning.wait_for("no port", lambda uid=made.pod.uid: not planning.ports_of(uid))
+
+
+def outlive_a_kill(planning):
+    controller, api = planning.controller, planning.api
+    uid = planning.create("killed")
+    planning.wait_for("the pod is heard of", lambda: controller.metrics().get('kuryr_controller_pods{state="waiting"}') == 1)
+    os.kill(api.process.pid, signal.SIGSTOP)
+    try:
+        port, = planning.wait_for("its port", lambda: planning.ports_of(uid))
+        controller.end(signal.SIGKILL)
+    finally:
+        os.kill(api.process.pid, signal.SIGCONT)
+    expect(not planning.vifs_of("killed"), "the plan was written before")
+    controller.start()
+    vifs = planning.wait_for("its plan", lambda: planning.vifs_of("killed"))
+    expect_same([port["id"]], [vifs["eth0"]["id"]], "planned port")
+    expect_same([port["id"]], [each["id"] for each in planning.ports_of(uid)], "ports")
+    planning.delete("killed")
+    planning.wait_for("no port", lambda: not planning.ports_of(uid))
+
+
+def fail_to_bind(planning):
+    uid = planning.create("unbound", DEAD_NODE)
+    message = planning.wait_for("its Event", lambda: planning.events_of("unbound").get("KuryrBackendUnavailable"))
+    expect(f'to host "{DEAD_NODE}" (binding_failed)' in message, message)
+    expect(not planning.vifs_of("unbound"), "a plan was written")
+    planning.delete("unbound")
+    planning.wait_for("no port", lambda: not planning.ports_of(uid))
+
+
+def find_orphans(planning):
+    kept, gone = planning.create("kept"), str(uuid.uuid4())
+    planning.wait_for("its plan", lambda: planning.vifs_of("kept"))
+    planning.controller.end(signal.SIGTERM)
+    orphan = planning.neutron.create("port", network_id=planning.network.network["id"], device_owner="compute:kuryr",
+                                     device_id=gone, name="default/gone/eth0")
+    planning.neutron.request("PUT", f"ports/{orphan['id']}/tags", {"tags": [TAG]})
+    said = planning.orphans()
+    expect(f"what pod default/gone ({gone}) has in the backend: the pod is gone" in said and "1 left" in said, said)
+    said = planning.orphans("--remove", "--force")
+    expect("1 removed, 0 left" in said, said)
+    expect(not planning.ports_of(gone) and planning.ports_of(kept), "other ports than the orphan's are gone")

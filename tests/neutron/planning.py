@@ -1,0 +1,87 @@
+"""A real API server whose pods kuryr-controller plans with ports of Neutron, and the plugin alone plugs."""
+import dataclasses
+import json
+import time
+
+from controller.cluster import Cluster
+from controller.controllers import Controller
+from harness.expectation import expect
+from harness.kube_api import PODS, TOKEN
+from harness.namespaces import WORK
+from harness.pod import Pod
+from harness.process import run
+from neutron.server import PROJECT, URL
+from ovn.central import HOST_NAME
+from ovn.vif import Port
+
+SECONDS = 60
+AGAIN_SECONDS = 0.05
+TAG = "cluster-a"
+
+
+class Planning:
+    def __init__(self, node, network, programs, controller):
+        self.node, self.network, self.neutron = node, network, network.neutron
+        self.cluster = Cluster(programs)
+        self.api = self.cluster.api
+        self.controller = Controller(0, controller, self.api, "kuryrport", self.backend())
+        self.conf = WORK / "planned.conf"
+        (WORK / "admin").write_text(TOKEN)
+        self.conf.write_text(
+            f"[kubernetes]\napi_root = {self.api.url}\nssl_ca_crt_file = {self.api.ca}\ntoken_file = {WORK}/admin\n"
+            f"[cni_daemon]\ndaemon_enabled = false\nvif_annotation_timeout = {SECONDS}\n")
+
+    def backend(self):
+        return (f"[controller]\nbackend = neutron\nleader_elect = false\n"
+                f"[neutron]\nauth_type = none\nendpoint_override = {URL}\n"
+                f"[neutron_defaults]\nproject = {PROJECT}\npod_subnet = {','.join(self.network.subnets)}\n"
+                f"pod_security_groups = {self.network.open}\nresource_tags = {TAG}\n")
+
+    def create(self, name, node=HOST_NAME):
+        pod = {"metadata": {"name": name}, "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
+        return json.loads(self.api.request("POST", PODS, pod))["metadata"]["uid"]
+
+    def ports_of(self, uid):
+        return self.neutron.get(f"ports?device_id={uid}")["ports"]
+
+    def vifs_of(self, name):
+        """That its KuryrPort has: {interface: their data}."""
+        for each in self.api.get("/apis/openstack.org/v1/namespaces/default/kuryrports")["items"]:
+            if each["metadata"]["name"] == name:
+                return {ifname: vif["vif"]["versioned_object.data"] for ifname, vif in each["status"]["vifs"].items()}
+        return {}
+
+    def wait_for(self, what, find):
+        """What find() returns once it is something."""
+        deadline = time.monotonic() + SECONDS
+        while not (found := find()):
+            expect(time.monotonic() < deadline, f"not within {SECONDS} s: {what}")
+            time.sleep(AGAIN_SECONDS)
+        return found
+
+    def plan_of(self, port):
+        """Of Neutron's port, as the tests of traffic want it."""
+        subnets = [(self.network.subnets[ip["subnet_id"]], ip["ip_address"]) for ip in port["fixed_ips"]]
+        return Port(port["id"], port["mac_address"], self.network.network["mtu"], tuple(subnets))
+
+    def run_pod(self, name):
+        """A pod that is planned and plugged; its attachment, and what Neutron says of its port."""
+        uid = self.create(name)
+        made = self.node.attachment(pod=Pod(name, uid), conf={"kuryr_conf": str(self.conf)})
+        result = made.add().result()
+        port, = self.ports_of(uid)
+        made.pod = dataclasses.replace(made.pod, plan=self.plan_of(port))
+        return made, port, result
+
+    def delete(self, name):
+        self.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
+
+    def is_gone(self, name):
+        return name not in [pod["metadata"]["name"] for pod in self.api.get(PODS)["items"]]
+
+    def events_of(self, name):
+        events = self.api.get("/api/v1/namespaces/default/events")["items"]
+        return {each["reason"]: each["message"] for each in events if each["involvedObject"]["name"] == name}
+
+    def orphans(self, *options):
+        return run(self.controller.program, "orphans", *options, "--config-file", self.controller.config, check=False)
