@@ -62,7 +62,6 @@ void Plugin::Offer(std::vector<Device> devices) {
 }
 
 void Plugin::Keep() {
-  keep_at_ = Clock::time_point::max();
   std::error_code error;
   if (!std::filesystem::exists(ground_.folder, error)) {
     keep_at_ = Clock::now() + kPause;
@@ -93,6 +92,7 @@ bool Plugin::Listen() {
   streams_.clear();
   registration_.reset();
   registered_with_.reset();
+  refused_by_.reset();
   ground_.metrics.SetRegistered(name_, false);
   server_.reset();
   server_ = std::make_unique<kubelet::Server>(path, MakeMethods());
@@ -104,8 +104,11 @@ bool Plugin::Listen() {
 void Plugin::Register() {
   const std::filesystem::path path = ground_.folder / "kubelet.sock";
   const auto there = FileIdentity::Of(path);
+  if (there && refused_by_ == there && Clock::now() < keep_at_) return;
+  keep_at_ = Clock::time_point::max();
   if (!there || registered_with_ == there) return;
   if (registration_ && registration_->kubelet == *there) return;
+  refused_by_ = there;
   registration_.reset();
   registered_with_.reset();
   ground_.metrics.SetRegistered(name_, false);
@@ -124,6 +127,7 @@ void Plugin::EndRegistration() {
     (void)registration_->call.TakeAnswer();
     registered_with_ = registration_->kubelet;
     registration_.reset();
+    refused_by_.reset();
     backoff_.Reset();
     problem_.clear();
     ground_.metrics.SetRegistered(name_, true);

@@ -114,6 +114,7 @@ class Plugin {
   std::unique_ptr<kubelet::Server> server_;
   std::optional<FileIdentity> registered_with_;
   std::optional<Registration> registration_;  ///< under way
+  std::optional<FileIdentity> refused_by_;    ///< who was asked last, and has not registered it
   Backoff backoff_{std::chrono::milliseconds(100), std::chrono::milliseconds(1000)};
   std::string problem_;  ///< logged last
   Clock::time_point listened_at_;

@@ -26,11 +26,6 @@ constexpr auto kMostAsking = 1s;
 Plugins::Plugins(Config config, Metrics& metrics)
     : config_(std::move(config)), metrics_(metrics), info_(config_.devinfo_dir) {
   Take(ReadResourceList(config_.config_file, config_.resource_prefix));
-  try {
-    owners_ = info_.Read(resources_, FindDevices(config_.sysfs, {}));
-  } catch (const std::exception&) {
-    // Rescan() tells of it.
-  }
   Rescan();
 }
 
@@ -65,6 +60,7 @@ void Plugins::Rescan() {
   try {
     AskForPods();
     const std::vector<Device> devices = FindDevices(config_.sysfs, FindDefaultRouteLinks());
+    if (owners_.empty()) owners_ = info_.Read(resources_, devices);
     owners_ = FindOwners(resources_, devices, FindHeld());
     Offer(devices);
     info_.Write(resources_, devices, owners_);

@@ -2,12 +2,13 @@
 """A kubelet's sockets, with gRPC's own library: Registration, which dials back as newer ones do, and PodResources.
 
 fake_kubelet.py serve KUBELET_DIR: removes what is in device-plugins/, as a kubelet that starts, and prints what plugins tell:
-"options RESOURCE BYTES", "devices RESOURCE ID@NODE,..." and "registered RESOURCE". What pods have, it reads from
+"options RESOURCE BYTES", "devices RESOURCE ID@NODE,..." and "registered RESOURCE TIMES". What pods have, it reads from
 KUBELET_DIR/pods.json, {ID: RESOURCE}, each time it is asked.
 fake_kubelet.py allocate SOCKET ID...: prints the answer as JSON. fake_kubelet.py prefer SOCKET SIZE ID...: prints the ids."""
 import json
 import sys
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def listed(answer):
 class Kubelet:
     def __init__(self, folder):
         self.folder, self.sockets = folder, folder / "device-plugins"
+        self.registered = Counter()
 
     def serve(self):
         for socket in self.sockets.iterdir():
@@ -71,7 +73,8 @@ class Kubelet:
         socket, resource = self.sockets / first(request, 2).decode(), first(request, 3).decode()
         say("options", resource, call(socket, "GetDevicePluginOptions", b"").hex())
         threading.Thread(target=self.watch, args=(socket, resource), daemon=True).start()
-        say("registered", resource)
+        self.registered[resource] += 1
+        say("registered", resource, self.registered[resource])
         return b""
 
     @staticmethod

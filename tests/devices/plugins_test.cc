@@ -85,8 +85,8 @@ TEST_F(PluginsTest, RegistersAndListsWithTopology) {
   Process kubelet = StartKubelet();
   const Process devices = StartDevices();
 
-  kubelet.WaitForOutput("registered intel.com/kernel\n");
-  kubelet.WaitForOutput("registered intel.com/dpdk\n");
+  kubelet.WaitForOutput("registered intel.com/kernel 1\n");
+  kubelet.WaitForOutput("registered intel.com/dpdk 1\n");
 
   kubelet.WaitForOutput(kBoth);
   kubelet.WaitForOutput("devices intel.com/dpdk \n");
@@ -109,8 +109,8 @@ TEST_F(PluginsTest, SocketThatIsRemovedIsMadeAnew) {
 
   fs::remove(SocketOf("kernel"));
 
-  kubelet.WaitForOutput(std::string("ended intel.com/kernel"));
-  kubelet.WaitForOutput("UNAVAILABLE\noptions intel.com/kernel 1001\n");
+  kubelet.WaitForOutput("ended intel.com/kernel UNAVAILABLE\n");
+  kubelet.WaitForOutput("registered intel.com/kernel 2\n");
 }
 
 TEST_F(PluginsTest, DevicesThatComeAndGoAreTold) {
@@ -154,13 +154,13 @@ TEST_F(PluginsTest, DeviceOfAPodStaysWithItsResourceWhileItsDriverIsAnother) {
   devices.Wait();
   const Process next = StartDevices();
 
-  kubelet.WaitForOutput("UNAVAILABLE\n");
-  kubelet.WaitForOutput("devices intel.com/kernel");
-  kubelet.Signal(SIGKILL);
-  EXPECT_THAT(kubelet.Wait().out, Not(HasSubstr("dpdk 0000")));
+  kubelet.WaitForOutput("registered intel.com/kernel 2\n");
+  kubelet.WaitForOutput("registered intel.com/dpdk 2\n");
+  EXPECT_THAT(Ask({"allocate", SocketOf("dpdk"), "0000:03:10.1"}).err, HasSubstr("NOT_FOUND"));
+  EXPECT_EQ(Ask({"allocate", SocketOf("kernel"), "0000:03:10.1"}).status, 0);
 }
 
-TEST_F(PluginsTest, ResourceThatComesToConfigIsRegisteredAndABadFileChangesNothing) {
+TEST_F(PluginsTest, ResourcesComeAndGoWithConfigAndABadFileChangesNothing) {
   Process kubelet = StartKubelet();
   Process devices = StartDevices();
   kubelet.WaitForOutput(kBoth);
@@ -172,6 +172,9 @@ TEST_F(PluginsTest, ResourceThatComesToConfigIsRegisteredAndABadFileChangesNothi
                                    {"resourceName": "card", "selectors": {"pfNames": ["ens2"]}}]})");
 
   kubelet.WaitForOutput("devices intel.com/card 0000:05:00.0@1\n");
+  WriteConfig(R"({"resourceList": []})");
+  kubelet.WaitForOutput("devices intel.com/card \n");
+  kubelet.WaitForOutput("devices intel.com/kernel \n");
   kubelet.Signal(SIGKILL);
   EXPECT_THAT(kubelet.Wait().out, Not(HasSubstr("ended")));
 }
@@ -204,8 +207,8 @@ TEST_F(PluginsTest, StatusListsDevicesAndTheirPods) {
   WritePods({{"0000:03:10.1", "intel.com/kernel"}});
   Process kubelet = StartKubelet();
   const Process devices = StartDevices();
-  kubelet.WaitForOutput("registered intel.com/kernel\n");
-  kubelet.WaitForOutput("registered intel.com/dpdk\n");
+  kubelet.WaitForOutput("registered intel.com/kernel 1\n");
+  kubelet.WaitForOutput("registered intel.com/dpdk 1\n");
 
   const auto status = Status({});
 
