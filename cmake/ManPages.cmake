@@ -2,7 +2,7 @@
 find_program(PYTHON3 python3 REQUIRED)
 set(recipe ${PROJECT_SOURCE_DIR}/cmake/man-page)
 set(made)
-foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller)
+foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller kuryr-devices)
   set(page ${PROJECT_BINARY_DIR}/man/${program}.8)
   set(words ${PROJECT_BINARY_DIR}/bash-completion/${program})
   add_custom_command(OUTPUT ${page} ${words}

@@ -1,4 +1,5 @@
-# Debian packages, by cpack -G DEB: kuryr-common (kuryr.conf), kuryr-cni (the node's part), kuryr-controller.
+# Debian packages, by cpack -G DEB: kuryr-common (kuryr.conf), kuryr-cni (the node's part), kuryr-controller,
+# kuryr-devices.
 function(kuryr_package name)
   cmake_parse_arguments(ARG "" "SUMMARY;DEPENDS;SERVICE;UNITS;LEFTOVERS" "PROGRAMS;PLUGINS;PAGES;EXTRAS" ${ARGN})
   install(PROGRAMS ${ARG_PROGRAMS} DESTINATION /usr/sbin COMPONENT ${name})
@@ -47,7 +48,13 @@ kuryr_package(kuryr-controller
   SERVICE kuryr-controller UNITS kuryr-controller.service LEFTOVERS /var/log/kuryr-controller
   PROGRAMS ${built}/kuryr-controller PAGES kuryr-controller.8)
 install(FILES etc/kuryr-controller.service DESTINATION ${unit_folder} COMPONENT kuryr-controller)
-foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller)
+kuryr_package(kuryr-devices
+  SUMMARY "offers a node's devices to its kubelet\n Device plugins for SR-IOV's virtual functions, by sriov-network-device-plugin's config.json."
+  DEPENDS "kuryr-common ${same}"
+  SERVICE kuryr-devices UNITS kuryr-devices.service LEFTOVERS /var/log/kuryr-devices
+  PROGRAMS ${built}/kuryr-devices PAGES kuryr-devices.8)
+install(FILES etc/kuryr-devices.service DESTINATION ${unit_folder} COMPONENT kuryr-devices)
+foreach(program IN ITEMS kuryr-cni kuryr-daemon kuryr-controller kuryr-devices)
   set(of ${program})
   if(program STREQUAL kuryr-daemon)
     set(of kuryr-cni)
@@ -58,7 +65,7 @@ endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_COMPONENTS_ALL kuryr-common kuryr-cni kuryr-controller)
+set(CPACK_COMPONENTS_ALL kuryr-common kuryr-cni kuryr-controller kuryr-devices)
 set(CPACK_INSTALL_PREFIX /)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
