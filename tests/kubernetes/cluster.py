@@ -141,7 +141,7 @@ class Cluster:
 
     def start(self, name, command):
         with open(LOGS / f"{name}.log", "ab") as log:
-            subprocess.Popen(command, stdout=log, stderr=log)
+            return subprocess.Popen(command, stdout=log, stderr=log)
 
     def start_containerd(self):
         configuration = Path("/etc/containerd/config.toml")
@@ -164,13 +164,22 @@ class Cluster:
         self.start("kube-scheduler", [f"{self.programs}/kube-scheduler", f"--kubeconfig={admin}", "--leader-elect=false",
                                       f"--cert-dir={WORK}/scheduler"])
         pin_sysctls()
-        configuration, kubeconfig = WORK / "kubelet.json", self.write_kubeconfig("node", NODE_TOKEN)
-        configuration.write_text(json.dumps(KUBELET))
-        self.start("kubelet", [
-            f"{self.programs}/kubelet", f"--config={configuration}", f"--kubeconfig={kubeconfig}",
+        self.kubeconfig = self.write_kubeconfig("node", NODE_TOKEN)
+        (WORK / "kubelet.json").write_text(json.dumps(KUBELET))
+        self.start_kubelet()
+        self.api.wait("the node is registered", bool, "/api/v1/nodes")
+
+    def start_kubelet(self):
+        self.kubelet = self.start("kubelet", [
+            f"{self.programs}/kubelet", f"--config={WORK}/kubelet.json", f"--kubeconfig={self.kubeconfig}",
             "--container-runtime=remote", "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
             f"--hostname-override={NODE}", f"--node-ip={NODE_IP}"])
-        self.api.wait("the node is registered", bool, "/api/v1/nodes")
+
+    def restart_kubelet(self):
+        """Killed, and begun again."""
+        self.kubelet.kill()
+        self.kubelet.wait()
+        self.start_kubelet()
 
     def write_kubeconfig(self, name, token):
         file = WORK / f"{name}.kubeconfig"

@@ -17,6 +17,7 @@ from kubernetes.cluster import LOGS, NODE, WORK, Cluster
 from kubernetes.comparison import Comparison
 from kubernetes.controller_facts import SMALL_POOL, ControllerFacts
 from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
+from kubernetes.device_facts import DeviceFacts
 from kubernetes.node_pods import NodePods
 from kubernetes.pod_story import Stories, medians
 from kubernetes.pod_traffic import check_tcp, check_udp
@@ -56,6 +57,7 @@ class KubeletFacts:
         self.replacements()
         self.controller.requests()
         self.status()
+        DeviceFacts(self).state()
         self.ends()
 
     def recreate(self, facts, rounds):

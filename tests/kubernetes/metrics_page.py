@@ -13,14 +13,31 @@ ROW = re.compile(r"^\| (kuryr_\w+) \| (\w+) \| ([\w, ]*) ?\|", re.MULTILINE)
 
 
 def check():
-    page = {name: (kind, set(filter(None, labels.strip().split(", "))))
-            for name, kind, labels in ROW.findall(Path("docs/metrics.md").read_text(encoding="utf-8"))}
+    page = read_page()
     with urllib.request.urlopen(f"{HEALTH}/metrics", timeout=10) as answer:
         agents = families(answer.read().decode())
     # Of one that need not lead.
     controllers = families(ask("/metrics"))
     nothing({name for name in page if name.startswith("kuryr_cni_")} ^ set(agents), "of the agent's, there or on the page")
-    for name, (kind, labels) in {**agents, **controllers}.items():
+    compare(page, {**agents, **controllers})
+
+
+def check_devices():
+    """kuryr-devices', on this node."""
+    with urllib.request.urlopen("http://127.0.0.1:8083/metrics", timeout=10) as answer:
+        told, page = families(answer.read().decode()), read_page()
+    nothing({name for name in page if name.startswith("kuryr_devices_")} ^ set(told), "there or on the page")
+    compare(page, told)
+
+
+def read_page():
+    """{name: (type, labels)}"""
+    return {name: (kind, set(filter(None, labels.strip().split(", "))))
+            for name, kind, labels in ROW.findall(Path("docs/metrics.md").read_text(encoding="utf-8"))}
+
+
+def compare(page, found):
+    for name, (kind, labels) in found.items():
         told, own = page[name]
         assert kind == told and all(each == own for each in labels), f"{name}: {kind} {labels}, on the page {told} {own}"
 

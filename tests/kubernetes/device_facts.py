@@ -1,0 +1,174 @@
+"""kuryr-devices on a node with a kubelet: as a DaemonSet, and then as a program that knows a made-up card."""
+import json
+import os
+import signal
+
+from harness import namespaces
+from harness.expectation import expect_same, nothing, wait_for_none
+from harness.process import run
+from harness.transcript import Transcript
+from kubernetes import fake_devices, metrics_page
+from kubernetes.cluster import LOGS, NODE
+from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
+from kubernetes.node_pods import SPEC
+from kubernetes.replacement import Process
+
+PROGRAM = "build/release/bin/kuryr-devices"
+RESOURCE, OTHER = "example.com/kernel_vfs", "example.com/dpdk_vfs"
+VARIABLE = "PCIDEVICE_EXAMPLE_COM_KERNEL_VFS"
+NODES = "/api/v1/nodes"
+COUNT = 4
+ROUNDS = 3
+
+
+class DeviceFacts:
+    def __init__(self, checks):
+        """checks: KubeletFacts."""
+        self.fact, self.facts = checks.fact, checks.facts
+        self.cluster, self.api, self.pods = checks.cluster, checks.api, checks.pods
+
+    def state(self):
+        self.daemon_set()
+        self.capacity()
+        self.allocations()
+        self.drivers()
+        self.restarts()
+        self.ends()
+
+    # ---- the facts
+    def daemon_set(self):
+        with self.fact("docs/device-plugins.md: kuryr-devices becomes ready by its probes, and the node has its resources", basis=True):
+            Transcript("Start it", "docs/device-plugins.md").next_block(self.facts)
+            self.api.wait("its pod is ready", lambda pods: any(
+                is_true(pod, "Ready") for pod in of_app(pods.values(), "kuryr-devices")), SYSTEM_PODS)
+            self.wait_for_devices({"intel.com/sriov_net": 0, "intel.com/sriov_dpdk": 0})
+        self.api.request("DELETE", "/apis/apps/v1/namespaces/kube-system/daemonsets/kuryr-devices")
+        self.api.wait("its pod is gone", lambda pods: not of_app(pods.values(), "kuryr-devices"), SYSTEM_PODS)
+
+    def capacity(self):
+        self.devices = fake_devices.make_card(COUNT)
+        folder = namespaces.WORK / "devices"
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"resourceList": [
+            {"resourcePrefix": resource.split("/")[0], "resourceName": resource.split("/")[1], "selectors": {"drivers": [driver]}}
+            for resource, driver in ((RESOURCE, "iavf"), (OTHER, "vfio-pci"))]}))
+        self.conf = folder / "kuryr.conf"
+        self.conf.write_text(f"[devices]\nconfig_file = {folder}/config.json\nsysfs = {fake_devices.SYSFS}\n"
+                             f"devinfo_dir = {folder}/devinfo\n")
+        with self.fact(f"the node has {COUNT} devices of a card", basis=True):
+            self.start()
+            self.wait_for_devices({RESOURCE: COUNT, OTHER: 0})
+
+    def allocations(self):
+        with self.fact("pods get as many devices as there are, each its own, by their environment", basis=True):
+            self.running = self.make(COUNT)
+            self.pods.wait_until_run(self.running)
+            self.given = {pod.name: self.device_of(pod) for pod in self.running}
+            expect_same(self.devices, sorted(self.given.values()), "given")
+        with self.fact("kuryr-devices status names their pods"):
+            told = json.loads(self.ask("status", "--json"))["devices"]
+            expect_same({device: f"default/{name}" for name, device in self.given.items()},
+                        {each["id"]: each["pod"] for each in told}, "told")
+
+    def drivers(self):
+        with self.fact("a device that a pod has stays its resource's while its driver is another"):
+            for device in self.devices[:2]:
+                fake_devices.set_driver(device, "vfio-pci")
+            self.kill()
+            self.start()
+            self.wait_for_devices({RESOURCE: COUNT, OTHER: 0})
+            nothing([line for line in self.log().splitlines() if "devices offered" in line and OTHER in line], "offered")
+            for device in self.devices[:2]:
+                fake_devices.set_driver(device, "iavf")
+
+    def restarts(self):
+        ways = {"kuryr-devices is killed": self.kill_and_start, "the kubelet is killed": self.restart_kubelet,
+                "both are": self.restart_both}
+        for way, act in ways.items():
+            with self.fact(f"{way} while pods come and go: no device is in two pods, none is lost"):
+                leaving, staying = self.running[:2], self.running[2:]
+                self.pods.delete(leaving)
+                act()
+                self.wait_for_devices({RESOURCE: COUNT})
+                new = self.make(len(leaving))
+                self.pods.wait_until_run(new)
+                self.running = staying + new
+                for pod in staying:
+                    expect_same(self.given[pod.name], self.device_of(pod), pod.name)
+                self.given = {pod.name: self.device_of(pod) for pod in self.running}
+                expect_same(self.devices, sorted(self.given.values()), "given")
+
+    def ends(self):
+        with self.fact("a pod for which no device is left waits, and gets that of one that ends"):
+            (late,) = self.make(1)
+            self.pods.delete(self.running[:1])
+            self.pods.wait_until_run([late])
+            expect_same(self.given[self.running[0].name], self.device_of(late), "given")
+        with self.fact("its metrics have the names, types and labels of docs/metrics.md"):
+            metrics_page.check_devices()
+        with self.fact("kuryr-devices' log has no error"):
+            nothing([line for line in self.log().splitlines() if "level=error" in line], "lines")
+        self.kill()
+        last = [*self.running[1:], late]
+        self.pods.delete(last)
+        self.pods.wait_until_gone(last)
+
+    # ---- its parts
+    def start(self):
+        """It is registered when it returns."""
+        self.begin()
+        self.wait_until_registered()
+
+    def begin(self):
+        self.registered = self.registrations()
+        self.cluster.start("kuryr-devices", [PROGRAM, f"--config-file={self.conf}", "--debug"])
+
+    def registrations(self):
+        return self.log().count("registered with the kubelet\" resource=" + RESOURCE)
+
+    @staticmethod
+    def log():
+        log = LOGS / "kuryr-devices.log"
+        return log.read_text() if log.exists() else ""
+
+    def wait_until_registered(self):
+        wait_for_none(lambda: [] if self.registrations() > self.registered else ["it is not registered"], "missing")
+
+    def kill(self):
+        for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+            if command_of(pid)[:2] == [PROGRAM, f"--config-file={self.conf}"]:
+                with Process(pid) as process:
+                    os.kill(pid, signal.SIGKILL)
+                    process.wait_for_end()
+
+    def kill_and_start(self):
+        for _ in range(ROUNDS):
+            self.kill()
+            self.start()
+
+    def restart_kubelet(self):
+        self.registered = self.registrations()
+        self.cluster.restart_kubelet()
+        self.wait_until_registered()
+
+    def restart_both(self):
+        self.kill()
+        self.cluster.restart_kubelet()
+        self.start()
+
+    def ask(self, *arguments):
+        return run(PROGRAM, f"--config-file={self.conf}", *arguments)
+
+    def make(self, count):
+        (container,) = SPEC["containers"]
+        return self.pods.make(count, containers=[{**container, "resources": {"limits": {RESOURCE: "1"}}}])
+
+    def device_of(self, pod):
+        (container,) = self.pods.get(pod)["status"]["containerStatuses"]
+        code, said, errors = self.cluster.cri.exec_sync(container["containerID"].removeprefix("containerd://"), ["/bin/busybox", "env"])
+        assert code == 0, (code, said, errors)
+        return dict(line.partition("=")[::2] for line in said.splitlines())[VARIABLE]
+
+    def wait_for_devices(self, wanted):
+        self.api.wait(f"the node has {wanted}", lambda nodes: wanted.items() <= {
+            name: int(count) for name, count in nodes["", NODE]["status"]["allocatable"].items() if "." in name}.items(), NODES)
