@@ -49,6 +49,7 @@ Identity IdentityOf(const vif::PodVif& planned, const binding::Plug& plug) {
 
 std::vector<Identity> IdentitiesOf(const AttachmentRecord& record) {
   std::vector<Identity> identities;
+  identities.reserve(record.vifs.size());
   for (size_t i = 0; i < record.vifs.size(); ++i)
     identities.push_back(IdentityOf(record.vifs[i], record.plugs[i]));
   return identities;
