@@ -28,6 +28,7 @@ vif::Subnet SubnetOf(const Subnet& subnet) {
   if (subnet.gateway) made.gateway = *subnet.gateway;
   made.ips = vif::FixedIpList{.objects = std::vector<vif::FixedIp>()};
   std::vector<vif::Route> routes;
+  routes.reserve(subnet.host_routes.size());
   for (const HostRoute& route : subnet.host_routes)
     routes.push_back({.cidr = route.destination, .gateway = route.next_hop});
   made.routes = vif::RouteList{.objects = std::move(routes)};
