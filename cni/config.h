@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/config_file.h"
 #include "binding/config.h"
-#include "cni/device_config.h"
 #include "cni/known_pod.h"
 #include "watcher/api_config.h"
 
@@ -15,6 +15,13 @@ namespace kuryr::cni {
 
 /// Whether requests go to the node's agent: kAuto if its socket is there.
 enum class UseAgent { kAuto, kAlways, kNever };
+
+/// What kuryr.conf says of devices that the kubelet gives to pods.
+struct DeviceConfig {
+  std::filesystem::path kubelet_dir = "/var/lib/kubelet";  ///< [devices] kubelet_dir
+  /// [sriov] physnet_resource_mappings: the kubelet's resource ("intel.com/sriov") by physnet.
+  std::map<std::string, std::string> resources;
+};
 
 /// What kuryr.conf says, with the original's section and option names; docs/configuration.md has
 /// the table.

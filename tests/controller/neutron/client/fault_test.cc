@@ -338,7 +338,7 @@ TEST_F(FaultTest, APortWhoseTagsFailedIsThereForAllThatIsKnown) {
   PortRequest request = kRequest;
   request.tags = {"kuryr"};
 
-  EXPECT_TRUE(FailureOf([&] { ClientWithoutKeystone().CreatePort(request); })->uncertain());
+  EXPECT_TRUE(FailureOf([&] { ClientWithoutKeystone().CreatePort(request); }).value().uncertain());
 }
 
 TEST_F(FaultTest, AListIsReadPageByPageFromTheServerThatWasAsked) {
@@ -362,7 +362,7 @@ TEST_F(FaultTest, PagesThatLeadInACircleAreRefused) {
   for (int i = 0; i < 2; ++i)
     neutron_.Answer(200, nlohmann::json{{"ports", {port}}, {"ports_links", {link}}}.dump());
 
-  EXPECT_THAT(FailureOf([&] { (void)ClientWithoutKeystone().ListPorts({}); })->what(),
+  EXPECT_THAT(FailureOf([&] { (void)ClientWithoutKeystone().ListPorts({}); }).value().what(),
               HasSubstr("$.ports_links: names a next page that leads nowhere"));
 }
 

@@ -339,8 +339,9 @@ TEST_F(ReplayTest, OtherRefusalsHaveTheirKind) {
 TEST_F(ReplayTest, AMalformedIdIsNotAskedFor) {
   NeutronClient& client = ClientWithoutKeystone();
 
-  EXPECT_EQ(FailureOf([&] { (void)client.GetPort("../networks"); })->kind(), Kind::kNotFound);
-  EXPECT_EQ(FailureOf([&] { (void)client.GetSubnet(""); })->kind(), Kind::kNotFound);
+  EXPECT_EQ(FailureOf([&] { (void)client.GetPort("../networks"); }).value().kind(),
+            Kind::kNotFound);
+  EXPECT_EQ(FailureOf([&] { (void)client.GetSubnet(""); }).value().kind(), Kind::kNotFound);
   EXPECT_NO_THROW(client.DeletePort("x?y"));
   EXPECT_THAT(neutron_.Requests(), IsEmpty());
 }
