@@ -16,6 +16,7 @@
 #include "kubelet/methods.h"
 #include "kubelet/podresources.pb.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
+#include "tests/binding/everything.h"
 #include "tests/kubelet/kubelet_fixture.h"
 
 namespace kuryr::cni {
@@ -53,7 +54,7 @@ class DeviceTest : public test::NetnsTest {
     NetnsTest::SetUp();
     card_.emplace();
     config_.state_dir = "/run/kuryr";
-    config_.binding.sysfs = card_->sysfs.root();
+    config_.binding = test::WithEverything({.sysfs = card_->sysfs.root()});
     config_.devices.kubelet_dir = "/run/kubelet";
     config_.devices.resources["physnet1"] = kResource;
     attachments_.emplace(config_.state_dir);

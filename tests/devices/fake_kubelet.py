@@ -22,7 +22,9 @@ SECONDS = 10
 
 
 def say(*words):
-    print(*words, flush=True)
+    """A line in one piece: several threads say something."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
 
 
 def first(encoded, number, otherwise=b""):

@@ -23,9 +23,9 @@ class DeviceTest : public PluginTest {
 
   void SetUp() override {
     PluginTest::SetUp();
-    WriteConfig(DefaultKubernetes(),
-                "[devices]\nkubelet_dir = " + (work_ / "kubelet").string() +
-                    "\n[sriov]\nphysnet_resource_mappings = physnet1:port_a\n");
+    WriteConfig(DefaultKubernetes(), "[devices]\nkubelet_dir = " + (work_ / "kubelet").string() +
+                                         "\n[sriov]\nphysnet_resource_mappings = physnet1:port_a\n"
+                                         "[binding]\ndrivers = sriov\n");
     pod_ = MakePod("web");
     json vif = Vif(pod_, true);
     vif["versioned_object.name"] = "VIFSriov";
