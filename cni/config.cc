@@ -206,7 +206,7 @@ Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
 
 /// The same with CniError 7 in place of ConfigError.
 template <typename Reader>
-auto AsCniError(const Reader& read) {
+auto WithCniErrors(const Reader& read) {
   try {
     return read();
   } catch (const ConfigError& e) {
@@ -217,11 +217,11 @@ auto AsCniError(const Reader& read) {
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv, ConfigScope scope) {
-  return AsCniError([&] { return Read(ConfigFiles(std::move(names)), getenv, scope); });
+  return WithCniErrors([&] { return Read(ConfigFiles(std::move(names)), getenv, scope); });
 }
 
 std::string LoadAgentSocket(std::vector<std::string> names) {
-  return AsCniError([&] {
+  return WithCniErrors([&] {
     std::string socket = Config().agent_socket;
     TakeSocket(ConfigFiles(std::move(names)).Find("cni_daemon", "bind_address"), socket);
     return socket;

@@ -13,7 +13,7 @@ FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "10")
 
 LANES = {
     "format": "clang-format, flake8, include directions, Kubernetes manifests, documentation, alert rules",
-    "lint": "clang-tidy of what is shipped, each file by itself",
+    "lint": "clang-tidy of what is shipped",
     "release": "the shipped programs: static files that answer, and tell what they are; their man pages and Debian packages",
     "demo": "the demo's scenario, on the release build",
     "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
