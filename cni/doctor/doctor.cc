@@ -36,9 +36,9 @@ Findings Try(const std::string& subject, const Check& check) {
 }
 
 /// An agent that is ready has an API server, and an identity of its own there.
-Findings ForgiveWithout(Findings api, const Finding& agent) {
+Findings Forgiven(Findings api) {
   for (Finding& finding : api) {
-    if (finding.verdict != Verdict::kBad || agent.found.rfind("ready", 0) != 0) continue;
+    if (finding.verdict != Verdict::kBad) continue;
     finding.verdict = Verdict::kUnknown;
     finding.mend =
         "none is needed: kuryr-daemon has one. Its own rights: run doctor in its container";
@@ -87,7 +87,9 @@ Findings Examine(const std::vector<std::string>& config_files, const RuntimeFold
   Append(findings, CheckRuntime(folders));
   const Finding agent = CheckAgent(config);
   findings.push_back(agent);
-  Append(findings, ForgiveWithout(Try("API server", [&] { return CheckApi(config); }), agent));
+  const Findings api = Try("API server", [&] { return CheckApi(config); });
+  const bool served = HasAgent(config) && agent.verdict == Verdict::kGood;
+  Append(findings, served ? Forgiven(api) : api);
   return findings;
 }
 

@@ -1,13 +1,13 @@
 #include "cni/doctor/ovs_checks.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "binding/drivers/binding.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/tunnel.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/node.h"
 #include "cni/status.h"
 
 namespace kuryr::cni::doctor {
@@ -15,6 +15,8 @@ namespace {
 
 /// The largest of the VIFs that this node has plugged on a bridge of Open vSwitch; 0: none.
 uint32_t LargestMtu(const Config& config) {
+  // The store would make it.
+  if (!std::filesystem::exists(config.state_dir)) return 0;
   const AttachmentStore attachments(config.state_dir);
   uint32_t largest = 0;
   for (const AttachmentKey& key : attachments.List()) {
@@ -59,8 +61,7 @@ Findings CheckOvs(const Config& config, const Deadline& deadline) {
   const auto bridge = OvsBridgeOf(config);
   const std::string subject = "Open vSwitch";
   if (!bridge) return {{subject, Verdict::kGood, "no driver of this node needs it", ""}};
-  const AttachmentStore attachments(config.state_dir);
-  const binding::Binding binding(ForDrivers(config, attachments));
+  const binding::Binding binding(config.binding);
   if (const auto problem = binding.FindOvsProblem(*bridge, deadline)) {
     return {{subject, Verdict::kBad, *problem,
              "start Open vSwitch (openvswitch-switch); " + config.binding.ovsdb_connection +

@@ -78,12 +78,15 @@ Findings CheckRuntime(const RuntimeFolders& folders) {
   return {CheckConfiguration(folders.conf_dir), CheckProgram(folders.bin_dir)};
 }
 
+bool HasAgent(const Config& config) {
+  std::error_code error;
+  return config.use_agent == UseAgent::kAlways ||
+         (config.use_agent == UseAgent::kAuto && fs::exists(config.agent_socket, error));
+}
+
 Finding CheckAgent(const Config& config) {
   const std::string subject = "kuryr-daemon";
-  std::error_code error;
-  if (config.use_agent == UseAgent::kNever ||
-      (config.use_agent == UseAgent::kAuto && !fs::exists(config.agent_socket, error)))
-    return {subject, Verdict::kGood, "none: kuryr-cni works alone", ""};
+  if (!HasAgent(config)) return {subject, Verdict::kGood, "none: kuryr-cni works alone", ""};
   const std::string mend = "look at kuryr-daemon status, and at its log";
   try {
     const AgentReply reply =

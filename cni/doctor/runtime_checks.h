@@ -17,6 +17,8 @@ struct RuntimeFolders {
 /// Which network configuration the runtime takes, and whether the program that it names is there.
 [[nodiscard]] Findings CheckRuntime(const RuntimeFolders& folders);
 
+/// Whether kuryr-cni is to find one here.
+[[nodiscard]] bool HasAgent(const Config& config);
 /// kuryr-daemon, where the node has one.
 [[nodiscard]] Finding CheckAgent(const Config& config);
 

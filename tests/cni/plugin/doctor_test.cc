@@ -101,6 +101,7 @@ TEST_F(DoctorTest, ItLeavesTheNodeAsItWas) {
 
   EXPECT_EQ(HostVeths(), veths);
   EXPECT_TRUE(Ports().empty());
+  EXPECT_FALSE(std::filesystem::exists(work_ / "state"));
 }
 
 TEST_F(DoctorTest, BridgeThatIsMissingIsNamedWithItsOption) {
