@@ -94,12 +94,16 @@ std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
 }
 
 void PodStore::Handle(const watcher::WatchEvent& event) {
-  if (event.kind == "Pod") {
-    HandlePod(event);
-  } else {
+  const std::string key = KeyOf(event.name_space, event.name);
+  if (event.kind != "Pod") {
     HandlePort(event);
+  } else if (event.type != watcher::EventType::kDeleted &&
+             IsAt(Find(key), event.uid, event.resource_version)) {
+    return;  // Written here: its round went on with the answer.
+  } else {
+    HandlePod(event);
   }
-  wake_(KeyOf(event.name_space, event.name));
+  wake_(key);
 }
 
 void PodStore::LearnPod(const watcher::WatchEvent& pod, const std::string& base, const Plan& plan) {
@@ -152,7 +156,6 @@ void PodStore::HandlePod(const watcher::WatchEvent& event) {
   const std::string key = KeyOf(event.name_space, event.name);
   std::shared_ptr<PodFacts> facts;
   if (event.type != watcher::EventType::kDeleted) {
-    if (IsAt(Find(key), event.uid, event.resource_version)) return;  // Written here.
     facts = ReadPod(event, PlanOn(event));
   }
   Update(key, [&](Known& known) {
