@@ -35,6 +35,7 @@ std::string VariableOf(const Resource& resource) {
 ContainerAllocateResponse Allocate(const Resource& resource, const std::vector<Device>& devices,
                                    const std::filesystem::path& sysfs) {
   ContainerAllocateResponse response;
+  if (resource.type == DeviceType::kPlace) return response;
   nlohmann::json info = nlohmann::json::object();
   std::string ids;
   for (const Device& device : devices) {

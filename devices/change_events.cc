@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -37,8 +38,8 @@ bool IsOfHardware(std::string_view uevent) { return uevent.find("/pci") != std::
 
 }  // namespace
 
-ChangeEvents::ChangeEvents(const Folders& folders)
-    : folders_(folders),
+ChangeEvents::ChangeEvents(Watched watched)
+    : watched_(std::move(watched)),
       inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
       uevents_(OpenUevents()) {
   if (!inotify_) ThrowErrno("inotify");
@@ -51,10 +52,10 @@ void ChangeEvents::Watch() {
     const int id = ::inotify_add_watch(inotify_.get(), folder.c_str(), events | IN_ONLYDIR);
     if (id >= 0) watches_[id] = change;
   };
-  watch(folders_.sockets, kComesAndGoes, &Changes::sockets);
-  watch(folders_.config, kWritten, &Changes::config);
+  watch(watched_.sockets, kComesAndGoes, &Changes::sockets);
+  watch(watched_.config, kWritten, &Changes::config);
   // The kernel's own sysfs says nothing here.
-  watch(folders_.sysfs / "bus/pci/devices", kComesAndGoes, &Changes::devices);
+  watch(watched_.sysfs / "bus/pci/devices", kComesAndGoes, &Changes::devices);
 }
 
 Changes ChangeEvents::Take() {
@@ -94,7 +95,7 @@ void ChangeEvents::TakeUevents(Changes& changes) {
     if (size <= 0 || sender.nl_pid != 0) continue;
     const std::string_view uevent(buffer.data(),
                                   ::strnlen(buffer.data(), static_cast<size_t>(size)));
-    if (IsOfHardware(uevent)) changes.devices = true;
+    if (IsOfHardware(uevent) || IsOfBridge(watched_.bridges, uevent)) changes.devices = true;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
+#include "devices/bridges.h"
 
 namespace kuryr::devices {
 
@@ -18,15 +19,16 @@ struct Changes {
 /// The folders and the kernel's events (uevents) that tell of changes. Not thread-safe.
 class ChangeEvents {
  public:
-  struct Folders {
+  struct Watched {
     std::filesystem::path sysfs;
     std::filesystem::path sockets;
     std::filesystem::path config;
+    BridgeOffer bridges;  ///< whose links count as devices
   };
 
   /// Without uevents, which not every container gets, it warns and goes on. Throws
   /// std::system_error without inotify(7).
-  explicit ChangeEvents(const Folders& folders);
+  explicit ChangeEvents(Watched watched);
 
   /// Looks at folders that were missing, too. To be called from time to time.
   void Watch();
@@ -40,7 +42,7 @@ class ChangeEvents {
   void TakeFolders(Changes& changes);
   void TakeUevents(Changes& changes);
 
-  const Folders folders_;
+  const Watched watched_;
   UniqueFd inotify_;
   UniqueFd uevents_;
   std::map<int, bool Changes::*> watches_;

@@ -7,6 +7,36 @@
 #include "base/names.h"
 
 namespace kuryr::devices {
+namespace {
+
+void TakeMappings(const Option& option, std::map<std::string, std::string>& target) {
+  std::vector<std::string> pairs;
+  Take(option, pairs);
+  for (const std::string& pair : pairs) {
+    const size_t colon = pair.find(':');
+    const std::string physnet = pair.substr(0, colon);
+    const std::string bridge = colon == std::string::npos ? "" : pair.substr(colon + 1);
+    if (!IsResourceName(physnet) || !IsLinkName(bridge))
+      Refuse(option.where, "\"" + Printable(pair) + "\"; expected PHYSNET:BRIDGE, PHYSNET being " +
+                               kResourceNameRule);
+    target[physnet] = bridge;
+  }
+}
+
+void TakeBridges(const ConfigFiles& files, BridgeOffer& offer) {
+  constexpr uint32_t kMostPlaces = 10'000;
+  Take(files.Find("devices", "ovs_bridges"), offer.ovs);
+  Take(files.Find("devices", "bridges"), offer.kernel);
+  TakeMappings(files.Find("devices", "bridge_mappings"), offer.physnets);
+  Take(files.Find("devices", "bridge_places"), offer.places, 1, kMostPlaces);
+  Take(files.Find("os_vif_ovs", "ovsdb_connection"), offer.ovsdb_connection);
+  if (!offer.ovsdb_connection.starts_with("ssl:")) return;
+  TakeFile(files.Find("os_vif_ovs", "ssl_key_file"), offer.ssl_key_file);
+  TakeFile(files.Find("os_vif_ovs", "ssl_cert_file"), offer.ssl_cert_file);
+  TakeFile(files.Find("os_vif_ovs", "ssl_ca_cert_file"), offer.ssl_ca_cert_file);
+}
+
+}  // namespace
 
 Config LoadConfig(std::vector<std::string> names) {
   constexpr uint32_t kMostPort = 65535;
@@ -20,6 +50,7 @@ Config LoadConfig(std::vector<std::string> names) {
   Take(files.Find("devices", "kubelet_dir"), config.kubelet_dir);
   Take(files.Find("devices", "sysfs"), config.sysfs);
   Take(files.Find("devices", "devinfo_dir"), config.devinfo_dir);
+  TakeBridges(files, config.bridges);
   Take(files.Find("devices_health_server", "bind_address"), config.health_address);
   Take(files.Find("devices_health_server", "port"), config.health_port, 0, kMostPort);
   Take(files.Find("DEFAULT", "debug"), config.debug);

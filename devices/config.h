@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "devices/bridges.h"
+
 namespace kuryr::devices {
 
 /// What kuryr.conf says; docs/configuration.md has the table.
@@ -14,7 +16,8 @@ struct Config {
   std::filesystem::path kubelet_dir = "/var/lib/kubelet";        ///< [devices] kubelet_dir
   std::filesystem::path sysfs = "/sys";                          ///< [devices] sysfs
   std::filesystem::path devinfo_dir =
-      "/var/run/k8s.cni.cncf.io/devinfo";    ///< [devices] devinfo_dir
+      "/var/run/k8s.cni.cncf.io/devinfo";  ///< [devices] devinfo_dir
+  BridgeOffer bridges;
   std::string health_address = "127.0.0.1";  ///< [devices_health_server] bind_address
   uint32_t health_port = 8083;               ///< [devices_health_server] port; 0 for none
   bool debug = false;                        ///< [DEFAULT] debug

@@ -10,8 +10,9 @@
 namespace kuryr::devices {
 
 /// config.json's deviceType: network functions (PCI class 02), processing accelerators (12), and
-/// network devices of the auxiliary bus, such as subfunctions.
-enum class DeviceType { kNetDevice, kAccelerator, kAuxNetDevice };
+/// network devices of the auxiliary bus, such as subfunctions. A place at a bridge is none of its:
+/// it is counted, and its container gets nothing.
+enum class DeviceType { kNetDevice, kAccelerator, kAuxNetDevice, kPlace };
 
 /// Which driver of the vdpa bus has the function's vdpa device.
 enum class VdpaType { kVhost, kVirtio };

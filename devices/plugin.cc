@@ -227,12 +227,14 @@ v1beta1::AllocateResponse Plugin::AllocateAll(const v1beta1::AllocateRequest& re
   for (const auto& container : request.container_requests()) {
     try {
       const std::vector<Device> devices = FindAll(container.devices_ids());
+      std::string ids;
       *response.add_container_responses() = Allocate(resource_, devices, ground_.sysfs);
-      for (const Device& device : devices) allocated_[device.id] = Clock::now();
+      for (const Device& device : devices) {
+        allocated_[device.id] = Clock::now();
+        ids += (ids.empty() ? "" : ",") + device.id;
+      }
       ground_.metrics.CountAllocation(name_, false);
-      Log(LogLevel::kInfo, "devices allocated",
-          {{"resource", name_},
-           {"devices", response.container_responses().rbegin()->envs().at(VariableOf(resource_))}});
+      Log(LogLevel::kInfo, "devices allocated", {{"resource", name_}, {"devices", ids}});
     } catch (const kubelet::CallError& e) {
       ground_.metrics.CountAllocation(name_, true);
       Log(LogLevel::kWarning, "devices cannot be allocated",

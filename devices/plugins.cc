@@ -21,10 +21,20 @@ constexpr auto kRescan = 10s;
 constexpr auto kSettling = 10s;
 constexpr auto kMostAsking = 1s;
 
+/// Null when there is none of that name.
+const Resource* FindResource(const std::vector<Resource>& resources, const std::string& name) {
+  const auto found = std::find_if(resources.begin(), resources.end(),
+                                  [&](const Resource& each) { return each.FullName() == name; });
+  return found == resources.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 Plugins::Plugins(Config config, Metrics& metrics)
-    : config_(std::move(config)), metrics_(metrics), info_(config_.devinfo_dir) {
+    : config_(std::move(config)),
+      metrics_(metrics),
+      info_(config_.devinfo_dir),
+      bridges_(config_.bridges, config_.sysfs) {
   Take(ReadResourceList(config_.config_file, config_.resource_prefix));
   Rescan();
 }
@@ -45,7 +55,11 @@ void Plugins::Reload() {
 
 void Plugins::Take(std::vector<Resource> resources) {
   resources_ = std::move(resources);
-  for (const Resource& resource : resources_) {
+  AddPlugins(resources_);
+}
+
+void Plugins::AddPlugins(const std::vector<Resource>& resources) {
+  for (const Resource& resource : resources) {
     const auto [plugin, added] =
         plugins_.try_emplace(resource.FullName(), resource,
                              Plugin::Ground{.folder = config_.kubelet_dir / "device-plugins",
@@ -57,8 +71,9 @@ void Plugins::Take(std::vector<Resource> resources) {
 
 void Plugins::Rescan() {
   rescan_at_ = Clock::now() + kRescan;
+  AskForPods();
+  TakeBridges();
   try {
-    AskForPods();
     const std::vector<Device> devices = FindDevices(config_.sysfs, FindDefaultRouteLinks());
     if (owners_.empty()) owners_ = info_.Read(resources_, devices);
     owners_ = FindOwners(resources_, devices, FindHeld());
@@ -72,6 +87,15 @@ void Plugins::Rescan() {
     problem_ = e.what();
   }
   metrics_.SetScanProblem(problem_);
+}
+
+/// What config.json calls the same is config.json's.
+void Plugins::TakeBridges() {
+  bridge_resources_ = bridges_.Find();
+  std::erase_if(bridge_resources_, [&](const Resource& bridge) {
+    return FindResource(resources_, bridge.FullName()) != nullptr;
+  });
+  AddPlugins(bridge_resources_);
 }
 
 void Plugins::AskForPods() {
@@ -96,24 +120,32 @@ Owners Plugins::FindHeld() const {
 
 void Plugins::Offer(const std::vector<Device>& devices) {
   for (auto& [name, plugin] : plugins_) {
-    std::vector<Device> offered;
-    size_t allocated = 0;
-    for (const Device& device : devices) {
-      const auto owner = owners_.find(device.id);
-      if (owner == owners_.end() || owner->second != name) continue;
-      if (pods_ && pods_->resources.contains(device.id)) ++allocated;
-      offered.push_back(device);
-    }
+    std::vector<Device> offered = DevicesOf(name, devices);
+    const auto allocated = static_cast<size_t>(std::count_if(
+        offered.begin(), offered.end(),
+        [this](const Device& device) { return pods_ && pods_->resources.contains(device.id); }));
     metrics_.SetDevices(name, offered.size() - allocated, allocated);
     metrics_.SetRegistered(name, plugin.is_registered());
     plugin.Offer(std::move(offered));
-    if (!IsConfigured(name)) metrics_.Forget(name);
+    if (!IsOffered(name)) metrics_.Forget(name);
   }
 }
 
-bool Plugins::IsConfigured(const std::string& name) const {
-  return std::any_of(resources_.begin(), resources_.end(),
-                     [&](const Resource& resource) { return resource.FullName() == name; });
+std::vector<Device> Plugins::DevicesOf(const std::string& name,
+                                       const std::vector<Device>& devices) const {
+  if (const Resource* bridge = FindResource(bridge_resources_, name))
+    return bridges_.PlacesAt(*bridge);
+  std::vector<Device> found;
+  for (const Device& device : devices) {
+    const auto owner = owners_.find(device.id);
+    if (owner != owners_.end() && owner->second == name) found.push_back(device);
+  }
+  return found;
+}
+
+bool Plugins::IsOffered(const std::string& name) const {
+  return FindResource(resources_, name) != nullptr ||
+         FindResource(bridge_resources_, name) != nullptr;
 }
 
 std::filesystem::path Plugins::KubeletSocket() const {
@@ -123,14 +155,14 @@ std::filesystem::path Plugins::KubeletSocket() const {
 void Plugins::Keep() {
   if (Clock::now() >= rescan_at_ || FileIdentity::Of(KubeletSocket()) != kubelet_) Rescan();
   for (auto& [name, plugin] : plugins_) {
-    if (IsConfigured(name)) plugin.Keep();
+    if (IsOffered(name)) plugin.Keep();
   }
 }
 
 Plugins::Clock::time_point Plugins::DueAt() const {
   auto due = rescan_at_;
   for (const auto& [name, plugin] : plugins_) {
-    if (IsConfigured(name)) due = std::min(due, plugin.KeepAt());
+    if (IsOffered(name)) due = std::min(due, plugin.KeepAt());
   }
   return due;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/bridges.h"
 #include "devices/config.h"
 #include "devices/device_info.h"
 #include "devices/metrics.h"
@@ -29,7 +30,7 @@ class Plugins {
 
   /// Reads config.json anew; one that cannot be taken is logged, and changes nothing.
   void Reload();
-  /// Reads the devices anew, and what pods have. A failure is logged, and changes nothing.
+  /// Reads devices and bridges anew, and what pods have. A failure is logged, and changes nothing.
   void Rescan();
   /// Has each plugin listen and register, where that is due, after a Rescan() if that is.
   void Keep();
@@ -41,21 +42,28 @@ class Plugins {
 
  private:
   void Take(std::vector<Resource> resources);
+  void AddPlugins(const std::vector<Resource>& resources);
+  void TakeBridges();
   void AskForPods();
   [[nodiscard]] Owners FindHeld() const;
   void Offer(const std::vector<Device>& devices);
-  [[nodiscard]] bool IsConfigured(const std::string& name) const;
+  [[nodiscard]] std::vector<Device> DevicesOf(const std::string& name,
+                                              const std::vector<Device>& devices) const;
+  /// Stands in config.json, or is a bridge that is there.
+  [[nodiscard]] bool IsOffered(const std::string& name) const;
   [[nodiscard]] std::filesystem::path KubeletSocket() const;
 
   const Config config_;
   Metrics& metrics_;
   const DeviceInfoFolder info_;
-  std::vector<Resource> resources_;
-  std::map<std::string, Plugin> plugins_;  ///< also those that are in config.json no longer
-  Owners owners_;                          ///< as of the last scan, or of a process before this one
-  std::optional<PodDevices> pods_;         ///< nullopt: the kubelet does not answer
-  std::optional<FileIdentity> kubelet_;    ///< whose answer that is
-  std::optional<std::string> problem_;     ///< logged last
+  Bridges bridges_;
+  std::vector<Resource> resources_;         ///< of config.json
+  std::vector<Resource> bridge_resources_;  ///< of the last scan
+  std::map<std::string, Plugin> plugins_;   ///< also those that are offered no longer
+  Owners owners_;                        ///< as of the last scan, or of a process before this one
+  std::optional<PodDevices> pods_;       ///< nullopt: the kubelet does not answer
+  std::optional<FileIdentity> kubelet_;  ///< whose answer that is
+  std::optional<std::string> problem_;   ///< logged last
   Clock::time_point rescan_at_;
 };
 

@@ -4,6 +4,18 @@
 
 namespace kuryr::devices {
 
+bool IsResourceName(std::string_view text) {
+  constexpr size_t kMost = 63;
+  constexpr std::string_view kSigns = "-_.";
+  constexpr std::string_view kAlphanumeric =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const auto is_in = [](std::string_view set, char c) { return set.find(c) != set.npos; };
+  return !text.empty() && text.size() <= kMost && is_in(kAlphanumeric, text.front()) &&
+         is_in(kAlphanumeric, text.back()) && std::all_of(text.begin(), text.end(), [&](char c) {
+           return is_in(kAlphanumeric, c) || is_in(kSigns, c);
+         });
+}
+
 const Selector* Resource::Find(const Device& device) const {
   if (device.type != type) return nullptr;
   const auto found =

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "devices/device.h"
@@ -12,7 +13,12 @@ namespace kuryr::devices {
 /// Names and values that a device's pods find in its environment.
 using AdditionalInfo = std::map<std::string, std::string>;
 
-/// One entry of config.json's resourceList: devices that pods ask for by one name.
+/// What Kubernetes takes as an extended resource's name behind its prefix.
+[[nodiscard]] bool IsResourceName(std::string_view text);
+inline constexpr const char* kResourceNameRule =
+    "1 to 63 of letters, digits, '-', '_' and '.', the first and last no sign";
+
+/// Devices that pods ask for by one name: an entry of config.json's resourceList, or a bridge.
 struct Resource {
   std::string prefix = "intel.com";
   std::string name;

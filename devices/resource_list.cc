@@ -204,22 +204,6 @@ DeviceType ParseType(const std::string& text, const std::string& path) {
   RefuseValue(path, text, "netDevice, accelerator or auxNetDevice");
 }
 
-/// As Kubernetes has the name of an extended resource.
-void RequireName(const std::string& text, const std::string& path) {
-  constexpr size_t kMost = 63;
-  const auto is_alphanumeric = [](char c) {
-    return (LowerCase(c) >= 'a' && LowerCase(c) <= 'z') || (c >= '0' && c <= '9');
-  };
-  const bool well = !text.empty() && text.size() <= kMost && is_alphanumeric(text.front()) &&
-                    is_alphanumeric(text.back()) &&
-                    std::all_of(text.begin(), text.end(), [&](char c) {
-                      return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
-                    });
-  if (!well)
-    RefuseValue(path, text,
-                "1 to 63 of letters, digits, '-', '_' and '.', the first and last no sign");
-}
-
 std::vector<Selector> ParseSelectors(Fields& fields, DeviceType type) {
   std::vector<Selector> selectors;
   const json* found = fields.Find("selectors");
@@ -251,7 +235,8 @@ Resource ParseResource(const json& object, const std::string& path, const std::s
   Resource resource{.prefix = prefix};
   std::string type;
   fields.Take("resourceName", resource.name);
-  RequireName(resource.name, fields.PathOf("resourceName"));
+  if (!IsResourceName(resource.name))
+    RefuseValue(fields.PathOf("resourceName"), resource.name, kResourceNameRule);
   try {
     fields.Take("resourcePrefix", resource.prefix);
     if (resource.prefix.empty()) resource.prefix = prefix;

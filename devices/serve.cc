@@ -92,7 +92,8 @@ void Serve(const Config& config, int stop_fd) {
   Heartbeat heartbeat;
   ChangeEvents events({.sysfs = config.sysfs,
                        .sockets = config.kubelet_dir / "device-plugins",
-                       .config = config.config_file.parent_path()});
+                       .config = config.config_file.parent_path(),
+                       .bridges = config.bridges});
   Plugins plugins(config, metrics);
   const auto health =
       service::ServeHealth(config.health_address, config.health_port,

@@ -1,5 +1,6 @@
 #include "devices/commands/status_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "devices/bridges.h"
 #include "devices/inventory.h"
 #include "devices/ownership.h"
 #include "devices/plugin.h"
@@ -32,6 +34,7 @@ constexpr size_t kMostText = 1000;
 struct Found {
   std::vector<Resource> resources;
   std::vector<Device> devices;
+  json bridges = json::array();  ///< with their places
   PodDevices pods;
   Owners owners;
   std::vector<std::string> gaps;
@@ -45,10 +48,21 @@ void RequireServed(const Config& config, const Resource& resource) {
       v1beta1::Empty(), Deadline::After(kMostAsking));
 }
 
+json ToJson(const Resource& bridge, const std::vector<Device>& places, const PodDevices& pods) {
+  const auto taken = std::count_if(places.begin(), places.end(), [&](const Device& place) {
+    return pods.resources.contains(place.id);
+  });
+  return {{"resource", bridge.FullName()}, {"places", places.size()}, {"taken", taken}};
+}
+
 Found LookAround(const Config& config) {
   Found found{.resources = ReadResourceList(config.config_file, config.resource_prefix),
               .devices = FindDevices(config.sysfs, FindDefaultRouteLinks())};
-  for (const Resource& resource : found.resources) {
+  Bridges bridges(config.bridges, config.sysfs);
+  const std::vector<Resource> bridge_resources = bridges.Find();
+  std::vector<Resource> all = found.resources;
+  all.insert(all.end(), bridge_resources.begin(), bridge_resources.end());
+  for (const Resource& resource : all) {
     try {
       RequireServed(config, resource);
     } catch (const std::exception& e) {
@@ -60,6 +74,8 @@ Found LookAround(const Config& config) {
   } catch (const std::exception& e) {
     found.gaps.push_back("pods are not known: " + std::string(e.what()));
   }
+  for (const Resource& bridge : bridge_resources)
+    found.bridges.push_back(ToJson(bridge, bridges.PlacesAt(bridge), found.pods));
   found.owners = FindOwners(found.resources, found.devices, found.pods.resources);
   return found;
 }
@@ -101,13 +117,24 @@ void PrintTable(const json& rows) {
   std::printf("%s", service::Table(std::move(table)).c_str());
 }
 
+void PrintBridges(const json& bridges) {
+  if (bridges.empty()) return;
+  std::vector<std::vector<std::string>> table = {{"BRIDGE", "PLACES", "TAKEN"}};
+  for (const json& row : bridges)
+    table.push_back({StringAt(row, "resource"), row["places"].dump(), row["taken"].dump()});
+  std::printf("%s", service::Table(std::move(table)).c_str());
+}
+
 }  // namespace
 
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   const Found found = LookAround(config);
   const json rows = RowsOf(found, wanted.pod);
   if (wanted.form == service::StatusForm::kJson) {
-    const json status = {{"version", KURYR_VERSION}, {"devices", rows}, {"gaps", found.gaps}};
+    const json status = {{"version", KURYR_VERSION},
+                         {"devices", rows},
+                         {"bridges", found.bridges},
+                         {"gaps", found.gaps}};
     std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
   } else {
     std::printf("kuryr-devices %s: %zu resources, %zu devices, %zu of them offered\n",
@@ -115,6 +142,7 @@ int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
     for (const std::string& gap : found.gaps)
       std::printf("%s\n", Printable(gap, kMostText).c_str());
     PrintTable(rows);
+    if (wanted.pod.empty()) PrintBridges(found.bridges);
   }
   return found.gaps.empty() ? 0 : 1;
 }

@@ -41,6 +41,7 @@ class PluginsTest : public ::testing::Test {
                           << "\nkubelet_dir = " << Kubelet().string()
                           << "\nsysfs = " << sysfs_.root().string()
                           << "\ndevinfo_dir = " << (folder_.path() / "devinfo").string()
+                          << "\nbridges = br*\nbridge_places = 2"
                           << "\n[devices_health_server]\nport = 0\n";
   }
 
@@ -179,6 +180,28 @@ TEST_F(PluginsTest, ResourcesComeAndGoWithConfigAndABadFileChangesNothing) {
   EXPECT_THAT(kubelet.Wait().out, Not(HasSubstr("ended")));
 }
 
+TEST_F(PluginsTest, BridgeIsAResourceWhileItIsThere) {
+  constexpr const char* kBridge = "bridge.network.kubevirt.io/br0";
+  const fs::path link = sysfs_.root() / "class/net/br0";
+  const std::string socket = Kubelet() / "device-plugins/kuryr-bridge.network.kubevirt.io_br0.sock";
+  fs::create_directories(link / "bridge");
+  WritePods({{std::string(kBridge) + "#1", kBridge}});
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  const std::string devices_are = "devices " + std::string(kBridge) + " ";
+  kubelet.WaitForOutput(devices_are + kBridge + "#0," + kBridge + "#1\n");
+
+  const auto given = Ask({"allocate", socket, std::string(kBridge) + "#0"});
+
+  EXPECT_EQ(given.out, "{\"environment\": {}, \"nodes\": []}\n") << given.err;
+  const json status = json::parse(Status({"--json"}).out);
+  EXPECT_EQ(status.at("bridges"), json::parse(R"([
+    {"resource": "bridge.network.kubevirt.io/br0", "places": 2, "taken": 1}])"));
+  fs::remove_all(link);
+  sysfs_.AddOneVf("0000:03:00.0", 2);  // Its folder tells that there is news.
+  kubelet.WaitForOutput(devices_are + "\n");
+}
+
 TEST_F(PluginsTest, StopSaysNothingOfDevices) {
   Process kubelet = StartKubelet();
   Process devices = StartDevices();
@@ -190,6 +213,17 @@ TEST_F(PluginsTest, StopSaysNothingOfDevices) {
   kubelet.WaitForOutput("ended intel.com/kernel UNAVAILABLE\n");
   kubelet.Signal(SIGKILL);
   EXPECT_THAT(kubelet.Wait().out, Not(HasSubstr("devices intel.com/kernel \n")));
+}
+
+TEST_F(PluginsTest, BadBridgeMappingIsNamedAtTheStart) {
+  std::ofstream(Conf(), std::ios::app) << "[devices]\nbridge_mappings = physnet1\n";
+
+  Process devices = StartDevices();
+
+  const auto ended = devices.Wait();
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.err,
+              HasSubstr("[devices] bridge_mappings: \"physnet1\"; expected PHYSNET:BRIDGE"));
 }
 
 TEST_F(PluginsTest, BadConfigIsNamedAtTheStart) {

@@ -16,8 +16,9 @@ from kubernetes.replacement import Process
 PROGRAM = "build/release/bin/kuryr-devices"
 RESOURCE, OTHER = "example.com/kernel_vfs", "example.com/dpdk_vfs"
 VARIABLE = "PCIDEVICE_EXAMPLE_COM_KERNEL_VFS"
+BRIDGE = "ovs-cni.network.kubevirt.io/"
 NODES = "/api/v1/nodes"
-COUNT = 4
+COUNT, PLACES = 4, 5
 ROUNDS = 3
 
 
@@ -34,6 +35,8 @@ class DeviceFacts:
         self.drivers()
         self.restarts()
         self.ends()
+        self.bridges()
+        self.stop()
 
     # ---- the facts
     def daemon_set(self):
@@ -54,7 +57,7 @@ class DeviceFacts:
             for resource, driver in ((RESOURCE, "iavf"), (OTHER, "vfio-pci"))]}))
         self.conf = folder / "kuryr.conf"
         self.conf.write_text(f"[devices]\nconfig_file = {folder}/config.json\nsysfs = {fake_devices.SYSFS}\n"
-                             f"devinfo_dir = {folder}/devinfo\n")
+                             f"devinfo_dir = {folder}/devinfo\novs_bridges = br-*\nbridge_places = {PLACES}\n")
         with self.fact(f"the node has {COUNT} devices of a card", basis=True):
             self.start()
             self.wait_for_devices({RESOURCE: COUNT, OTHER: 0})
@@ -104,14 +107,30 @@ class DeviceFacts:
             self.pods.delete(self.running[:1])
             self.pods.wait_until_run([late])
             expect_same(self.given[self.running[0].name], self.device_of(late), "given")
+        self.running = [*self.running[1:], late]
+
+    def bridges(self):
+        with self.fact("bridges are resources while they are there, and a pod that asks for one gets a place"):
+            self.wait_for_devices({BRIDGE + "br-int": PLACES})
+            run("ovs-vsctl add-br br-late -- set Bridge br-late datapath_type=netdev")
+            self.wait_for_devices({BRIDGE + "br-late": PLACES})
+            (pod,) = self.make(1, BRIDGE + "br-late")
+            self.pods.wait_until_run([pod])
+            expect_same([{"resource": BRIDGE + "br-int", "places": PLACES, "taken": 0},
+                         {"resource": BRIDGE + "br-late", "places": PLACES, "taken": 1}],
+                        json.loads(self.ask("status", "--json"))["bridges"], "told")
+            self.running.append(pod)
+            run("ovs-vsctl del-br br-late")
+            self.wait_for_devices({BRIDGE + "br-late": 0, BRIDGE + "br-int": PLACES})
+
+    def stop(self):
         with self.fact("its metrics have the names, types and labels of docs/metrics.md"):
             metrics_page.check_devices()
         with self.fact("kuryr-devices' log has no error"):
             nothing([line for line in self.log().splitlines() if "level=error" in line], "lines")
         self.kill()
-        last = [*self.running[1:], late]
-        self.pods.delete(last)
-        self.pods.wait_until_gone(last)
+        self.pods.delete(self.running)
+        self.pods.wait_until_gone(self.running)
 
     # ---- its parts
     def start(self):
@@ -159,9 +178,9 @@ class DeviceFacts:
     def ask(self, *arguments):
         return run(PROGRAM, f"--config-file={self.conf}", *arguments)
 
-    def make(self, count):
+    def make(self, count, resource=RESOURCE):
         (container,) = SPEC["containers"]
-        return self.pods.make(count, containers=[{**container, "resources": {"limits": {RESOURCE: "1"}}}])
+        return self.pods.make(count, containers=[{**container, "resources": {"limits": {resource: "1"}}}])
 
     def device_of(self, pod):
         (container,) = self.pods.get(pod)["status"]["containerStatuses"]
