@@ -28,7 +28,7 @@ struct Attachment {
 /// What one VIF becomes on this node. Decided before the first change and kept in the attachment
 /// record: with the attachment, enough to unmake everything with VIF and API server gone.
 struct Plug {
-  std::string driver;          ///< its kName: "ovs", "bridge"
+  std::string driver;          ///< its name in kDrivers: "ovs", "bridge"
   std::string ifname;          ///< in the pod
   std::string host_interface;  ///< on the host: tap..., or a switch's port alone: vhu...; or empty
   std::string bridge;          ///< likewise
@@ -103,7 +103,7 @@ class Driver {
   virtual void Disconnect(const Plug& plug, const Attachment& attachment,
                           const Deadline& deadline) = 0;
   /// The plugs of an attachment whose record is lost, from the marks on what was made. Those of
-  /// ports of Open vSwitch are OvsDriver's to find, for all drivers with one question.
+  /// ports of Open vSwitch are the driver ovs' to find, for all drivers with one question.
   [[nodiscard]] virtual std::vector<Plug> FindPlugs(const Attachment& /*attachment*/,
                                                     const Deadline& /*deadline*/) const {
     return {};

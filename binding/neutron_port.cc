@@ -1,12 +1,8 @@
 #include "binding/neutron_port.h"
 
-#include <utility>
 #include <variant>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "binding/netlink/route_socket.h"
-#include "binding/permission.h"
 
 namespace kuryr::binding {
 namespace {
@@ -39,43 +35,6 @@ std::string Get(const ExternalIds& ids, const char* key, const std::string& fall
   return found == ids.end() ? fallback : found->second;
 }
 
-std::string TagText(const std::optional<uint16_t>& vlan) {
-  return vlan ? "tag " + std::to_string(*vlan) : "no tag";
-}
-
-/// One that ovs-vswitchd would take for the bridge's own, such as a tap that nobody holds. The
-/// kernel's datapath has a kind of its own.
-bool HasOtherLink(const std::string& bridge) {
-  const auto link = RouteSocket().FindLink(bridge);
-  return link && link->kind != "openvswitch";
-}
-
-void RequireNoOtherLink(OpenVSwitch& ovs, const std::string& bridge, const Deadline& deadline) {
-  if (!HasOtherLink(bridge)) return;
-  // Or a bridge of that name comes or goes just now.
-  ovs.WaitUntilApplied(deadline);
-  if (!HasOtherLink(bridge) || ovs.HasBridge(bridge, deadline)) return;
-  throw HostInterfaceInUse(
-      "bridge " + bridge +
-      " is a network interface of the node, and none of Open vSwitch's bridges");
-}
-
-/// As the database has the kernel's, which an empty type stands for.
-std::string DatapathName(const std::string& type) { return type.empty() ? "system" : type; }
-
-/// Which datapath the node's bridges have is its operator's to say.
-void RequireSameDatapath(const OvsPort& port, const vif::VifBase& vif) {
-  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
-  if (profile == nullptr || profile->datapath_type.value_or("").empty()) return;
-  const std::string wanted = DatapathName(*profile->datapath_type);
-  const std::string made = DatapathName(port.datapath_type);
-  if (wanted == made) return;
-  throw UnsupportedVif("bridge " + port.bridge +
-                       " is missing and would be made with datapath_type " + made +
-                       " ([os_vif_ovs] datapath_type), and $.port_profile.datapath_type is \"" +
-                       Printable(wanted) + "\"");
-}
-
 }  // namespace
 
 std::string NeutronPortOf(const vif::VifBase& vif) {
@@ -86,6 +45,19 @@ std::string NeutronPortOf(const vif::VifBase& vif) {
   if (interface_id.empty())
     throw ParseError("$.port_profile.interface_id", "is not set, nor is $.id");
   return interface_id;
+}
+
+void RequireNoRepresentor(const vif::Vif& vif) {
+  const auto& profile = Common(vif).port_profile;
+  if (!profile.has_value() || !std::holds_alternative<vif::PortProfileOvsRepresentor>(*profile))
+    return;
+  throw UnsupportedVif(std::string(ClassName(vif)) + " with port profile " +
+                       std::string(ClassName(*profile)));
+}
+
+std::string DatapathTypeOf(const vif::VifBase& vif) {
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  return profile == nullptr ? "" : profile->datapath_type.value_or("");
 }
 
 ExternalIds OwnerIds(const Attachment& attachment) {
@@ -137,47 +109,6 @@ Plug PlugOf(const OvsPort& port) {
           .host_interface = Get(ids, kHostInterface, port.name),
           .bridge = port.bridge,
           .device = Get(ids, kDevice)};
-}
-
-AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const vif::VifBase& vif,
-                  const BindingConfig& config, const Deadline& deadline) {
-  auto result = ovs.AddPort(port, deadline, [&] {
-    RequireNamedBridge(config, port.bridge, BridgeKind::kOpenVSwitch);
-    RequireSameDatapath(port, vif);
-    RequireNoOtherLink(ovs, port.bridge, deadline);
-  });
-  if (const auto* taken = std::get_if<TakenPort>(&result)) {
-    Log(LogLevel::kWarning, "port of Open vSwitch is another's", {{"owner", taken->owner}});
-    throw HostInterfaceInUse("port " + port.name + " of Open vSwitch is another's");
-  }
-  return std::get<AddedPort>(std::move(result));
-}
-
-std::optional<std::string> CheckPort(const std::optional<PortState>& state, const OvsPort& wanted,
-                                     const BindingConfig& config) {
-  const std::string what = "Open vSwitch port " + wanted.name;
-  if (!state) return what + " is missing";
-  if (state->bridge != wanted.bridge)
-    return what + " is on bridge " + Printable(state->bridge) + " instead of " + wanted.bridge;
-  for (const auto& [key, value] : wanted.external_ids) {
-    // Neutron's agents set the one to other values in a port's life, and a plugin behind us in the
-    // chain may have given the pod another MAC.
-    if (key == "iface-status" || key == "attached-mac") continue;
-    const auto found = state->external_ids.find(key);
-    if (found != state->external_ids.end() && found->second == value) continue;
-    const std::string present = found == state->external_ids.end() ? "" : found->second;
-    std::string difference = what + " has external_ids:";
-    difference.append(key).append(" \"").append(Printable(present));
-    return difference.append("\" instead of \"").append(Printable(value)).append("\"");
-  }
-  if (config.owns_ports && state->is_trunk) return what + " has trunks or a vlan_mode";
-  if (config.owns_ports && state->vlan != wanted.vlan)
-    return what + " has " + TagText(state->vlan) + " instead of " + TagText(wanted.vlan);
-  if (config.owns_ports && !wanted.qos_type.empty() && !state->has_qos)
-    return what + " has no QoS row";
-  if (!state->error.empty()) return what + " has the error " + Printable(state->error, 200);
-  if (state->ofport < 1) return what + " has no OpenFlow port number";
-  return std::nullopt;
 }
 
 }  // namespace kuryr::binding

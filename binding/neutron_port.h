@@ -1,10 +1,7 @@
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "base/deadline.h"
 #include "binding/config.h"
 #include "binding/driver.h"
 #include "binding/ovs/open_vswitch.h"
@@ -17,6 +14,10 @@ namespace kuryr::binding {
 /// The port's UUID in Neutron: the profile's interface_id or else the VIF's id. Throws ParseError
 /// where neither is set, UnsupportedVif for profiles that are not for Open vSwitch.
 [[nodiscard]] std::string NeutronPortOf(const vif::VifBase& vif);
+/// Throws UnsupportedVif where the port profile has the VIF behind a representor.
+void RequireNoRepresentor(const vif::Vif& vif);
+/// The datapath_type that the port profile wants a missing bridge to have; empty: any.
+[[nodiscard]] std::string DatapathTypeOf(const vif::VifBase& vif);
 /// Which ports are the attachment's.
 [[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment);
 /// Which are, and of the plug with this interface in the pod.
@@ -28,15 +29,5 @@ namespace kuryr::binding {
 [[nodiscard]] Attachment AttachmentOf(const OvsPort& port);
 /// The plug that PortFor was given, from the port's external_ids.
 [[nodiscard]] Plug PlugOf(const OvsPort& port);
-
-/// Adds it; throws HostInterfaceInUse when the name is another's port, UnsupportedVif when its
-/// bridge is missing and not to be made as `vif` wants it.
-[[nodiscard]] AddedPort AddPort(OpenVSwitch& ovs, const OvsPort& port, const vif::VifBase& vif,
-                                const BindingConfig& config, const Deadline& deadline);
-/// The first difference of the port from `wanted`, which has to be up; nullopt when there is none.
-/// Its VLANs and QoS are compared where they are ours (BindingConfig::owns_ports).
-[[nodiscard]] std::optional<std::string> CheckPort(const std::optional<PortState>& state,
-                                                   const OvsPort& wanted,
-                                                   const BindingConfig& config);
 
 }  // namespace kuryr::binding

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "binding/drivers/dpdk_driver.h"
-#include "binding/drivers/sriov_driver.h"
-#include "binding/drivers/vhostuser_driver.h"
+#include "binding/drivers/drivers.h"
 #include "binding/l3.h"
 
 namespace kuryr::cni {
@@ -25,10 +23,10 @@ size_t AddInterfaces(const PluggedVif& plugged, const std::string& sandbox, Resu
 
 /// What an application finds a device by that is no network interface, or that was lent.
 void AddDevice(const binding::Plug& plug, ResultInterface& interface) {
-  if (plug.driver == binding::VhostUserDriver::kName) interface.socket_path = plug.device;
-  const bool is_pci =
-      plug.driver == binding::SriovDriver::kName || plug.driver == binding::DpdkDriver::kName;
-  if (is_pci) interface.pci_id = plug.device;
+  const binding::DriverRow* driver = binding::FindDriverRow(plug.driver);
+  if (driver == nullptr) return;
+  if (driver->device == binding::PodDevice::kSocket) interface.socket_path = plug.device;
+  if (driver->device == binding::PodDevice::kPciFunction) interface.pci_id = plug.device;
 }
 
 void AddNameservers(const vif::VifBase& vif, Result& result) {

@@ -1,15 +1,13 @@
 #include "cni/status.h"
 
 #include <algorithm>
-#include <array>
 
+#include "binding/drivers/drivers.h"
 #include "cni/local/delegate.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {
 namespace {
-
-constexpr std::array<const char*, 3> kOvsDrivers = {"ovs", "hybrid", "vhostuser"};
 
 std::optional<std::string> OvsBridgeOf(const Request& request, const Config& config) {
   const auto& local = request.config.local;
@@ -44,8 +42,9 @@ void RequireOvs(const Call& call) {
 
 std::optional<std::string> OvsBridgeOf(const Config& config) {
   const auto& drivers = config.binding.drivers;
-  const bool named = std::any_of(kOvsDrivers.begin(), kOvsDrivers.end(), [&](const char* driver) {
-    return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
+  const bool named = std::any_of(drivers.begin(), drivers.end(), [](const std::string& driver) {
+    const binding::DriverRow* row = binding::FindDriverRow(driver);
+    return row != nullptr && row->ports == binding::OvsPorts::kAll;
   });
   // A node whose pods are nested says on which link.
   const bool needed = drivers.empty() ? config.binding.link_iface.empty() : named;

@@ -1,76 +1,65 @@
 #include "binding/drivers/binding.h"
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <system_error>
-#include <type_traits>
-#include <utility>
-#include <variant>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/drivers/port_session.h"
 #include "binding/neutron_port.h"
 #include "binding/permission.h"
 
 namespace kuryr::binding {
 namespace {
 
-template <typename... Handlers>
-struct Overloaded : Handlers... {
-  using Handlers::operator()...;
-};
+/// Kinds that no driver makes true.
+constexpr std::array kUnsupported = {kKind<vif::VifGeneric>, kKind<vif::VifDirect>};
 
-/// Const where `Drivers` is.
-template <typename Drivers>
-using DriverOf = std::conditional_t<std::is_const_v<Drivers>, const Driver, Driver>;
-
-/// By the name in their plugs.
-template <typename Drivers>
-std::array<std::pair<const char*, DriverOf<Drivers>*>, 7> Named(Drivers& drivers) {
-  return {{{OvsDriver::kName, &drivers.ovs},
-           {NestedDriver::kName, &drivers.nested},
-           {BridgeDriver::kName, &drivers.bridge},
-           {HybridDriver::kName, &drivers.hybrid},
-           {VhostUserDriver::kName, &drivers.vhostuser},
-           {DpdkDriver::kName, &drivers.dpdk},
-           {SriovDriver::kName, &drivers.sriov}}};
+constexpr bool Names(const DriverRow& row, size_t kind) {
+  return std::any_of(row.vifs.begin(), row.vifs.end(),
+                     [kind](const AcceptedVif& accepted) { return accepted.kind == kind; });
 }
 
 /// A kind of VIF that is not named in here does not compile.
-template <typename Drivers>
-auto& DriverFor(const vif::Vif& vif, Drivers& drivers) {
-  const auto unsupported = [&vif]() -> DriverOf<Drivers>& {
-    const std::string plugin = Common(vif).plugin.value_or("");
-    throw UnsupportedVif(std::string(ClassName(vif)) + " (plugin \"" + Printable(plugin) +
-                         "\") has no driver");
-  };
-  return std::visit(
-      Overloaded{[&](const vif::VifOpenVSwitch&) -> DriverOf<Drivers>& { return drivers.ovs; },
-                 [&](const vif::VifVlanNested&) -> DriverOf<Drivers>& { return drivers.nested; },
-                 [&](const vif::VifMacvlanNested&) -> DriverOf<Drivers>& { return drivers.nested; },
-                 [&](const vif::VifBridge& bridge) -> DriverOf<Drivers>& {
-                   if (bridge.plugin.value_or("") == "ovs") return drivers.hybrid;
-                   return drivers.bridge;
-                 },
-                 [&](const vif::VifGeneric&) -> DriverOf<Drivers>& { return unsupported(); },
-                 [&](const vif::VifDirect&) -> DriverOf<Drivers>& { return unsupported(); },
-                 [&](const vif::VifSriov&) -> DriverOf<Drivers>& { return drivers.sriov; },
-                 [&](const vif::VifVHostUser&) -> DriverOf<Drivers>& { return drivers.vhostuser; },
-                 [&](const vif::VifHostDevice&) -> DriverOf<Drivers>& { return drivers.sriov; },
-                 [&](const vif::VifNestedDpdk&) -> DriverOf<Drivers>& { return drivers.dpdk; },
-                 [&](const vif::VifDpdkNested&) -> DriverOf<Drivers>& { return drivers.dpdk; }},
-      vif);
+constexpr bool IsEveryKindNamed() {
+  for (size_t kind = 0; kind < std::variant_size_v<vif::Vif>; ++kind) {
+    const bool supported = std::any_of(kDrivers.begin(), kDrivers.end(),
+                                       [kind](const DriverRow& row) { return Names(row, kind); });
+    const bool unsupported =
+        std::find(kUnsupported.begin(), kUnsupported.end(), kind) != kUnsupported.end();
+    if (supported == unsupported) return false;
+  }
+  return true;
+}
+static_assert(IsEveryKindNamed());
+
+bool Accepts(const DriverRow& row, size_t kind, const std::string& plugin) {
+  return std::any_of(row.vifs.begin(), row.vifs.end(), [&](const AcceptedVif& accepted) {
+    if (accepted.kind != kind) return false;
+    return accepted.plugin == plugin || (accepted.plugin == "noop" && plugin.empty());
+  });
 }
 
-BridgeKind BridgeKindOf(const Plug& plug) {
-  return plug.driver == BridgeDriver::kName ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
+/// By the VIF's kind and plugin. Throws UnsupportedVif, which names both.
+const DriverRow& DriverRowFor(const vif::Vif& vif) {
+  const std::string plugin = Common(vif).plugin.value_or("");
+  for (const DriverRow& row : kDrivers) {
+    if (Accepts(row, vif.index(), plugin)) return row;
+  }
+  const bool supported = std::any_of(kDrivers.begin(), kDrivers.end(),
+                                     [&](const DriverRow& row) { return Names(row, vif.index()); });
+  const std::string kind(ClassName(vif));
+  if (supported) throw UnsupportedVif(kind + " with plugin \"" + Printable(plugin) + "\"");
+  throw UnsupportedVif(kind + " (plugin \"" + Printable(plugin) + "\") has no driver");
 }
 
 /// Those of Open vSwitch.
 std::vector<PlannedPort> PortsOf(const std::vector<Plug>& plugs, const Attachment& attachment) {
   std::vector<PlannedPort> ports;
   for (const Plug& plug : plugs) {
-    if (plug.bridge.empty() || plug.driver == BridgeDriver::kName) continue;
+    if (!HasOvsPort(plug)) continue;
     ports.push_back({.owner = OwnerIds(attachment, plug.ifname), .bridge = plug.bridge});
   }
   return ports;
@@ -78,71 +67,68 @@ std::vector<PlannedPort> PortsOf(const std::vector<Plug>& plugs, const Attachmen
 
 }  // namespace
 
-Binding::Binding(const BindingConfig& config)
-    : config_(config),
-      drivers_{.ovs = OvsDriver(config, shared_),
-               .nested = NestedDriver(config),
-               .bridge = BridgeDriver(config, shared_),
-               .hybrid = HybridDriver(config, shared_),
-               .vhostuser = VhostUserDriver(config, shared_),
-               .dpdk = DpdkDriver(config),
-               .sriov = SriovDriver(config, shared_)} {}
+Binding::Binding(const BindingConfig& config) : parts_{.config = config, .shared = shared_} {
+  for (size_t i = 0; i < kDrivers.size(); ++i) drivers_[i] = kDrivers[i].make(parts_);
+}
+
+Driver& Binding::DriverOf(const DriverRow& row) const {
+  return *drivers_.at(static_cast<size_t>(&row - kDrivers.data()));
+}
 
 Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const Driver& driver = DriverFor(vif, drivers_);
-  // Before it looks at the node.
-  for (const auto& [name, one] : Named(drivers_)) {
-    if (one == &driver) RequireAllowedDriver(config_, name);
-  }
-  Plug plug = driver.Plan(vif, ifname);
-  RequireAllowedBridge(config_, plug.bridge, BridgeKindOf(plug));
+  const DriverRow& row = DriverRowFor(vif);
+  // Before the driver looks at the node.
+  RequireAllowedDriver(parts_.config, row.name);
+  Plug plug = DriverOf(row).Plan(vif, ifname);
+  const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
+  RequireAllowedBridge(parts_.config, plug.bridge, kind);
   return plug;
 }
 
 std::vector<Interface> Binding::Connect(const PlugRequest& request) {
-  return DriverFor(request.vif, drivers_).Connect(request);
+  return DriverOf(DriverRowFor(request.vif)).Connect(request);
 }
 
 std::optional<std::string> Binding::Check(const PlugRequest& request) const {
-  return DriverFor(request.vif, drivers_).Check(request);
+  return DriverOf(DriverRowFor(request.vif)).Check(request);
 }
 
 void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                              const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
-  if (ports.empty() || config_.wait_for_wiring == WaitForWiring::kOff) return;
-  PortWiring(config_.ovsdb_connection, &shared_.ovsdb, config_.wait_for_wiring, config_.ovsdb_wait)
+  if (ports.empty() || parts_.config.wait_for_wiring == WaitForWiring::kOff) return;
+  PortWiring(parts_.config.ovsdb_connection, &shared_.ovsdb, parts_.config.wait_for_wiring,
+             parts_.config.ovsdb_wait)
       .Wait(ports, deadline);
 }
 
 std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attachment& attachment,
                                     const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
-  if (ports.empty() || config_.wait_for_wiring == WaitForWiring::kOff) return "";
-  return PortWiring(config_.ovsdb_connection, &shared_.ovsdb, config_.wait_for_wiring)
+  if (ports.empty() || parts_.config.wait_for_wiring == WaitForWiring::kOff) return "";
+  return PortWiring(parts_.config.ovsdb_connection, &shared_.ovsdb, parts_.config.wait_for_wiring)
       .Describe(ports, deadline);
 }
 
 void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
-  for (const auto& [name, driver] : Named(drivers_)) {
-    if (plug.driver == name) return driver->Disconnect(plug, attachment, deadline);
-  }
-  throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
+  const DriverRow* row = FindDriverRow(plug.driver);
+  if (row == nullptr) throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
+  DriverOf(*row).Disconnect(plug, attachment, deadline);
 }
 
 template <typename Found, typename Ask>
 std::vector<Found> Binding::AskAll(const Ask& ask) {
   std::vector<Found> found;
-  for (const auto& [name, driver] : Named(drivers_)) {
+  for (const DriverRow& row : kDrivers) {
     try {
-      auto some = ask(*driver);
+      auto some = ask(DriverOf(row));
       found.insert(found.end(), some.begin(), some.end());
     } catch (const std::exception& e) {
       // A node without Open vSwitch is nothing to warn of.
       const auto* error = dynamic_cast<const std::system_error*>(&e);
       const bool absent = error != nullptr && error->code() == std::errc::no_such_file_or_directory;
       Log(absent ? LogLevel::kDebug : LogLevel::kWarning,
-          "plugs without a record cannot be searched", {{"driver", name}, {"error", e.what()}});
+          "plugs without a record cannot be searched", {{"driver", row.name}, {"error", e.what()}});
     }
   }
   return found;
@@ -155,6 +141,22 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
 std::vector<FoundPlug> Binding::FindPlugsOf(const std::string& network, const Deadline& deadline) {
   return AskAll<FoundPlug>(
       [&](const Driver& driver) { return driver.FindPlugsOf(network, deadline); });
+}
+
+std::vector<FoundPlug> Binding::FindOvsPlugs(const Deadline& deadline) const {
+  return PortSession::AtOnce(parts_, deadline).FindPlugs({});
+}
+
+std::optional<std::string> Binding::FindOvsProblem(const std::string& bridge,
+                                                   const Deadline& deadline) const {
+  try {
+    OpenVSwitch ovs(parts_.config.ovsdb_connection, &parts_.shared.ovsdb);
+    if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
+    if (!ovs.HasBridge(bridge, deadline)) return "bridge " + bridge + " of Open vSwitch is missing";
+    return std::nullopt;
+  } catch (const std::system_error& e) {
+    return e.what();
+  }
 }
 
 }  // namespace kuryr::binding

@@ -1,33 +1,19 @@
 #pragma once
 
+#include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "binding/config.h"
 #include "binding/driver.h"
-#include "binding/drivers/bridge_driver.h"
-#include "binding/drivers/dpdk_driver.h"
-#include "binding/drivers/hybrid_driver.h"
-#include "binding/drivers/nested_driver.h"
-#include "binding/drivers/ovs_driver.h"
-#include "binding/drivers/sriov_driver.h"
-#include "binding/drivers/vhostuser_driver.h"
+#include "binding/drivers/drivers.h"
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs/port_wiring.h"   // NotWired
 #include "binding/shared.h"
 
 namespace kuryr::binding {
-
-struct Drivers {
-  OvsDriver ovs;
-  NestedDriver nested;
-  BridgeDriver bridge;
-  HybridDriver hybrid;
-  VhostUserDriver vhostuser;
-  DpdkDriver dpdk;
-  SriovDriver sriov;
-};
 
 /// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
 /// Keeps no state between calls; connections to OVSDB, for the next one. Thread-safe, in threads of
@@ -59,23 +45,20 @@ class Binding {
   [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
                                                    const Deadline& deadline);
   /// The ports of Open vSwitch, of every network. Throws std::system_error where it cannot say.
-  [[nodiscard]] std::vector<FoundPlug> FindOvsPlugs(const Deadline& deadline) const {
-    return drivers_.ovs.FindAllPlugs(deadline);
-  }
+  [[nodiscard]] std::vector<FoundPlug> FindOvsPlugs(const Deadline& deadline) const;
   /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
   [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
-                                                          const Deadline& deadline) const {
-    return drivers_.ovs.FindProblem(bridge, deadline);
-  }
+                                                          const Deadline& deadline) const;
 
  private:
+  [[nodiscard]] Driver& DriverOf(const DriverRow& row) const;
   /// What `ask` finds out from each driver.
   template <typename Found, typename Ask>
   std::vector<Found> AskAll(const Ask& ask);
 
-  BindingConfig config_;
   Shared shared_;
-  Drivers drivers_;
+  DriverParts parts_;
+  std::array<std::unique_ptr<Driver>, kDrivers.size()> drivers_;  ///< as kDrivers
 };
 
 }  // namespace kuryr::binding

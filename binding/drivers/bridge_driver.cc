@@ -1,15 +1,17 @@
-#include "binding/drivers/bridge_driver.h"
-
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/drivers/drivers.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
@@ -58,112 +60,119 @@ void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
   inside.SetAliasAndUp(Find(inside, plug.ifname), mark);
 }
 
+class BridgeDriver final : public Driver {
+ public:
+  explicit BridgeDriver(DriverParts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+    const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
+    (void)vif::Required(own.address, "$.address");
+    CheckProvision(own);
+    return {.driver = kBridgeDriver,
+            .ifname = ifname,
+            .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
+            .bridge = SharedBridgeOf(own)};
+  }
+
+  std::vector<Interface> Connect(const PlugRequest& request) override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
+    RouteSocket host;
+    RouteSocket inside = RouteSocket::OpenIn(pod);
+    RequireFree(inside, plug.ifname);
+    ProvidedBridge bridge(host, own, plug.bridge, parts_.config);
+    RemoveLeftover(host, plug, attachment, deadline);
+
+    // Rollbacks before their acts: an answer may be lost.
+    Rollback remove_bridge([&] { TryUndo(plug.bridge, [&] { bridge.Remove(); }); });
+    bridge.Provide();
+    Rollback remove_veth([&] {
+      TryUndo(plug.host_interface,
+              [&] { DeleteOwnVeth(host, parts_.shared.links, plug.host_interface, attachment); });
+    });
+    host.CreateVeth({.name = plug.host_interface,
+                     .peer_name = plug.ifname,
+                     .peer_netns_fd = pod.fd(),
+                     .peer_mac = *own.address,
+                     .mtu = MtuOnBridge(host, plug.bridge, own, parts_.config.network_device_mtu),
+                     .master = bridge.link().index});
+    if (parts_.config.hairpin == HairpinMode::kHairpinVeth)
+      host.SetHairpin(Find(host, plug.host_interface));
+    Finish(host, inside, plug, attachment);
+    ConfigureL3(pod, plug.ifname, own, is_default);
+    const Link host_end = Find(host, plug.host_interface);
+    // Who made the bridge may have failed meanwhile, and have taken it away again.
+    if (host_end.master != bridge.link().index)
+      ThrowErrno(ENODEV, "keep " + host_end.name + " on bridge " + plug.bridge);
+    std::vector<Interface> interfaces = {Describe(host_end, false),
+                                         Describe(Find(inside, plug.ifname), true)};
+    remove_veth.Dismiss();
+    remove_bridge.Dismiss();
+    return interfaces;
+  }
+
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
+    RouteSocket host;
+    const auto bridge = host.FindLink(plug.bridge);
+    if (!bridge) return "bridge " + plug.bridge + " is missing";
+    const uint32_t mtu = CheckedMtu(own, parts_.config.network_device_mtu);
+    const WantedLink host_end = {
+        .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = bridge->index};
+    if (auto difference = CheckLink(host, host_end, attachment)) return difference;
+    return CheckPodLink(pod, {.name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu},
+                        attachment, own, is_default);
+  }
+
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& /*deadline*/) override {
+    RouteSocket host;
+    DeleteOwnVeth(host, parts_.shared.links, plug.host_interface, attachment);
+  }
+
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& /*deadline*/) const override {
+    std::vector<Plug> plugs;
+    RouteSocket host;
+    for (const Link& link : FindMarkedLinks(attachment)) {
+      // Old kernels leave out a peer's index that is the same as the link's own.
+      const int peer = link.lower != 0 ? link.lower : link.index;
+      const auto host_end = link.kind == "veth" ? host.FindLink(peer) : std::nullopt;
+      if (!host_end || !IsOwnVeth(*host_end, attachment)) continue;
+      const auto bridge = host.FindLink(host_end->master);
+      plugs.push_back({.driver = kBridgeDriver,
+                       .ifname = link.name,
+                       .host_interface = host_end->name,
+                       .bridge = bridge ? bridge->name : ""});
+    }
+    return plugs;
+  }
+
+  [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
+                                                   const Deadline& /*deadline*/) const override {
+    std::vector<FoundPlug> found;
+    RouteSocket host;
+    for (const std::string& name : LinkNamesIn(Netns::Current())) {
+      const auto link = host.FindLink(name);
+      const auto mark = link && link->kind == "veth" ? LinkMark::Parse(link->alias) : std::nullopt;
+      if (!mark || mark->attachment.network != network) continue;
+      found.push_back({.attachment = mark->attachment,
+                       .plug = {.driver = kBridgeDriver,
+                                .ifname = mark->attachment.ifname,
+                                .host_interface = name}});
+    }
+    return found;
+  }
+
+ private:
+  DriverParts parts_;
+};
+
 }  // namespace
 
-BridgeDriver::BridgeDriver(BindingConfig config, Shared& shared)
-    : config_(std::move(config)), shared_(shared) {}
-
-Plug BridgeDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
-  const std::string plugin = own.plugin.value_or("");
-  if (plugin != "linux_bridge")
-    throw UnsupportedVif("VIFBridge with plugin \"" + Printable(plugin) + "\"");
-  (void)vif::Required(own.address, "$.address");
-  CheckProvision(own);
-  return {.driver = kName,
-          .ifname = ifname,
-          .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
-          .bridge = SharedBridgeOf(own)};
-}
-
-std::vector<Interface> BridgeDriver::Connect(const PlugRequest& request) {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
-  RouteSocket host;
-  RouteSocket inside = RouteSocket::OpenIn(pod);
-  RequireFree(inside, plug.ifname);
-  ProvidedBridge bridge(host, own, plug.bridge, config_);
-  RemoveLeftover(host, plug, attachment, deadline);
-
-  // Rollbacks before their acts: an answer may be lost.
-  Rollback remove_bridge([&] { TryUndo(plug.bridge, [&] { bridge.Remove(); }); });
-  bridge.Provide();
-  Rollback remove_veth([&] {
-    TryUndo(plug.host_interface,
-            [&] { DeleteOwnVeth(host, shared_.links, plug.host_interface, attachment); });
-  });
-  host.CreateVeth({.name = plug.host_interface,
-                   .peer_name = plug.ifname,
-                   .peer_netns_fd = pod.fd(),
-                   .peer_mac = *own.address,
-                   .mtu = MtuOnBridge(host, plug.bridge, own, config_.network_device_mtu),
-                   .master = bridge.link().index});
-  if (config_.hairpin == HairpinMode::kHairpinVeth)
-    host.SetHairpin(Find(host, plug.host_interface));
-  Finish(host, inside, plug, attachment);
-  ConfigureL3(pod, plug.ifname, own, is_default);
-  const Link host_end = Find(host, plug.host_interface);
-  // Who made the bridge may have failed meanwhile, and have taken it away again.
-  if (host_end.master != bridge.link().index)
-    ThrowErrno(ENODEV, "keep " + host_end.name + " on bridge " + plug.bridge);
-  std::vector<Interface> interfaces = {Describe(host_end, false),
-                                       Describe(Find(inside, plug.ifname), true)};
-  remove_veth.Dismiss();
-  remove_bridge.Dismiss();
-  return interfaces;
-}
-
-std::optional<std::string> BridgeDriver::Check(const PlugRequest& request) const {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const auto& own = OwnVif<vif::VifBridge>(vif, "bridge");
-  RouteSocket host;
-  const auto bridge = host.FindLink(plug.bridge);
-  if (!bridge) return "bridge " + plug.bridge + " is missing";
-  const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
-  const WantedLink host_end = {
-      .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = bridge->index};
-  if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-  return CheckPodLink(pod, {.name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu},
-                      attachment, own, is_default);
-}
-
-void BridgeDriver::Disconnect(const Plug& plug, const Attachment& attachment,
-                              const Deadline& /*deadline*/) {
-  RouteSocket host;
-  DeleteOwnVeth(host, shared_.links, plug.host_interface, attachment);
-}
-
-std::vector<Plug> BridgeDriver::FindPlugs(const Attachment& attachment,
-                                          const Deadline& /*deadline*/) const {
-  std::vector<Plug> plugs;
-  RouteSocket host;
-  for (const Link& link : FindMarkedLinks(attachment)) {
-    // Old kernels leave out a peer's index that is the same as the link's own.
-    const int peer = link.lower != 0 ? link.lower : link.index;
-    const auto host_end = link.kind == "veth" ? host.FindLink(peer) : std::nullopt;
-    if (!host_end || !IsOwnVeth(*host_end, attachment)) continue;
-    const auto bridge = host.FindLink(host_end->master);
-    plugs.push_back({.driver = kName,
-                     .ifname = link.name,
-                     .host_interface = host_end->name,
-                     .bridge = bridge ? bridge->name : ""});
-  }
-  return plugs;
-}
-
-std::vector<FoundPlug> BridgeDriver::FindPlugsOf(const std::string& network,
-                                                 const Deadline& /*deadline*/) const {
-  std::vector<FoundPlug> found;
-  RouteSocket host;
-  for (const std::string& name : LinkNamesIn(Netns::Current())) {
-    const auto link = host.FindLink(name);
-    const auto mark = link && link->kind == "veth" ? LinkMark::Parse(link->alias) : std::nullopt;
-    if (!mark || mark->attachment.network != network) continue;
-    found.push_back(
-        {.attachment = mark->attachment,
-         .plug = {.driver = kName, .ifname = mark->attachment.ifname, .host_interface = name}});
-  }
-  return found;
+std::unique_ptr<Driver> NewBridgeDriver(const DriverParts& parts) {
+  return std::make_unique<BridgeDriver>(parts);
 }
 
 }  // namespace kuryr::binding

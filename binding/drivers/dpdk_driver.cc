@@ -1,12 +1,16 @@
-#include "binding/drivers/dpdk_driver.h"
-
 #include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/rollback.h"
+#include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
 #include "binding/pod_folder.h"
+#include "binding/sysfs.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -65,100 +69,107 @@ vif::PciAddress AddressIn(const Plug& plug) {
   return *address;
 }
 
+class DpdkDriver final : public Driver {
+ public:
+  explicit DpdkDriver(DriverParts parts) : parts_(std::move(parts)), sysfs_(parts_.config.sysfs) {}
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+    const auto& own = OwnVif<vif::VifNestedDpdk>(vif, kDpdkDriver);
+    const std::string address = FindDevice(sysfs_, own).address.ToString();
+    const std::string wanted = own.pci_address.value_or("");
+    if (!wanted.empty() && vif::PciAddress::Parse(wanted) != vif::PciAddress::Parse(address)) {
+      throw ParseError("$.pci_address", "\"" + Printable(wanted) +
+                                            "\" is not the device with the VIF's MAC, which is " +
+                                            address);
+    }
+    return {.driver = kDpdkDriver, .ifname = ifname, .device = address};
+  }
+
+  std::vector<Interface> Connect(const PlugRequest& request) override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const auto& own = OwnVif<vif::VifNestedDpdk>(vif, kDpdkDriver);
+    const Device device = FindDevice(sysfs_, own);
+    if (device.address != AddressIn(plug))
+      ThrowErrno(ENODEV, "find " + own.address->ToString() + " on PCI device " + plug.device);
+    const Link link = RequireSpare(sysfs_, device);
+    const PodFolder folder(parts_.config.pci_mount_point, kPciMountPoint);
+    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+
+    // The file says whose the device is, so it is there before and after.
+    folder.Write(file, plug.device);
+    Rollback remove_file([&] { TryUndo(link.name, [&] { folder.Remove(file); }); });
+    // Another pod's ADD for the same MAC may have been faster.
+    bool is_ours = false;
+    Rollback give_back([&] {
+      TryUndo(link.name, [&] {
+        if (is_ours || !sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
+      });
+    });
+    sysfs_.Bind(device.address, parts_.config.dpdk_driver);
+    is_ours = true;
+    sysfs_.RequireBound(device.address, parts_.config.dpdk_driver);
+    give_back.Dismiss();
+    remove_file.Dismiss();
+    return {{.name = plug.ifname,
+             .mac = *own.address,
+             .mtu = MtuFor(own, parts_.config.network_device_mtu, link.mtu),
+             .in_pod = true}};
+  }
+
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+    const std::string path = parts_.config.pci_mount_point / file;
+    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
+    const auto text = folder ? folder->Read(file) : std::nullopt;
+    if (!text) return "file " + path + " is missing";
+    if (*text != plug.device)
+      return "file " + path + " says \"" + Printable(*text) + "\" instead of " + plug.device;
+    const auto driver = sysfs_.DriverOf(AddressIn(plug));
+    if (driver != parts_.config.dpdk_driver) {
+      return "PCI device " + plug.device + " has driver " + driver.value_or("none") +
+             " instead of " + parts_.config.dpdk_driver;
+    }
+    return std::nullopt;
+  }
+
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& /*deadline*/) override {
+    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
+    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+    if (!folder) return;
+    if (folder->Read(file)) GiveBack(AddressIn(plug));
+    folder->Remove(file);
+  }
+
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& /*deadline*/) const override {
+    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
+    const auto text =
+        folder ? folder->Read(PodFolder::FileOf(attachment, attachment.ifname)) : std::nullopt;
+    if (!text || !vif::PciAddress::Parse(*text)) return {};
+    return {{.driver = kDpdkDriver, .ifname = attachment.ifname, .device = *text}};
+  }
+
+  /// A file in a folder that pods mount may name any device, such as the disk's: only what has the
+  /// driver for DPDK, or was left without one half-way, is taken.
+
+ private:
+  void GiveBack(const vif::PciAddress& device) const {
+    if (!sysfs_.Has(device)) return;
+    const auto driver = sysfs_.DriverOf(device);
+    if (driver && *driver != parts_.config.dpdk_driver) return;
+    sysfs_.BindToDefault(device);
+  }
+
+  DriverParts parts_;
+  Sysfs sysfs_;
+};
+
 }  // namespace
 
-DpdkDriver::DpdkDriver(BindingConfig config) : config_(std::move(config)), sysfs_(config_.sysfs) {}
-
-Plug DpdkDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const auto& own = OwnVif<vif::VifNestedDpdk>(vif, "dpdk");
-  const std::string plugin = own.plugin.value_or("");
-  if (!plugin.empty() && plugin != "noop") {
-    throw UnsupportedVif(std::string(ClassName(vif)) + " with plugin \"" + Printable(plugin) +
-                         "\"");
-  }
-  const std::string address = FindDevice(sysfs_, own).address.ToString();
-  const std::string wanted = own.pci_address.value_or("");
-  if (!wanted.empty() && vif::PciAddress::Parse(wanted) != vif::PciAddress::Parse(address)) {
-    throw ParseError(
-        "$.pci_address",
-        "\"" + Printable(wanted) + "\" is not the device with the VIF's MAC, which is " + address);
-  }
-  return {.driver = kName, .ifname = ifname, .device = address};
-}
-
-std::vector<Interface> DpdkDriver::Connect(const PlugRequest& request) {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const auto& own = OwnVif<vif::VifNestedDpdk>(vif, "dpdk");
-  const Device device = FindDevice(sysfs_, own);
-  if (device.address != AddressIn(plug))
-    ThrowErrno(ENODEV, "find " + own.address->ToString() + " on PCI device " + plug.device);
-  const Link link = RequireSpare(sysfs_, device);
-  const PodFolder folder(config_.pci_mount_point, kPciMountPoint);
-  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-
-  // The file says whose the device is, so it is there before and after.
-  folder.Write(file, plug.device);
-  Rollback remove_file([&] { TryUndo(link.name, [&] { folder.Remove(file); }); });
-  // Another pod's ADD for the same MAC may have been faster.
-  bool is_ours = false;
-  Rollback give_back([&] {
-    TryUndo(link.name, [&] {
-      if (is_ours || !sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
-    });
-  });
-  sysfs_.Bind(device.address, config_.dpdk_driver);
-  is_ours = true;
-  sysfs_.RequireBound(device.address, config_.dpdk_driver);
-  give_back.Dismiss();
-  remove_file.Dismiss();
-  return {{.name = plug.ifname,
-           .mac = *own.address,
-           .mtu = MtuFor(own, config_.network_device_mtu, link.mtu),
-           .in_pod = true}};
-}
-
-std::optional<std::string> DpdkDriver::Check(const PlugRequest& request) const {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-  const std::string path = config_.pci_mount_point / file;
-  const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);
-  const auto text = folder ? folder->Read(file) : std::nullopt;
-  if (!text) return "file " + path + " is missing";
-  if (*text != plug.device)
-    return "file " + path + " says \"" + Printable(*text) + "\" instead of " + plug.device;
-  const auto driver = sysfs_.DriverOf(AddressIn(plug));
-  if (driver != config_.dpdk_driver) {
-    return "PCI device " + plug.device + " has driver " + driver.value_or("none") + " instead of " +
-           config_.dpdk_driver;
-  }
-  return std::nullopt;
-}
-
-void DpdkDriver::Disconnect(const Plug& plug, const Attachment& attachment,
-                            const Deadline& /*deadline*/) {
-  const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);
-  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-  if (!folder) return;
-  if (folder->Read(file)) GiveBack(AddressIn(plug));
-  folder->Remove(file);
-}
-
-std::vector<Plug> DpdkDriver::FindPlugs(const Attachment& attachment,
-                                        const Deadline& /*deadline*/) const {
-  const auto folder = PodFolder::OpenIfExists(config_.pci_mount_point);
-  const auto text =
-      folder ? folder->Read(PodFolder::FileOf(attachment, attachment.ifname)) : std::nullopt;
-  if (!text || !vif::PciAddress::Parse(*text)) return {};
-  return {{.driver = kName, .ifname = attachment.ifname, .device = *text}};
-}
-
-/// A file in a folder that pods mount may name any device, such as the disk's: only what has the
-/// driver for DPDK, or was left without one half-way, is taken.
-void DpdkDriver::GiveBack(const vif::PciAddress& device) const {
-  if (!sysfs_.Has(device)) return;
-  const auto driver = sysfs_.DriverOf(device);
-  if (driver && *driver != config_.dpdk_driver) return;
-  sysfs_.BindToDefault(device);
+std::unique_ptr<Driver> NewDpdkDriver(const DriverParts& parts) {
+  return std::make_unique<DpdkDriver>(parts);
 }
 
 }  // namespace kuryr::binding

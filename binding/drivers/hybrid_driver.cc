@@ -1,12 +1,16 @@
-#include "binding/drivers/hybrid_driver.h"
-
 #include <algorithm>
 #include <cctype>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/drivers/drivers.h"
+#include "binding/drivers/port_session.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
@@ -90,55 +94,41 @@ void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
   shared.links.Remove(host, own);
 }
 
-void Unplug(OpenVSwitch& ovs, Shared& shared, const Plug& plug, const Attachment& attachment,
-            const Deadline& deadline) {
+void Unplug(PortSession& session, Shared& shared, const Plug& plug, const Attachment& attachment) {
   RouteSocket host;
   Steps steps;
-  steps.Try([&] { ovs.DeletePort(PortOf(plug), OwnerIds(attachment), deadline); });
+  steps.Try([&] { session.Remove(PortOf(plug), OwnerIds(attachment)); });
   steps.Try([&] { DeleteOwnLinks(host, shared, plug, attachment); });
   steps.Finish();
-}
-
-/// Without patience for an ovsdb-server that is down.
-void UnplugAtOnce(const BindingConfig& config, Shared& shared, const Plug& plug,
-                  const Attachment& attachment, const Deadline& deadline) {
-  OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
-  Unplug(ovs, shared, plug, attachment, deadline);
 }
 
 /// One Connect: what it needs at hand, and what it may have to undo.
 class HybridWiring {
  public:
-  HybridWiring(const BindingConfig& config, Shared& shared, const PlugRequest& request)
-      : config_(config),
-        shared_(shared),
+  HybridWiring(const DriverParts& parts, const PlugRequest& request)
+      : parts_(parts),
+        request_(request),
         plug_(request.plug),
-        attachment_(request.attachment),
         mark_(LinkMark{request.attachment}.ToString()),
-        pod_(request.pod),
-        is_default_(request.is_default),
-        deadline_(request.deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(request.pod)),
-        ovs_(config.ovsdb_connection, &shared.ovsdb, config.ovsdb_wait) {}
+        session_(PortSession::Patient(parts, request.deadline)) {}
 
   std::vector<Interface> Make(const vif::VifBridge& vif) {
-    const OvsPort port = PortFor(vif, plug_, PortOf(plug_), attachment_, config_);
-    const uint32_t mtu = MtuOnBridge(host_, plug_.bridge, vif, config_.network_device_mtu);
-    // With OVS down nothing is touched.
-    ovs_.Connect(deadline_);
+    const OvsPort port = PortFor(vif, plug_, PortOf(plug_), request_.attachment, parts_.config);
+    const uint32_t mtu = MtuOnBridge(host_, plug_.bridge, vif, parts_.config.network_device_mtu);
+    session_.Connect();
     RequireFree(inside_, plug_.ifname);
     RemoveLeftovers();
 
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridge();
     LinkToOpenVSwitch(bridge, mtu);
-    added_ = AddPort(ovs_, port, vif, config_, deadline_);
-    if (added_.datapath_type == kUserspaceDatapath)
-      host_.MakeChecksums(Find(host_, BridgeEndOf(plug_)));
+    session_.Add(port, vif);
+    if (session_.IsUserspace()) host_.MakeChecksums(Find(host_, BridgeEndOf(plug_)));
     // ovs-vswitchd is at work; meanwhile the pod's side.
     LinkToPod(bridge, *vif.address, mtu);
-    ConfigureL3(pod_, plug_.ifname, vif, is_default_);
-    ovs_.WaitUntilUp(port, added_, deadline_);
+    ConfigureL3(request_.pod, plug_.ifname, vif, request_.is_default);
+    session_.WaitUntilUp();
     const Link port_end = Find(host_, port.name);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
     if (!port_end.up) host_.SetUp(port_end);
@@ -151,13 +141,14 @@ class HybridWiring {
  private:
   /// Throws HostInterfaceInUse for what is neither ours nor a leftover.
   void RemoveLeftovers() {
+    const Attachment& own = request_.attachment;
     std::optional<Attachment> older;
     bool unfinished = false;
     for (const std::string& name :
          {plug_.host_interface, plug_.device, BridgeEndOf(plug_), PortOf(plug_)}) {
-      const auto link = FindOnceReplaced(host_, name, attachment_, deadline_);
+      const auto link = FindOnceReplaced(host_, name, own, session_.deadline());
       if (!link) continue;
-      if (IsOlderSandboxs(plug_, *link, attachment_)) {
+      if (IsOlderSandboxs(plug_, *link, own)) {
         older = LinkMark::Parse(link->alias)->attachment;
       } else if (IsUnfinished(host_, plug_, *link)) {
         unfinished = true;
@@ -165,8 +156,8 @@ class HybridWiring {
         ThrowInUse(*link);
       }
     }
-    if (older) Unplug(ovs_, shared_, plug_, *older, deadline_);
-    if (unfinished) Unplug(ovs_, shared_, plug_, attachment_, deadline_);
+    if (older) Unplug(session_, parts_.shared, plug_, *older);
+    if (unfinished) Unplug(session_, parts_.shared, plug_, own);
   }
 
   Link MakeBridge() {
@@ -190,7 +181,7 @@ class HybridWiring {
   void LinkToPod(const Link& bridge, const MacAddress& mac, uint32_t mtu) {
     host_.CreateVeth({.name = plug_.host_interface,
                       .peer_name = plug_.ifname,
-                      .peer_netns_fd = pod_.fd(),
+                      .peer_netns_fd = request_.pod.fd(),
                       .peer_mac = mac,
                       .mtu = mtu,
                       .master = bridge.index});
@@ -199,84 +190,83 @@ class HybridWiring {
   }
 
   void Undo() noexcept {
-    const Deadline deadline = Deadline::After(kRollbackTime);
-    TryUndo(plug_.host_interface,
-            [&] { UnplugAtOnce(config_, shared_, plug_, attachment_, deadline); });
-    TryUndo(plug_.host_interface, [&] {
-      if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
+    session_.Undo(plug_.host_interface, [this](PortSession& session) {
+      Unplug(session, parts_.shared, plug_, request_.attachment);
     });
   }
 
-  const BindingConfig& config_;
-  Shared& shared_;
+  const DriverParts& parts_;
+  const PlugRequest& request_;
   const Plug& plug_;
-  const Attachment& attachment_;
   const std::string mark_;
-  const Netns& pod_;
-  const bool is_default_;
-  const Deadline deadline_;
   RouteSocket host_;
   RouteSocket inside_;
-  OpenVSwitch ovs_;
-  AddedPort added_;
+  PortSession session_;
+};
+
+class HybridDriver final : public Driver {
+ public:
+  explicit HybridDriver(DriverParts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+    const auto& own = OwnVif<vif::VifBridge>(vif, kHybridDriver);
+    (void)vif::Required(own.address, "$.address");
+    (void)NeutronPortOf(own);
+    const vif::Network& network = vif::Required(own.network, "$.network");
+    const std::string bridge = LinkNameOf(own.bridge_name, "$.bridge_name");
+    RequireOwnHub(bridge, own.id.value_or(""));
+    return {.driver = kHybridDriver,
+            .ifname = ifname,
+            .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
+            .bridge = LinkNameOf(network.bridge, "$.network.bridge"),
+            .device = bridge};
+  }
+
+  std::vector<Interface> Connect(const PlugRequest& request) override {
+    return HybridWiring(parts_, request).Make(OwnVif<vif::VifBridge>(request.vif, kHybridDriver));
+  }
+
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const auto& own = OwnVif<vif::VifBridge>(vif, kHybridDriver);
+    RouteSocket host;
+    const uint32_t mtu = CheckedMtu(own, parts_.config.network_device_mtu);
+    const WantedLink hub = {.name = plug.device, .kind = "bridge"};
+    if (auto difference = CheckLink(host, hub, attachment)) return difference;
+    const int master = Find(host, plug.device).index;
+    const WantedLink tap = {
+        .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = master};
+    if (auto difference = CheckLink(host, tap, attachment)) return difference;
+    const OvsPort port = PortFor(own, plug, PortOf(plug), attachment, parts_.config);
+    const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
+    if (auto difference = CheckLink(host, port_end, attachment)) return difference;
+    PortSession session = PortSession::AtOnce(parts_, deadline);
+    if (auto difference = session.Check(port)) return difference;
+    const WantedLink bridge_end = {.name = BridgeEndOf(plug),
+                                   .kind = "veth",
+                                   .mtu = mtu,
+                                   .master = master,
+                                   .makes_checksums = session.IsUserspace()};
+    if (auto difference = CheckLink(host, bridge_end, attachment)) return difference;
+    const WantedLink pod_end = {
+        .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};
+    return CheckPodLink(pod, pod_end, attachment, own, is_default);
+  }
+
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& deadline) override {
+    PortSession session = PortSession::AtOnce(parts_, deadline);
+    Unplug(session, parts_.shared, plug, attachment);
+  }
+
+ private:
+  DriverParts parts_;
 };
 
 }  // namespace
 
-HybridDriver::HybridDriver(BindingConfig config, Shared& shared)
-    : config_(std::move(config)), shared_(shared) {}
-
-Plug HybridDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const auto& own = OwnVif<vif::VifBridge>(vif, "hybrid");
-  const std::string plugin = own.plugin.value_or("");
-  if (plugin != "ovs") throw UnsupportedVif("VIFBridge with plugin \"" + Printable(plugin) + "\"");
-  (void)vif::Required(own.address, "$.address");
-  (void)NeutronPortOf(own);
-  const vif::Network& network = vif::Required(own.network, "$.network");
-  const std::string bridge = LinkNameOf(own.bridge_name, "$.bridge_name");
-  RequireOwnHub(bridge, own.id.value_or(""));
-  return {.driver = kName,
-          .ifname = ifname,
-          .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
-          .bridge = LinkNameOf(network.bridge, "$.network.bridge"),
-          .device = bridge};
-}
-
-std::vector<Interface> HybridDriver::Connect(const PlugRequest& request) {
-  return HybridWiring(config_, shared_, request).Make(OwnVif<vif::VifBridge>(request.vif, kName));
-}
-
-std::optional<std::string> HybridDriver::Check(const PlugRequest& request) const {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const auto& own = OwnVif<vif::VifBridge>(vif, "hybrid");
-  RouteSocket host;
-  const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
-  const WantedLink hub = {.name = plug.device, .kind = "bridge"};
-  if (auto difference = CheckLink(host, hub, attachment)) return difference;
-  const int master = Find(host, plug.device).index;
-  const WantedLink tap = {
-      .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = master};
-  if (auto difference = CheckLink(host, tap, attachment)) return difference;
-  const OvsPort port = PortFor(own, plug, PortOf(plug), attachment, config_);
-  const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
-  if (auto difference = CheckLink(host, port_end, attachment)) return difference;
-  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
-  const auto state = ovs.FindPortState(port.name, deadline.AtMost(config_.ovs_timeout));
-  if (auto difference = CheckPort(state, port, config_)) return difference;
-  const WantedLink bridge_end = {.name = BridgeEndOf(plug),
-                                 .kind = "veth",
-                                 .mtu = mtu,
-                                 .master = master,
-                                 .makes_checksums = state->datapath_type == kUserspaceDatapath};
-  if (auto difference = CheckLink(host, bridge_end, attachment)) return difference;
-  const WantedLink pod_end = {
-      .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};
-  return CheckPodLink(pod, pod_end, attachment, own, is_default);
-}
-
-void HybridDriver::Disconnect(const Plug& plug, const Attachment& attachment,
-                              const Deadline& deadline) {
-  UnplugAtOnce(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+std::unique_ptr<Driver> NewHybridDriver(const DriverParts& parts) {
+  return std::make_unique<HybridDriver>(parts);
 }
 
 }  // namespace kuryr::binding

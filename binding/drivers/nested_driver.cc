@@ -1,15 +1,16 @@
-#include "binding/drivers/nested_driver.h"
-
-#include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
@@ -20,16 +21,11 @@
 namespace kuryr::binding {
 namespace {
 
-/// os-vif's plugin of both kinds is the one that does nothing.
 const vif::VifBase& Nested(const vif::Vif& vif) {
   if (!std::holds_alternative<vif::VifMacvlanNested>(vif) &&
       !std::holds_alternative<vif::VifVlanNested>(vif)) {
     throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver nested");
   }
-  const std::string plugin = Common(vif).plugin.value_or("noop");
-  if (plugin != "noop")
-    throw UnsupportedVif(std::string(ClassName(vif)) + " with plugin \"" + Printable(plugin) +
-                         "\"");
   return Common(vif);
 }
 
@@ -40,7 +36,7 @@ bool IsUnfinished(const Link& link) { return IsNested(link) && link.alias.empty(
 
 /// `inside` is a socket of the pod's namespace.
 void Unplug(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
-  for (const std::string& name : {plug.ifname, NestedDriver::TemporaryName(plug, attachment)}) {
+  for (const std::string& name : {plug.ifname, TemporaryLinkName(plug, attachment)}) {
     const auto link = inside.FindLink(name);
     if (!link || !IsNested(*link)) continue;
     if (IsMarkedBy(*link, attachment) || IsUnfinished(*link)) inside.DeleteLink(name);
@@ -55,7 +51,7 @@ void Clear(RouteSocket& inside, const Plug& plug, const Attachment& attachment) 
     if (!older && !IsUnfinished(*taken)) ThrowTaken(plug.ifname);
     inside.DeleteLink(plug.ifname);
   }
-  const auto renamed = inside.FindLink(NestedDriver::TemporaryName(plug, attachment));
+  const auto renamed = inside.FindLink(TemporaryLinkName(plug, attachment));
   if (renamed && IsUnfinished(*renamed)) inside.DeleteLink(renamed->name);
 }
 
@@ -111,73 +107,83 @@ void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link,
   }
 }
 
+class NestedDriver final : public Driver {
+ public:
+  explicit NestedDriver(DriverParts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+    const vif::VifBase& own = Nested(vif);
+    (void)vif::Required(own.address, "$.address");
+    if (const auto* vlan = std::get_if<vif::VifVlanNested>(&vif))
+      (void)vif::Required(vlan->vlan_id, "$.vlan_id");
+    return {.driver = kNestedDriver, .ifname = ifname};
+  }
+
+  std::vector<Interface> Connect(const PlugRequest& request) override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const vif::VifBase& own = Nested(vif);
+    const std::string mark = LinkMark{attachment}.ToString();
+    RouteSocket host;
+    RouteSocket inside = RouteSocket::OpenIn(pod);
+    const Link parent = FindParentLink(host, parts_.config.link_iface);
+    const bool taken = host.FindLink(plug.ifname).has_value();
+    const StackedLink link = {.name = taken ? TemporaryLinkName(plug, attachment) : plug.ifname,
+                              .parent = parent,
+                              .netns_fd = pod.fd(),
+                              .mac = *own.address,
+                              .mtu = MtuOn(parent, own, parts_.config.network_device_mtu)};
+    Clear(inside, plug, attachment);
+
+    // Before the act: its answer may be lost.
+    Rollback undo([&] { TryUndo(plug.ifname, [&] { Unplug(inside, plug, attachment); }); });
+    Create(host, vif, link, attachment, parts_.config);
+    inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
+    ConfigureL3(pod, plug.ifname, own, is_default);
+    std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};
+    undo.Dismiss();
+    return interfaces;
+  }
+
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const vif::VifBase& own = Nested(vif);
+    const bool vlan = std::holds_alternative<vif::VifVlanNested>(vif);
+    return CheckPodLink(pod,
+                        {.name = plug.ifname,
+                         .kind = vlan ? "vlan" : "macvlan",
+                         .mac = *own.address,
+                         .mtu = CheckedMtu(own, parts_.config.network_device_mtu)},
+                        attachment, own, is_default);
+  }
+
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& /*deadline*/) override {
+    const auto pod = NetnsOf(attachment);
+    if (!pod) return;
+    RouteSocket inside = RouteSocket::OpenIn(*pod);
+    Unplug(inside, plug, attachment);
+  }
+
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& /*deadline*/) const override {
+    std::vector<Plug> plugs;
+    for (const Link& link : FindMarkedLinks(attachment)) {
+      if (IsNested(link)) plugs.push_back({.driver = kNestedDriver, .ifname = link.name});
+    }
+    return plugs;
+  }
+
+ private:
+  DriverParts parts_;
+};
+
 }  // namespace
 
-NestedDriver::NestedDriver(BindingConfig config) : config_(std::move(config)) {}
-
-Plug NestedDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const vif::VifBase& own = Nested(vif);
-  (void)vif::Required(own.address, "$.address");
-  if (const auto* vlan = std::get_if<vif::VifVlanNested>(&vif))
-    (void)vif::Required(vlan->vlan_id, "$.vlan_id");
-  return {.driver = kName, .ifname = ifname};
+std::unique_ptr<Driver> NewNestedDriver(const DriverParts& parts) {
+  return std::make_unique<NestedDriver>(parts);
 }
 
-std::vector<Interface> NestedDriver::Connect(const PlugRequest& request) {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const vif::VifBase& own = Nested(vif);
-  const std::string mark = LinkMark{attachment}.ToString();
-  RouteSocket host;
-  RouteSocket inside = RouteSocket::OpenIn(pod);
-  const Link parent = FindParentLink(host, config_.link_iface);
-  const bool taken = host.FindLink(plug.ifname).has_value();
-  const StackedLink link = {.name = taken ? TemporaryName(plug, attachment) : plug.ifname,
-                            .parent = parent,
-                            .netns_fd = pod.fd(),
-                            .mac = *own.address,
-                            .mtu = MtuOn(parent, own, config_.network_device_mtu)};
-  Clear(inside, plug, attachment);
-
-  // Before the act: its answer may be lost.
-  Rollback undo([&] { TryUndo(plug.ifname, [&] { Unplug(inside, plug, attachment); }); });
-  Create(host, vif, link, attachment, config_);
-  inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
-  ConfigureL3(pod, plug.ifname, own, is_default);
-  std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};
-  undo.Dismiss();
-  return interfaces;
-}
-
-std::optional<std::string> NestedDriver::Check(const PlugRequest& request) const {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const vif::VifBase& own = Nested(vif);
-  const bool vlan = std::holds_alternative<vif::VifVlanNested>(vif);
-  return CheckPodLink(pod,
-                      {.name = plug.ifname,
-                       .kind = vlan ? "vlan" : "macvlan",
-                       .mac = *own.address,
-                       .mtu = CheckedMtu(own, config_.network_device_mtu)},
-                      attachment, own, is_default);
-}
-
-void NestedDriver::Disconnect(const Plug& plug, const Attachment& attachment,
-                              const Deadline& /*deadline*/) {
-  const auto pod = NetnsOf(attachment);
-  if (!pod) return;
-  RouteSocket inside = RouteSocket::OpenIn(*pod);
-  Unplug(inside, plug, attachment);
-}
-
-std::vector<Plug> NestedDriver::FindPlugs(const Attachment& attachment,
-                                          const Deadline& /*deadline*/) const {
-  std::vector<Plug> plugs;
-  for (const Link& link : FindMarkedLinks(attachment)) {
-    if (IsNested(link)) plugs.push_back({.driver = kName, .ifname = link.name});
-  }
-  return plugs;
-}
-
-std::string NestedDriver::TemporaryName(const Plug& plug, const Attachment& attachment) {
+std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : attachment.network + " " + attachment.container_id + " " + plug.ifname)
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -1,15 +1,17 @@
-#include "binding/drivers/sriov_driver.h"
-
-#include <cerrno>
 #include <charconv>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
-#include "binding/drivers/ovs_driver.h"
+#include "binding/drivers/drivers.h"
+#include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/lent_vf.h"
@@ -30,11 +32,6 @@ struct Wanted {
   std::string bridge;  ///< the representor's; empty: none
 };
 
-[[noreturn]] void RefusePlugin(const vif::Vif& vif) {
-  throw UnsupportedVif(std::string(ClassName(vif)) + " with plugin \"" +
-                       Printable(Common(vif).plugin.value_or("")) + "\"");
-}
-
 /// vlan_name, or where that says nothing the network's provider VLAN.
 uint16_t VlanOf(const vif::VifSriov& vif) {
   const std::string name = vif.vlan_name.value_or("");
@@ -50,20 +47,14 @@ uint16_t VlanOf(const vif::VifSriov& vif) {
 }
 
 Wanted WantedOf(const vif::Vif& vif) {
-  const std::string plugin = Common(vif).plugin.value_or("");
-  if (const auto* own = std::get_if<vif::VifSriov>(&vif)) {
-    if (plugin != "sriov") RefusePlugin(vif);
+  if (const auto* own = std::get_if<vif::VifSriov>(&vif))
     return {.address = vif::Required(own->dev_address, "$.dev_address"), .vlan = VlanOf(*own)};
-  }
-  const auto* own = std::get_if<vif::VifHostDevice>(&vif);
-  if (own == nullptr)
-    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver sriov");
-  if (plugin != "ovs") RefusePlugin(vif);
-  if (own->dev_type.has_value() && *own->dev_type != vif::HostDeviceType::kEthernet)
+  const auto& own = OwnVif<vif::VifHostDevice>(vif, kSriovDriver);
+  if (own.dev_type.has_value() && *own.dev_type != vif::HostDeviceType::kEthernet)
     throw UnsupportedVif("VIFHostDevice that is no Ethernet device ($.dev_type)");
-  (void)NeutronPortOf(*own);
-  const vif::Network& network = vif::Required(own->network, "$.network");
-  return {.address = vif::Required(own->dev_address, "$.dev_address"),
+  (void)NeutronPortOf(own);
+  const vif::Network& network = vif::Required(own.network, "$.network");
+  return {.address = vif::Required(own.dev_address, "$.dev_address"),
           .bridge = LinkNameOf(network.bridge, "$.network.bridge")};
 }
 
@@ -100,10 +91,11 @@ std::string RepresentorOf(const BindingConfig& config, const vif::VifBase& vif, 
   return FindRepresentor(config.sysfs, vf, fields.name);
 }
 
-/// As OvsDriver makes and unmakes one: with the record lost, the port is that driver's to find.
+/// As the driver ovs makes and unmakes one: with the record lost, the port is that driver's to
+/// find.
 OvsPort RepresentorPort(const vif::VifBase& vif, const Plug& plug, const std::string& representor,
                         const Attachment& attachment, const BindingConfig& config) {
-  const Plug port = {.driver = OvsDriver::kName,
+  const Plug port = {.driver = kOvsDriver,
                      .ifname = plug.ifname,
                      .host_interface = representor,
                      .bridge = plug.bridge};
@@ -136,17 +128,14 @@ void Insist(const std::function<void()>& step) {
 /// The representor stays, down: it is there as long as the VF. Without its port it is not found
 /// again, so it is set down before that goes; and after, for ovs-vswitchd may write back the flags
 /// it remembers.
-void RemovePort(const BindingConfig& config, Shared& shared, const Plug& plug,
-                const Attachment& attachment, const Deadline& deadline) {
-  if (plug.bridge.empty()) return;
+void RemovePort(PortSession& session, const Plug& plug, const Attachment& attachment) {
   const ExternalIds ids = OwnerIds(attachment, plug.ifname);
-  OpenVSwitch ovs(config.ovsdb_connection, &shared.ovsdb);
   RouteSocket host;
   Steps steps;
-  for (const std::string& port : ovs.FindPortNames(ids, deadline)) {
+  for (const std::string& port : session.FindNames(ids)) {
     SetDown(host, port);
-    steps.Try([&] { ovs.DeletePort(port, ids, deadline); });
-    steps.Try([&] { Insist([&] { ovs.WaitUntilApplied(deadline.AtMost(kRollbackTime)); }); });
+    steps.Try([&] { session.Remove(port, ids); });
+    steps.Try([&] { Insist([&] { session.WaitUntilApplied(); }); });
     steps.Try([&] { Insist([&] { SetDown(host, port); }); });
   }
   steps.Finish();
@@ -161,28 +150,25 @@ void GiveBack(const BindingConfig& config, const Plug& plug, const Attachment& a
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Lending {
  public:
-  Lending(const BindingConfig& config, Shared& shared, const PlugRequest& request)
-      : config_(config),
-        shared_(shared),
+  Lending(const DriverParts& parts, const PlugRequest& request)
+      : config_(parts.config),
+        request_(request),
         plug_(request.plug),
-        attachment_(request.attachment),
-        pod_(request.pod),
-        is_default_(request.is_default),
-        deadline_(request.deadline.AtMost(config.ovs_timeout)),
         inside_(RouteSocket::OpenIn(request.pod)),
-        ovs_(config.ovsdb_connection, &shared.ovsdb, config.ovsdb_wait) {}
+        session_(PortSession::Patient(parts, request.deadline)) {}
 
   std::vector<Interface> Make(const vif::VifBase& vif, const Wanted& wanted) {
+    const auto& [_, plug, attachment, pod, is_default, deadline] = request_;
     const Vf vf = RequireVf(config_, wanted.address);
     const Link pf = FindPf(host_, vf);
     const VfSettings settings{.mac = *vif.address, .vlan = wanted.vlan};
     const auto before = host_.FindVf(pf, vf.number);
     (void)DifferenceOf(before, settings, vf);
-    for (const std::string& name : {plug_.ifname, NameOnTheWay(vf.address)})
+    for (const std::string& name : {plug.ifname, NameOnTheWay(vf.address)})
       RequireFree(inside_, name);
     const Link link = FindIdleLink(host_, config_.sysfs, vf);
     const uint32_t mtu = MtuFor(vif, config_.network_device_mtu, pf.mtu);
-    if (!plug_.bridge.empty()) Prepare(vif, vf);
+    if (!plug.bridge.empty()) Prepare(vif, vf);
 
     Rollback undo([this] { Undo(); });
     LendVf(host_, vf, link,
@@ -191,15 +177,15 @@ class Lending {
             .mac = link.mac,
             .mtu = link.mtu,
             .settings = before},
-           attachment_, pod_);
+           attachment, pod);
     SetVf(host_, vf, settings);
     const Link moved = Find(inside_, NameOnTheWay(vf.address));
-    inside_.ChangeLink(moved, {.mac = *vif.address, .mtu = mtu, .name = plug_.ifname, .up = true});
-    if (port_) added_ = AddPort(ovs_, *port_, vif, config_, deadline_);
-    ConfigureL3(pod_, plug_.ifname, vif, is_default_);
+    inside_.ChangeLink(moved, {.mac = *vif.address, .mtu = mtu, .name = plug.ifname, .up = true});
+    if (port_) session_.Add(*port_, vif);
+    ConfigureL3(pod, plug.ifname, vif, is_default);
     std::vector<Interface> interfaces;
     if (port_) interfaces.push_back(SetRepresentorUp(mtu));
-    interfaces.push_back(Describe(Find(inside_, plug_.ifname), true));
+    interfaces.push_back(Describe(Find(inside_, plug.ifname), true));
     undo.Dismiss();
     return interfaces;
   }
@@ -208,38 +194,32 @@ class Lending {
   /// Whatever may be wrong with Open vSwitch is found out before the VF goes.
   void Prepare(const vif::VifBase& vif, const Vf& vf) {
     const std::string representor = RepresentorOf(config_, vif, vf);
-    port_ = RepresentorPort(vif, plug_, representor, attachment_, config_);
-    ovs_.Connect(deadline_);
+    port_ = RepresentorPort(vif, plug_, representor, request_.attachment, config_);
+    session_.Connect();
   }
 
   /// Not before ovs-vswitchd has it: that writes flags, which it may have read when it was down.
   Interface SetRepresentorUp(uint32_t mtu) {
-    ovs_.WaitUntilUp(*port_, added_, deadline_);
+    session_.WaitUntilUp();
     host_.ChangeLink(Find(host_, port_->name), {.mtu = mtu, .up = true});
     return Describe(Find(host_, port_->name), false);
   }
 
   void Undo() noexcept {
-    const Deadline deadline = Deadline::After(kRollbackTime);
-    TryUndo(plug_.ifname, [&] { GiveBack(config_, plug_, attachment_, &pod_); });
-    TryUndo(plug_.ifname, [&] { RemovePort(config_, shared_, plug_, attachment_, deadline); });
-    TryUndo(plug_.ifname, [&] {
-      if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
-    });
+    const Attachment& attachment = request_.attachment;
+    TryUndo(plug_.ifname, [&] { GiveBack(config_, plug_, attachment, &request_.pod); });
+    if (!port_) return;
+    session_.Undo(plug_.ifname,
+                  [&](PortSession& session) { RemovePort(session, plug_, attachment); });
   }
 
   const BindingConfig& config_;
-  Shared& shared_;
+  const PlugRequest& request_;
   const Plug& plug_;
-  const Attachment& attachment_;
-  const Netns& pod_;
-  const bool is_default_;
-  const Deadline deadline_;
   RouteSocket host_;
   RouteSocket inside_;
-  OpenVSwitch ovs_;
+  PortSession session_;
   std::optional<OvsPort> port_;
-  AddedPort added_;
 };
 
 std::optional<std::string> CheckVf(RouteSocket& host, const Vf& vf, const VfSettings& wanted) {
@@ -255,73 +235,82 @@ std::optional<std::string> CheckVf(RouteSocket& host, const Vf& vf, const VfSett
   return std::nullopt;
 }
 
+class SriovDriver final : public Driver {
+ public:
+  explicit SriovDriver(DriverParts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+    const Wanted wanted = WantedOf(vif);
+    (void)vif::Required(Common(vif).address, "$.address");
+    const Vf vf = RequireVf(parts_.config, wanted.address);
+    if (vf.link.empty()) ThrowNotOnHost(vf);
+    return {.driver = kSriovDriver,
+            .ifname = ifname,
+            .host_interface = vf.link,
+            .bridge = wanted.bridge,
+            .device = wanted.address.ToString()};
+  }
+
+  std::vector<Interface> Connect(const PlugRequest& request) override {
+    return Lending(parts_, request).Make(Common(request.vif), WantedOf(request.vif));
+  }
+
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const BindingConfig& config = parts_.config;
+    const vif::VifBase& own = Common(vif);
+    const Wanted wanted = WantedOf(vif);
+    const auto vf = FindVf(config.sysfs, wanted.address);
+    if (!vf) return wanted.address.ToString() + " is no virtual function on this node any more";
+    RouteSocket host;
+    if (auto difference = CheckVf(host, *vf, {.mac = *own.address, .vlan = wanted.vlan}))
+      return difference;
+    const uint32_t mtu = CheckedMtu(own, config.network_device_mtu);
+    if (!plug.bridge.empty()) {
+      const std::string representor = RepresentorOf(config, own, *vf);
+      const WantedLink host_end = {.name = representor, .mtu = mtu, .marked = false};
+      if (auto difference = CheckLink(host, host_end, attachment)) return difference;
+      const OvsPort port = RepresentorPort(own, plug, representor, attachment, config);
+      if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
+    }
+    return CheckPodLink(pod, {.name = plug.ifname, .mac = *own.address, .mtu = mtu}, attachment,
+                        own, is_default);
+  }
+
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& deadline) override {
+    Steps steps;
+    steps.Try([&] {
+      const auto pod = NetnsOf(attachment);
+      GiveBack(parts_.config, plug, attachment, pod ? &*pod : nullptr);
+    });
+    steps.Try([&] {
+      PortSession session = PortSession::AtOnce(parts_, deadline);
+      if (!plug.bridge.empty()) RemovePort(session, plug, attachment);
+    });
+    steps.Finish();
+  }
+
+  [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
+                                            const Deadline& /*deadline*/) const override {
+    std::vector<Plug> plugs;
+    for (const auto& [link, lent] : FindLentVfs(parts_.config.sysfs, attachment)) {
+      plugs.push_back({.driver = kSriovDriver,
+                       .ifname = link.name,
+                       .host_interface = lent.link,
+                       .device = lent.address.ToString()});
+    }
+    return plugs;
+  }
+
+ private:
+  DriverParts parts_;
+};
+
 }  // namespace
 
-SriovDriver::SriovDriver(BindingConfig config, Shared& shared)
-    : config_(std::move(config)), shared_(shared) {}
-
-Plug SriovDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const Wanted wanted = WantedOf(vif);
-  (void)vif::Required(Common(vif).address, "$.address");
-  const Vf vf = RequireVf(config_, wanted.address);
-  if (vf.link.empty()) ThrowNotOnHost(vf);
-  return {.driver = kName,
-          .ifname = ifname,
-          .host_interface = vf.link,
-          .bridge = wanted.bridge,
-          .device = wanted.address.ToString()};
-}
-
-std::vector<Interface> SriovDriver::Connect(const PlugRequest& request) {
-  return Lending(config_, shared_, request).Make(Common(request.vif), WantedOf(request.vif));
-}
-
-std::optional<std::string> SriovDriver::Check(const PlugRequest& request) const {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const vif::VifBase& own = Common(vif);
-  const Wanted wanted = WantedOf(vif);
-  const auto vf = FindVf(config_.sysfs, wanted.address);
-  if (!vf) return wanted.address.ToString() + " is no virtual function on this node any more";
-  RouteSocket host;
-  if (auto difference = CheckVf(host, *vf, {.mac = *own.address, .vlan = wanted.vlan}))
-    return difference;
-  const uint32_t mtu = CheckedMtu(own, config_.network_device_mtu);
-  if (!plug.bridge.empty()) {
-    const std::string representor = RepresentorOf(config_, own, *vf);
-    const WantedLink host_end = {.name = representor, .mtu = mtu, .marked = false};
-    if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-    OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
-    const OvsPort port = RepresentorPort(own, plug, representor, attachment, config_);
-    const auto state = ovs.FindPortState(port.name, deadline.AtMost(config_.ovs_timeout));
-    if (auto difference = CheckPort(state, port, config_)) return difference;
-  }
-  return CheckPodLink(pod, {.name = plug.ifname, .mac = *own.address, .mtu = mtu}, attachment, own,
-                      is_default);
-}
-
-void SriovDriver::Disconnect(const Plug& plug, const Attachment& attachment,
-                             const Deadline& deadline) {
-  Steps steps;
-  steps.Try([&] {
-    const auto pod = NetnsOf(attachment);
-    GiveBack(config_, plug, attachment, pod ? &*pod : nullptr);
-  });
-  steps.Try([&] {
-    RemovePort(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
-  });
-  steps.Finish();
-}
-
-std::vector<Plug> SriovDriver::FindPlugs(const Attachment& attachment,
-                                         const Deadline& /*deadline*/) const {
-  std::vector<Plug> plugs;
-  for (const auto& [link, lent] : FindLentVfs(config_.sysfs, attachment)) {
-    plugs.push_back({.driver = kName,
-                     .ifname = link.name,
-                     .host_interface = lent.link,
-                     .device = lent.address.ToString()});
-  }
-  return plugs;
+std::unique_ptr<Driver> NewSriovDriver(const DriverParts& parts) {
+  return std::make_unique<SriovDriver>(parts);
 }
 
 }  // namespace kuryr::binding

@@ -1,13 +1,18 @@
-#include "binding/drivers/vhostuser_driver.h"
-
 #include <cerrno>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
+#include "binding/drivers/drivers.h"
+#include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
 #include "binding/pod_folder.h"
@@ -86,9 +91,8 @@ void TakeSwitchsSocket(const BindingConfig& config, const PodFolder& folder,
 }
 
 /// Or else the pod's second VIF would replace the first one's port, as if that were left over.
-void RequireNotOwn(OpenVSwitch& ovs, const OvsPort& port, const Attachment& attachment,
-                   const Deadline& deadline) {
-  const auto state = ovs.FindPortState(port.name, deadline);
+void RequireNotOwn(PortSession& session, const OvsPort& port, const Attachment& attachment) {
+  const auto state = session.Find(port.name);
   if (!state || !Includes(state->external_ids, OwnerIds(attachment))) return;
   const std::string ifname = PlugOf({.external_ids = state->external_ids}).ifname;
   if (ifname != PlugOf(port).ifname)
@@ -109,8 +113,8 @@ std::optional<PodFolder> FolderOf(const Plug& plug, const BindingConfig& config)
   return std::nullopt;
 }
 
-void RemovePortAndSocket(const BindingConfig& config, Shared& shared, const Plug& plug,
-                         const Attachment& attachment, const Deadline& deadline) {
+void RemovePortAndSocket(PortSession& session, const BindingConfig& config, const Plug& plug,
+                         const Attachment& attachment) {
   std::optional<PodFolder> folder;
   Steps steps;
   steps.Try([&] {
@@ -119,100 +123,99 @@ void RemovePortAndSocket(const BindingConfig& config, Shared& shared, const Plug
   });
   steps.Try([&] {
     // The socket goes first: as long as the port is ours, its name is.
-    OpenVSwitch(config.ovsdb_connection, &shared.ovsdb)
-        .DeletePort(plug.host_interface, OwnerIds(attachment), deadline, [&] {
-          if (folder) folder->RemoveSocket(plug.host_interface);
-        });
+    session.Remove(plug.host_interface, OwnerIds(attachment), [&] {
+      if (folder) folder->RemoveSocket(plug.host_interface);
+    });
   });
   steps.Finish();
 }
 
+class VhostUserDriver final : public Driver {
+ public:
+  explicit VhostUserDriver(DriverParts parts) : parts_(std::move(parts)) {
+    // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
+    parts_.config.datapath_type = kUserspaceDatapath;
+    parts_.config.default_qos_type.clear();
+  }
+
+  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+    const auto& own = OwnVif<vif::VifVHostUser>(vif, kVhostUserDriver);
+    RequireNoRepresentor(vif);
+    (void)vif::Required(own.address, "$.address");
+    (void)vif::Required(own.mode, "$.mode");
+    (void)NeutronPortOf(own);
+    const std::string name = PortNameOf(own);
+    return {
+        .driver = kVhostUserDriver,
+        .ifname = ifname,
+        .host_interface = name,
+        .bridge = LinkNameOf(vif::Required(own.network, "$.network").bridge, "$.network.bridge"),
+        .device = SocketOf(own, config().vhostuser_mount_point, name)};
+  }
+
+  std::vector<Interface> Connect(const PlugRequest& request) override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const auto& own = OwnVif<vif::VifVHostUser>(vif, kVhostUserDriver);
+    const PodFolder folder(config().vhostuser_mount_point, kMountPoint);
+    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+    const OvsPort port = VhostPortFor(own, plug, attachment, config());
+    PortSession session = PortSession::Patient(parts_, deadline);
+    session.Connect();
+    RequireNotOwn(session, port, attachment);
+
+    Rollback undo([&] {
+      session.Undo(port.name, [&](PortSession& at_once) {
+        RemovePortAndSocket(at_once, config(), plug, attachment);
+      });
+    });
+    session.Add(port, own);
+    folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
+    folder.Write(file, ConfigTextFor(own, plug));
+    // The socket is there before the port has its number.
+    session.WaitUntilUp();
+    if (port.type == kListening) TakeSwitchsSocket(config(), folder, port.name);
+    undo.Dismiss();
+    return {{.name = plug.ifname, .mac = *own.address, .mtu = *port.mtu_request, .in_pod = true}};
+  }
+
+  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
+    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
+    const auto& own = OwnVif<vif::VifVHostUser>(vif, kVhostUserDriver);
+    const OvsPort port = VhostPortFor(own, plug, attachment, config());
+    if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
+    const auto folder = PodFolder::OpenIfExists(config().vhostuser_mount_point);
+    if (!folder) return "folder " + config().vhostuser_mount_point.string() + " is missing";
+    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+    const auto text = folder->Read(file);
+    if (!text) return "file " + (folder->path() / file).string() + " is missing";
+    if (*text != ConfigTextFor(own, plug))
+      return "file " + (folder->path() / file).string() + " has other contents";
+    if (port.type != kListening) return std::nullopt;  // the application's own
+    if (!folder->HasSocket(port.name)) return "socket " + plug.device + " is missing";
+    const auto switches = PodFolder::OpenIfExists(config().ovs_vhu_path);
+    if (switches && switches->HasSocket(port.name)) {
+      return "socket " + plug.device + " is dead: ovs-vswitchd was restarted, and listens on " +
+             (switches->path() / port.name).string();
+    }
+    return std::nullopt;
+  }
+
+  void Disconnect(const Plug& plug, const Attachment& attachment,
+                  const Deadline& deadline) override {
+    PortSession session = PortSession::AtOnce(parts_, deadline);
+    RemovePortAndSocket(session, config(), plug, attachment);
+  }
+
+ private:
+  [[nodiscard]] const BindingConfig& config() const noexcept { return parts_.config; }
+
+  DriverParts parts_;
+};
+
 }  // namespace
 
-VhostUserDriver::VhostUserDriver(BindingConfig config, Shared& shared)
-    : config_(std::move(config)), shared_(shared) {
-  // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
-  config_.datapath_type = kUserspaceDatapath;
-  config_.default_qos_type.clear();
-}
-
-Plug VhostUserDriver::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
-  const std::string plugin = own.plugin.value_or("");
-  if (plugin != "ovs")
-    throw UnsupportedVif("VIFVHostUser with plugin \"" + Printable(plugin) + "\"");
-  if (own.port_profile.has_value() &&
-      std::holds_alternative<vif::PortProfileOvsRepresentor>(*own.port_profile)) {
-    throw UnsupportedVif("VIFVHostUser with port profile " +
-                         std::string(ClassName(*own.port_profile)));
-  }
-  (void)vif::Required(own.address, "$.address");
-  (void)vif::Required(own.mode, "$.mode");
-  (void)NeutronPortOf(own);
-  const std::string name = PortNameOf(own);
-  return {.driver = kName,
-          .ifname = ifname,
-          .host_interface = name,
-          .bridge = LinkNameOf(vif::Required(own.network, "$.network").bridge, "$.network.bridge"),
-          .device = SocketOf(own, config_.vhostuser_mount_point, name)};
-}
-
-std::vector<Interface> VhostUserDriver::Connect(const PlugRequest& request) {
-  const auto& [vif, plug, attachment, pod, is_default, caller] = request;
-  const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
-  const Deadline deadline = caller.AtMost(config_.ovs_timeout);
-  const PodFolder folder(config_.vhostuser_mount_point, kMountPoint);
-  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-  const OvsPort port = VhostPortFor(own, plug, attachment, config_);
-  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb, config_.ovsdb_wait);
-  ovs.Connect(deadline);
-  RequireNotOwn(ovs, port, attachment, deadline);
-
-  AddedPort added;
-  Rollback undo([&] {
-    const Deadline later = Deadline::After(kRollbackTime);
-    TryUndo(port.name, [&] { RemovePortAndSocket(config_, shared_, plug, attachment, later); });
-    TryUndo(port.name, [&] {
-      if (added.created_bridge) ovs.DeleteEmptyBridge(*added.created_bridge, later);
-    });
-  });
-  added = AddPort(ovs, port, own, config_, deadline);
-  folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
-  folder.Write(file, ConfigTextFor(own, plug));
-  // The socket is there before the port has its number.
-  ovs.WaitUntilUp(port, added, deadline);
-  if (port.type == kListening) TakeSwitchsSocket(config_, folder, port.name);
-  undo.Dismiss();
-  return {{.name = plug.ifname, .mac = *own.address, .mtu = *port.mtu_request, .in_pod = true}};
-}
-
-std::optional<std::string> VhostUserDriver::Check(const PlugRequest& request) const {
-  const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-  const auto& own = OwnVif<vif::VifVHostUser>(vif, "vhostuser");
-  const OvsPort port = VhostPortFor(own, plug, attachment, config_);
-  OpenVSwitch ovs(config_.ovsdb_connection, &shared_.ovsdb);
-  const auto state = ovs.FindPortState(port.name, deadline.AtMost(config_.ovs_timeout));
-  if (auto difference = CheckPort(state, port, config_)) return difference;
-  const auto folder = PodFolder::OpenIfExists(config_.vhostuser_mount_point);
-  if (!folder) return "folder " + config_.vhostuser_mount_point.string() + " is missing";
-  const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-  const auto text = folder->Read(file);
-  if (!text) return "file " + (folder->path() / file).string() + " is missing";
-  if (*text != ConfigTextFor(own, plug))
-    return "file " + (folder->path() / file).string() + " has other contents";
-  if (port.type != kListening) return std::nullopt;  // the application's own
-  if (!folder->HasSocket(port.name)) return "socket " + plug.device + " is missing";
-  const auto switches = PodFolder::OpenIfExists(config_.ovs_vhu_path);
-  if (switches && switches->HasSocket(port.name)) {
-    return "socket " + plug.device + " is dead: ovs-vswitchd was restarted, and listens on " +
-           (switches->path() / port.name).string();
-  }
-  return std::nullopt;
-}
-
-void VhostUserDriver::Disconnect(const Plug& plug, const Attachment& attachment,
-                                 const Deadline& deadline) {
-  RemovePortAndSocket(config_, shared_, plug, attachment, deadline.AtMost(config_.ovs_timeout));
+std::unique_ptr<Driver> NewVhostUserDriver(const DriverParts& parts) {
+  return std::make_unique<VhostUserDriver>(parts);
 }
 
 }  // namespace kuryr::binding

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/neutron_port.h"
@@ -23,11 +24,6 @@ struct Identity {
   std::vector<IpAddress> addresses;
 };
 
-bool HasOvsPort(const binding::Plug& plug) {
-  return plug.driver == "ovs" || plug.driver == "hybrid" || plug.driver == "vhostuser" ||
-         (plug.driver == "sriov" && !plug.bridge.empty());
-}
-
 /// Each VLAN is a network of its own; otherwise those of a bridge see each other, and those of a
 /// link.
 std::string SegmentOf(const vif::Vif& vif, const binding::Plug& plug) {
@@ -40,7 +36,7 @@ std::string SegmentOf(const vif::Vif& vif, const binding::Plug& plug) {
 Identity IdentityOf(const vif::PodVif& planned, const binding::Plug& plug) {
   const vif::VifBase& vif = vif::Common(planned.vif);
   Identity identity{.segment = SegmentOf(planned.vif, plug)};
-  if (HasOvsPort(plug)) identity.port = binding::NeutronPortOf(vif);
+  if (binding::HasOvsPort(plug)) identity.port = binding::NeutronPortOf(vif);
   if (vif.address.has_value()) identity.mac = *vif.address;
   for (const auto& address : binding::PlanL3(vif, planned.is_default).addresses)
     identity.addresses.push_back(address.network.address);

@@ -3,12 +3,15 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <vector>
 
+#include "binding/drivers/drivers.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::cni::doctor {
@@ -19,11 +22,10 @@ using binding::RouteSocket;
 constexpr const char* kLower = "kuryr-doctor0";
 constexpr const char* kUpper = "kuryr-doctor1";
 
-/// A kind of link, what makes one, and the drivers that need it.
+/// A kind of link, and what makes one.
 struct Kind {
   const char* name;
   const char* module;
-  std::vector<std::string> drivers;
   std::function<void(RouteSocket&)> make;
 };
 
@@ -32,18 +34,12 @@ binding::StackedLink OnLower(RouteSocket& socket) {
 }
 
 std::vector<Kind> Kinds() {
-  return {{"veth", "veth", {}, [](RouteSocket&) {}},
-          {"bridge",
-           "bridge",
-           {"bridge", "hybrid"},
-           [](RouteSocket& socket) { (void)socket.CreateBridgeDown(kUpper, std::nullopt); }},
-          {"VLAN",
-           "8021q",
-           {"nested"},
-           [](RouteSocket& socket) { (void)socket.CreateVlan(OnLower(socket), 1); }},
-          {"macvlan", "macvlan", {"nested"}, [](RouteSocket& socket) {
-             socket.CreateMacvlan(OnLower(socket));
-           }}};
+  return {
+      {"veth", "veth", [](RouteSocket&) {}},
+      {"bridge", "bridge",
+       [](RouteSocket& socket) { (void)socket.CreateBridgeDown(kUpper, std::nullopt); }},
+      {"VLAN", "8021q", [](RouteSocket& socket) { (void)socket.CreateVlan(OnLower(socket), 1); }},
+      {"macvlan", "macvlan", [](RouteSocket& socket) { socket.CreateMacvlan(OnLower(socket)); }}};
 }
 
 std::optional<std::system_error> WhyNot(const Kind& kind) {
@@ -71,9 +67,13 @@ std::optional<std::system_error> WhyNotInOwnNetns(const Kind& kind) {
   return why;
 }
 
-bool IsNamed(const std::vector<std::string>& drivers, const Kind& kind) {
-  return std::any_of(kind.drivers.begin(), kind.drivers.end(), [&](const std::string& driver) {
-    return std::find(drivers.begin(), drivers.end(), driver) != drivers.end();
+/// By a driver that the operator has named; veth by all.
+bool IsNeeded(const Kind& kind, const std::vector<std::string>& drivers) {
+  if (std::string_view(kind.module) == "veth") return true;
+  return std::any_of(drivers.begin(), drivers.end(), [&](const std::string& driver) {
+    const binding::DriverRow* row = binding::FindDriverRow(driver);
+    if (row == nullptr) return false;
+    return std::find(row->modules.begin(), row->modules.end(), kind.module) != row->modules.end();
   });
 }
 
@@ -81,7 +81,7 @@ Finding Check(const Kind& kind, const Config& config) {
   const std::string subject = std::string("kernel: ") + kind.name;
   const auto why = WhyNotInOwnNetns(kind);
   if (!why) return {subject, Verdict::kGood, "can be made", ""};
-  const bool needed = kind.drivers.empty() || IsNamed(config.binding.drivers, kind);
+  const bool needed = IsNeeded(kind, config.binding.drivers);
   const std::string mend = why->code() == std::errc::operation_not_permitted
                                ? "run it as root, with CAP_NET_ADMIN and CAP_SYS_ADMIN"
                                : std::string("load the kernel's module: modprobe ") + kind.module;

@@ -3,13 +3,14 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "base/json.h"
+#include "binding/drivers/drivers.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/shared.h"
 #include "tests/binding/pod_attachment.h"
@@ -20,7 +21,7 @@
 namespace kuryr::binding {
 
 /// For drivers that need nothing but the kernel: a driver, and pods to connect.
-template <typename DriverUnderTest>
+template <std::unique_ptr<Driver> (*kNew)(const DriverParts&)>
 class DriverTest : public test::NetnsTest {
  protected:
   struct Pod {
@@ -32,13 +33,7 @@ class DriverTest : public test::NetnsTest {
     NetnsTest::SetUp();
     Configure({.bridges = {"br-lan"}});
   }
-  void Configure(const BindingConfig& config) {
-    if constexpr (std::is_constructible_v<DriverUnderTest, BindingConfig, Shared&>) {
-      driver_.emplace(config, shared_);
-    } else {
-      driver_.emplace(config);
-    }
-  }
+  void Configure(const BindingConfig& config) { driver_ = kNew({config, shared_}); }
 
   Pod MakePod(int n) {
     const std::string path = MakePodNetnsPath();
@@ -118,7 +113,7 @@ class DriverTest : public test::NetnsTest {
   }
 
   Shared shared_;
-  std::optional<DriverUnderTest> driver_;
+  std::unique_ptr<Driver> driver_;
 };
 
 }  // namespace kuryr::binding

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/drivers/bridge_driver.h"
+#include "binding/drivers/drivers.h"
 #include "binding/local_bridge.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/subprocess.h"
@@ -13,7 +13,7 @@ namespace kuryr::binding {
 /// The node's bridge is "cni0", the gateway that BridgeVif(n) has. Its "uplink" leads to another
 /// machine, "outside", with 192.0.2.9, 198.51.100.9, fd09::9 and fd0a::9, which knows the way back
 /// to the pods.
-class LocalBridgeTest : public DriverTest<BridgeDriver> {
+class LocalBridgeTest : public DriverTest<NewBridgeDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();

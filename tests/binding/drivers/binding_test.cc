@@ -266,6 +266,28 @@ TEST(BindingTest, OtherPluginsAndWaysOfPluggingAreUnsupported) {
   EXPECT_THAT(Unsupported(vif), HasSubstr("VIFPortProfileOVSRepresentor"));
 }
 
+TEST(BindingTest, PluginNoopIsAlsoNoPlugin) {
+  vif::VifMacvlanNested macvlan = test::MacvlanVif(1);
+  for (const char* plugin : {"noop", ""}) {
+    macvlan.plugin = std::string(plugin);
+    EXPECT_EQ(Unsupported(macvlan), "") << plugin;
+  }
+}
+
+TEST(BindingTest, PortsOfOpenVSwitchAreThoseOfDriversThatMakeSome) {
+  for (const char* driver : {"ovs", "hybrid", "vhostuser", "sriov"}) {
+    EXPECT_TRUE(HasOvsPort({.driver = driver, .bridge = "br-int"})) << driver;
+    EXPECT_FALSE(HasOvsPort({.driver = driver})) << driver;
+  }
+  for (const char* driver : {"bridge", "nested", "dpdk", "no-such"})
+    EXPECT_FALSE(HasOvsPort({.driver = driver, .bridge = "br-int"})) << driver;
+}
+
+TEST(BindingTest, DriversAreFoundByTheNamesThatTheyGiveTheirPlugs) {
+  for (const DriverRow& row : kDrivers) EXPECT_EQ(FindDriverRow(row.name), &row);
+  EXPECT_EQ(FindDriverRow("no-such"), nullptr);
+}
+
 std::string RefusalBy(const BindingConfig& config, const vif::Vif& vif) {
   try {
     (void)Binding(config).Plan(vif, "eth0");

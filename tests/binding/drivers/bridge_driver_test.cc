@@ -1,4 +1,4 @@
-#include "binding/drivers/bridge_driver.h"
+#include "binding/drivers/drivers.h"
 
 #include <functional>
 #include <system_error>
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 constexpr const char* kTap = "tap450e5c61-1";
 
 /// The node's bridge is "br-lan".
-class BridgeDriverTest : public DriverTest<BridgeDriver> {
+class BridgeDriverTest : public DriverTest<NewBridgeDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();

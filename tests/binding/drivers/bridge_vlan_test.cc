@@ -2,7 +2,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "binding/drivers/bridge_driver.h"
+#include "binding/drivers/drivers.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {
@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// The node's link is "uplink", behind which VLAN 101 has 10.1.0.254 and fd00::ff.
-class BridgeVlanTest : public DriverTest<BridgeDriver> {
+class BridgeVlanTest : public DriverTest<NewBridgeDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();

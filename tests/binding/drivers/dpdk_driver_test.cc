@@ -1,4 +1,4 @@
-#include "binding/drivers/dpdk_driver.h"
+#include "binding/drivers/drivers.h"
 
 #include <filesystem>
 #include <fstream>
@@ -21,7 +21,7 @@ constexpr const char* kSysfs = "/run/sys";
 constexpr const char* kMountPoint = "/run/pci_address";
 
 /// The links are real, one end of a veth in the place of a device; what /sys says of them is not.
-class DpdkDriverTest : public DriverTest<DpdkDriver> {
+class DpdkDriverTest : public DriverTest<NewDpdkDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();

@@ -1,11 +1,10 @@
-#include "binding/drivers/hybrid_driver.h"
+#include "binding/drivers/drivers.h"
 
 #include <fstream>
 #include <functional>
 #include <system_error>
 
 #include "base/error.h"
-#include "binding/drivers/ovs_driver.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -22,7 +21,7 @@ constexpr const char* kHub = "qbr450e5c61-1";
 constexpr const char* kBridgeEnd = "qvb450e5c61-1";
 constexpr const char* kPort = "qvo450e5c61-1";
 
-class HybridDriverTest : public DriverTest<HybridDriver> {
+class HybridDriverTest : public DriverTest<NewHybridDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
@@ -231,10 +230,10 @@ TEST_F(HybridDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   const Pod pod = MakePod(1);
   Connect(HybridVif(1), pod);
 
-  const OvsDriver ovs({.ovsdb_connection = ovs_->remote()}, shared_);
-  EXPECT_THAT(ovs.FindPlugs(pod.attachment, Soon()),
+  const auto ovs = NewOvsDriver({{.ovsdb_connection = ovs_->remote()}, shared_});
+  EXPECT_THAT(ovs->FindPlugs(pod.attachment, Soon()),
               ElementsAre(driver_->Plan(HybridVif(1), "eth0")));
-  EXPECT_THAT(ovs.FindPlugs(PodAttachment(2), Soon()), IsEmpty());
+  EXPECT_THAT(ovs->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
 TEST_F(HybridDriverTest, CheckNamesTheFirstDifference) {

@@ -5,13 +5,13 @@
 #include <string>
 #include <system_error>
 
-#include "binding/drivers/nested_driver.h"
+#include "binding/drivers/drivers.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {
 
 /// The node's link is "uplink"; what it leads to has 10.1.0.254 and fd00::ff.
-class NestedDriverTest : public DriverTest<NestedDriver> {
+class NestedDriverTest : public DriverTest<NewNestedDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();

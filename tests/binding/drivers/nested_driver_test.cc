@@ -1,4 +1,4 @@
-#include "binding/drivers/nested_driver.h"
+#include "binding/drivers/drivers.h"
 
 #include <sys/mount.h>
 
@@ -201,7 +201,7 @@ TEST_F(NestedDriverTest, UnfinishedInterfaceIsReplacedOrRemoved) {
   const std::string before = StateWith(pod);
   const Plug plug = driver_->Plan(MacvlanVif(1), "eth0");
   RouteSocket host;
-  for (const std::string& name : {plug.ifname, NestedDriver::TemporaryName(plug, pod.attachment)}) {
+  for (const std::string& name : {plug.ifname, TemporaryLinkName(plug, pod.attachment)}) {
     const StackedLink unfinished = {.name = name,
                                     .parent = *host.FindLink("uplink"),
                                     .netns_fd = pod.netns.fd(),

@@ -24,7 +24,7 @@ class OvsDriverFaultTest : public OvsDriverTest {
     BindingConfig config = Config();
     config.bridges = {bridge};
     config.datapath_type = kUserspaceDatapath;
-    driver_.emplace(config, shared_);
+    driver_ = NewOvsDriver({config, shared_});
   }
 };
 
@@ -180,7 +180,7 @@ TEST_F(OvsDriverFaultTest, OvsDownFailsAtOnceAndTouchesNothingWhereNobodyIsToWai
   MakeBridge();
   BindingConfig config = Config();
   config.ovsdb_wait = 0s;
-  driver_.emplace(config, shared_);
+  driver_ = NewOvsDriver({config, shared_});
   const std::string before = State();
   const auto next_index = [] {
     RouteSocket socket;
@@ -230,7 +230,7 @@ TEST_F(OvsDriverFaultTest, AbsurdMtuLeavesNothing) {
 TEST_F(OvsDriverFaultTest, BridgeThatCannotBeMadeLeavesNothing) {
   BindingConfig config = Config();
   config.datapath_type = "nonsense";
-  driver_.emplace(config, shared_);
+  driver_ = NewOvsDriver({config, shared_});
   const std::string before = State();
 
   EXPECT_THROW(ConnectPod(1, *pod_), std::system_error);
@@ -241,7 +241,7 @@ TEST_F(OvsDriverFaultTest, BridgeThatCannotBeMadeLeavesNothing) {
 TEST_F(OvsDriverFaultTest, BridgeThatTheOperatorHasNotNamedIsNotMade) {
   BindingConfig config = Config();
   config.bridges = {"br-*"};
-  driver_.emplace(config, shared_);
+  driver_ = NewOvsDriver({config, shared_});
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("br-own");
   const std::string before = State();
@@ -301,12 +301,12 @@ TEST_F(OvsDriverFaultTest, SilentVswitchdEndsAtTheTimeoutAndLeavesNothing) {
   ovs_->StopVswitchd();
   BindingConfig config = Config();
   config.ovs_timeout = 1s;
-  OvsDriver driver(config, shared_);
+  const auto driver = NewOvsDriver({config, shared_});
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   const auto start = Deadline::Clock::now();
 
   EXPECT_THROW(
-      driver.Connect({vif, driver.Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()}),
+      driver->Connect({vif, driver->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()}),
       std::system_error);
 
   EXPECT_LT(Deadline::Clock::now() - start, 30s) << "the config's timeout, not the caller's";

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "binding/drivers/ovs_driver.h"
+#include "binding/drivers/drivers.h"
 #include "binding/netlink/route_socket.h"
 #include "tests/binding/ovs_vif.h"
 #include "tests/binding/pod_attachment.h"
@@ -23,7 +23,7 @@ class OvsDriverTest : public test::NetnsTest {
   void SetUp() override {
     NetnsTest::SetUp();
     ovs_.emplace("/run");
-    driver_.emplace(Config(), shared_);
+    driver_ = NewOvsDriver({Config(), shared_});
     pod_.emplace(MakePodNetns());
   }
   void TearDown() override {
@@ -81,7 +81,7 @@ class OvsDriverTest : public test::NetnsTest {
 
   std::optional<test::PrivateOvs> ovs_;
   Shared shared_;
-  std::optional<OvsDriver> driver_;
+  std::unique_ptr<Driver> driver_;
   std::optional<Netns> pod_;
 };
 

@@ -57,7 +57,7 @@ TEST_F(OvsDriverTest, FullMtuPassesUnfragmented) {
 TEST_F(OvsDriverTest, IsolatedPortPassesNothingUntilItIsGivenItsVlan) {
   BindingConfig config = Config();
   config.isolate_vif = true;
-  driver_.emplace(config, shared_);
+  driver_ = NewOvsDriver({config, shared_});
   const Netns other = MakePodNetns();
   ConnectPod(1, *pod_);
   ConnectPod(2, other);
@@ -84,7 +84,7 @@ TEST_F(OvsDriverTest, QosRowComesAndGoesWithThePort) {
 
   BindingConfig config = Config();
   config.default_qos_type = "";
-  driver_.emplace(config, shared_);
+  driver_ = NewOvsDriver({config, shared_});
   ConnectPod(1, *pod_);
   EXPECT_EQ(Vsctl({"list", "QoS"}), "");
 }
@@ -151,13 +151,13 @@ TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheBridgesButNeverAboveTheConfigs) {
   const auto mtu = [&](std::optional<uint32_t> of_network, uint32_t limit) {
     BindingConfig config = Config();
     config.network_device_mtu = limit;
-    OvsDriver driver(config, shared_);
+    const auto driver = NewOvsDriver({config, shared_});
     vif::VifOpenVSwitch vif = test::OvsVif(1);
     vif.network->mtu.reset();
     if (of_network) vif.network->mtu = *of_network;
-    const Plug plug = driver.Plan(vif, "eth0");
-    const auto interfaces = driver.Connect({vif, plug, PodAttachment(1), *pod_, true, Soon()});
-    driver.Disconnect(plug, PodAttachment(1), Soon());
+    const Plug plug = driver->Plan(vif, "eth0");
+    const auto interfaces = driver->Connect({vif, plug, PodAttachment(1), *pod_, true, Soon()});
+    driver->Disconnect(plug, PodAttachment(1), Soon());
     EXPECT_EQ(interfaces[0].mtu, interfaces[1].mtu);
     return interfaces[1].mtu;
   };

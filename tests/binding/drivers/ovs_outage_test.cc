@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "binding/drivers/binding.h"
 #include "binding/ovs/open_vswitch.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/binding/ovs/code_of.h"
@@ -28,7 +29,7 @@ class OvsOutageTest : public OvsDriverTest {
   void WaitFor(std::chrono::seconds time) {
     BindingConfig config = Config();
     config.ovsdb_wait = time;
-    driver_.emplace(config, shared_);
+    driver_ = NewOvsDriver({config, shared_});
   }
   std::future<void> StartToConnect() {
     return std::async(std::launch::async, [this, host = Netns::Current()] {
@@ -92,8 +93,9 @@ TEST_F(OvsOutageTest, NothingElseWaits) {
   EXPECT_EQ(CodeOf([&] { (void)Check(); }), missing);
   EXPECT_EQ(CodeOf([&] { DisconnectPod(1); }), missing);
   EXPECT_EQ(CodeOf([&] { (void)driver_->FindPlugs(PodAttachment(1), Soon()); }), missing);
-  EXPECT_EQ(CodeOf([&] { (void)driver_->FindAllPlugs(Soon()); }), missing);
-  EXPECT_THAT(driver_->FindProblem("br-int", Soon()).value_or(""),
+  const Binding binding(Config());
+  EXPECT_EQ(CodeOf([&] { (void)binding.FindOvsPlugs(Soon()); }), missing);
+  EXPECT_THAT(binding.FindOvsProblem("br-int", Soon()).value_or(""),
               HasSubstr("No such file or directory"));
 }
 

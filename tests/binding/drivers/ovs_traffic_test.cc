@@ -1,7 +1,7 @@
 // TCP, UDP and SCTP with data: between pods they pass, from a pod to the node they do not.
 #include <sys/socket.h>
 
-#include "binding/drivers/hybrid_driver.h"
+#include "binding/drivers/drivers.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/traffic.h"
@@ -19,7 +19,7 @@ class OvsTrafficTest : public OvsDriverTest {
   void SetUp() override {
     OvsDriverTest::SetUp();
     MakeBridge();
-    hybrid_.emplace(Config(), shared_);
+    hybrid_ = NewHybridDriver({Config(), shared_});
     other_.emplace(MakePodNetns());
   }
   void ConnectHybrid(int n, const Netns& pod) {
@@ -45,7 +45,7 @@ class OvsTrafficTest : public OvsDriverTest {
   }
   static bool IsUserspace() { return test::PrivateOvs::datapath_type() == "netdev"; }
 
-  std::optional<HybridDriver> hybrid_;
+  std::unique_ptr<Driver> hybrid_;
   std::optional<Netns> other_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "binding/drivers/sriov_driver.h"
+#include "binding/drivers/drivers.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/binding/fake_sysfs.h"
 

@@ -1,4 +1,4 @@
-#include "binding/drivers/sriov_driver.h"
+#include "binding/drivers/drivers.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class SriovDriverTest : public DriverTest<SriovDriver> {
+class SriovDriverTest : public DriverTest<NewSriovDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();

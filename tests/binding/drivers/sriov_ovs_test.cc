@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-class SriovOvsTest : public DriverTest<SriovDriver> {
+class SriovOvsTest : public DriverTest<NewSriovDriver> {
  protected:
   void SetUp() override {
     DriverTest::SetUp();

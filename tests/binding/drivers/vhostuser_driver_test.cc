@@ -1,4 +1,4 @@
-#include "binding/drivers/vhostuser_driver.h"
+#include "binding/drivers/drivers.h"
 
 #include <gmock/gmock.h>
 #include <sys/mount.h>
@@ -199,7 +199,7 @@ TEST_F(VhostUserDpdkTest, FileThatAPodLaidOutIsReplacedAndNotFollowed) {
 TEST_F(VhostUserDpdkTest, RunDirectoryThatIsNotTheSwitchsIsNamed) {
   BindingConfig config = Config();
   config.ovs_vhu_path = "/run";
-  driver_.emplace(config, shared_);
+  driver_ = NewVhostUserDriver({config, shared_});
 
   EXPECT_THAT(Failure(Vif(vif::VHostUserMode::kClient)),
               AllOf(HasSubstr("/run/" + std::string(kNeutronPort)), HasSubstr("ovs_vhu_path")));
@@ -246,10 +246,10 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
   Connect(vif);
 
-  const OvsDriver ovs(Config(), shared_);
-  EXPECT_THAT(ovs.FindPlugs(PodAttachment(1), Soon()),
+  const auto ovs = NewOvsDriver({Config(), shared_});
+  EXPECT_THAT(ovs->FindPlugs(PodAttachment(1), Soon()),
               ::testing::ElementsAre(driver_->Plan(vif, "eth0")));
-  EXPECT_THAT(ovs.FindPlugs(PodAttachment(2), Soon()), IsEmpty());
+  EXPECT_THAT(ovs->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
 TEST_F(VhostUserDriverTest, SwitchWithoutDpdkIsSaidAndNothingLeft) {
@@ -298,7 +298,7 @@ TEST_F(VhostUserDriverTest, SilentSwitchEndsWithTheDeadlineAndLeavesNothing) {
 TEST_F(VhostUserDriverTest, WithoutOvsNothingIsTouched) {
   BindingConfig config = Config();
   config.ovsdb_wait = {};
-  driver_.emplace(config, shared_);
+  driver_ = NewVhostUserDriver({config, shared_});
   ovs_->StopServer();
 
   EXPECT_THROW(Connect(Vif(vif::VHostUserMode::kClient)), std::system_error);

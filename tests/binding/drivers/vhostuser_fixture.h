@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "binding/drivers/ovs_driver.h"
-#include "binding/drivers/vhostuser_driver.h"
+#include "binding/drivers/drivers.h"
 #include "binding/ovs/open_vswitch.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/binding/vifs.h"
@@ -52,7 +51,7 @@ class VhostUserDriverTest : public test::NetnsTest {
     NetnsTest::SetUp();
     fs::create_directory(kMountPoint);
     ovs_.emplace("/run");
-    driver_.emplace(Config(), shared_);
+    driver_ = NewVhostUserDriver({Config(), shared_});
     pod_.emplace(MakePodNetns());
   }
   void TearDown() override {
@@ -111,7 +110,7 @@ class VhostUserDriverTest : public test::NetnsTest {
 
   std::optional<test::PrivateOvs> ovs_;
   Shared shared_;
-  std::optional<VhostUserDriver> driver_;
+  std::unique_ptr<Driver> driver_;
   std::optional<Netns> pod_;
 };
 

@@ -42,7 +42,7 @@ TEST_F(VhostUserDriverTest, SocketsThatAPortsExternalIdsNameElsewhereAreLeftAlon
            "external_ids:kuryr-driver=vhostuser",
            "external_ids:kuryr-host-interface=\"" + name + "\"",
            "external_ids:kuryr-device=\"" + path + "\""});
-    const auto plugs = OvsDriver(Config(), shared_).FindPlugs(PodAttachment(1), Soon());
+    const auto plugs = NewOvsDriver({Config(), shared_})->FindPlugs(PodAttachment(1), Soon());
     ASSERT_EQ(plugs.size(), 1U);
 
     driver_->Disconnect(plugs[0], PodAttachment(1), Soon());

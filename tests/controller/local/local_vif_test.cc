@@ -1,9 +1,7 @@
 #include "controller/local/local_vif.h"
 
 #include "base/names.h"
-#include "binding/drivers/bridge_driver.h"
-#include "binding/drivers/nested_driver.h"
-#include "binding/drivers/ovs_driver.h"
+#include "binding/drivers/drivers.h"
 #include "binding/l3.h"
 #include "binding/shared.h"
 #include "tests/controller/local/backend_fixture.h"
@@ -38,7 +36,7 @@ TEST_F(LocalVifTest, OfOpenVSwitchIsWhatItsDriverWants) {
   EXPECT_EQ(*vif.plugin, "ovs");
   EXPECT_EQ(*std::get<vif::PortProfileOpenVSwitch>(*vif.port_profile).interface_id, *vif.id);
   binding::Shared shared;
-  const binding::Plug plug = binding::OvsDriver({}, shared).Plan(planned.vif, "eth0");
+  const binding::Plug plug = binding::NewOvsDriver({{}, shared})->Plan(planned.vif, "eth0");
   EXPECT_EQ(plug.bridge, "br-blue");
   EXPECT_EQ(plug.host_interface, "tap" + vif.id->substr(0, 11));
   ExpectReadable(planned);
@@ -49,7 +47,7 @@ TEST_F(LocalVifTest, OfABridgeIsWhatItsDriverWants) {
 
   EXPECT_FALSE(*vif::Common(planned.vif).network->should_provide_bridge);
   binding::Shared shared;
-  EXPECT_EQ(binding::BridgeDriver({}, shared).Plan(planned.vif, "eth0").bridge, "br-blue");
+  EXPECT_EQ(binding::NewBridgeDriver({{}, shared})->Plan(planned.vif, "eth0").bridge, "br-blue");
   ExpectReadable(planned);
 }
 
@@ -62,16 +60,17 @@ TEST_F(LocalVifTest, OfABridgeWithAVlanLetsTheNodeMakeBoth) {
   EXPECT_EQ(*network.vlan, 7);
   EXPECT_EQ(*network.bridge_interface, "bond0");
   binding::Shared shared;
-  EXPECT_EQ(binding::BridgeDriver({}, shared).Plan(planned.vif, "eth0").bridge, "br-blue");
+  EXPECT_EQ(binding::NewBridgeDriver({{}, shared})->Plan(planned.vif, "eth0").bridge, "br-blue");
   ExpectReadable(planned);
 }
 
 TEST_F(LocalVifTest, OfNestedPodsIsWhatTheirDriverWants) {
   const vif::PodVif macvlan = Planned("vif = macvlan\n");
   const vif::PodVif vlan = Planned("vif = vlan\nvlan_ids = 100-110\n");
+  binding::Shared shared;
 
   for (const vif::PodVif& planned : {macvlan, vlan}) {
-    EXPECT_EQ(binding::NestedDriver({}).Plan(planned.vif, "eth0").ifname, "eth0");
+    EXPECT_EQ(binding::NewNestedDriver({{}, shared})->Plan(planned.vif, "eth0").ifname, "eth0");
     EXPECT_EQ(*vif::Common(planned.vif).plugin, "noop");
     ExpectReadable(planned);
   }
