@@ -15,8 +15,8 @@ struct PodDevices {
   std::map<std::string, std::string> pods;  ///< "default/web-0"
 };
 
-/// Asks the kubelet (PodResources v1, List). Pods that have ended may be among them. `kubelet_dir`:
-/// /var/lib/kubelet. Throws std::system_error or CallError when it does not answer.
+/// Asks the kubelet (kubelet::PodResources::List). Pods that have ended may be among them.
+/// `kubelet_dir`: /var/lib/kubelet. Throws kubelet::KubeletError when it does not answer.
 [[nodiscard]] PodDevices ListPodDevices(const std::filesystem::path& kubelet_dir,
                                         const Deadline& deadline);
 

@@ -18,6 +18,12 @@ void Add(const v1::PodResources& pod, DevicesByResource& devices) {
   }
 }
 
+DevicesByResource DevicesIn(const v1::PodResources& pod) {
+  DevicesByResource devices;
+  Add(pod, devices);
+  return devices;
+}
+
 /// The answer is about this pod: a kubelet that knows only names has others of the same name.
 bool IsOf(const v1::PodResources& resources, const PodName& pod) {
   return resources.name() == pod.name && resources.namespace_() == pod.name_space;
@@ -31,22 +37,22 @@ std::optional<DevicesByResource> Get(const std::string& socket, const PodName& p
   const auto answer = Ask<v1::GetPodResourcesResponse>(
       {.socket = socket, .method = kGetPodResources}, request, deadline);
   if (!IsOf(answer.pod_resources(), pod)) return std::nullopt;
-  DevicesByResource devices;
-  Add(answer.pod_resources(), devices);
-  return devices;
+  return DevicesIn(answer.pod_resources());
 }
 
-std::optional<DevicesByResource> List(const CallRequest& request, const PodName& pod,
-                                      const Deadline& deadline) {
-  const auto answer =
-      Ask<v1::ListPodResourcesResponse>(request, v1::ListPodResourcesRequest(), deadline);
-  std::optional<DevicesByResource> devices;
-  for (const v1::PodResources& resources : answer.pod_resources()) {
-    if (!IsOf(resources, pod)) continue;
-    if (!devices) devices.emplace();
-    Add(resources, *devices);
+v1::ListPodResourcesResponse ListBy(const std::string& socket, const char* method,
+                                    const Deadline& deadline) {
+  return Ask<v1::ListPodResourcesResponse>({.socket = socket, .method = method},
+                                           v1::ListPodResourcesRequest(), deadline);
+}
+
+v1::ListPodResourcesResponse ListAll(const std::string& socket, const Deadline& deadline) {
+  try {
+    return ListBy(socket, kListPodResources, deadline);
+  } catch (const CallError& e) {
+    if (e.status().code != StatusCode::kUnimplemented) throw;
   }
-  return devices;
+  return ListBy(socket, kListPodResourcesAlpha, deadline);
 }
 
 /// A method that is switched off, or a pod that Get does not find, are UNKNOWN to the kubelet:
@@ -64,29 +70,48 @@ std::optional<DevicesByResource> AskEach(const std::string& socket, const PodNam
   } catch (const CallError& e) {
     if (!IsRefusal(e)) throw;
   }
-  try {
-    return List({.socket = socket, .method = kListPodResources}, pod, deadline);
-  } catch (const CallError& e) {
-    if (e.status().code != StatusCode::kUnimplemented) throw;
+  const auto answer = ListAll(socket, deadline);
+  std::optional<DevicesByResource> devices;
+  for (const v1::PodResources& resources : answer.pod_resources()) {
+    if (!IsOf(resources, pod)) continue;
+    if (!devices) devices.emplace();
+    Add(resources, *devices);
   }
-  return List({.socket = socket, .method = kListPodResourcesAlpha}, pod, deadline);
+  return devices;
 }
 
-}  // namespace
-
-std::optional<DevicesByResource> PodResources::DevicesOf(const PodName& pod,
-                                                         const Deadline& deadline) const {
-  const std::string what = "ask the kubelet for the devices of pod " + pod.ToString();
+/// `ask`, whose failures say what was asked, and where.
+template <typename Asking>
+auto Say(const std::string& what, const std::string& socket, const Asking& ask) {
   try {
-    return AskEach(socket_, pod, deadline);
+    return ask();
   } catch (const CallError& e) {
-    throw KubeletError(what + " at " + socket_ + ": " + e.what());
+    throw KubeletError(what + " at " + socket + ": " + e.what());
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled) throw;
     throw KubeletError(what + ": " + e.what() +
                        "; [devices] kubelet_dir has to be the kubelet's --root-dir, and where the "
                        "agent is a pod, a folder that it mounts");
   }
+}
+
+}  // namespace
+
+std::optional<DevicesByResource> PodResources::DevicesOf(const PodName& pod,
+                                                         const Deadline& deadline) const {
+  return Say("ask the kubelet for the devices of pod " + pod.ToString(), socket_,
+             [&] { return AskEach(socket_, pod, deadline); });
+}
+
+std::vector<ListedPod> PodResources::List(const Deadline& deadline) const {
+  const auto answer = Say("ask the kubelet for the devices of all pods", socket_,
+                          [&] { return ListAll(socket_, deadline); });
+  std::vector<ListedPod> pods;
+  for (const v1::PodResources& pod : answer.pod_resources()) {
+    pods.push_back(
+        {.name = {.name_space = pod.namespace_(), .name = pod.name()}, .devices = DevicesIn(pod)});
+  }
+  return pods;
 }
 
 }  // namespace kuryr::kubelet

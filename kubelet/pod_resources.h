@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/deadline.h"
 
@@ -21,6 +22,12 @@ struct PodName {
 
 /// The ids of the devices that all containers of a pod have, by resource ("intel.com/sriov").
 using DevicesByResource = std::map<std::string, std::set<std::string>>;
+
+/// A pod, and what it has.
+struct ListedPod {
+  PodName name;
+  DevicesByResource devices;
+};
 
 /// The kubelet cannot be asked, or has no answer: names the socket, what was asked, and what to do.
 class KubeletError : public std::runtime_error {
@@ -40,6 +47,9 @@ class PodResources {
   /// a pod that it does not know. Throws KubeletError; std::system_error, ECANCELED.
   [[nodiscard]] std::optional<DevicesByResource> DevicesOf(const PodName& pod,
                                                            const Deadline& deadline) const;
+  /// All pods, those that have ended may be among them: by List of v1, or where there is none, of
+  /// v1alpha1. Throws likewise.
+  [[nodiscard]] std::vector<ListedPod> List(const Deadline& deadline) const;
   [[nodiscard]] const std::string& socket() const noexcept { return socket_; }
 
  private:

@@ -88,6 +88,19 @@ TEST_F(PodResourcesTest, TheOldestListIsAskedLast) {
   EXPECT_EQ(Asked(), "old ");
 }
 
+TEST_F(PodResourcesTest, AllPodsAreListedByTheOldestListToo) {
+  for (const char* method : {kListPodResources, kListPodResourcesAlpha}) {
+    const RunningServer kubelet(
+        kubelet_socket(), {.unary = {{method, List({Pod(kPod, "a"), Pod({"other", "db"}, "b")})}}});
+
+    std::string all;
+    for (const ListedPod& pod : PodResources(folder_).List(Soon()))
+      all += pod.name.ToString() + " " + *pod.devices.at("intel.com/a").begin() + " ";
+
+    EXPECT_EQ(all, "default/web a other/db b ") << method;
+  }
+}
+
 TEST_F(PodResourcesTest, APodHasANamespaceAndAName) {
   const std::vector<v1::PodResources> others = {Pod({"other", "web"}, "1"),
                                                 Pod({"default", "web2"}, "2")};
