@@ -2,7 +2,6 @@
 
 #include <httplib.h>
 #include <openssl/err.h>
-#include <poll.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -28,14 +27,6 @@ std::optional<seconds> ParseSeconds(const std::string& text) {
 
 const char* MediaTypeOf(PatchType type) {
   return type == PatchType::kMerge ? "application/merge-patch+json" : "application/json-patch+json";
-}
-
-/// A server that says something unasked is closing a connection; TLS's close_notify passes for life
-/// with httplib. What is written then is lost, and nobody knows whether it was read. True also
-/// without a socket: httplib makes one.
-bool IsQuiet(int socket) {
-  pollfd events{socket, POLLIN, 0};
-  return ::poll(&events, 1, 0) == 0;
 }
 
 /// What a server answered that is no 2xx: its Status (meta/v1), or what else it said.
@@ -132,20 +123,9 @@ ApiClient::ApiClient(const ApiConfig& config)
 ApiClient::~ApiClient() = default;
 
 std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
-  std::unique_ptr<httplib::ClientImpl> client;
-  if (root_.tls) {
-    auto tls = std::make_unique<httplib::SSLClient>(root_.host, root_.port);
-    tls->enable_server_certificate_verification(false);
-    credentials_.Configure(tls->ssl_context(), verify_error_);
-    client = std::move(tls);
-  } else {
-    client = std::make_unique<httplib::ClientImpl>(root_.host, root_.port);
-  }
+  auto client = credentials_.NewClient(root_, guard_, verify_error_);
   client->set_connection_timeout(config_.connect_timeout);
   client->set_write_timeout(config_.read_timeout);
-  client->set_tcp_nodelay(true);
-  client->set_url_encode(false);
-  client->set_socket_options([this](int socket) { guard_.Adopt(socket); });
   return client;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 namespace kuryr::watcher {
@@ -104,6 +105,11 @@ bool ConnectionGuard::stopped() const {
 bool ConnectionGuard::timed_out() const {
   const MutexLock lock(mutex_);
   return timed_out_;
+}
+
+bool IsQuiet(int socket) {
+  pollfd events{socket, POLLIN, 0};
+  return ::poll(&events, 1, 0) == 0;
 }
 
 }  // namespace kuryr::watcher

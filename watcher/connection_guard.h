@@ -52,4 +52,9 @@ class ConnectionGuard {
   std::jthread timer_;  ///< started with the first deadline
 };
 
+/// Whether a kept connection can take a request. A server that says something unasked is closing
+/// it; TLS's close_notify passes for life with httplib. What is written then is lost, and nobody
+/// knows whether it was read. True also without a socket: httplib makes one.
+[[nodiscard]] bool IsQuiet(int socket);
+
 }  // namespace kuryr::watcher

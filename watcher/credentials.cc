@@ -1,5 +1,6 @@
 #include "watcher/credentials.h"
 
+#include <httplib.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -9,11 +10,13 @@
 #include <array>
 #include <fstream>
 #include <memory>
+#include <utility>
 
 #include "base/ip.h"
 #include "base/log.h"
 #include "base/releaser.h"
 #include "watcher/api_error.h"
+#include "watcher/connection_guard.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -159,6 +162,24 @@ std::string Credentials::Authorization() const {
     }
   }
   return "Bearer " + token;
+}
+
+std::unique_ptr<httplib::ClientImpl> Credentials::NewClient(const ApiRoot& root,
+                                                            ConnectionGuard& guard,
+                                                            int& verify_error) const {
+  std::unique_ptr<httplib::ClientImpl> client;
+  if (root.tls) {
+    auto tls = std::make_unique<httplib::SSLClient>(root.host, root.port);
+    tls->enable_server_certificate_verification(false);
+    Configure(tls->ssl_context(), verify_error);
+    client = std::move(tls);
+  } else {
+    client = std::make_unique<httplib::ClientImpl>(root.host, root.port);
+  }
+  client->set_tcp_nodelay(true);
+  client->set_url_encode(false);
+  client->set_socket_options([&guard](int socket) { guard.Adopt(socket); });
+  return client;
 }
 
 void Credentials::Configure(ssl_ctx_st* context, int& verify_error) const {

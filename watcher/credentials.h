@@ -1,13 +1,19 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "watcher/api_config.h"
 #include "watcher/api_root.h"
 
 struct ssl_ctx_st;
+namespace httplib {
+class ClientImpl;
+}  // namespace httplib
 
 namespace kuryr::watcher {
+
+class ConnectionGuard;
 
 /// Who we say we are to the API server, and whom we take for it: without TLS nobody, and anybody,
 /// as a token in clear text is everybody's. What is in files is read anew at every call.
@@ -20,10 +26,13 @@ class Credentials {
   /// The Authorization header's value; empty without a token.
   [[nodiscard]] std::string Authorization() const;
 
-  /// Gives a client's SSL_CTX the client certificate, and has OpenSSL verify the server's chain and
-  /// name in the handshake; what it objects to is left in `verify_error` (X509_V_ERR_...). Both
-  /// this object and `verify_error` outlive the context.
-  void Configure(ssl_ctx_st* context, int& verify_error) const;
+  /// A client for `root`, not connected yet, whose every connection `guard` holds; its timeouts are
+  /// the caller's to set. With TLS it has the client certificate, and OpenSSL verifies the server's
+  /// chain and name in the handshake; what it objects to is left in `verify_error`
+  /// (X509_V_ERR_...). This object, `guard` and `verify_error` outlive the client.
+  [[nodiscard]] std::unique_ptr<httplib::ClientImpl> NewClient(const ApiRoot& root,
+                                                               ConnectionGuard& guard,
+                                                               int& verify_error) const;
 
   /// Differs from an earlier value when a certificate or key has changed on disk.
   [[nodiscard]] std::string Version() const;
@@ -32,6 +41,8 @@ class Credentials {
   [[nodiscard]] std::string Identity() const;
 
  private:
+  void Configure(ssl_ctx_st* context, int& verify_error) const;
+
   const Secret ca_;
   const Secret client_cert_;
   const Secret client_key_;

@@ -2,7 +2,6 @@
 
 #include <httplib.h>
 #include <openssl/err.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <string_view>
@@ -32,12 +31,6 @@ watcher::ApiConfig ConfigOf(const HttpServer& server) {
   // As keystoneauth: a certificate's file may hold its key, too.
   config.client_key.file = access.key_file.empty() ? access.cert_file : access.key_file;
   return config;
-}
-
-/// A server that says something unasked is closing the connection.
-bool IsQuiet(int socket) {
-  pollfd events{socket, POLLIN, 0};
-  return ::poll(&events, 1, 0) == 0;
 }
 
 /// Whether the server can have read the request.
@@ -106,28 +99,17 @@ HttpConnection::HttpConnection(const HttpServer& server)
 HttpConnection::~HttpConnection() = default;
 
 std::unique_ptr<httplib::ClientImpl> HttpConnection::Connect() {
-  std::unique_ptr<httplib::ClientImpl> client;
-  if (root_.tls) {
-    auto tls = std::make_unique<httplib::SSLClient>(root_.host, root_.port);
-    tls->enable_server_certificate_verification(false);
-    credentials_.Configure(tls->ssl_context(), verify_error_);
-    client = std::move(tls);
-  } else {
-    client = std::make_unique<httplib::ClientImpl>(root_.host, root_.port);
-  }
+  auto client = credentials_.NewClient(root_, guard_, verify_error_);
   client->set_connection_timeout(std::min(kConnecting, server_.access.timeout));
   client->set_read_timeout(server_.access.timeout + seconds(1));
   client->set_write_timeout(server_.access.timeout + seconds(1));
-  client->set_tcp_nodelay(true);
-  client->set_url_encode(false);
   client->set_keep_alive(true);
-  client->set_socket_options([this](int socket) { guard_.Adopt(socket); });
   return client;
 }
 
 void HttpConnection::Refresh() {
   std::string version = credentials_.Version();
-  const bool usable = client_ && version == version_ && IsQuiet(client_->socket());
+  const bool usable = client_ && version == version_ && watcher::IsQuiet(client_->socket());
   if (usable) return;
   client_ = Connect();
   version_ = std::move(version);
