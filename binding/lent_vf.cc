@@ -175,13 +175,14 @@ Link FindIdleLink(RouteSocket& host, const fs::path& sysfs, const Vf& vf) {
 }
 
 void LendVf(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent,
-            const Attachment& attachment, const Netns& pod) {
+            const PlugRequest& request) {
   // What it was before the pod that it is back from.
   const auto earlier = LentVf::Of(link);
   const LentVf& kept = earlier && earlier->address == vf.address ? *earlier : lent;
-  const LinkMark mark{.attachment = attachment, .note = kept.ToNote()};
+  const LinkMark mark{.attachment = request.attachment, .note = kept.ToNote()};
   host.ChangeLink(
-      link, {.netns_fd = pod.fd(), .name = NameOnTheWay(vf.address), .alias = mark.ToString()});
+      link,
+      {.netns_fd = request.pod.fd(), .name = NameOnTheWay(vf.address), .alias = mark.ToString()});
 }
 
 void GiveBackVf(const fs::path& sysfs, const vif::PciAddress& address, const Attachment& attachment,

@@ -39,10 +39,10 @@ struct LentVf {
                                 const Vf& vf);
 [[noreturn]] void ThrowNotOnHost(const Vf& vf);
 
-/// Moves `link`, an idle VF's, into the pod as NameOnTheWay. Its mark is set in the same request:
-/// of two that want a VF one gets it, and it is never without an owner.
+/// Moves `link`, an idle VF's, into the request's pod as NameOnTheWay. Its mark is set in the same
+/// request: of two that want a VF one gets it, and it is never without an owner.
 void LendVf(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent,
-            const Attachment& attachment, const Netns& pod);
+            const PlugRequest& request);
 /// Brings the attachment's VF back as it was, from `pod` (null: it is gone) or from where the
 /// kernel left it. Idempotent. Throws the first failure, after everything was tried. Whatever else
 /// the pod gave the mark to stays in there.

@@ -177,7 +177,7 @@ class Lending {
             .mac = link.mac,
             .mtu = link.mtu,
             .settings = before},
-           attachment, pod);
+           request_);
     SetVf(host_, vf, settings);
     const Link moved = Find(inside_, NameOnTheWay(vf.address));
     inside_.ChangeLink(moved, {.mac = *vif.address, .mtu = mtu, .name = plug.ifname, .up = true});

@@ -31,9 +31,10 @@ bool IsDown(int error) {
   return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;
 }
 
-int64_t Milliseconds(const Deadline& deadline) {
-  if (deadline.at == Deadline::Clock::time_point::max()) return INT64_MAX;
-  return std::chrono::ceil<std::chrono::milliseconds>(deadline.at.time_since_epoch()).count();
+ovsdb_limit LimitOf(const Deadline& deadline) {
+  const auto time = std::chrono::ceil<std::chrono::milliseconds>(deadline.at.time_since_epoch());
+  const bool is_set = deadline.at != Deadline::Clock::time_point::max();
+  return {.deadline_ms = is_set ? time.count() : INT64_MAX, .cancel_fd = deadline.cancel_fd};
 }
 
 /// ParseError is for what the VIF says.
@@ -108,8 +109,7 @@ json OvsdbClient::NextUpdate(const Deadline& deadline) {
   for (;;) {
     if (!connection_) FailRequest(ENOTCONN, "OVSDB monitor");
     char* text = nullptr;
-    const int error =
-        ovsdb_next(connection_.get(), Milliseconds(deadline), deadline.cancel_fd, &text);
+    const int error = ovsdb_next(connection_.get(), LimitOf(deadline), &text);
     if (error != 0) FailRequest(error, "OVSDB monitor");
     const Text owner(text);
     json notification = ParseAnswer(text, "OVSDB monitor at " + remote_);
@@ -130,8 +130,7 @@ void OvsdbClient::Connect(const Deadline& deadline) {
   connection_ = kept_ != nullptr ? kept_->Take(remote_) : nullptr;
   while (!connection_) {
     ovsdb_connection* opened = nullptr;
-    const int error =
-        ovsdb_open(remote_.c_str(), Milliseconds(deadline), deadline.cancel_fd, &opened);
+    const int error = ovsdb_open(remote_.c_str(), LimitOf(deadline), &opened);
     if (error == 0) {
       connection_.reset(opened);
     } else if (IsPatient() && IsDown(error)) {
@@ -156,8 +155,8 @@ void OvsdbClient::AwaitServer(int error, const Deadline& deadline) {
 json OvsdbClient::Call(const char* method, const json& params, const Deadline& deadline,
                        const std::string& what) {
   char* text = nullptr;
-  const int error = ovsdb_call(connection_.get(), method, params.dump().c_str(),
-                               Milliseconds(deadline), deadline.cancel_fd, &text);
+  const int error =
+      ovsdb_call(connection_.get(), method, params.dump().c_str(), LimitOf(deadline), &text);
   const Text owner(text);
   if (error == EREMOTEIO) {
     throw OvsError("OVSDB " + what + " at " + remote_ + ": " + Printable(text, 500));

@@ -80,18 +80,18 @@ static void init_library_once(void) {
   pthread_once(&once, init_library);
 }
 
-static int is_over(int64_t deadline_ms, int cancel_fd) {
-  if (cancel_fd >= 0) {
-    struct pollfd cancel = {.fd = cancel_fd, .events = POLLIN};
+static int is_over(struct ovsdb_limit limit) {
+  if (limit.cancel_fd >= 0) {
+    struct pollfd cancel = {.fd = limit.cancel_fd, .events = POLLIN};
     if (poll(&cancel, 1, 0) > 0) return cancel.revents & POLLNVAL ? EBADF : ECANCELED;
   }
-  return time_msec() >= deadline_ms ? ETIMEDOUT : 0;
+  return time_msec() >= limit.deadline_ms ? ETIMEDOUT : 0;
 }
 
 // To be called with whatever else wakes the caller already registered; the caller looks again.
-static void wait_until(int64_t deadline_ms, int cancel_fd) {
-  if (cancel_fd >= 0) poll_fd_wait(cancel_fd, POLLIN);
-  if (deadline_ms != INT64_MAX) poll_timer_wait_until(deadline_ms);
+static void wait_until(struct ovsdb_limit limit) {
+  if (limit.cancel_fd >= 0) poll_fd_wait(limit.cancel_fd, POLLIN);
+  if (limit.deadline_ms != INT64_MAX) poll_timer_wait_until(limit.deadline_ms);
   poll_block();
 }
 
@@ -135,41 +135,40 @@ static int go_on_connecting(struct stream* stream) {
   return error;
 }
 
-static int connect_stream(struct stream* stream, int64_t deadline_ms, int cancel_fd) {
+static int connect_stream(struct stream* stream, struct ovsdb_limit limit) {
   for (;;) {
     int error = go_on_connecting(stream);
     if (error != EAGAIN) return error;
-    error = is_over(deadline_ms, cancel_fd);
+    error = is_over(limit);
     if (error) return error;
     stream_run_wait(stream);
     stream_connect_wait(stream);
-    wait_until(deadline_ms, cancel_fd);
+    wait_until(limit);
   }
 }
 
 // EPROTO from here is a unix socket's EAGAIN, and nothing else: the server is there, but its queue
 // of connections is full (ovsdb-server's has 64 places). No event tells of a free one. In TCP the
 // kernel tries again by itself, and what a peer says or is comes later, from connect_stream().
-static int open_stream(const char* remote, int64_t deadline_ms, int cancel_fd,
-                       struct stream** stream) {
+static int open_stream(const char* remote, struct ovsdb_limit limit, struct stream** stream) {
   for (;;) {
     const int error = start_stream(remote, stream);
     if (error != EPROTO) return error;
-    const int over = is_over(deadline_ms, cancel_fd);
+    const int over = is_over(limit);
     if (over) return over == ETIMEDOUT ? EAGAIN : over;
-    wait_until(MIN(deadline_ms, time_msec() + kQueueRetryMs), cancel_fd);
+    const int64_t retry_ms = MIN(limit.deadline_ms, time_msec() + kQueueRetryMs);
+    wait_until((struct ovsdb_limit){.deadline_ms = retry_ms, .cancel_fd = limit.cancel_fd});
   }
 }
 
-int ovsdb_open(const char* remote, int64_t deadline_ms, int cancel_fd,
-               struct ovsdb_connection** connection) {
+int ovsdb_open(const char* remote, struct ovsdb_limit limit, struct ovsdb_connection** connection) {
   *connection = NULL;
-  if (cancel_fd == 0) return EINVAL;
+  if (limit.cancel_fd == 0) return EINVAL;
   init_library_once();
   struct stream* stream = NULL;
-  int error = open_stream(remote, deadline_ms, cancel_fd, &stream);
+  int error = open_stream(remote, limit, &stream);
   if (error) return error;
-  error = connect_stream(stream, deadline_ms, cancel_fd);
+  error = connect_stream(stream, limit);
   if (error) {
     stream_close(stream);
     return error;
@@ -256,14 +255,13 @@ int ovsdb_refresh(struct ovsdb_connection* connection) {
 }
 
 // After a receive() that returned `error`, and not what the caller waits for.
-static int before_next(struct ovsdb_connection* connection, int error, int64_t deadline_ms,
-                       int cancel_fd) {
+static int before_next(struct ovsdb_connection* connection, int error, struct ovsdb_limit limit) {
   if (error && error != EAGAIN) return error;
-  const int over = is_over(deadline_ms, cancel_fd);
+  const int over = is_over(limit);
   if (over || !error) return over;
   jsonrpc_wait(connection->rpc);
   jsonrpc_recv_wait(connection->rpc);
-  wait_until(deadline_ms, cancel_fd);
+  wait_until(limit);
   return 0;
 }
 
@@ -279,24 +277,24 @@ static int send_request(struct ovsdb_connection* connection, const char* method,
 }
 
 static int receive_reply(struct ovsdb_connection* connection, const struct json* id,
-                         int64_t deadline_ms, int cancel_fd, struct jsonrpc_msg** reply) {
+                         struct ovsdb_limit limit, struct jsonrpc_msg** reply) {
   for (;;) {
     int error = receive(connection, reply);
     if (*reply && json_equal((*reply)->id, id)) return 0;
     jsonrpc_msg_destroy(*reply);
     *reply = NULL;
-    error = before_next(connection, error, deadline_ms, cancel_fd);
+    error = before_next(connection, error, limit);
     if (error) return error;
   }
 }
 
 int ovsdb_call(struct ovsdb_connection* connection, const char* method, const char* params,
-               int64_t deadline_ms, int cancel_fd, char** result) {
+               struct ovsdb_limit limit, char** result) {
   *result = NULL;
   struct json* id = NULL;
   struct jsonrpc_msg* reply = NULL;
   int error = send_request(connection, method, params, &id);
-  if (!error) error = receive_reply(connection, id, deadline_ms, cancel_fd, &reply);
+  if (!error) error = receive_reply(connection, id, limit, &reply);
   json_destroy(id);
   if (error) return error;
   const bool refused = reply->type == JSONRPC_ERROR;
@@ -309,14 +307,13 @@ int ovsdb_post(struct ovsdb_connection* connection, const char* method, const ch
   return send_request(connection, method, params, NULL);
 }
 
-int ovsdb_next(struct ovsdb_connection* connection, int64_t deadline_ms, int cancel_fd,
-               char** notification) {
+int ovsdb_next(struct ovsdb_connection* connection, struct ovsdb_limit limit, char** notification) {
   *notification = NULL;
   while (!connection->first) {
     struct jsonrpc_msg* reply;
     int error = receive(connection, &reply);
     jsonrpc_msg_destroy(reply);
-    if (!connection->first) error = before_next(connection, error, deadline_ms, cancel_fd);
+    if (!connection->first) error = before_next(connection, error, limit);
     if (error) return error;
   }
   struct notification* first = connection->first;

@@ -4,8 +4,7 @@
 // value; texts handed out are freed with free(). A connection belongs to one thread at a time,
 // different connections to different threads.
 //
-// Waits end at `deadline_ms` (CLOCK_MONOTONIC milliseconds, INT64_MAX for never) with ETIMEDOUT,
-// and with ECANCELED as soon as `cancel_fd` (-1 for none; not 0) is readable. After any error but
+// Waits end as an ovsdb_limit says, with ETIMEDOUT or ECANCELED. After any error but
 // EREMOTEIO and EINVAL a connection is of no further use: what was sent may or may not have been
 // done. EMSGSIZE: the server sends a message above 1 MiB, or more than it was asked for.
 //
@@ -22,11 +21,17 @@ extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): C's way
 struct ovsdb_connection;
 
+/// How long a call may wait: to `deadline_ms` (CLOCK_MONOTONIC milliseconds, INT64_MAX for never),
+/// and until `cancel_fd` (-1 for none; not 0) is readable.
+struct ovsdb_limit {
+  int64_t deadline_ms;
+  int cancel_fd;
+};
+
 /// `remote` as in ovsdb(7): unix:FILE, tcp:IP[:PORT], ssl:IP[:PORT]. EAFNOSUPPORT for others. Where
 /// the server's queue of connections is full it waits for a place, and returns EAGAIN instead of
 /// ETIMEDOUT when none got free.
-int ovsdb_open(const char* remote, int64_t deadline_ms, int cancel_fd,
-               struct ovsdb_connection** connection);
+int ovsdb_open(const char* remote, struct ovsdb_limit limit, struct ovsdb_connection** connection);
 void ovsdb_close(struct ovsdb_connection* connection);
 
 /// Files for ssl: remotes, of the whole process, PEM, read anew for every connection. ssl: without
@@ -40,14 +45,13 @@ int ovsdb_refresh(struct ovsdb_connection* connection);
 /// One request and its reply. `params` is a JSON array. EREMOTEIO: the server refused, and *result
 /// is its error as JSON.
 int ovsdb_call(struct ovsdb_connection* connection, const char* method, const char* params,
-               int64_t deadline_ms, int cancel_fd, char** result);
+               struct ovsdb_limit limit, char** result);
 
 /// A request whose reply nobody waits for.
 int ovsdb_post(struct ovsdb_connection* connection, const char* method, const char* params);
 
 /// The next notification: the JSON array [method, params...] in the order the server sent them.
-int ovsdb_next(struct ovsdb_connection* connection, int64_t deadline_ms, int cancel_fd,
-               char** notification);
+int ovsdb_next(struct ovsdb_connection* connection, struct ovsdb_limit limit, char** notification);
 // NOLINTEND(readability-identifier-naming)
 
 #ifdef __cplusplus
