@@ -118,7 +118,7 @@ struct DriverRow {
   std::unique_ptr<Driver> (*make)(const DriverParts& parts) = nullptr;
 };
 
-inline constexpr std::array<DriverRow, 7> kDrivers = {{
+inline constexpr auto kDrivers = std::to_array<DriverRow>({
     {.name = kOvsDriver,
      .vifs = {{{kKind<vif::VifOpenVSwitch>, "ovs"}}},
      .ports = OvsPorts::kAll,
@@ -150,7 +150,7 @@ inline constexpr std::array<DriverRow, 7> kDrivers = {{
      .ports = OvsPorts::kThoseWithABridge,
      .device = PodDevice::kPciFunction,
      .make = NewSriovDriver},
-}};
+});
 
 /// By the name in a plug, which a record or a port's external_ids say; null for an unknown one.
 [[nodiscard]] const DriverRow* FindDriverRow(std::string_view name);
