@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "binding/interfaces.h"
-#include "binding/local_bridge.h"
+#include "binding/node/local_bridge.h"
 #include "cni/local/delegate.h"
 #include "cni/local/local_vif.h"
 #include "cni/protocol/error.h"

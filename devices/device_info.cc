@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "binding/pod_folder.h"
+#include "binding/devices/pod_folder.h"
 #include "devices/sysfs_folder.h"
 
 namespace kuryr::devices {

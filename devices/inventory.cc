@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "binding/devices/vf.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/vf.h"
 #include "devices/sysfs_folder.h"
 
 namespace kuryr::devices {

@@ -16,7 +16,7 @@
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
-#include "binding/provided_bridge.h"
+#include "binding/node/provided_bridge.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
+#include "binding/devices/pod_folder.h"
+#include "binding/devices/sysfs.h"
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
-#include "binding/pod_folder.h"
-#include "binding/sysfs.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {

@@ -14,9 +14,9 @@
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
-#include "binding/parent_link.h"
+#include "binding/node/parent_link.h"
+#include "binding/node/vlan_holder.h"
 #include "binding/vif_fields.h"
-#include "binding/vlan_holder.h"
 
 namespace kuryr::binding {
 namespace {

@@ -10,14 +10,14 @@
 #include "base/error.h"
 #include "base/rollback.h"
 #include "binding/check.h"
+#include "binding/devices/lent_vf.h"
+#include "binding/devices/vf.h"
 #include "binding/drivers/drivers.h"
 #include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
-#include "binding/lent_vf.h"
 #include "binding/neutron_port.h"
 #include "binding/steps.h"
-#include "binding/vf.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {

@@ -11,11 +11,11 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
+#include "binding/devices/pod_folder.h"
 #include "binding/drivers/drivers.h"
 #include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
-#include "binding/pod_folder.h"
 #include "binding/steps.h"
 #include "binding/vif_fields.h"
 

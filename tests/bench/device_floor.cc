@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "base/unique_fd.h"
+#include "binding/devices/lent_vf.h"
+#include "binding/devices/pod_folder.h"
 #include "binding/l3.h"
-#include "binding/lent_vf.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
-#include "binding/pod_folder.h"
 #include "tests/bench/driver_floor.h"
 #include "tests/support/fake_pci.h"
 

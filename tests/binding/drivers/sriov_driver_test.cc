@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "binding/lent_vf.h"
+#include "binding/devices/lent_vf.h"
 #include "binding/link_mark.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "binding/masquerade.h"
+#include "binding/node/masquerade.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "tests/binding/local_bridge_fixture.h"
+#include "tests/binding/node/local_bridge_fixture.h"
 
 namespace kuryr::binding {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/mac.h"
+#include "binding/devices/vf.h"
 #include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/vf.h"
 #include "vif/pci_address.h"
 
 namespace kuryr::binding {

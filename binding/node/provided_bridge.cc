@@ -1,4 +1,4 @@
-#include "binding/provided_bridge.h"
+#include "binding/node/provided_bridge.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -8,7 +8,7 @@
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
-#include "binding/parent_link.h"
+#include "binding/node/parent_link.h"
 #include "binding/permission.h"
 #include "binding/vif_fields.h"
 

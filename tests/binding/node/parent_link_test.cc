@@ -1,4 +1,4 @@
-#include "binding/parent_link.h"
+#include "binding/node/parent_link.h"
 
 #include <gmock/gmock.h>
 #include <netinet/in.h>

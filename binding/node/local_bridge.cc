@@ -1,4 +1,4 @@
-#include "binding/local_bridge.h"
+#include "binding/node/local_bridge.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
-#include "binding/masquerade.h"
+#include "binding/node/masquerade.h"
 #include "binding/sysctl.h"
 #include "binding/vif_fields.h"
 

@@ -1,4 +1,4 @@
-#include "binding/sysfs.h"
+#include "binding/devices/sysfs.h"
 
 #include <fcntl.h>
 #include <unistd.h>

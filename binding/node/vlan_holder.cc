@@ -1,4 +1,4 @@
-#include "binding/vlan_holder.h"
+#include "binding/node/vlan_holder.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "binding/pod_folder.h"
+#include "binding/devices/pod_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

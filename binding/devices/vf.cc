@@ -1,4 +1,4 @@
-#include "binding/vf.h"
+#include "binding/devices/vf.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "binding/sysfs.h"
+#include "binding/devices/sysfs.h"
 
 namespace kuryr::binding {
 namespace {

@@ -1,4 +1,4 @@
-#include "binding/pod_folder.h"
+#include "binding/devices/pod_folder.h"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>

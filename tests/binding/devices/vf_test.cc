@@ -1,4 +1,4 @@
-#include "binding/vf.h"
+#include "binding/devices/vf.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <system_error>
 #include <vector>
 
-#include "binding/lent_vf.h"
+#include "binding/devices/lent_vf.h"
+#include "binding/devices/sysfs.h"
 #include "binding/link_mark.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/sysfs.h"
 #include "tests/binding/fake_sysfs.h"
 
 namespace kuryr::binding {

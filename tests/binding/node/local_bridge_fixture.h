@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "binding/drivers/drivers.h"
-#include "binding/local_bridge.h"
+#include "binding/node/local_bridge.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/subprocess.h"
 

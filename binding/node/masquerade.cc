@@ -1,4 +1,4 @@
-#include "binding/masquerade.h"
+#include "binding/node/masquerade.h"
 
 #include <algorithm>
 #include <cerrno>

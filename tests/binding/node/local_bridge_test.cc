@@ -1,10 +1,10 @@
-#include "binding/local_bridge.h"
+#include "binding/node/local_bridge.h"
 
 #include <functional>
 #include <system_error>
 #include <thread>
 
-#include "tests/binding/local_bridge_fixture.h"
+#include "tests/binding/node/local_bridge_fixture.h"
 #include "tests/support/subprocess.h"
 
 namespace kuryr::binding {

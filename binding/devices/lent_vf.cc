@@ -1,4 +1,4 @@
-#include "binding/lent_vf.h"
+#include "binding/devices/lent_vf.h"
 
 #include <array>
 #include <cerrno>
