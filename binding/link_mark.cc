@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 namespace kuryr::binding {
@@ -59,6 +60,18 @@ bool LinkMark::IsOf(const Attachment& other) const {
          attachment.ifname == other.ifname;
 }
 
+uint32_t BirthGroup(const Attachment& attachment) {
+  const auto& [network, container_id, ifname, pod, pod_uid, netns, netns_id] = attachment;
+  const std::string whose = pod_uid.empty() ? network + " " + container_id + " " + ifname : pod_uid;
+  const uint64_t hash = Hash(whose);
+  const auto group = static_cast<uint32_t>(hash ^ (hash >> 32U)) & INT32_MAX;
+  return group == 0 || group == kSharedBirthGroup ? 1 : group;
+}
+
+bool IsUnfinished(const Link& link, const Attachment& attachment) {
+  return link.group == BirthGroup(attachment) && link.alias.empty() && !link.up;
+}
+
 bool IsMarkedBy(const Link& link, const Attachment& attachment) {
   const auto mark = LinkMark::Parse(link.alias);
   return mark && mark->IsOf(attachment);
@@ -73,9 +86,10 @@ bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment) {
 void ThrowInUse(const Link& link) {
   Log(LogLevel::kWarning, "host interface is another's",
       {{"interface", link.name}, {"kind", link.kind}, {"alias", link.alias}});
-  const bool is_pods = LinkMark::Parse(link.alias).has_value();
-  throw HostInterfaceInUse("host interface " + link.name +
-                           (is_pods ? " belongs to another pod" : " was not made by kuryr-cni"));
+  const std::string what = "host interface " + link.name;
+  if (LinkMark::Parse(link.alias)) throw HostInterfaceInUse(what + " belongs to another pod");
+  throw HostInterfaceInUse(what + " was not made by kuryr-cni for this pod: if nobody needs it, " +
+                           "\"ip link delete " + link.name + "\" frees the name");
 }
 
 }  // namespace kuryr::binding

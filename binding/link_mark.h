@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,16 @@ struct LinkMark {
   [[nodiscard]] bool IsOf(const Attachment& other) const;
 };
 
+/// A link has no alias yet when it is born: the request that makes it takes none. It takes a group
+/// (Link::group), which says whose it is until then: the pod's hash, or the attachment's where the
+/// runtime tells no UID. Never 0, which is every other link's, nor above what ip(8) takes. The link
+/// keeps it.
+[[nodiscard]] uint32_t BirthGroup(const Attachment& attachment);
+/// Likewise of what pods share: a bridge, a VLAN.
+inline constexpr uint32_t kSharedBirthGroup = 0x6b757279;  // "kury"
+
+/// Born for this pod, and its maker was killed before it could mark it, or is about to.
+[[nodiscard]] bool IsUnfinished(const Link& link, const Attachment& attachment);
 [[nodiscard]] bool IsMarkedBy(const Link& link, const Attachment& attachment);
 /// By another container of the same pod.
 [[nodiscard]] bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment);

@@ -21,17 +21,13 @@ bool IsReplacedPods(const Link& link, const Attachment& attachment) {
 
 }  // namespace
 
-bool IsUnfinishedVeth(const Link& link) {
-  return link.kind == "veth" && link.alias.empty() && !link.up;
-}
-
 bool IsOwnVeth(const Link& link, const Attachment& attachment) {
-  return link.kind == "veth" && (IsMarkedBy(link, attachment) || IsUnfinishedVeth(link));
+  return link.kind == "veth" && (IsMarkedBy(link, attachment) || IsUnfinished(link, attachment));
 }
 
 bool IsLeftoverVeth(const Link& link, const Attachment& attachment) {
   return link.kind == "veth" &&
-         (IsMarkedByOlderSandbox(link, attachment) || IsUnfinishedVeth(link));
+         (IsMarkedByOlderSandbox(link, attachment) || IsUnfinished(link, attachment));
 }
 
 std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
@@ -42,10 +38,23 @@ std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
   return host.FindLink(name);
 }
 
+void RemoveOwnLinks(RouteSocket& host, LinkRemover& links, const std::vector<Link>& own) {
+  std::vector<Link> marked;
+  for (const Link& link : own) {
+    // A group is all that says whose it is, and the remover's has another number.
+    if (link.alias.empty()) {
+      host.DeleteLink(link);
+    } else {
+      marked.push_back(link);
+    }
+  }
+  links.Remove(host, marked);
+}
+
 void DeleteOwnVeth(RouteSocket& host, LinkRemover& links, const std::string& name,
                    const Attachment& attachment) {
   const auto link = host.FindLink(name);
-  if (link && IsOwnVeth(*link, attachment)) links.Remove(host, {*link});
+  if (link && IsOwnVeth(*link, attachment)) RemoveOwnLinks(host, links, {*link});
 }
 
 }  // namespace kuryr::binding

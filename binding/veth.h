@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/deadline.h"
 #include "binding/driver.h"
@@ -12,12 +13,10 @@ namespace kuryr::binding {
 
 /// Whose the host end of a veth pair is; for every link that is no veth the answer is no.
 
-/// A veth of ours that its maker was killed over before it could mark it: no alias, and never up.
-/// Interfaces of others that are in use are up.
-[[nodiscard]] bool IsUnfinishedVeth(const Link& link);
+/// Also one of the pod's that is IsUnfinished.
 [[nodiscard]] bool IsOwnVeth(const Link& link, const Attachment& attachment);
-/// An older sandbox's of the same pod. Not one of this container: that is another VIF with the same
-/// name, just made.
+/// The same, or an older sandbox's of the same pod. Not a finished one of this container: that is
+/// another VIF with the same name, just made.
 [[nodiscard]] bool IsLeftoverVeth(const Link& link, const Attachment& attachment);
 
 /// The link `name`. One of a pod that this one replaces (the same namespace and name, another UID)
@@ -27,6 +26,8 @@ namespace kuryr::binding {
                                                    const Attachment& attachment,
                                                    const Deadline& deadline);
 
+/// `own` are links of the node that this attachment, or its pod, has made.
+void RemoveOwnLinks(RouteSocket& host, LinkRemover& links, const std::vector<Link>& own);
 /// Both ends go. Nothing happens when there is none, or it is another's.
 void DeleteOwnVeth(RouteSocket& host, LinkRemover& links, const std::string& name,
                    const Attachment& attachment);

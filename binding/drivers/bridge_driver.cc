@@ -95,7 +95,8 @@ class BridgeDriver final : public Driver {
                      .peer_netns_fd = pod.fd(),
                      .peer_mac = *own.address,
                      .mtu = MtuOnBridge(host, plug.bridge, own, parts_.config.network_device_mtu),
-                     .master = bridge.link().index});
+                     .master = bridge.link().index,
+                     .group = BirthGroup(attachment)});
     if (parts_.config.hairpin == HairpinMode::kHairpinVeth)
       host.SetHairpin(Find(host, plug.host_interface));
     Finish(host, inside, plug, attachment);

@@ -48,40 +48,18 @@ void RequireOwnHub(const std::string& bridge, const std::string& id) {
                                         "digits of the UUID $.id, as a hybrid plug's does");
 }
 
-bool HasPorts(RouteSocket& host, const Link& bridge) {
-  const std::vector<std::string> names = LinkNamesIn(Netns::Current());
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    const auto link = host.FindLink(name);
-    return link && link->master == bridge.index;
-  });
-}
-
-/// Made, and its maker killed before it could mark it. Ports and addresses are an operator's: ours
-/// has its first port after its mark, and never an address.
-bool IsUnfinishedHub(RouteSocket& host, const Link& link) {
-  return link.kind == "bridge" && link.alias.empty() && !link.up &&
-         host.AddressesOf(link).empty() && !HasPorts(host, link);
-}
-
 /// Of the plug's names one is the bridge's. The annotation chooses the others too, and a bridge of
 /// such a name is the node's, however unfinished it looks.
 bool IsHubOf(const Plug& plug, const Link& link) {
   return link.kind == "bridge" && link.name == plug.device;
 }
 
-bool IsUnfinished(RouteSocket& host, const Plug& plug, const Link& link) {
-  if (link.name == plug.device) return IsUnfinishedHub(host, link);
-  return IsUnfinishedVeth(link);
+bool HasKindOf(const Plug& plug, const Link& link) {
+  return IsHubOf(plug, link) || (link.kind == "veth" && link.name != plug.device);
 }
 
-bool IsOlderSandboxs(const Plug& plug, const Link& link, const Attachment& attachment) {
-  if (!IsHubOf(plug, link) && link.kind != "veth") return false;
-  return IsMarkedByOlderSandbox(link, attachment);
-}
-
-bool IsOwn(RouteSocket& host, const Plug& plug, const Link& link, const Attachment& attachment) {
-  if (!IsHubOf(plug, link)) return IsOwnVeth(link, attachment);
-  return IsMarkedBy(link, attachment) || IsUnfinishedHub(host, link);
+bool IsOwn(const Plug& plug, const Link& link, const Attachment& attachment) {
+  return HasKindOf(plug, link) && (IsMarkedBy(link, attachment) || IsUnfinished(link, attachment));
 }
 
 void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
@@ -89,9 +67,9 @@ void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
   std::vector<Link> own;
   for (const std::string& name : {plug.host_interface, PortOf(plug), plug.device}) {
     const auto link = host.FindLink(name);
-    if (link && IsOwn(host, plug, *link, attachment)) own.push_back(*link);
+    if (link && IsOwn(plug, *link, attachment)) own.push_back(*link);
   }
-  shared.links.Remove(host, own);
+  RemoveOwnLinks(host, shared.links, own);
 }
 
 void Unplug(PortSession& session, Shared& shared, const Plug& plug, const Attachment& attachment) {
@@ -148,9 +126,10 @@ class HybridWiring {
          {plug_.host_interface, plug_.device, BridgeEndOf(plug_), PortOf(plug_)}) {
       const auto link = FindOnceReplaced(host_, name, own, session_.deadline());
       if (!link) continue;
-      if (IsOlderSandboxs(plug_, *link, own)) {
+      const bool has_kind = HasKindOf(plug_, *link);
+      if (has_kind && IsMarkedByOlderSandbox(*link, own)) {
         older = LinkMark::Parse(link->alias)->attachment;
-      } else if (IsUnfinished(host_, plug_, *link)) {
+      } else if (has_kind && IsUnfinished(*link, own)) {
         unfinished = true;
       } else {
         ThrowInUse(*link);
@@ -161,7 +140,7 @@ class HybridWiring {
   }
 
   Link MakeBridge() {
-    if (!host_.CreateHub(plug_.device))
+    if (!host_.CreateHub(plug_.device, BirthGroup(request_.attachment)))
       throw HostInterfaceInUse("bridge " + plug_.device + " was made by somebody else just now");
     const Link bridge = Find(host_, plug_.device);
     Silence(bridge.name);
@@ -173,7 +152,8 @@ class HybridWiring {
     host_.CreateVeth({.name = BridgeEndOf(plug_),
                       .peer_name = PortOf(plug_),
                       .mtu = mtu,
-                      .master = bridge.index});
+                      .master = bridge.index,
+                      .group = BirthGroup(request_.attachment)});
     for (const std::string& name : {BridgeEndOf(plug_), PortOf(plug_)})
       SetUpHostEnd(host_, name, mark_);
   }
@@ -184,7 +164,8 @@ class HybridWiring {
                       .peer_netns_fd = request_.pod.fd(),
                       .peer_mac = mac,
                       .mtu = mtu,
-                      .master = bridge.index});
+                      .master = bridge.index,
+                      .group = BirthGroup(request_.attachment)});
     SetUpHostEnd(host_, plug_.host_interface, mark_);
     inside_.SetUp(Find(inside_, plug_.ifname));
   }

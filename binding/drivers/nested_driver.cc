@@ -31,15 +31,12 @@ const vif::VifBase& Nested(const vif::Vif& vif) {
 
 bool IsNested(const Link& link) { return link.kind == "macvlan" || link.kind == "vlan"; }
 
-/// Born, and its maker killed before it could mark it.
-bool IsUnfinished(const Link& link) { return IsNested(link) && link.alias.empty() && !link.up; }
-
 /// `inside` is a socket of the pod's namespace.
 void Unplug(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
   for (const std::string& name : {plug.ifname, TemporaryLinkName(plug, attachment)}) {
     const auto link = inside.FindLink(name);
     if (!link || !IsNested(*link)) continue;
-    if (IsMarkedBy(*link, attachment) || IsUnfinished(*link)) inside.DeleteLink(name);
+    if (IsMarkedBy(*link, attachment) || IsUnfinished(*link, attachment)) inside.DeleteLink(name);
   }
 }
 
@@ -47,12 +44,14 @@ void Unplug(RouteSocket& inside, const Plug& plug, const Attachment& attachment)
 void Clear(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
   const auto taken = inside.FindLink(plug.ifname);
   if (taken) {
-    const bool older = IsNested(*taken) && IsMarkedByOlderSandbox(*taken, attachment);
-    if (!older && !IsUnfinished(*taken)) ThrowTaken(plug.ifname);
+    const bool leftover =
+        IsMarkedByOlderSandbox(*taken, attachment) || IsUnfinished(*taken, attachment);
+    if (!IsNested(*taken) || !leftover) ThrowTaken(plug.ifname);
     inside.DeleteLink(plug.ifname);
   }
   const auto renamed = inside.FindLink(TemporaryLinkName(plug, attachment));
-  if (renamed && IsUnfinished(*renamed)) inside.DeleteLink(renamed->name);
+  if (renamed && IsNested(*renamed) && IsUnfinished(*renamed, attachment))
+    inside.DeleteLink(renamed->name);
 }
 
 uint32_t MtuOn(const Link& parent, const vif::VifBase& vif, uint32_t limit) {
@@ -131,7 +130,8 @@ class NestedDriver final : public Driver {
                               .parent = parent,
                               .netns_fd = pod.fd(),
                               .mac = *own.address,
-                              .mtu = MtuOn(parent, own, parts_.config.network_device_mtu)};
+                              .mtu = MtuOn(parent, own, parts_.config.network_device_mtu),
+                              .group = BirthGroup(attachment)};
     Clear(inside, plug, attachment);
 
     // Before the act: its answer may be lost.

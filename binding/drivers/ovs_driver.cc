@@ -51,12 +51,12 @@ class Wiring {
 
     // Before the act: its answer may be lost.
     Rollback undo([this] { Undo(); });
-    host_.CreateVeth(
-        {.name = tap_,
-         .peer_name = plug.ifname,
-         .peer_netns_fd = pod.fd(),
-         .peer_mac = *vif.address,
-         .mtu = MtuOnBridge(host_, plug.bridge, vif, parts_.config.network_device_mtu)});
+    host_.CreateVeth({.name = tap_,
+                      .peer_name = plug.ifname,
+                      .peer_netns_fd = pod.fd(),
+                      .peer_mac = *vif.address,
+                      .mtu = MtuOnBridge(host_, plug.bridge, vif, parts_.config.network_device_mtu),
+                      .group = BirthGroup(attachment)});
     SetUpHostEnd(host_, tap_, LinkMark{attachment}.ToString());
     session_.Add(port, vif);
     // ovs-vswitchd is at work; meanwhile the pod's side.

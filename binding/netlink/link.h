@@ -13,8 +13,9 @@ namespace kuryr::binding {
 struct Link {
   int index = 0;
   std::string name;
-  std::string kind;   ///< IFLA_INFO_KIND: "veth", "vlan", ...; empty for a physical device
-  std::string alias;  ///< IFLA_IFALIAS
+  std::string kind;    ///< IFLA_INFO_KIND: "veth", "vlan", ...; empty for a physical device
+  std::string alias;   ///< IFLA_IFALIAS
+  uint32_t group = 0;  ///< IFLA_GROUP: a number that several links may share
   MacAddress mac;
   uint32_t mtu = 0;
   bool up = false;           ///< IFF_UP
@@ -39,6 +40,7 @@ struct VethPair {
   std::optional<MacAddress> peer_mac;  ///< the kernel's choice when absent
   std::optional<uint32_t> mtu;         ///< of both ends; the kernel's default when absent
   int master = 0;                      ///< index of the bridge that `name` becomes a port of
+  uint32_t group = 0;                  ///< Link::group of both ends, from their birth on
 };
 
 /// A link to be made on top of another one: born in the namespace `netns_fd` (-1: here), while its
@@ -49,6 +51,7 @@ struct StackedLink {
   int netns_fd = -1;
   std::optional<MacAddress> mac;
   std::optional<uint32_t> mtu;  ///< the parent's when absent
+  uint32_t group = 0;           ///< Link::group, from its birth on
 };
 
 /// What becomes of a link; what is unset stays. The kernel takes it in this order, and what it has

@@ -3,12 +3,14 @@
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/veth.h>
 #include <netlink/attr.h>
 
 #include <array>
 #include <cstring>
 
 #include "binding/netlink/nl_error.h"
+#include "binding/netlink/nl_number.h"
 
 namespace kuryr::binding {
 namespace {
@@ -29,11 +31,25 @@ void ParseInfo(nlattr* link_info, Link& link) {
   if (link.kind != "vlan" || nested[IFLA_INFO_DATA] == nullptr) return;
   const nlattr* id = nla_find(static_cast<nlattr*>(nla_data(nested[IFLA_INFO_DATA])),
                               nla_len(nested[IFLA_INFO_DATA]), IFLA_VLAN_ID);
-  if (id != nullptr) link.vlan_id = nla_get_u16(id);
+  link.vlan_id = NumberIn<uint16_t>(id).value_or(0);
 }
 
-int IndexOf(const nlattr* attribute) {
-  return attribute == nullptr ? 0 : static_cast<int>(nla_get_u32(attribute));
+uint32_t NumberOf(const nlattr* attribute) { return NumberIn<uint32_t>(attribute).value_or(0); }
+
+int IndexOf(const nlattr* attribute) { return static_cast<int>(NumberOf(attribute)); }
+
+constexpr const char* kBuildVeth = "build a request for a veth pair";
+
+template <typename T>
+void Put(nl_msg& message, int type, const T& value) {
+  CheckNl(nla_put(&message, type, sizeof value, &value), kBuildVeth);
+}
+
+/// What both ends have.
+void PutEnd(nl_msg& message, const std::string& name, const VethPair& pair) {
+  CheckNl(nla_put_string(&message, IFLA_IFNAME, name.c_str()), kBuildVeth);
+  if (pair.mtu) Put(message, IFLA_MTU, *pair.mtu);
+  Put(message, IFLA_GROUP, pair.group);
 }
 
 }  // namespace
@@ -52,6 +68,26 @@ NlMsgPtr SetUpRequest(const Link& link) {
                      {.ifi_index = link.index, .ifi_flags = IFF_UP, .ifi_change = IFF_UP});
 }
 
+// libnl has no way to give the peer a group.
+NlMsgPtr VethRequest(const VethPair& pair) {
+  NlMsgPtr request = LinkRequest(RTM_NEWLINK, {});
+  nl_msg& message = *request;
+  nlmsg_hdr(&message)->nlmsg_flags |= NLM_F_CREATE | NLM_F_EXCL;
+  PutEnd(message, pair.name, pair);
+  if (pair.master != 0) Put(message, IFLA_MASTER, pair.master);
+  nlattr* info = nla_nest_start(&message, IFLA_LINKINFO);
+  CheckNl(nla_put_string(&message, IFLA_INFO_KIND, "veth"), kBuildVeth);
+  nlattr* data = nla_nest_start(&message, IFLA_INFO_DATA);
+  nlattr* peer = nla_nest_start(&message, VETH_INFO_PEER);
+  ifinfomsg header{};
+  CheckNl(nlmsg_append(&message, &header, sizeof header, NLMSG_ALIGNTO), kBuildVeth);
+  PutEnd(message, pair.peer_name, pair);
+  if (pair.peer_netns_fd >= 0) Put(message, IFLA_NET_NS_FD, pair.peer_netns_fd);
+  if (pair.peer_mac) Put(message, IFLA_ADDRESS, pair.peer_mac->bytes);
+  for (nlattr* nest : {peer, data, info}) CheckNl(nla_nest_end(&message, nest), kBuildVeth);
+  return request;
+}
+
 Link ParseLink(nl_msg& message, const std::string& what) {
   nlmsghdr* header = nlmsg_hdr(&message);
   Attributes attributes{};
@@ -63,12 +99,13 @@ Link ParseLink(nl_msg& message, const std::string& what) {
   link.has_carrier = (info->ifi_flags & IFF_LOWER_UP) != 0;
   link.name = TextOf(attributes[IFLA_IFNAME]);
   link.alias = TextOf(attributes[IFLA_IFALIAS]);
+  link.group = NumberOf(attributes[IFLA_GROUP]);
   ParseInfo(attributes[IFLA_LINKINFO], link);
   link.lower = IndexOf(attributes[IFLA_LINK]);
   link.lower_is_elsewhere = attributes[IFLA_LINK_NETNSID] != nullptr;
   link.master = IndexOf(attributes[IFLA_MASTER]);
   link.parent_device = TextOf(attributes[IFLA_PARENT_DEV_NAME]);
-  if (const nlattr* mtu = attributes[IFLA_MTU]; mtu != nullptr) link.mtu = nla_get_u32(mtu);
+  link.mtu = NumberOf(attributes[IFLA_MTU]);
   const nlattr* mac = attributes[IFLA_ADDRESS];
   // Tunnels and the like have addresses of other lengths.
   if (mac != nullptr && static_cast<size_t>(nla_len(mac)) == link.mac.bytes.size())

@@ -9,7 +9,6 @@
 #include <netlink/attr.h>
 #include <netlink/route/link/bridge.h>
 #include <netlink/route/link/macvlan.h>
-#include <netlink/route/link/veth.h>
 #include <netlink/route/link/vlan.h>
 #include <netlink/socket.h>
 #include <sys/ioctl.h>
@@ -46,6 +45,7 @@ void Describe(const StackedLink& stacked, rtnl_link& link, const std::string& wh
   if (stacked.netns_fd >= 0) rtnl_link_set_ns_fd(&link, stacked.netns_fd);
   if (stacked.mac) SetEthernetAddress(link, *stacked.mac);
   if (stacked.mtu) rtnl_link_set_mtu(&link, *stacked.mtu);
+  rtnl_link_set_group(&link, stacked.group);
 }
 
 }  // namespace
@@ -88,18 +88,7 @@ void RouteSocket::CreateVeth(const VethPair& pair) {
       "create veth " + Printable(pair.name) + " with peer " + Printable(pair.peer_name);
   CheckNewName(pair.name, what);
   CheckNewName(pair.peer_name, what);
-  const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_veth_alloc());
-  const RtnlLinkPtr peer = Owned<RtnlLinkPtr>(rtnl_link_veth_get_peer(link.get()));
-  rtnl_link_set_name(link.get(), pair.name.c_str());
-  rtnl_link_set_name(peer.get(), pair.peer_name.c_str());
-  if (pair.peer_netns_fd >= 0) rtnl_link_set_ns_fd(peer.get(), pair.peer_netns_fd);
-  if (pair.peer_mac) SetEthernetAddress(*peer, *pair.peer_mac);
-  if (pair.mtu) {
-    rtnl_link_set_mtu(link.get(), *pair.mtu);
-    rtnl_link_set_mtu(peer.get(), *pair.mtu);
-  }
-  if (pair.master != 0) rtnl_link_set_master(link.get(), pair.master);
-  CheckAnswer(Add(*link, what), what);
+  CheckAnswer(Transact(*socket_, *VethRequest(pair), what), what);
 }
 
 void RouteSocket::CreateMacvlan(const StackedLink& stacked) {
@@ -122,24 +111,27 @@ bool RouteSocket::CreateVlan(const StackedLink& stacked, uint16_t vlan_id) {
   return true;
 }
 
-bool RouteSocket::CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac) {
+bool RouteSocket::CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac,
+                                   uint32_t group) {
   const std::string what = "create bridge " + Printable(name);
   CheckNewName(name, what);
   const RtnlLinkPtr link = Owned<RtnlLinkPtr>(rtnl_link_bridge_alloc());
   rtnl_link_set_name(link.get(), name.c_str());
   if (mac) SetEthernetAddress(*link, *mac);
+  rtnl_link_set_group(link.get(), group);
   const NlAnswer answer = Add(*link, what);
   if (answer.error == EEXIST) return false;
   CheckAnswer(answer, what);
   return true;
 }
 
-bool RouteSocket::CreateHub(const std::string& name) {
+bool RouteSocket::CreateHub(const std::string& name, uint32_t group) {
   const std::string what = "create bridge " + Printable(name);
   CheckNewName(name, what);
   const NlMsgPtr request = LinkRequest(RTM_NEWLINK, {});
   nlmsg_hdr(request.get())->nlmsg_flags |= NLM_F_CREATE | NLM_F_EXCL;
   CheckNl(nla_put_string(request.get(), IFLA_IFNAME, name.c_str()), what);
+  CheckNl(nla_put_u32(request.get(), IFLA_GROUP, group), what);
   nlattr* info = nla_nest_start(request.get(), IFLA_LINKINFO);
   CheckNl(nla_put_string(request.get(), IFLA_INFO_KIND, "bridge"), what);
   nlattr* data = nla_nest_start(request.get(), IFLA_INFO_DATA);

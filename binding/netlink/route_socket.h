@@ -40,13 +40,14 @@ class RouteSocket {
   bool CreateVlan(const StackedLink& stacked, uint16_t vlan_id);
   /// A bridge that floods, learns nothing and waits for nothing: for two ports. Down. False when
   /// the name is taken, by whatever it be.
-  bool CreateHub(const std::string& name);
+  bool CreateHub(const std::string& name, uint32_t group = 0);
   void SetUp(const Link& link);
   /// A port of the bridge with this index from then on.
   void SetMasterAndUp(const Link& link, int master);
   /// With a MAC that stays whatever becomes its port; without `mac` it is the kernel's choice, and
   /// changes with the ports. False as above.
-  bool CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac);
+  bool CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac,
+                        uint32_t group = 0);
   void SetPromiscuous(const Link& link);
   /// IFLA_BRPORT_MODE: frames may leave through the bridge's port they came in by.
   void SetHairpin(const Link& port);

@@ -89,19 +89,27 @@ ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
 void ProvidedBridge::Provide() {
   if (!link_) {
     made_bridge_ = true;  // its answer may be lost
-    made_bridge_ = host_.CreateBridgeDown(name_, std::nullopt);
+    made_bridge_ = host_.CreateBridgeDown(name_, std::nullopt, kSharedBirthGroup);
     link_ = Find(host_, name_);
   }
-  if (provides_ && IsUnfinished()) {
+  if (provides_ && IsEmptyAndDown()) {
+    RequireOwn();
     Silence(name_);
     host_.SetUp(*link_);
   }
   if (parent_) ProvideVlan();
 }
 
-/// Made, and its maker is not done with it or was killed: whoever finds it finishes it. A bridge of
-/// the operator's that is down has addresses, or gets them before it is set up.
-bool ProvidedBridge::IsUnfinished() { return !link_->up && host_.AddressesOf(*link_).empty(); }
+/// Made, and its maker is not done with it or was killed: whoever finds it finishes it. Otherwise
+/// it is the operator's, who has not finished it.
+bool ProvidedBridge::IsEmptyAndDown() { return !link_->up && host_.AddressesOf(*link_).empty(); }
+
+/// What the operator has made and left down is not set up because an annotation says so.
+void ProvidedBridge::RequireOwn() {
+  if (link_->group == kSharedBirthGroup) return;
+  ThrowErrno(ENETDOWN, "use bridge " + name_ + ", which was not made by kuryr-cni and is down: " +
+                           "\"ip link set " + name_ + " up\" allows it");
+}
 
 void ProvidedBridge::ProvideVlan() {
   const std::string name = VlanName();
@@ -110,7 +118,8 @@ void ProvidedBridge::ProvideVlan() {
   auto vlan = host_.FindLink(name);
   if (!vlan) {
     made_vlan_ = true;
-    made_vlan_ = host_.CreateVlan({.name = name, .parent = *parent_}, id);
+    const StackedLink wanted = {.name = name, .parent = *parent_, .group = kSharedBirthGroup};
+    made_vlan_ = host_.CreateVlan(wanted, id);
     if (made_vlan_) DisableIpv6(name);
     vlan = host_.FindLink(name);
     if (!vlan) {
@@ -122,6 +131,10 @@ void ProvidedBridge::ProvideVlan() {
     ThrowErrno(EEXIST, name + " is not VLAN " + std::to_string(id) + " on " + parent_->name);
   if (vlan->master != 0 && vlan->master != link_->index)
     ThrowErrno(EBUSY, name + " is a port of another bridge than " + name_);
+  if (vlan->master == 0 && vlan->group != kSharedBirthGroup) {
+    ThrowErrno(EBUSY, name + " was not made by kuryr-cni: \"ip link set " + name + " master " +
+                          name_ + "\" allows it");
+  }
   if (vlan->master == 0 || !vlan->up) host_.SetMasterAndUp(*vlan, link_->index);
 }
 

@@ -30,7 +30,8 @@ class ProvidedBridge {
   void Remove();
 
  private:
-  [[nodiscard]] bool IsUnfinished();
+  [[nodiscard]] bool IsEmptyAndDown();
+  void RequireOwn();
   void ProvideVlan();
   void RequireNoStranger();
   [[nodiscard]] bool HasPortsBeside(const Link& bridge, const std::string& name);

@@ -19,7 +19,13 @@ DEVICES = {
     "disk1": "ip link set disk1 up",
     "qbr0a1b2c3d-4e": "ip link add qbr0a1b2c3d-4e type bridge",
     "tap-vm": "ip tuntap add tap-vm mode tap",
+    "tap-idle": "ip link add tap-idle type veth peer name tap-idle-peer",
+    "tap-br": "ip link add tap-br type bridge",
+    "vlan200": "ip link add vlan200 link uplink type vlan id 200",
+    "dummy7": "ip link add dummy7 type dummy",
 }
+# Not every kernel has them.
+OPTIONAL = ("tap-vm", "vlan200", "dummy7")
 ADDRESSES = {"wg0": "10.9.0.1/24", "docker0": "172.17.0.1/16", "uplink": "192.0.2.7/24"}
 WITH_CARRIER = ("uplink", "wire", "wg0", "disk0", "disk1", "br-lan")
 OVS_BRIDGE = "br-ex"
@@ -40,7 +46,7 @@ class AttackedNode(AgentNode):
         """Those that this machine's kernel has. None gets an address by itself, which would come later."""
         (SYSCTLS / "ipv6/conf/default/addr_gen_mode").write_text("1")
         for name, command in DEVICES.items():
-            run(command, check=name != "tap-vm")
+            run(command, check=name not in OPTIONAL)
         for name, address in ADDRESSES.items():
             run("ip", "address", "add", address, "dev", name)
         self.ovs.vsctl("add-br", OVS_BRIDGE, "--", "set", "Bridge", OVS_BRIDGE, "datapath_type=netdev", "--",

@@ -53,6 +53,33 @@ TEST(LinkMarkTest, RefusesWhatWouldReadAsAnotherMark) {
   EXPECT_THROW((void)LinkMark{attachment}.ToString(), std::system_error);
 }
 
+TEST(LinkMarkTest, BirthGroupIsThePods) {
+  Attachment sandbox = kAttachment;
+  sandbox.container_id = "decaf";
+  EXPECT_EQ(BirthGroup(sandbox), BirthGroup(kAttachment)) << "another sandbox of the pod";
+  Attachment other = kAttachment;
+  other.pod_uid = "0b1e";
+  EXPECT_NE(BirthGroup(other), BirthGroup(kAttachment));
+  for (Attachment* unknown : {&sandbox, &other}) unknown->pod_uid.clear();
+  EXPECT_NE(BirthGroup(sandbox), BirthGroup(other)) << "pods whose UIDs nobody knows";
+  EXPECT_NE(BirthGroup(other), 0U);
+}
+
+TEST(LinkMarkTest, UnfinishedIsWhatIsDownWithoutAliasInThePodsGroup) {
+  const Link born = {.name = "tap0", .group = BirthGroup(kAttachment)};
+  EXPECT_TRUE(IsUnfinished(born, kAttachment));
+  const auto but = [&](auto change) {
+    Link link = born;
+    change(link);
+    return IsUnfinished(link, kAttachment);
+  };
+  EXPECT_FALSE(but([](Link& link) { link.group = 0; })) << "anybody's";
+  EXPECT_FALSE(but([](Link& link) { ++link.group; })) << "another pod's";
+  EXPECT_FALSE(but([](Link& link) { link.group = kSharedBirthGroup; }));
+  EXPECT_FALSE(but([](Link& link) { link.up = true; }));
+  EXPECT_FALSE(but([](Link& link) { link.alias = "backup"; }));
+}
+
 TEST(LinkMarkTest, OtherAliasesAreNone) {
   for (const char* alias : {"", "uplink", "kuryr-cni", "kuryr-cni a b c", "docker a b c d e"}) {
     EXPECT_FALSE(LinkMark::Parse(alias).has_value()) << alias;
@@ -81,7 +108,8 @@ TEST(LinkMarkTest, RefusalSaysWhetherAPodHasItAndNotWhich) {
   EXPECT_EQ(refusal_of({.name = "tap0", .alias = LinkMark{kAttachment}.ToString()}),
             "host interface tap0 belongs to another pod");
   EXPECT_EQ(refusal_of({.name = "eth0", .alias = "kuryr-cni of somebody"}),
-            "host interface eth0 was not made by kuryr-cni");
+            "host interface eth0 was not made by kuryr-cni for this pod: if nobody needs it, "
+            "\"ip link delete eth0\" frees the name");
 }
 
 }  // namespace

@@ -167,7 +167,8 @@ TEST_F(BridgeDriverTest, UnfinishedVethIsReplacedOrRemoved) {
     RouteSocket().CreateVeth({.name = kTap,
                               .peer_name = "eth9",
                               .peer_netns_fd = pod.netns.fd(),
-                              .master = RouteSocket().FindLink("br-lan")->index});
+                              .master = RouteSocket().FindLink("br-lan")->index,
+                              .group = BirthGroup(pod.attachment)});
   };
   make();
   Connect(BridgeVif(1), pod);
@@ -178,6 +179,17 @@ TEST_F(BridgeDriverTest, UnfinishedVethIsReplacedOrRemoved) {
   Disconnect(BridgeVif(1), pod);
 
   EXPECT_FALSE(RouteSocket().FindLink(kTap));
+}
+
+TEST_F(BridgeDriverTest, VethThatIsDownAndNotThePodsIsLeftAlone) {
+  const std::string another = std::to_string(BirthGroup(PodAttachment(2)));
+  for (const std::string& group : {std::string("default"), another}) {
+    RunOnHost({"ip", "link", "add", "backup0", "group", group, "type", "veth", "peer", "backup1"});
+    vif::VifBridge vif = BridgeVif(1);
+    vif.vif_name = std::string("backup0");
+    ExpectRefused<HostInterfaceInUse>(vif, "\"ip link delete backup0\" frees the name");
+    RouteSocket().DeleteLink("backup0");
+  }
 }
 
 TEST_F(BridgeDriverTest, InterfaceOfAnotherPodIsLeftAlone) {
@@ -281,7 +293,7 @@ TEST_F(BridgeDriverTest, ProvidedBridgeAndHostEndHaveNoAddressOfTheNode) {
 
 TEST_F(BridgeDriverTest, BridgeWhoseMakerWasKilledIsFinished) {
   DeleteBridge();
-  RouteSocket().CreateBridgeDown("br-lan", {});
+  RouteSocket().CreateBridgeDown("br-lan", {}, kSharedBirthGroup);
   const Pod pod = MakePod(1);
 
   Connect(BridgeVifThatProvides(1), pod);
@@ -290,6 +302,12 @@ TEST_F(BridgeDriverTest, BridgeWhoseMakerWasKilledIsFinished) {
   const Link bridge = host.FindLink("br-lan").value();
   EXPECT_TRUE(bridge.up);
   EXPECT_THAT(host.AddressesOf(bridge), IsEmpty());
+}
+
+TEST_F(BridgeDriverTest, EmptyBridgeOfTheOperatorThatIsDownIsLeftAlone) {
+  RunOnHost({"ip", "link", "set", "br-lan", "down"});
+
+  ExpectRefused<std::system_error>(BridgeVifThatProvides(1), "\"ip link set br-lan up\" allows it");
 }
 
 TEST_F(BridgeDriverTest, BridgeOfTheOperatorThatIsDownStaysDown) {

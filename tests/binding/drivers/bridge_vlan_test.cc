@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "binding/drivers/drivers.h"
+#include "binding/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 
 namespace kuryr::binding {
@@ -87,6 +88,32 @@ TEST_F(BridgeVlanTest, VlanOfAnotherBridgeIsLeftAlone) {
               HasSubstr("vlan101 is a port of another bridge than br-lan"));
 
   EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(BridgeVlanTest, VlanOfTheNodesOwnIsLeftAlone) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  RunOnHost({"ip", "link", "add", "vlan101", "link", "uplink", "up", "type", "vlan", "id", "101"});
+  RunOnHost({"ip", "address", "add", "203.0.113.1/24", "dev", "vlan101"});
+  const Pod pod = MakePod(1);
+  const std::string before = StateWith(pod);
+
+  EXPECT_THAT(FailureOf([&] { Connect(BridgeVif(1), pod); }),
+              HasSubstr("\"ip link set vlan101 master br-lan\" allows it"));
+
+  EXPECT_EQ(StateWith(pod), before);
+}
+
+TEST_F(BridgeVlanTest, VlanWhoseMakerWasKilledIsFinished) {
+  if (!has_vlans_) GTEST_SKIP() << kNoVlans;
+  RouteSocket host;
+  host.CreateBridgeDown("br-lan", {}, kSharedBirthGroup);
+  const Link uplink = host.FindLink("uplink").value();
+  host.CreateVlan({.name = "vlan101", .parent = uplink, .group = kSharedBirthGroup}, 101);
+
+  Connect(BridgeVif(1), MakePod(1));
+
+  EXPECT_EQ(host.FindLink("vlan101")->master, host.FindLink("br-lan")->index);
+  EXPECT_TRUE(host.FindLink("vlan101")->up);
 }
 
 TEST_F(BridgeVlanTest, BridgeInUseIsNotJoinedWithAVlan) {

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "binding/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -155,8 +156,8 @@ TEST_F(HybridDriverTest, UnfinishedLinksAreReplacedOrRemoved) {
   const std::string before = StateWith(pod);
   const auto make = [&] {
     RouteSocket host;
-    host.CreateHub(kHub);
-    host.CreateVeth({.name = kBridgeEnd, .peer_name = kPort});
+    host.CreateHub(kHub, BirthGroup(pod.attachment));
+    host.CreateVeth({.name = kBridgeEnd, .peer_name = kPort, .group = BirthGroup(pod.attachment)});
   };
   make();
   Connect(HybridVif(1), pod);
@@ -191,14 +192,16 @@ TEST_F(HybridDriverTest, BridgeThatIsDownIsNoLeftoverUnderANameOfTheVeths) {
   }
 }
 
-TEST_F(HybridDriverTest, BridgeWithPortsOrAddressesIsNotUnfinished) {
-  RunOnHost({"ip", "link", "add", kHub, "type", "bridge"});
-  RunOnHost({"ip", "address", "add", "203.0.113.1/24", "dev", kHub});
-  ExpectRefused(HybridVif(1), "was not made by kuryr-cni");
-
-  RunOnHost({"ip", "address", "flush", "dev", kHub});
-  RunOnHost({"ip", "link", "add", "disk0", "master", kHub, "type", "veth", "peer", "disk1"});
-  ExpectRefused(HybridVif(1), "was not made by kuryr-cni");
+TEST_F(HybridDriverTest, LinksThatAreDownAndNotThePodsAreLeftAlone) {
+  const std::string another = std::to_string(BirthGroup(PodAttachment(2)));
+  for (const std::string& group : {std::string("default"), another}) {
+    RunOnHost({"ip", "link", "add", kHub, "group", group, "type", "bridge"});
+    ExpectRefused(HybridVif(1), std::string(kHub) + " was not made by kuryr-cni for this pod");
+    RouteSocket().DeleteLink(kHub);
+    RunOnHost({"ip", "link", "add", kBridgeEnd, "group", group, "type", "veth", "peer", kPort});
+    ExpectRefused(HybridVif(1), std::string(kBridgeEnd) + " was not made by kuryr-cni");
+    RouteSocket().DeleteLink(kBridgeEnd);
+  }
 }
 
 TEST_F(HybridDriverTest, OtherBridgesAreNoHybridPlugs) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "binding/link_mark.h"
 #include "tests/binding/drivers/nested_driver_fixture.h"
 
 namespace kuryr::binding {
@@ -205,7 +206,8 @@ TEST_F(NestedDriverTest, UnfinishedInterfaceIsReplacedOrRemoved) {
     const StackedLink unfinished = {.name = name,
                                     .parent = *host.FindLink("uplink"),
                                     .netns_fd = pod.netns.fd(),
-                                    .mac = *MacvlanVif(1).address};
+                                    .mac = *MacvlanVif(1).address,
+                                    .group = BirthGroup(pod.attachment)};
     host.CreateMacvlan(unfinished);
     Connect(MacvlanVif(1), pod);
     Ping(pod, "10.1.0.254");
@@ -223,7 +225,6 @@ TEST_F(NestedDriverTest, MacvlanOfAnotherIsLeftAlone) {
   RouteSocket host;
   host.CreateMacvlan(
       {.name = "eth0", .parent = *host.FindLink("uplink"), .netns_fd = pod.netns.fd()});
-  RunIn(pod.netns, {"ip", "link", "set", "eth0", "up"});
   const std::string before = StateWith(pod);
 
   EXPECT_THROW(Connect(MacvlanVif(1), pod), InterfaceExists);

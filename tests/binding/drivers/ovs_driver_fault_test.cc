@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/event_fd.h"
+#include "binding/link_mark.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/support/at_deadline.h"
 #include "tests/support/subprocess.h"
@@ -106,10 +107,19 @@ TEST_F(OvsDriverRefusalTest, InterfaceOfTheNode) {
   RunOnHost({"ip", "link", "add", "uplink", "up", "type", "veth", "peer", "name", "wire"});
   RunOnHost({"ip", "link", "set", "wire", "down"});
   vif::VifOpenVSwitch vif = test::OvsVif(1);
-  for (const char* name : {"uplink", "br-int", "lo"}) {
+  for (const char* name : {"uplink", "wire", "br-int", "lo"}) {
     vif.vif_name = std::string(name);
     ExpectRefused(vif, "was not made by kuryr-cni");
   }
+}
+
+TEST_F(OvsDriverRefusalTest, InterfaceThatAnotherPodIsAboutToGet) {
+  RouteSocket().CreateVeth(
+      {.name = "tap0", .peer_name = "eth9", .group = BirthGroup(PodAttachment(2))});
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.vif_name = std::string("tap0");
+
+  ExpectRefused(vif, "tap0 was not made by kuryr-cni for this pod");
 }
 
 TEST_F(OvsDriverRefusalTest, PortWithoutADevice) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "binding/link_mark.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 
 namespace kuryr::binding {
@@ -269,8 +270,10 @@ TEST_F(OvsDriverTest, PortThatOutlivedItsDeviceIsReplaced) {
 TEST_F(OvsDriverTest, UnfinishedVethIsReplacedOrRemoved) {
   MakeBridge();
   const auto make = [&] {
-    RouteSocket().CreateVeth(
-        {.name = "tap450e5c61-1", .peer_name = "eth9", .peer_netns_fd = pod_->fd()});
+    RouteSocket().CreateVeth({.name = "tap450e5c61-1",
+                              .peer_name = "eth9",
+                              .peer_netns_fd = pod_->fd(),
+                              .group = BirthGroup(PodAttachment(1))});
   };
   make();
   ConnectPod(1, *pod_);

@@ -44,6 +44,27 @@ TEST_F(RouteSocketTest, CreateVethWithoutNamespaceKeepsBothEndsHere) {
   EXPECT_EQ(Shown(Netns::Current(), {"link", "show", "qvb0"}).at("link"), "qvo0");
 }
 
+TEST_F(RouteSocketTest, LinksAreBornInTheirGroup) {
+  const Netns pod = MakePodNetns();
+  constexpr uint32_t kGroup = 0xfedcba98;
+  host_.CreateVeth({.name = "tap0", .peer_name = "eth0", .peer_netns_fd = pod.fd(), .group = 7});
+  host_.CreateVeth({.name = "qvb0", .peer_name = "qvo0", .group = kGroup});
+  host_.CreateHub("qbr0", kGroup);
+  host_.CreateBridgeDown("br0", std::nullopt, kGroup);
+  RouteSocket inside = RouteSocket::OpenIn(pod);
+  host_.CreateMacvlan({.name = "mv0",
+                       .parent = host_.FindLink("tap0").value(),
+                       .netns_fd = pod.fd(),
+                       .group = kGroup});
+
+  EXPECT_EQ(host_.FindLink("tap0")->group, 7U);
+  EXPECT_EQ(inside.FindLink("eth0")->group, 7U);
+  EXPECT_EQ(inside.FindLink("mv0")->group, kGroup);
+  for (const char* name : {"qvb0", "qvo0", "qbr0", "br0"})
+    EXPECT_EQ(host_.FindLink(name)->group, kGroup) << name;
+  EXPECT_EQ(host_.FindLink("lo")->group, 0U);
+}
+
 TEST_F(RouteSocketTest, NameTakenIsFileExists) {
   const Netns pod = MakePlug();
   const VethPair same_name{.name = "tap0", .peer_name = "eth1", .peer_netns_fd = pod.fd()};
