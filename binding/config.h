@@ -21,7 +21,8 @@ struct NamedElsewhere {
   std::vector<std::string> drivers;
   std::vector<std::string> ovs_bridges;
   std::vector<std::string> kernel_bridges;
-  std::vector<std::string> uplinks;  ///< whose VLANs become ports of kernel_bridges
+  std::vector<std::string> uplinks;          ///< whose VLANs become ports of kernel_bridges
+  std::vector<std::string> host_interfaces;  ///< in full
 };
 
 /// What kuryr.conf says to the drivers.
@@ -52,6 +53,8 @@ struct BindingConfig {
   /// RequireAllowedBridge say. Bridges may be patterns of glob(7).
   std::vector<std::string> drivers;
   std::vector<std::string> bridges;
+  /// [binding] host_interfaces: what VIFs may call the host's end of a veth; patterns of glob(7).
+  std::vector<std::string> host_interfaces = {"tap*"};
   std::string ovs_bridge = "br-int";  ///< [neutron_defaults] ovs_bridge
   NamedElsewhere named;
   /// [binding] link_iface: the node's link that nested interfaces stand on; empty: FindParentLink

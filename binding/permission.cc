@@ -77,6 +77,14 @@ void RequireAllowedBridge(const BindingConfig& config, const std::string& bridge
   Refuse("bridge", bridge, is_set, {config.ovs_bridge});
 }
 
+void RequireAllowedHostInterface(const BindingConfig& config, const std::string& name) {
+  if (Has(config.named.host_interfaces, name)) return;
+  if (HasPatternFor(config.host_interfaces, name)) return;
+  throw UnsupportedVif("host interface \"" + Printable(name) +
+                       "\" is not among [binding] host_interfaces of this node: " +
+                       Remedy("host_interfaces", config.host_interfaces, name) + " allows it");
+}
+
 void RequireNamedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind) {
   const bool is_named = Has(config.bridges, bridge) && !IsPattern(bridge);
   if (is_named || Has(ElsewhereOf(config, kind), bridge) ||

@@ -16,6 +16,8 @@ void RequireAllowedDriver(const BindingConfig& config, const std::string& driver
 /// Names and patterns of [binding] bridges, and what the configuration names elsewhere. A plug
 /// without a bridge needs none.
 void RequireAllowedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind);
+/// The name of a link that is to be made. Any other would be squatted on while the pod lives.
+void RequireAllowedHostInterface(const BindingConfig& config, const std::string& name);
 /// For a bridge that is missing: it is made if it is named in full. Patterns make none.
 void RequireNamedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind);
 

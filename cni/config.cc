@@ -106,6 +106,7 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
        kMaxMtu);
   Take(files.Find("binding", "drivers"), binding.drivers);
   Take(files.Find("binding", "bridges"), binding.bridges);
+  Take(files.Find("binding", "host_interfaces"), binding.host_interfaces);
   Take(files.Find("neutron_defaults", "ovs_bridge"), binding.ovs_bridge);
   TakePools(files, binding.named);
   const Option link_iface = files.Find("binding", "link_iface");

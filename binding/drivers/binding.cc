@@ -82,6 +82,7 @@ Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   Plug plug = DriverOf(row).Plan(vif, ifname);
   const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
   RequireAllowedBridge(parts_.config, plug.bridge, kind);
+  if (row.has_named_veth) RequireAllowedHostInterface(parts_.config, plug.host_interface);
   return plug;
 }
 

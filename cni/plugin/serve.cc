@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cni/config.h"
 #include "cni/del.h"
+#include "cni/local/local_vif.h"
 #include "cni/plugin/agent_client.h"
 #include "cni/plugin/api_server_events.h"
 #include "cni/plugin/detached_writer.h"
@@ -29,9 +30,12 @@ Config Load(const std::vector<std::string>& files, ConfigScope scope) {
 }
 
 /// What the network configuration says to the drivers.
-void TakeLocal(const LocalNetwork& local, binding::BindingConfig& binding) {
+void TakeLocal(const Request& request, binding::BindingConfig& binding) {
+  const LocalNetwork& local = *request.config.local;
   binding.owns_ports = true;
   binding::NamedElsewhere& named = binding.named;
+  named.host_interfaces.push_back(
+      LocalHostInterface({request.config.name, request.container_id, request.ifname}));
   if (local.kind == LocalNetwork::Kind::kOvs) {
     binding.port_vlan = local.vlan;
     named.drivers.emplace_back("ovs");
@@ -136,7 +140,7 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
   // The agent has an identity of its own: where it serves, none is needed here.
   if (NeedsApiServer(request)) config = Load(config_files, ConfigScope::kAll);
   watcher::WarnOfInsecureApi(config.api, config.unverified_by);
-  if (request.config.local) TakeLocal(*request.config.local, config.binding);
+  if (request.config.local) TakeLocal(request, config.binding);
   config.api.connect_timeout =
       std::min(config.api.connect_timeout, LongestFor(request.command, config));
   AttachmentStore attachments(config.state_dir);

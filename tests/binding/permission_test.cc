@@ -56,6 +56,23 @@ TEST(PermissionTest, PatternsAllowBridgesThatAreThereAndMakeNone) {
   }
 }
 
+TEST(PermissionTest, HostInterfacesAreTapsOrWhatIsNamed) {
+  const auto refusal = [](const BindingConfig& config, const std::string& name) {
+    return Refusal([&] { RequireAllowedHostInterface(config, name); });
+  };
+  EXPECT_EQ(refusal({}, "tap450e5c61-dc"), "");
+  for (const char* name : {"wg1", "eth7", "cni0", "atap0", "t", "tap"}) {
+    EXPECT_EQ(refusal({.host_interfaces = {"tap?*", "nic*"}}, name),
+              "host interface \"" + std::string(name) +
+                  "\" is not among [binding] host_interfaces of this node: \"host_interfaces = "
+                  "tap?*, nic*, " +
+                  name + "\" allows it");
+  }
+  EXPECT_EQ(refusal({.host_interfaces = {"nic*"}}, "nic0"), "");
+  EXPECT_EQ(refusal({.named = {.host_interfaces = {"veth0a"}}}, "veth0a"), "");
+  EXPECT_NE(refusal({.named = {.host_interfaces = {"veth*"}}}, "veth0a"), "") << "no pattern";
+}
+
 TEST(PermissionTest, OvsBridgeIsOpenVSwitchsAlone) {
   const BindingConfig config{.ovs_bridge = "br-data"};
 

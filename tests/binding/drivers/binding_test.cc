@@ -90,6 +90,17 @@ TEST(BindingTest, HostileNamesAreRefused) {
   }
 }
 
+TEST(BindingTest, NamesOfDevicesToComeAreNoHostInterfaces) {
+  vif::VifOpenVSwitch ovs = test::OvsVif(1);
+  vif::VifBridge bridge = test::BridgeVif(1);
+  vif::VifBridge hybrid = test::HybridVif(1);
+  for (vif::Field<std::string>* name : {&ovs.vif_name, &bridge.vif_name, &hybrid.vif_name})
+    *name = std::string("wg1");
+  for (const vif::Vif& vif : std::initializer_list<vif::Vif>{ovs, bridge, hybrid})
+    EXPECT_THAT(Unsupported(vif), HasSubstr("\"host_interfaces = tap*, wg1\" allows it"));
+  EXPECT_EQ(Unsupported(test::VhostUserVif(1, vif::VHostUserMode::kClient)), "");
+}
+
 TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
   vif::VifGeneric vif;
   vif.plugin = std::string("ovs");
