@@ -20,6 +20,7 @@
 #include "cni/agent/agent_server.h"
 #include "cni/agent/capabilities.h"
 #include "cni/agent/status_command.h"
+#include "cni/agent/system_calls.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
 #include "service/command_line.h"
@@ -70,6 +71,7 @@ constexpr int kMallocArenas = 2;
 void Run(const Config& config) {
   ::mallopt(M_ARENA_MAX, kMallocArenas);
   KeepNeededCapabilities();
+  GiveUpSystemCalls();
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
   // Calls and queries queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();

@@ -351,6 +351,10 @@ void ExpectForRootAlone(const std::filesystem::path& path) {
   };
 
   EXPECT_EQ(answer_to({"setpriv", "--reuid=65534", "--clear-groups"}), "refused\n");
+  EXPECT_EQ(answer_to({"setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=+sys_admin",
+                       "--ambient-caps=+sys_admin"}),
+            "refused\n")
+      << "not root's";
   EXPECT_EQ(answer_to({"unshare", "--user", "--map-root-user"}), "refused\n");
   // A container's root, as runtimes make one.
   EXPECT_EQ(answer_to({"setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"}),

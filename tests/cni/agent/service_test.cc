@@ -66,6 +66,10 @@ TEST_F(ServiceTest, KeepsTheUnitsCapabilitiesAloneAndGainsNoOthers) {
   EXPECT_EQ(Status("NoNewPrivs"), "1");
 }
 
+TEST_F(ServiceTest, HasAFilterOfSystemCallsWithoutAUnit) {
+  EXPECT_EQ(Status("Seccomp"), "2") << "SECCOMP_MODE_FILTER";
+}
+
 TEST_F(ServiceTest, RunsWithWhatTheUnitGrants) {
   std::string bounds = "-all";
   for (const std::string& name : UnitsCapabilities()) {
