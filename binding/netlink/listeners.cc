@@ -5,6 +5,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/tcp.h>
+#include <netlink/msg.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@ void AppendListeners(nl_sock& socket, int family, uint16_t port, std::vector<IpA
   request.id.idiag_sport = htons(port);
   CheckNl(nlmsg_append(message.get(), &request, sizeof request, NLMSG_ALIGNTO), kWhat);
   Dump(socket, *message, kWhat, [&](nlmsghdr& answer) {
+    if (nlmsg_datalen(&answer) < static_cast<int>(sizeof(inet_diag_msg))) return;
     const auto* listener = static_cast<const inet_diag_msg*>(nlmsg_data(&answer));
     if (listener->id.idiag_sport != htons(port)) return;
     IpAddress address{.family = family == AF_INET ? IpFamily::kIpv4 : IpFamily::kIpv6};

@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
+#include "binding/netlink/nl_number.h"
 #include "binding/netlink/nl_transaction.h"
 
 namespace kuryr::binding {
@@ -175,11 +176,12 @@ uint32_t RulesetGeneration(const std::string& what) {
   const NlMsgPtr request = TableMessage(NFT_MSG_GETGEN, 0);
   const NlAnswer answer = Transact(*OpenNlSocket(NETLINK_NETFILTER), *request, what);
   CheckAnswer(answer, what);
-  nlattr* id = answer.object == nullptr
-                   ? nullptr
-                   : nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof(nfgenmsg), NFTA_GEN_ID);
-  if (id == nullptr) ThrowErrno(EPROTO, what + ": read the ruleset's generation");
-  return ntohl(nla_get_u32(id));
+  const nlattr* id = answer.object == nullptr ? nullptr
+                                              : nlmsg_find_attr(nlmsg_hdr(answer.object.get()),
+                                                                sizeof(nfgenmsg), NFTA_GEN_ID);
+  const auto number = NumberIn<uint32_t>(id);
+  if (!number) ThrowErrno(EPROTO, what + ": read the ruleset's generation");
+  return ntohl(*number);
 }
 
 NftBatch::NftBatch(std::string table, std::optional<uint32_t> generation)

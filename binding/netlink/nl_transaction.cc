@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstring>
 #include <semaphore>
@@ -59,8 +60,13 @@ const char* NameOf(int protocol) {
   return protocol == NETLINK_NETFILTER ? "netfilter" : "sock_diag";
 }
 
-/// NLMSG_ERROR and NLMSG_DONE both begin with it.
-int ErrorOf(nlmsghdr& message) { return -*static_cast<const int*>(nlmsg_data(&message)); }
+/// NLMSG_ERROR and NLMSG_DONE both begin with it, negated.
+int ErrorOf(nlmsghdr& message) {
+  int error = 0;
+  if (nlmsg_datalen(&message) < static_cast<int>(sizeof error)) return EPROTO;
+  std::memcpy(&error, nlmsg_data(&message), sizeof error);
+  return error > 0 || error == INT_MIN ? EPROTO : -error;
+}
 
 /// Threads that may ask the kernel something at the same time. It works while they are in send(2),
 /// mostly under one lock for all links of the host (RTNL), and those that wait for a lock of this

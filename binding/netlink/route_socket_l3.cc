@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
+#include "binding/netlink/nl_number.h"
 #include "binding/netlink/nl_transaction.h"
 #include "binding/netlink/route_socket.h"
 
@@ -101,9 +102,8 @@ std::pair<int, LinkRoute> ParseRoute(nlmsghdr& message) {
       .destination = {FromNl(header->rtm_family, attributes[RTA_DST]), header->rtm_dst_len}};
   if (attributes[RTA_GATEWAY] != nullptr)
     route.gateway = FromNl(header->rtm_family, attributes[RTA_GATEWAY]);
-  if (const nlattr* metric = attributes[RTA_PRIORITY]) route.metric = nla_get_u32(metric);
-  const nlattr* link = attributes[RTA_OIF];
-  return {link == nullptr ? 0 : static_cast<int>(nla_get_u32(link)), route};
+  route.metric = NumberIn<uint32_t>(attributes[RTA_PRIORITY]).value_or(0);
+  return {NumberIn<int>(attributes[RTA_OIF]).value_or(0), route};
 }
 
 }  // namespace
@@ -120,9 +120,7 @@ std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
   const NlAnswer answer = Transact(*socket_, *request, what);
   // "No" has many words here: unreachable net or host, prohibited, a black hole, no such family.
   if (answer.error != 0 || !answer.object) return std::nullopt;
-  const nlattr* link = nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof header, RTA_OIF);
-  if (link == nullptr) return std::nullopt;
-  return static_cast<int>(nla_get_u32(link));
+  return NumberIn<int>(nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof header, RTA_OIF));
 }
 
 void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {

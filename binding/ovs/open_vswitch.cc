@@ -39,7 +39,7 @@ void AppendConfigNumber(json& operations) {
 ConfigNumber ReadConfigNumber(const json& results) {
   const json& rows = results.back().at("rows");
   if (rows.empty()) throw OvsError("OVSDB has no Open_vSwitch record (ovs-vsctl init)");
-  return rows.at(0).at("next_cfg").get<ConfigNumber>();
+  return rows.at(0).at("next_cfg").get_ref<const ConfigNumber&>();
 }
 
 // 802.1Q reserves it: on a port with this tag no packet goes anywhere.

@@ -15,10 +15,11 @@ namespace kuryr::binding::ovsdb {
 /// Throws nlohmann::json::exception for anything but <map> of strings.
 [[nodiscard]] std::map<std::string, std::string> ParseMap(const nlohmann::json& value);
 
-/// Of a column of at most one element: the element itself, or T() for an empty <set>.
+/// Of a column of at most one element: the element itself, or T() for an empty <set>. Throws
+/// nlohmann::json::exception for a value of another type, such as a number with a fraction.
 template <typename T>
 [[nodiscard]] T ParseOptional(const nlohmann::json& value) {
-  return value.is_array() ? T{} : value.template get<T>();
+  return value.is_array() ? T{} : value.template get_ref<const T&>();
 }
 
 /// No element of a <set>.

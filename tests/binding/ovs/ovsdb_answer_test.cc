@@ -19,6 +19,7 @@
 #include "binding/ovs/open_vswitch.h"
 #include "binding/ovs/port_wiring.h"
 #include "tests/binding/ovs/code_of.h"
+#include "tests/binding/ovs/honest_results.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"
 
@@ -26,34 +27,6 @@ namespace kuryr::binding {
 namespace {
 
 using nlohmann::json;
-
-/// One row that has every column which is asked for.
-json RowWith(const json& columns) {
-  static const json kRow = json::parse(R"({
-    "_uuid": ["uuid", "36bef046-7da7-43a5-905a-c17899216fcb"], "name": "tap1", "fail_mode": "secure",
-    "datapath_type": "netdev", "datapath_types": ["set", ["netdev", "system"]], "next_cfg": 1,
-    "cur_cfg": 1, "tag": 7, "trunks": ["set", []], "vlan_mode": ["set", []], "qos": ["set", []],
-    "type": "", "ofport": 1, "error": ["set", []],
-    "external_ids": ["map", [["kuryr-container-id", "c1"], ["kuryr-network", "net"]]]})");
-  json row;
-  for (const std::string column : columns) row[column] = kRow.at(column);
-  return row;
-}
-
-json HonestResult(const json& operation) {
-  const json& op = operation.at("op");
-  if (op == "select") return {{"rows", json::array({RowWith(operation.at("columns"))})}};
-  if (op == "insert")
-    return {{"uuid", json::array({"uuid", "36bef046-7da7-43a5-905a-c17899216fcb"})}};
-  if (op == "wait") return json::object();
-  return {{"count", 1}};
-}
-
-json HonestResults(const json& params) {
-  json results = json::array();
-  for (size_t i = 1; i < params.size(); ++i) results.push_back(HonestResult(params.at(i)));
-  return results;
-}
 
 /// Answers `honest` transactions as it should, and all after them with `result`.
 class LyingServer {

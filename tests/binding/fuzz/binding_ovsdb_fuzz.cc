@@ -1,0 +1,134 @@
+// What a database says to OpenVSwitch and PortWiring: the JSON-RPC client below them is this
+// file's.
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "base/ip.h"
+#include "binding/ovs/open_vswitch.h"
+#include "binding/ovs/ovsdb_shim.h"
+#include "binding/ovs/port_wiring.h"
+#include "binding/ovs/tunnel.h"
+#include "tests/binding/ovs/honest_results.h"
+
+struct ovsdb_connection {};
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+
+/// Lines yet to be said; see LLVMFuzzerTestOneInput.
+std::string_view script;
+
+bool TakeLine(std::string& line) {
+  if (script.empty()) return false;
+  const size_t end = std::min(script.find('\n'), script.size());
+  line = script.substr(0, end);
+  script.remove_prefix(std::min(end + 1, script.size()));
+  return true;
+}
+
+char* Copied(const std::string& text) { return ::strdup(text.c_str()); }
+
+const OvsPort kPort = {.name = "tap1",
+                       .bridge = "br-int",
+                       .external_ids = {{OpenVSwitch::kContainerId, "c1"}},
+                       .qos_type = "linux-noop"};
+const PlannedPort kPlanned = {.owner = {{OpenVSwitch::kContainerId, "c1"}}, .bridge = "br-int"};
+
+void Ask(uint8_t what) {
+  const std::string remote = "fuzz:";
+  OpenVSwitch ovs(remote);
+  const Deadline deadline;
+  switch (what % 12) {
+    case 0:
+      return void(ovs.AddPort(kPort, deadline));
+    case 1:
+      return void(ovs.DeletePort("tap1", {}, deadline));
+    case 2:
+      return ovs.DeleteEmptyBridge({.name = "br-int", .uuid = "u"}, deadline);
+    case 3:
+      return ovs.WaitUntilApplied(deadline);
+    case 4:
+      return void(ovs.IsServed(deadline));
+    case 5:
+      return void(ovs.HasBridge("br-int", deadline));
+    case 6:
+      return void(ovs.FindPorts({}, deadline));
+    case 7:
+      return void(ovs.FindPortState("tap1", deadline));
+    case 8:
+      return ovs.WaitUntilUp(kPort, {.config = 2}, deadline);
+    case 9:
+      return PortWiring(remote, nullptr, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
+    case 10:
+      return void(PortWiring(remote, nullptr, WaitForWiring::kAuto).Describe({kPlanned}, deadline));
+    default:
+      return void(FindTunnel(remote, deadline));
+  }
+}
+
+}  // namespace
+}  // namespace kuryr::binding
+
+extern "C" {
+
+int ovsdb_open(const char* /*remote*/, int64_t /*deadline_ms*/, int /*cancel_fd*/,
+               ovsdb_connection** connection) {
+  *connection = new ovsdb_connection;
+  return 0;
+}
+void ovsdb_close(ovsdb_connection* connection) { delete connection; }
+void ovsdb_use_tls(const char* /*key*/, const char* /*certificate*/, const char* /*ca*/) {}
+int ovsdb_refresh(ovsdb_connection* /*connection*/) { return 0; }
+int ovsdb_post(ovsdb_connection* /*connection*/, const char* /*method*/, const char* /*params*/) {
+  return 0;
+}
+
+int ovsdb_call(ovsdb_connection* /*connection*/, const char* method, const char* params,
+               int64_t /*deadline_ms*/, int /*cancel_fd*/, char** result) {
+  using namespace kuryr::binding;
+  *result = nullptr;
+  std::string line;
+  if (!TakeLine(line)) return ECONNRESET;
+  if (line.starts_with('!')) {
+    *result = Copied(line.substr(1));
+    return EREMOTEIO;
+  }
+  const bool is_honest = line.empty() && std::string_view(method) == "transact";
+  *result = Copied(is_honest ? HonestResults(json::parse(params)).dump() : line);
+  return 0;
+}
+
+int ovsdb_next(ovsdb_connection* /*connection*/, int64_t /*deadline_ms*/, int /*cancel_fd*/,
+               char** notification) {
+  using namespace kuryr::binding;
+  *notification = nullptr;
+  std::string line;
+  if (!TakeLine(line)) return ETIMEDOUT;
+  *notification = Copied(line);
+  return 0;
+}
+}
+
+/// The first byte is what is asked. Each line after it is one answer or notification: empty is what
+/// was asked for, "!" begins the server's refusal. After the last one the server is gone.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  kuryr::binding::script = {reinterpret_cast<const char*>(data) + 1, size - 1};
+  try {
+    kuryr::binding::Ask(data[0]);
+  } catch (const std::system_error&) {
+  } catch (const kuryr::binding::NotWired&) {
+  } catch (const nlohmann::json::exception&) {
+    // A value of another type than its column's.
+  }
+  return 0;
+}
