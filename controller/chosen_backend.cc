@@ -1,5 +1,6 @@
 #include "controller/chosen_backend.h"
 
+#include <chrono>
 #include <random>
 #include <utility>
 
@@ -9,7 +10,8 @@ namespace kuryr::controller {
 
 ChosenBackend::ChosenBackend(const Config& config, const Hooks& hooks) {
   if (!config.neutron) {
-    backend_ = std::make_unique<local::LocalBackend>(config.pools, std::random_device()());
+    backend_ = std::make_unique<local::LocalBackend>(config.pools, std::random_device()(),
+                                                     std::chrono::steady_clock::now, hooks.wake);
     return;
   }
   client_ = std::make_unique<neutron::NeutronClient>(config.neutron->client, hooks.observer);

@@ -32,6 +32,11 @@ std::optional<Number> AddressSet::TakeNext(TimePoint now) {
   return next;
 }
 
+Number AddressSet::free(TimePoint now) {
+  Wake(now);
+  return free_.size();
+}
+
 AddressSet::Taken AddressSet::Take(Number number, TimePoint now, uint64_t by) {
   Wake(now);
   if (!all_.Contains(number)) return Taken::kNotHere;

@@ -42,6 +42,7 @@ class AddressSet {
   [[nodiscard]] std::optional<TimePoint> RestOf(Number number) const;
   [[nodiscard]] std::optional<TimePoint> NextRestEnd() const;
 
+  [[nodiscard]] Number free(TimePoint now);
   [[nodiscard]] const Intervals& all() const noexcept { return all_; }
   [[nodiscard]] Number size() const noexcept { return all_.size(); }
   [[nodiscard]] size_t resting(TimePoint now) const;

@@ -9,7 +9,6 @@
 #include "base/rollback.h"
 #include "controller/local/local_vif.h"
 #include "controller/local/pool_choice.h"
-#include "controller/local/reservation.h"
 
 namespace kuryr::controller::local {
 namespace {
@@ -76,7 +75,8 @@ uint64_t LocalBackend::RandomSeed() {
   return uint64_t{random()} << 32 | random();
 }
 
-LocalBackend::LocalBackend(std::vector<Pool> pools, uint64_t seed, Now now) : now_(std::move(now)) {
+LocalBackend::LocalBackend(std::vector<Pool> pools, uint64_t seed, Now now, Wake wake)
+    : now_(std::move(now)), wake_(std::move(wake)) {
   allocators_.reserve(pools.size());
   for (Pool& pool : pools) {
     const auto index = static_cast<uint16_t>(allocators_.size());
@@ -95,8 +95,37 @@ void LocalBackend::CloseIfEmpty(Holders::iterator entry) {
 }
 
 std::optional<std::vector<vif::PodVif>> LocalBackend::Reserve(const PlanRequest& request) {
-  CheckInterfaces(request.interfaces);
   const MutexLock lock(mutex_);
+  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
+  try {
+    Vifs vifs = ReserveAll(request);
+    lines_.Leave(request.owner.id);
+    return vifs;
+  } catch (const SetExhausted& e) {
+    throw WaitInLine(request.owner, e);
+  } catch (const BackendError&) {
+    lines_.Leave(request.owner.id);
+    throw;
+  }
+}
+
+BackendError LocalBackend::WaitInLine(const Owner& owner, const SetExhausted& exhausted) {
+  const TimePoint now = now_();
+  const TimePoint comes = lines_.Wait(exhausted.set(), owner, now);
+  if (comes == Line::kNever) return exhausted;
+  return {exhausted.kind(), exhausted.what(),
+          std::chrono::ceil<std::chrono::milliseconds>(comes - now)};
+}
+
+void LocalBackend::WakeWaiting() {
+  if (lines_.empty()) return;
+  for (const Owner& owner : lines_.Call(now_())) {
+    if (wake_) wake_(owner);
+  }
+}
+
+LocalBackend::Vifs LocalBackend::ReserveAll(const PlanRequest& request) {
+  CheckInterfaces(request.interfaces);
   const auto entry = Open(request.owner);
   Holder& holder = entry->second;
   const size_t before = holder.holdings.size();
@@ -108,7 +137,7 @@ std::optional<std::vector<vif::PodVif>> LocalBackend::Reserve(const PlanRequest&
     }
     CloseIfEmpty(entry);
   });
-  std::vector<vif::PodVif> vifs;
+  Vifs vifs;
   for (const InterfaceRequest& interface : request.interfaces) {
     if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
     const Holding& holding = *FindPlanned(holder, interface.ifname);
@@ -129,7 +158,9 @@ void LocalBackend::Plan(Holder& holder, const PlanRequest& request,
   Allocator& allocator = ChoosePool(allocators_, request, interface);
   const std::vector<IpNetwork> node_networks = Masked(request.node_networks);
   if (allocator.pool().from_node) LearnNodeNetworks(allocator, node_networks);
-  Reservation reservation(allocator, ledger_, holder, FindLender(interface), now_());
+  const Reservation::Asker asker = {
+      .id = request.owner.id, .holder = holder, .lender = FindLender(interface)};
+  Reservation reservation(allocator, ledger_, lines_, asker, now_());
   reservation.Take(interface, node_networks);
   holder.holdings.reserve(holder.holdings.size() + 1);
   holder.holdings.push_back(reservation.Keep());
@@ -194,6 +225,7 @@ std::vector<Holding> LocalBackend::HoldingsOf(const Owner& owner, const vif::Pod
 
 void LocalBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   const MutexLock lock(mutex_);
+  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
   std::optional<std::string> conflict;
   for (const vif::PodVif& vif : vifs) {
     for (Holding& holding : HoldingsOf(owner, vif)) {
@@ -294,6 +326,8 @@ void LocalBackend::ReleaseOne(const Holder& holder, const Holding& holding, Afte
 
 bool LocalBackend::Release(const std::string& owner_id) {
   const MutexLock lock(mutex_);
+  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
+  lines_.Leave(owner_id);
   const auto entry = holders_.find(owner_id);
   if (entry == holders_.end()) return true;
   Holder& holder = entry->second;

@@ -12,7 +12,9 @@
 #include "controller/local/allocator.h"
 #include "controller/local/holder.h"
 #include "controller/local/ledger.h"
+#include "controller/local/lines.h"
 #include "controller/local/pool.h"
+#include "controller/local/reservation.h"
 
 namespace kuryr::controller::local {
 
@@ -23,13 +25,17 @@ namespace kuryr::controller::local {
 class LocalBackend final : public Backend {
  public:
   using Now = std::function<TimePoint()>;
+  /// Asking again for this owner is worth it. Must not call the backend.
+  using Wake = std::function<void(const Owner& owner)>;
 
   /// `seed` chooses where each pool begins: another one in every process, so that a new leader does
   /// not give away what a former one, paused meanwhile, is about to write.
   explicit LocalBackend(std::vector<Pool> pools, uint64_t seed = RandomSeed(),
-                        Now now = std::chrono::steady_clock::now);
+                        Now now = std::chrono::steady_clock::now, Wake wake = {});
 
-  /// kRetry says when a fixed address has rested.
+  /// kRetry says when a fixed address has rested. Who gets kExhausted of a pool waits in line: it
+  /// is woken when there is an address for it, or told when to come, and goes before who came
+  /// later.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) override;
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
@@ -48,11 +54,18 @@ class LocalBackend final : public Backend {
 
  private:
   using Holders = std::unordered_map<std::string, Holder>;
+  using Vifs = std::vector<vif::PodVif>;
 
   static uint64_t RandomSeed();
   /// The owner's entry, made when it is new.
   Holders::iterator Open(const Owner& owner) REQUIRES(mutex_);
   void CloseIfEmpty(Holders::iterator entry) REQUIRES(mutex_);
+  [[nodiscard]] Vifs ReserveAll(const PlanRequest& request) REQUIRES(mutex_);
+  /// The error with which the owner waits.
+  [[nodiscard]] BackendError WaitInLine(const Owner& owner, const SetExhausted& exhausted)
+      REQUIRES(mutex_);
+  /// Something may be free for those who wait.
+  void WakeWaiting() REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
   /// nullptr: the interface names no claim, or one that keeps nothing.
@@ -75,9 +88,11 @@ class LocalBackend final : public Backend {
 
   mutable Mutex mutex_;
   const Now now_;
+  const Wake wake_;
   Ledger ledger_ GUARDED_BY(mutex_);
   std::vector<Allocator> allocators_ GUARDED_BY(mutex_);  ///< by index
   Holders holders_ GUARDED_BY(mutex_);                    ///< by the owner's id
+  Lines lines_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller::local

@@ -17,16 +17,6 @@ std::chrono::milliseconds Until(TimePoint end, TimePoint now) {
   return std::chrono::ceil<std::chrono::milliseconds>(end - now);
 }
 
-/// Why none of a set is free, and when one will be.
-BackendError Exhausted(const std::string& what, const AddressSet& set, TimePoint now) {
-  std::string message =
-      what + ": " + std::to_string(static_cast<uint64_t>(set.taken())) + " are taken";
-  if (set.resting(now) > 0)
-    message += ", " + std::to_string(set.resting(now)) + " rest after their release";
-  const auto end = set.NextRestEnd();
-  return {Kind::kExhausted, message, end ? std::optional(Until(*end, now)) : std::nullopt};
-}
-
 }  // namespace
 
 Reservation::~Reservation() {
@@ -60,7 +50,10 @@ void Reservation::Take(const InterfaceRequest& interface,
   holding_.planned = true;
   const Networks networks = NetworksFor(node_networks);
   if (interface.addresses.empty()) {
-    for (Allocator::Network* network : networks) TakeAddress(*network);
+    for (Allocator::Network* network : networks) {
+      holding_.addresses.push_back(
+          TakeNext(network->addresses, "address in " + network->cidr.ToString()));
+    }
   }
   if (interface.addresses.size() > kMostAddresses) {
     throw BackendError(Kind::kRefused, std::to_string(interface.addresses.size()) +
@@ -90,13 +83,15 @@ Reservation::Networks Reservation::NetworksFor(const std::vector<IpNetwork>& nod
                                        " takes addresses (from_node)");
 }
 
-void Reservation::TakeAddress(Allocator::Network& network) {
-  const auto taken = network.addresses.TakeNext(now_);
-  if (!taken) {
-    throw Exhausted(PoolText() + " has no free address in " + network.cidr.ToString(),
-                    network.addresses, now_);
+Number Reservation::TakeNext(AddressSet& set, const std::string& what) {
+  if (lines_.MayTake(set, id_, now_)) {
+    if (const auto taken = set.TakeNext(now_)) return *taken;
   }
-  holding_.addresses.push_back(*taken);
+  std::string message = PoolText() + " has no free " + what + ": " +
+                        std::to_string(static_cast<uint64_t>(set.taken())) + " are taken";
+  if (set.resting(now_) > 0)
+    message += ", " + std::to_string(set.resting(now_)) + " rest after their release";
+  throw SetExhausted(message, set);
 }
 
 void Reservation::TakeFixed(const Networks& networks, const IpAddress& address) {
@@ -151,13 +146,8 @@ void Reservation::ChooseMac() {
 }
 
 void Reservation::TakeVlan() {
-  AddressSet& ids = allocator_.VlansOf(holder_.node);
-  const auto taken = ids.TakeNext(now_);
-  if (!taken) {
-    throw Exhausted(PoolText() + " has no free VLAN id on node " + Printable(holder_.node), ids,
-                    now_);
-  }
-  holding_.vlan = static_cast<uint16_t>(*taken);
+  holding_.vlan = static_cast<uint16_t>(
+      TakeNext(allocator_.VlansOf(holder_.node), "VLAN id on node " + Printable(holder_.node)));
 }
 
 void Reservation::Claim() {

@@ -6,24 +6,48 @@
 #include "controller/local/allocator.h"
 #include "controller/local/holder.h"
 #include "controller/local/ledger.h"
+#include "controller/local/lines.h"
 
 namespace kuryr::controller::local {
+
+/// A set has no number for who asks.
+class SetExhausted : public BackendError {
+ public:
+  SetExhausted(const std::string& message, AddressSet& set)
+      : BackendError(Kind::kExhausted, message), set_(set) {}
+  [[nodiscard]] AddressSet& set() const noexcept { return set_; }
+
+ private:
+  AddressSet& set_;
+};
 
 /// One interface that is being planned: what it has taken of its pool goes back at the end, unless
 /// it is kept. Not thread-safe.
 class Reservation {
  public:
-  /// All of them outlive it. `holder` is whom it is for, `lender` a claim whose addresses it may
-  /// have; nullptr: none.
-  Reservation(Allocator& allocator, Ledger& ledger, const Holder& holder, const Holder* lender,
+  /// Whom it is for.
+  struct Asker {
+    const std::string& id;  ///< the owner's
+    const Holder& holder;
+    const Holder* lender;  ///< a claim whose addresses it may have; nullptr: none
+  };
+
+  /// All of them outlive it. Who waits in `lines` goes first.
+  Reservation(Allocator& allocator, Ledger& ledger, const Lines& lines, const Asker& asker,
               TimePoint now)
-      : allocator_(allocator), ledger_(ledger), holder_(holder), lender_(lender), now_(now) {}
+      : allocator_(allocator),
+        ledger_(ledger),
+        lines_(lines),
+        id_(asker.id),
+        holder_(asker.holder),
+        lender_(asker.lender),
+        now_(now) {}
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
   ~Reservation();
 
   /// Takes the addresses, MAC and VLAN id of the interface. The node's networks are known to the
-  /// allocator. Throws BackendError.
+  /// allocator. Throws SetExhausted and BackendError.
   void Take(const InterfaceRequest& interface, const std::vector<IpNetwork>& node_networks);
   /// It is the holder's, who has it in its holdings from now on.
   [[nodiscard]] Holding Keep();
@@ -32,7 +56,8 @@ class Reservation {
   using Networks = std::vector<Allocator::Network*>;
 
   [[nodiscard]] Networks NetworksFor(const std::vector<IpNetwork>& node_networks);
-  void TakeAddress(Allocator::Network& network);
+  /// `what` it has none of is for the message.
+  [[nodiscard]] Number TakeNext(AddressSet& set, const std::string& what);
   void TakeFixed(const Networks& networks, const IpAddress& address);
   void TakeMac(const MacAddress& mac);
   void ChooseMac();
@@ -46,6 +71,8 @@ class Reservation {
 
   Allocator& allocator_;
   Ledger& ledger_;
+  const Lines& lines_;
+  const std::string& id_;
   const Holder& holder_;
   const Holder* const lender_;
   const TimePoint now_;

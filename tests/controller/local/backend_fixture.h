@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/local/local_backend.h"
@@ -76,7 +77,9 @@ class LocalBackendTest : public testing::Test {
 
   /// A backend that knows of nothing yet: the start of a controller.
   void Start(const std::string& text, uint64_t seed = 1) {
-    backend_ = std::make_unique<LocalBackend>(ReadPoolsOf(text), seed, [this] { return now_; });
+    backend_ = std::make_unique<LocalBackend>(
+        ReadPoolsOf(text), seed, [this] { return now_; },
+        [this](const Owner& owner) { woken_.push_back(owner.name); });
   }
   Vifs Reserve(const PlanRequest& request) { return backend_->Reserve(request).value(); }
   Vifs Reserve(const Owner& owner) { return Reserve(RequestOf(owner)); }
@@ -94,7 +97,11 @@ class LocalBackendTest : public testing::Test {
     return {};
   }
 
+  /// Since the last call.
+  std::vector<std::string> Woken() { return std::exchange(woken_, {}); }
+
   TimePoint now_{};
+  std::vector<std::string> woken_;  ///< by name
   std::unique_ptr<LocalBackend> backend_;
 };
 

@@ -65,6 +65,7 @@ class LocalModelTest : public LocalBackendTest {
     const Failure failure = FailureOf([&] { vifs = Reserve(request); });
     if (failure.kind) {
       EXPECT_FALSE(request.interfaces[0].addresses.empty() && FreeIpv4() > 0) << failure.text;
+      backend_->Release(request.owner.id);  // It waits no more.
       return false;
     }
     for (const std::string& address : AddressesOf(vifs.at(0)))
