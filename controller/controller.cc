@@ -6,6 +6,7 @@
 
 #include "base/backoff.h"
 #include "base/log.h"
+#include "controller/missing_right.h"
 #include "service/metrics_text.h"
 
 namespace kuryr::controller {
@@ -34,7 +35,8 @@ void Controller::Run(const std::stop_token& stop) {
       LeadOnce(stop);
       backoff.Reset();
     } catch (const std::exception& e) {
-      Log(LogLevel::kError, "cannot lead; it will be tried again", {{"error", e.what()}});
+      Log(LogLevel::kError, "cannot lead; it will be tried again",
+          {{"error", WithMissingRight(e)}});
       WaitUntilStopped(stop, backoff.Next());
     }
   }

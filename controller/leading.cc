@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "controller/missing_right.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
@@ -33,8 +34,14 @@ void LogFailure(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const std::exception& e) {
-    Log(LogLevel::kWarning, "watch failed", {{"error", e.what()}});
+    Log(LogLevel::kWarning, "watch failed", {{"error", WithMissingRight(e)}});
   }
+}
+
+/// As with the roles of an older release: pods that need none of these are planned.
+void LogForbidden(const char* resource, const std::exception& refusal) {
+  Log(LogLevel::kError, "may not be read, and counts as absent: pods that name one get no plan",
+      {{"resource", resource}, {"error", WithMissingRight(refusal)}});
 }
 
 }  // namespace
@@ -82,9 +89,19 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
   watcher_.Add(kPorts, watcher::WatchMode::kOptionalSet,
                {.fresh = true, .on_listed = [this] { OnListed(ports_listed_); }});
   watcher_.Add(kAttachments, watcher::WatchMode::kOptionalSet,
-               {.fresh = true, .on_listed = [this] { OnListed(attachments_listed_); }});
+               {.fresh = true,
+                .on_listed = [this] { OnListed(attachments_listed_); },
+                .on_forbidden =
+                    [](const std::exception& refusal) {
+                      LogForbidden("network-attachment-definitions", refusal);
+                    }});
   watcher_.Add(kClaims, watcher::WatchMode::kOptionalSet,
-               {.fresh = true, .on_listed = [this] { OnListed(claims_listed_); }});
+               {.fresh = true,
+                .on_listed = [this] { OnListed(claims_listed_); },
+                .on_forbidden =
+                    [](const std::exception& refusal) {
+                      LogForbidden("ipamclaims, whose addresses others may get", refusal);
+                    }});
   watcher_.Start();
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/rollback.h"
+#include "controller/missing_right.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
@@ -17,7 +18,7 @@ constexpr std::chrono::seconds kLongestRetryAfter{120};
 /// Rounds that are cut off when all ends have not failed.
 void LogFailure(WorkQueue& queue, const std::string& key, const std::exception& e) {
   Log(queue.is_shut_down() ? LogLevel::kDebug : LogLevel::kError,
-      "a round failed; it will be tried again", {{"object", key}, {"error", e.what()}});
+      "a round failed; it will be tried again", {{"object", key}, {"error", WithMissingRight(e)}});
 }
 
 }  // namespace

@@ -57,12 +57,16 @@ ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_afte
     const bool unauthorized = e.code() == ApiError::kUnauthorized;
     if (unauthorized || e.code() == ApiError::kForbidden) {
       // The token may just have been replaced; it is read anew for the next try.
+      refusals_.Add(WatchMetrics::Clock::now());
+      if (!unauthorized && refusals_.lasted() && stream_.TakeForbidden(e))
+        return ReconnectReason::kAbsent;
       ReportRefusal(e, !unauthorized);
     } else {
       Report(std::current_exception());
     }
     return unauthorized ? ReconnectReason::kUnauthorized : ReconnectReason::kRefused;
   } catch (const ApiUntrusted& e) {
+    refusals_.Add(WatchMetrics::Clock::now());
     ReportRefusal(e, true);
     return ReconnectReason::kUntrusted;
   } catch (const std::exception&) {
@@ -76,7 +80,6 @@ void WatchLoop::Report(const std::exception_ptr& failure) const {
 }
 
 void WatchLoop::ReportRefusal(const std::exception& refusal, bool at_once) {
-  refusals_.Add(WatchMetrics::Clock::now());
   if (refusals_.lasted()) return Report(std::current_exception());
   if (at_once || refusals_.tries() > 1)
     Report(std::make_exception_ptr(ApiUnavailable(refusal.what())));

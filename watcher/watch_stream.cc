@@ -91,6 +91,15 @@ void WatchStream::TakeAbsence() {
   if (options_.on_listed) options_.on_listed();
 }
 
+/// What was heard of stays as it was.
+bool WatchStream::TakeForbidden(const std::exception& refusal) {
+  if (mode_ != WatchMode::kOptionalSet || !options_.on_forbidden || listed_) return false;
+  if (std::exchange(absent_, true)) return true;
+  options_.on_forbidden(refusal);
+  if (options_.on_listed) options_.on_listed();
+  return true;
+}
+
 void WatchStream::ListAndWatch() {
   if (mode_ != WatchMode::kPresentState && list_is_due_) List();
   const auto start = WatchMetrics::Clock::now();
@@ -115,6 +124,7 @@ void WatchStream::List() {
     ListPresent();
   }
   list_is_due_ = false;
+  listed_ = true;
   if (std::exchange(absent_, false))
     Log(LogLevel::kInfo, "the API server has the resource now", {{"path", path_}});
   metrics_.Update([](WatchMetrics& metrics) { ++metrics.lists; });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <random>
 #include <string>
@@ -34,6 +35,9 @@ struct WatchOptions {
   bool fresh = false;
   /// Called in the watch's thread after each complete list, when its events have been handled.
   std::function<void()> on_listed;
+  /// kOptionalSet: 403 for longer than ApiConfig::refusal_grace, before the first list, is absence,
+  /// too. Called in the watch's thread when that begins. Empty: it is a failure.
+  std::function<void(const std::exception& refusal)> on_forbidden;
 };
 
 /// One watch from connection to connection: what to ask for next, and the way of a line to the
@@ -61,6 +65,8 @@ class WatchStream {
   /// mend it.
   [[nodiscard]] bool ExpiredAgain() const noexcept { return expired_ > 1; }
 
+  /// The server has refused for long to tell what it has. False where that is no absence.
+  [[nodiscard]] bool TakeForbidden(const std::exception& refusal);
   /// kOptionalSet: the server has no such resource.
   [[nodiscard]] bool absent() const noexcept { return absent_; }
 
@@ -96,6 +102,7 @@ class WatchStream {
   std::string version_;      ///< kSet: the newest heard of; empty: the present state
   bool list_is_due_ = true;  ///< kSet: version_ is no place to go on from
   bool absent_ = false;      ///< kOptionalSet: the server has no such resource
+  bool listed_ = false;      ///< once, or more often
   bool took_something_ = false;
   unsigned expired_ = 0;  ///< watches in a row that ended with kGone and no event
   std::minstd_rand random_;

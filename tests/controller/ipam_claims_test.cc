@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -358,6 +359,25 @@ TEST_F(IpamClaimsTest, StatusThatIsNoneIsAnEventUntilItIsRepaired) {
   api().Patch("ipamclaims", "default", "vm", {{"status", {{"ips", {"10.9.0.3/29"}}}}});
 
   EXPECT_EQ(AddressOn(cluster_.WaitForPlan("a")), "10.9.0.3");
+}
+
+TEST_F(IpamClaimsTest, ClaimsThatMayNotBeReadKeepNoOtherPodFromItsPlan) {
+  config_.api.api.refusal_grace = std::chrono::seconds(0);
+  fake::Fault forbidden = fake::Fault::Status(403, "the role is an older release's");
+  forbidden.path_prefix = "/apis/k8s.cni.cncf.io/";
+  forbidden.count = -1;
+  api().Inject(forbidden);
+  CreateClaim("vm");
+  CreatePodWith("b", "vm");
+  cluster_.CreatePod("a");
+  Start();
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+  EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrNetworkNotFound"), HasSubstr("default/vm"));
+
+  api().ClearFaults();
+
+  const std::string address = AddressOn(cluster_.WaitForPlan("b"));
+  EXPECT_EQ(StatusOf("vm").at("ips").at(0), address + "/29");
 }
 
 class NoIpamClaimsTest : public IpamClaimsTest {

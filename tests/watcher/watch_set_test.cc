@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -369,6 +371,64 @@ TEST_F(WatchSetTest, AResourceThatNeedNotExistIsAnEmptySetWhileItDoesNot) {
   EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kRefused)], 0U);
   EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kAbsent)], 2U);
   EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kEnded)], 1U);
+}
+
+class WatchSetForbiddenTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server_.Create({{"apiVersion", "openstack.org/v1"},
+                    {"kind", "KuryrPort"},
+                    {"metadata", {{"name", "a"}}},
+                    {"spec", json::object()}});
+  }
+  void Forbid(const char* verb) {
+    fake::Fault fault = fake::Fault::Status(403, "no right");
+    fault.verb = verb;
+    fault.path_prefix = kPorts;
+    fault.count = 3;
+    server_.Inject(fault);
+  }
+  void Start() {
+    watcher_.Add(kPorts, WatchMode::kOptionalSet,
+                 {.on_listed = [this] { ++listed_; },
+                  .on_forbidden = [this](const std::exception&) { ++forbidden_; }});
+    watcher_.Start();
+  }
+
+  static constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
+  FakeApiServer server_;
+  Listener listener_;
+  std::atomic<int> listed_ = 0;
+  std::atomic<int> forbidden_ = 0;
+  Watcher watcher_{{.api_root = server_.url(), .refusal_grace = std::chrono::seconds(0)},
+                   listener_,
+                   listener_.OnFailure()};
+};
+
+TEST_F(WatchSetForbiddenTest, WhatMayNotBeListedIsAbsentUntilItMay) {
+  Forbid("list");
+  Start();
+
+  EXPECT_THAT(listener_.WaitFor(3),
+              ElementsAre(HasSubstr("unavailable: "), HasSubstr("unavailable: "), "ADDED a"));
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  EXPECT_EQ(forbidden_, 1);
+  EXPECT_EQ(listed_, 2);
+  const auto reconnects = watcher_.Metrics().at(kPorts).reconnects;
+  EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kRefused)], 2U);
+  EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kAbsent)], 1U);
+}
+
+TEST_F(WatchSetForbiddenTest, WhatWasListedIsNotForgottenWhenTheRightIsTakenAway) {
+  Start();
+  ASSERT_TRUE(server_.WaitForWatches(1));
+  Forbid("watch");
+  server_.EndWatches();
+
+  EXPECT_THAT(listener_.WaitFor(4), ElementsAre("ADDED a", HasSubstr("unavailable: "),
+                                                HasSubstr("unavailable: "), HasSubstr("403: ")));
+  EXPECT_TRUE(server_.WaitForWatches(1));
+  EXPECT_EQ(forbidden_, 0);
 }
 
 TEST_F(WatchSetTest, WhatIsAbsentIsAskedForWhenSomebodyNeedsItButNotAllTheTime) {
