@@ -5,9 +5,14 @@
 
 #include "controller/neutron/network.h"
 #include "controller/neutron/neutron_error.h"
+#include "controller/neutron/node_port.h"
 #include "controller/neutron/port.h"
 
 namespace kuryr::controller::neutron {
+
+/// Types of a NeutronError that somebody asks for by name.
+inline constexpr const char* kSubPortExists = "DuplicateSubPort";
+inline constexpr const char* kPortIsSubPort = "PortInUseAsSubPort";
 
 /// OpenStack Networking v2.0, as far as pods need it. Every call blocks until it is answered or its
 /// time is up, and throws NeutronError. Identifiers are UUIDs as Neutron writes them. Thread-safe.
@@ -44,6 +49,17 @@ class NeutronApi {
   /// Those of `ids` whose status is ACTIVE, in no order. One request for each 150 of them.
   [[nodiscard]] virtual std::vector<std::string> ActivePorts(
       const std::vector<std::string>& ids) = 0;
+
+  /// All pages, of any project that the credentials see.
+  [[nodiscard]] virtual std::vector<NodePort> ListNodePorts(const NodePortFilter& filter) = 0;
+  /// kConflict of type kSubPortExists where the trunk has that VLAN already, and of other types
+  /// where the port is in use.
+  virtual void AddSubPort(const std::string& trunk_id, const SubPort& sub_port) = 0;
+  /// Also when it is none of the trunk's, and when there is no such trunk (404).
+  virtual void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) = 0;
+  /// These and no others. kPrecondition where the port's revision is another one by now.
+  virtual void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
+                               int64_t revision) = 0;
 
   /// Whether Neutron takes tags with a port's creation (tag-ports-during-bulk-creation); without
   /// that extension it drops them in silence. Asked once.

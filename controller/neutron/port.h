@@ -33,6 +33,7 @@ struct VifDetails {
 struct Port {
   std::string id;
   std::string name;
+  std::string description;
   std::string network_id;
   std::string device_id;
   std::string device_owner;
@@ -61,6 +62,7 @@ struct FixedIpRequest {
 struct PortRequest {
   std::string project_id;  ///< the token's when empty
   std::string name;
+  std::string description;
   std::string network_id;
   std::vector<FixedIpRequest> fixed_ips;
   std::string device_id;
@@ -91,6 +93,7 @@ struct PortFilter {
   std::string network_id;
   std::string device_owner;
   std::string device_id;
+  std::string description;
   std::string host_id;
   std::vector<std::string> tags;  ///< a port has all of them, and may have more; none has a comma
 

@@ -109,6 +109,7 @@ Port PortOf(const json& value, const Path& path) {
   const AnswerObject object(value, path);
   Port port{.id = object.Id("id"),
             .name = object.Text("name"),
+            .description = object.Text("description"),
             .network_id = object.Id("network_id"),
             .device_id = object.Text("device_id"),
             .device_owner = object.Text("device_owner"),
@@ -123,6 +124,42 @@ Port PortOf(const json& value, const Path& path) {
   if (const json* details = object.Find("binding:vif_details"))
     port.vif_details = DetailsOf(*details, Path(path, "binding:vif_details"));
   return port;
+}
+
+SubPort SubPortOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  const bool is_vlan = object.Text("segmentation_type") == "vlan";
+  return {
+      .port_id = object.Id("port_id"),
+      .vlan = static_cast<uint16_t>(is_vlan ? object.Number("segmentation_id", 1, kMostVlan) : 0)};
+}
+
+AddressPair AddressPairOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  return {.network = object.Required<IpNetwork>("ip_address", "ADDRESS or ADDRESS/LENGTH"),
+          .mac = object.Parsed<MacAddress>("mac_address", "a MAC address")};
+}
+
+NodePort NodePortOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  NodePort port{.id = object.Id("id"),
+                .fixed_ips = object.List("fixed_ips", FixedIpOf),
+                .address_pairs = object.List("allowed_address_pairs", AddressPairOf),
+                .revision = object.Number("revision_number", 0, INT64_MAX)};
+  if (const json* details = object.Find("trunk_details")) {
+    const Path trunk_path(path, "trunk_details");
+    const AnswerObject trunk(*details, trunk_path);
+    port.trunk_id = trunk.Text("trunk_id");
+    port.sub_ports = trunk.List("sub_ports", SubPortOf);
+  }
+  return port;
+}
+
+bool HasNext(const AnswerObject& object) {
+  const auto rels = object.List("ports_links", [](const json& link, const Path& path) {
+    return AnswerObject(link, path).Text("rel");
+  });
+  return std::find(rels.begin(), rels.end(), "next") != rels.end();
 }
 
 }  // namespace
@@ -143,11 +180,14 @@ PortPage DecodePorts(std::string_view body) {
   const json document = Parse(body);
   const Path root(Root());
   const AnswerObject object(document, root);
-  const auto rels = object.List("ports_links", [](const json& link, const Path& path) {
-    return AnswerObject(link, path).Text("rel");
-  });
-  return {.ports = object.RequiredList("ports", PortOf),
-          .has_next = std::find(rels.begin(), rels.end(), "next") != rels.end()};
+  return {.ports = object.RequiredList("ports", PortOf), .has_next = HasNext(object)};
+}
+
+NodePortPage DecodeNodePorts(std::string_view body) {
+  const json document = Parse(body);
+  const Path root(Root());
+  const AnswerObject object(document, root);
+  return {.ports = object.RequiredList("ports", NodePortOf), .has_next = HasNext(object)};
 }
 
 std::vector<std::string> DecodePortIds(std::string_view body) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controller/neutron/network.h"
+#include "controller/neutron/node_port.h"
 #include "controller/neutron/port.h"
 
 namespace kuryr::controller::neutron {
@@ -26,6 +27,15 @@ struct PortPage {
 };
 /// Also of a creation in bulk.
 [[nodiscard]] PortPage DecodePorts(std::string_view body);
+
+/// GET /v2.0/ports with the fields that NodePort has.
+struct NodePortPage {
+  std::vector<NodePort> ports;
+  bool has_next = false;
+
+  bool operator==(const NodePortPage&) const = default;
+};
+[[nodiscard]] NodePortPage DecodeNodePorts(std::string_view body);
 
 /// Of a list with fields=id.
 [[nodiscard]] std::vector<std::string> DecodePortIds(std::string_view body);

@@ -25,6 +25,7 @@ json EncodePortRequest(const PortRequest& request) {
   json port = {{"network_id", request.network_id}, {"admin_state_up", request.admin_state_up}};
   AddText(port, "project_id", request.project_id);
   AddText(port, "name", request.name);
+  AddText(port, "description", request.description);
   AddText(port, "device_id", request.device_id);
   AddText(port, "device_owner", request.device_owner);
   AddText(port, "binding:host_id", request.host_id);
@@ -43,6 +44,23 @@ json EncodePortUpdate(const PortUpdate& update) {
   if (update.host_id) port["binding:host_id"] = *update.host_id;
   if (update.security_groups) port["security_groups"] = *update.security_groups;
   return port;
+}
+
+json EncodeSubPort(const SubPort& sub_port) {
+  return {{"port_id", sub_port.port_id},
+          {"segmentation_type", "vlan"},
+          {"segmentation_id", sub_port.vlan}};
+}
+
+json EncodeAddressPairs(const std::vector<AddressPair>& pairs) {
+  json list = json::array();
+  for (const AddressPair& pair : pairs) {
+    const IpNetwork& network = pair.network;
+    const bool is_single = network.prefix_length == network.address.size() * 8;
+    list.push_back({{"ip_address", is_single ? network.address.ToString() : network.ToString()}});
+    if (pair.mac) list.back()["mac_address"] = pair.mac->ToString();
+  }
+  return list;
 }
 
 }  // namespace kuryr::controller::neutron

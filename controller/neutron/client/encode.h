@@ -1,7 +1,9 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
+#include "controller/neutron/node_port.h"
 #include "controller/neutron/port.h"
 
 namespace kuryr::controller::neutron {
@@ -9,5 +11,8 @@ namespace kuryr::controller::neutron {
 /// What stands under "port" of a POST, and of a PUT.
 [[nodiscard]] nlohmann::json EncodePortRequest(const PortRequest& request);
 [[nodiscard]] nlohmann::json EncodePortUpdate(const PortUpdate& update);
+/// An element of "sub_ports", and the list under "allowed_address_pairs".
+[[nodiscard]] nlohmann::json EncodeSubPort(const SubPort& sub_port);
+[[nodiscard]] nlohmann::json EncodeAddressPairs(const std::vector<AddressPair>& pairs);
 
 }  // namespace kuryr::controller::neutron

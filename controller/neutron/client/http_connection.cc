@@ -52,6 +52,7 @@ httplib::Request OutgoingOf(const HttpRequest& request) {
   outgoing.method = request.method;
   outgoing.headers = {{"Accept", "application/json"}, {"User-Agent", "kuryr-cni/" KURYR_VERSION}};
   if (!request.token.empty()) outgoing.headers.emplace("X-Auth-Token", request.token);
+  if (!request.if_match.empty()) outgoing.headers.emplace("If-Match", request.if_match);
   if (!request.body.empty()) outgoing.headers.emplace("Content-Type", "application/json");
   outgoing.body = request.body;
   return outgoing;

@@ -17,9 +17,10 @@ namespace kuryr::controller::neutron {
 struct HttpRequest {
   std::string what;  ///< for messages: "delete port ID"
   const char* method = "GET";
-  std::string target;  ///< below the server's URL: "/ports?limit=2"
-  std::string body;    ///< JSON; none when empty
-  std::string token;   ///< X-Auth-Token; none when empty
+  std::string target;    ///< below the server's URL: "/ports?limit=2"
+  std::string body;      ///< JSON; none when empty
+  std::string token;     ///< X-Auth-Token; none when empty
+  std::string if_match;  ///< If-Match; none when empty
 };
 
 /// An answer of any status, whole.

@@ -44,10 +44,24 @@ std::string ListTarget(const PortFilter& filter, const std::string& marker) {
                              {"network_id", filter.network_id},
                              {"device_owner", filter.device_owner},
                              {"device_id", filter.device_id},
+                             {"description", filter.description},
                              {"binding:host_id", filter.host_id},
                              {"tags", TagList(filter.tags)},
                              {"limit", kPageSize},
                              {"marker", marker}});
+}
+
+/// Only what a NodePort has: a port of a virtual machine may be another user's.
+std::string NodePortTarget(const NodePortFilter& filter, const std::string& marker) {
+  std::vector<std::pair<std::string_view, std::string>> query = {{"id", filter.id}};
+  if (filter.address) query.emplace_back("fixed_ips", "ip_address=" + filter.address->ToString());
+  if (!filter.subnet_id.empty()) query.emplace_back("fixed_ips", "subnet_id=" + filter.subnet_id);
+  for (const char* field :
+       {"id", "fixed_ips", "trunk_details", "allowed_address_pairs", "revision_number"})
+    query.emplace_back("fields", field);
+  query.emplace_back("limit", kPageSize);
+  query.emplace_back("marker", marker);
+  return "/ports" + QueryOf(query);
 }
 
 std::string PollTarget(std::span<const std::string> ids) {
@@ -71,6 +85,7 @@ struct NeutronClient::Call {
   const char* method = "GET";
   std::string target;  ///< below /v2.0
   std::string body;
+  std::string if_match;
 };
 
 /// One place in the gate.
@@ -138,8 +153,11 @@ HttpAnswer NeutronClient::Exchange(const Call& call, const Access& access, HttpR
 
 /// An answer of a 2xx.
 HttpAnswer NeutronClient::Answer(const Call& call) {
-  HttpRequest request{
-      .what = call.what, .method = call.method, .target = call.target, .body = call.body};
+  HttpRequest request{.what = call.what,
+                      .method = call.method,
+                      .target = call.target,
+                      .body = call.body,
+                      .if_match = call.if_match};
   const Access access = session_.Get();
   HttpAnswer answer = Exchange(call, access, request);
   if (answer.status == 401 && !access.token.empty()) {
@@ -286,14 +304,14 @@ Port NeutronClient::GetPort(const std::string& id) {
 
 /// The next page begins behind the last port of this one. Its link is not followed: behind a proxy
 /// it may name a server that is out of reach.
-std::vector<Port> NeutronClient::ListPorts(const PortFilter& filter) {
-  std::vector<Port> all;
+template <typename Target, typename Decode>
+auto NeutronClient::AllPages(RequestKind kind, Target target, Decode decode) {
+  decltype(decode("").ports) all;
   std::set<std::string> seen;
   for (std::string marker;;) {
-    const Call call{
-        .kind = RequestKind::kPortList, .what = "list ports", .target = ListTarget(filter, marker)};
-    PortPage page = Decoded(call, [&](const std::string& body) {
-      PortPage next = DecodePorts(body);
+    const Call call{.kind = kind, .what = "list ports", .target = target(marker)};
+    auto page = Decoded(call, [&](const std::string& body) {
+      auto next = decode(body);
       if (next.has_next && (next.ports.empty() || !seen.insert(next.ports.back().id).second))
         throw ParseError("$.ports_links", "names a next page that leads nowhere");
       if (all.size() + next.ports.size() > kMostPorts)
@@ -304,6 +322,61 @@ std::vector<Port> NeutronClient::ListPorts(const PortFilter& filter) {
     if (!page.has_next) return all;
     marker = all.back().id;
   }
+}
+
+std::vector<Port> NeutronClient::ListPorts(const PortFilter& filter) {
+  return AllPages(
+      RequestKind::kPortList, [&](const std::string& marker) { return ListTarget(filter, marker); },
+      DecodePorts);
+}
+
+std::vector<NodePort> NeutronClient::ListNodePorts(const NodePortFilter& filter) {
+  return AllPages(
+      RequestKind::kNodePortList,
+      [&](const std::string& marker) { return NodePortTarget(filter, marker); }, DecodeNodePorts);
+}
+
+void NeutronClient::AddSubPort(const std::string& trunk_id, const SubPort& sub_port) {
+  const std::string what = "add port " + Printable(sub_port.port_id) + " with VLAN " +
+                           std::to_string(sub_port.vlan) + " to trunk " + Printable(trunk_id);
+  CheckId(what, trunk_id);
+  const nlohmann::json body = {{"sub_ports", nlohmann::json::array({EncodeSubPort(sub_port)})}};
+  (void)Answer({.kind = RequestKind::kSubPortAdd,
+                .what = what,
+                .method = "PUT",
+                .target = "/trunks/" + trunk_id + "/add_subports",
+                .body = body.dump()});
+}
+
+void NeutronClient::RemoveSubPort(const std::string& trunk_id, const std::string& port_id) {
+  const std::string what =
+      "remove port " + Printable(port_id) + " from trunk " + Printable(trunk_id);
+  const nlohmann::json port = {{"port_id", port_id}};
+  const nlohmann::json body = {{"sub_ports", nlohmann::json::array({port})}};
+  try {
+    CheckId(what, trunk_id);
+    (void)Answer({.kind = RequestKind::kSubPortRemove,
+                  .what = what,
+                  .method = "PUT",
+                  .target = "/trunks/" + trunk_id + "/remove_subports",
+                  .body = body.dump()});
+  } catch (const NeutronError& e) {
+    if (e.kind() != Kind::kNotFound) throw;
+  }
+}
+
+void NeutronClient::SetAddressPairs(const std::string& port_id,
+                                    const std::vector<AddressPair>& pairs, int64_t revision) {
+  const std::string what = "set allowed_address_pairs of port " + Printable(port_id);
+  CheckId(what, port_id);
+  const nlohmann::json port = {{"allowed_address_pairs", EncodeAddressPairs(pairs)}};
+  const nlohmann::json body = {{"port", port}};
+  (void)Answer({.kind = RequestKind::kAddressPairs,
+                .what = what,
+                .method = "PUT",
+                .target = "/ports/" + port_id,
+                .body = body.dump(),
+                .if_match = "revision_number=" + std::to_string(revision)});
 }
 
 std::vector<std::string> NeutronClient::ActivePorts(const std::vector<std::string>& ids) {

@@ -37,6 +37,11 @@ class NeutronClient final : public NeutronApi {
   [[nodiscard]] Port GetPort(const std::string& id) override;
   [[nodiscard]] std::vector<Port> ListPorts(const PortFilter& filter) override;
   [[nodiscard]] std::vector<std::string> ActivePorts(const std::vector<std::string>& ids) override;
+  [[nodiscard]] std::vector<NodePort> ListNodePorts(const NodePortFilter& filter) override;
+  void AddSubPort(const std::string& trunk_id, const SubPort& sub_port) override;
+  void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) override;
+  void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
+                       int64_t revision) override;
   [[nodiscard]] bool TagsAtCreation() override EXCLUDES(mutex_);
 
   /// For good: calls under way end at once with kUnavailable, as does every later one.
@@ -50,6 +55,9 @@ class NeutronClient final : public NeutronApi {
   [[nodiscard]] HttpAnswer Exchange(const Call& call, const Access& access, HttpRequest& request);
   template <typename Decode>
   [[nodiscard]] auto Decoded(const Call& call, Decode decode);
+  /// `target` makes the target of a page behind a marker.
+  template <typename Target, typename Decode>
+  [[nodiscard]] auto AllPages(RequestKind kind, Target target, Decode decode);
   [[nodiscard]] std::shared_ptr<Endpoint> EndpointAt(const std::string& url) EXCLUDES(mutex_);
   [[nodiscard]] nlohmann::json BodyOf(const PortRequest& request);
   void AddTags(Port& port, const PortRequest& request);

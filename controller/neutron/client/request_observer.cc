@@ -31,6 +31,14 @@ std::string_view NameOf(RequestKind kind) {
       return "port_list";
     case kPortPoll:
       return "port_poll";
+    case kNodePortList:
+      return "node_port_list";
+    case kSubPortAdd:
+      return "subport_add";
+    case kSubPortRemove:
+      return "subport_remove";
+    case kAddressPairs:
+      return "address_pairs";
   }
   return "";
 }

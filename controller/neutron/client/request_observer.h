@@ -23,6 +23,10 @@ enum class RequestKind {
   kPortGet,
   kPortList,
   kPortPoll,  ///< which ports are ACTIVE
+  kNodePortList,
+  kSubPortAdd,
+  kSubPortRemove,
+  kAddressPairs,
 };
 
 /// For labels of metrics: "port_create".

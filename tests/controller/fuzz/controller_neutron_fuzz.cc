@@ -22,7 +22,7 @@ void Check(const Subnet& subnet) {
 }
 
 void DecodeAs(uint8_t kind, std::string_view body) {
-  switch (kind % 8) {
+  switch (kind % 16) {
     case 0:
       Require(DecodeNetwork(body).mtu <= 65535);
       break;
@@ -43,6 +43,11 @@ void DecodeAs(uint8_t kind, std::string_view body) {
       break;
     case 6:
       (void)HasExtension(body, "agent");
+      break;
+    case 8:
+      for (const NodePort& port : DecodeNodePorts(body).ports) {
+        for (const SubPort& sub_port : port.sub_ports) Require(sub_port.vlan <= 4094);
+      }
       break;
     default:
       Require(DecodeTokenAnswer(body, {.interfaces = {"public"}}).lifetime.count() > 0);

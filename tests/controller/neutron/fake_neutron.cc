@@ -8,24 +8,11 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-using Kind = NeutronError::Kind;
+using ErrorKind = NeutronError::Kind;
 
 constexpr std::chrono::seconds kPatience{30};
 
-IpAddress Ip(const std::string& text) { return IpAddress::Parse(text).value(); }
-
-[[noreturn]] void Refuse(Kind kind, int status, const std::string& type,
-                         const std::string& message) {
-  throw NeutronError(kind, message, {.status = status, .type = type});
-}
-
-NeutronError ErrorOf(const std::string& call, const FakeNeutron::Fault& fault) {
-  const bool changes = call != "GetPort" && call != "ListPorts" && call != "ActivePorts";
-  return {
-      fault.kind,
-      call + ": no answer",
-      {.retry_after = fault.retry_after, .uncertain = fault.kind == Kind::kUnavailable && changes}};
-}
+IpAddress Parsed(const std::string& text) { return IpAddress::Parse(text).value(); }
 
 bool Matches(const Port& port, const PortFilter& filter) {
   const auto is = [](const std::string& wanted, const std::string& found) {
@@ -33,6 +20,7 @@ bool Matches(const Port& port, const PortFilter& filter) {
   };
   return is(filter.network_id, port.network_id) && is(filter.device_owner, port.device_owner) &&
          is(filter.device_id, port.device_id) && is(filter.host_id, port.host_id) &&
+         is(filter.description, port.description) &&
          std::all_of(filter.tags.begin(), filter.tags.end(), [&](const std::string& tag) {
            return std::find(port.tags.begin(), port.tags.end(), tag) != port.tags.end();
          });
@@ -40,27 +28,32 @@ bool Matches(const Port& port, const PortFilter& filter) {
 
 }  // namespace
 
+void FakeNeutron::Refuse(ErrorKind kind, int status, const std::string& type,
+                         const std::string& message) {
+  throw NeutronError(kind, message, {.status = status, .type = type});
+}
+
 FakeNeutron::FakeNeutron() {
   subnets_[kSubnet4] = {
       .id = kSubnet4,
       .name = "pods4",
       .network_id = kNetwork,
       .cidr = IpNetwork::Parse("10.10.0.0/24").value(),
-      .gateway = Ip("10.10.0.1"),
-      .dns = {Ip("10.96.0.10")},
-      .host_routes = {{IpNetwork::Parse("10.99.0.0/16").value(), Ip("10.10.0.1")}},
-      .allocation_pools = {{Ip("10.10.0.2"), Ip("10.10.0.200")}}};
+      .gateway = Parsed("10.10.0.1"),
+      .dns = {Parsed("10.96.0.10")},
+      .host_routes = {{IpNetwork::Parse("10.99.0.0/16").value(), Parsed("10.10.0.1")}},
+      .allocation_pools = {{Parsed("10.10.0.2"), Parsed("10.10.0.200")}}};
   subnets_[kSubnet6] = {.id = kSubnet6,
                         .name = "pods6",
                         .network_id = kNetwork,
                         .cidr = IpNetwork::Parse("fd00:10::/64").value(),
-                        .gateway = Ip("fd00:10::"),
-                        .allocation_pools = {{Ip("fd00:10::1"), Ip("fd00:10::ffff")}}};
+                        .gateway = Parsed("fd00:10::"),
+                        .allocation_pools = {{Parsed("fd00:10::1"), Parsed("fd00:10::ffff")}}};
   subnets_[kOtherSubnet] = {.id = kOtherSubnet,
                             .name = "storage",
                             .network_id = "33a354f3-2e63-47a9-bc2a-5c5028d39410",
                             .cidr = IpNetwork::Parse("10.30.0.0/29").value(),
-                            .allocation_pools = {{Ip("10.30.0.2"), Ip("10.30.0.3")}}};
+                            .allocation_pools = {{Parsed("10.30.0.2"), Parsed("10.30.0.3")}}};
 }
 
 void FakeNeutron::Fail(const std::string& call, const Fault& fault) {
@@ -154,9 +147,7 @@ bool FakeNeutron::WaitForCount(const std::string& call, size_t count) {
   });
 }
 
-template <typename Act>
-auto FakeNeutron::Call(const std::string& name, const Act& act) {
-  const MutexLock lock(mutex_);
+std::optional<FakeNeutron::Fault> FakeNeutron::Begin(const std::string& name) {
   ++counts_[name];
   ++holding_;
   changed_.notify_all();
@@ -166,27 +157,31 @@ auto FakeNeutron::Call(const std::string& name, const Act& act) {
     --holding_;
   }
   std::list<Fault>& faults = faults_[name];
-  if (faults.empty()) {
-    changed_.notify_all();
-    return act();
-  }
+  if (faults.empty()) return std::nullopt;
   const Fault fault = faults.front();
   faults.pop_front();
-  if (fault.done) (void)act();
-  changed_.notify_all();
-  throw ErrorOf(name, fault);
+  return fault;
+}
+
+void FakeNeutron::ThrowFault(const std::string& call, const Fault& fault) {
+  static const std::set<std::string> kReads = {"GetPort", "ListPorts", "ActivePorts",
+                                               "ListNodePorts"};
+  const bool changes = !kReads.contains(call);
+  throw NeutronError(fault.kind, call + ": no answer",
+                     {.retry_after = fault.retry_after,
+                      .uncertain = fault.kind == ErrorKind::kUnavailable && changes});
 }
 
 void FakeNeutron::Bind(Port& port) const {
   const bool dead = dead_hosts_.contains(port.host_id);
-  port.vif_type = dead ? "binding_failed" : "ovs";
-  port.vif_details = dead ? VifDetails() : VifDetails{.port_filter = true};
+  port.vif_type = port.host_id.empty() ? "unbound" : dead ? "binding_failed" : "ovs";
+  port.vif_details = dead || port.host_id.empty() ? VifDetails() : VifDetails{.port_filter = true};
 }
 
 Port& FakeNeutron::At(const std::string& id) {
   const auto port = ports_.find(id);
   if (port == ports_.end())
-    Refuse(Kind::kNotFound, 404, "PortNotFound", "Port " + id + " could not be found.");
+    Refuse(ErrorKind::kNotFound, 404, "PortNotFound", "Port " + id + " could not be found.");
   return port->second;
 }
 
@@ -200,7 +195,7 @@ IpAddress FakeNeutron::Choose(const FixedIpRequest& wanted) {
   };
   if (wanted.address) {
     if (!taken(*wanted.address)) return *wanted.address;
-    Refuse(Kind::kConflict, 409, "IpAddressAlreadyAllocated",
+    Refuse(ErrorKind::kConflict, 409, "IpAddressAlreadyAllocated",
            "IP address " + wanted.address->ToString() + " already allocated in subnet " +
                wanted.subnet_id);
   }
@@ -210,13 +205,15 @@ IpAddress FakeNeutron::Choose(const FixedIpRequest& wanted) {
       if (!taken(address)) return address;
     }
   }
-  Refuse(Kind::kExhausted, 409, "IpAddressGenerationFailure", "No more IP addresses available");
+  Refuse(ErrorKind::kExhausted, 409, "IpAddressGenerationFailure",
+         "No more IP addresses available");
 }
 
 Port FakeNeutron::Make(const PortRequest& request) {
   if (ports_.size() >= quota_)
-    Refuse(Kind::kQuota, 409, "OverQuota", "Quota exceeded for resources: ['port'].");
+    Refuse(ErrorKind::kQuota, 409, "OverQuota", "Quota exceeded for resources: ['port'].");
   Port port{.name = request.name,
+            .description = request.description,
             .network_id = request.network_id,
             .device_id = request.device_id,
             .device_owner = request.device_owner,
@@ -227,7 +224,7 @@ Port FakeNeutron::Make(const PortRequest& request) {
   if (tags_at_creation_) port.tags = request.tags;
   for (const FixedIpRequest& wanted : request.fixed_ips) {
     if (!subnets_.contains(wanted.subnet_id))
-      Refuse(Kind::kNotFound, 404, "SubnetNotFound", "Subnet " + wanted.subnet_id);
+      Refuse(ErrorKind::kNotFound, 404, "SubnetNotFound", "Subnet " + wanted.subnet_id);
     port.fixed_ips.push_back({wanted.subnet_id, Choose(wanted)});
   }
   char id[40];
@@ -248,7 +245,7 @@ Subnet FakeNeutron::GetSubnet(const std::string& id) {
   return Call("GetSubnet", [&]() KURYR_TSA(requires_capability(mutex_)) {
     const auto subnet = subnets_.find(id);
     if (subnet == subnets_.end())
-      Refuse(Kind::kNotFound, 404, "SubnetNotFound", "Subnet " + id + " could not be found.");
+      Refuse(ErrorKind::kNotFound, 404, "SubnetNotFound", "Subnet " + id + " could not be found.");
     return subnet->second;
   });
 }
@@ -311,8 +308,12 @@ void FakeNeutron::SetTags(const std::string& id, const std::vector<std::string>&
 }
 
 void FakeNeutron::DeletePort(const std::string& id) {
-  (void)Call("DeletePort",
-             [&]() KURYR_TSA(requires_capability(mutex_)) { return ports_.erase(id); });
+  (void)Call("DeletePort", [&]() KURYR_TSA(requires_capability(mutex_)) {
+    const std::string trunk = TrunkOf(id);
+    if (!trunk.empty())
+      Refuse(ErrorKind::kConflict, 409, kPortIsSubPort, "Port " + id + " is a subport of " + trunk);
+    return ports_.erase(id);
+  });
 }
 
 Port FakeNeutron::GetPort(const std::string& id) {

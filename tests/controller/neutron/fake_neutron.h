@@ -24,6 +24,8 @@ class FakeNeutron : public NeutronApi {
   static constexpr const char* kSubnet4 = "a26eeeca-dce2-416d-a18e-748a37d60d23";
   static constexpr const char* kSubnet6 = "61ed89fe-1cbc-4c74-966b-afad38aeed29";
   static constexpr const char* kOtherSubnet = "0df8d7dc-92f4-462b-9709-aa1d3c71336c";
+  /// What the nodes of AddNode are in.
+  static constexpr const char* kNodeSubnet = "e9bd17c5-0c57-43f5-b85e-3a1a1b53c62f";
 
   FakeNeutron();
 
@@ -48,6 +50,12 @@ class FakeNeutron : public NeutronApi {
   void SetSlaac() EXCLUDES(mutex_);
   void SetActive(const std::string& id, bool active = true) EXCLUDES(mutex_);
   void SetAllActive() EXCLUDES(mutex_);
+  /// A virtual machine's port with that address; without a trunk where `trunk` is empty.
+  NodePort AddNode(const std::string& address, const std::string& trunk) EXCLUDES(mutex_);
+  /// As another client does.
+  void ChangeNode(const std::string& id, const std::function<void(NodePort&)>& change)
+      EXCLUDES(mutex_);
+  [[nodiscard]] NodePort Node(const std::string& id) const EXCLUDES(mutex_);
   /// As another client makes it.
   Port Add(const PortRequest& request) EXCLUDES(mutex_);
 
@@ -71,21 +79,41 @@ class FakeNeutron : public NeutronApi {
   Port GetPort(const std::string& id) override;
   std::vector<Port> ListPorts(const PortFilter& filter) override;
   std::vector<std::string> ActivePorts(const std::vector<std::string>& ids) override;
+  std::vector<NodePort> ListNodePorts(const NodePortFilter& filter) override;
+  void AddSubPort(const std::string& trunk_id, const SubPort& sub_port) override;
+  void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) override;
+  void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
+                       int64_t revision) override;
   bool TagsAtCreation() override;
 
  private:
   /// Counts and holds the call, and carries it out unless it fails.
   template <typename Act>
-  auto Call(const std::string& name, const Act& act) EXCLUDES(mutex_);
+  auto Call(const std::string& name, const Act& act) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    const std::optional<Fault> fault = Begin(name);
+    changed_.notify_all();
+    if (!fault) return act();
+    if (fault->done) (void)act();
+    ThrowFault(name, *fault);
+  }
+  [[nodiscard]] std::optional<Fault> Begin(const std::string& name) REQUIRES(mutex_);
+  [[noreturn]] static void Refuse(NeutronError::Kind kind, int status, const std::string& type,
+                                  const std::string& message);
+  [[noreturn]] static void ThrowFault(const std::string& call, const Fault& fault);
   Port Make(const PortRequest& request) REQUIRES(mutex_);
   void Bind(Port& port) const REQUIRES(mutex_);
   Port& At(const std::string& id) REQUIRES(mutex_);
+  NodePort& TrunkAt(const std::string& trunk_id) REQUIRES(mutex_);
+  /// Of the trunk that has it; empty without one.
+  [[nodiscard]] std::string TrunkOf(const std::string& port_id) const REQUIRES(mutex_);
   IpAddress Choose(const FixedIpRequest& wanted) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Subnet> subnets_ GUARDED_BY(mutex_);
   std::map<std::string, Port> ports_ GUARDED_BY(mutex_);
+  std::map<std::string, NodePort> nodes_ GUARDED_BY(mutex_);  ///< ports that ports() leaves out
   std::map<std::string, std::list<Fault>> faults_ GUARDED_BY(mutex_);
   std::map<std::string, size_t> counts_ GUARDED_BY(mutex_);
   std::set<std::string> dead_hosts_ GUARDED_BY(mutex_);
