@@ -40,6 +40,7 @@ struct PlanRequest {
   Owner owner;
   std::map<std::string, std::string> labels;  ///< what a backend may choose a network by
   std::vector<IpNetwork> node_networks;       ///< those that the owner's node has of its own
+  std::vector<IpAddress> node_addresses;      ///< the node's own, where the backend needs them
   std::vector<InterfaceRequest> interfaces;   ///< one of them is the default
 };
 

@@ -22,6 +22,10 @@ bool HasNodePool(const std::vector<local::Pool>& pools) {
                      [](const local::Pool& pool) { return pool.from_node; });
 }
 
+bool HasNestedPods(const Config& config) {
+  return config.neutron && config.neutron->pods.is_nested();
+}
+
 std::set<std::string> LabelKeys(const std::vector<local::Pool>& pools) {
   std::set<std::string> keys;
   for (const local::Pool& pool : pools) {
@@ -131,6 +135,7 @@ Workers::Round Leading::MakeRound() {
                                      .claims = claims_,
                                      .sink = sink_,
                                      .nodes_have_networks = HasNodePool(parts_.config.pools),
+                                     .asks_for_node_addresses = HasNestedPods(parts_.config),
                                      .ask_for_absent = [this] { watcher_.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
   const auto worker = std::make_shared<Worker>(client, may_write_, store_, shared);

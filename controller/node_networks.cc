@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "controller/backend.h"
 #include "watcher/api_error.h"
 
@@ -24,6 +25,17 @@ std::vector<IpNetwork> PodCidrsOf(const json& node) {
   return networks;
 }
 
+std::vector<IpAddress> InternalAddressesOf(const json& node) {
+  std::vector<IpAddress> addresses;
+  const json listed = node.value("/status/addresses"_json_pointer, json::array());
+  for (const json& entry : listed) {
+    if (!entry.is_object() || StringAt(entry, "type") != "InternalIP") continue;
+    if (const auto address = IpAddress::Parse(StringAt(entry, "address")))
+      addresses.push_back(*address);
+  }
+  return addresses;
+}
+
 }  // namespace
 
 std::vector<IpNetwork> NodeNetworks::Of(const std::string& node, watcher::ApiClient& client) {
@@ -41,6 +53,26 @@ std::vector<IpNetwork> NodeNetworks::Of(const std::string& node, watcher::ApiCli
   }
   const MutexLock lock(mutex_);
   return known_[node] = std::move(networks);
+}
+
+std::vector<IpAddress> NodeNetworks::AddressesOf(const std::string& node,
+                                                 watcher::ApiClient& client) {
+  {
+    const MutexLock lock(mutex_);
+    const auto known = addresses_.find(node);
+    if (known != addresses_.end() && Clock::now() < known->second.until)
+      return known->second.addresses;
+  }
+  std::vector<IpAddress> addresses = InternalAddressesOf(client.Get(NodePath(node)));
+  if (addresses.empty()) {
+    throw BackendError(BackendError::Kind::kRetry,
+                       "node " + Printable(node) +
+                           " has no status.addresses of type InternalIP: its kubelet, or the "
+                           "cloud controller, writes them");
+  }
+  const MutexLock lock(mutex_);
+  addresses_.insert_or_assign(node, Addresses{addresses, Clock::now() + kFresh});
+  return addresses;
 }
 
 bool IsNodeGone(const std::string& node, watcher::ApiClient& client) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,17 +11,31 @@
 
 namespace kuryr::controller {
 
-/// What the API server knows of nodes, asked for when it is needed: few pools want it. Thread-safe.
+/// What the API server knows of nodes, asked for when it is needed: few backends want it.
+/// Thread-safe.
 class NodeNetworks {
  public:
+  using Clock = std::chrono::steady_clock;
+  /// A node's addresses are asked for again after that time: its name may be another's by then.
+  static constexpr std::chrono::seconds kFresh{60};
+
   /// The Node's spec.podCIDRs, remembered once there are any. Throws what ApiClient does, and
   /// BackendError kRetry where the node has none yet.
   [[nodiscard]] std::vector<IpNetwork> Of(const std::string& node, watcher::ApiClient& client)
       EXCLUDES(mutex_);
+  /// The Node's status.addresses of type InternalIP. Throws the same, where it has none yet.
+  [[nodiscard]] std::vector<IpAddress> AddressesOf(const std::string& node,
+                                                   watcher::ApiClient& client) EXCLUDES(mutex_);
 
  private:
+  struct Addresses {
+    std::vector<IpAddress> addresses;
+    Clock::time_point until;
+  };
+
   Mutex mutex_;
   std::map<std::string, std::vector<IpNetwork>> known_ GUARDED_BY(mutex_);
+  std::map<std::string, Addresses> addresses_ GUARDED_BY(mutex_);
 };
 
 /// Whether there is no such node any more. Throws what ApiClient does.

@@ -106,7 +106,11 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
 PlanRequest Reconciler::RequestOf(const PodFacts& pod) {
   std::vector<IpNetwork> networks;
   if (shared_.nodes_have_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
-  return PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
+  PlanRequest request =
+      PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
+  if (shared_.asks_for_node_addresses)
+    request.node_addresses = shared_.nodes.AddressesOf(pod.node, writer_.client());
+  return request;
 }
 
 std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& request) {

@@ -44,6 +44,7 @@ class Reconciler {
     IpamClaims& claims;
     SinkKind sink;
     bool nodes_have_networks;              ///< some network is a node's own
+    bool asks_for_node_addresses;          ///< the backend finds nodes by their addresses
     std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
   };
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "controller/neutron/port_vif.h"
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -85,6 +84,7 @@ std::optional<std::vector<vif::PodVif>> NeutronBackend::Reserve(const PlanReques
     throw BackendError(holder.failure->kind, holder.failure->text,
                        std::chrono::ceil<milliseconds>(holder.failure->until - now));
   }
+  holder.node_addresses = request.node_addresses;
   Want(holder, request.interfaces);
   return std::nullopt;
 }
@@ -97,7 +97,7 @@ void NeutronBackend::Want(Holder& holder, const std::vector<InterfaceRequest>& i
 }
 
 bool NeutronBackend::Owns(const Owner& /*owner*/, const vif::PodVif& vif) const {
-  return IsPortVif(vif.vif);
+  return planner_.Makes(vif.vif);
 }
 
 void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
@@ -231,6 +231,7 @@ NeutronBackend::Act NeutronBackend::Begin(const std::string& id, PortWork& work)
   if (entry == holders_.end()) return Act::kNothing;
   Holder& holder = entry->second;
   work = {.owner = holder.owner,
+          .node_addresses = holder.node_addresses,
           .interfaces = holder.wanted,
           .ports = holder.ports,
           .must_search = holder.must_search};

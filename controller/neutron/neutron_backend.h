@@ -90,6 +90,7 @@ class NeutronBackend final : public Backend {
   /// What is known of an owner.
   struct Holder {
     Owner owner;
+    std::vector<IpAddress> node_addresses;
     Life life = Life::kHeld;
     std::vector<HeldPort> ports;
     std::vector<InterfaceRequest> wanted;   ///< that are under way

@@ -54,6 +54,34 @@ void TakeHosts(const Option& option, std::map<std::string, std::string>& target)
   }
 }
 
+void TakeDriver(const Option& option, PodVifDriver& target) {
+  if (!option.set() || *option.value == "neutron-vif") return;
+  if (*option.value == "nested-vlan") {
+    target = PodVifDriver::kNestedVlan;
+  } else if (*option.value == "nested-macvlan") {
+    target = PodVifDriver::kNestedMacvlan;
+  } else {
+    Refuse(option.where, "\"" + Printable(*option.value) +
+                             "\"; expected neutron-vif, nested-vlan or nested-macvlan");
+  }
+}
+
+void TakeNested(const ConfigFiles& files, PodDefaults& defaults) {
+  constexpr uint32_t kMostAttempts = 100;
+  TakeDriver(files.Find("kubernetes", "pod_vif_driver"), defaults.driver);
+  const Option subnets = files.Find("pod_vif_nested", "worker_nodes_subnets");
+  TakeIds(subnets, defaults.worker_subnets);
+  // The original's former name.
+  if (!subnets.set())
+    TakeIds(files.Find("pod_vif_nested", "worker_nodes_subnet"), defaults.worker_subnets);
+  Take(files.Find("pod_vif_nested", "rev_update_attempts"), defaults.update_attempts, 1,
+       kMostAttempts);
+  if (defaults.is_nested() && defaults.worker_subnets.empty())
+    Refuse(subnets.where,
+           "is not set; with a nested pod_vif_driver, expected the UUIDs of the subnets that the "
+           "nodes' virtual machines are in");
+}
+
 }  // namespace
 
 PodDefaults ReadPodDefaults(const ConfigFiles& files) {
@@ -69,6 +97,7 @@ PodDefaults ReadPodDefaults(const ConfigFiles& files) {
   std::filesystem::path folder = defaults.vhostuser_folder;
   Take(files.Find("vhostuser", "mount_point"), folder);
   defaults.vhostuser_folder = folder;
+  TakeNested(files, defaults);
   return defaults;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,8 +9,15 @@
 
 namespace kuryr::controller::neutron {
 
-/// Which ports pods get, as kuryr.conf says: [neutron_defaults], and of [vhostuser] the folder that
-/// pods mount. docs/neutron.md has the table.
+/// [kubernetes] pod_vif_driver: how ports reach their pods.
+enum class PodVifDriver {
+  kNeutronVif,     ///< nodes are hosts of Neutron's
+  kNestedVlan,     ///< nodes are virtual machines with a trunk
+  kNestedMacvlan,  ///< nodes are virtual machines that send from their pods' addresses
+};
+
+/// Which ports pods get, as kuryr.conf says: [neutron_defaults], pod_vif_driver, [pod_vif_nested],
+/// and of [vhostuser] the folder that pods mount. docs/neutron.md has the table.
 struct PodDefaults {
   std::string project;                       ///< the ports'; the credentials' own when empty
   std::vector<std::string> subnets;          ///< of every pod; of one network
@@ -20,6 +28,12 @@ struct PodDefaults {
   std::map<std::string, std::string> hosts;  ///< binding:host_id of nodes whose name is another one
   std::string bridge = "br-int";             ///< where Neutron names none
   std::string vhostuser_folder = "/var/cni/vhostuser";
+  PodVifDriver driver = PodVifDriver::kNeutronVif;
+  std::vector<std::string> worker_subnets;  ///< of the virtual machines that are nodes
+  uint32_t update_attempts = 3;             ///< where others change a node's port, too
+
+  /// Whether pods' nodes are virtual machines, found by their address.
+  [[nodiscard]] bool is_nested() const { return driver != PodVifDriver::kNeutronVif; }
 
   /// By what Neutron knows the node.
   [[nodiscard]] std::string HostOf(const std::string& node) const {

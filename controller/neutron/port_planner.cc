@@ -4,11 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "controller/neutron/plan_error.h"
 #include "controller/neutron/port_request.h"
-#include "controller/neutron/port_vif.h"
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -42,13 +40,6 @@ bool HasSlaac(const PodNetwork& network) {
                      [](const Subnet& subnet) { return subnet.is_slaac; });
 }
 
-BackendError NotBound(const Port& port, const std::string& host) {
-  return {Kind::kRetry, "Neutron has not bound port " + port.id + " to host \"" + Printable(host) +
-                            "\" (" + Printable(port.vif_type) +
-                            "): no agent or chassis that lives has this name; where a node's host "
-                            "has another one, [neutron_defaults] host_mapping says so"};
-}
-
 }  // namespace
 
 void PortPlanner::Plan(PortWork& work) {
@@ -73,6 +64,8 @@ void PortPlanner::Search(PortWork& work) {
     FindAll(work);
   } catch (const NeutronError& e) {
     work.error = PlanErrorOf(e, nullptr);
+  } catch (const BackendError& e) {
+    work.error = e;
   }
 }
 
@@ -89,10 +82,10 @@ void PortPlanner::FindAll(PortWork& work) {
 
 /// A filter that somebody did not understand must not cost others their ports.
 std::vector<Port> PortPlanner::PortsOf(const std::string& owner_id) {
-  std::vector<Port> ports = api_.ListPorts(FilterOf(owner_id, defaults_));
-  std::erase_if(ports, [&](const Port& port) {
-    return port.device_id != owner_id || port.device_owner != kDeviceOwner;
-  });
+  PortFilter filter = driver_->FilterOf(owner_id);
+  filter.project_id = defaults_.project;
+  std::vector<Port> ports = api_.ListPorts(filter);
+  std::erase_if(ports, [&](const Port& port) { return driver_->OwnerIdOf(port) != owner_id; });
   return ports;
 }
 
@@ -101,7 +94,7 @@ void PortPlanner::Find(PortWork& work, const Port& port) {
   const std::string ifname = IfnameOf(port);
   const auto held = FindOf(work.ports, ifname);
   if (held != work.ports.end() && held->id != port.id) {
-    if (held->known) api_.DeletePort(port.id);
+    if (held->known) driver_->Delete(port.id);
     return;
   }
   if (held == work.ports.end()) {
@@ -133,15 +126,21 @@ void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) 
   bool one_by_one = missing.size() == 1;
   for (const Wanted& wanted : missing) {
     requests.push_back(PortRequestOf(work.owner, wanted.interface, wanted.network, defaults_));
+    driver_->Describe(requests.back(), work.owner);
     // There, Neutron answers a request for several with an error of its own (500).
     one_by_one = one_by_one || HasSlaac(wanted.network);
   }
   const std::vector<Port> ports =
       one_by_one ? CreateEach(work, requests) : CreateInBulk(work, std::move(requests));
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (!IsUnbound(ports[i]))
-      FindById(work.ports, ports[i].id)->vif = VifOf(ports[i], missing[i].network, defaults_);
-  }
+  for (size_t i = 0; i < ports.size(); ++i) Join(work, ports[i], missing[i].network);
+}
+
+void PortPlanner::Join(PortWork& work, const Port& port, const PodNetwork& network) {
+  const PodNode node{.name = work.owner.node, .addresses = work.node_addresses};
+  vif::Vif vif = driver_->Join(node, port, network);
+  const auto held = FindById(work.ports, port.id);
+  held->active = held->active || vif::Common(vif).active.value_or(false);
+  held->vif = std::move(vif);
 }
 
 std::vector<Port> PortPlanner::CreateEach(PortWork& work,
@@ -175,21 +174,12 @@ void PortPlanner::Complete(PortWork& work) {
     const auto held = FindOf(work.ports, interface.ifname);
     held->is_default = interface.is_default;
     if (held->vif) continue;
-    const Port port = FindBound(work, *held);
-    if (port.device_id != work.owner.id)
+    const Port port = api_.GetPort(held->id);
+    if (driver_->OwnerIdOf(port) != work.owner.id)
       throw BackendError(Kind::kGone, "port " + port.id + " is another pod's");
-    held->vif = VifOf(port, NetworkFor(interface), defaults_);
     held->known = true;
+    Join(work, port, NetworkFor(interface));
   }
-}
-
-Port PortPlanner::FindBound(const PortWork& work, const HeldPort& held) {
-  Port port = api_.GetPort(held.id);
-  if (!IsUnbound(port) || port.device_id != work.owner.id) return port;
-  const std::string host = defaults_.HostOf(work.owner.node);
-  port = api_.BindPort(held.id, host);
-  if (IsUnbound(port)) throw NotBound(port, host);
-  return port;
 }
 
 PodNetwork PortPlanner::NetworkFor(const InterfaceRequest& interface) {
@@ -199,9 +189,10 @@ PodNetwork PortPlanner::NetworkFor(const InterfaceRequest& interface) {
 void PortPlanner::Undo(PortWork& work) {
   try {
     for (const HeldPort& port : work.ports) {
-      if (!port.written && port.known) api_.DeletePort(port.id);
+      if (!port.written && port.known) driver_->Delete(port.id);
     }
-  } catch (const NeutronError&) {
+  } catch (const std::runtime_error& e) {
+    Log(LogLevel::kWarning, "port not deleted; it will be tried again", {{"error", e.what()}});
     work.must_search = true;
   }
   std::erase_if(work.ports, [](const HeldPort& port) { return !port.written; });
@@ -212,23 +203,27 @@ void PortPlanner::Release(PortWork& work) {
   try {
     for (const HeldPort& port : work.ports) work.must_search = work.must_search || !port.known;
     if (work.must_search) {
-      for (const Port& port : PortsOf(work.owner.id)) api_.DeletePort(port.id);
+      for (const Port& port : PortsOf(work.owner.id)) driver_->Delete(port.id);
     } else {
-      for (const HeldPort& port : work.ports) api_.DeletePort(port.id);
+      for (const HeldPort& port : work.ports) driver_->Delete(port.id);
     }
     work.ports.clear();
   } catch (const NeutronError& e) {
     work.error = PlanErrorOf(e, nullptr);
+  } catch (const BackendError& e) {
+    work.error = e;
   }
 }
 
 std::vector<Owner> PortPlanner::Owners() {
   if (defaults_.tags.empty()) return {};
   std::map<std::string, Owner> owners;
-  for (const Port& port : api_.ListPorts({.project_id = defaults_.project,
-                                          .device_owner = kDeviceOwner,
-                                          .tags = defaults_.tags})) {
-    if (!port.device_id.empty()) owners.emplace(port.device_id, OwnerOf(port));
+  PortFilter filter = driver_->FilterOf("");
+  filter.project_id = defaults_.project;
+  filter.tags = defaults_.tags;
+  for (const Port& port : api_.ListPorts(filter)) {
+    const std::string id = driver_->OwnerIdOf(port);
+    if (!id.empty()) owners.emplace(id, OwnerOf(id, port));
   }
   std::vector<Owner> all;
   all.reserve(owners.size());

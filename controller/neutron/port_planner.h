@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,12 +10,14 @@
 #include "controller/neutron/networks.h"
 #include "controller/neutron/neutron_api.h"
 #include "controller/neutron/pod_defaults.h"
+#include "controller/neutron/vif_driver.h"
 
 namespace kuryr::controller::neutron {
 
 /// What is to be had for one owner, and what came of it.
 struct PortWork {
   Owner owner;
+  std::vector<IpAddress> node_addresses;
   std::vector<InterfaceRequest> interfaces;
   std::vector<HeldPort> ports;  ///< before and after
   /// Neutron may have ports of this owner that nobody here knows: of a controller before this one,
@@ -30,11 +33,14 @@ class PortPlanner {
  public:
   /// Borrows the API.
   PortPlanner(NeutronApi& api, PodDefaults defaults)
-      : api_(api), defaults_(std::move(defaults)), networks_(api) {}
+      : api_(api),
+        defaults_(std::move(defaults)),
+        networks_(api),
+        driver_(MakeVifDriver(api, defaults_)) {}
 
-  /// A bound port with a VIF for each interface, or an error. One request where one port is
-  /// missing, and one where several are. A kRetry leaves what was made to the next call, every
-  /// other error nothing that is not written.
+  /// A port with a VIF, which reaches the owner's node, for each interface, or an error. One
+  /// request where one port is missing, and one where several are. A kRetry leaves what was made to
+  /// the next call, every other error nothing that is not written.
   void Plan(PortWork& work);
   /// What Neutron has for the owner is held, and each interface has one port alone.
   void Search(PortWork& work);
@@ -43,7 +49,8 @@ class PortPlanner {
   /// Of the whole cluster, as its tags say; nothing without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Owners();
 
-  [[nodiscard]] const PodDefaults& defaults() const noexcept { return defaults_; }
+  /// Whether the VIF is one of those that are planned.
+  [[nodiscard]] bool Makes(const vif::Vif& vif) const { return driver_->Makes(vif); }
 
  private:
   struct Wanted {
@@ -58,7 +65,8 @@ class PortPlanner {
   /// Some are missing.
   void CreateAll(PortWork& work, const std::vector<Wanted>& missing);
   void Complete(PortWork& work);
-  [[nodiscard]] Port FindBound(const PortWork& work, const HeldPort& held);
+  /// The port is held.
+  void Join(PortWork& work, const Port& port, const PodNetwork& network);
   /// All are held before one of them turns out to be of no use.
   [[nodiscard]] std::vector<Port> CreateEach(PortWork& work,
                                              const std::vector<PortRequest>& requests);
@@ -70,6 +78,7 @@ class PortPlanner {
   NeutronApi& api_;
   const PodDefaults defaults_;
   Networks networks_;
+  const std::unique_ptr<VifDriver> driver_;
 };
 
 }  // namespace kuryr::controller::neutron

@@ -75,17 +75,11 @@ PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
                       .name = PortNameOf(owner, interface.ifname),
                       .network_id = network.network.id,
                       .fixed_ips = FixedIpsOf(interface, network),
-                      .device_id = owner.id,
                       .device_owner = kDeviceOwner,
-                      .host_id = defaults.HostOf(owner.node),
                       .mac = interface.mac,
                       .tags = defaults.tags};
   if (!defaults.security_groups.empty()) request.security_groups = defaults.security_groups;
   return request;
-}
-
-PortFilter FilterOf(const std::string& owner_id, const PodDefaults& defaults) {
-  return {.project_id = defaults.project, .device_owner = kDeviceOwner, .device_id = owner_id};
 }
 
 std::string PortNameOf(const Owner& owner, const std::string& ifname) {
@@ -98,10 +92,10 @@ std::string IfnameOf(const Port& port) {
   return slash == std::string::npos ? "" : port.name.substr(slash + 1);
 }
 
-Owner OwnerOf(const Port& port) {
+Owner OwnerOf(const std::string& id, const Port& port) {
   const size_t first = port.name.find('/');
   const size_t last = port.name.rfind('/');
-  Owner owner{.id = port.device_id, .node = port.host_id};
+  Owner owner{.id = id, .node = port.host_id};
   if (first == std::string::npos || first == last) return owner;
   owner.scope = port.name.substr(0, first);
   owner.name = port.name.substr(first + 1, last - first - 1);

@@ -18,20 +18,17 @@ inline constexpr const char* kDeviceOwner = "compute:kuryr";
 [[nodiscard]] std::vector<std::string> SubnetsFor(const InterfaceRequest& interface,
                                                   const PodDefaults& defaults);
 
-/// The port to be made for an interface. BackendError kRefused names an address that pods do not
-/// get, and why.
+/// The port to be made for an interface, without what the VIF driver says. BackendError kRefused
+/// names an address that pods do not get, and why.
 [[nodiscard]] PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
                                         const PodNetwork& network, const PodDefaults& defaults);
-
-/// The owner's ports, whoever made them.
-[[nodiscard]] PortFilter FilterOf(const std::string& owner_id, const PodDefaults& defaults);
 
 /// "SCOPE/NAME/IFNAME", as a port is called; the middle is cut where Neutron's 255 bytes ask for
 /// it.
 [[nodiscard]] std::string PortNameOf(const Owner& owner, const std::string& ifname);
 /// The last part of it; empty where there is none.
 [[nodiscard]] std::string IfnameOf(const Port& port);
-/// Whose port it is, as far as the port says.
-[[nodiscard]] Owner OwnerOf(const Port& port);
+/// The owner of this id whose port it is, as far as the port says.
+[[nodiscard]] Owner OwnerOf(const std::string& id, const Port& port);
 
 }  // namespace kuryr::controller::neutron

@@ -131,10 +131,9 @@ vif::Vif SriovOf(const Port& port, const PodNetwork& network) {
   return vif;
 }
 
-/// What a UUID of version 8 names was made by its program, and not by Neutron.
-bool IsNeutrons(const std::string& id) {
-  constexpr size_t kVersion = 14;
-  return IsUuid(id) && id[kVersion] != '8';
+void RequireNetwork(const Port& port, const PodNetwork& network) {
+  if (port.network_id != network.network.id)
+    RefusePort(port, "is in network " + port.network_id + ", not in " + network.network.id);
 }
 
 bool NamesItself(const vif::VifBase& vif) {
@@ -150,8 +149,7 @@ bool IsUnbound(const Port& port) {
 }
 
 vif::Vif VifOf(const Port& port, const PodNetwork& network, const PodDefaults& defaults) {
-  if (port.network_id != network.network.id)
-    RefusePort(port, "is in network " + port.network_id + ", not in " + network.network.id);
+  RequireNetwork(port, network);
   if (port.vif_type == "ovs" || port.vif_type == "vhostuser")
     return SwitchPortOf(port, network, defaults);
   if (port.vif_type == "hw_veb") return SriovOf(port, network);
@@ -163,6 +161,25 @@ vif::Vif VifOf(const Port& port, const PodNetwork& network, const PodDefaults& d
   }
   RefusePort(port, "has binding:vif_type \"" + Printable(port.vif_type) +
                        "\"; expected ovs, vhostuser or hw_veb");
+}
+
+vif::Vif VlanVifOf(const Port& port, const PodNetwork& network, uint16_t vlan) {
+  RequireNetwork(port, network);
+  auto vif = Fill<vif::VifVlanNested>(port, NetworkOf(port, network), "noop");
+  vif.vlan_id = vlan;
+  return vif;
+}
+
+vif::Vif MacvlanVifOf(const Port& port, const PodNetwork& network) {
+  RequireNetwork(port, network);
+  auto vif = Fill<vif::VifMacvlanNested>(port, NetworkOf(port, network), "noop");
+  vif.active = true;
+  return vif;
+}
+
+bool IsNeutrons(const std::string& id) {
+  constexpr size_t kVersion = 14;
+  return IsUuid(id) && id[kVersion] != '8';
 }
 
 bool IsPortVif(const vif::Vif& vif) {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <variant>
+
 #include "controller/neutron/networks.h"
 #include "controller/neutron/pod_defaults.h"
 #include "controller/neutron/port.h"
@@ -23,6 +27,22 @@ namespace kuryr::controller::neutron {
 /// outside the network's subnets are left out. BackendError kRefused says what cannot be plugged.
 [[nodiscard]] vif::Vif VifOf(const Port& port, const PodNetwork& network,
                              const PodDefaults& defaults);
+
+/// VIFVlanNested of a sub-port, as Kuryr's translator makes it.
+[[nodiscard]] vif::Vif VlanVifOf(const Port& port, const PodNetwork& network, uint16_t vlan);
+/// VIFMacvlanNested, likewise; active, as Kuryr writes it without asking Neutron.
+[[nodiscard]] vif::Vif MacvlanVifOf(const Port& port, const PodNetwork& network);
+
+/// A UUID that is not of version 8: what such a one names was made by its program, and not by
+/// Neutron.
+[[nodiscard]] bool IsNeutrons(const std::string& id);
+/// Whether the VIF is of that kind, and one that the functions above make of the port with its id.
+template <typename Kind>
+[[nodiscard]] bool IsNestedVif(const vif::Vif& vif) {
+  const vif::VifBase& common = vif::Common(vif);
+  return std::holds_alternative<Kind>(vif) && IsNeutrons(common.id.value_or("")) &&
+         common.plugin == vif::Field<std::string>("noop");
+}
 
 /// Whether the VIF is one that VifOf makes of the port with its id.
 [[nodiscard]] bool IsPortVif(const vif::Vif& vif);

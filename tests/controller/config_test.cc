@@ -85,6 +85,28 @@ TEST(ConfigTest, AdditionalSubnetsAreListedOrAll) {
   EXPECT_THAT(WhyRefused(with + "*,a\n"), HasSubstr("additional_subnets: \"*\"; expected a UUID"));
 }
 
+TEST(ConfigTest, NestedPodsNeedTheirNodesSubnets) {
+  const std::string base = kNeutron + std::string(kSubnet);
+  const std::string vlan = base + "[kubernetes]\npod_vif_driver = nested-vlan\n";
+  const std::string subnet = "e9bd17c5-0c57-43f5-b85e-3a1a1b53c62f";
+  EXPECT_FALSE(Load(base).neutron->pods.is_nested());
+  EXPECT_THAT(WhyRefused(vlan), HasSubstr("[pod_vif_nested] worker_nodes_subnets: is not set"));
+  EXPECT_THAT(WhyRefused(base + "[kubernetes]\npod_vif_driver = sriov\n"),
+              HasSubstr("\"sriov\"; expected neutron-vif, nested-vlan or nested-macvlan"));
+
+  const auto pods = Load(vlan + "[pod_vif_nested]\nworker_nodes_subnets = " + subnet +
+                         "\nrev_update_attempts = 5\n")
+                        .neutron->pods;
+
+  EXPECT_EQ(pods.driver, neutron::PodVifDriver::kNestedVlan);
+  EXPECT_THAT(pods.worker_subnets, ElementsAre(subnet));
+  EXPECT_EQ(pods.update_attempts, 5U);
+  EXPECT_THAT(Load(vlan + "[pod_vif_nested]\nworker_nodes_subnet = " + subnet + "\n")
+                  .neutron->pods.worker_subnets,
+              ElementsAre(subnet))
+      << "the original's former name";
+}
+
 TEST(ConfigTest, MalformedTagsAndHostsAreRefused) {
   const std::string with = kNeutron + std::string(kSubnet);
   EXPECT_THAT(WhyRefused(with + "host_mapping = node1\n"),
