@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/ip.h"
+#include "binding/ovs/bridge_list.h"
 #include "binding/ovs/open_vswitch.h"
 #include "binding/ovs/ovsdb_shim.h"
 #include "binding/ovs/port_wiring.h"
@@ -47,7 +48,7 @@ void Ask(uint8_t what) {
   const std::string remote = "fuzz:";
   OpenVSwitch ovs(remote);
   const Deadline deadline;
-  switch (what % 12) {
+  switch (what % 13) {
     case 0:
       return void(ovs.AddPort(kPort, deadline));
     case 1:
@@ -70,8 +71,10 @@ void Ask(uint8_t what) {
       return PortWiring(remote, nullptr, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
     case 10:
       return void(PortWiring(remote, nullptr, WaitForWiring::kAuto).Describe({kPlanned}, deadline));
-    default:
+    case 11:
       return void(FindTunnel(remote, deadline));
+    default:
+      return void(ListBridges(remote, deadline));
   }
 }
 
@@ -80,8 +83,7 @@ void Ask(uint8_t what) {
 
 extern "C" {
 
-int ovsdb_open(const char* /*remote*/, int64_t /*deadline_ms*/, int /*cancel_fd*/,
-               ovsdb_connection** connection) {
+int ovsdb_open(const char* /*remote*/, ovsdb_limit /*limit*/, ovsdb_connection** connection) {
   *connection = new ovsdb_connection;
   return 0;
 }
@@ -93,7 +95,7 @@ int ovsdb_post(ovsdb_connection* /*connection*/, const char* /*method*/, const c
 }
 
 int ovsdb_call(ovsdb_connection* /*connection*/, const char* method, const char* params,
-               int64_t /*deadline_ms*/, int /*cancel_fd*/, char** result) {
+               ovsdb_limit /*limit*/, char** result) {
   using namespace kuryr::binding;
   *result = nullptr;
   std::string line;
@@ -107,8 +109,7 @@ int ovsdb_call(ovsdb_connection* /*connection*/, const char* method, const char*
   return 0;
 }
 
-int ovsdb_next(ovsdb_connection* /*connection*/, int64_t /*deadline_ms*/, int /*cancel_fd*/,
-               char** notification) {
+int ovsdb_next(ovsdb_connection* /*connection*/, ovsdb_limit /*limit*/, char** notification) {
   using namespace kuryr::binding;
   *notification = nullptr;
   std::string line;

@@ -63,10 +63,12 @@ std::string WithNumbers(std::string_view text) {
   return all;
 }
 
-/// No wait: the deadline is over.
+/// The deadline is over.
+constexpr ovsdb_limit kNoWait{.deadline_ms = 0, .cancel_fd = -1};
+
 void Ask(ovsdb_connection* connection) {
   char* text = nullptr;
-  const int error = ovsdb_call(connection, "transact", "[\"Open_vSwitch\"]", 0, -1, &text);
+  const int error = ovsdb_call(connection, "transact", "[\"Open_vSwitch\"]", kNoWait, &text);
   ++requests;
   Require((text != nullptr) == (error == 0 || error == EREMOTEIO));
   std::free(text);
@@ -76,7 +78,7 @@ void TakeNotifications(ovsdb_connection* connection) {
   constexpr int kMost = 64;
   for (int i = 0, error = 0; i < kMost && (error == 0 || error == ETIMEDOUT); ++i) {
     char* text = nullptr;
-    error = ovsdb_next(connection, 0, -1, &text);
+    error = ovsdb_next(connection, kNoWait, &text);
     Require((text != nullptr) == (error == 0));
     std::free(text);
   }
@@ -89,7 +91,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Listener listener;
   if (size == 0) return 0;
   ovsdb_connection* connection = nullptr;
-  Require(ovsdb_open(listener.remote().c_str(), INT64_MAX, -1, &connection) == 0);
+  Require(ovsdb_open(listener.remote().c_str(), {.deadline_ms = INT64_MAX, .cancel_fd = -1},
+                     &connection) == 0);
   UniqueFd theirs = listener.Accept();
   const std::string text = WithNumbers({reinterpret_cast<const char*>(data) + 1, size - 1});
   if (text.size() > 65536) {
