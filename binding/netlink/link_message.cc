@@ -40,16 +40,17 @@ int IndexOf(const nlattr* attribute) { return static_cast<int>(NumberOf(attribut
 
 constexpr const char* kBuildVeth = "build a request for a veth pair";
 
+/// In the machine's byte order, as rtnetlink has numbers.
 template <typename T>
-void Put(nl_msg& message, int type, const T& value) {
+void PutAsIs(nl_msg& message, int type, const T& value) {
   CheckNl(nla_put(&message, type, sizeof value, &value), kBuildVeth);
 }
 
 /// What both ends have.
 void PutEnd(nl_msg& message, const std::string& name, const VethPair& pair) {
   CheckNl(nla_put_string(&message, IFLA_IFNAME, name.c_str()), kBuildVeth);
-  if (pair.mtu) Put(message, IFLA_MTU, *pair.mtu);
-  Put(message, IFLA_GROUP, pair.group);
+  if (pair.mtu) PutAsIs(message, IFLA_MTU, *pair.mtu);
+  PutAsIs(message, IFLA_GROUP, pair.group);
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ NlMsgPtr VethRequest(const VethPair& pair) {
   nl_msg& message = *request;
   nlmsg_hdr(&message)->nlmsg_flags |= NLM_F_CREATE | NLM_F_EXCL;
   PutEnd(message, pair.name, pair);
-  if (pair.master != 0) Put(message, IFLA_MASTER, pair.master);
+  if (pair.master != 0) PutAsIs(message, IFLA_MASTER, pair.master);
   nlattr* info = nla_nest_start(&message, IFLA_LINKINFO);
   CheckNl(nla_put_string(&message, IFLA_INFO_KIND, "veth"), kBuildVeth);
   nlattr* data = nla_nest_start(&message, IFLA_INFO_DATA);
@@ -82,8 +83,8 @@ NlMsgPtr VethRequest(const VethPair& pair) {
   ifinfomsg header{};
   CheckNl(nlmsg_append(&message, &header, sizeof header, NLMSG_ALIGNTO), kBuildVeth);
   PutEnd(message, pair.peer_name, pair);
-  if (pair.peer_netns_fd >= 0) Put(message, IFLA_NET_NS_FD, pair.peer_netns_fd);
-  if (pair.peer_mac) Put(message, IFLA_ADDRESS, pair.peer_mac->bytes);
+  if (pair.peer_netns_fd >= 0) PutAsIs(message, IFLA_NET_NS_FD, pair.peer_netns_fd);
+  if (pair.peer_mac) PutAsIs(message, IFLA_ADDRESS, pair.peer_mac->bytes);
   for (nlattr* nest : {peer, data, info}) CheckNl(nla_nest_end(&message, nest), kBuildVeth);
   return request;
 }
