@@ -106,17 +106,17 @@ TEST_F(NestedVlanTest, NodeWithoutATrunkIsSaid) {
 }
 
 TEST_F(NestedVlanTest, NodeHasToBeInTheWorkersSubnets) {
-  const auto refusal = [this](const char* address) {
-    PlanRequest request = Nested(Pod("a"));
+  const auto refusal = [this](const char* pod, const char* address) {
+    PlanRequest request = Nested(Pod(pod));
     request.node_addresses = {Ip(address)};
     const Failure failure = Fail(request);
     EXPECT_EQ(failure.kind, Kind::kGone);
     return failure.text;
   };
-  EXPECT_THAT(refusal("192.0.2.99"), HasSubstr("node n1 (192.0.2.99) has no port of Neutron"));
+  EXPECT_THAT(refusal("a", "192.0.2.99"), HasSubstr("node n1 (192.0.2.99) has no port of Neutron"));
 
   neutron_.ChangeNode(node_, [](NodePort& node) { node.fixed_ips[0].subnet_id = "other"; });
-  EXPECT_THAT(refusal("192.0.2.10"), HasSubstr("[pod_vif_nested] worker_nodes_subnets"));
+  EXPECT_THAT(refusal("b", "192.0.2.10"), HasSubstr("[pod_vif_nested] worker_nodes_subnets"));
 }
 
 TEST_F(NestedVlanTest, ActiveIsWhatNeutronSays) {
