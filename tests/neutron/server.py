@@ -27,7 +27,7 @@ POLL_SECONDS = 0.1
 # not hear of OVN any more.
 CONF = f"""[DEFAULT]
 core_plugin = ml2
-service_plugins = ovn-router
+service_plugins = ovn-router,trunk
 auth_strategy = noauth
 api_paste_config = /etc/neutron/api-paste.ini
 transport_url = fake://
