@@ -150,5 +150,54 @@ TEST_F(IpamClaimsApiServerTest, MoreAddressesThanAClaimHoldsAreAnEventThatSaysSo
               testing::HasSubstr("IPAMClaim vm has no room"));
 }
 
+/// What a ClusterRole of a release without claims and additional networks gives.
+json OlderRules() {
+  return {
+      {{"apiGroups", {""}}, {"resources", {"pods"}}, {"verbs", {"get", "list", "watch", "patch"}}},
+      {{"apiGroups", {"openstack.org"}},
+       {"resources", {"kuryrports"}},
+       {"verbs", {"list", "watch"}}},
+      {{"apiGroups", {""}}, {"resources", {"events"}}, {"verbs", {"create"}}}};
+}
+
+class OlderRoleTest : public IpamClaimsApiServerTest {
+ protected:
+  void SetUp() override {
+    IpamClaimsApiServerTest::SetUp();
+    if (!server_) return;
+    config_.api.api.token = {.file = server_->nobody_token_file()};
+    config_.api.api.refusal_grace = std::chrono::seconds(1);
+    api_->Post(kRbac + "roles", {{"metadata", {{"name", "older"}}}, {"rules", OlderRules()}});
+    api_->Post(
+        kRbac + "rolebindings",
+        {{"metadata", {{"name", "older"}}},
+         {"roleRef",
+          {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", "older"}}},
+         {"subjects",
+          {{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "User"}, {"name", "nobody"}}}}});
+  }
+  const std::string kRbac = "/apis/rbac.authorization.k8s.io/v1/cluster";
+};
+
+TEST_F(OlderRoleTest, PodsAreAllPlannedOnceTheirRightsHaveCome) {
+  CreateClaim();
+  const Leading leading({config_, reporter_, metrics_}, controller::SinkKind::kPodState,
+                        [] { return true; });
+  CreatePod("a", json::object());
+  EXPECT_TRUE(vif::VifsOf(WaitFor(std::string(kPods) + "/a", [](const json& pod) {
+                return vif::VifsOf(pod).has_value();
+              })).has_value());
+  json rules = OlderRules();
+  rules.push_back({{"apiGroups", {"k8s.cni.cncf.io"}},
+                   {"resources", {"ipamclaims", "network-attachment-definitions"}},
+                   {"verbs", {"list", "watch"}}});
+  rules.push_back({{"apiGroups", {"k8s.cni.cncf.io"}},
+                   {"resources", {"ipamclaims/status"}},
+                   {"verbs", {"patch"}}});
+  api_->Patch(kRbac + "roles/older", watcher::PatchType::kMerge, {{"rules", rules}});
+
+  EXPECT_EQ(AddressesOfNew("b"), Claim().at("status").at("ips"));
+}
+
 }  // namespace
 }  // namespace kuryr::test
