@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "binding/drivers/port_session.h"
+#include "binding/link_mark.h"
+#include "binding/netlink/route_socket.h"
 #include "binding/neutron_port.h"
 #include "binding/permission.h"
 
@@ -55,6 +57,16 @@ const DriverRow& DriverRowFor(const vif::Vif& vif) {
   throw UnsupportedVif(kind + " (plugin \"" + Printable(plugin) + "\") has no driver");
 }
 
+/// A name that something has already is refused as that thing's.
+void RequireHostInterface(const BindingConfig& config, const std::string& name) {
+  try {
+    RequireAllowedHostInterface(config, name);
+  } catch (const UnsupportedVif&) {
+    if (const auto link = RouteSocket().FindLink(name)) ThrowInUse(*link);
+    throw;
+  }
+}
+
 /// Those of Open vSwitch.
 std::vector<PlannedPort> PortsOf(const std::vector<Plug>& plugs, const Attachment& attachment) {
   std::vector<PlannedPort> ports;
@@ -82,7 +94,7 @@ Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
   Plug plug = DriverOf(row).Plan(vif, ifname);
   const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
   RequireAllowedBridge(parts_.config, plug.bridge, kind);
-  if (row.has_named_veth) RequireAllowedHostInterface(parts_.config, plug.host_interface);
+  if (row.has_named_veth) RequireHostInterface(parts_.config, plug.host_interface);
   return plug;
 }
 

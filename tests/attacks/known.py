@@ -73,7 +73,7 @@ ALL = (
     KnownAttack("a socket of the node as vhost-user port", REFUSED,
                 _kind("VIFVHostUser", "ovs", mode="client", path="/run/openvswitch/db.sock")),
     KnownAttack("a PCI device of the node", REFUSED, _kind("VIFSriov", "sriov", dev_address="0000:00:03.0")),
-    KnownAttack("a device of the node as host interface", REFUSED, lambda data, _, __: data.update(vif_name="wg0")),
+    KnownAttack("a device of the node as host interface", TAKEN, lambda data, _, __: data.update(vif_name="wg0")),
     KnownAttack("a device that is yet to come as host interface", REFUSED, lambda data, _, __: data.update(vif_name="wg1")),
     KnownAttack("a veth of the node's that is down as host interface", TAKEN,
                 lambda data, _, __: data.update(vif_name="tap-idle")),

@@ -101,6 +101,17 @@ TEST(BindingTest, NamesOfDevicesToComeAreNoHostInterfaces) {
   EXPECT_EQ(Unsupported(test::VhostUserVif(1, vif::VHostUserMode::kClient)), "");
 }
 
+TEST(BindingTest, NameThatADeviceHasIsRefusedAsItsOwn) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.vif_name = std::string("lo");
+  try {
+    (void)AnyBinding().Plan(vif, "eth0");
+    ADD_FAILURE() << "lo is planned";
+  } catch (const HostInterfaceInUse& e) {
+    EXPECT_THAT(e.what(), HasSubstr("lo was not made by kuryr-cni"));
+  }
+}
+
 TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
   vif::VifGeneric vif;
   vif.plugin = std::string("ovs");

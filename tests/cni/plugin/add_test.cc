@@ -234,19 +234,19 @@ TEST_F(AddTest, APortOfAnotherPodIsRefusedWithoutAWordOfIt) {
   const TestPod pod = MakePod("victim");
   Annotate(pod, Vif(pod, true));
   ASSERT_EQ(Run("ADD", pod).status, 0);
-  ovs_->Vsctl({"--no-wait", "add-port", "br-int", "tunnel0", "--", "set", "Interface", "tunnel0",
-               "type=vxlan", "options:remote_ip=192.0.2.1",
+  ovs_->Vsctl({"--no-wait", "add-port", "br-int", "taptunnel0", "--", "set", "Interface",
+               "taptunnel0", "type=vxlan", "options:remote_ip=192.0.2.1",
                "external_ids:kuryr-container-id=" + pod.container_id,
                "external_ids:vm-uuid=" + pod.uid, "external_ids:iface-id=" + pod.port_id,
                "external_ids:attached-mac=\"" + pod.mac + "\""});
   TestPod thief = MakePod("thief");
-  thief.tap = "tunnel0";
+  thief.tap = "taptunnel0";
   Annotate(thief, Vif(thief, true));
 
   const ProcessResult result = Run("ADD", thief);
 
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.out, HasSubstr("tunnel0"));
+  EXPECT_THAT(result.out, HasSubstr("taptunnel0"));
   for (const std::string& secret : {pod.uid, pod.container_id, pod.port_id, pod.mac})
     EXPECT_THAT(result.out, Not(HasSubstr(secret)));
   EXPECT_THAT(result.err, HasSubstr(pod.port_id)) << "the log says it";
