@@ -25,7 +25,7 @@ const char* ReasonOf(BackendError::Kind kind) {
     case BackendError::Kind::kRetry:
       return "KuryrBackendUnavailable";
     case BackendError::Kind::kExhausted:
-      return "KuryrNoFreeAddress";
+      return kNoFreeAddress;
     case BackendError::Kind::kRefused:
       return "KuryrPlanRefused";
     case BackendError::Kind::kGone:

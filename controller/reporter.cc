@@ -1,23 +1,39 @@
 #include "controller/reporter.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "watcher/pod_event.h"
 
 namespace kuryr::controller {
+namespace {
+
+std::string WithoutNumbers(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
+/// While pods wait for an address, the counts in the message change all the time.
+bool SaysTheSame(const Reporter::Problem& problem, const std::string& reason,
+                 const std::string& message) {
+  if (problem.reason != reason) return false;
+  if (problem.message == message) return true;
+  return reason == kNoFreeAddress && WithoutNumbers(problem.message) == WithoutNumbers(message);
+}
+
+}  // namespace
 
 bool Reporter::IsNews(const PodFacts& pod, const std::string& reason, const std::string& message) {
   const MutexLock lock(mutex_);
   Problem& problem = problems_[KeyOf(pod.name_space, pod.name)];
-  if (problem.uid == pod.uid && problem.reason == reason && problem.message == message)
-    return false;
+  const bool is_known = problem.uid == pod.uid && SaysTheSame(problem, reason, message);
   if (problem.uid != pod.uid) problem.since = Clock::now();
   problem.uid = pod.uid;
   problem.reason = reason;
   problem.message = message;
-  return true;
+  return !is_known;
 }
 
 void Reporter::Report(const PodFacts& pod, const std::string& reason, const std::string& message,

@@ -10,8 +10,12 @@
 
 namespace kuryr::controller {
 
-/// Why pods have no plan: an Event on each that a person understands, once for each reason, and for
-/// status and metrics what fails now. Thread-safe; a Writer is its caller's own.
+/// The reason of a pod that waits for an address. Its message counts those that others have.
+inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
+
+/// Why pods have no plan: an Event on each that a person understands, once for each reason and
+/// message, numbers of kNoFreeAddress apart; and for status and metrics what fails now.
+/// Thread-safe; a Writer is its caller's own.
 class Reporter {
  public:
   using Clock = std::chrono::system_clock;
