@@ -28,12 +28,13 @@ class DeviceFacts:
         self.fact, self.facts = checks.fact, checks.facts
         self.cluster, self.api, self.pods = checks.cluster, checks.api, checks.pods
 
-    def state(self):
+    def state(self, rounds=1):
         self.daemon_set()
         self.capacity()
         self.allocations()
         self.drivers()
-        self.restarts()
+        for number in range(1, rounds + 1):
+            self.restarts(f"round {number}: " if rounds > 1 else "")
         self.ends()
         self.bridges()
         self.stop()
@@ -84,11 +85,11 @@ class DeviceFacts:
             for device in self.devices[:2]:
                 fake_devices.set_driver(device, "iavf")
 
-    def restarts(self):
+    def restarts(self, title):
         ways = {"kuryr-devices is killed": self.kill_and_start, "the kubelet is killed": self.restart_kubelet,
                 "both are": self.restart_both}
         for way, act in ways.items():
-            with self.fact(f"{way} while pods come and go: no device is in two pods, none is lost"):
+            with self.fact(f"{title}{way} while pods come and go: no device is in two pods, none is lost"):
                 leaving, staying = self.running[:2], self.running[2:]
                 self.pods.delete(leaving)
                 act()

@@ -66,6 +66,11 @@ class KubeletFacts:
         Recreation(self).go(rounds)
         Comparison(self).go()
 
+    def devices(self, facts, rounds):
+        """The same."""
+        self.start(facts)
+        DeviceFacts(self).state(rounds)
+
     def start(self, facts):
         """The cluster, with agent and controllers."""
         self.facts, self.fact = facts, facts.fact
