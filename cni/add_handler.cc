@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "binding/l3.h"
 #include "cni/attachments/identity.h"
-#include "cni/event_vifs.h"
 #include "cni/failure.h"
+#include "cni/pod/event_vifs.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::cni {

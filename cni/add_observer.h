@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cni/pod_result.h"
+#include "cni/pod/pod_result.h"
 
 namespace kuryr::cni {
 

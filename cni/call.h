@@ -3,7 +3,7 @@
 #include "base/deadline.h"
 #include "cni/config.h"
 #include "cni/node.h"
-#include "cni/pod_event_source.h"
+#include "cni/pod/pod_event_source.h"
 #include "cni/protocol/request.h"
 #include "cni/stage_observer.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/config_file.h"
 #include "binding/config.h"
-#include "cni/known_pod.h"
+#include "cni/pod/known_pod.h"
 #include "watcher/api_config.h"
 
 namespace kuryr::cni {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/deadline.h"
-#include "cni/pod_plugs.h"
+#include "cni/pod/pod_plugs.h"
 #include "cni/protocol/request.h"
 #include "cni/protocol/result.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "cni/network_status.h"
+#include "cni/pod/network_status.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::cni {

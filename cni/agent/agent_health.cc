@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/capabilities.h"
-#include "cni/event_vifs.h"
+#include "cni/pod/event_vifs.h"
 #include "cni/status.h"
 #include "service/metrics_text.h"
 

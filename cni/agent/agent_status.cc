@@ -10,7 +10,7 @@
 #include "binding/l3.h"
 #include "binding/netns.h"
 #include "cni/agent/agent.h"
-#include "cni/event_vifs.h"
+#include "cni/pod/event_vifs.h"
 
 namespace kuryr::cni {
 namespace {

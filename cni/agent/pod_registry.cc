@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cni/event_vifs.h"
+#include "cni/pod/event_vifs.h"
 
 namespace kuryr::cni {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "cni/known_pod.h"
+#include "cni/pod/known_pod.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watch_loop.h"
 

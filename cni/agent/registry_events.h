@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/thread_annotations.h"
 #include "cni/agent/pod_registry.h"
-#include "cni/pod_event_source.h"
-#include "cni/pod_question.h"
+#include "cni/pod/pod_event_source.h"
+#include "cni/pod/pod_question.h"
 
 namespace kuryr::cni {
 

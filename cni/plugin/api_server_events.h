@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/thread_annotations.h"
-#include "cni/known_pod.h"
-#include "cni/pod_event_source.h"
-#include "cni/pod_question.h"
+#include "cni/pod/known_pod.h"
+#include "cni/pod/pod_event_source.h"
+#include "cni/pod/pod_question.h"
 #include "watcher/watcher.h"
 
 namespace kuryr::cni {

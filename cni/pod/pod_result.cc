@@ -1,4 +1,4 @@
-#include "cni/pod_result.h"
+#include "cni/pod/pod_result.h"
 
 #include <algorithm>
 

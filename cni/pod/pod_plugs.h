@@ -7,7 +7,7 @@
 #include "base/deadline.h"
 #include "binding/drivers/binding.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/pod_result.h"
+#include "cni/pod/pod_result.h"
 
 namespace kuryr::cni {
 

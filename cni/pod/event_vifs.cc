@@ -1,4 +1,4 @@
-#include "cni/event_vifs.h"
+#include "cni/pod/event_vifs.h"
 
 #include <nlohmann/json.hpp>
 #include <string>

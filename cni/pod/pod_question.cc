@@ -1,4 +1,4 @@
-#include "cni/pod_question.h"
+#include "cni/pod/pod_question.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
-#include "cni/known_pod.h"
+#include "cni/pod/known_pod.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
 

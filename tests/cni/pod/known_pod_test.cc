@@ -1,4 +1,4 @@
-#include "cni/known_pod.h"
+#include "cni/pod/known_pod.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cni/event_vifs.h"
+#include "cni/pod/event_vifs.h"
 
 namespace kuryr::cni {
 namespace {

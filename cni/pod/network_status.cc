@@ -1,4 +1,4 @@
-#include "cni/network_status.h"
+#include "cni/pod/network_status.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

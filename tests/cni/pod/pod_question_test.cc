@@ -1,4 +1,4 @@
-#include "cni/pod_question.h"
+#include "cni/pod/pod_question.h"
 
 #include <gtest/gtest.h>
 

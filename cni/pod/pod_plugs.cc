@@ -1,4 +1,4 @@
-#include "cni/pod_plugs.h"
+#include "cni/pod/pod_plugs.h"
 
 #include <chrono>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "cni/known_pod.h"
+#include "cni/pod/known_pod.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // How much one pod may ask for.
-#include "cni/event_vifs.h"
+#include "cni/pod/event_vifs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cni/pod_result.h"
+#include "cni/pod/pod_result.h"
 
 namespace kuryr::cni {
 
