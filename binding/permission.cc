@@ -20,13 +20,6 @@ bool Has(const Names& names, const std::string& name) {
 /// A bridge may be called "br*", too, which the pattern does not name.
 bool IsPattern(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
 
-/// glob(7)
-bool HasPatternFor(const Names& patterns, const std::string& name) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
-  });
-}
-
 /// They need nothing of the node's but Open vSwitch, or the link that the operator has named.
 Names DefaultDrivers(const BindingConfig& config) {
   Names drivers = {"ovs", "hybrid"};
@@ -61,6 +54,12 @@ std::string Remedy(const char* option, const Names& defaults, const std::string&
 }
 
 }  // namespace
+
+bool HasPatternFor(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
+  });
+}
 
 void RequireAllowedDriver(const BindingConfig& config, const std::string& driver) {
   const bool is_set = !config.drivers.empty();

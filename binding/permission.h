@@ -1,13 +1,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "binding/config.h"
 
 namespace kuryr::binding {
 
 /// What VIFs may ask of this node. Strangers write VIFs, so none gets what the operator has not
-/// named. All throw UnsupportedVif, which names the option that would allow it. Thread-safe.
+/// named. All that require throw UnsupportedVif, which names the option that would allow it.
+/// Thread-safe.
 
 /// Open vSwitch's, or the kernel's.
 enum class BridgeKind { kOpenVSwitch, kKernel };
@@ -20,5 +22,8 @@ void RequireAllowedBridge(const BindingConfig& config, const std::string& bridge
 void RequireAllowedHostInterface(const BindingConfig& config, const std::string& name);
 /// For a bridge that is missing: it is made if it is named in full. Patterns make none.
 void RequireNamedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind);
+
+/// One of the patterns, those of glob(7), fits the name.
+[[nodiscard]] bool HasPatternFor(const std::vector<std::string>& patterns, const std::string& name);
 
 }  // namespace kuryr::binding

@@ -1,7 +1,5 @@
 #include "devices/bridges.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -11,6 +9,7 @@
 #include "base/log.h"
 #include "binding/ovs/bridge_list.h"
 #include "binding/ovs/ovsdb_client.h"
+#include "binding/permission.h"
 #include "devices/sysfs_folder.h"
 
 namespace kuryr::devices {
@@ -20,12 +19,6 @@ constexpr const char* kOvsPrefix = "ovs-cni.network.kubevirt.io";
 constexpr const char* kKernelPrefix = "bridge.network.kubevirt.io";
 constexpr const char* kPhysnetPrefix = "physnet.openstack.org";
 constexpr std::chrono::seconds kMostAsking{1};
-
-bool HasPatternFor(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return ::fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
-  });
-}
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -44,11 +37,11 @@ std::vector<Resource> Bridges::Find() {
   std::vector<Resource> found;
   const SysfsFolder links(sysfs_ / "class/net");
   for (const std::string& name : links.Entries()) {
-    if (HasPatternFor(offer_.kernel, name) && links.At(name).Has("bridge"))
+    if (binding::HasPatternFor(offer_.kernel, name) && links.At(name).Has("bridge"))
       Add(found, kKernelPrefix, name);
   }
   for (const std::string& name : of_ovs_) {
-    if (HasPatternFor(offer_.ovs, name)) Add(found, kOvsPrefix, name);
+    if (binding::HasPatternFor(offer_.ovs, name)) Add(found, kOvsPrefix, name);
   }
   for (const auto& [physnet, bridge] : offer_.physnets) {
     if (Has(of_ovs_, bridge)) Add(found, kPhysnetPrefix, physnet);
@@ -87,7 +80,8 @@ bool IsOfBridge(const BridgeOffer& offer, std::string_view uevent) {
   const std::string name(uevent.substr(at + kLinks.size()));
   const bool is_mapped = std::any_of(offer.physnets.begin(), offer.physnets.end(),
                                      [&](const auto& mapping) { return mapping.second == name; });
-  return is_mapped || HasPatternFor(offer.ovs, name) || HasPatternFor(offer.kernel, name);
+  return is_mapped || binding::HasPatternFor(offer.ovs, name) ||
+         binding::HasPatternFor(offer.kernel, name);
 }
 
 }  // namespace kuryr::devices
