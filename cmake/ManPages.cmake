@@ -17,5 +17,5 @@ set(conf ${PROJECT_SOURCE_DIR}/etc/kuryr.conf)
 add_custom_command(OUTPUT ${page}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
   COMMAND ${PYTHON3} ${recipe} ${conf} > ${page}
-  DEPENDS ${conf} ${recipe} ${PROJECT_SOURCE_DIR}/CMakeLists.txt VERBATIM)
+  DEPENDS ${conf} ${recipe} ${PROJECT_SOURCE_DIR}/CHANGELOG.md VERBATIM)
 add_custom_target(man ALL DEPENDS ${made} ${page})

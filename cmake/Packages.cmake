@@ -9,6 +9,7 @@ function(kuryr_package name)
     install(FILES ${PROJECT_BINARY_DIR}/man/${page} DESTINATION /usr/share/man/man${section} COMPONENT ${name})
   endforeach()
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE RENAME copyright DESTINATION /usr/share/doc/${name} COMPONENT ${name})
+  install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION /usr/share/doc/${name} COMPONENT ${name})
   string(TOUPPER ${name} upper)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name} PARENT_SCOPE)
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${ARG_DEPENDS}" PARENT_SCOPE)
@@ -35,6 +36,7 @@ kuryr_package(kuryr-common
   SUMMARY "kuryr.conf\n What the node's programs and kuryr-controller are told, with every option's default."
   PAGES kuryr.conf.5 EXTRAS ${PROJECT_BINARY_DIR}/debian/conffiles)
 install(FILES etc/kuryr.conf DESTINATION /etc/kuryr COMPONENT kuryr-common)
+install(FILES ${sbom} DESTINATION /usr/share/doc/kuryr-common COMPONENT kuryr-common)
 kuryr_package(kuryr-cni
   SUMMARY "plugs Kubernetes pods into Open vSwitch, OVN, Neutron, a bridge or a VLAN\n The CNI plugin kuryr-cni, and the node's agent kuryr-daemon."
   DEPENDS "kuryr-common ${same}"

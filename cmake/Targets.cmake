@@ -44,6 +44,11 @@ function(kuryr_library name)
   kuryr_precompiled(kuryr_${name} kuryr_headers)
 endfunction()
 
+# What is shipped says nothing of the folders that it was built in: two builds are the same bytes.
+if(KURYR_STATIC)
+  add_compile_options(-ffile-prefix-map=${KURYR_CACHE_DIR}=/usr/src -ffile-prefix-map=${PROJECT_SOURCE_DIR}=/usr/src/kuryr-cni)
+endif()
+
 # gcc links static programs with crtbeginT.o, with which the first exception sorts all unwind tables: 6 ms. With crtbegin.o
 # and a header of the tables, as in dynamic programs, it looks up the one it needs.
 if(KURYR_STATIC)
@@ -65,7 +70,7 @@ function(kuryr_program name)
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
   if(KURYR_STATIC)
     target_link_options(${name} PRIVATE -static -no-pie -nostartfiles ${KURYR_START_FILES} -Wl,--eh-frame-hdr -Wl,--gc-sections
-      -Wl,-z,relro,-z,now)
+      -Wl,-z,relro,-z,now -Wl,--dependency-file=$<TARGET_FILE:${name}>.inputs)
     target_link_libraries(${name} PRIVATE ${KURYR_END_FILES})
     # What is shipped is the program; its debug information lies beside it, found by debuggers.
     add_custom_command(TARGET ${name} POST_BUILD
