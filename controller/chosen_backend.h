@@ -28,6 +28,8 @@ class ChosenBackend {
   ~ChosenBackend();
 
   [[nodiscard]] Backend& get() noexcept { return *backend_; }
+  /// Null for another one.
+  [[nodiscard]] const neutron::NeutronBackend* neutron() const noexcept { return neutron_; }
   void WriteTo(service::MetricsText& text) const;
 
  private:

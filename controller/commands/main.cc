@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "controller/commands/adopt_command.h"
 #include "controller/commands/orphans_command.h"
 #include "controller/commands/status_command.h"
 #include "controller/config.h"
@@ -107,15 +108,22 @@ int main(int argc, char** argv) {
   orphans->fallthrough();
   CLI::Option* removes = orphans->add_flag("--remove", remove, "remove it; no controller may lead");
   orphans->add_flag("--force", force, "remove it though one leads")->needs(removes);
+  CLI::App* adopt = app.add_subcommand(
+      "adopt", "what a controller takes over once it leads, releases, and leaves as it is");
+  adopt->fallthrough();
+  bool is_dry_run = false;
+  adopt->add_flag("--dry-run", is_dry_run, "only says so: a controller that leads does it")
+      ->required();
   CLI11_PARSE(app, argc, argv);
   try {
     if (status->parsed()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
     if (orphans->parsed())
       return PrintOrphans(ReadConfig(options.config_files), ActOf(remove, force));
+    if (adopt->parsed()) return PrintAdoption(ReadConfig(options.config_files));
     Run(ReadServiceConfig(options));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-controller: %s\n", e.what());
-    return status->parsed() || orphans->parsed() ? kCommandFailed : 1;
+    return app.get_subcommands().empty() ? 1 : kCommandFailed;
   }
 }

@@ -76,6 +76,9 @@ class Survey {
 
   [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
   [[nodiscard]] Backend& backend() noexcept { return backend_.get(); }
+  [[nodiscard]] const neutron::NeutronBackend* neutron() const noexcept {
+    return backend_.neutron();
+  }
   /// What the backend has of this owner is gone when it returns. Throws std::runtime_error where
   /// that takes longer than a minute.
   void ReleaseNow(const std::string& owner_id);

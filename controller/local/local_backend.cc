@@ -55,7 +55,7 @@ const Holding* FindPlanned(const Holder& holder, const std::string& ifname) {
 }
 
 /// Of all subnets, each once.
-std::vector<Number> AddressesOf(const vif::VifBase& vif) {
+std::vector<Number> AddressNumbersOf(const vif::VifBase& vif) {
   std::vector<Number> addresses;
   if (!vif.network.has_value() || !vif.network->subnets.has_value()) return addresses;
   for (const vif::Subnet& subnet : *vif.network->subnets) {
@@ -198,7 +198,7 @@ std::vector<Holding> LocalBackend::HoldingsOf(const Owner& owner, const vif::Pod
   const vif::VifBase& common = vif::Common(vif.vif);
   const std::string network = common.network.has_value() ? common.network->id.value_or("") : "";
   const auto* nested = std::get_if<vif::VifVlanNested>(&vif.vif);
-  const std::vector<Number> all = AddressesOf(common);
+  const std::vector<Number> all = AddressNumbersOf(common);
   std::vector<Holding> holdings;
   for (const Allocator& allocator : allocators_) {
     const Pool& pool = allocator.pool();

@@ -38,6 +38,15 @@ vif::Vif BoundPorts::Join(const PodNode& node, const Port& port, const PodNetwor
   return VifOf(bound, network, defaults_);
 }
 
+std::optional<std::string> BoundPorts::PlaceOf(const PodNode& node) {
+  return defaults_.HostOf(node.name);
+}
+
+std::optional<std::string> BoundPorts::PlaceOf(const Port& port) {
+  if (IsUnbound(port) || port.device_owner != kDeviceOwner) return std::nullopt;
+  return port.host_id;
+}
+
 bool BoundPorts::Makes(const vif::Vif& vif) const { return IsPortVif(vif); }
 
 }  // namespace kuryr::controller::neutron

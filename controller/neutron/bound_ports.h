@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "controller/neutron/vif_driver.h"
@@ -18,6 +19,8 @@ class BoundPorts final : public VifDriver {
   /// BackendError kRetry where Neutron does not bind it.
   vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) override;
   void Delete(const std::string& port_id) override { api_.DeletePort(port_id); }
+  [[nodiscard]] std::optional<std::string> PlaceOf(const PodNode& node) override;
+  [[nodiscard]] std::optional<std::string> PlaceOf(const Port& port) override;
   [[nodiscard]] bool Makes(const vif::Vif& vif) const override;
 
  private:

@@ -30,6 +30,11 @@ const Subnet* PodNetwork::FindFor(const IpAddress& address) const {
   return found == subnets.end() ? nullptr : &*found;
 }
 
+bool PodNetwork::HasSlaac() const {
+  return std::any_of(subnets.begin(), subnets.end(),
+                     [](const Subnet& subnet) { return subnet.is_slaac; });
+}
+
 PodNetwork Networks::Find(const std::vector<std::string>& subnet_ids) {
   PodNetwork found;
   for (const std::string& id : subnet_ids) {

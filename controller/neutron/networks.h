@@ -16,6 +16,8 @@ struct PodNetwork {
   [[nodiscard]] const Subnet* Find(const std::string& id) const;
   /// nullptr: none has that address.
   [[nodiscard]] const Subnet* FindFor(const IpAddress& address) const;
+  /// Then Neutron answers a request for several ports with an error of its own (500).
+  [[nodiscard]] bool HasSlaac() const;
 
   Network network;
   std::vector<Subnet> subnets;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,10 @@ class NeutronApi {
   /// These and no others. kPrecondition where the port's revision is another one by now.
   virtual void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
                                int64_t revision) = 0;
+
+  /// How many ports the project may have, and has; the credentials' own where the id is empty.
+  /// Nothing where nobody says which that is.
+  [[nodiscard]] virtual std::optional<PortQuota> GetPortQuota(const std::string& project_id) = 0;
 
   /// Whether Neutron takes tags with a port's creation (tag-ports-during-bulk-creation); without
   /// that extension it drops them in silence. Asked once.

@@ -41,10 +41,28 @@ bool AllActive(const std::vector<HeldPort>& ports) {
 NeutronBackend::NeutronBackend(Parts parts)
     : hooks_(std::move(parts.hooks)),
       times_(parts.times),
-      planner_(parts.api, std::move(parts.defaults)),
-      poll_(parts.api, times_.pace, [this](const auto& ids) { OnActive(ids); }) {
+      planner_(parts.api, std::move(parts.defaults), PoolHooksOf()),
+      poll_(parts.api, times_.pace, [this](const auto& ids) { OnActive(ids); }),
+      filler_(MakeFiller()) {
   threads_.reserve(parts.workers);
   for (size_t i = 0; i < parts.workers; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+PoolHooks NeutronBackend::PoolHooksOf() {
+  return {.want = [this](const PoolNeed& need) { filler_->Want(need); },
+          .doubt = [this] { filler_->Doubt(); }};
+}
+
+std::unique_ptr<PoolFiller> NeutronBackend::MakeFiller() {
+  if (!planner_.pool_options().enabled) return nullptr;
+  PoolFiller::Hooks hooks{.may_write = hooks_.may_write,
+                          .is_held = [this](const std::string& port) { return IsHeld(port); }};
+  return std::make_unique<PoolFiller>(planner_.pool_means(), std::move(hooks), times_.pool);
+}
+
+bool NeutronBackend::IsHeld(const std::string& port_id) const {
+  const MutexLock lock(mutex_);
+  return owners_.contains(port_id);
 }
 
 NeutronBackend::~NeutronBackend() { queue_.ShutDown(); }
@@ -75,6 +93,8 @@ std::optional<std::vector<vif::PodVif>> NeutronBackend::VifsFor(
 }
 
 std::optional<std::vector<vif::PodVif>> NeutronBackend::Reserve(const PlanRequest& request) {
+  // All plans that are written have been adopted.
+  if (filler_) filler_->Begin();
   const MutexLock lock(mutex_);
   Holder& holder = Open(request.owner);
   if (holder.life == Life::kReleasing) return std::nullopt;
@@ -345,6 +365,7 @@ NeutronBackend::Clock::duration NeutronBackend::DelayOf(Holder& holder, const Ba
   if (const auto asked = error.retry_after()) {
     const auto rest = std::min<milliseconds>(*asked, kLongestRetryAfter);
     throttled_until_ = Clock::now() + rest;
+    planner_.pool_means().ready.Rest(rest);
     delay = std::max(delay, rest);
   }
   return delay;

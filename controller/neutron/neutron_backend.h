@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "controller/neutron/held_port.h"
 #include "controller/neutron/neutron_api.h"
 #include "controller/neutron/pod_defaults.h"
+#include "controller/neutron/pool_filler.h"
 #include "controller/neutron/port_planner.h"
 #include "controller/work_queue.h"
 
@@ -43,6 +45,7 @@ class NeutronBackend final : public Backend {
     /// still come to light.
     std::chrono::milliseconds search{120'000};
     ActivePoll::Pace pace;
+    PoolFiller::Times pool;
   };
   struct Parts {
     NeutronApi& api;  ///< borrowed
@@ -70,11 +73,19 @@ class NeutronBackend final : public Backend {
   /// By the tags of kuryr.conf: owners that have ports in Neutron now; nobody without tags. Throws
   /// NeutronError.
   [[nodiscard]] std::vector<Owner> Inventory() const override;
+  /// Of this cluster's tags, as Inventory; none without tags. Throws NeutronError.
+  [[nodiscard]] std::vector<ClusterPort> ListPorts() const { return planner_.ListPorts(); }
+  /// Whether a plan that was adopted names the port, or an owner has it.
+  [[nodiscard]] bool IsHeld(const std::string& port_id) const EXCLUDES(mutex_);
   /// None: networks are not this cluster's alone.
   [[nodiscard]] std::vector<NetworkUsage> Usage() const override { return {}; }
 
   /// Ports that are not ACTIVE yet.
   [[nodiscard]] size_t waiting() const { return poll_.waiting(); }
+  /// With [kubernetes] vif_pool_driver.
+  [[nodiscard]] std::map<PoolKey, PoolCounts> pools() const {
+    return planner_.pool_means().ready.Counts();
+  }
 
  private:
   enum class Life {
@@ -128,6 +139,8 @@ class NeutronBackend final : public Backend {
   /// Until it is tried again.
   [[nodiscard]] Clock::duration DelayOf(Holder& holder, const BackendError& error) REQUIRES(mutex_);
   void OnActive(const std::vector<std::string>& ids) EXCLUDES(mutex_);
+  [[nodiscard]] PoolHooks PoolHooksOf();
+  [[nodiscard]] std::unique_ptr<PoolFiller> MakeFiller();
   [[nodiscard]] bool IsYoung() const { return Clock::now() < started_ + times_.search; }
 
   const Hooks hooks_;
@@ -140,6 +153,7 @@ class NeutronBackend final : public Backend {
   std::unordered_map<std::string, std::string> owners_ GUARDED_BY(mutex_);  ///< by the port's id
   Clock::time_point throttled_until_ GUARDED_BY(mutex_);                    ///< by Neutron, for all
   ActivePoll poll_;
+  const std::unique_ptr<PoolFiller> filler_;  ///< null without pools
   std::vector<std::jthread> threads_;
 };
 

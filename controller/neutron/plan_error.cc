@@ -53,24 +53,32 @@ std::string Sizes(const PodNetwork& network) {
   return text;
 }
 
-std::string TextOf(const NeutronError& error, const PodNetwork* network) {
+/// As many as there are, those that are being made among them.
+std::string Figures(const std::optional<PortQuota>& quota) {
+  if (!quota || quota->limit < 0) return "as many ports as its quota of Neutron allows";
+  return std::to_string(quota->used + quota->reserved) +
+         " ports, and its quota of Neutron allows " + std::to_string(quota->limit);
+}
+
+std::string TextOf(const NeutronError& error, const PodNetwork* network,
+                   const std::optional<PortQuota>& quota) {
   std::string text = error.what();
   if (network == nullptr) return text;
   if (error.kind() == NeutronError::Kind::kExhausted) {
     text += ": network " + Printable(network->network.name) +
             " has no free address: " + Sizes(*network);
   }
-  if (error.kind() == NeutronError::Kind::kQuota)
-    text += ": the project has as many ports as its quota of Neutron allows";
+  if (error.kind() == NeutronError::Kind::kQuota) text += ": the project has " + Figures(quota);
   return text;
 }
 
 }  // namespace
 
-BackendError PlanErrorOf(const NeutronError& error, const PodNetwork* network) {
+BackendError PlanErrorOf(const NeutronError& error, const PodNetwork* network,
+                         const std::optional<PortQuota>& quota) {
   std::optional<std::chrono::milliseconds> rest;
   if (error.retry_after()) rest = *error.retry_after();
-  return {KindOf(error), TextOf(error, network), rest};
+  return {KindOf(error), TextOf(error, network, quota), rest};
 }
 
 }  // namespace kuryr::controller::neutron

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "controller/backend.h"
 #include "controller/neutron/networks.h"
 #include "controller/neutron/neutron_error.h"
+#include "controller/neutron/port.h"
 
 namespace kuryr::controller::neutron {
 
 /// What Neutron's refusal of a port means for its owner. `network`: what the port was to be in, or
-/// nullptr while that is not known.
-[[nodiscard]] BackendError PlanErrorOf(const NeutronError& error, const PodNetwork* network);
+/// nullptr while that is not known. `quota`: of a refusal of that kind, if it is known.
+[[nodiscard]] BackendError PlanErrorOf(const NeutronError& error, const PodNetwork* network,
+                                       const std::optional<PortQuota>& quota = std::nullopt);
 
 }  // namespace kuryr::controller::neutron

@@ -98,6 +98,11 @@ PodDefaults ReadPodDefaults(const ConfigFiles& files) {
   Take(files.Find("vhostuser", "mount_point"), folder);
   defaults.vhostuser_folder = folder;
   TakeNested(files, defaults);
+  defaults.pool = ReadPoolOptions(files, defaults.driver);
+  const Option groups = files.Find("neutron_defaults", "pod_security_groups");
+  if (defaults.pool.enabled && defaults.security_groups.empty())
+    Refuse(groups.where,
+           "is not set; with a vif_pool_driver, expected the UUIDs that a released port gets back");
   return defaults;
 }
 

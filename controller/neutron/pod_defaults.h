@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/config_file.h"
+#include "controller/neutron/pool_options.h"
 
 namespace kuryr::controller::neutron {
 
@@ -17,7 +18,7 @@ enum class PodVifDriver {
 };
 
 /// Which ports pods get, as kuryr.conf says: [neutron_defaults], pod_vif_driver, [pod_vif_nested],
-/// and of [vhostuser] the folder that pods mount. docs/neutron.md has the table.
+/// [vif_pool], and of [vhostuser] the folder that pods mount. docs/neutron.md has the table.
 struct PodDefaults {
   std::string project;                       ///< the ports'; the credentials' own when empty
   std::vector<std::string> subnets;          ///< of every pod; of one network
@@ -31,6 +32,7 @@ struct PodDefaults {
   PodVifDriver driver = PodVifDriver::kNeutronVif;
   std::vector<std::string> worker_subnets;  ///< of the virtual machines that are nodes
   uint32_t update_attempts = 3;             ///< where others change a node's port, too
+  PoolOptions pool;
 
   /// Whether pods' nodes are virtual machines, found by their address.
   [[nodiscard]] bool is_nested() const { return driver != PodVifDriver::kNeutronVif; }

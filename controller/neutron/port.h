@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ struct Port {
   VifDetails vif_details;
   std::vector<std::string> tags;
   std::vector<std::string> security_groups;
+  bool has_address_pairs = false;  ///< allowed_address_pairs: it may send from others
+  int64_t revision = 0;            ///< revision_number: grows with each change, of its status too
 
   bool operator==(const Port&) const = default;
 };
@@ -77,18 +80,31 @@ struct PortRequest {
   bool operator==(const PortRequest&) const = default;
 };
 
-/// PUT /v2.0/ports/ID: what is nullopt stays as it is.
+/// PUT /v2.0/ports/ID: what is nullopt stays as it is. With a revision, kPrecondition where the
+/// port has another one by now (If-Match).
 struct PortUpdate {
   std::optional<std::string> name;
+  std::optional<std::string> description;
   std::optional<std::string> device_id;
   std::optional<std::string> host_id;
   std::optional<std::vector<std::string>> security_groups;
+  std::optional<int64_t> revision;
 
   bool operator==(const PortUpdate&) const = default;
 };
 
+/// GET /v2.0/quotas/PROJECT/details, of ports.
+struct PortQuota {
+  int64_t limit = -1;  ///< -1: none
+  int64_t used = 0;
+  int64_t reserved = 0;  ///< by requests that are under way
+
+  bool operator==(const PortQuota&) const = default;
+};
+
 /// Which ports are listed: those of which all of this is true. What is empty filters nothing.
 struct PortFilter {
+  std::string name;
   std::string project_id;
   std::string network_id;
   std::string device_owner;

@@ -23,21 +23,14 @@ auto FindById(std::vector<HeldPort>& ports, const std::string& id) {
                       [&](const HeldPort& port) { return port.id == id; });
 }
 
+PodNode NodeOf(const PortWork& work) {
+  return {.name = work.owner.node, .addresses = work.node_addresses};
+}
+
 /// A port of the owner's.
 void Hold(PortWork& work, const Port& port) {
   work.ports.push_back(
       {.id = port.id, .ifname = IfnameOf(port), .known = true, .active = port.active});
-}
-
-bool HasAll(const std::vector<std::string>& tags, const std::vector<std::string>& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const std::string& tag) {
-    return std::find(tags.begin(), tags.end(), tag) != tags.end();
-  });
-}
-
-bool HasSlaac(const PodNetwork& network) {
-  return std::any_of(network.subnets.begin(), network.subnets.end(),
-                     [](const Subnet& subnet) { return subnet.is_slaac; });
 }
 
 }  // namespace
@@ -102,33 +95,60 @@ void PortPlanner::Find(PortWork& work, const Port& port) {
         {{"pod", work.owner.scope + "/" + work.owner.name}, {"port", port.id}});
     Hold(work, port);
   }
-  if (!HasAll(port.tags, defaults_.tags)) api_.SetTags(port.id, defaults_.tags);
+  if (!HasTags(port, defaults_.tags)) api_.SetTags(port.id, defaults_.tags);
+}
+
+std::vector<PortPlanner::Wanted> PortPlanner::MissingIn(const PortWork& work) {
+  std::vector<Wanted> missing;
+  for (const InterfaceRequest& interface : work.interfaces) {
+    const bool is_there =
+        std::any_of(work.ports.begin(), work.ports.end(),
+                    [&](const HeldPort& port) { return port.ifname == interface.ifname; });
+    if (!is_there) missing.push_back({interface, NetworkFor(interface)});
+  }
+  return missing;
 }
 
 void PortPlanner::Create(PortWork& work) {
-  std::vector<Wanted> missing;
-  for (const InterfaceRequest& interface : work.interfaces) {
-    if (FindOf(work.ports, interface.ifname) == work.ports.end())
-      missing.push_back({interface, NetworkFor(interface)});
-  }
+  const std::vector<Wanted> missing = MissingIn(work);
   if (missing.empty()) return;
+  const PodNetwork& network = missing.front().network;
   try {
-    CreateAll(work, missing);
+    Claim(work, missing);
+    try {
+      CreateAll(work, MissingIn(work));
+    } catch (const NeutronError& e) {
+      if (!pools_.MakeRoom(e, missing.size(), network)) throw;
+      CreateAll(work, MissingIn(work));
+    }
   } catch (const NeutronError& e) {
     work.must_search = work.must_search || e.uncertain();
     work.uncertain = work.uncertain || e.uncertain();
-    throw PlanErrorOf(e, &missing.front().network);
+    const bool is_quota = e.kind() == NeutronError::Kind::kQuota;
+    throw PlanErrorOf(e, &network, is_quota ? quota_.Find() : std::nullopt);
+  }
+}
+
+void PortPlanner::Claim(PortWork& work, const std::vector<Wanted>& missing) {
+  for (const Wanted& wanted : missing) {
+    auto port = pools_.Claim(work.owner, NodeOf(work), wanted.interface, wanted.network);
+    if (!port) continue;
+    // A bound one may be ACTIVE by the pod before, whose interface is about to go.
+    port->active = port->active && defaults_.is_nested();
+    Hold(work, *port);
+    Join(work, *port, wanted.network);
   }
 }
 
 void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) {
+  if (missing.empty()) return;
   std::vector<PortRequest> requests;
   bool one_by_one = missing.size() == 1;
   for (const Wanted& wanted : missing) {
+    pools_.Free(wanted.interface);
     requests.push_back(PortRequestOf(work.owner, wanted.interface, wanted.network, defaults_));
     driver_->Describe(requests.back(), work.owner);
-    // There, Neutron answers a request for several with an error of its own (500).
-    one_by_one = one_by_one || HasSlaac(wanted.network);
+    one_by_one = one_by_one || wanted.network.HasSlaac();
   }
   const std::vector<Port> ports =
       one_by_one ? CreateEach(work, requests) : CreateInBulk(work, std::move(requests));
@@ -136,8 +156,7 @@ void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) 
 }
 
 void PortPlanner::Join(PortWork& work, const Port& port, const PodNetwork& network) {
-  const PodNode node{.name = work.owner.node, .addresses = work.node_addresses};
-  vif::Vif vif = driver_->Join(node, port, network);
+  vif::Vif vif = driver_->Join(NodeOf(work), port, network);
   const auto held = FindById(work.ports, port.id);
   held->active = held->active || vif::Common(vif).active.value_or(false);
   held->vif = std::move(vif);
@@ -202,8 +221,10 @@ void PortPlanner::Release(PortWork& work) {
   work.error.reset();
   try {
     for (const HeldPort& port : work.ports) work.must_search = work.must_search || !port.known;
-    if (work.must_search) {
-      for (const Port& port : PortsOf(work.owner.id)) driver_->Delete(port.id);
+    if (work.must_search || defaults_.pool.enabled) {
+      for (const Port& port : PortsToRelease(work)) {
+        if (!pools_.Return(port)) driver_->Delete(port.id);
+      }
     } else {
       for (const HeldPort& port : work.ports) driver_->Delete(port.id);
     }
@@ -215,19 +236,65 @@ void PortPlanner::Release(PortWork& work) {
   }
 }
 
-std::vector<Owner> PortPlanner::Owners() {
+std::vector<Port> PortPlanner::PortsToRelease(const PortWork& work) {
+  std::vector<Port> ports;
+  if (work.must_search) ports = PortsOf(work.owner.id);
+  if (!defaults_.pool.enabled) return ports;
+  for (const HeldPort& held : work.ports) {
+    const bool is_found = std::any_of(ports.begin(), ports.end(),
+                                      [&](const Port& port) { return port.id == held.id; });
+    if (is_found) continue;
+    try {
+      Port port = api_.GetPort(held.id);
+      const bool is_owners = driver_->OwnerIdOf(port) == work.owner.id;
+      // Its return had no answer.
+      const bool is_back = held.known && PortPools::IsReady(*driver_, port);
+      if (is_owners || is_back || (held.written && IsLeft(port))) ports.push_back(std::move(port));
+    } catch (const NeutronError& e) {
+      if (e.kind() != NeutronError::Kind::kNotFound) throw;
+    }
+  }
+  return ports;
+}
+
+/// Kuryr's pools without port_debug never say whose a port is.
+bool PortPlanner::IsLeft(const Port& port) const {
+  return driver_->OwnerIdOf(port).empty() && port.device_id.empty() && !defaults_.tags.empty() &&
+         HasTags(port, defaults_.tags);
+}
+
+std::vector<Port> PortPlanner::TaggedPorts() {
   if (defaults_.tags.empty()) return {};
-  std::map<std::string, Owner> owners;
   PortFilter filter = driver_->FilterOf("");
   filter.project_id = defaults_.project;
   filter.tags = defaults_.tags;
-  for (const Port& port : api_.ListPorts(filter)) {
+  return api_.ListPorts(filter);
+}
+
+std::vector<Owner> PortPlanner::Owners() {
+  std::map<std::string, Owner> owners;
+  for (const Port& port : TaggedPorts()) {
     const std::string id = driver_->OwnerIdOf(port);
     if (!id.empty()) owners.emplace(id, OwnerOf(id, port));
   }
   std::vector<Owner> all;
   all.reserve(owners.size());
   for (auto& [id, owner] : owners) all.push_back(std::move(owner));
+  return all;
+}
+
+std::vector<ClusterPort> PortPlanner::ListPorts() {
+  driver_->Learn();
+  std::vector<ClusterPort> all;
+  for (const Port& port : TaggedPorts()) {
+    const auto key = PortPools::KeyOf(pool_means(), port);
+    const bool free = key && PortPools::IsFree(*driver_, defaults_, port);
+    all.push_back({.id = port.id,
+                   .name = port.name,
+                   .owner_id = driver_->OwnerIdOf(port),
+                   .free = free,
+                   .place = free ? key->place : ""});
+  }
   return all;
 }
 

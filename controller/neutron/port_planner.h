@@ -10,6 +10,9 @@
 #include "controller/neutron/networks.h"
 #include "controller/neutron/neutron_api.h"
 #include "controller/neutron/pod_defaults.h"
+#include "controller/neutron/port_pools.h"
+#include "controller/neutron/project_quota.h"
+#include "controller/neutron/ready_ports.h"
 #include "controller/neutron/vif_driver.h"
 
 namespace kuryr::controller::neutron {
@@ -27,16 +30,28 @@ struct PortWork {
   std::optional<BackendError> error;
 };
 
+/// A port that has the cluster's tags.
+struct ClusterPort {
+  std::string id;
+  std::string name;
+  std::string owner_id;  ///< empty: Neutron says nobody's
+  bool free = false;     ///< as PortPools::IsFree
+  std::string place;     ///< of a free one that pods can be given; as VifDriver::PlaceOf
+};
+
 /// The requests that an owner's ports take. Each call may fail and be made again: what Neutron has
 /// then is found. Keeps nothing of owners. Thread-safe, but for one owner at a time.
 class PortPlanner {
  public:
   /// Borrows the API.
-  PortPlanner(NeutronApi& api, PodDefaults defaults)
+  PortPlanner(NeutronApi& api, PodDefaults defaults, PoolHooks hooks)
       : api_(api),
         defaults_(std::move(defaults)),
         networks_(api),
-        driver_(MakeVifDriver(api, defaults_)) {}
+        quota_(api, defaults_.project),
+        driver_(MakeVifDriver(api, defaults_)),
+        ready_(defaults_.pool),
+        pools_(pool_means(), std::move(hooks)) {}
 
   /// A port with a VIF, which reaches the owner's node, for each interface, or an error. One
   /// request where one port is missing, and one where several are. A kRetry leaves what was made to
@@ -44,13 +59,22 @@ class PortPlanner {
   void Plan(PortWork& work);
   /// What Neutron has for the owner is held, and each interface has one port alone.
   void Search(PortWork& work);
-  /// None of its ports is left, or an error says so.
+  /// None of its ports is left, or an error says so. Those that a pool takes are ready then.
   void Release(PortWork& work);
   /// Of the whole cluster, as its tags say; nothing without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Owners();
 
+  /// The same, port by port. Throws NeutronError.
+  [[nodiscard]] std::vector<ClusterPort> ListPorts();
+
   /// Whether the VIF is one of those that are planned.
   [[nodiscard]] bool Makes(const vif::Vif& vif) const { return driver_->Makes(vif); }
+
+  [[nodiscard]] const PoolOptions& pool_options() const noexcept { return defaults_.pool; }
+  /// What a PoolFiller needs; borrowed.
+  [[nodiscard]] PortPools::Means pool_means() {
+    return {api_, defaults_, networks_, *driver_, ready_};
+  }
 
  private:
   struct Wanted {
@@ -59,10 +83,14 @@ class PortPlanner {
   };
 
   [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
+  /// Of the whole cluster; none without tags.
+  [[nodiscard]] std::vector<Port> TaggedPorts();
   void FindAll(PortWork& work);
   void Find(PortWork& work, const Port& port);
+  [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);
   void Create(PortWork& work);
-  /// Some are missing.
+  /// Of what is missing, what pools have.
+  void Claim(PortWork& work, const std::vector<Wanted>& missing);
   void CreateAll(PortWork& work, const std::vector<Wanted>& missing);
   void Complete(PortWork& work);
   /// The port is held.
@@ -74,11 +102,18 @@ class PortPlanner {
   [[nodiscard]] PodNetwork NetworkFor(const InterfaceRequest& interface);
   /// Those that are not written are deleted.
   void Undo(PortWork& work);
+  /// What Neutron has for the owner now.
+  [[nodiscard]] std::vector<Port> PortsToRelease(const PortWork& work);
+  /// A written port that Neutron says nobody has: of a pool that was not ours.
+  [[nodiscard]] bool IsLeft(const Port& port) const;
 
   NeutronApi& api_;
   const PodDefaults defaults_;
   Networks networks_;
+  ProjectQuota quota_;
   const std::unique_ptr<VifDriver> driver_;
+  ReadyPorts ready_;
+  PortPools pools_;
 };
 
 }  // namespace kuryr::controller::neutron

@@ -82,6 +82,18 @@ PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
   return request;
 }
 
+PortRequest ReadyRequestOf(const PodNetwork& network, const PodDefaults& defaults) {
+  PortRequest request = PortRequestOf({}, {}, network, defaults);
+  request.name = kReadyName;
+  return request;
+}
+
+bool HasTags(const Port& port, const std::vector<std::string>& tags) {
+  return std::all_of(tags.begin(), tags.end(), [&](const std::string& tag) {
+    return std::find(port.tags.begin(), port.tags.end(), tag) != port.tags.end();
+  });
+}
+
 std::string PortNameOf(const Owner& owner, const std::string& ifname) {
   const size_t rest = kLongestName - ifname.size() - 1;
   return (owner.scope + "/" + owner.name).substr(0, rest) + "/" + ifname;

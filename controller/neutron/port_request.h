@@ -12,6 +12,10 @@ namespace kuryr::controller::neutron {
 
 /// As Kuryr's ports, and Nova's own.
 inline constexpr const char* kDeviceOwner = "compute:kuryr";
+/// Of ports that wait for a pod, as Kuryr's pools call theirs with port_debug; and as they did in
+/// its first releases.
+inline constexpr const char* kReadyName = "kuryr-pool-port";
+inline constexpr const char* kFormerReadyName = "available-port";
 
 /// Which subnets the interface is to be in: the one that it names, or the pods' own. BackendError
 /// kRefused where it may not name it.
@@ -22,6 +26,12 @@ inline constexpr const char* kDeviceOwner = "compute:kuryr";
 /// names an address that pods do not get, and why.
 [[nodiscard]] PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
                                         const PodNetwork& network, const PodDefaults& defaults);
+
+/// A port to be made for a pod that is yet to come, likewise.
+[[nodiscard]] PortRequest ReadyRequestOf(const PodNetwork& network, const PodDefaults& defaults);
+
+/// Whether `tags` are among the port's.
+[[nodiscard]] bool HasTags(const Port& port, const std::vector<std::string>& tags);
 
 /// "SCOPE/NAME/IFNAME", as a port is called; the middle is cut where Neutron's 255 bytes ask for
 /// it.

@@ -97,6 +97,14 @@ void TrunkPorts::RemoveAndDelete(const std::string& trunk_id, const std::string&
   api_.DeletePort(port_id);
 }
 
+std::optional<std::string> TrunkPorts::PlaceOf(const PodNode& pod_node) {
+  const NodePort node = nodes_.Find(pod_node);
+  if (node.trunk_id.empty()) return std::nullopt;
+  return node.trunk_id;
+}
+
+std::optional<std::string> TrunkPorts::PlaceOf(const Port& port) { return TrunkOf(port.id); }
+
 bool TrunkPorts::Makes(const vif::Vif& vif) const { return IsNestedVif<vif::VifVlanNested>(vif); }
 
 std::optional<std::string> TrunkPorts::TrunkOf(const std::string& port_id) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,18 @@ class VifDriver {
   virtual vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) = 0;
   /// What Join did is undone, and the port is deleted; also when there is none.
   virtual void Delete(const std::string& port_id) = 0;
+
+  /// Where the node's pods have their ports: a host of Neutron's, or a trunk. Nothing where ports
+  /// are of no place, or the node has none.
+  [[nodiscard]] virtual std::optional<std::string> PlaceOf(const PodNode& /*node*/) {
+    return std::nullopt;
+  }
+  /// The same of a port that pods of the place can be given.
+  [[nodiscard]] virtual std::optional<std::string> PlaceOf(const Port& /*port*/) {
+    return std::nullopt;
+  }
+  /// The places of ports that others have made are known then.
+  virtual void Learn() {}
 
   /// Whether the VIF is one that Join makes of the port with its id.
   [[nodiscard]] virtual bool Makes(const vif::Vif& vif) const = 0;

@@ -52,6 +52,40 @@ constexpr const char* kNeutron =
     "endpoint_override = http://127.0.0.1:9696\n[neutron_defaults]\n";
 constexpr const char* kSubnet = "pod_subnet = a26eeeca-dce2-416d-a18e-748a37d60d23\n";
 
+constexpr const char* kGroups = "pod_security_groups = 9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf\n";
+
+TEST(ConfigTest, PoolsAreOffUnlessADriverIsNamed) {
+  const std::string neutron = std::string(kNeutron) + kSubnet;
+  EXPECT_FALSE(Load(neutron).neutron->pods.pool.enabled);
+  EXPECT_FALSE(Load(neutron + "[kubernetes]\nvif_pool_driver = noop\n").neutron->pods.pool.enabled);
+
+  const auto pool = Load(neutron + kGroups +
+                         "[kubernetes]\nvif_pool_driver = neutron\n[vif_pool]\nports_pool_min = 2\n"
+                         "ports_pool_max = 9\nports_pool_batch = 4\n"
+                         "ports_pool_update_frequency = 30\n")
+                        .neutron->pods.pool;
+
+  EXPECT_TRUE(pool.enabled);
+  EXPECT_EQ(pool.least, 2U);
+  EXPECT_EQ(pool.most, 9U);
+  EXPECT_EQ(pool.batch, 4U);
+  EXPECT_EQ(pool.interval, std::chrono::seconds(30));
+}
+
+TEST(ConfigTest, PoolsGoWithTheirDriverAndSecurityGroups) {
+  const std::string neutron = std::string(kNeutron) + kSubnet;
+  EXPECT_THAT(WhyRefused(neutron + "[kubernetes]\nvif_pool_driver = neutron\n"),
+              HasSubstr("[neutron_defaults] pod_security_groups: is not set"));
+  EXPECT_THAT(WhyRefused(neutron + kGroups + "[kubernetes]\nvif_pool_driver = nested\n"),
+              HasSubstr("\"nested\" does not go with pod_vif_driver"));
+  EXPECT_THAT(WhyRefused(neutron + kGroups + "[kubernetes]\nvif_pool_driver = multi_pool\n"),
+              HasSubstr("expected noop, neutron or nested"));
+  EXPECT_THAT(WhyRefused(neutron + kGroups +
+                         "[kubernetes]\nvif_pool_driver = neutron\n[vif_pool]\n"
+                         "ports_pool_max = 4\n"),
+              HasSubstr("[vif_pool] ports_pool_max: is less than ports_pool_min, which is 5"));
+}
+
 TEST(ConfigTest, ExampleOfNeutronsPageIsTaken) {
   const Config config = Load(Example("neutron.md"));
 

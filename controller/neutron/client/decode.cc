@@ -105,6 +105,11 @@ VifDetails DetailsOf(const json& value, const Path& path) {
           .vhostuser_ovs_plug = details.Flag("vhostuser_ovs_plug")};
 }
 
+bool HasItems(const AnswerObject& object, const char* key) {
+  const json* list = object.Find(key);
+  return list != nullptr && !list->empty();
+}
+
 Port PortOf(const json& value, const Path& path) {
   const AnswerObject object(value, path);
   Port port{.id = object.Id("id"),
@@ -120,7 +125,9 @@ Port PortOf(const json& value, const Path& path) {
             .vif_type = object.Text("binding:vif_type"),
             .vnic_type = object.Text("binding:vnic_type"),
             .tags = object.Texts("tags"),
-            .security_groups = object.Texts("security_groups")};
+            .security_groups = object.Texts("security_groups"),
+            .has_address_pairs = HasItems(object, "allowed_address_pairs"),
+            .revision = object.Number("revision_number", 0, INT64_MAX)};
   if (const json* details = object.Find("binding:vif_details"))
     port.vif_details = DetailsOf(*details, Path(path, "binding:vif_details"));
   return port;
@@ -188,6 +195,18 @@ NodePortPage DecodeNodePorts(std::string_view body) {
   const Path root(Root());
   const AnswerObject object(document, root);
   return {.ports = object.RequiredList("ports", NodePortOf), .has_next = HasNext(object)};
+}
+
+PortQuota DecodePortQuota(std::string_view body) {
+  return Member(body, "quota", [](const json& value, const Path& path) {
+    const AnswerObject quota(value, path);
+    if (quota.Find("port") == nullptr) quota.RefuseMissing("port", "an object");
+    const Path port_path(path, "port");
+    const AnswerObject port(*quota.Find("port"), port_path);
+    return PortQuota{.limit = port.Number("limit", -1, INT64_MAX),
+                     .used = port.Number("used", 0, INT64_MAX),
+                     .reserved = port.Number("reserved", 0, INT64_MAX)};
+  });
 }
 
 std::vector<std::string> DecodePortIds(std::string_view body) {

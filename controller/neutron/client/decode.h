@@ -37,6 +37,9 @@ struct NodePortPage {
 };
 [[nodiscard]] NodePortPage DecodeNodePorts(std::string_view body);
 
+/// GET /v2.0/quotas/PROJECT/details.
+[[nodiscard]] PortQuota DecodePortQuota(std::string_view body);
+
 /// Of a list with fields=id.
 [[nodiscard]] std::vector<std::string> DecodePortIds(std::string_view body);
 

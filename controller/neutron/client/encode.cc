@@ -40,6 +40,7 @@ json EncodePortRequest(const PortRequest& request) {
 json EncodePortUpdate(const PortUpdate& update) {
   json port = json::object();
   if (update.name) port["name"] = *update.name;
+  if (update.description) port["description"] = *update.description;
   if (update.device_id) port["device_id"] = *update.device_id;
   if (update.host_id) port["binding:host_id"] = *update.host_id;
   if (update.security_groups) port["security_groups"] = *update.security_groups;

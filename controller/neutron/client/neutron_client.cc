@@ -26,10 +26,10 @@ constexpr const char* kPageSize = "500";
 /// More than a cluster has, and less than fills the memory.
 constexpr size_t kMostPorts = 200'000;
 
-/// For messages: "a port of DEVICE in network ID".
+/// For messages: "a port of DEVICE in network ID". A ready one has none, but a host.
 std::string Described(const PortRequest& request) {
-  return "a port of " + Printable(request.device_id) + " in network " +
-         Printable(request.network_id);
+  const std::string& whose = request.device_id.empty() ? request.host_id : request.device_id;
+  return "a port of " + Printable(whose) + " in network " + Printable(request.network_id);
 }
 
 /// A tag's comma would part two tags.
@@ -40,7 +40,8 @@ std::string TagList(const std::vector<std::string>& tags) {
 }
 
 std::string ListTarget(const PortFilter& filter, const std::string& marker) {
-  return "/ports" + QueryOf({{"project_id", filter.project_id},
+  return "/ports" + QueryOf({{"name", filter.name},
+                             {"project_id", filter.project_id},
                              {"network_id", filter.network_id},
                              {"device_owner", filter.device_owner},
                              {"device_id", filter.device_id},
@@ -70,6 +71,14 @@ std::string PollTarget(std::span<const std::string> ids) {
   return target;
 }
 
+/// Ports that no pod waits for.
+RequestGate::Rank RankOf(const PortRequest& request) {
+  const bool is_owned = !request.device_id.empty() || !request.description.empty();
+  return is_owned ? RequestGate::Rank::kUsual : RequestGate::Rank::kLast;
+}
+
+std::string IfMatch(int64_t revision) { return "revision_number=" + std::to_string(revision); }
+
 /// Neutron's own answer to a malformed id, without asking: it would end up in a URL.
 void CheckId(const std::string& what, const std::string& id) {
   if (IsUuid(id)) return;
@@ -86,13 +95,14 @@ struct NeutronClient::Call {
   std::string target;  ///< below /v2.0
   std::string body;
   std::string if_match;
+  RequestGate::Rank rank = RequestGate::Rank::kUsual;
 };
 
 /// One place in the gate.
 class NeutronClient::Turn {
  public:
-  Turn(RequestGate& gate, const std::string& what) : gate_(gate) {
-    switch (gate.Enter()) {
+  Turn(RequestGate& gate, const std::string& what, RequestGate::Rank rank) : gate_(gate) {
+    switch (gate.Enter(rank)) {
       case RequestGate::Turn::kMine:
         return;
       case RequestGate::Turn::kTooLate:
@@ -135,7 +145,7 @@ std::shared_ptr<Endpoint> NeutronClient::EndpointAt(const std::string& url) {
 HttpAnswer NeutronClient::Exchange(const Call& call, const Access& access, HttpRequest& request) {
   request.token = access.token;
   const std::shared_ptr<Endpoint> endpoint = EndpointAt(access.url);
-  const Turn turn(gate_, call.what);
+  const Turn turn(gate_, call.what, call.rank);
   const Clock::time_point begin = Clock::now();
   const auto tell = [&](std::optional<Kind> failure) {
     if (observer_ != nullptr) observer_->OnRequest(call.kind, failure, Clock::now() - begin);
@@ -229,7 +239,8 @@ Port NeutronClient::CreatePort(const PortRequest& request) {
                        .what = "create " + Described(request),
                        .method = "POST",
                        .target = "/ports",
-                       .body = body.dump()},
+                       .body = body.dump(),
+                       .rank = RankOf(request)},
                       DecodePort);
   AddTags(port, request);
   return port;
@@ -244,7 +255,8 @@ std::vector<Port> NeutronClient::CreatePorts(const std::vector<PortRequest>& req
                   .what = "create " + Described(requests.front()) + others,
                   .method = "POST",
                   .target = "/ports",
-                  .body = body.dump()};
+                  .body = body.dump(),
+                  .rank = RankOf(requests.front())};
   std::vector<Port> ports = Decoded(call, [&](const std::string& answer) {
     std::vector<Port> made = DecodePorts(answer).ports;
     if (made.size() != requests.size())
@@ -268,7 +280,8 @@ Port NeutronClient::UpdatePort(const std::string& id, const PortUpdate& update) 
                   .what = what,
                   .method = "PUT",
                   .target = "/ports/" + id,
-                  .body = body.dump()},
+                  .body = body.dump(),
+                  .if_match = update.revision ? IfMatch(*update.revision) : ""},
                  DecodePort);
 }
 
@@ -376,7 +389,7 @@ void NeutronClient::SetAddressPairs(const std::string& port_id,
                 .method = "PUT",
                 .target = "/ports/" + port_id,
                 .body = body.dump(),
-                .if_match = "revision_number=" + std::to_string(revision)});
+                .if_match = IfMatch(revision)});
 }
 
 std::vector<std::string> NeutronClient::ActivePorts(const std::vector<std::string>& ids) {
@@ -391,6 +404,16 @@ std::vector<std::string> NeutronClient::ActivePorts(const std::vector<std::strin
     active.insert(active.end(), some.begin(), some.end());
   }
   return active;
+}
+
+/// A project's id is 32 digits, and need not be.
+std::optional<PortQuota> NeutronClient::GetPortQuota(const std::string& project_id) {
+  const std::string id = project_id.empty() ? session_.Get().project_id : project_id;
+  if (id.empty()) return std::nullopt;
+  return Decoded({.kind = RequestKind::kQuotaGet,
+                  .what = "get the quota of project " + Printable(id),
+                  .target = "/quotas/" + Escaped(id) + "/details"},
+                 DecodePortQuota);
 }
 
 bool NeutronClient::TagsAtCreation() {

@@ -42,6 +42,7 @@ class NeutronClient final : public NeutronApi {
   void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) override;
   void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
                        int64_t revision) override;
+  [[nodiscard]] std::optional<PortQuota> GetPortQuota(const std::string& project_id) override;
   [[nodiscard]] bool TagsAtCreation() override EXCLUDES(mutex_);
 
   /// For good: calls under way end at once with kUnavailable, as does every later one.

@@ -20,14 +20,28 @@ bool RequestGate::MayBegin(Clock::time_point now, Clock::time_point& again) {
   return true;
 }
 
-RequestGate::Turn RequestGate::Enter() {
-  const Clock::time_point end = Clock::now() + limits_.patience;
+RequestGate::Turn RequestGate::Enter(Rank rank) {
   const MutexLock lock(mutex_);
+  ++waiting_[rank];
+  const Turn turn = Wait(rank);
+  --waiting_[rank];
+  // Whoever is last may begin beside it.
+  if (waiting_[Rank::kLast] > 0) changed_.notify_all();
+  return turn;
+}
+
+uint32_t RequestGate::waiting(Rank rank) {
+  const MutexLock lock(mutex_);
+  return waiting_[rank];
+}
+
+RequestGate::Turn RequestGate::Wait(Rank rank) {
+  const Clock::time_point end = Clock::now() + limits_.patience;
   for (;;) {
     if (stopped_) return Turn::kStopped;
     const Clock::time_point now = Clock::now();
     Clock::time_point again = end;
-    if (MayBegin(now, again)) {
+    if ((rank == Rank::kUsual || waiting_[Rank::kUsual] == 0) && MayBegin(now, again)) {
       ++under_way_;
       return Turn::kMine;
     }

@@ -39,6 +39,8 @@ std::string_view NameOf(RequestKind kind) {
       return "subport_remove";
     case kAddressPairs:
       return "address_pairs";
+    case kQuotaGet:
+      return "quota_get";
   }
   return "";
 }

@@ -27,6 +27,7 @@ enum class RequestKind {
   kSubPortAdd,
   kSubPortRemove,
   kAddressPairs,
+  kQuotaGet,
 };
 
 /// For labels of metrics: "port_create".

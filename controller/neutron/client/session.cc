@@ -57,7 +57,9 @@ Session::Held Session::Authenticate() {
         config_.endpoint_override.empty() ? token.neutron_url : config_.endpoint_override;
     (void)ParseUrl(url);
     const seconds margin = std::min(kMargin, token.lifetime / 4);
-    return {.access = {.url = WithVersion(url, "v2.0"), .token = answer.subject_token},
+    return {.access = {.url = WithVersion(url, "v2.0"),
+                       .token = answer.subject_token,
+                       .project_id = token.project_id},
             .renew_at = begin + token.lifetime - margin,
             .expires_at = begin + token.lifetime};
   } catch (const ParseError& e) {

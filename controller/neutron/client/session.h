@@ -15,8 +15,9 @@ namespace kuryr::controller::neutron {
 
 /// What a request to Neutron needs: where it goes, and the token that it shows.
 struct Access {
-  std::string url;    ///< with /v2.0 at its end
-  std::string token;  ///< empty where Neutron takes every request
+  std::string url;         ///< with /v2.0 at its end
+  std::string token;       ///< empty where Neutron takes every request
+  std::string project_id;  ///< the token's; empty where nobody says
 };
 
 /// Our standing with Keystone: one token, made at the first need and again before it expires. While

@@ -154,6 +154,8 @@ TokenAnswer DecodeTokenAnswer(std::string_view body, const EndpointChoice& choic
   TokenAnswer answer{.lifetime = expires.time - issued.time};
   if (answer.lifetime <= std::chrono::seconds(0))
     Path(path, "expires_at").Refuse("is not after issued_at");
+  if (const json* project = token.Find("project"))
+    answer.project_id = AnswerObject(*project, Path(path, "project")).Text("id");
   if (!choice.interfaces.empty()) answer.neutron_url = NeutronUrlOf(token, choice);
   return answer;
 }

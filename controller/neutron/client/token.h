@@ -23,6 +23,7 @@ struct EndpointChoice {
 struct TokenAnswer {
   std::chrono::seconds lifetime{0};  ///< from issued_at to expires_at
   std::string neutron_url;           ///< as the catalog has it; empty without a choice
+  std::string project_id;            ///< whose it is; empty for nobody's
 };
 /// Throws ParseError, which names the field, or the endpoints that the catalog has. A choice
 /// without interfaces asks for no endpoint.

@@ -44,6 +44,9 @@ void DecodeAs(uint8_t kind, std::string_view body) {
     case 6:
       (void)HasExtension(body, "agent");
       break;
+    case 7:
+      Require(DecodePortQuota(body).limit >= -1);
+      break;
     case 8:
       for (const NodePort& port : DecodeNodePorts(body).ports) {
         for (const SubPort& sub_port : port.sub_ports) Require(sub_port.vlan <= 4094);

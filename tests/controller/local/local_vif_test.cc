@@ -36,7 +36,7 @@ TEST_F(LocalVifTest, OfOpenVSwitchIsWhatItsDriverWants) {
   EXPECT_EQ(*vif.plugin, "ovs");
   EXPECT_EQ(*std::get<vif::PortProfileOpenVSwitch>(*vif.port_profile).interface_id, *vif.id);
   binding::Shared shared;
-  const binding::Plug plug = binding::NewOvsDriver({{}, shared})->Plan(planned.vif, "eth0");
+  const binding::Plug plug = binding::NewOvsDriver({{}, shared})->Plan(planned).plug;
   EXPECT_EQ(plug.bridge, "br-blue");
   EXPECT_EQ(plug.host_interface, "tap" + vif.id->substr(0, 11));
   ExpectReadable(planned);
@@ -47,7 +47,7 @@ TEST_F(LocalVifTest, OfABridgeIsWhatItsDriverWants) {
 
   EXPECT_FALSE(*vif::Common(planned.vif).network->should_provide_bridge);
   binding::Shared shared;
-  EXPECT_EQ(binding::NewBridgeDriver({{}, shared})->Plan(planned.vif, "eth0").bridge, "br-blue");
+  EXPECT_EQ(binding::NewBridgeDriver({{}, shared})->Plan(planned).plug.bridge, "br-blue");
   ExpectReadable(planned);
 }
 
@@ -60,7 +60,7 @@ TEST_F(LocalVifTest, OfABridgeWithAVlanLetsTheNodeMakeBoth) {
   EXPECT_EQ(*network.vlan, 7);
   EXPECT_EQ(*network.bridge_interface, "bond0");
   binding::Shared shared;
-  EXPECT_EQ(binding::NewBridgeDriver({{}, shared})->Plan(planned.vif, "eth0").bridge, "br-blue");
+  EXPECT_EQ(binding::NewBridgeDriver({{}, shared})->Plan(planned).plug.bridge, "br-blue");
   ExpectReadable(planned);
 }
 
@@ -70,7 +70,7 @@ TEST_F(LocalVifTest, OfNestedPodsIsWhatTheirDriverWants) {
   binding::Shared shared;
 
   for (const vif::PodVif& planned : {macvlan, vlan}) {
-    EXPECT_EQ(binding::NewNestedDriver({{}, shared})->Plan(planned.vif, "eth0").ifname, "eth0");
+    EXPECT_EQ(binding::NewNestedDriver({{}, shared})->Plan(planned).plug.ifname, "eth0");
     EXPECT_EQ(*vif::Common(planned.vif).plugin, "noop");
     ExpectReadable(planned);
   }

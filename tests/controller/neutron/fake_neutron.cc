@@ -18,9 +18,9 @@ bool Matches(const Port& port, const PortFilter& filter) {
   const auto is = [](const std::string& wanted, const std::string& found) {
     return wanted.empty() || wanted == found;
   };
-  return is(filter.network_id, port.network_id) && is(filter.device_owner, port.device_owner) &&
-         is(filter.device_id, port.device_id) && is(filter.host_id, port.host_id) &&
-         is(filter.description, port.description) &&
+  return is(filter.name, port.name) && is(filter.network_id, port.network_id) &&
+         is(filter.device_owner, port.device_owner) && is(filter.device_id, port.device_id) &&
+         is(filter.host_id, port.host_id) && is(filter.description, port.description) &&
          std::all_of(filter.tags.begin(), filter.tags.end(), [&](const std::string& tag) {
            return std::find(port.tags.begin(), port.tags.end(), tag) != port.tags.end();
          });
@@ -72,6 +72,12 @@ void FakeNeutron::LetGo() {
   changed_.notify_all();
 }
 
+void FakeNeutron::Change(const std::string& id, const std::function<void(Port&)>& change) {
+  const MutexLock lock(mutex_);
+  change(ports_.at(id));
+  ++ports_.at(id).revision;
+}
+
 bool FakeNeutron::WaitForHeld() {
   const MutexLock lock(mutex_);
   return changed_.wait_for(
@@ -106,11 +112,15 @@ void FakeNeutron::SetSlaac() {
 void FakeNeutron::SetActive(const std::string& id, bool active) {
   const MutexLock lock(mutex_);
   ports_.at(id).active = active;
+  ++ports_.at(id).revision;
 }
 
 void FakeNeutron::SetAllActive() {
   const MutexLock lock(mutex_);
-  for (auto& [id, port] : ports_) port.active = true;
+  for (auto& [id, port] : ports_) {
+    port.active = true;
+    ++port.revision;
+  }
 }
 
 Port FakeNeutron::Add(const PortRequest& request) {
@@ -220,7 +230,8 @@ Port FakeNeutron::Make(const PortRequest& request) {
             .host_id = request.host_id,
             .vnic_type = "normal",
             .security_groups =
-                request.security_groups.value_or(std::vector<std::string>{"default-group"})};
+                request.security_groups.value_or(std::vector<std::string>{"default-group"}),
+            .revision = 1};
   if (tags_at_creation_) port.tags = request.tags;
   for (const FixedIpRequest& wanted : request.fixed_ips) {
     if (!subnets_.contains(wanted.subnet_id))
@@ -294,8 +305,13 @@ Port FakeNeutron::BindPort(const std::string& id, const std::string& host_id) {
 Port FakeNeutron::UpdatePort(const std::string& id, const PortUpdate& update) {
   return Call("UpdatePort", [&]() KURYR_TSA(requires_capability(mutex_)) {
     Port& port = At(id);
+    if (update.revision && *update.revision != port.revision)
+      Refuse(ErrorKind::kPrecondition, 412, "RevisionNumberConstraintFailed", "Constrained to");
     port.name = update.name.value_or(port.name);
+    port.description = update.description.value_or(port.description);
     port.device_id = update.device_id.value_or(port.device_id);
+    port.security_groups = update.security_groups.value_or(port.security_groups);
+    ++port.revision;
     return port;
   });
 }
@@ -303,6 +319,7 @@ Port FakeNeutron::UpdatePort(const std::string& id, const PortUpdate& update) {
 void FakeNeutron::SetTags(const std::string& id, const std::vector<std::string>& tags) {
   (void)Call("SetTags", [&]() KURYR_TSA(requires_capability(mutex_)) {
     At(id).tags = tags;
+    ++At(id).revision;
     return true;
   });
 }
@@ -338,6 +355,13 @@ std::vector<std::string> FakeNeutron::ActivePorts(const std::vector<std::string>
       if (port != ports_.end() && port->second.active) active.push_back(id);
     }
     return active;
+  });
+}
+
+std::optional<PortQuota> FakeNeutron::GetPortQuota(const std::string& /*project_id*/) {
+  return Call("GetPortQuota", [&]() KURYR_TSA(requires_capability(mutex_)) {
+    return std::optional(PortQuota{.limit = static_cast<int64_t>(quota_),
+                                   .used = static_cast<int64_t>(ports_.size())});
   });
 }
 

@@ -56,6 +56,7 @@ class FakeNeutron : public NeutronApi {
   void ChangeNode(const std::string& id, const std::function<void(NodePort&)>& change)
       EXCLUDES(mutex_);
   [[nodiscard]] NodePort Node(const std::string& id) const EXCLUDES(mutex_);
+  void Change(const std::string& id, const std::function<void(Port&)>& change) EXCLUDES(mutex_);
   /// As another client makes it.
   Port Add(const PortRequest& request) EXCLUDES(mutex_);
 
@@ -84,6 +85,7 @@ class FakeNeutron : public NeutronApi {
   void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) override;
   void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
                        int64_t revision) override;
+  std::optional<PortQuota> GetPortQuota(const std::string& project_id) override;
   bool TagsAtCreation() override;
 
  private:

@@ -83,6 +83,7 @@ void FakeNeutron::AddSubPort(const std::string& trunk_id, const SubPort& sub_por
     }
     node.sub_ports.push_back(sub_port);
     port.device_owner = "trunk:subport";
+    ++port.revision;
     return true;
   });
 }

@@ -130,9 +130,29 @@ TEST_F(NeutronFaultTest, QuotaIsExhaustion) {
   const Failure failure = Fail(RequestOf(Pod("b")));
 
   EXPECT_EQ(failure.kind, Kind::kExhausted);
-  EXPECT_THAT(failure.text, HasSubstr("quota of Neutron"));
+  EXPECT_THAT(failure.text,
+              HasSubstr("the project has 1 ports, and its quota of Neutron allows 1"));
   EXPECT_TRUE(Release("uid-a"));
   EXPECT_THAT(ReserveAtLast(RequestOf(Pod("b"))), SizeIs(1));
+}
+
+TEST_F(NeutronFaultTest, QuotaThatNobodyTellsIsExhaustionToo) {
+  neutron_.SetQuota(0);
+  neutron_.Fail("GetPortQuota", {.kind = ErrorKind::kForbidden});
+
+  const Failure failure = Fail(RequestOf(Pod("a")));
+
+  EXPECT_EQ(failure.kind, Kind::kExhausted);
+  EXPECT_THAT(failure.text, HasSubstr("as many ports as its quota of Neutron allows"));
+}
+
+TEST_F(NeutronFaultTest, QuotaIsAskedForOnceHoweverManyPodsWait) {
+  neutron_.SetQuota(0);
+
+  for (const char* name : {"a", "b", "c"})
+    EXPECT_EQ(Fail(RequestOf(Pod(name))).kind, Kind::kExhausted);
+
+  EXPECT_EQ(neutron_.CountOf("GetPortQuota"), 1U);
 }
 
 TEST_F(NeutronFaultTest, FullSubnetIsExhaustionWithItsSize) {

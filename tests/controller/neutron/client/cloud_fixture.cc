@@ -23,6 +23,7 @@ void CloudFixture::GrantToken(const std::string& token, std::chrono::seconds lif
       {"interface", "public"}, {"region_id", "RegionOne"}, {"url", neutron_.url()}};
   const nlohmann::json answer = {{"issued_at", TimeText(kIssued)},
                                  {"expires_at", TimeText(kIssued + lifetime.count())},
+                                 {"project", {{"id", kProjectId}}},
                                  {"catalog", {{{"type", "network"}, {"endpoints", {endpoint}}}}}};
   keystone_.Answer(201, nlohmann::json{{"token", answer}}.dump(), {{"X-Subject-Token", token}});
 }

@@ -16,6 +16,8 @@
 namespace kuryr::controller::neutron {
 
 inline constexpr const char* kPortId = "eebf73e7-b33d-4b80-b0b9-118adb04be3d";
+/// The token's.
+inline constexpr const char* kProjectId = "f00d5ca12d69441da7ef9633e99253e7";
 inline constexpr const char* kNetworkId = "68898a73-c91b-40c7-9a6f-71537af49131";
 
 /// What a client told: "port_create ok".

@@ -168,6 +168,22 @@ TEST_F(ReplayTest, AnUpdateSendsWhatItNamesAlone) {
               SizeIs(1));
 }
 
+TEST_F(ReplayTest, AnUpdateOfARevisionIsOneOfThatRevisionAlone) {
+  EXPECT_EQ(Updated("port-update-name", {.name = "default/nginx", .revision = 4}).revision, 5);
+  EXPECT_EQ(neutron_.Requests().back().Header("if-match"), "revision_number=4");
+
+  EXPECT_EQ(Updated("port-update-name", {.name = "default/nginx"}).revision, 5);
+  EXPECT_EQ(neutron_.Requests().back().Header("if-match"), "") << "of any";
+}
+
+TEST_F(ReplayTest, PortsAreFoundByTheirName) {
+  neutron_.Answer(200, R"({"ports": []})");
+
+  EXPECT_THAT(ClientWithoutKeystone().ListPorts({.name = "a b"}), IsEmpty());
+
+  EXPECT_EQ(neutron_.Requests().back().Query("name"), "a b");
+}
+
 TEST_F(ReplayTest, APortIsBoundAgainByTheSameHost) {
   const Port port = Replayed("port-update-rebind-same-host-1",
                              [](NeutronClient& client, const Recorded& recorded) {
@@ -302,6 +318,30 @@ TEST_F(ReplayTest, EveryRefusalOfACreationHasItsKindAndNamesTypeAndObject) {
                                       HasSubstr("in network ")))
         << name;
   }
+}
+
+TEST_F(ReplayTest, QuotaOfAProjectIsReadWithWhatIsUsed) {
+  const auto quota = Replayed("quota-details", [](NeutronClient& client, const Recorded&) {
+    return client.GetPortQuota("5d2a3c0e8f7b4c1b9e0a6d3f2c1b0a99");
+  });
+
+  EXPECT_EQ(quota, (PortQuota{.limit = 500, .used = 82, .reserved = 0}));
+}
+
+TEST_F(ReplayTest, QuotaWithoutAProjectIsThatOfTheToken) {
+  NeutronClient& client = Client();
+  neutron_.Replay("quota-details");
+
+  EXPECT_EQ(client.GetPortQuota("")->limit, 500);
+
+  EXPECT_EQ(neutron_.Requests().back().target,
+            std::string("/v2.0/quotas/") + kProjectId + "/details");
+}
+
+TEST_F(ReplayTest, QuotaOfNobodysProjectIsNotAskedFor) {
+  EXPECT_FALSE(ClientWithoutKeystone().GetPortQuota(""));
+
+  EXPECT_THAT(neutron_.Requests(), IsEmpty());
 }
 
 TEST_F(ReplayTest, OneAddressInUseRefusesAllOfABulk) {

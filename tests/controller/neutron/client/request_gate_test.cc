@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -30,6 +32,28 @@ TEST(RequestGateTest, WhoeverWaitsGoesOnWhenAnotherLeaves) {
   gate.Leave();
 
   EXPECT_EQ(waiting.get(), Turn::kMine);
+}
+
+TEST(RequestGateTest, LastComesAfterWhoeverElseWaits) {
+  RequestGate gate({.at_a_time = 1, .patience = hours(1)});
+  ASSERT_EQ(gate.Enter(), Turn::kMine);
+  std::vector<std::string> order;
+  const auto enter = [&](const std::string& name, RequestGate::Rank rank) {
+    EXPECT_EQ(gate.Enter(rank), Turn::kMine);
+    order.push_back(name);
+    gate.Leave();
+  };
+  auto last = std::async(std::launch::async, enter, "last", RequestGate::Rank::kLast);
+  auto usual = std::async(std::launch::async, enter, "usual", RequestGate::Rank::kUsual);
+  while (gate.waiting(RequestGate::Rank::kLast) == 0 ||
+         gate.waiting(RequestGate::Rank::kUsual) == 0)
+    std::this_thread::yield();
+
+  gate.Leave();
+  last.get();
+  usual.get();
+
+  EXPECT_EQ(order, (std::vector<std::string>{"usual", "last"}));
 }
 
 TEST(RequestGateTest, StopWakesWhoeverWaits) {

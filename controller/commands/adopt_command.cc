@@ -1,0 +1,146 @@
+#include "controller/commands/adopt_command.h"
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "controller/commands/standing.h"
+#include "controller/commands/survey.h"
+
+namespace kuryr::controller {
+namespace {
+
+constexpr size_t kLongestText = 600;
+
+enum class Fate { kTaken, kPlanned, kReleased, kLeft };
+
+const char* NameOf(Fate fate) {
+  switch (fate) {
+    case Fate::kTaken:
+      return "take over";
+    case Fate::kPlanned:
+      return "plan";
+    case Fate::kReleased:
+      return "release";
+    case Fate::kLeft:
+      return "leave";
+  }
+  return "";
+}
+
+/// Says the fate of each, and counts.
+class Adoption {
+ public:
+  explicit Adoption(bool has_pools) : has_pools_(has_pools) {}
+
+  void Pod(const Survey::Pod& pod) {
+    const std::string key = KeyOf(pod.event.name_space, pod.event.name);
+    const Standing standing = StandingOf(pod.known);
+    pods_[pod.event.uid] = {key, standing};
+    const std::string what = "pod " + key;
+    switch (standing) {
+      case Standing::kNone:
+        return;
+      case Standing::kWaiting:
+        return Say(Fate::kPlanned, what, "it has no plan");
+      case Standing::kPlanned:
+      case Standing::kInactive:
+        return Say(Fate::kTaken, what, "its plan is one of this backend");
+      case Standing::kOthers:
+        return Say(Fate::kLeft, what, "another producer plans it");
+      case Standing::kReleasing:
+        return Say(Fate::kReleased, what, "it is done or deleted, and has a plan");
+      case Standing::kConflict:
+      case Standing::kBad:
+        return Lose(what, PlanOf(pod.known).problem);
+    }
+  }
+
+  void KuryrPort(const std::string& key, const PortFacts& port) {
+    Lose("KuryrPort " + key,
+         port.ours ? "its pod is gone: kuryr-controller orphans --remove deletes it"
+                   : "its pod is gone, and it is another producer's: its finalizers are to be "
+                     "taken away by hand");
+  }
+
+  void Port(const neutron::ClusterPort& port, bool planned) {
+    const std::string name = port.name.empty() ? "" : " (" + port.name + ")";
+    const std::string what = "port " + port.id + name;
+    if (planned) return;
+    if (!port.owner_id.empty()) return OwnedPort(what, port.owner_id);
+    if (!port.free) return Lose(what, "nothing says whose it is");
+    if (has_pools_) return Say(Fate::kTaken, what, "ready for pods at " + port.place);
+    Lose(what, "of a pool, and [kubernetes] vif_pool_driver names none");
+  }
+
+  void BadItem(const std::string& problem) { Lose("an object", "it cannot be read: " + problem); }
+
+  [[nodiscard]] int Conclude() {
+    std::printf("%zu to take over, %zu to plan, %zu to release, %zu to leave\n",
+                counts_[Fate::kTaken], counts_[Fate::kPlanned], counts_[Fate::kReleased],
+                counts_[Fate::kLeft]);
+    return lost_ ? 1 : 0;
+  }
+
+ private:
+  struct KnownPod {
+    std::string key;
+    Standing standing = Standing::kNone;
+  };
+
+  void OwnedPort(const std::string& what, const std::string& owner_id) {
+    const auto pod = pods_.find(owner_id);
+    if (pod == pods_.end())
+      return Lose(
+          what, "pod " + owner_id + " is gone: kuryr-controller orphans --remove deletes the port");
+    const std::string whose = "pod " + pod->second.key + "'s, ";
+    switch (pod->second.standing) {
+      case Standing::kWaiting:
+        return Say(Fate::kTaken, what, whose + "which has no plan");
+      case Standing::kReleasing:
+        return Say(Fate::kReleased, what, whose + "which is done or deleted");
+      default:
+        return Say(Fate::kLeft, what, whose + "whose plan does not name it");
+    }
+  }
+
+  /// Nobody looks after it.
+  void Lose(const std::string& what, const std::string& why) {
+    lost_ = true;
+    Say(Fate::kLeft, what, why);
+  }
+  void Say(Fate fate, const std::string& what, const std::string& why) {
+    ++counts_[fate];
+    std::printf("%-9s  %s: %s\n", NameOf(fate), Printable(what, kLongestText).c_str(),
+                Printable(why, kLongestText).c_str());
+  }
+
+  const bool has_pools_;
+  std::unordered_map<std::string, KnownPod> pods_;  ///< by UID
+  std::map<Fate, size_t> counts_;
+  bool lost_ = false;
+};
+
+}  // namespace
+
+int PrintAdoption(const Config& config) {
+  Survey survey(config);
+  std::printf("%s\n", Readable(survey.FindLeader()).c_str());
+  Adoption adoption(config.neutron && config.neutron->pods.pool.enabled);
+  // Before the pods: the port of one that is made meanwhile is nobody's otherwise.
+  const neutron::NeutronBackend* neutron = survey.neutron();
+  std::vector<neutron::ClusterPort> ports;
+  if (neutron != nullptr) ports = neutron->ListPorts();
+  survey.ForEachPod([&](const Survey::Pod& pod) { adoption.Pod(pod); });
+  for (const auto& [key, port] : survey.ports()) adoption.KuryrPort(key, port);
+  for (const neutron::ClusterPort& port : ports) adoption.Port(port, neutron->IsHeld(port.id));
+  for (const std::string& problem : survey.bad_items()) adoption.BadItem(problem);
+  if (config.neutron && config.neutron->pods.tags.empty())
+    std::printf("ports are not looked at: [neutron_defaults] resource_tags names no tags\n");
+  return adoption.Conclude();
+}
+
+}  // namespace kuryr::controller

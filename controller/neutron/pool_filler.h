@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "controller/neutron/port_pools.h"
+#include "controller/work_queue.h"
+
+namespace kuryr::controller::neutron {
+
+/// Makes ports before pods ask for them, one pool at a time, in a thread of its own; and lists what
+/// is ready, whoever made it: at first also what Kuryr's own pools left without a name.
+/// Thread-safe.
+class PoolFiller {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Hooks {
+    std::function<bool()> may_write;  ///< while false, nothing is asked of Neutron
+    /// Whether a pod's plan names the port.
+    std::function<bool(const std::string& port_id)> is_held;
+  };
+  struct Times {
+    std::chrono::milliseconds list{300'000};  ///< between two lists
+    std::chrono::milliseconds doubt{5'000};   ///< from a request without an answer to a list
+    std::chrono::milliseconds retry{1'000};   ///< after a failure, at first
+  };
+
+  /// What `means` names is borrowed.
+  PoolFiller(const PortPools::Means& means, Hooks hooks, Times times);
+  PoolFiller(const PoolFiller&) = delete;
+  PoolFiller& operator=(const PoolFiller&) = delete;
+  /// Waits for a request that is under way.
+  ~PoolFiller() { queue_.ShutDown(); }
+
+  /// Whom pods' plans name is known: what is left may be ready. Repeated, it does nothing.
+  void Begin() EXCLUDES(mutex_);
+  void Want(const PoolNeed& need) EXCLUDES(mutex_);
+  void Doubt();
+
+ private:
+  struct Known {
+    PoolNeed need;
+    Clock::time_point filled_at;
+  };
+
+  void Work();
+  void Round(const std::string& text) EXCLUDES(mutex_);
+  void FillRound(const std::string& text) EXCLUDES(mutex_);
+  /// Until the pool may be filled again.
+  [[nodiscard]] Clock::duration WaitFor(const Known& known) const;
+  void Fill(const PoolNeed& need);
+  [[nodiscard]] size_t Create(const PoolNeed& need, const PodNetwork& network,
+                              std::vector<PortRequest> requests);
+  /// All are deleted that do not become ready.
+  void AddAll(const PoolNeed& need, const PodNetwork& network, const std::vector<Port>& ports,
+              bool tags_later);
+  void Discard(const Port& port) noexcept;
+  void List();
+  [[nodiscard]] std::vector<PortFilter> Filters() const;
+
+  const PortPools::Means means_;
+  const Hooks hooks_;
+  const Times times_;
+  bool listed_ = false;  ///< the thread's own
+  WorkQueue queue_;
+  Mutex mutex_;
+  std::map<std::string, Known> needs_ GUARDED_BY(mutex_);  ///< by the key's text
+  bool begun_ GUARDED_BY(mutex_) = false;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace kuryr::controller::neutron
