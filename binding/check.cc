@@ -2,14 +2,9 @@
 
 #include "base/error.h"
 #include "binding/l3.h"
-#include "binding/link_mark.h"
-#include "binding/vif_fields.h"
+#include "binding/owner.h"
 
 namespace kuryr::binding {
-
-uint32_t CheckedMtu(const vif::VifBase& vif, uint32_t limit) {
-  return MtuOf(vif) ? MtuFor(vif, limit, 0) : 0;
-}
 
 std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& wanted,
                                      const Attachment& attachment) {
@@ -18,7 +13,7 @@ std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& want
   if (!link) return what + " is missing";
   if (!wanted.kind.empty() && link->kind != wanted.kind)
     return what + " is of kind \"" + link->kind + "\" instead of \"" + wanted.kind + "\"";
-  if (wanted.marked && !IsMarkedBy(*link, attachment))
+  if (wanted.marked && OwnerOf(*link, attachment) != Owner::kOwn)
     return what + " is not this attachment's: its alias is \"" + Printable(link->alias) + "\"";
   if (wanted.mac && link->mac != *wanted.mac)
     return what + " has MAC " + link->mac.ToString() + " instead of " + wanted.mac->ToString();
@@ -38,14 +33,16 @@ std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& want
   return std::nullopt;
 }
 
-std::optional<std::string> CheckPodLink(const Netns& pod, const WantedLink& wanted,
-                                        const Attachment& attachment, const vif::VifBase& vif,
-                                        bool is_default) {
+std::optional<std::string> CheckPodLink(const PlugRequest& request, WantedLink wanted) {
+  const auto& [planned, attachment, pod, deadline] = request;
+  wanted.name = planned.plug.ifname;
+  wanted.mac = planned.mac;
+  wanted.mtu = planned.mtu.Checked();
   RouteSocket inside = RouteSocket::OpenIn(pod);
   if (auto difference = CheckLink(inside, wanted, attachment)) return difference;
   const auto link = inside.FindLink(wanted.name);
   if (!link) return "interface " + wanted.name + " is missing";
-  return CheckL3(inside, *link, vif, is_default);
+  return CheckL3(inside, *link, planned.l3);
 }
 
 }  // namespace kuryr::binding

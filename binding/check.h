@@ -22,15 +22,12 @@ struct WantedLink {
   bool marked = true;            ///< with the attachment's mark
   bool makes_checksums = false;  ///< RouteSocket::MakeChecksums
 };
-/// The MTU to look for. A network that names none got what the link below had then, which may be
-/// another one now: any.
-[[nodiscard]] uint32_t CheckedMtu(const vif::VifBase& vif, uint32_t limit);
 /// Also whether it is up.
 [[nodiscard]] std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& wanted,
                                                    const Attachment& attachment);
-/// The pod's interface, with its addresses and routes.
-[[nodiscard]] std::optional<std::string> CheckPodLink(const Netns& pod, const WantedLink& wanted,
-                                                      const Attachment& attachment,
-                                                      const vif::VifBase& vif, bool is_default);
+/// The pod's interface, with its addresses and routes. Name, MAC and MTU are those of the plan,
+/// whatever `wanted` says.
+[[nodiscard]] std::optional<std::string> CheckPodLink(const PlugRequest& request,
+                                                      WantedLink wanted);
 
 }  // namespace kuryr::binding

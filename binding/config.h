@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "binding/hairpin_mode.h"
+#include "binding/ovs/port_settings.h"
 #include "binding/ovs/port_wiring.h"
 
 namespace kuryr::binding {
@@ -70,14 +71,17 @@ struct BindingConfig {
   /// [nested_dpdk] pci_mount_point: where pods find the addresses of their devices.
   std::filesystem::path pci_mount_point = "/var/pci_address";
   /// Of networks that the node makes by itself: nobody else (Neutron's agent) gives the ports of
-  /// Open vSwitch their VLANs and QoS; the VLAN of new ones; and how a bridge's ports reach
-  /// themselves.
+  /// Open vSwitch their VLANs and QoS; what new ones get; whether a bridge that is missing is an
+  /// error; and how a bridge's ports reach themselves.
   bool owns_ports = false;
-  std::optional<uint16_t> port_vlan;
+  PortSettings port;
+  bool needs_bridge = false;
   HairpinMode hairpin = HairpinMode::kNone;
   /// Whether an attachment stands whose namespace has no process: it may be at its ADD, or just
   /// behind it. Unset: none does. Thread-safe.
   std::function<bool(const Attachment& attachment)> is_in_use;
+  /// What virtual functions in pods were before: in [cni_daemon] state_dir, "vfs", this boot's ID.
+  std::filesystem::path vf_folder = "/run/kuryr/vfs";
   /// Where the kernel's devices are described; another folder for tests.
   std::filesystem::path sysfs = "/sys";
 };

@@ -9,7 +9,8 @@
 #include "base/deadline.h"
 #include "base/mac.h"
 #include "binding/netns.h"
-#include "vif/vif.h"
+#include "binding/planned.h"
+#include "vif/pod_vifs.h"
 
 namespace kuryr::binding {
 
@@ -23,19 +24,6 @@ struct Attachment {
   std::string pod_uid;  ///< external_ids:vm-uuid
   std::string netns;    ///< path of the pod's namespace; empty when not known
   NetnsId netns_id;     ///< what has to be at the path; unset when not known
-};
-
-/// What one VIF becomes on this node. Decided before the first change and kept in the attachment
-/// record: with the attachment, enough to unmake everything with VIF and API server gone.
-struct Plug {
-  std::string driver;          ///< its name in kDrivers: "ovs", "bridge"
-  std::string ifname;          ///< in the pod
-  std::string host_interface;  ///< on the host: tap..., or a switch's port alone: vhu...; or empty
-  std::string bridge;          ///< likewise
-  std::string device;  ///< what else a driver has to find again: a PCI address, a socket, a bridge
-                       ///< in between
-
-  bool operator==(const Plug&) const = default;
 };
 
 /// A plug without a record, and what is known of whose it is.
@@ -57,11 +45,9 @@ struct Interface {
 
 /// One VIF that a driver is asked to connect or to check. Borrows what it refers to.
 struct PlugRequest {
-  const vif::Vif& vif;
-  const Plug& plug;  ///< the driver's Plan of the VIF
+  const Planned& planned;  ///< by the same driver
   const Attachment& attachment;
   const Netns& pod;
-  bool is_default;  ///< only the default VIF gets a default route
   Deadline deadline;
 };
 
@@ -90,20 +76,29 @@ class Driver {
  public:
   virtual ~Driver() = default;
 
-  /// Changes nothing. Throws ParseError for a VIF that lacks what the driver needs.
-  [[nodiscard]] virtual Plug Plan(const vif::Vif& vif, const std::string& ifname) const = 0;
-  /// All or nothing: whatever was made is unmade before an exception leaves. Leftovers of an
+  /// All that is decided of a VIF that is to be connected. Changes nothing. Throws ParseError for a
+  /// VIF that lacks what the driver needs.
+  [[nodiscard]] Planned Plan(const vif::PodVif& vif) const {
+    return PlanWith(vif, ChoosePlug(vif.vif, vif.ifname));
+  }
+  /// The first part of Plan: the names. It may look at the node, and refuse a device that is in
+  /// use.
+  [[nodiscard]] virtual Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const = 0;
+  /// The rest: what follows from VIF and plug, whatever the node has now. With the plug of a record
+  /// it says what was connected.
+  [[nodiscard]] virtual Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const = 0;
+  /// All or nothing: whatever was made is undone before an exception leaves. Leftovers of an
   /// earlier sandbox of the same pod are replaced; those of this attachment are Disconnect's. Host
   /// end first, pod end second.
   virtual std::vector<Interface> Connect(const PlugRequest& request) = 0;
-  /// Whether what Connect made is still so: the first difference in words, nullopt when there is
-  /// none.
+  /// The first difference between what Connect made and what is there, in words; nullopt when there
+  /// is none.
   [[nodiscard]] virtual std::optional<std::string> Check(const PlugRequest& request) const = 0;
   /// Idempotent; touches only what is this attachment's own.
   virtual void Disconnect(const Plug& plug, const Attachment& attachment,
                           const Deadline& deadline) = 0;
-  /// The plugs of an attachment whose record is lost, from the marks on what was made. Those of
-  /// ports of Open vSwitch are the driver ovs' to find, for all drivers with one question.
+  /// The plugs of an attachment whose record is lost, from the marks on what was made. The driver
+  /// ovs finds the ports of Open vSwitch for all drivers, with one question.
   [[nodiscard]] virtual std::vector<Plug> FindPlugs(const Attachment& /*attachment*/,
                                                     const Deadline& /*deadline*/) const {
     return {};

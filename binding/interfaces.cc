@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/releaser.h"
-#include "binding/link_mark.h"
+#include "binding/owner.h"
 
 namespace kuryr::binding {
 
@@ -62,7 +62,7 @@ std::vector<Link> FindMarkedLinksIn(const Netns& netns, const Attachment& attach
   RouteSocket inside = RouteSocket::OpenIn(netns);
   for (const std::string& name : LinkNamesIn(netns)) {
     auto link = inside.FindLink(name);
-    if (link && IsMarkedBy(*link, attachment)) found.push_back(*std::move(link));
+    if (link && OwnerOf(*link, attachment) == Owner::kOwn) found.push_back(*std::move(link));
   }
   return found;
 }

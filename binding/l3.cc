@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/netlink/route_socket.h"
 #include "binding/sysctl.h"
 
 namespace kuryr::binding {
@@ -43,7 +44,7 @@ void PlanDefaultRoute(const IpAddress& gateway, L3Plan& plan) {
   if (!known) plan.routes.push_back({.destination = everywhere, .gateway = gateway});
 }
 
-void PlanRoutes(const vif::Subnet& subnet, const std::string& path, bool is_default, L3Plan& plan) {
+void PlanRoutes(const vif::Subnet& subnet, const std::string& path, L3Plan& plan) {
   size_t number = 0;
   if (subnet.routes.has_value()) {
     for (const vif::Route& route : *subnet.routes) {
@@ -53,7 +54,12 @@ void PlanRoutes(const vif::Subnet& subnet, const std::string& path, bool is_defa
     }
   }
   const auto gateway = GatewayOf(subnet.gateway);
-  if (is_default && gateway) PlanDefaultRoute(*gateway, plan);
+  if (plan.is_default && gateway) PlanDefaultRoute(*gateway, plan);
+}
+
+void PlanNameservers(const vif::Subnet& subnet, L3Plan& plan) {
+  if (!subnet.dns.has_value()) return;
+  plan.nameservers.insert(plan.nameservers.end(), subnet.dns->begin(), subnet.dns->end());
 }
 
 bool IsLinkLocal(const IpAddress& address) {
@@ -88,10 +94,9 @@ void SetLoopbackUp(RouteSocket& socket) {
   if (loopback && !loopback->up) socket.SetUp(*loopback);
 }
 
-void AddRoutes(RouteSocket& socket, const Link& link, std::vector<LinkRoute> routes,
-               bool is_default) {
-  for (LinkRoute& route : routes) {
-    if (!is_default) route.metric = kOtherVifsMetric + static_cast<uint32_t>(link.index);
+void AddRoutes(RouteSocket& socket, const Link& link, const L3Plan& plan) {
+  for (LinkRoute route : plan.routes) {
+    if (!plan.is_default) route.metric = kOtherVifsMetric + static_cast<uint32_t>(link.index);
     if (!socket.AddRoute(link, route)) {
       Log(LogLevel::kDebug, "route exists already",
           {{"destination", route.destination.ToString()}, {"ifname", link.name}});
@@ -133,24 +138,22 @@ std::optional<std::string> CheckRoute(const Routes& present, const Link& link,
 }  // namespace
 
 L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
-  L3Plan plan;
+  L3Plan plan{.is_default = is_default};
   const vif::Network& network = vif::Required(vif.network, "$.network");
   if (!network.subnets.has_value()) return plan;
   size_t number = 0;
   for (const vif::Subnet& subnet : *network.subnets) {
     const std::string path = "$.network.subnets[" + std::to_string(number++) + "]";
     PlanAddresses(vif, subnet, path, plan);
-    PlanRoutes(subnet, path, is_default, plan);
+    PlanRoutes(subnet, path, plan);
+    PlanNameservers(subnet, plan);
   }
   for (LinkRoute& route : plan.routes)
     route.gateway_on_link = route.gateway && !IsReachable(plan, *route.gateway);
   return plan;
 }
 
-void ConfigureL3(const Netns& pod, const std::string& ifname, const vif::VifBase& vif,
-                 bool is_default) {
-  const L3Plan plan = PlanL3(vif, is_default);
-
+void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan) {
   RouteSocket socket = RouteSocket::OpenIn(pod);
   const std::optional<Link> link = socket.FindLink(ifname);
   if (!link) ThrowErrno(ENODEV, "configure " + Printable(ifname) + " in the pod");
@@ -161,12 +164,10 @@ void ConfigureL3(const Netns& pod, const std::string& ifname, const vif::VifBase
     EnableIpv6(link->name);
   }
   for (const L3Plan::Address& address : plan.addresses) socket.AddAddress(*link, address.network);
-  AddRoutes(socket, *link, plan.routes, is_default);
+  AddRoutes(socket, *link, plan);
 }
 
-std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link, const vif::VifBase& vif,
-                                   bool is_default) {
-  const L3Plan plan = PlanL3(vif, is_default);
+std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link, const L3Plan& plan) {
   const std::vector<IpNetwork> addresses = inside.AddressesOf(link);
   const std::set<IpNetwork> present(addresses.begin(), addresses.end());
   for (const L3Plan::Address& address : plan.addresses) {

@@ -6,13 +6,14 @@
 
 #include "base/ip.h"
 #include "binding/netlink/link.h"
-#include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {
 
-/// What a VIF's subnets say of its interface, in the order it is made true: addresses, then routes.
+class RouteSocket;
+
+/// What a VIF's subnets say of its interface. Addresses are set first, then routes.
 struct L3Plan {
   struct Address {
     IpNetwork network;                 ///< the fixed IP with its subnet's prefix length
@@ -20,24 +21,25 @@ struct L3Plan {
   };
   std::vector<Address> addresses;
   std::vector<LinkRoute> routes;
+  std::vector<IpAddress> nameservers;  ///< for the result: nothing of the interface itself
+  bool is_default = false;             ///< the default VIF's routes win
 };
 
 /// Every fixed IP; subnet by subnet its routes and, when `is_default`, a default route through its
 /// gateway, one for each family: the first gateway wins. A gateway that is unset, null or 0.0.0.0
-/// is none. Throws ParseError for a subnet or route without CIDR.
+/// is none. Throws ParseError without a network, and for a subnet or route without CIDR.
 [[nodiscard]] L3Plan PlanL3(const vif::VifBase& vif, bool is_default);
 
-/// Makes PlanL3 true for `ifname`, which is up in `pod` already. A route that exists already stays
-/// as it is. Routes of the default VIF have the kernel's metric and win; those of the others have
+/// Makes the plan true for `ifname`, which is up in `pod` already. A route that exists already
+/// stays as it is. Routes of the default VIF have the kernel's metric. Those of the others have
 /// 1024 and the link's index, so that two VIFs of one network do not take each other's away. Sets
 /// lo up, and lifts disable_ipv6 (ip-sysctl) where an address is IPv6. Doing it twice is fine;
-/// nothing is undone on failure, as all of it goes with the interface. Throws what PlanL3 throws,
-/// otherwise std::system_error that names the address or route and the interface. The calling
-/// thread visits the pod's namespace meanwhile.
-void ConfigureL3(const Netns& pod, const std::string& ifname, const vif::VifBase& vif,
-                 bool is_default);
-/// The first of PlanL3 that is not so, or is not as ConfigureL3 left it; nullopt when all is.
+/// nothing is undone on failure, as all of it goes with the interface. Throws std::system_error
+/// that names the address or route and the interface. The calling thread visits the pod's namespace
+/// meanwhile.
+void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan);
+/// The first part of the plan that is not so; nullopt when all is.
 [[nodiscard]] std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link,
-                                                 const vif::VifBase& vif, bool is_default);
+                                                 const L3Plan& plan);
 
 }  // namespace kuryr::binding

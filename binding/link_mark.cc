@@ -55,32 +55,12 @@ std::string LinkMark::ToString() const {
   return text.substr(0, kMaxAlias);
 }
 
-bool LinkMark::IsOf(const Attachment& other) const {
-  return attachment.network == other.network && attachment.container_id == other.container_id &&
-         attachment.ifname == other.ifname;
-}
-
 uint32_t BirthGroup(const Attachment& attachment) {
   const auto& [network, container_id, ifname, pod, pod_uid, netns, netns_id] = attachment;
   const std::string whose = pod_uid.empty() ? network + " " + container_id + " " + ifname : pod_uid;
   const uint64_t hash = Hash(whose);
   const auto group = static_cast<uint32_t>(hash ^ (hash >> 32U)) & INT32_MAX;
   return group == 0 || group == kSharedBirthGroup ? 1 : group;
-}
-
-bool IsUnfinished(const Link& link, const Attachment& attachment) {
-  return link.group == BirthGroup(attachment) && link.alias.empty() && !link.up;
-}
-
-bool IsMarkedBy(const Link& link, const Attachment& attachment) {
-  const auto mark = LinkMark::Parse(link.alias);
-  return mark && mark->IsOf(attachment);
-}
-
-bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment) {
-  const auto mark = LinkMark::Parse(link.alias);
-  return mark && !attachment.pod_uid.empty() && mark->attachment.pod_uid == attachment.pod_uid &&
-         mark->attachment.container_id != attachment.container_id;
 }
 
 void ThrowInUse(const Link& link) {

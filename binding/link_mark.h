@@ -11,7 +11,7 @@ namespace kuryr::binding {
 
 /// Whose a host interface is, written on the interface itself (IFLA_IFALIAS, `ip link` shows it):
 /// "kuryr-cni NETWORK CONTAINER_ID IFNAME POD_UID NAMESPACE/NAME". It answers when the state
-/// directory is lost, and is what makes a driver leave the interfaces of others alone.
+/// directory is lost, and OwnerOf goes by it.
 struct LinkMark {
   Attachment attachment;
   std::string note;  ///< KEY=VALUE that a driver keeps on the link, before the pod's name; or empty
@@ -21,8 +21,6 @@ struct LinkMark {
   /// At most 255 bytes: the pod's name is cut. Throws std::system_error, EINVAL, when the rest does
   /// not fit or has blanks.
   [[nodiscard]] std::string ToString() const;
-
-  [[nodiscard]] bool IsOf(const Attachment& other) const;
 };
 
 /// A link has no alias yet when it is born: the request that makes it takes none. It takes a group
@@ -33,11 +31,6 @@ struct LinkMark {
 /// Likewise of what pods share: a bridge, a VLAN.
 inline constexpr uint32_t kSharedBirthGroup = 0x6b757279;  // "kury"
 
-/// Born for this pod, and its maker was killed before it could mark it, or is about to.
-[[nodiscard]] bool IsUnfinished(const Link& link, const Attachment& attachment);
-[[nodiscard]] bool IsMarkedBy(const Link& link, const Attachment& attachment);
-/// By another container of the same pod.
-[[nodiscard]] bool IsMarkedByOlderSandbox(const Link& link, const Attachment& attachment);
 /// Refuses to touch the link: throws HostInterfaceInUse. Whose it is, only the log says: the user
 /// of a pod reads its errors, and another pod's names and ids are none of his.
 [[noreturn]] void ThrowInUse(const Link& link);

@@ -1,6 +1,8 @@
 #include "binding/neutron_port.h"
 
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/error.h"
 
@@ -30,6 +32,18 @@ const vif::PortProfileOpenVSwitch* ProfileOf(const vif::VifBase& vif) {
                        " for a port of Open vSwitch");
 }
 
+/// That the port profile wants a missing bridge to have; empty: any.
+std::string DatapathTypeOf(const vif::VifBase& vif) {
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  return profile == nullptr ? "" : profile->datapath_type.value_or("");
+}
+
+std::string NamesOf(const std::vector<PortMirror>& mirrors) {
+  std::string names;
+  for (const PortMirror& mirror : mirrors) names += (names.empty() ? "" : ",") + mirror.name;
+  return names;
+}
+
 std::string Get(const ExternalIds& ids, const char* key, const std::string& fallback = "") {
   const auto found = ids.find(key);
   return found == ids.end() ? fallback : found->second;
@@ -55,11 +69,6 @@ void RequireNoRepresentor(const vif::Vif& vif) {
                        std::string(ClassName(*profile)));
 }
 
-std::string DatapathTypeOf(const vif::VifBase& vif) {
-  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
-  return profile == nullptr ? "" : profile->datapath_type.value_or("");
-}
-
 ExternalIds OwnerIds(const Attachment& attachment) {
   return {{OpenVSwitch::kContainerId, attachment.container_id},
           {OpenVSwitch::kNetwork, attachment.network},
@@ -72,24 +81,36 @@ ExternalIds OwnerIds(const Attachment& attachment, const std::string& pod_ifname
   return ids;
 }
 
-OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
-                const Attachment& attachment, const BindingConfig& config) {
+void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name,
+              const BindingConfig& config, Planned& planned) {
   OvsPort port{.name = name,
                .bridge = plug.bridge,
-               .external_ids = OwnerIds(attachment, plug.ifname),
+               .type = config.port.interface_type,
                .datapath_type = config.datapath_type,
                .isolated = config.isolate_vif,
-               .vlan = config.port_vlan,
-               .qos_type = config.default_qos_type};
-  port.external_ids[OpenVSwitch::kNeutronPort] = NeutronPortOf(vif);
-  port.external_ids["iface-status"] = "active";
-  port.external_ids["attached-mac"] = vif.address->ToString();
-  port.external_ids["vm-uuid"] = attachment.pod_uid;
-  // OVN claims no port whose options:iface-id-ver says another one.
-  port.external_ids["iface-id-ver"] = attachment.pod_uid;
-  port.external_ids[kDriver] = plug.driver;
+               .settings = config.port,
+               .qos_type = config.port.max_rate != 0 ? "linux-htb" : config.default_qos_type};
+  const std::string& iface_id = config.port.iface_id;
+  port.external_ids = {
+      {OpenVSwitch::kNeutronPort, iface_id.empty() ? NeutronPortOf(vif) : iface_id},
+      {"iface-status", "active"},
+      {"attached-mac", planned.mac.ToString()},
+      {kDriver, plug.driver},
+      {kPodIfname, plug.ifname}};
+  if (!config.port.mirrors.empty())
+    port.external_ids[OpenVSwitch::kMirrors] = NamesOf(config.port.mirrors);
   if (plug.host_interface != name) port.external_ids[kHostInterface] = plug.host_interface;
   if (!plug.device.empty()) port.external_ids[kDevice] = plug.device;
+  planned.port = std::move(port);
+  planned.datapath_type = DatapathTypeOf(vif);
+}
+
+OvsPort OwnedPort(const Planned& planned, const Attachment& attachment) {
+  OvsPort port = planned.port.value();
+  port.external_ids.merge(OwnerIds(attachment));
+  port.external_ids[OpenVSwitch::kPodUid] = attachment.pod_uid;
+  // OVN claims no port whose options:iface-id-ver says another one.
+  port.external_ids["iface-id-ver"] = attachment.pod_uid;
   return port;
 }
 
@@ -98,7 +119,7 @@ Attachment AttachmentOf(const OvsPort& port) {
   return {.network = Get(ids, OpenVSwitch::kNetwork),
           .container_id = Get(ids, OpenVSwitch::kContainerId),
           .ifname = Get(ids, kAttachmentIfname),
-          .pod_uid = Get(ids, "vm-uuid")};
+          .pod_uid = Get(ids, OpenVSwitch::kPodUid)};
 }
 
 Plug PlugOf(const OvsPort& port) {

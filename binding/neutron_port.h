@@ -16,18 +16,20 @@ namespace kuryr::binding {
 [[nodiscard]] std::string NeutronPortOf(const vif::VifBase& vif);
 /// Throws UnsupportedVif where the port profile has the VIF behind a representor.
 void RequireNoRepresentor(const vif::Vif& vif);
-/// The datapath_type that the port profile wants a missing bridge to have; empty: any.
-[[nodiscard]] std::string DatapathTypeOf(const vif::VifBase& vif);
 /// Which ports are the attachment's.
 [[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment);
 /// Which are, and of the plug with this interface in the pod.
 [[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment, const std::string& pod_ifname);
-/// A network device as port `name` of the plug's bridge; isolation and QoS as the config says.
-[[nodiscard]] OvsPort PortFor(const vif::VifBase& vif, const Plug& plug, const std::string& name,
-                              const Attachment& attachment, const BindingConfig& config);
-/// The attachment that PortFor was given, as far as OwnerIds tell, and the pod's UID.
+/// Adds the port to what is planned: a network device `name` on the plug's bridge, isolation and
+/// QoS as the config says. From its external_ids PlugOf restores `plug`. Throws what NeutronPortOf
+/// throws.
+void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name,
+              const BindingConfig& config, Planned& planned);
+/// The planned port as this attachment's.
+[[nodiscard]] OvsPort OwnedPort(const Planned& planned, const Attachment& attachment);
+/// The attachment that OwnedPort was given, as far as OwnerIds tell, and the pod's UID.
 [[nodiscard]] Attachment AttachmentOf(const OvsPort& port);
-/// The plug that PortFor was given, from the port's external_ids.
+/// The plug that PlanPort was given, from the port's external_ids.
 [[nodiscard]] Plug PlugOf(const OvsPort& port);
 
 }  // namespace kuryr::binding

@@ -13,15 +13,13 @@ namespace kuryr::binding {
 
 /// Whose the host end of a veth pair is; for every link that is no veth the answer is no.
 
-/// Also one of the pod's that is IsUnfinished.
+/// IsOwn.
 [[nodiscard]] bool IsOwnVeth(const Link& link, const Attachment& attachment);
-/// The same, or an older sandbox's of the same pod. Not a finished one of this container: that is
-/// another VIF with the same name, just made.
+/// IsLeftover.
 [[nodiscard]] bool IsLeftoverVeth(const Link& link, const Attachment& attachment);
 
-/// The link `name`. One of a pod that this one replaces (the same namespace and name, another UID)
-/// is given some seconds to go, by its event: Kubernetes has no two of a name, so its DEL is
-/// under way.
+/// The link `name`. One of a pod that this one replaces (Owner::kReplaced) is given some seconds to
+/// go, by its event: Kubernetes has no two of a name, so its DEL is under way.
 [[nodiscard]] std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
                                                    const Attachment& attachment,
                                                    const Deadline& deadline);

@@ -1,6 +1,6 @@
 #include "binding/vif_fields.h"
 
-#include <algorithm>
+#include <cerrno>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -24,15 +24,15 @@ std::string BridgeOf(const vif::Field<std::string>& bridge_name, const vif::VifB
   throw ParseError("$.bridge_name", "is not set, nor is $.network.bridge");
 }
 
-uint32_t MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t below) {
-  const uint32_t mtu = MtuOf(vif).value_or(below);
-  return limit > 0 ? std::min(limit, mtu) : mtu;
+vif::PciAddress PciAddressOf(const Plug& plug) {
+  const auto address = vif::PciAddress::Parse(plug.device);
+  if (!address) ThrowErrno(EINVAL, "use \"" + Printable(plug.device) + "\" as PCI address");
+  return *address;
 }
 
-uint32_t MtuOnBridge(RouteSocket& host, const std::string& bridge, const vif::VifBase& vif,
-                     uint32_t limit) {
-  const auto link = MtuOf(vif) ? std::nullopt : host.FindLink(bridge);
-  return MtuFor(vif, limit, link ? link->mtu : kEthernetMtu);
+uint32_t MtuOnBridge(RouteSocket& host, const Planned& planned) {
+  const auto bridge = planned.mtu.is_decided() ? std::nullopt : host.FindLink(planned.plug.bridge);
+  return planned.mtu.On(bridge ? bridge->mtu : kEthernetMtu);
 }
 
 }  // namespace kuryr::binding

@@ -7,12 +7,13 @@
 
 #include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
+#include "vif/pci_address.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {
 
-/// What several drivers read of a VIF. Strangers write VIFs: each throws ParseError with the
-/// field's path for what cannot be.
+/// What several drivers read of a VIF, or decide by its plan. Strangers write VIFs: what reads one
+/// throws ParseError with the field's path for what cannot be.
 
 /// The VIF as the kind, or as what the kinds have in common, that `driver` is for; UnsupportedVif.
 template <class Own>
@@ -34,13 +35,13 @@ template <class Own>
 /// `bridge_name` of the VIF or, where that is not set, its network's bridge.
 [[nodiscard]] std::string BridgeOf(const vif::Field<std::string>& bridge_name,
                                    const vif::VifBase& vif);
-/// The network's or, where it names none, that of the link below; lowered to `limit` (0 for none).
-[[nodiscard]] uint32_t MtuFor(const vif::VifBase& vif, uint32_t limit, uint32_t below);
-inline constexpr uint32_t kEthernetMtu = 1500;  ///< the kernel's choice, ETH_DATA_LEN
+/// Plug::device of a driver whose devices are PCI functions. Throws std::system_error, EINVAL, for
+/// anything else.
+[[nodiscard]] vif::PciAddress PciAddressOf(const Plug& plug);
 
-/// The same for a port of a bridge. A bridge's MTU is its ports' smallest; one that has yet to be
-/// made gets ETH_DATA_LEN.
-[[nodiscard]] uint32_t MtuOnBridge(RouteSocket& host, const std::string& bridge,
-                                   const vif::VifBase& vif, uint32_t limit);
+inline constexpr uint32_t kEthernetMtu = 1500;  ///< the kernel's choice, ETH_DATA_LEN
+/// The MTU of a port of the plug's bridge. A bridge's MTU is its ports' smallest; one that has yet
+/// to be made gets ETH_DATA_LEN.
+[[nodiscard]] uint32_t MtuOnBridge(RouteSocket& host, const Planned& planned);
 
 }  // namespace kuryr::binding

@@ -52,6 +52,16 @@ std::vector<IpNetwork> FixedIpsOf(const VifBase& vif, const Subnet& subnet) {
   return addresses;
 }
 
+std::vector<IpNetwork> AddressesOf(const VifBase& vif) {
+  std::vector<IpNetwork> addresses;
+  if (!vif.network.has_value() || !vif.network->subnets.has_value()) return addresses;
+  for (const Subnet& subnet : *vif.network->subnets) {
+    const std::vector<IpNetwork> own = FixedIpsOf(vif, subnet);
+    addresses.insert(addresses.end(), own.begin(), own.end());
+  }
+  return addresses;
+}
+
 std::optional<uint32_t> MtuOf(const VifBase& vif) {
   if (!vif.network.has_value()) return std::nullopt;
   const uint32_t mtu = vif.network->mtu.value_or(0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -311,8 +312,14 @@ struct InstanceInfo {
 /// (32 or 128 without a CIDR): subnet.ips, or where that is unset (os-vif 1.8.0) those of
 /// vif.fixed_ips that lie inside the CIDR. No caller needs to know of the difference.
 [[nodiscard]] std::vector<IpNetwork> FixedIpsOf(const VifBase& vif, const Subnet& subnet);
+/// The same of all its subnets, in their order; empty without a network.
+[[nodiscard]] std::vector<IpNetwork> AddressesOf(const VifBase& vif);
 /// The network's MTU; nullopt where the producer names none (absent, null and 0 mean the same).
 [[nodiscard]] std::optional<uint32_t> MtuOf(const VifBase& vif);
+
+/// Leaves the fields and their versions: drops unknown members, and which fields were changed. The
+/// bytes that the fields then take on the heap, about.
+[[nodiscard]] size_t SlimDown(Vif& vif);
 
 /// The value of a field the caller cannot do without. Throws ParseError with `path`.
 template <typename T>
@@ -327,7 +334,7 @@ enum class Changes { kKeep, kOmit };
 /// Decode accepts any 1.x version and unknown fields, and throws ParseError with the path of the
 /// field, what was found and what was expected for everything it does not understand; `path` is
 /// where `primitive` stands in its document. Encode gives what Python's obj_to_primitive() gives.
-/// For every value, Decode(Encode(value)) == value, but for empty versions, which get filled in.
+/// Decode(Encode(value)) == value, with empty versions filled in.
 [[nodiscard]] Vif DecodeVif(const nlohmann::json& primitive, const std::string& path = "$");
 [[nodiscard]] PodState DecodePodState(const nlohmann::json& primitive,
                                       const std::string& path = "$");

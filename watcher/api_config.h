@@ -30,6 +30,8 @@ struct ApiConfig {
   std::chrono::seconds read_timeout{60};
   /// How long a watch may fail before it counts as lost (Watcher::IsAlive); it goes on trying.
   std::chrono::seconds retry_timeout{60};
+  /// ReconnectDelay's `spread`, before a list that costs the server a read of all objects.
+  std::chrono::seconds fallback_spread{30};
   /// How long a watch may be refused (401, 403, untrusted) before it is told as that.
   std::chrono::seconds refusal_grace{10};
 };

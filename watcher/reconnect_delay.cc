@@ -11,6 +11,7 @@ using std::chrono::seconds;
 
 /// What ended sooner counts against the rate of reconnects.
 constexpr seconds kShortLived{1};
+constexpr milliseconds kLeastApart{500};
 /// So that a refusal that lasts is known for one soon after its grace.
 constexpr seconds kMaxPassing{2};
 /// A server does not send us away for longer.
@@ -27,12 +28,26 @@ milliseconds ReconnectDelay::After(const WatchTry& last) {
   const bool expired = last.end == ReconnectReason::kExpired;
   // A list mends the first; a version that is gone again at once would be listed for ever.
   const bool again = std::exchange(expired_, expired) && !last.useful;
-  if (last.useful || ended) backoff_.Reset();
+  if (last.useful || ended) Reset();
+  const milliseconds told = std::min(last.retry_after.value_or(seconds(0)), kMaxRetryAfter);
+  if (last.falls_back && !last.passing) return std::max(BeforeFallback(), told);
   if (ended || (expired && lived && !again)) return milliseconds(0);
   milliseconds next = backoff_.Next();
   if (last.passing) next = std::min<milliseconds>(next, kMaxPassing);
-  return std::max<milliseconds>(next,
-                                std::min(last.retry_after.value_or(seconds(0)), kMaxRetryAfter));
+  return std::max(next, told);
+}
+
+milliseconds ReconnectDelay::BeforeFallback() {
+  if (std::exchange(fell_back_, true)) return std::max(backoff_.Next(), fallback_.Next());
+  const milliseconds least = std::min(spread_, kLeastApart);
+  std::uniform_int_distribution<milliseconds::rep> between(least.count(), spread_.count());
+  return milliseconds(between(random_));
+}
+
+void ReconnectDelay::Reset() {
+  backoff_.Reset();
+  fallback_.Reset();
+  fell_back_ = false;
 }
 
 }  // namespace kuryr::watcher

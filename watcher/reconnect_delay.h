@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <random>
 
 #include "base/backoff.h"
 #include "watcher/watch_metrics.h"
@@ -12,8 +13,9 @@ namespace kuryr::watcher {
 struct WatchTry {
   ReconnectReason end = ReconnectReason::kEnded;
   WatchMetrics::Clock::duration lasted{};
-  bool useful = false;   ///< an event came; a list is not enough
-  bool passing = false;  ///< refused, and not yet for long: likely to mend itself
+  bool useful = false;      ///< an event came; a list is not enough
+  bool passing = false;     ///< refused, and not yet for long: likely to mend itself
+  bool falls_back = false;  ///< the next list is WatchStream's fallback
   std::optional<std::chrono::seconds> retry_after;
 };
 
@@ -22,9 +24,17 @@ struct WatchTry {
 /// not less than the server's Retry-After, of which at most two minutes count; after a passing one
 /// without it two seconds at most. So two tries begin at least 0.5 s apart. A resource that the
 /// server does not have is asked for after kLeastAbsent, then after four times as long each, at
-/// most kMostAbsent. Not thread-safe.
+/// most kMostAbsent. The first fallback waits by chance, at most `spread`: many nodes may be due
+/// at one time. Those after it wait longer and longer, from `spread` to ten times that. Not
+/// thread-safe.
 class ReconnectDelay {
  public:
+  explicit ReconnectDelay(std::chrono::seconds spread = kSpread)
+      : spread_(spread),
+        fallback_(spread, kMostSpreads * spread_),
+        random_(std::random_device{}()) {}
+
+  static constexpr std::chrono::seconds kSpread{30};
   static constexpr std::chrono::seconds kLeastAbsent{2};
   static constexpr std::chrono::minutes kMostAbsent{5};
 
@@ -33,6 +43,14 @@ class ReconnectDelay {
   void ForgetAbsence() { absent_ = kLeastAbsent; }
 
  private:
+  [[nodiscard]] std::chrono::milliseconds BeforeFallback();
+  void Reset();
+
+  static constexpr int kMostSpreads = 10;
+  const std::chrono::milliseconds spread_;
+  Backoff fallback_;
+  std::minstd_rand random_;
+  bool fell_back_ = false;                      ///< and nothing useful came since
   std::chrono::seconds absent_ = kLeastAbsent;  ///< after the next try that finds no resource
   Backoff backoff_;
   bool expired_ = false;  ///< the try before, too, and nothing useful came since

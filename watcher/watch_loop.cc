@@ -18,6 +18,7 @@ WatchLoop::WatchLoop(Watched watched, const ApiConfig& config, EventHandler& han
       client_(config),
       stream_(std::move(watched.path), watched.mode, std::move(watched.options),
               config.read_timeout, {client_, handler, metrics_}),
+      delay_(config.fallback_spread),
       refusals_(config.refusal_grace) {}
 
 void WatchLoop::Run() {
@@ -41,6 +42,7 @@ WatchTry WatchLoop::TryOnce() {
   last.passing = refusals_.tries() > 0 && !refusals_.lasted();
   last.lasted = WatchMetrics::Clock::now() - start;
   last.useful = stream_.TookSomething();
+  last.falls_back = stream_.falls_back();
   return last;
 }
 

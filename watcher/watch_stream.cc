@@ -44,15 +44,18 @@ bool IsOfUs(const ApiError& error) {
          error.code() == kTooManyRequests;
 }
 
+/// So many lists in a row may fail as those of a busy server do, before it is the version.
+constexpr unsigned kBusyLists = 5;
+
 /// A list that has to begin at a version may fail where one of the present state would not: the
 /// version is gone, unknown (a restored etcd), or the answer, which then comes in one page, is too
 /// large.
-bool MayListAnew(const ApiError& error) {
+bool MayListAnew(const ApiError& error, unsigned failed_lists) {
   constexpr int kBadRequest = 400;
   constexpr int kInternal = 500;
   constexpr int kTimeout = 504;
-  return error.code() == ApiError::kGone || error.code() == kTimeout ||
-         error.code() == kBadRequest || error.code() == kInternal || IsTooLarge(error);
+  if (error.code() == kInternal || error.code() == kTimeout) return failed_lists >= kBusyLists;
+  return error.code() == ApiError::kGone || error.code() == kBadRequest || IsTooLarge(error);
 }
 
 }  // namespace
@@ -118,11 +121,21 @@ void WatchStream::ListAndWatch() {
 
 void WatchStream::List() {
   try {
-    ListFrom(version_, kPageSizes.front());
+    if (falls_back_) {
+      ListPresent();
+    } else {
+      ListFrom(version_, kPageSizes.front());
+    }
   } catch (const ApiError& e) {
-    if (!MayListAnew(e)) throw;
+    if (falls_back_ || !MayListAnew(e, ++failed_lists_)) throw;
+    falls_back_ = true;
+    // What is too large for us costs the server no more in pages; of everything else all nodes may
+    // hear at one time.
+    if (!IsTooLarge(e)) throw;
     ListPresent();
   }
+  falls_back_ = false;
+  failed_lists_ = 0;
   list_is_due_ = false;
   listed_ = true;
   if (std::exchange(absent_, false))

@@ -61,6 +61,9 @@ class WatchStream {
   void Once();
   /// Since the last call: an event, or a bookmark.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
+  /// The next list is of the present state, which the server reads from its store: all objects,
+  /// also those that the path does not select. Only because it could not list otherwise.
+  [[nodiscard]] bool falls_back() const noexcept { return falls_back_; }
   /// The last two watches or more have told nothing but that their version is gone: a list does not
   /// mend it.
   [[nodiscard]] bool ExpiredAgain() const noexcept { return expired_ > 1; }
@@ -103,6 +106,8 @@ class WatchStream {
   bool list_is_due_ = true;  ///< kSet: version_ is no place to go on from
   bool absent_ = false;      ///< kOptionalSet: the server has no such resource
   bool listed_ = false;      ///< once, or more often
+  bool falls_back_ = false;
+  unsigned failed_lists_ = 0;  ///< that the server has answered, since the last complete one
   bool took_something_ = false;
   unsigned expired_ = 0;  ///< watches in a row that ended with kGone and no event
   std::minstd_rand random_;

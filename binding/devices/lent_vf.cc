@@ -1,17 +1,15 @@
 #include "binding/devices/lent_vf.h"
 
-#include <array>
 #include <cerrno>
-#include <charconv>
-#include <sstream>
+#include <filesystem>
+#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/names.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
+#include "binding/owner.h"
 #include "binding/steps.h"
 
 namespace kuryr::binding {
@@ -19,17 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNote = "vf=";
-constexpr const char* kNone = "-";
+constexpr std::string_view kNote = "vf=";
 constexpr const char* kSysfs = "/sys";  // the kernel's own
-
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// Where the kernel does not name a link's device, hardware is known by having no kind: any link
 /// with one, whatever its mark says, was made by a pod. With a made-up sysfs, veths stand in for
@@ -39,109 +28,146 @@ bool CanBeVf(const fs::path& sysfs, const Link& link, const vif::PciAddress& add
   return link.kind.empty() || (link.kind == "veth" && sysfs != kSysfs);
 }
 
-/// Of a link on the host, where sysfs says whose it is.
-bool IsVf(const fs::path& sysfs, const Link& link, const LentVf& lent) {
-  if (!CanBeVf(sysfs, link, lent.address)) return false;
-  if (!link.parent_device.empty()) return true;
-  const auto vf = FindVf(sysfs, lent.address);
-  // A made-up sysfs has the name from before the pod.
-  return vf && (vf->link == link.name || (link.kind == "veth" && vf->link == lent.link));
-}
-
-/// True when it was the VF. Otherwise it is in the pod again: on the host nothing may stay under a
-/// name of the pod's choice, and nothing else may be in the VF's way.
-bool Take(RouteSocket& host, const fs::path& sysfs, const Netns& pod, const Link& link,
-          const LentVf& lent) {
-  const std::string name = NameOnTheWay(lent.address);
-  const Netns here = Netns::Current();
-  RouteSocket::OpenIn(pod).ChangeLink(link, {.netns_fd = here.fd(), .name = name});
-  const Link moved = Find(host, name);
-  if (IsVf(sysfs, moved, lent)) return true;
-  host.ChangeLink(moved, {.netns_fd = pod.fd(), .name = link.name});
-  Log(LogLevel::kWarning, "link in a pod bears a virtual function's mark, but is another device",
-      {{"interface", link.name}, {"device", lent.address.ToString()}});
-  return false;
-}
-
-void TakeFrom(const Netns& pod, RouteSocket& host, const fs::path& sysfs,
-              const vif::PciAddress& address, const Attachment& attachment) {
-  Steps steps;
-  bool is_taken = false;
-  for (const Link& link : FindMarkedLinksIn(pod, attachment)) {
-    const auto lent = LentVf::Of(link);
-    if (!lent || lent->address != address || !CanBeVf(sysfs, link, address)) continue;
-    // The kernel would move it first, and then find the name taken.
-    const auto other = host.FindLink(NameOnTheWay(address));
-    if (other && IsMarkedBy(*other, attachment)) break;  // a Disconnect was killed here
-    if (other) ThrowErrno(EEXIST, "take " + link.name + " from the pod as " + other->name);
-    steps.Try([&] { is_taken = Take(host, sysfs, pod, link, *lent); });
-    if (is_taken) break;
-  }
-  steps.Finish();
-}
-
-/// The kernel gives a VF back under its pod's name, or another one.
-std::optional<Link> FindReturned(RouteSocket& host, const Vf& vf, const Attachment& attachment) {
-  for (const std::string& name : {NameOnTheWay(vf.address), vf.link}) {
-    auto link = name.empty() ? std::nullopt : host.FindLink(name);
-    if (link && IsMarkedBy(*link, attachment)) return link;
-  }
-  return std::nullopt;
-}
-
 /// What the kernel refused once (a name that is taken), it would refuse in every DEL.
 bool IsWorthAnotherTry(const std::system_error& error) {
   return error.code() == std::errc::not_enough_memory || error.code() == std::errc::no_buffer_space;
 }
 
-/// The mark goes last, also from a VF that the kernel does not let be what it was: the next one who
-/// takes it sets all of it anew.
-void Restore(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent) {
-  Steps steps;
-  if (link.up) host.ChangeLink(link, {.up = false});
-  steps.Try([&] { host.ChangeLink(link, {.name = lent.link}); });
-  steps.Try([&] {
-    if (lent.settings) SetVf(host, vf, *lent.settings);
-  });
-  steps.Try([&] { host.ChangeLink(link, {.mac = lent.mac, .mtu = lent.mtu}); });
-  try {
+/// One VF's way back to the host.
+class GivingBack {
+ public:
+  GivingBack(const BindingConfig& config, const Vf& vf, const Attachment& attachment)
+      : sysfs_(config.sysfs),
+        vf_(vf),
+        attachment_(attachment),
+        store_(config.vf_folder),
+        lock_(store_.Lock(vf.address)),
+        kept_(store_.Find(vf.address)) {}
+
+  /// `name` is for a VF of which the store knows nothing; empty: as it is.
+  void Run(const Netns* pod, const std::string& name) {
+    if (kept_ && OwnerOf(kept_->owner, attachment_) != Owner::kOwn) return;
+    Steps steps;
+    steps.Try([&] {
+      if (pod != nullptr) TakeFrom(*pod);
+    });
+    steps.Try([&] {
+      const auto link = FindReturned();
+      if (!link) return;
+      if (!IsVf(*link))
+        ThrowErrno(ENODEV,
+                   "give back " + vf_.ToString() + ": " + link->name + " is another device");
+      Restore(*link, kept_ ? kept_->link : name);
+    });
     steps.Finish();
-  } catch (const std::system_error& e) {
-    if (IsWorthAnotherTry(e)) throw;
   }
-  steps.Try([&] { host.ChangeLink(link, {.alias = ""}); });
-  steps.Finish();
-}
+
+ private:
+  /// Of a link on the host, where sysfs says whose it is.
+  [[nodiscard]] bool IsVf(const Link& link) const {
+    if (!CanBeVf(sysfs_, link, vf_.address)) return false;
+    if (!link.parent_device.empty()) return true;
+    // It may have been in the pod when vf_ was looked for.
+    const auto vf = FindVf(sysfs_, vf_.address);
+    if (!vf) return false;
+    // A made-up sysfs has the name from before the pod.
+    return vf->link == link.name ||
+           (link.kind == "veth" && kept_ && vf->link == kept_->link && link.index == kept_->index);
+  }
+
+  /// Of a link in the pod, which may have changed every mark but the kernel's own name.
+  [[nodiscard]] bool MayBeVf(const Link& link) const {
+    if (!CanBeVf(sysfs_, link, vf_.address)) return false;
+    if (!link.parent_device.empty()) return true;
+    return OwnerOf(link, attachment_) == Owner::kOwn && NotedVf(link) == vf_.address;
+  }
+
+  void TakeFrom(const Netns& pod) {
+    Steps steps;
+    bool is_taken = false;
+    RouteSocket inside = RouteSocket::OpenIn(pod);
+    for (const std::string& name : LinkNamesIn(pod)) {
+      const auto link = inside.FindLink(name);
+      if (!link || !MayBeVf(*link)) continue;
+      // The kernel would move it first, and then find the name taken.
+      const auto other = host_.FindLink(NameOnTheWay(vf_.address));
+      if (other && IsVf(*other)) break;  // a Disconnect was killed here
+      if (other) ThrowErrno(EEXIST, "take " + name + " from the pod as " + other->name);
+      steps.Try([&] { is_taken = Take(pod, *link); });
+      if (is_taken) break;
+    }
+    steps.Finish();
+  }
+
+  /// True when it was the VF. Otherwise it is in the pod again: on the host nothing may stay under
+  /// a name of the pod's choice, and nothing else may be in the VF's way.
+  bool Take(const Netns& pod, const Link& link) {
+    const std::string name = NameOnTheWay(vf_.address);
+    const Netns here = Netns::Current();
+    RouteSocket::OpenIn(pod).ChangeLink(link, {.netns_fd = here.fd(), .name = name});
+    const Link moved = Find(host_, name);
+    if (IsVf(moved)) return true;
+    host_.ChangeLink(moved, {.netns_fd = pod.fd(), .name = link.name});
+    Log(LogLevel::kWarning, "link in a pod bears a virtual function's mark, but is another device",
+        {{"interface", link.name}, {"device", vf_.address.ToString()}});
+    return false;
+  }
+
+  /// The kernel gives a VF back under its pod's name, or another one.
+  std::optional<Link> FindReturned() {
+    for (const std::string& name : {NameOnTheWay(vf_.address), vf_.link}) {
+      auto link = name.empty() ? std::nullopt : host_.FindLink(name);
+      if (link && ((kept_ && IsVf(*link)) || OwnerOf(*link, attachment_) == Owner::kOwn))
+        return link;
+    }
+    return std::nullopt;
+  }
+
+  /// Mark and file go last, also of a VF that the kernel does not let be what it was: the next one
+  /// who takes it sets all of it anew.
+  void Restore(const Link& link, const std::string& name) {
+    Steps steps;
+    if (link.up) host_.ChangeLink(link, {.up = false});
+    steps.Try([&] {
+      if (!name.empty()) host_.ChangeLink(link, {.name = name});
+    });
+    if (kept_) {
+      steps.Try([&] {
+        if (kept_->settings) SetVf(host_, vf_, *kept_->settings);
+      });
+      steps.Try([&] { host_.ChangeLink(link, {.mac = kept_->mac, .mtu = kept_->mtu}); });
+    }
+    try {
+      steps.Finish();
+    } catch (const std::system_error& e) {
+      if (IsWorthAnotherTry(e)) throw;
+    }
+    steps.Try([&] { host_.ChangeLink(link, {.alias = ""}); });
+    steps.Try([&] { store_.Remove(vf_.address); });
+    steps.Finish();
+  }
+
+  const fs::path& sysfs_;
+  const Vf& vf_;
+  const Attachment& attachment_;
+  const LentVfStore store_;
+  const UniqueFd lock_;
+  const std::optional<LentVf> kept_;
+  RouteSocket host_;
+};
 
 }  // namespace
 
-std::optional<LentVf> LentVf::Of(const Link& link) {
-  const auto mark = LinkMark::Parse(link.alias);
-  if (!mark || mark->note.rfind(kNote, 0) != 0) return std::nullopt;
-  std::istringstream note(mark->note.substr(std::string_view(kNote).size()));
-  std::array<std::string, 5> words;
-  for (std::string& word : words) std::getline(note, word, ',');
-  LentVf lent;
-  std::getline(note, lent.link);
-  const auto address = vif::PciAddress::Parse(words[0]);
-  const auto mtu = ParseNumber<uint32_t>(words[1]);
-  const auto mac = MacAddress::Parse(words[2]);
-  if (!address || !mtu || !mac || !IsLinkName(lent.link)) return std::nullopt;
-  lent.address = *address;
-  lent.mtu = *mtu;
-  lent.mac = *mac;
-  if (words[3] == kNone) return lent;
-  lent.settings = {.mac = MacAddress::Parse(words[3]), .vlan = ParseNumber<uint16_t>(words[4])};
-  if (!lent.settings->mac || !lent.settings->vlan) return std::nullopt;
-  return lent;
+std::string NoteOf(const vif::PciAddress& address) {
+  return std::string(kNote) + address.ToString();
 }
 
-std::string LentVf::ToNote() const {
-  const std::string of_pf = settings
-                                ? settings->mac->ToString() + "," + std::to_string(*settings->vlan)
-                                : std::string(kNone) + "," + kNone;
-  return kNote + address.ToString() + "," + std::to_string(mtu) + "," + mac.ToString() + "," +
-         of_pf + "," + link;
+std::optional<vif::PciAddress> NotedVf(const Link& link) {
+  const auto mark = LinkMark::Parse(link.alias);
+  if (!mark || !mark->note.starts_with(kNote)) return std::nullopt;
+  // Earlier versions wrote more behind a comma.
+  const std::string_view note = mark->note;
+  return vif::PciAddress::Parse(note.substr(kNote.size(), note.find(',') - kNote.size()));
 }
 
 std::string NameOnTheWay(const vif::PciAddress& address) {
@@ -157,7 +183,7 @@ void ThrowNotOnHost(const Vf& vf) {
                                                     " makes none (as vfio-pci)"));
 }
 
-Link FindIdleLink(RouteSocket& host, const fs::path& sysfs, const Vf& vf) {
+Link FindIdleLink(RouteSocket& host, const BindingConfig& config, const Vf& vf) {
   const auto link = vf.link.empty() ? std::nullopt : host.FindLink(vf.link);
   if (!link) ThrowNotOnHost(vf);
   const std::string what = vf.ToString() + " is in use on the host: " + link->name;
@@ -166,54 +192,57 @@ Link FindIdleLink(RouteSocket& host, const fs::path& sysfs, const Vf& vf) {
     throw HostInterfaceInUse(what + " is a port of " + (master ? master->name : "another"));
   }
   // It has a macvlan's or VLAN's packets, but none of its addresses.
-  if (const std::string upper = FindUpper(sysfs, vf); !upper.empty())
+  if (const std::string upper = FindUpper(config.sysfs, vf); !upper.empty())
     throw HostInterfaceInUse(what + " carries " + Printable(upper));
   if (HasGlobalAddress(host, *link)) throw HostInterfaceInUse(what + " has an address");
-  const bool foreign = LinkMark::Parse(link->alias).has_value() && !LentVf::Of(*link);
-  if (foreign || !CanBeVf(sysfs, *link, vf.address)) ThrowInUse(*link);
+  const bool foreign = LinkMark::Parse(link->alias).has_value() && !NotedVf(*link) &&
+                       !LentVfStore(config.vf_folder).Find(vf.address);
+  if (foreign || !CanBeVf(config.sysfs, *link, vf.address)) ThrowInUse(*link);
   return *link;
 }
 
-void LendVf(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent,
-            const PlugRequest& request) {
+void LendVf(RouteSocket& host, const BindingConfig& config, const Vf& vf,
+            const std::optional<VfSettings>& settings, const PlugRequest& request) {
+  const LentVfStore store(config.vf_folder);
+  const UniqueFd lock = store.Lock(vf.address);
+  // Another pod may have got it since it was looked at.
+  const Link link = FindIdleLink(host, config, vf);
   // What it was before the pod that it is back from.
-  const auto earlier = LentVf::Of(link);
-  const LentVf& kept = earlier && earlier->address == vf.address ? *earlier : lent;
-  const LinkMark mark{.attachment = request.attachment, .note = kept.ToNote()};
+  LentVf lent = store.Find(vf.address)
+                    .value_or(LentVf{.address = vf.address,
+                                     .link = link.name,
+                                     .mac = link.mac,
+                                     .mtu = link.mtu,
+                                     .settings = settings});
+  lent.owner = request.attachment;
+  lent.index = link.index;
+  store.Write(lent);
+  const LinkMark mark{.attachment = request.attachment, .note = NoteOf(vf.address)};
   host.ChangeLink(
       link,
       {.netns_fd = request.pod.fd(), .name = NameOnTheWay(vf.address), .alias = mark.ToString()});
 }
 
-void GiveBackVf(const fs::path& sysfs, const vif::PciAddress& address, const Attachment& attachment,
+void GiveBackVf(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
                 const Netns* pod) {
-  const auto vf = FindVf(sysfs, address);
-  if (!vf) return;
-  RouteSocket host;
-  Steps steps;
-  steps.Try([&] {
-    if (pod != nullptr) TakeFrom(*pod, host, sysfs, address, attachment);
-  });
-  steps.Try([&] {
-    const auto link = FindReturned(host, *vf, attachment);
-    const auto lent = link ? LentVf::Of(*link) : std::nullopt;
-    if (!lent || lent->address != address) return;
-    if (!IsVf(sysfs, *link, *lent))
-      ThrowErrno(ENODEV, "give back " + vf->ToString() + ": " + link->name + " is another device");
-    Restore(host, *vf, *link, *lent);
-  });
-  steps.Finish();
+  const auto address = vif::PciAddress::Parse(plug.device);
+  const auto vf = address ? FindVf(config.sysfs, *address) : std::nullopt;
+  if (vf) GivingBack(config, *vf, attachment).Run(pod, plug.host_interface);
 }
 
-std::vector<std::pair<Link, LentVf>> FindLentVfs(const fs::path& sysfs,
-                                                 const Attachment& attachment) {
+std::vector<Plug> FindLentVfs(const BindingConfig& config, const Attachment& attachment) {
   std::vector<Link> links = FindMarkedLinks(attachment);
   const auto returned = FindMarkedLinksIn(Netns::Current(), attachment);
   links.insert(links.end(), returned.begin(), returned.end());
-  std::vector<std::pair<Link, LentVf>> found;
+  std::vector<Plug> found;
   for (const Link& link : links) {
-    const auto lent = LentVf::Of(link);
-    if (lent && CanBeVf(sysfs, link, lent->address)) found.emplace_back(link, *lent);
+    const auto address = NotedVf(link);
+    if (!address || !CanBeVf(config.sysfs, link, *address)) continue;
+    const auto lent = LentVfStore(config.vf_folder).Find(*address);
+    const bool is_own = lent && OwnerOf(lent->owner, attachment) == Owner::kOwn;
+    found.push_back({.ifname = link.name,
+                     .host_interface = is_own ? lent->link : "",
+                     .device = address->ToString()});
   }
   return found;
 }

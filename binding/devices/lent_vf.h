@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/mac.h"
+#include "binding/config.h"
+#include "binding/devices/lent_vf_store.h"
 #include "binding/devices/vf.h"
 #include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
@@ -14,43 +14,36 @@
 
 namespace kuryr::binding {
 
-/// What a VF in a pod was before, and has to be again. It is kept as note in the VF's mark, which
-/// goes with it wherever it is moved.
-struct LentVf {
-  vif::PciAddress address;
-  std::string link;  ///< its name
-  MacAddress mac;
-  uint32_t mtu = 0;
-  std::optional<VfSettings> settings;  ///< both set; nullopt where the physical function has none
-
-  /// nullopt for a link without such a note.
-  [[nodiscard]] static std::optional<LentVf> Of(const Link& link);
-  /// "vf=ADDRESS,MTU,MAC,MAC OF THE SETTINGS,VLAN,LINK".
-  [[nodiscard]] std::string ToNote() const;
-};
+/// The note "vf=ADDRESS" in the mark of a VF's link, by which it is looked for in a pod. A pod may
+/// change it, so it decides nothing else: whose the VF is, and what it was, LentVfStore says.
+[[nodiscard]] std::string NoteOf(const vif::PciAddress& address);
+/// nullopt for a link without such a note.
+[[nodiscard]] std::optional<vif::PciAddress> NotedVf(const Link& link);
 
 /// The name of a VF's link between two namespaces, and until somebody gives it its own: no other
 /// interface has it, in neither.
 [[nodiscard]] std::string NameOnTheWay(const vif::PciAddress& address);
 
-/// The VF's link, if nobody uses it; otherwise throws HostInterfaceInUse. One with the mark of any
-/// attachment is back from a pod whose namespace ended without a Disconnect, and free.
-[[nodiscard]] Link FindIdleLink(RouteSocket& host, const std::filesystem::path& sysfs,
-                                const Vf& vf);
+/// The VF's link, if nobody uses it; otherwise throws HostInterfaceInUse. One that is lent, or
+/// noted, is back from a pod whose namespace ended without a Disconnect, and free.
+[[nodiscard]] Link FindIdleLink(RouteSocket& host, const BindingConfig& config, const Vf& vf);
 [[noreturn]] void ThrowNotOnHost(const Vf& vf);
 
-/// Moves `link`, an idle VF's, into the request's pod as NameOnTheWay. Its mark is set in the same
-/// request: of two that want a VF one gets it, and it is never without an owner.
-void LendVf(RouteSocket& host, const Vf& vf, const Link& link, const LentVf& lent,
-            const PlugRequest& request);
-/// Brings the attachment's VF back as it was, from `pod` (null: it is gone) or from where the
-/// kernel left it. Idempotent. Throws the first failure, after everything was tried. Whatever else
-/// the pod gave the mark to stays in there.
-void GiveBackVf(const std::filesystem::path& sysfs, const vif::PciAddress& address,
-                const Attachment& attachment, const Netns* pod);
-/// Those that bear the attachment's mark, in its namespace or on the host, with their links.
-[[nodiscard]] std::vector<std::pair<Link, LentVf>> FindLentVfs(const std::filesystem::path& sysfs,
-                                                               const Attachment& attachment);
+/// Moves the link of an idle VF, which has `settings` now, into the request's pod as NameOnTheWay.
+/// The store has it before; the mark is set in the same request, and so of two that want a VF one
+/// gets it. Throws as FindIdleLink does.
+void LendVf(RouteSocket& host, const BindingConfig& config, const Vf& vf,
+            const std::optional<VfSettings>& settings, const PlugRequest& request);
+/// Brings the VF of the attachment's plug back as it was, from `pod` (null: it is gone) or from
+/// where the kernel left it. One of which the store knows nothing gets its name back alone.
+/// Idempotent. Throws the first failure, after everything was tried. Whatever else the pod gave the
+/// mark to stays in there.
+void GiveBackVf(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
+                const Netns* pod);
+/// Plugs of the VFs whose links bear the attachment's mark, in its namespace or on the host;
+/// without their drivers.
+[[nodiscard]] std::vector<Plug> FindLentVfs(const BindingConfig& config,
+                                            const Attachment& attachment);
 
 /// The link of the physical function. Throws std::system_error, ENODEV.
 [[nodiscard]] Link FindPf(RouteSocket& host, const Vf& vf);

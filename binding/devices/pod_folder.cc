@@ -1,7 +1,9 @@
 #include "binding/devices/pod_folder.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -102,6 +104,19 @@ bool PodFolder::HasSocket(const std::string& name) const {
   const bool exists = ::fstatat(fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   if (!exists && errno != ENOENT) ThrowErrno("look at " + PathOf(name));
   return exists && S_ISSOCK(status.st_mode);
+}
+
+bool PodFolder::HasListener(const std::string& name) const {
+  if (!HasSocket(name)) return false;
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) ThrowErrno("make a socket");
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  // The folder's own path may be longer than a socket's may be.
+  const std::string path = "/proc/self/fd/" + std::to_string(fd_.get()) + "/" + name;
+  path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return true;
+  return errno != ECONNREFUSED && errno != ENOENT;
 }
 
 void PodFolder::RemoveSocket(const std::string& name) const {

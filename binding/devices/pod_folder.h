@@ -9,9 +9,9 @@
 
 namespace kuryr::binding {
 
-/// A folder of the node that pods mount to find what their interfaces are. A pod that may write to
-/// it can have put anything there: names are one component each, and no link in it is followed.
-/// Failures throw std::system_error with the path. Immutable, thread-safe.
+/// A folder of the node, mostly one that pods mount to find what their interfaces are. A pod that
+/// may write to it can have put anything there: names are one component each, and no link in it is
+/// followed. Failures throw std::system_error with the path. Immutable, thread-safe.
 class PodFolder {
  public:
   /// `option` names the configuration's option that says `path`, for the error when there is none.
@@ -32,6 +32,8 @@ class PodFolder {
   void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;
+  /// Whether somebody listens on it: it is connected to, and left again.
+  [[nodiscard]] bool HasListener(const std::string& name) const;
   /// Removes it if it is a socket.
   void RemoveSocket(const std::string& name) const;
   /// Moves the socket of that name out of `from`; who listens on it stays. Throws

@@ -12,6 +12,7 @@
 #include "binding/netlink/route_socket.h"
 #include "binding/neutron_port.h"
 #include "binding/permission.h"
+#include "binding/steps.h"
 
 namespace kuryr::binding {
 namespace {
@@ -87,23 +88,34 @@ Driver& Binding::DriverOf(const DriverRow& row) const {
   return *drivers_.at(static_cast<size_t>(&row - kDrivers.data()));
 }
 
-Plug Binding::Plan(const vif::Vif& vif, const std::string& ifname) const {
-  const DriverRow& row = DriverRowFor(vif);
+Driver& Binding::DriverOf(const Plug& plug) const {
+  const DriverRow* row = FindDriverRow(plug.driver);
+  if (row == nullptr) throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
+  return DriverOf(*row);
+}
+
+Planned Binding::Plan(const vif::PodVif& vif) const {
+  const DriverRow& row = DriverRowFor(vif.vif);
   // Before the driver looks at the node.
   RequireAllowedDriver(parts_.config, row.name);
-  Plug plug = DriverOf(row).Plan(vif, ifname);
+  Planned planned = DriverOf(row).Plan(vif);
+  const Plug& plug = planned.plug;
   const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
   RequireAllowedBridge(parts_.config, plug.bridge, kind);
   if (row.has_named_veth) RequireHostInterface(parts_.config, plug.host_interface);
-  return plug;
+  return planned;
+}
+
+Planned Binding::PlanWith(const vif::PodVif& vif, const Plug& plug) const {
+  return DriverOf(plug).PlanWith(vif, plug);
 }
 
 std::vector<Interface> Binding::Connect(const PlugRequest& request) {
-  return DriverOf(DriverRowFor(request.vif)).Connect(request);
+  return DriverOf(request.planned.plug).Connect(request);
 }
 
 std::optional<std::string> Binding::Check(const PlugRequest& request) const {
-  return DriverOf(DriverRowFor(request.vif)).Check(request);
+  return DriverOf(request.planned.plug).Check(request);
 }
 
 void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
@@ -123,10 +135,12 @@ std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attach
       .Describe(ports, deadline);
 }
 
-void Binding::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
-  const DriverRow* row = FindDriverRow(plug.driver);
-  if (row == nullptr) throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
-  DriverOf(*row).Disconnect(plug, attachment, deadline);
+void Binding::Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
+                         const Deadline& deadline) {
+  Steps steps;
+  for (auto plug = plugs.rbegin(); plug != plugs.rend(); ++plug)
+    steps.Try([&] { DriverOf(*plug).Disconnect(*plug, attachment, deadline); });
+  steps.Finish();
 }
 
 template <typename Found, typename Ask>

@@ -22,10 +22,12 @@ class Binding {
  public:
   explicit Binding(const BindingConfig& config);
 
-  /// Changes nothing. Throws ParseError for a VIF that lacks something, UnsupportedVif also for
-  /// drivers and bridges that the node does not allow.
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const;
-  /// All or nothing, as Driver::Connect. OvsUnreachable where nothing was touched.
+  /// As Driver::Plan. Throws UnsupportedVif also for drivers and bridges that the node does not
+  /// allow.
+  [[nodiscard]] Planned Plan(const vif::PodVif& vif) const;
+  /// As Driver::PlanWith, for a VIF and its plug from a record.
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const;
+  /// As Driver::Connect. OvsUnreachable where nothing was touched.
   std::vector<Interface> Connect(const PlugRequest& request);
   /// As Driver::Check.
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const;
@@ -35,8 +37,10 @@ class Binding {
   /// As PortWiring::Describe.
   [[nodiscard]] std::string DescribeWiring(const std::vector<Plug>& plugs,
                                            const Attachment& attachment, const Deadline& deadline);
-  /// Idempotent, as Driver::Disconnect. Throws UnsupportedVif for a driver that there is not.
-  void Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline);
+  /// As Driver::Disconnect, of every plug, the last one first. Throws the first failure after
+  /// having tried all.
+  void Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
+                  const Deadline& deadline);
   /// What the node itself says of an attachment whose record is lost. `attachment` needs no pod. A
   /// driver that cannot say (its service is down) is logged: it must not hide what the others
   /// found.
@@ -52,6 +56,8 @@ class Binding {
 
  private:
   [[nodiscard]] Driver& DriverOf(const DriverRow& row) const;
+  /// Throws UnsupportedVif for a driver that there is not.
+  [[nodiscard]] Driver& DriverOf(const Plug& plug) const;
   /// What `ask` finds out from each driver.
   template <typename Found, typename Ask>
   std::vector<Found> AskAll(const Ask& ask);

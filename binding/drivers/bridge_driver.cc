@@ -64,23 +64,27 @@ class BridgeDriver final : public Driver {
  public:
   explicit BridgeDriver(DriverParts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+  [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
-    (void)vif::Required(own.address, "$.address");
-    CheckProvision(own);
     return {.driver = kBridgeDriver,
             .ifname = ifname,
             .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
             .bridge = SharedBridgeOf(own)};
   }
 
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
+    Planned planned = PlanCommon(vif, plug, parts_.config);
+    planned.provision = PlanProvision(OwnVif<vif::VifBridge>(vif.vif, kBridgeDriver));
+    return planned;
+  }
+
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
     RouteSocket host;
     RouteSocket inside = RouteSocket::OpenIn(pod);
     RequireFree(inside, plug.ifname);
-    ProvidedBridge bridge(host, own, plug.bridge, parts_.config);
+    ProvidedBridge bridge(host, planned, parts_.config);
     RemoveLeftover(host, plug, attachment, deadline);
 
     // Rollbacks before their acts: an answer may be lost.
@@ -93,14 +97,14 @@ class BridgeDriver final : public Driver {
     host.CreateVeth({.name = plug.host_interface,
                      .peer_name = plug.ifname,
                      .peer_netns_fd = pod.fd(),
-                     .peer_mac = *own.address,
-                     .mtu = MtuOnBridge(host, plug.bridge, own, parts_.config.network_device_mtu),
+                     .peer_mac = planned.mac,
+                     .mtu = MtuOnBridge(host, planned),
                      .master = bridge.link().index,
                      .group = BirthGroup(attachment)});
     if (parts_.config.hairpin == HairpinMode::kHairpinVeth)
       host.SetHairpin(Find(host, plug.host_interface));
     Finish(host, inside, plug, attachment);
-    ConfigureL3(pod, plug.ifname, own, is_default);
+    ConfigureL3(pod, plug.ifname, planned.l3);
     const Link host_end = Find(host, plug.host_interface);
     // Who made the bridge may have failed meanwhile, and have taken it away again.
     if (host_end.master != bridge.link().index)
@@ -113,17 +117,17 @@ class BridgeDriver final : public Driver {
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
     RouteSocket host;
     const auto bridge = host.FindLink(plug.bridge);
     if (!bridge) return "bridge " + plug.bridge + " is missing";
-    const uint32_t mtu = CheckedMtu(own, parts_.config.network_device_mtu);
-    const WantedLink host_end = {
-        .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = bridge->index};
+    const WantedLink host_end = {.name = plug.host_interface,
+                                 .kind = "veth",
+                                 .mtu = planned.mtu.Checked(),
+                                 .master = bridge->index};
     if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-    return CheckPodLink(pod, {.name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu},
-                        attachment, own, is_default);
+    return CheckPodLink(request, {.kind = "veth"});
   }
 
   void Disconnect(const Plug& plug, const Attachment& attachment,

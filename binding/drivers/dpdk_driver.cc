@@ -24,8 +24,7 @@ struct Device {
 };
 
 /// What stands on a device (VLAN, bridge, bond) has its MAC too, but is none.
-Device FindDevice(const Sysfs& sysfs, const vif::VifNestedDpdk& vif) {
-  const MacAddress& mac = vif::Required(vif.address, "$.address");
+Device FindDevice(const Sysfs& sysfs, const MacAddress& mac) {
   std::string what = "find the PCI device with MAC " + mac.ToString();
   std::optional<Device> found;
   for (const std::string& link : sysfs.Links()) {
@@ -63,19 +62,14 @@ Link RequireSpare(const Sysfs& sysfs, const Device& device) {
   return link;
 }
 
-vif::PciAddress AddressIn(const Plug& plug) {
-  const auto address = vif::PciAddress::Parse(plug.device);
-  if (!address) ThrowErrno(EINVAL, "use \"" + Printable(plug.device) + "\" as PCI address");
-  return *address;
-}
-
 class DpdkDriver final : public Driver {
  public:
   explicit DpdkDriver(DriverParts parts) : parts_(std::move(parts)), sysfs_(parts_.config.sysfs) {}
 
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+  [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifNestedDpdk>(vif, kDpdkDriver);
-    const std::string address = FindDevice(sysfs_, own).address.ToString();
+    const MacAddress& mac = vif::Required(own.address, "$.address");
+    const std::string address = FindDevice(sysfs_, mac).address.ToString();
     const std::string wanted = own.pci_address.value_or("");
     if (!wanted.empty() && vif::PciAddress::Parse(wanted) != vif::PciAddress::Parse(address)) {
       throw ParseError("$.pci_address", "\"" + Printable(wanted) +
@@ -85,12 +79,16 @@ class DpdkDriver final : public Driver {
     return {.driver = kDpdkDriver, .ifname = ifname, .device = address};
   }
 
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
+    return PlanCommon(vif, plug, parts_.config);
+  }
+
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const auto& own = OwnVif<vif::VifNestedDpdk>(vif, kDpdkDriver);
-    const Device device = FindDevice(sysfs_, own);
-    if (device.address != AddressIn(plug))
-      ThrowErrno(ENODEV, "find " + own.address->ToString() + " on PCI device " + plug.device);
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
+    const Device device = FindDevice(sysfs_, planned.mac);
+    if (device.address != PciAddressOf(plug))
+      ThrowErrno(ENODEV, "find " + planned.mac.ToString() + " on PCI device " + plug.device);
     const Link link = RequireSpare(sysfs_, device);
     const PodFolder folder(parts_.config.pci_mount_point, kPciMountPoint);
     const std::string file = PodFolder::FileOf(attachment, plug.ifname);
@@ -100,7 +98,7 @@ class DpdkDriver final : public Driver {
     Rollback remove_file([&] { TryUndo(link.name, [&] { folder.Remove(file); }); });
     // Another pod's ADD for the same MAC may have been faster.
     bool is_ours = false;
-    Rollback give_back([&] {
+    Rollback unbind([&] {
       TryUndo(link.name, [&] {
         if (is_ours || !sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
       });
@@ -108,24 +106,22 @@ class DpdkDriver final : public Driver {
     sysfs_.Bind(device.address, parts_.config.dpdk_driver);
     is_ours = true;
     sysfs_.RequireBound(device.address, parts_.config.dpdk_driver);
-    give_back.Dismiss();
+    unbind.Dismiss();
     remove_file.Dismiss();
-    return {{.name = plug.ifname,
-             .mac = *own.address,
-             .mtu = MtuFor(own, parts_.config.network_device_mtu, link.mtu),
-             .in_pod = true}};
+    return {
+        {.name = plug.ifname, .mac = planned.mac, .mtu = planned.mtu.On(link.mtu), .in_pod = true}};
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
+    const Plug& plug = request.planned.plug;
+    const std::string file = PodFolder::FileOf(request.attachment, plug.ifname);
     const std::string path = parts_.config.pci_mount_point / file;
     const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
     const auto text = folder ? folder->Read(file) : std::nullopt;
     if (!text) return "file " + path + " is missing";
     if (*text != plug.device)
       return "file " + path + " says \"" + Printable(*text) + "\" instead of " + plug.device;
-    const auto driver = sysfs_.DriverOf(AddressIn(plug));
+    const auto driver = sysfs_.DriverOf(PciAddressOf(plug));
     if (driver != parts_.config.dpdk_driver) {
       return "PCI device " + plug.device + " has driver " + driver.value_or("none") +
              " instead of " + parts_.config.dpdk_driver;
@@ -138,7 +134,7 @@ class DpdkDriver final : public Driver {
     const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
     const std::string file = PodFolder::FileOf(attachment, plug.ifname);
     if (!folder) return;
-    if (folder->Read(file)) GiveBack(AddressIn(plug));
+    if (folder->Read(file)) Unbind(PciAddressOf(plug));
     folder->Remove(file);
   }
 
@@ -151,11 +147,10 @@ class DpdkDriver final : public Driver {
     return {{.driver = kDpdkDriver, .ifname = attachment.ifname, .device = *text}};
   }
 
+ private:
   /// A file in a folder that pods mount may name any device, such as the disk's: only what has the
   /// driver for DPDK, or was left without one half-way, is taken.
-
- private:
-  void GiveBack(const vif::PciAddress& device) const {
+  void Unbind(const vif::PciAddress& device) const {
     if (!sysfs_.Has(device)) return;
     const auto driver = sysfs_.DriverOf(device);
     if (driver && *driver != parts_.config.dpdk_driver) return;

@@ -16,6 +16,7 @@
 #include "binding/l3.h"
 #include "binding/link_mark.h"
 #include "binding/neutron_port.h"
+#include "binding/owner.h"
 #include "binding/steps.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
@@ -58,8 +59,8 @@ bool HasKindOf(const Plug& plug, const Link& link) {
   return IsHubOf(plug, link) || (link.kind == "veth" && link.name != plug.device);
 }
 
-bool IsOwn(const Plug& plug, const Link& link, const Attachment& attachment) {
-  return HasKindOf(plug, link) && (IsMarkedBy(link, attachment) || IsUnfinished(link, attachment));
+bool IsOwnLink(const Plug& plug, const Link& link, const Attachment& attachment) {
+  return HasKindOf(plug, link) && IsOwn(OwnerOf(link, attachment));
 }
 
 void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
@@ -67,15 +68,17 @@ void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
   std::vector<Link> own;
   for (const std::string& name : {plug.host_interface, PortOf(plug), plug.device}) {
     const auto link = host.FindLink(name);
-    if (link && IsOwn(plug, *link, attachment)) own.push_back(*link);
+    if (link && IsOwnLink(plug, *link, attachment)) own.push_back(*link);
   }
   RemoveOwnLinks(host, shared.links, own);
 }
 
-void Unplug(PortSession& session, Shared& shared, const Plug& plug, const Attachment& attachment) {
+void RemovePortAndLinks(PortSession& session, Shared& shared, const Plug& plug,
+                        const Attachment& attachment) {
   RouteSocket host;
   Steps steps;
-  steps.Try([&] { session.Remove(PortOf(plug), OwnerIds(attachment)); });
+  steps.Try(
+      [&] { session.ovs().DeletePort(PortOf(plug), OwnerIds(attachment), session.deadline()); });
   steps.Try([&] { DeleteOwnLinks(host, shared, plug, attachment); });
   steps.Finish();
 }
@@ -83,17 +86,19 @@ void Unplug(PortSession& session, Shared& shared, const Plug& plug, const Attach
 /// One Connect: what it needs at hand, and what it may have to undo.
 class HybridWiring {
  public:
-  HybridWiring(const DriverParts& parts, const PlugRequest& request)
-      : parts_(parts),
+  HybridWiring(Driver& driver, const DriverParts& parts, const PlugRequest& request)
+      : driver_(driver),
+        parts_(parts),
         request_(request),
-        plug_(request.plug),
+        plug_(request.planned.plug),
         mark_(LinkMark{request.attachment}.ToString()),
         inside_(RouteSocket::OpenIn(request.pod)),
         session_(PortSession::Patient(parts, request.deadline)) {}
 
-  std::vector<Interface> Make(const vif::VifBridge& vif) {
-    const OvsPort port = PortFor(vif, plug_, PortOf(plug_), request_.attachment, parts_.config);
-    const uint32_t mtu = MtuOnBridge(host_, plug_.bridge, vif, parts_.config.network_device_mtu);
+  std::vector<Interface> Make() {
+    const Planned& planned = request_.planned;
+    const OvsPort port = OwnedPort(planned, request_.attachment);
+    const uint32_t mtu = MtuOnBridge(host_, planned);
     session_.Connect();
     RequireFree(inside_, plug_.ifname);
     RemoveLeftovers();
@@ -101,11 +106,11 @@ class HybridWiring {
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridge();
     LinkToOpenVSwitch(bridge, mtu);
-    session_.Add(port, vif);
+    session_.Add(port, planned.datapath_type);
     if (session_.IsUserspace()) host_.MakeChecksums(Find(host_, BridgeEndOf(plug_)));
     // ovs-vswitchd is at work; meanwhile the pod's side.
-    LinkToPod(bridge, *vif.address, mtu);
-    ConfigureL3(request_.pod, plug_.ifname, vif, request_.is_default);
+    LinkToPod(bridge, mtu);
+    ConfigureL3(request_.pod, plug_.ifname, planned.l3);
     session_.WaitUntilUp();
     const Link port_end = Find(host_, port.name);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
@@ -126,17 +131,16 @@ class HybridWiring {
          {plug_.host_interface, plug_.device, BridgeEndOf(plug_), PortOf(plug_)}) {
       const auto link = FindOnceReplaced(host_, name, own, session_.deadline());
       if (!link) continue;
-      const bool has_kind = HasKindOf(plug_, *link);
-      if (has_kind && IsMarkedByOlderSandbox(*link, own)) {
-        older = LinkMark::Parse(link->alias)->attachment;
-      } else if (has_kind && IsUnfinished(*link, own)) {
+      const Owner owner = OwnerOf(*link, own);
+      if (!HasKindOf(plug_, *link) || !IsLeftover(owner)) ThrowInUse(*link);
+      if (owner == Owner::kUnfinished) {
         unfinished = true;
       } else {
-        ThrowInUse(*link);
+        older = LinkMark::Parse(link->alias)->attachment;
       }
     }
-    if (older) Unplug(session_, parts_.shared, plug_, *older);
-    if (unfinished) Unplug(session_, parts_.shared, plug_, own);
+    if (older) RemovePortAndLinks(session_, parts_.shared, plug_, *older);
+    if (unfinished) RemovePortAndLinks(session_, parts_.shared, plug_, own);
   }
 
   Link MakeBridge() {
@@ -158,11 +162,11 @@ class HybridWiring {
       SetUpHostEnd(host_, name, mark_);
   }
 
-  void LinkToPod(const Link& bridge, const MacAddress& mac, uint32_t mtu) {
+  void LinkToPod(const Link& bridge, uint32_t mtu) {
     host_.CreateVeth({.name = plug_.host_interface,
                       .peer_name = plug_.ifname,
                       .peer_netns_fd = request_.pod.fd(),
-                      .peer_mac = mac,
+                      .peer_mac = request_.planned.mac,
                       .mtu = mtu,
                       .master = bridge.index,
                       .group = BirthGroup(request_.attachment)});
@@ -171,11 +175,12 @@ class HybridWiring {
   }
 
   void Undo() noexcept {
-    session_.Undo(plug_.host_interface, [this](PortSession& session) {
-      Unplug(session, parts_.shared, plug_, request_.attachment);
+    session_.Undo(plug_.host_interface, [this](const Deadline& deadline) {
+      driver_.Disconnect(plug_, request_.attachment, deadline);
     });
   }
 
+  Driver& driver_;
   const DriverParts& parts_;
   const PlugRequest& request_;
   const Plug& plug_;
@@ -189,10 +194,8 @@ class HybridDriver final : public Driver {
  public:
   explicit HybridDriver(DriverParts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+  [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kHybridDriver);
-    (void)vif::Required(own.address, "$.address");
-    (void)NeutronPortOf(own);
     const vif::Network& network = vif::Required(own.network, "$.network");
     const std::string bridge = LinkNameOf(own.bridge_name, "$.bridge_name");
     RequireOwnHub(bridge, own.id.value_or(""));
@@ -203,22 +206,28 @@ class HybridDriver final : public Driver {
             .device = bridge};
   }
 
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
+    Planned planned = PlanCommon(vif, plug, parts_.config);
+    PlanPort(Common(vif.vif), plug, PortOf(plug), parts_.config, planned);
+    return planned;
+  }
+
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    return HybridWiring(parts_, request).Make(OwnVif<vif::VifBridge>(request.vif, kHybridDriver));
+    return HybridWiring(*this, parts_, request).Make();
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const auto& own = OwnVif<vif::VifBridge>(vif, kHybridDriver);
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
     RouteSocket host;
-    const uint32_t mtu = CheckedMtu(own, parts_.config.network_device_mtu);
+    const uint32_t mtu = planned.mtu.Checked();
     const WantedLink hub = {.name = plug.device, .kind = "bridge"};
     if (auto difference = CheckLink(host, hub, attachment)) return difference;
     const int master = Find(host, plug.device).index;
     const WantedLink tap = {
         .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = master};
     if (auto difference = CheckLink(host, tap, attachment)) return difference;
-    const OvsPort port = PortFor(own, plug, PortOf(plug), attachment, parts_.config);
+    const OvsPort port = OwnedPort(planned, attachment);
     const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
     if (auto difference = CheckLink(host, port_end, attachment)) return difference;
     PortSession session = PortSession::AtOnce(parts_, deadline);
@@ -229,15 +238,13 @@ class HybridDriver final : public Driver {
                                    .master = master,
                                    .makes_checksums = session.IsUserspace()};
     if (auto difference = CheckLink(host, bridge_end, attachment)) return difference;
-    const WantedLink pod_end = {
-        .name = plug.ifname, .kind = "veth", .mac = *own.address, .mtu = mtu, .marked = false};
-    return CheckPodLink(pod, pod_end, attachment, own, is_default);
+    return CheckPodLink(request, {.kind = "veth", .marked = false});
   }
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
     PortSession session = PortSession::AtOnce(parts_, deadline);
-    Unplug(session, parts_.shared, plug, attachment);
+    RemovePortAndLinks(session, parts_.shared, plug, attachment);
   }
 
  private:

@@ -16,46 +16,44 @@
 #include "binding/link_mark.h"
 #include "binding/node/parent_link.h"
 #include "binding/node/vlan_holder.h"
+#include "binding/owner.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {
 
-const vif::VifBase& Nested(const vif::Vif& vif) {
-  if (!std::holds_alternative<vif::VifMacvlanNested>(vif) &&
-      !std::holds_alternative<vif::VifVlanNested>(vif)) {
-    throw UnsupportedVif(std::string(ClassName(vif)) + " is not for driver nested");
-  }
-  return Common(vif);
+/// Of a VLAN; 0 for a macvlan.
+uint16_t VlanOf(const vif::Vif& vif) {
+  if (const auto* vlan = std::get_if<vif::VifVlanNested>(&vif))
+    return vif::Required(vlan->vlan_id, "$.vlan_id");
+  (void)OwnVif<vif::VifMacvlanNested>(vif, kNestedDriver);
+  return 0;
 }
 
 bool IsNested(const Link& link) { return link.kind == "macvlan" || link.kind == "vlan"; }
 
 /// `inside` is a socket of the pod's namespace.
-void Unplug(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
+void RemoveOwn(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
   for (const std::string& name : {plug.ifname, TemporaryLinkName(plug, attachment)}) {
     const auto link = inside.FindLink(name);
-    if (!link || !IsNested(*link)) continue;
-    if (IsMarkedBy(*link, attachment) || IsUnfinished(*link, attachment)) inside.DeleteLink(name);
+    if (link && IsNested(*link) && IsOwn(OwnerOf(*link, attachment))) inside.DeleteLink(name);
   }
 }
 
 /// Removes what a killed Connect, or an older sandbox in the same namespace, left.
-void Clear(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
+void RemoveLeftovers(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
   const auto taken = inside.FindLink(plug.ifname);
   if (taken) {
-    const bool leftover =
-        IsMarkedByOlderSandbox(*taken, attachment) || IsUnfinished(*taken, attachment);
-    if (!IsNested(*taken) || !leftover) ThrowTaken(plug.ifname);
+    if (!IsNested(*taken) || !IsLeftover(OwnerOf(*taken, attachment))) ThrowTaken(plug.ifname);
     inside.DeleteLink(plug.ifname);
   }
   const auto renamed = inside.FindLink(TemporaryLinkName(plug, attachment));
-  if (renamed && IsNested(*renamed) && IsUnfinished(*renamed, attachment))
+  if (renamed && IsNested(*renamed) && OwnerOf(*renamed, attachment) == Owner::kUnfinished)
     inside.DeleteLink(renamed->name);
 }
 
-uint32_t MtuOn(const Link& parent, const vif::VifBase& vif, uint32_t limit) {
-  const uint32_t mtu = MtuFor(vif, limit, parent.mtu);
+uint32_t MtuOn(const Link& parent, const PlannedMtu& planned) {
+  const uint32_t mtu = planned.On(parent.mtu);
   if (mtu > parent.mtu) {
     ThrowErrno(EINVAL, "the network's MTU " + std::to_string(mtu) + " is larger than " +
                            std::to_string(parent.mtu) + ", the MTU of the parent link " +
@@ -69,9 +67,10 @@ bool IsAbandoned(const VlanHolder& holder, const Attachment& attachment,
                  const BindingConfig& config) {
   const auto mark = LinkMark::Parse(holder.link.alias);
   if (!mark) return false;
-  if (IsMarkedByOlderSandbox(holder.link, attachment)) return true;
-  const bool in_use = config.is_in_use && !IsMarkedBy(holder.link, attachment) &&
-                      config.is_in_use(mark->attachment);
+  const Owner owner = OwnerOf(mark->attachment, attachment);
+  if (owner == Owner::kOlder) return true;
+  const bool in_use =
+      config.is_in_use && owner != Owner::kOwn && config.is_in_use(mark->attachment);
   return !holder.inhabited && !in_use;
 }
 
@@ -96,31 +95,23 @@ void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
     ThrowErrno(EEXIST, what + " belonged to a leftover and is taken again");
 }
 
-void Create(RouteSocket& host, const vif::Vif& vif, const StackedLink& link,
-            const Attachment& attachment, const BindingConfig& config) {
-  const auto* vlan = std::get_if<vif::VifVlanNested>(&vif);
-  if (vlan == nullptr) {
-    host.CreateMacvlan(link);
-  } else {
-    CreateVlan(host, link, *vlan->vlan_id, attachment, config);
-  }
-}
-
 class NestedDriver final : public Driver {
  public:
   explicit NestedDriver(DriverParts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
-    const vif::VifBase& own = Nested(vif);
-    (void)vif::Required(own.address, "$.address");
-    if (const auto* vlan = std::get_if<vif::VifVlanNested>(&vif))
-      (void)vif::Required(vlan->vlan_id, "$.vlan_id");
+  [[nodiscard]] Plug ChoosePlug(const vif::Vif& /*vif*/, const std::string& ifname) const override {
     return {.driver = kNestedDriver, .ifname = ifname};
   }
 
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
+    Planned planned = PlanCommon(vif, plug, parts_.config);
+    planned.vlan = VlanOf(vif.vif);
+    return planned;
+  }
+
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const vif::VifBase& own = Nested(vif);
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
     const std::string mark = LinkMark{attachment}.ToString();
     RouteSocket host;
     RouteSocket inside = RouteSocket::OpenIn(pod);
@@ -129,31 +120,27 @@ class NestedDriver final : public Driver {
     const StackedLink link = {.name = taken ? TemporaryLinkName(plug, attachment) : plug.ifname,
                               .parent = parent,
                               .netns_fd = pod.fd(),
-                              .mac = *own.address,
-                              .mtu = MtuOn(parent, own, parts_.config.network_device_mtu),
+                              .mac = planned.mac,
+                              .mtu = MtuOn(parent, planned.mtu),
                               .group = BirthGroup(attachment)};
-    Clear(inside, plug, attachment);
+    RemoveLeftovers(inside, plug, attachment);
 
     // Before the act: its answer may be lost.
-    Rollback undo([&] { TryUndo(plug.ifname, [&] { Unplug(inside, plug, attachment); }); });
-    Create(host, vif, link, attachment, parts_.config);
+    Rollback undo([&] { TryUndo(plug.ifname, [&] { RemoveOwn(inside, plug, attachment); }); });
+    if (planned.vlan == 0) {
+      host.CreateMacvlan(link);
+    } else {
+      CreateVlan(host, link, planned.vlan, attachment, parts_.config);
+    }
     inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
-    ConfigureL3(pod, plug.ifname, own, is_default);
+    ConfigureL3(pod, plug.ifname, planned.l3);
     std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};
     undo.Dismiss();
     return interfaces;
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const vif::VifBase& own = Nested(vif);
-    const bool vlan = std::holds_alternative<vif::VifVlanNested>(vif);
-    return CheckPodLink(pod,
-                        {.name = plug.ifname,
-                         .kind = vlan ? "vlan" : "macvlan",
-                         .mac = *own.address,
-                         .mtu = CheckedMtu(own, parts_.config.network_device_mtu)},
-                        attachment, own, is_default);
+    return CheckPodLink(request, {.kind = request.planned.vlan == 0 ? "macvlan" : "vlan"});
   }
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
@@ -161,7 +148,7 @@ class NestedDriver final : public Driver {
     const auto pod = NetnsOf(attachment);
     if (!pod) return;
     RouteSocket inside = RouteSocket::OpenIn(*pod);
-    Unplug(inside, plug, attachment);
+    RemoveOwn(inside, plug, attachment);
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,

@@ -21,55 +21,45 @@
 namespace kuryr::binding {
 namespace {
 
-void Unplug(PortSession& session, Shared& shared, const std::string& host_interface,
-            const Attachment& attachment) {
-  Steps steps;
-  steps.Try([&] { session.Remove(host_interface, OwnerIds(attachment)); });
-  steps.Try([&] {
-    RouteSocket host;
-    DeleteOwnVeth(host, shared.links, host_interface, attachment);
-  });
-  steps.Finish();
-}
-
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Wiring {
  public:
-  Wiring(const DriverParts& parts, const PlugRequest& request)
-      : parts_(parts),
+  Wiring(Driver& driver, const DriverParts& parts, const PlugRequest& request)
+      : driver_(driver),
+        parts_(parts),
         request_(request),
-        tap_(request.plug.host_interface),
+        tap_(request.planned.plug.host_interface),
         inside_(RouteSocket::OpenIn(request.pod)),
         session_(PortSession::Patient(parts, request.deadline)) {}
 
-  std::vector<Interface> Make(const vif::VifOpenVSwitch& vif) {
-    const auto& [_, plug, attachment, pod, is_default, deadline] = request_;
-    const OvsPort port = PortFor(vif, plug, tap_, attachment, parts_.config);
+  std::vector<Interface> Make() {
+    const auto& [planned, attachment, pod, deadline] = request_;
+    const std::string& ifname = planned.plug.ifname;
     session_.Connect();
-    RequireFree(inside_, plug.ifname);
+    RequireFree(inside_, ifname);
     RemoveLeftover();
 
     // Before the act: its answer may be lost.
     Rollback undo([this] { Undo(); });
     host_.CreateVeth({.name = tap_,
-                      .peer_name = plug.ifname,
+                      .peer_name = ifname,
                       .peer_netns_fd = pod.fd(),
-                      .peer_mac = *vif.address,
-                      .mtu = MtuOnBridge(host_, plug.bridge, vif, parts_.config.network_device_mtu),
+                      .peer_mac = planned.mac,
+                      .mtu = MtuOnBridge(host_, planned),
                       .group = BirthGroup(attachment)});
     SetUpHostEnd(host_, tap_, LinkMark{attachment}.ToString());
-    session_.Add(port, vif);
+    session_.Add(OwnedPort(planned, attachment), planned.datapath_type);
     // ovs-vswitchd is at work; meanwhile the pod's side.
-    const Link pod_end = Find(inside_, plug.ifname);
+    const Link pod_end = Find(inside_, ifname);
     if (session_.IsUserspace()) inside_.MakeChecksums(pod_end);
     inside_.SetUp(pod_end);
-    ConfigureL3(pod, plug.ifname, vif, is_default);
+    ConfigureL3(pod, ifname, planned.l3);
     session_.WaitUntilUp();
     const Link host_end = Find(host_, tap_);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
     if (!host_end.up) host_.SetUp(host_end);
     std::vector<Interface> interfaces = {Describe(host_end, false),
-                                         Describe(Find(inside_, plug.ifname), true)};
+                                         Describe(Find(inside_, ifname), true)};
     undo.Dismiss();
     return interfaces;
   }
@@ -81,15 +71,18 @@ class Wiring {
     if (!link) return;
     if (!IsLeftoverVeth(*link, own)) ThrowInUse(*link);
     const auto mark = LinkMark::Parse(link->alias);
-    Unplug(session_, parts_.shared, tap_, mark ? mark->attachment : own);
+    const Attachment& older = mark ? mark->attachment : own;
+    session_.ovs().DeletePort(tap_, OwnerIds(older), session_.deadline());
+    DeleteOwnVeth(host_, parts_.shared.links, tap_, older);
   }
 
   void Undo() noexcept {
-    session_.Undo(tap_, [this](PortSession& session) {
-      Unplug(session, parts_.shared, tap_, request_.attachment);
+    session_.Undo(tap_, [this](const Deadline& deadline) {
+      driver_.Disconnect(request_.planned.plug, request_.attachment, deadline);
     });
   }
 
+  Driver& driver_;
   const DriverParts& parts_;
   const PlugRequest& request_;
   const std::string& tap_;  ///< the plug's host_interface, and the port
@@ -106,44 +99,48 @@ class OvsDriver final : public Driver {
       OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file, config.ssl_ca_cert_file);
   }
 
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+  [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifOpenVSwitch>(vif, kOvsDriver);
-    (void)vif::Required(own.address, "$.address");
     RequireNoRepresentor(vif);
-    (void)NeutronPortOf(own);
     return {.driver = kOvsDriver,
             .ifname = ifname,
             .host_interface = LinkNameOf(own.vif_name, "$.vif_name"),
             .bridge = BridgeOf(own.bridge_name, own)};
   }
 
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
+    Planned planned = PlanCommon(vif, plug, parts_.config);
+    PlanPort(Common(vif.vif), plug, plug.host_interface, parts_.config, planned);
+    return planned;
+  }
+
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    return Wiring(parts_, request).Make(OwnVif<vif::VifOpenVSwitch>(request.vif, kOvsDriver));
+    return Wiring(*this, parts_, request).Make();
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const auto& own = OwnVif<vif::VifOpenVSwitch>(vif, kOvsDriver);
+    const auto& [planned, attachment, pod, deadline] = request;
     RouteSocket host;
-    const uint32_t mtu = CheckedMtu(own, parts_.config.network_device_mtu);
-    const WantedLink host_end = {.name = plug.host_interface, .kind = "veth", .mtu = mtu};
+    const WantedLink host_end = {
+        .name = planned.plug.host_interface, .kind = "veth", .mtu = planned.mtu.Checked()};
     if (auto difference = CheckLink(host, host_end, attachment)) return difference;
     PortSession session = PortSession::AtOnce(parts_, deadline);
-    const OvsPort port = PortFor(own, plug, plug.host_interface, attachment, parts_.config);
-    if (auto difference = session.Check(port)) return difference;
-    const WantedLink pod_end = {.name = plug.ifname,
-                                .kind = "veth",
-                                .mac = *own.address,
-                                .mtu = mtu,
-                                .marked = false,
-                                .makes_checksums = session.IsUserspace()};
-    return CheckPodLink(pod, pod_end, attachment, own, is_default);
+    if (auto difference = session.Check(OwnedPort(planned, attachment))) return difference;
+    return CheckPodLink(
+        request, {.kind = "veth", .marked = false, .makes_checksums = session.IsUserspace()});
   }
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
     PortSession session = PortSession::AtOnce(parts_, deadline);
-    Unplug(session, parts_.shared, plug.host_interface, attachment);
+    const std::string& tap = plug.host_interface;
+    Steps steps;
+    steps.Try([&] { session.ovs().DeletePort(tap, OwnerIds(attachment), session.deadline()); });
+    steps.Try([&] {
+      RouteSocket host;
+      DeleteOwnVeth(host, parts_.shared.links, tap, attachment);
+    });
+    steps.Finish();
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,

@@ -23,8 +23,7 @@ bool HasOtherLink(const std::string& bridge) {
 std::string DatapathName(const std::string& type) { return type.empty() ? "system" : type; }
 
 /// Which datapath the node's bridges have is its operator's to say.
-void RequireSameDatapath(const OvsPort& port, const vif::VifBase& vif) {
-  const std::string said = DatapathTypeOf(vif);
+void RequireSameDatapath(const OvsPort& port, const std::string& said) {
   const std::string made = DatapathName(port.datapath_type);
   if (said.empty() || DatapathName(said) == made) return;
   throw UnsupportedVif("bridge " + port.bridge +
@@ -55,10 +54,15 @@ std::optional<std::string> DifferenceIn(const ExternalIds& ids, const ExternalId
 
 /// Of VLANs and QoS, which nobody else sets.
 std::optional<std::string> DifferenceInOwn(const PortState& state, const OvsPort& wanted) {
-  if (state.is_trunk) return " has trunks or a vlan_mode";
-  if (state.vlan != wanted.vlan)
-    return " has " + TagText(state.vlan) + " instead of " + TagText(wanted.vlan);
+  const PortSettings& settings = wanted.settings;
+  if (state.vlan_mode != settings.vlan_mode || state.trunks != settings.trunks)
+    return " has other trunks or another vlan_mode than the ADD gave it";
+  if (state.vlan != settings.vlan)
+    return " has " + TagText(state.vlan) + " instead of " + TagText(settings.vlan);
   if (!wanted.qos_type.empty() && !state.has_qos) return " has no QoS row";
+  if (state.policing_rate != settings.policing_rate)
+    return " has ingress_policing_rate " + std::to_string(state.policing_rate) + " instead of " +
+           std::to_string(settings.policing_rate);
   return std::nullopt;
 }
 
@@ -91,10 +95,12 @@ PortSession::PortSession(const DriverParts& parts, const Deadline& deadline,
       deadline_(deadline),
       ovs_(parts.config.ovsdb_connection, &parts.shared.ovsdb, patience) {}
 
-void PortSession::Add(const OvsPort& port, const vif::VifBase& vif) {
+void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
   auto result = ovs_.AddPort(port, deadline_, [&] {
+    if (parts_.config.needs_bridge)
+      throw OvsError("bridge " + port.bridge + " of Open vSwitch is missing (ovs-vsctl add-br)");
     RequireNamedBridge(parts_.config, port.bridge, BridgeKind::kOpenVSwitch);
-    RequireSameDatapath(port, vif);
+    RequireSameDatapath(port, datapath_type);
     RequireNoOtherLink(port.bridge);
   });
   if (const auto* taken = std::get_if<TakenPort>(&result)) {
@@ -104,6 +110,7 @@ void PortSession::Add(const OvsPort& port, const vif::VifBase& vif) {
   port_ = port;
   added_ = std::get<AddedPort>(std::move(result));
   datapath_type_ = added_.datapath_type;
+  ovs_.JoinMirrors(port, deadline_);
 }
 
 void PortSession::RequireNoOtherLink(const std::string& bridge) {
@@ -117,12 +124,9 @@ void PortSession::RequireNoOtherLink(const std::string& bridge) {
 }
 
 void PortSession::Undo(const std::string& interface,
-                       const std::function<void(PortSession& session)>& unplug) noexcept {
+                       const std::function<void(const Deadline& deadline)>& disconnect) noexcept {
   const Deadline deadline = Deadline::After(kRollbackTime);
-  TryUndo(interface, [&] {
-    PortSession session(parts_, deadline, {});
-    unplug(session);
-  });
+  TryUndo(interface, [&] { disconnect(deadline); });
   TryUndo(interface, [&] {
     if (added_.created_bridge) ovs_.DeleteEmptyBridge(*added_.created_bridge, deadline);
   });
@@ -130,11 +134,13 @@ void PortSession::Undo(const std::string& interface,
 
 std::optional<std::string> PortSession::Check(const OvsPort& wanted) {
   const std::string what = "Open vSwitch port " + wanted.name;
-  const auto state = Find(wanted.name);
+  const auto state = ovs_.FindPortState(wanted.name, deadline_);
   if (!state) return what + " is missing";
   if (const auto difference = DifferenceOfPort(*state, wanted, parts_.config))
     return what + *difference;
   datapath_type_ = state->datapath_type;
+  if (const auto difference = ovs_.FindMirrorDifference(wanted, deadline_))
+    return what + *difference;
   return std::nullopt;
 }
 

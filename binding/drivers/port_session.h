@@ -11,9 +11,9 @@
 
 namespace kuryr::binding {
 
-/// What drivers with a port of Open vSwitch do with it in one call: make it and take it back, check
-/// it, remove it. No step takes longer than [os_vif_ovs] ovs_vsctl_timeout lets it. Throws what
-/// OpenVSwitch does. `parts` outlive it. Not thread-safe.
+/// What drivers with a port of Open vSwitch do with it in one call: add and undo that, check it. No
+/// step takes longer than [os_vif_ovs] ovs_vsctl_timeout lets it. Throws what OpenVSwitch does.
+/// `parts` outlive it. Not thread-safe.
 class PortSession {
  public:
   /// For Connect: an ovsdb-server that is down is waited for ([os_vif_ovs] ovsdb_wait).
@@ -21,19 +21,21 @@ class PortSession {
   /// For all other calls.
   [[nodiscard]] static PortSession AtOnce(const DriverParts& parts, const Deadline& deadline);
 
+  /// For what needs no more than the deadline.
+  [[nodiscard]] OpenVSwitch& ovs() noexcept { return ovs_; }
   [[nodiscard]] const Deadline& deadline() const noexcept { return deadline_; }
 
   /// Throws OvsUnreachable: with Open vSwitch down nothing is touched.
   void Connect() { ovs_.Connect(deadline_); }
   /// Throws HostInterfaceInUse when the name is another's port, UnsupportedVif when its bridge is
-  /// missing and not to be made as `vif` wants it.
-  void Add(const OvsPort& port, const vif::VifBase& vif);
+  /// missing and not to be made, or with another datapath_type than this (empty: any).
+  void Add(const OvsPort& port, const std::string& datapath_type);
   /// Returns when ovs-vswitchd gave what Add added an OpenFlow number.
   void WaitUntilUp() { ovs_.WaitUntilUp(port_, added_, deadline_); }
-  /// A rollback of Add: `unplug` by a session at once, which Disconnect has too; and the bridge
-  /// goes that was made. With time of its own, and failures are logged.
+  /// Undoes a Connect of `interface`: `disconnect`, within time of its own, and then the bridge
+  /// goes that Add made. Failures are logged.
   void Undo(const std::string& interface,
-            const std::function<void(PortSession& session)>& unplug) noexcept;
+            const std::function<void(const Deadline& deadline)>& disconnect) noexcept;
 
   /// The first difference of the port from `wanted`, which has to be up; nullopt when there is
   /// none. Its VLANs and QoS are compared where they are ours (BindingConfig::owns_ports).
@@ -42,20 +44,9 @@ class PortSession {
   /// difference.
   [[nodiscard]] bool IsUserspace() const { return datapath_type_ == kUserspaceDatapath; }
 
-  [[nodiscard]] std::optional<PortState> Find(const std::string& port) {
-    return ovs_.FindPortState(port, deadline_);
-  }
-  [[nodiscard]] std::vector<std::string> FindNames(const ExternalIds& owner) {
-    return ovs_.FindPortNames(owner, deadline_);
-  }
   /// The plugs, of every driver, whose ports have all of `ids`.
   [[nodiscard]] std::vector<FoundPlug> FindPlugs(const ExternalIds& ids);
 
-  /// As OpenVSwitch::DeletePort.
-  void Remove(const std::string& port, const ExternalIds& owner,
-              const std::function<void()>& before = {}) {
-    (void)ovs_.DeletePort(port, owner, deadline_, before);
-  }
   /// As OpenVSwitch::WaitUntilApplied, but no longer than a rollback may take.
   void WaitUntilApplied() { ovs_.WaitUntilApplied(deadline_.AtMost(kRollbackTime)); }
 

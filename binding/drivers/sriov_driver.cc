@@ -25,11 +25,10 @@ namespace {
 
 constexpr uint16_t kMaxVlan = 4094;
 
-/// What the VIF asks for, beyond what every VIF has.
-struct Wanted {
+/// The device and, where it has one, the bridge of its representor.
+struct Device {
   vif::PciAddress address;
-  uint16_t vlan = 0;   ///< that the PF adds and takes away; 0: none
-  std::string bridge;  ///< the representor's; empty: none
+  std::string bridge;
 };
 
 /// vlan_name, or where that says nothing the network's provider VLAN.
@@ -46,13 +45,12 @@ uint16_t VlanOf(const vif::VifSriov& vif) {
   return vlan;
 }
 
-Wanted WantedOf(const vif::Vif& vif) {
+Device DeviceOf(const vif::Vif& vif) {
   if (const auto* own = std::get_if<vif::VifSriov>(&vif))
-    return {.address = vif::Required(own->dev_address, "$.dev_address"), .vlan = VlanOf(*own)};
+    return {.address = vif::Required(own->dev_address, "$.dev_address")};
   const auto& own = OwnVif<vif::VifHostDevice>(vif, kSriovDriver);
   if (own.dev_type.has_value() && *own.dev_type != vif::HostDeviceType::kEthernet)
     throw UnsupportedVif("VIFHostDevice that is no Ethernet device ($.dev_type)");
-  (void)NeutronPortOf(own);
   const vif::Network& network = vif::Required(own.network, "$.network");
   return {.address = vif::Required(own.dev_address, "$.dev_address"),
           .bridge = LinkNameOf(network.bridge, "$.network.bridge")};
@@ -82,24 +80,31 @@ struct RepresentorFields {
   }
 };
 
-std::string RepresentorOf(const BindingConfig& config, const vif::VifBase& vif, const Vf& vf) {
+/// What the port profile calls it, as a hint.
+std::string RepresentorHint(const vif::VifBase& vif, const vif::PciAddress& device) {
   const RepresentorFields fields(vif);
-  if (!fields.address.empty() && vif::PciAddress::Parse(fields.address) != vf.address) {
+  if (!fields.address.empty() && vif::PciAddress::Parse(fields.address) != device) {
     throw ParseError("$.port_profile", "has the representor of " + Printable(fields.address) +
-                                           ", but $.dev_address is " + vf.address.ToString());
+                                           ", but $.dev_address is " + device.ToString());
   }
-  return FindRepresentor(config.sysfs, vf, fields.name);
+  return fields.name;
 }
 
-/// As the driver ovs makes and unmakes one: with the record lost, the port is that driver's to
-/// find.
-OvsPort RepresentorPort(const vif::VifBase& vif, const Plug& plug, const std::string& representor,
-                        const Attachment& attachment, const BindingConfig& config) {
+/// As the driver ovs adds and removes one: with the record lost, the port is that driver's to find.
+/// The name is the hint until the card's switch has said it.
+void PlanRepresentor(const vif::VifBase& vif, const BindingConfig& config, Planned& planned) {
+  const std::string hint = RepresentorHint(vif, PciAddressOf(planned.plug));
   const Plug port = {.driver = kOvsDriver,
-                     .ifname = plug.ifname,
-                     .host_interface = representor,
-                     .bridge = plug.bridge};
-  return PortFor(vif, port, representor, attachment, config);
+                     .ifname = planned.plug.ifname,
+                     .host_interface = hint,
+                     .bridge = planned.plug.bridge};
+  PlanPort(vif, port, hint, config, planned);
+}
+
+OvsPort RepresentorPort(const PlugRequest& request, const BindingConfig& config, const Vf& vf) {
+  OvsPort port = OwnedPort(request.planned, request.attachment);
+  port.name = FindRepresentor(config.sysfs, vf, port.name);
+  return port;
 }
 
 Vf RequireVf(const BindingConfig& config, const vif::PciAddress& address) {
@@ -132,69 +137,57 @@ void RemovePort(PortSession& session, const Plug& plug, const Attachment& attach
   const ExternalIds ids = OwnerIds(attachment, plug.ifname);
   RouteSocket host;
   Steps steps;
-  for (const std::string& port : session.FindNames(ids)) {
+  for (const std::string& port : session.ovs().FindPortNames(ids, session.deadline())) {
     SetDown(host, port);
-    steps.Try([&] { session.Remove(port, ids); });
+    steps.Try([&] { session.ovs().DeletePort(port, ids, session.deadline()); });
     steps.Try([&] { Insist([&] { session.WaitUntilApplied(); }); });
     steps.Try([&] { Insist([&] { SetDown(host, port); }); });
   }
   steps.Finish();
 }
 
-void GiveBack(const BindingConfig& config, const Plug& plug, const Attachment& attachment,
-              const Netns* pod) {
-  const auto address = vif::PciAddress::Parse(plug.device);
-  if (address) GiveBackVf(config.sysfs, *address, attachment, pod);
-}
-
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Lending {
  public:
   Lending(const DriverParts& parts, const PlugRequest& request)
-      : config_(parts.config),
+      : parts_(parts),
+        config_(parts.config),
         request_(request),
-        plug_(request.plug),
+        plug_(request.planned.plug),
         inside_(RouteSocket::OpenIn(request.pod)),
         session_(PortSession::Patient(parts, request.deadline)) {}
 
-  std::vector<Interface> Make(const vif::VifBase& vif, const Wanted& wanted) {
-    const auto& [_, plug, attachment, pod, is_default, deadline] = request_;
-    const Vf vf = RequireVf(config_, wanted.address);
+  std::vector<Interface> Make() {
+    const auto& [planned, attachment, pod, deadline] = request_;
+    const Vf vf = RequireVf(config_, PciAddressOf(plug_));
     const Link pf = FindPf(host_, vf);
-    const VfSettings settings{.mac = *vif.address, .vlan = wanted.vlan};
+    const VfSettings settings{.mac = planned.mac, .vlan = planned.vlan};
     const auto before = host_.FindVf(pf, vf.number);
     (void)DifferenceOf(before, settings, vf);
-    for (const std::string& name : {plug.ifname, NameOnTheWay(vf.address)})
+    for (const std::string& name : {plug_.ifname, NameOnTheWay(vf.address)})
       RequireFree(inside_, name);
-    const Link link = FindIdleLink(host_, config_.sysfs, vf);
-    const uint32_t mtu = MtuFor(vif, config_.network_device_mtu, pf.mtu);
-    if (!plug.bridge.empty()) Prepare(vif, vf);
+    (void)FindIdleLink(host_, config_, vf);
+    const uint32_t mtu = planned.mtu.On(pf.mtu);
+    if (planned.port) Prepare(vf);
 
     Rollback undo([this] { Undo(); });
-    LendVf(host_, vf, link,
-           {.address = vf.address,
-            .link = link.name,
-            .mac = link.mac,
-            .mtu = link.mtu,
-            .settings = before},
-           request_);
+    LendVf(host_, config_, vf, before, request_);
     SetVf(host_, vf, settings);
     const Link moved = Find(inside_, NameOnTheWay(vf.address));
-    inside_.ChangeLink(moved, {.mac = *vif.address, .mtu = mtu, .name = plug.ifname, .up = true});
-    if (port_) session_.Add(*port_, vif);
-    ConfigureL3(pod, plug.ifname, vif, is_default);
+    inside_.ChangeLink(moved, {.mac = planned.mac, .mtu = mtu, .name = plug_.ifname, .up = true});
+    if (port_) session_.Add(*port_, planned.datapath_type);
+    ConfigureL3(pod, plug_.ifname, planned.l3);
     std::vector<Interface> interfaces;
     if (port_) interfaces.push_back(SetRepresentorUp(mtu));
-    interfaces.push_back(Describe(Find(inside_, plug.ifname), true));
+    interfaces.push_back(Describe(Find(inside_, plug_.ifname), true));
     undo.Dismiss();
     return interfaces;
   }
 
  private:
   /// Whatever may be wrong with Open vSwitch is found out before the VF goes.
-  void Prepare(const vif::VifBase& vif, const Vf& vf) {
-    const std::string representor = RepresentorOf(config_, vif, vf);
-    port_ = RepresentorPort(vif, plug_, representor, request_.attachment, config_);
+  void Prepare(const Vf& vf) {
+    port_ = RepresentorPort(request_, config_, vf);
     session_.Connect();
   }
 
@@ -207,12 +200,15 @@ class Lending {
 
   void Undo() noexcept {
     const Attachment& attachment = request_.attachment;
-    TryUndo(plug_.ifname, [&] { GiveBack(config_, plug_, attachment, &request_.pod); });
+    TryUndo(plug_.ifname, [&] { GiveBackVf(config_, plug_, attachment, &request_.pod); });
     if (!port_) return;
-    session_.Undo(plug_.ifname,
-                  [&](PortSession& session) { RemovePort(session, plug_, attachment); });
+    session_.Undo(plug_.ifname, [&](const Deadline& deadline) {
+      PortSession session = PortSession::AtOnce(parts_, deadline);
+      RemovePort(session, plug_, attachment);
+    });
   }
 
+  const DriverParts& parts_;
   const BindingConfig& config_;
   const PlugRequest& request_;
   const Plug& plug_;
@@ -239,42 +235,47 @@ class SriovDriver final : public Driver {
  public:
   explicit SriovDriver(DriverParts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
-    const Wanted wanted = WantedOf(vif);
+  [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
+    const Device device = DeviceOf(vif);
+    // What the VIF lacks is told before what the node lacks.
     (void)vif::Required(Common(vif).address, "$.address");
-    const Vf vf = RequireVf(parts_.config, wanted.address);
+    if (const auto* own = std::get_if<vif::VifSriov>(&vif)) (void)VlanOf(*own);
+    const Vf vf = RequireVf(parts_.config, device.address);
     if (vf.link.empty()) ThrowNotOnHost(vf);
     return {.driver = kSriovDriver,
             .ifname = ifname,
             .host_interface = vf.link,
-            .bridge = wanted.bridge,
-            .device = wanted.address.ToString()};
+            .bridge = device.bridge,
+            .device = device.address.ToString()};
+  }
+
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
+    Planned planned = PlanCommon(vif, plug, parts_.config);
+    if (const auto* own = std::get_if<vif::VifSriov>(&vif.vif)) planned.vlan = VlanOf(*own);
+    if (!plug.bridge.empty()) PlanRepresentor(Common(vif.vif), parts_.config, planned);
+    return planned;
   }
 
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    return Lending(parts_, request).Make(Common(request.vif), WantedOf(request.vif));
+    return Lending(parts_, request).Make();
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const BindingConfig& config = parts_.config;
-    const vif::VifBase& own = Common(vif);
-    const Wanted wanted = WantedOf(vif);
-    const auto vf = FindVf(config.sysfs, wanted.address);
-    if (!vf) return wanted.address.ToString() + " is no virtual function on this node any more";
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
+    const auto vf = FindVf(parts_.config.sysfs, PciAddressOf(plug));
+    if (!vf) return plug.device + " is no virtual function on this node any more";
     RouteSocket host;
-    if (auto difference = CheckVf(host, *vf, {.mac = *own.address, .vlan = wanted.vlan}))
+    if (auto difference = CheckVf(host, *vf, {.mac = planned.mac, .vlan = planned.vlan}))
       return difference;
-    const uint32_t mtu = CheckedMtu(own, config.network_device_mtu);
-    if (!plug.bridge.empty()) {
-      const std::string representor = RepresentorOf(config, own, *vf);
-      const WantedLink host_end = {.name = representor, .mtu = mtu, .marked = false};
+    if (planned.port) {
+      const OvsPort port = RepresentorPort(request, parts_.config, *vf);
+      const WantedLink host_end = {
+          .name = port.name, .mtu = planned.mtu.Checked(), .marked = false};
       if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-      const OvsPort port = RepresentorPort(own, plug, representor, attachment, config);
       if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
     }
-    return CheckPodLink(pod, {.name = plug.ifname, .mac = *own.address, .mtu = mtu}, attachment,
-                        own, is_default);
+    return CheckPodLink(request, {});
   }
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
@@ -282,7 +283,7 @@ class SriovDriver final : public Driver {
     Steps steps;
     steps.Try([&] {
       const auto pod = NetnsOf(attachment);
-      GiveBack(parts_.config, plug, attachment, pod ? &*pod : nullptr);
+      GiveBackVf(parts_.config, plug, attachment, pod ? &*pod : nullptr);
     });
     steps.Try([&] {
       PortSession session = PortSession::AtOnce(parts_, deadline);
@@ -293,13 +294,8 @@ class SriovDriver final : public Driver {
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& /*deadline*/) const override {
-    std::vector<Plug> plugs;
-    for (const auto& [link, lent] : FindLentVfs(parts_.config.sysfs, attachment)) {
-      plugs.push_back({.driver = kSriovDriver,
-                       .ifname = link.name,
-                       .host_interface = lent.link,
-                       .device = lent.address.ToString()});
-    }
+    std::vector<Plug> plugs = FindLentVfs(parts_.config, attachment);
+    for (Plug& plug : plugs) plug.driver = kSriovDriver;
     return plugs;
   }
 

@@ -57,24 +57,11 @@ fs::path SocketOf(const vif::VifVHostUser& vif, const fs::path& mount_point,
   return socket;
 }
 
-OvsPort VhostPortFor(const vif::VifVHostUser& vif, const Plug& plug, const Attachment& attachment,
-                     const BindingConfig& config) {
-  OvsPort port = PortFor(vif, plug, plug.host_interface, attachment, config);
-  RouteSocket host;
-  port.mtu_request = MtuOnBridge(host, plug.bridge, vif, config.network_device_mtu);
-  port.type = kListening;
-  if (*vif.mode == vif::VHostUserMode::kServer) {
-    port.type = kConnecting;
-    port.options["vhost-server-path"] = plug.device;
-  }
-  return port;
-}
-
 /// What the application reads.
-std::string ConfigTextFor(const vif::VifVHostUser& vif, const Plug& plug) {
-  const bool is_client = *vif.mode == vif::VHostUserMode::kClient;
-  return nlohmann::json{{"vhostname", plug.host_interface},
-                        {"vhostmac", vif.address->ToString()},
+std::string ConfigTextFor(const Planned& planned) {
+  const bool is_client = planned.port->type == kListening;
+  return nlohmann::json{{"vhostname", planned.port->name},
+                        {"vhostmac", planned.mac.ToString()},
                         {"mode", is_client ? "client" : "server"}}
       .dump();
 }
@@ -91,12 +78,23 @@ void TakeSwitchsSocket(const BindingConfig& config, const PodFolder& folder,
 }
 
 /// Or else the pod's second VIF would replace the first one's port, as if that were left over.
-void RequireNotOwn(PortSession& session, const OvsPort& port, const Attachment& attachment) {
-  const auto state = session.Find(port.name);
-  if (!state || !Includes(state->external_ids, OwnerIds(attachment))) return;
-  const std::string ifname = PlugOf({.external_ids = state->external_ids}).ifname;
+void RequireNotOwn(const PortState& state, const OvsPort& port, const Attachment& attachment) {
+  if (!Includes(state.external_ids, OwnerIds(attachment))) return;
+  const std::string ifname = PlugOf({.external_ids = state.external_ids}).ifname;
   if (ifname != PlugOf(port).ifname)
     throw HostInterfaceInUse("port " + port.name + " is the pod's interface " + Printable(ifname));
+}
+
+/// Whose a port is, Add asks. A socket without one is an application's that no plug of ours has
+/// made, and ovs-vswitchd would connect the pod's port to it.
+void RequireFree(PortSession& session, const PodFolder& folder, const OvsPort& port,
+                 const Attachment& attachment) {
+  const auto state = session.ovs().FindPortState(port.name, session.deadline());
+  if (state) return RequireNotOwn(*state, port, attachment);
+  if (folder.HasListener(port.name)) {
+    throw HostInterfaceInUse("socket " + (folder.path() / port.name).string() +
+                             " is in use: somebody listens on it, and no port has its name");
+  }
 }
 
 /// A plug that Plan has made. Where the record is lost, a port's external_ids say it, and whoever
@@ -113,23 +111,6 @@ std::optional<PodFolder> FolderOf(const Plug& plug, const BindingConfig& config)
   return std::nullopt;
 }
 
-void RemovePortAndSocket(PortSession& session, const BindingConfig& config, const Plug& plug,
-                         const Attachment& attachment) {
-  std::optional<PodFolder> folder;
-  Steps steps;
-  steps.Try([&] {
-    folder = FolderOf(plug, config);
-    if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
-  });
-  steps.Try([&] {
-    // The socket goes first: as long as the port is ours, its name is.
-    session.Remove(plug.host_interface, OwnerIds(attachment), [&] {
-      if (folder) folder->RemoveSocket(plug.host_interface);
-    });
-  });
-  steps.Finish();
-}
-
 class VhostUserDriver final : public Driver {
  public:
   explicit VhostUserDriver(DriverParts parts) : parts_(std::move(parts)) {
@@ -138,12 +119,10 @@ class VhostUserDriver final : public Driver {
     parts_.config.default_qos_type.clear();
   }
 
-  [[nodiscard]] Plug Plan(const vif::Vif& vif, const std::string& ifname) const override {
+  [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifVHostUser>(vif, kVhostUserDriver);
     RequireNoRepresentor(vif);
-    (void)vif::Required(own.address, "$.address");
     (void)vif::Required(own.mode, "$.mode");
-    (void)NeutronPortOf(own);
     const std::string name = PortNameOf(own);
     return {
         .driver = kVhostUserDriver,
@@ -153,42 +132,56 @@ class VhostUserDriver final : public Driver {
         .device = SocketOf(own, config().vhostuser_mount_point, name)};
   }
 
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
+    const auto& own = OwnVif<vif::VifVHostUser>(vif.vif, kVhostUserDriver);
+    Planned planned = PlanCommon(vif, plug, config());
+    PlanPort(own, plug, plug.host_interface, config(), planned);
+    planned.port->type = kListening;
+    if (vif::Required(own.mode, "$.mode") == vif::VHostUserMode::kServer) {
+      planned.port->type = kConnecting;
+      planned.port->options["vhost-server-path"] = plug.device;
+    }
+    return planned;
+  }
+
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const auto& own = OwnVif<vif::VifVHostUser>(vif, kVhostUserDriver);
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
     const PodFolder folder(config().vhostuser_mount_point, kMountPoint);
     const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-    const OvsPort port = VhostPortFor(own, plug, attachment, config());
+    OvsPort port = OwnedPort(planned, attachment);
+    RouteSocket host;
+    port.mtu_request = MtuOnBridge(host, planned);
     PortSession session = PortSession::Patient(parts_, deadline);
     session.Connect();
-    RequireNotOwn(session, port, attachment);
+    RequireFree(session, folder, port, attachment);
 
     Rollback undo([&] {
-      session.Undo(port.name, [&](PortSession& at_once) {
-        RemovePortAndSocket(at_once, config(), plug, attachment);
+      session.Undo(port.name, [&](const Deadline& time_to_undo) {
+        Disconnect(plug, attachment, time_to_undo);
       });
     });
-    session.Add(port, own);
+    session.Add(port, planned.datapath_type);
     folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
-    folder.Write(file, ConfigTextFor(own, plug));
+    folder.Write(file, ConfigTextFor(planned));
     // The socket is there before the port has its number.
     session.WaitUntilUp();
     if (port.type == kListening) TakeSwitchsSocket(config(), folder, port.name);
     undo.Dismiss();
-    return {{.name = plug.ifname, .mac = *own.address, .mtu = *port.mtu_request, .in_pod = true}};
+    return {{.name = plug.ifname, .mac = planned.mac, .mtu = *port.mtu_request, .in_pod = true}};
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [vif, plug, attachment, pod, is_default, deadline] = request;
-    const auto& own = OwnVif<vif::VifVHostUser>(vif, kVhostUserDriver);
-    const OvsPort port = VhostPortFor(own, plug, attachment, config());
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
+    const OvsPort port = OwnedPort(planned, attachment);
     if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
     const auto folder = PodFolder::OpenIfExists(config().vhostuser_mount_point);
     if (!folder) return "folder " + config().vhostuser_mount_point.string() + " is missing";
     const std::string file = PodFolder::FileOf(attachment, plug.ifname);
     const auto text = folder->Read(file);
     if (!text) return "file " + (folder->path() / file).string() + " is missing";
-    if (*text != ConfigTextFor(own, plug))
+    if (*text != ConfigTextFor(planned))
       return "file " + (folder->path() / file).string() + " has other contents";
     if (port.type != kListening) return std::nullopt;  // the application's own
     if (!folder->HasSocket(port.name)) return "socket " + plug.device + " is missing";
@@ -203,7 +196,21 @@ class VhostUserDriver final : public Driver {
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
     PortSession session = PortSession::AtOnce(parts_, deadline);
-    RemovePortAndSocket(session, config(), plug, attachment);
+    // Without the folder the port stays, too: who finds the socket later would not know whose it is.
+    const auto folder = FolderOf(plug, config());
+    Steps steps;
+    steps.Try([&] {
+      if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
+    });
+    steps.Try([&] {
+      // The socket goes first: as long as the port is ours, its name is.
+      session.ovs().DeletePort(
+          plug.host_interface, OwnerIds(attachment), session.deadline(), [&](bool is_there) {
+            if (folder && (is_there || !folder->HasListener(plug.host_interface)))
+              folder->RemoveSocket(plug.host_interface);
+          });
+    });
+    steps.Finish();
   }
 
  private:

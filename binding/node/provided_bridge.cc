@@ -22,17 +22,12 @@ bool ProvidesBridge(const vif::VifBridge& vif) {
          !vif.network->multi_host.value_or(false);
 }
 
-bool ProvidesVlan(const vif::VifBridge& vif) {
-  return ProvidesBridge(vif) && vif.network->should_provide_vlan.value_or(false);
-}
-
 /// The node's uplink is not moved onto a bridge because an annotation says so.
-void RequireNoUplink(const vif::VifBridge& vif) {
-  if (vif.network->bridge_interface.has_value() && !vif.network->bridge_interface->empty()) {
-    throw UnsupportedVif(
-        "VIFBridge whose bridge is missing and has $.network.bridge_interface set (\"" +
-        Printable(*vif.network->bridge_interface) + "\"): make the bridge beforehand");
-  }
+void RequireNoUplink(const BridgeProvision& provision) {
+  if (provision.uplink.empty()) return;
+  throw UnsupportedVif(
+      "VIFBridge whose bridge is missing and has $.network.bridge_interface set (\"" +
+      Printable(provision.uplink) + "\"): make the bridge beforehand");
 }
 
 /// VLANs are made on a link that the operator has named.
@@ -47,43 +42,50 @@ void RequireNamedUplink(const std::string& uplink, const BindingConfig& config) 
 }
 
 /// An annotation does not choose the node's link that pods stand on: it has to name the same.
-Link FindVlanParent(RouteSocket& host, const vif::Network& network, const BindingConfig& config) {
-  RequireNamedUplink(*network.bridge_interface, config);
+Link FindVlanParent(RouteSocket& host, const std::string& uplink, const BindingConfig& config) {
+  RequireNamedUplink(uplink, config);
   Link parent = FindParentLink(host, config.link_iface);
-  if (parent.name != *network.bridge_interface) {
+  if (parent.name != uplink) {
     throw UnsupportedVif("VIFBridge with a VLAN on $.network.bridge_interface \"" +
-                         Printable(*network.bridge_interface) + "\": pods may stand on " +
-                         parent.name + " ([binding] link_iface)");
+                         Printable(uplink) + "\": pods may stand on " + parent.name +
+                         " ([binding] link_iface)");
   }
   return parent;
 }
 
 }  // namespace
 
-void CheckProvision(const vif::VifBridge& vif) {
-  if (!ProvidesVlan(vif)) return;
-  (void)vif::Required(vif.network->vlan, "$.network.vlan");
-  (void)LinkNameOf(vif.network->bridge_interface, "$.network.bridge_interface");
+BridgeProvision PlanProvision(const vif::VifBridge& vif) {
+  BridgeProvision provision;
+  if (!ProvidesBridge(vif)) return provision;
+  const vif::Network& network = *vif.network;
+  provision.is_provided = true;
+  if (network.should_provide_vlan.value_or(false)) {
+    provision.vlan = vif::Required(network.vlan, "$.network.vlan");
+    provision.uplink = LinkNameOf(network.bridge_interface, "$.network.bridge_interface");
+  } else {
+    provision.uplink = network.bridge_interface.value_or("");
+  }
+  return provision;
 }
 
-ProvidedBridge::ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif,
-                               const std::string& name, const BindingConfig& config)
+ProvidedBridge::ProvidedBridge(RouteSocket& host, const Planned& planned,
+                               const BindingConfig& config)
     : host_(host),
-      network_(vif.network.has_value() ? &*vif.network : nullptr),
-      name_(name),
-      provides_(ProvidesBridge(vif)),
-      link_(host.FindLink(name)) {
+      provision_(planned.provision),
+      name_(planned.plug.bridge),
+      link_(host.FindLink(name_)) {
   if (link_ && link_->kind != "bridge")
-    ThrowErrno(EINVAL, "use " + name + " as bridge: its kind is \"" + link_->kind + "\"");
+    ThrowErrno(EINVAL, "use " + name_ + " as bridge: its kind is \"" + link_->kind + "\"");
   if (link_ && LinkMark::Parse(link_->alias))
-    throw HostInterfaceInUse("bridge " + name + " is a single port's own");
-  if (!link_ && !provides_) ThrowErrno(ENODEV, "find bridge " + name);
-  if (ProvidesVlan(vif)) {
-    parent_ = FindVlanParent(host, *network_, config);
+    throw HostInterfaceInUse("bridge " + name_ + " is a single port's own");
+  if (!link_ && !provision_.is_provided) ThrowErrno(ENODEV, "find bridge " + name_);
+  if (provision_.vlan) {
+    parent_ = FindVlanParent(host, provision_.uplink, config);
   } else if (!link_) {
-    RequireNoUplink(vif);
+    RequireNoUplink(provision_);
   }
-  if (!link_) RequireNamedBridge(config, name, BridgeKind::kKernel);
+  if (!link_) RequireNamedBridge(config, name_, BridgeKind::kKernel);
 }
 
 void ProvidedBridge::Provide() {
@@ -92,7 +94,7 @@ void ProvidedBridge::Provide() {
     made_bridge_ = host_.CreateBridgeDown(name_, std::nullopt, kSharedBirthGroup);
     link_ = Find(host_, name_);
   }
-  if (provides_ && IsEmptyAndDown()) {
+  if (provision_.is_provided && IsEmptyAndDown()) {
     RequireOwn();
     Silence(name_);
     host_.SetUp(*link_);
@@ -113,7 +115,7 @@ void ProvidedBridge::RequireOwn() {
 
 void ProvidedBridge::ProvideVlan() {
   const std::string name = VlanName();
-  const uint16_t id = *network_->vlan;
+  const uint16_t id = *provision_.vlan;
   if (!made_bridge_) RequireNoStranger();
   auto vlan = host_.FindLink(name);
   if (!vlan) {
@@ -138,7 +140,7 @@ void ProvidedBridge::ProvideVlan() {
   if (vlan->master == 0 || !vlan->up) host_.SetMasterAndUp(*vlan, link_->index);
 }
 
-std::string ProvidedBridge::VlanName() const { return "vlan" + std::to_string(*network_->vlan); }
+std::string ProvidedBridge::VlanName() const { return "vlan" + std::to_string(*provision_.vlan); }
 
 /// A bridge that somebody else made for something else is not joined with a VLAN because an
 /// annotation says so. Whoever provides one joins it before its first other port.

@@ -5,23 +5,25 @@
 
 #include "binding/config.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/planned.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {
 
-/// Changes nothing. Throws ParseError for a network that wants a VLAN below its bridge and lacks
-/// its id or link.
-void CheckProvision(const vif::VifBridge& vif);
+/// What the VIF's network says of a bridge that is missing. Throws ParseError for one that wants a
+/// VLAN below it and lacks its id or link.
+[[nodiscard]] BridgeProvision PlanProvision(const vif::VifBridge& vif);
 
-/// The bridge of a VIFBridge, made where it is missing and the network says so
-/// (should_provide_bridge and not multi_host), with a VLAN "vlan<ID>" of bridge_interface as its
-/// port where it says that too (should_provide_vlan). Both stay after the last pod, as with os-vif.
+/// The bridge of a VIFBridge. It is made where it is missing and the network says so
+/// (should_provide_bridge and not multi_host). Where the network says that too
+/// (should_provide_vlan), a VLAN "vlan<ID>" of bridge_interface becomes its port. Both stay after
+/// the last pod, as with os-vif.
 class ProvidedBridge {
  public:
-  /// Changes nothing. Throws std::system_error for a bridge that is missing and not to be made or a
-  /// link of that name that is none, UnsupportedVif for a way of making it that we don't do.
-  ProvidedBridge(RouteSocket& host, const vif::VifBridge& vif, const std::string& name,
-                 const BindingConfig& config);
+  /// Changes nothing; `planned` outlives it. Throws std::system_error for a bridge that is missing
+  /// and not to be made or a link of that name that is none, UnsupportedVif for a way of making it
+  /// that we don't do.
+  ProvidedBridge(RouteSocket& host, const Planned& planned, const BindingConfig& config);
 
   void Provide();
   /// The bridge; after Provide.
@@ -38,9 +40,8 @@ class ProvidedBridge {
   [[nodiscard]] std::string VlanName() const;
 
   RouteSocket& host_;
-  const vif::Network* network_;
-  std::string name_;
-  bool provides_;
+  const BridgeProvision& provision_;
+  const std::string& name_;
   std::optional<Link> link_;
   std::optional<Link> parent_;  ///< of the VLAN, where there is to be one
   bool made_bridge_ = false;

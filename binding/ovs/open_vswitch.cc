@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/rollback.h"
 #include "binding/ovs/ovsdb_operation.h"
+#include "binding/ovs/port_mirrors.h"
+#include "binding/ovs/port_rows.h"
 #include "binding/ovs/switch_state.h"
 
 namespace kuryr::binding {
@@ -42,63 +44,9 @@ ConfigNumber ReadConfigNumber(const json& results) {
   return rows.at(0).at("next_cfg").get_ref<const ConfigNumber&>();
 }
 
-// 802.1Q reserves it: on a port with this tag no packet goes anywhere.
-constexpr int kDeadVlan = 4095;
-
-/// In the external_ids of a QoS row, beside those of its port's interface: whose it is.
-constexpr const char* kQosPort = "kuryr-port";
-
-ExternalIds QosIds(const std::string& port, const ExternalIds& port_ids) {
-  ExternalIds ids{{kQosPort, port}};
-  for (const char* key : {OpenVSwitch::kContainerId, OpenVSwitch::kNetwork}) {
-    const auto found = port_ids.find(key);
-    if (found != port_ids.end()) ids.insert(*found);
-  }
-  return ids;
-}
-
-json PortRowOf(const OvsPort& port) {
-  json row = {{"name", port.name},
-              {"interfaces", NamedUuid("interface")},
-              {"other_config", ovsdb::Map({{"transient", "true"}})}};
-  if (port.isolated) {
-    row["tag"] = kDeadVlan;
-    row["trunks"] = kDeadVlan;
-    row["vlan_mode"] = "trunk";
-  } else if (port.vlan) {
-    row["tag"] = *port.vlan;
-  }
-  if (!port.qos_type.empty()) row["qos"] = NamedUuid("qos");
-  return row;
-}
-
-/// An optional value: the empty set, or the number.
-std::optional<uint16_t> VlanOf(const json& tag) {
-  if (!tag.is_number_unsigned()) return std::nullopt;
-  return tag.get<uint16_t>();
-}
-
-bool IsEmptySet(const json& value) { return value == json::array({"set", json::array()}); }
-
-json InterfaceRowOf(const OvsPort& port) {
-  json row = {{"name", port.name},
-              {"type", port.type},
-              {"options", ovsdb::Map(port.options)},
-              {"external_ids", ovsdb::Map(port.external_ids)}};
-  if (port.mtu_request) row["mtu_request"] = *port.mtu_request;
-  return row;
-}
-
-json PortInsertions(const OvsPort& port) {
-  json operations = json::array({Insert("Interface", "interface", InterfaceRowOf(port)),
-                                 Insert("Port", "port", PortRowOf(port))});
-  if (!port.qos_type.empty()) {
-    operations.push_back(
-        Insert("QoS", "qos",
-               {{"type", port.qos_type},
-                {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}}));
-  }
-  return operations;
+/// Of the bridge that was looked for; empty where there is none.
+std::string DatapathTypeIn(const json& result) {
+  return result.value(json::json_pointer("/rows/0/datapath_type"), "");
 }
 
 // Places in what OperationsOnExistingBridge makes.
@@ -175,6 +123,9 @@ struct OpenVSwitch::PortRow {
     return IsOlderSandboxOf(port);
   }
 
+  /// The operations that delete the port.
+  [[nodiscard]] json Deletion() const;
+
   /// Another container's of the same pod.
   [[nodiscard]] bool IsOlderSandboxOf(const OvsPort& port) const {
     return SameAndNotEmpty(state.external_ids, port.external_ids, kPodUid) &&
@@ -209,7 +160,8 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddOrReplacePort(
         owner.append(" ").append(key).append("=").append(value);
       return TakenPort{Printable(owner, 500)};
     }
-    (void)DeletePortRow(*row, deadline);
+    LeaveMirrors(*row, deadline);
+    (void)Transact(row->Deletion(), deadline, "delete port " + port.name);
   }
   throw OvsError("OVSDB add port " + port.name + " to bridge " + port.bridge + ": " +
                  failure.ToString());
@@ -220,11 +172,9 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(
   const std::string what = "add port " + port.name + " to bridge " + port.bridge;
   json results = client_.Transact(OperationsOnExistingBridge(port), deadline, what);
   auto failure = OvsdbClient::FailureIn(results);
-  if (!failure) {
-    const json& bridge = results.at(kBridgeType).at("rows").at(0);
+  if (!failure)
     return AddedPort{.config = ReadConfigNumber(results),
-                     .datapath_type = bridge.at("datapath_type").get<std::string>()};
-  }
+                     .datapath_type = DatapathTypeIn(results.at(kBridgeType))};
   if (failure->operation != kRequiredBridge) return *failure;
   if (before_bridge) before_bridge();
 
@@ -232,7 +182,7 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(
   try {
     results = client_.Transact(OperationsWithNewBridge(port), deadline, what + ", a new one");
   } catch (const std::system_error&) {
-    TakeBack(port);
+    UndoAdd(port);
     throw;
   }
   failure = OvsdbClient::FailureIn(results);
@@ -247,7 +197,7 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(
 
 /// After a transaction with a new bridge that has no answer. If the port is there, so is the bridge
 /// because of it: had another made the bridge first, nothing would have been done.
-void OpenVSwitch::TakeBack(const OvsPort& port) noexcept {
+void OpenVSwitch::UndoAdd(const OvsPort& port) noexcept {
   try {
     const Deadline deadline = Deadline::After(kRollbackTime);
     const auto row = FindPort(port.name, deadline);
@@ -261,10 +211,11 @@ void OpenVSwitch::TakeBack(const OvsPort& port) noexcept {
       return results.at(i).at("rows").at(0).at("_uuid").at(1).get<std::string>();
     };
     const CreatedBridge bridge{.name = port.bridge, .uuid = uuid(0), .local_port_uuid = uuid(1)};
-    (void)DeletePortRow(*row, deadline);
+    LeaveMirrors(*row, deadline);
+    (void)Transact(row->Deletion(), deadline, "delete port " + port.name);
     DeleteEmptyBridge(bridge, deadline);
   } catch (const std::exception& e) {
-    Log(LogLevel::kWarning, "bridge is not taken back",
+    Log(LogLevel::kWarning, "a bridge that was made is not removed",
         {{"bridge", port.bridge}, {"error", e.what()}});
   }
 }
@@ -311,14 +262,39 @@ bool OpenVSwitch::FollowUntilUp(const OvsPort& port, const AddedPort& added,
   }
 }
 
+void OpenVSwitch::JoinMirrors(const OvsPort& port, const Deadline& deadline) {
+  if (port.settings.mirrors.empty()) return;
+  client_.Insist(deadline, [&] {
+    const auto row = FindPort(port.name, deadline);
+    if (!row) throw OvsError("port " + port.name + " is gone");
+    PortMirrors(client_, {.name = port.name, .uuid = row->uuid})
+        .Join(port.bridge, port.settings.mirrors, deadline);
+  });
+  WaitUntilApplied(deadline);
+}
+
+std::optional<std::string> OpenVSwitch::FindMirrorDifference(const OvsPort& port,
+                                                             const Deadline& deadline) {
+  if (port.settings.mirrors.empty()) return std::nullopt;
+  const auto row = FindPort(port.name, deadline);
+  if (!row) return " is gone";
+  return PortMirrors(client_, {.name = port.name, .uuid = row->uuid})
+      .FindDifference(port.settings.mirrors, deadline);
+}
+
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
-                             const Deadline& deadline, const std::function<void()>& before) {
+                             const Deadline& deadline,
+                             const std::function<void(bool is_there)>& before) {
   const auto row = FindPort(name, deadline);
   if (row && !Includes(row->state.external_ids, owner)) return false;
-  if (before) before();
-  if (row) return DeletePortRow(*row, deadline);
-  DeleteQos(name, owner, deadline);
-  return false;
+  if (before) before(row.has_value());
+  if (!row) {
+    DeleteQos(name, owner, deadline);
+    return false;
+  }
+  LeaveMirrors(*row, deadline);
+  const json results = Transact(row->Deletion(), deadline, "delete port " + name);
+  return results.at(0).at("count") != 0;
 }
 
 void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline) {
@@ -349,16 +325,39 @@ void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
   });
 }
 
-std::vector<std::string> OpenVSwitch::FindPortNames(const ExternalIds& ids,
-                                                    const Deadline& deadline) {
+std::vector<std::string> OpenVSwitch::FindNames(const char* table, const ExternalIds& ids,
+                                                const Deadline& deadline) {
   const json results =
-      Transact(json::array({Select("Interface", Where("external_ids", "includes", ovsdb::Map(ids)),
+      Transact(json::array({Select(table, Where("external_ids", "includes", ovsdb::Map(ids)),
                                    json::array({"name"}))}),
                deadline, "find the attachment's ports");
   std::vector<std::string> names;
-  for (const json& interface : results.at(0).at("rows"))
-    names.push_back(interface.at("name").get<std::string>());
+  for (const json& row : results.at(0).at("rows")) names.push_back(row.at("name"));
   return names;
+}
+
+std::vector<std::string> OpenVSwitch::FindPortNames(const ExternalIds& ids,
+                                                    const Deadline& deadline) {
+  return FindNames("Interface", ids, deadline);
+}
+
+std::vector<std::string> OpenVSwitch::FindPortNamesOf(const ExternalIds& port_ids,
+                                                      const Deadline& deadline) {
+  return FindNames("Port", port_ids, deadline);
+}
+
+std::string OpenVSwitch::FindBridgeOfInterface(const std::string& name, const Deadline& deadline) {
+  const auto uuids = [&](const char* table, const json& where) {
+    json results = Transact(json::array({Select(table, where, json::array({"_uuid"}))}), deadline,
+                            "find the bridge of " + name);
+    return results.at(0).at("rows");
+  };
+  for (const json& interface : uuids("Interface", Where("name", "==", name))) {
+    for (const json& port : uuids("Port", Where("interfaces", "includes", interface.at("_uuid"))))
+      return FindBridgeOf(InsertedUuid(json{{"uuid", port.at("_uuid")}}), deadline)
+          .value("name", "");
+  }
+  return "";
 }
 
 std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Deadline& deadline) {
@@ -407,27 +406,15 @@ std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
 std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& name,
                                                           const Deadline& deadline) {
   const json where = Where("name", "==", name);
-  const json results = Transact(
-      json::array(
-          {Select("Port", where, json::array({"_uuid", "tag", "trunks", "vlan_mode", "qos"})),
-           Select("Interface", where, json::array({"type", "external_ids", "ofport", "error"}))}),
-      deadline, "find port " + name);
+  const json results = Transact(json::array({Select("Port", where, PortColumns()),
+                                             Select("Interface", where, InterfaceColumns())}),
+                                deadline, "find port " + name);
   const json& ports = results.at(0).at("rows");
   if (ports.empty()) return std::nullopt;
   PortRow row{.uuid = InsertedUuid(json{{"uuid", ports.at(0).at("_uuid")}}), .name = name};
   // A bond's interfaces have other names; so it has no owner that we could know.
   const json& interfaces = results.at(1).at("rows");
-  if (!interfaces.empty()) {
-    const json& interface = interfaces.at(0);
-    row.state = {.type = interface.at("type").get<std::string>(),
-                 .external_ids = ovsdb::ParseMap(interface.at("external_ids")),
-                 .vlan = VlanOf(ports.at(0).at("tag")),
-                 .is_trunk = !IsEmptySet(ports.at(0).at("trunks")) ||
-                             !IsEmptySet(ports.at(0).at("vlan_mode")),
-                 .has_qos = !IsEmptySet(ports.at(0).at("qos")),
-                 .ofport = ovsdb::ParseOptional<int64_t>(interface.at("ofport")),
-                 .error = ovsdb::ParseOptional<std::string>(interface.at("error"))};
-  }
+  if (!interfaces.empty()) row.state = StateOf(ports.at(0), interfaces.at(0));
   return row;
 }
 
@@ -437,8 +424,7 @@ json OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& dea
       Transact(json::array({Select("Bridge", Where("ports", "includes", Uuid(port_uuid)),
                                    json::array({"name", "datapath_type"}))}),
                deadline, "find the bridge of port " + port_uuid);
-  const json& rows = results.at(0).at("rows");
-  return rows.empty() ? json::object() : rows.at(0);
+  return results.at(0).value(json::json_pointer("/rows/0"), json::object());
 }
 
 void OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
@@ -448,17 +434,23 @@ void OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
                  deadline, "delete the QoS of port " + port);
 }
 
-bool OpenVSwitch::DeletePortRow(const PortRow& row, const Deadline& deadline) {
+void OpenVSwitch::LeaveMirrors(const PortRow& row, const Deadline& deadline) {
+  // Before the port: as long as it is there, what was not done is found again.
+  if (row.state.external_ids.contains(kMirrors))
+    PortMirrors(client_, {.name = row.name, .uuid = row.uuid}).Leave(deadline);
+}
+
+json OpenVSwitch::PortRow::Deletion() const {
   // Port and interface go with the bridge's reference to them. A QoS row does not, and stays as
   // long as a port that is on its way out refers to it.
-  const json port = Uuid(row.uuid);
-  const json qos_ids = ovsdb::Map(QosIds(row.name, row.state.external_ids));
+  const json port = Uuid(uuid);
+  const json qos_ids = ovsdb::Map(QosIds(name, state.external_ids));
   json operations =
       json::array({Mutate("Bridge", Where("ports", "includes", port), "ports", "delete", port),
                    ovsdb::Update("Port", Where("_uuid", "==", port), {{"qos", ovsdb::Nothing()}}),
                    ovsdb::Delete("QoS", Where("external_ids", "includes", qos_ids))});
   AppendConfigNumber(operations);
-  return Transact(operations, deadline, "delete port " + row.name).at(0).at("count") != 0;
+  return operations;
 }
 
 /// ovs-vswitchd writes the reason why it makes no bridge to its log only.
@@ -467,8 +459,7 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
       json::array({Select("Bridge", Where("name", "==", bridge), json::array({"datapath_type"})),
                    Select("Open_vSwitch", Everywhere(), json::array({"datapath_types"}))}),
       deadline, "find the datapath types");
-  std::string type;
-  for (const json& row : results.at(0).at("rows")) type = row.at("datapath_type");
+  std::string type = DatapathTypeIn(results.at(0));
   std::string known;
   for (const json& row : results.at(1).at("rows")) {
     // A <set> of one is its element.

@@ -14,6 +14,7 @@
 
 #include "base/deadline.h"
 #include "binding/ovs/ovsdb_client.h"
+#include "binding/ovs/port_settings.h"
 
 namespace kuryr::binding {
 
@@ -45,8 +46,8 @@ struct OvsPort {
   /// No packets until somebody (Neutron's agent) gives the port its VLAN: tag and trunks are 4095,
   /// which no datapath lets through.
   bool isolated = false;
-  std::optional<uint16_t> vlan;  ///< the port is an access port of it
-  std::string qos_type;          ///< of a QoS row of its own; empty: none
+  PortSettings settings;  ///< its VLANs have no effect where it is isolated
+  std::string qos_type;   ///< of a QoS row of its own; empty: none
 };
 
 /// A state of the configuration: Open_vSwitch.next_cfg (ovs-vswitchd.conf.db(5)).
@@ -71,10 +72,12 @@ struct PortState {
   std::string type;
   ExternalIds external_ids;
   std::optional<uint16_t> vlan;
-  bool is_trunk = false;  ///< it has trunks, or a vlan_mode
-  bool has_qos = false;   ///< a QoS row, whosever
-  int64_t ofport = 0;     ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
-  std::string error;      ///< its words then
+  std::string vlan_mode;
+  std::vector<uint16_t> trunks;
+  bool has_qos = false;        ///< a QoS row, whosever
+  uint64_t policing_rate = 0;  ///< of the interface, kbit/s
+  int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
+  std::string error;   ///< its words then
 };
 
 /// The name belongs to a port that is not to be replaced; `owner` describes it.
@@ -93,6 +96,8 @@ class OpenVSwitch {
   static constexpr const char* kNetwork = "kuryr-network";
   static constexpr const char* kNeutronPort = "iface-id";
   static constexpr const char* kPodUid = "vm-uuid";
+  /// Of a port that joins mirrors: their names.
+  static constexpr const char* kMirrors = "kuryr-mirrors";
 
   explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr,
                        Deadline::Clock::duration patience = {})
@@ -118,11 +123,17 @@ class OpenVSwitch {
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
+  /// What PortMirrors::Join does for a port that was added; ovs-vswitchd has it on return.
+  void JoinMirrors(const OvsPort& port, const Deadline& deadline);
+  /// As PortMirrors::FindDifference.
+  [[nodiscard]] std::optional<std::string> FindMirrorDifference(const OvsPort& port,
+                                                                const Deadline& deadline);
   /// Removes the port `name` if it has all of `owner`; false if there is none such. Its QoS row
   /// goes even where another removed the port. Does not wait for ovs-vswitchd. `before` is what has
-  /// to go while the name is still the owner's, or nobody's: it is not called for another's port.
+  /// to go while the name is still the owner's, or nobody's (`is_there` is false): it is not called
+  /// for another's port.
   bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline,
-                  const std::function<void()>& before = {});
+                  const std::function<void(bool is_there)>& before = {});
   /// Removes the bridge if it has no port but its local one.
   void DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline);
   /// Returns when ovs-vswitchd has applied all that the database says now.
@@ -136,7 +147,13 @@ class OpenVSwitch {
   /// The ports whose interfaces have all of `ids`.
   [[nodiscard]] std::vector<std::string> FindPortNames(const ExternalIds& ids,
                                                        const Deadline& deadline);
-  /// The same with bridge, type and external_ids.
+  /// The ports that have all of `port_ids` themselves.
+  [[nodiscard]] std::vector<std::string> FindPortNamesOf(const ExternalIds& port_ids,
+                                                         const Deadline& deadline);
+  /// The bridge that has an interface of this name, as a port or in a bond; empty: none.
+  [[nodiscard]] std::string FindBridgeOfInterface(const std::string& name,
+                                                  const Deadline& deadline);
+  /// The ports whose interfaces have all of `owner`, with bridge, type and external_ids.
   [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
   /// What database and ovs-vswitchd say of a port; nullopt if there is none of that name.
   [[nodiscard]] std::optional<PortState> FindPortState(const std::string& name,
@@ -152,9 +169,11 @@ class OpenVSwitch {
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
   nlohmann::json FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
   void DeleteQos(const std::string& port, const ExternalIds& owner, const Deadline& deadline);
-  bool DeletePortRow(const PortRow& row, const Deadline& deadline);
+  std::vector<std::string> FindNames(const char* table, const ExternalIds& ids,
+                                     const Deadline& deadline);
+  void LeaveMirrors(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
-  void TakeBack(const OvsPort& port) noexcept;
+  void UndoAdd(const OvsPort& port) noexcept;
   bool FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
   template <typename Follow>
   auto Await(const std::string& what, const Deadline& deadline, const Follow& follow);

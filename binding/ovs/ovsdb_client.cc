@@ -46,6 +46,13 @@ json ParseAnswer(const char* text, const std::string& where) {
   }
 }
 
+bool IsUpdateOf(const json& notification, const std::string& monitor) {
+  if (!notification.is_array() || notification.size() != 2) return false;
+  const json& params = notification.at(1);
+  return notification.at(0) == "update2" && params.is_array() && params.size() == 2 &&
+         params.at(0) == monitor;
+}
+
 }  // namespace
 
 std::string OvsdbFailure::ToString() const {
@@ -71,20 +78,22 @@ json OvsdbClient::Transact(const json& operations, const Deadline& deadline,
   params.insert(params.end(), operations.begin(), operations.end());
   Connect(deadline);
   json results = Call("transact", params, deadline, what);
-  RequireAnswers(operations, results, what);
-  return results;
-}
-
-void OvsdbClient::RequireAnswers(const json& operations, const json& results,
-                                 const std::string& what) const {
   const bool answers =
       results.is_array() &&
       (FailureIn(results) || std::equal(operations.begin(), operations.end(), results.begin(),
                                         results.end(), ovsdb::IsAnswerTo));
-  if (!answers) {
-    throw OvsError("OVSDB " + what + " at " + remote_ +
-                   ": the server's answer has another form: " + Printable(results.dump(), 200));
-  }
+  if (!answers) FailForm(results, what);
+  return results;
+}
+
+void OvsdbClient::FailForm(const json& answer, const std::string& what) const {
+  throw OvsError("OVSDB " + what + " at " + remote_ +
+                 ": the server's answer has another form: " + Printable(answer.dump(), 200));
+}
+
+json OvsdbClient::Updates(json updates) const {
+  if (!ovsdb::AreUpdates(updates)) FailForm(updates, "monitor");
+  return updates;
 }
 
 std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
@@ -102,7 +111,8 @@ json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
   static std::atomic<uint64_t> monitors = 0;
   Connect(deadline);
   monitor_ = ++monitors;
-  return Call("monitor_cond", {kDatabase, MonitorId(), requests}, deadline, "monitor_cond");
+  return Updates(
+      Call("monitor_cond", {kDatabase, MonitorId(), requests}, deadline, "monitor_cond"));
 }
 
 json OvsdbClient::NextUpdate(const Deadline& deadline) {
@@ -114,8 +124,7 @@ json OvsdbClient::NextUpdate(const Deadline& deadline) {
     const Text owner(text);
     json notification = ParseAnswer(text, "OVSDB monitor at " + remote_);
     // A stopped monitor's last updates may still come in.
-    if (notification.at(0) == "update2" && notification.at(1).at(0) == MonitorId())
-      return std::move(notification.at(1).at(1));
+    if (IsUpdateOf(notification, MonitorId())) return Updates(std::move(notification[1][1]));
   }
 }
 

@@ -68,7 +68,8 @@ class OvsdbClient {
   [[nodiscard]] static std::optional<OvsdbFailure> FailureIn(const nlohmann::json& results);
 
   /// Sends the rows that match `requests` now and whenever they change (monitor_cond,
-  /// ovsdb-server(7)), until StopMonitor. One monitor at a time.
+  /// ovsdb-server(7)), until StopMonitor. One monitor at a time. What are no <table-updates2> is an
+  /// OvsError.
   [[nodiscard]] nlohmann::json StartMonitor(const nlohmann::json& requests,
                                             const Deadline& deadline);
   /// The next <table-updates2>.
@@ -83,8 +84,8 @@ class OvsdbClient {
   void AwaitServer(int error, const Deadline& deadline);
   nlohmann::json Call(const char* method, const nlohmann::json& params, const Deadline& deadline,
                       const std::string& what);
-  void RequireAnswers(const nlohmann::json& operations, const nlohmann::json& results,
-                      const std::string& what) const;
+  [[noreturn]] void FailForm(const nlohmann::json& answer, const std::string& what) const;
+  [[nodiscard]] nlohmann::json Updates(nlohmann::json updates) const;
   void Forget(int error);
   [[noreturn]] void FailConnect(int error);
   [[noreturn]] void FailRequest(int error, const std::string& action);

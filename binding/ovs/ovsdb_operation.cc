@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "binding/ovs/ovsdb_column.h"
+
 namespace kuryr::binding::ovsdb {
 
 using nlohmann::json;
@@ -10,7 +12,8 @@ namespace {
 
 bool HasColumns(const json& row, const json& columns) {
   return row.is_object() && std::all_of(columns.begin(), columns.end(), [&](const json& column) {
-           return row.contains(column.get_ref<const std::string&>());
+           const auto& name = column.get_ref<const std::string&>();
+           return row.contains(name) && IsValueOf(name, row.at(name));
          });
 }
 
@@ -19,8 +22,16 @@ bool AreRows(const json& rows, const json& columns) {
                                         [&](const json& row) { return HasColumns(row, columns); });
 }
 
-bool IsUuid(const json& value) {
-  return value.is_array() && value.size() == 2 && value.at(0) == "uuid" && value.at(1).is_string();
+bool IsRowUpdate(const json& update) {
+  if (!update.is_object()) return false;
+  for (const auto& [kind, row] : update.items()) {
+    if (kind == "delete") continue;
+    if (!row.is_object()) return false;
+    for (const auto& [column, value] : row.items()) {
+      if (!IsValueOf(column, value)) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -90,10 +101,16 @@ bool IsAnswerTo(const json& operation, const json& result) {
   if (!result.is_object()) return false;
   const json& op = operation.at("op");
   if (op == "select") return AreRows(result.value("rows", json()), operation.at("columns"));
-  if (op == "insert") return IsUuid(result.value("uuid", json()));
+  if (op == "insert") return IsValueOf("_uuid", result.value("uuid", json()));
   if (op == "mutate" || op == "update" || op == "delete")
     return result.value("count", json()).is_number_integer();
   return true;
+}
+
+bool AreUpdates(const json& updates) {
+  return updates.is_object() && std::all_of(updates.begin(), updates.end(), [](const json& rows) {
+           return rows.is_object() && std::all_of(rows.begin(), rows.end(), IsRowUpdate);
+         });
 }
 
 }  // namespace kuryr::binding::ovsdb

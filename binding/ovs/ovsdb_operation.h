@@ -12,11 +12,10 @@ namespace kuryr::binding::ovsdb {
 /// A row inserted by the same transaction.
 [[nodiscard]] nlohmann::json NamedUuid(const std::string& name);
 [[nodiscard]] nlohmann::json Map(const std::map<std::string, std::string>& map);
-/// Throws nlohmann::json::exception for anything but <map> of strings.
+/// Of a <map> of strings.
 [[nodiscard]] std::map<std::string, std::string> ParseMap(const nlohmann::json& value);
 
-/// Of a column of at most one element: the element itself, or T() for an empty <set>. Throws
-/// nlohmann::json::exception for a value of another type, such as a number with a fraction.
+/// Of a column of at most one element of type T: the element itself, or T() for an empty <set>.
 template <typename T>
 [[nodiscard]] T ParseOptional(const nlohmann::json& value) {
   return value.is_array() ? T{} : value.template get_ref<const T&>();
@@ -45,7 +44,10 @@ template <typename T>
                                      const std::string& column, const nlohmann::json& value);
 
 /// Whether `result` has the form that this operation's has when it was done; of a Select each row
-/// has all columns.
+/// has all columns, with values of their types.
 [[nodiscard]] bool IsAnswerTo(const nlohmann::json& operation, const nlohmann::json& result);
+
+/// Whether these are <table-updates2> (ovsdb-server(7)) with values of their columns' types.
+[[nodiscard]] bool AreUpdates(const nlohmann::json& updates);
 
 }  // namespace kuryr::binding::ovsdb

@@ -14,7 +14,7 @@ class SwitchState {
   /// <monitor-cond-requests> for the interfaces of these names.
   [[nodiscard]] static nlohmann::json Requests(const std::vector<std::string>& interfaces);
 
-  /// Takes in a <table-updates2>. Throws nlohmann::json::exception for anything else.
+  /// Takes in a <table-updates2> of columns that are of their types (ovsdb::AreUpdates).
   void Apply(const nlohmann::json& updates);
 
   /// Open_vSwitch.cur_cfg: all that the configuration said up to there is done, or was tried.

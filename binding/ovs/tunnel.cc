@@ -37,10 +37,12 @@ std::optional<Tunnel> FindTunnel(const std::string& remote, const Deadline& dead
       json::array({ovsdb::Select("Open_vSwitch", ovsdb::Everywhere(), {"external_ids"}),
                    ovsdb::Select("Interface", ovsdb::Everywhere(), {"type", "options"})}),
       deadline, "look for tunnels");
-  const auto ids = ovsdb::ParseMap(rows.at(0).at("rows").at(0).at("external_ids"));
-  if (const auto tunnel =
-          TunnelFrom(FirstOf(TextAt(ids, "ovn-encap-type")), FirstOf(TextAt(ids, "ovn-encap-ip"))))
-    return tunnel;
+  for (const json& row : rows.at(0).at("rows")) {
+    const auto ids = ovsdb::ParseMap(row.at("external_ids"));
+    const auto tunnel =
+        TunnelFrom(FirstOf(TextAt(ids, "ovn-encap-type")), FirstOf(TextAt(ids, "ovn-encap-ip")));
+    if (tunnel) return tunnel;
+  }
   for (const json& row : rows.at(1).at("rows")) {
     const std::string type = row.at("type");
     if (type != "vxlan" && type != "geneve") continue;

@@ -118,11 +118,12 @@ const std::vector<PlugScenario>& DeviceScenarios() {
       {.name = "Sriov",
        .vif = [](int n) -> Vif { return SriovVif(n); },
        .devices = Make<CardDevices<FakeCard>>,
-       .names = "virtual function 1 of ens1|/run/sys/|vf-0000-03-10-1"},
+       .names = "virtual function 1 of ens1|/run/sys/|/run/kuryr/vfs|vf-0000-03-10-1"},
       {.name = "HostDevice",
        .vif = [](int n) -> Vif { return HostDeviceVif(n); },
        .devices = Make<CardDevices<FakeSwitchCard>>,
-       .names = "virtual function 1 of ens1|/run/sys/|vf-0000-03-10-1|wire1|switch of ens1|"
+       .names = "virtual function 1 of ens1|/run/sys/|/run/kuryr/vfs|vf-0000-03-10-1|wire1|switch "
+                "of ens1|"
                 "OVSDB find the bridge of port |the attachment's ports"},
       {.name = "VhostUserClient",
        .vif = VhostUserVif<VHostUserMode::kClient>,

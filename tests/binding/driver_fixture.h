@@ -45,12 +45,11 @@ class DriverTest : public test::NetnsTest {
   std::vector<Interface> Connect(const vif::Vif& vif, const Pod& pod,
                                  const std::string& ifname = "eth0") {
     return driver_->Connect(
-        {vif, driver_->Plan(vif, ifname), pod.attachment, pod.netns, ifname == "eth0", Soon()});
+        {driver_->Plan({ifname, ifname == "eth0", vif}), pod.attachment, pod.netns, Soon()});
   }
   /// The first difference; empty when there is none.
   std::string Check(const vif::Vif& vif, const Pod& pod) {
-    return driver_
-        ->Check({vif, driver_->Plan(vif, "eth0"), pod.attachment, pod.netns, true, Soon()})
+    return driver_->Check({driver_->Plan({"eth0", true, vif}), pod.attachment, pod.netns, Soon()})
         .value_or("");
   }
   /// Check after each change of the pod's side, which iproute2 makes.
@@ -76,7 +75,7 @@ class DriverTest : public test::NetnsTest {
     }
   }
   void Disconnect(const vif::Vif& vif, const Attachment& attachment) {
-    driver_->Disconnect(driver_->Plan(vif, "eth0"), attachment, Soon());
+    driver_->Disconnect(driver_->Plan({"eth0", true, vif}).plug, attachment, Soon());
   }
   void Disconnect(const vif::Vif& vif, const Pod& pod) { Disconnect(vif, pod.attachment); }
   static std::optional<Link> LinkIn(const Pod& pod, const std::string& name = "eth0") {

@@ -84,7 +84,7 @@ class FaultInjectionTest : public NodeTest, public ::testing::WithParamInterface
   /// The text names what the step is about ("450e5c61-1" is in most names on the host), or what
   /// could not even be opened.
   void ExpectNamed(const std::string& error) {
-    const Plug& plug = pod_->plug;
+    const Plug& plug = pod_->planned.plug;
     const auto names = {plug.ifname, plug.host_interface, plug.bridge, plug.device,
                         std::string("450e5c61-1")};
     for (const std::string& name : names) {
@@ -145,9 +145,8 @@ TEST_P(FaultInjectionTest, FailedConnectLeavesNothingAndTheNextOneWorks) {
       EXPECT_EQ(PodsState(), before_);
     } else {
       EXPECT_TRUE(IsForgivable(attempt.failed));
-      EXPECT_EQ(
-          binding_->Check({pod_->vif, pod_->plug, pod_->attachment, pod_->netns, true, Soon()}),
-          std::nullopt);
+      EXPECT_EQ(binding_->Check({pod_->planned, pod_->attachment, pod_->netns, Soon()}),
+                std::nullopt);
       Disconnect(*pod_);
     }
     ExpectNextConnectWorks();
@@ -196,9 +195,8 @@ TEST_P(PatientFaultTest, EachCallToOvsdbMayFailOnceAndNothingIsThereTwice) {
       EXPECT_FALSE(IsOfOvsdb(attempt));
       ExpectNextConnectWorks();
     } else {
-      EXPECT_EQ(
-          binding_->Check({pod_->vif, pod_->plug, pod_->attachment, pod_->netns, true, Soon()}),
-          std::nullopt);
+      EXPECT_EQ(binding_->Check({pod_->planned, pod_->attachment, pod_->netns, Soon()}),
+                std::nullopt);
       Disconnect(*pod_);
     }
     Reset();

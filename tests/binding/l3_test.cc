@@ -100,6 +100,9 @@ class L3Test : public test::NetnsTest {
     }
     return found;
   }
+  void Configure(const std::string& ifname, const vif::VifBase& vif, bool is_default) {
+    ConfigureL3(*pod_, ifname, PlanL3(vif, is_default));
+  }
   /// "10.9.0.0/16 via 10.0.0.1", those that the kernel did not make by itself.
   std::vector<std::string> Routes(const std::string& family) {
     std::vector<std::string> found;
@@ -121,7 +124,7 @@ TEST_F(L3Test, DualStackWithGateways) {
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1"),
                             SubnetOf("fd00::/64", {"fd00::5"}, "fd00::1")});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Addresses(), ElementsAre("10.0.0.5/24", "fd00::5/64"));
   EXPECT_THAT(Routes("-4"), ElementsAre("default via 10.0.0.1"));
@@ -129,7 +132,7 @@ TEST_F(L3Test, DualStackWithGateways) {
 }
 
 TEST_F(L3Test, LoopbackIsUp) {
-  ConfigureL3(*pod_, "eth0", VifWith({}), true);
+  Configure("eth0", VifWith({}), true);
 
   EXPECT_EQ(RunIn(*pod_, {"ping", "-c", "1", "-W", "1", "127.0.0.1"}).empty(), false);
 }
@@ -138,7 +141,7 @@ TEST_F(L3Test, OnlyTheDefaultVifGetsTheDefaultRoute) {
   const auto vif =
       VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1", {{"10.9.0.0/16", "10.0.0.2"}})});
 
-  ConfigureL3(*pod_, "eth0", vif, false);
+  Configure("eth0", vif, false);
 
   EXPECT_THAT(Routes("-4"), ElementsAre("10.9.0.0/16 via 10.0.0.2"));
 }
@@ -152,8 +155,8 @@ TEST_F(L3Test, OtherVifsRoutesStandBehindTheDefaultVifs) {
                     SubnetOf("fd00::/64", {address6}, nullptr, {{"fd09::/64", "fd00::1"}})});
   };
 
-  ConfigureL3(*pod_, "eth1", vif("10.0.0.6", "fd00::6"), false);
-  ConfigureL3(*pod_, "eth0", vif("10.0.0.5", "fd00::5"), true);
+  Configure("eth1", vif("10.0.0.6", "fd00::6"), false);
+  Configure("eth0", vif("10.0.0.5", "fd00::5"), true);
 
   for (const auto& [family, destination] :
        {std::pair("-4", "10.9.0.0/16"), std::pair("-6", "fd09::/64")}) {
@@ -172,7 +175,7 @@ TEST_F(L3Test, RoutesOfEverySubnet) {
                         {{"10.9.0.0/16", "10.0.0.2"}, {"169.254.169.254/32", "10.0.0.3"}}),
                SubnetOf("fd00::/64", {"fd00::5"}, nullptr, {{"fd09::/32", "fd00::2"}})});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Routes("-4"), UnorderedElementsAre("default via 10.0.0.1", "10.9.0.0/16 via 10.0.0.2",
                                                  "169.254.169.254 via 10.0.0.3"));
@@ -184,7 +187,7 @@ TEST_F(L3Test, RouteGatewayInAnotherSubnetOfTheNetworkIsReachable) {
       VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, nullptr, {{"10.9.0.0/16", "10.1.0.1"}}),
                SubnetOf("10.1.0.0/24", {"10.1.0.5"})});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Routes("-4"), ElementsAre("10.9.0.0/16 via 10.1.0.1"));
 }
@@ -195,7 +198,7 @@ TEST_F(L3Test, NoGatewayMeansNoDefaultRoute) {
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}), null_gateway,
                             SubnetOf("10.1.0.0/24", {"10.1.0.5"}, "0.0.0.0")});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Routes("-4"), IsEmpty());
   EXPECT_THAT(Routes("-6"), IsEmpty());
@@ -205,7 +208,7 @@ TEST_F(L3Test, RouteWithoutGatewayIsOnLink) {
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "192.168.7.1",
                                      {{"192.168.7.0/24"}, {"10.8.0.0/16", "0.0.0.0"}})});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Routes("-4"),
               UnorderedElementsAre("192.168.7.0/24", "10.8.0.0/16", "default via 192.168.7.1"));
@@ -217,7 +220,7 @@ TEST_F(L3Test, ExistingDefaultRouteStays) {
   const auto vif =
       VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1", {{"10.9.0.0/16", "10.0.0.2"}})});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Routes("-4"),
               UnorderedElementsAre("default via 10.7.0.1", "10.9.0.0/16 via 10.0.0.2"));
@@ -229,7 +232,7 @@ TEST_F(L3Test, FirstGatewayOfAFamilyWins) {
                             SubnetOf("fd00::/64", {"fd00::5"}, "fd00::1"),
                             SubnetOf("fd01::/64", {"fd01::5"}, "fd01::1")});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Addresses(),
               UnorderedElementsAre("10.0.0.5/24", "10.1.0.5/24", "fd00::5/64", "fd01::5/64"));
@@ -241,7 +244,7 @@ TEST_F(L3Test, EveryFixedIpIsThere) {
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5", "10.0.0.6"}),
                             SubnetOf("fd00::/64", {"fd00::5", "fd00::6"})});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Addresses(),
               UnorderedElementsAre("10.0.0.5/24", "10.0.0.6/24", "fd00::5/64", "fd00::6/64"));
@@ -253,7 +256,7 @@ TEST_F(L3Test, FixedIpsOfOsVif18StandBesideTheNetwork) {
   auto vif = VifWith({subnet});
   vif.fixed_ips.emplace().objects.emplace().push_back({.address = OptionalIp("10.0.0.5")});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Addresses(), ElementsAre("10.0.0.5/24"));
 }
@@ -262,7 +265,7 @@ TEST_F(L3Test, WholeAddressPrefixWithAGatewayOutside) {
   const auto vif = VifWith({SubnetOf("10.0.0.5/32", {"10.0.0.5"}, "169.254.1.1"),
                             SubnetOf("fd00::5/128", {"fd00::5"}, "fd77::1")});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Addresses(), ElementsAre("10.0.0.5/32", "fd00::5/128"));
   EXPECT_THAT(Routes("-4"), ElementsAre("default via 169.254.1.1 onlink"));
@@ -270,7 +273,7 @@ TEST_F(L3Test, WholeAddressPrefixWithAGatewayOutside) {
 }
 
 TEST_F(L3Test, LinkLocalGatewayNeedsNoPrefix) {
-  ConfigureL3(*pod_, "eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"}, "fe80::1")}), true);
+  Configure("eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"}, "fe80::1")}), true);
 
   EXPECT_THAT(Routes("-6"), ElementsAre("default via fe80::1"));
 }
@@ -279,8 +282,8 @@ TEST_F(L3Test, TwiceIsFine) {
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1"),
                             SubnetOf("fd00::/64", {"fd00::5"}, "fd00::1", {{"fd09::/32"}})});
 
-  ConfigureL3(*pod_, "eth0", vif, true);
-  ConfigureL3(*pod_, "eth0", vif, true);
+  Configure("eth0", vif, true);
+  Configure("eth0", vif, true);
 
   EXPECT_THAT(Addresses(), ElementsAre("10.0.0.5/24", "fd00::5/64"));
   EXPECT_THAT(Routes("-6"), UnorderedElementsAre("fd09::/32", "default via fd00::1"));
@@ -289,7 +292,7 @@ TEST_F(L3Test, TwiceIsFine) {
 TEST_F(L3Test, Ipv6IsEnabledWhereASubnetNeedsIt) {
   WriteSetting(*pod_, "ipv6/conf/all/disable_ipv6", "1");
 
-  ConfigureL3(*pod_, "eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"})}), true);
+  Configure("eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"})}), true);
 
   EXPECT_EQ(Setting(*pod_, "ipv6/conf/all/disable_ipv6"), "0");
   EXPECT_THAT(Addresses(), ElementsAre("fd00::5/64"));
@@ -298,7 +301,7 @@ TEST_F(L3Test, Ipv6IsEnabledWhereASubnetNeedsIt) {
 TEST_F(L3Test, Ipv6IsEnabledOnAnInterfaceBornWithoutIt) {
   WriteSetting(*pod_, "ipv6/conf/eth0/disable_ipv6", "1");
 
-  ConfigureL3(*pod_, "eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"})}), true);
+  Configure("eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"})}), true);
 
   EXPECT_THAT(Addresses(), ElementsAre("fd00::5/64"));
 }
@@ -306,7 +309,7 @@ TEST_F(L3Test, Ipv6IsEnabledOnAnInterfaceBornWithoutIt) {
 TEST_F(L3Test, Ipv6StaysDisabledWithoutAnIpv6Subnet) {
   WriteSetting(*pod_, "ipv6/conf/all/disable_ipv6", "1");
 
-  ConfigureL3(*pod_, "eth0", VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"})}), true);
+  Configure("eth0", VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"})}), true);
 
   EXPECT_EQ(Setting(*pod_, "ipv6/conf/all/disable_ipv6"), "1");
   EXPECT_EQ(Setting(*pod_, "ipv6/conf/eth0/disable_ipv6"), "1");
@@ -316,7 +319,7 @@ TEST_F(L3Test, HostIsLeftAlone) {
   const std::string before = RunOnHost({"ip", "-j", "address"});
   WriteSetting(Netns::Current(), "ipv6/conf/all/disable_ipv6", "1");
 
-  ConfigureL3(*pod_, "eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"})}), true);
+  Configure("eth0", VifWith({SubnetOf("fd00::/64", {"fd00::5"})}), true);
 
   EXPECT_EQ(Setting(Netns::Current(), "ipv6/conf/all/disable_ipv6"), "1");
   EXPECT_EQ(json::parse(RunOnHost({"ip", "-j", "-4", "address"})).size(), 1U) << before;
@@ -327,7 +330,7 @@ TEST_F(L3Test, SubnetWithoutCidrIsAParseErrorBeforeAnyChange) {
   subnet.cidr.reset();
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}), subnet});
 
-  EXPECT_THAT([&] { ConfigureL3(*pod_, "eth0", vif, true); },
+  EXPECT_THAT([&] { Configure("eth0", vif, true); },
               Throws<ParseError>(Property(&ParseError::path, "$.network.subnets[1].cidr")));
   EXPECT_THAT(Addresses(), IsEmpty());
 }
@@ -335,13 +338,13 @@ TEST_F(L3Test, SubnetWithoutCidrIsAParseErrorBeforeAnyChange) {
 TEST_F(L3Test, FixedIpOfAnotherFamilyIsAParseError) {
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"fd00::5"})});
 
-  EXPECT_THAT([&] { ConfigureL3(*pod_, "eth0", vif, true); },
+  EXPECT_THAT([&] { Configure("eth0", vif, true); },
               Throws<ParseError>(Property(&ParseError::what, HasSubstr("fd00::5"))));
 }
 
 TEST_F(L3Test, InterfaceThatIsNotThereIsNamed) {
   EXPECT_THAT(
-      [&] { ConfigureL3(*pod_, "eth7", VifWith({}), true); },
+      [&] { Configure("eth7", VifWith({}), true); },
       Throws<std::system_error>(AllOf(Property(&std::system_error::code, std::errc::no_such_device),
                                       Property(&std::system_error::what, HasSubstr("eth7")))));
 }
@@ -349,7 +352,7 @@ TEST_F(L3Test, InterfaceThatIsNotThereIsNamed) {
 TEST_F(L3Test, RouteTheKernelRefusesIsNamed) {
   const auto vif = VifWith({SubnetOf("fd00::/64", {"fd00::5"}, "fd00::5")});
 
-  EXPECT_THAT([&] { ConfigureL3(*pod_, "eth0", vif, true); },
+  EXPECT_THAT([&] { Configure("eth0", vif, true); },
               Throws<std::system_error>(Property(
                   &std::system_error::what, HasSubstr("add route ::/0 via fd00::5 through eth0 "
                                                       "(Gateway can not be a local address)"))));
@@ -358,12 +361,13 @@ TEST_F(L3Test, RouteTheKernelRefusesIsNamed) {
 TEST_F(L3Test, PodsTalkAtFullMtuAtOnce) {
   const Netns other = MakePluggedPod("tap1");
 
-  ConfigureL3(*pod_, "eth0",
-              VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}), SubnetOf("fd00::/64", {"fd00::5"})}),
-              true);
-  ConfigureL3(other, "eth0",
-              VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.6"}), SubnetOf("fd00::/64", {"fd00::6"})}),
-              true);
+  Configure("eth0",
+            VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}), SubnetOf("fd00::/64", {"fd00::5"})}),
+            true);
+  ConfigureL3(
+      other, "eth0",
+      PlanL3(VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.6"}), SubnetOf("fd00::/64", {"fd00::6"})}),
+             true));
 
   // 1450 less the headers of IP (20 and 40) and of the echo request (8).
   for (const auto& [address, most] : {std::pair("10.0.0.6", 1422), std::pair("fd00::6", 1402)}) {

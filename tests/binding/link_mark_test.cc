@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "binding/owner.h"
+
 namespace kuryr::binding {
 namespace {
 
@@ -17,7 +19,7 @@ TEST(LinkMarkTest, SurvivesTheAlias) {
   EXPECT_EQ(alias, "kuryr-cni kuryr c0ffee eth0 0b1d default/nginx");
   const auto mark = LinkMark::Parse(alias);
   ASSERT_TRUE(mark.has_value());
-  EXPECT_TRUE(mark->IsOf(kAttachment));
+  EXPECT_EQ(OwnerOf(mark->attachment, kAttachment), Owner::kOwn);
   EXPECT_EQ(mark->attachment.pod, "default/nginx");
   EXPECT_EQ(mark->attachment.pod_uid, "0b1d");
 }
@@ -31,7 +33,7 @@ TEST(LinkMarkTest, KeepsWhatIsUnset) {
 
   ASSERT_TRUE(mark.has_value());
   EXPECT_EQ(mark->attachment.pod_uid, "");
-  EXPECT_TRUE(mark->IsOf(attachment));
+  EXPECT_EQ(OwnerOf(mark->attachment, attachment), Owner::kOwn);
 }
 
 TEST(LinkMarkTest, CutsThePodsNameOnly) {
@@ -41,7 +43,7 @@ TEST(LinkMarkTest, CutsThePodsNameOnly) {
   const std::string alias = LinkMark{attachment}.ToString();
 
   EXPECT_EQ(alias.size(), 255U);
-  EXPECT_TRUE(LinkMark::Parse(alias)->IsOf(kAttachment));
+  EXPECT_EQ(OwnerOf(LinkMark::Parse(alias)->attachment, kAttachment), Owner::kOwn);
   attachment.container_id = std::string(250, 'c');
   EXPECT_THROW((void)LinkMark{attachment}.ToString(), std::system_error);
 }
@@ -65,34 +67,9 @@ TEST(LinkMarkTest, BirthGroupIsThePods) {
   EXPECT_NE(BirthGroup(other), 0U);
 }
 
-TEST(LinkMarkTest, UnfinishedIsWhatIsDownWithoutAliasInThePodsGroup) {
-  const Link born = {.name = "tap0", .group = BirthGroup(kAttachment)};
-  EXPECT_TRUE(IsUnfinished(born, kAttachment));
-  const auto but = [&](auto change) {
-    Link link = born;
-    change(link);
-    return IsUnfinished(link, kAttachment);
-  };
-  EXPECT_FALSE(but([](Link& link) { link.group = 0; })) << "anybody's";
-  EXPECT_FALSE(but([](Link& link) { ++link.group; })) << "another pod's";
-  EXPECT_FALSE(but([](Link& link) { link.group = kSharedBirthGroup; }));
-  EXPECT_FALSE(but([](Link& link) { link.up = true; }));
-  EXPECT_FALSE(but([](Link& link) { link.alias = "backup"; }));
-}
-
 TEST(LinkMarkTest, OtherAliasesAreNone) {
   for (const char* alias : {"", "uplink", "kuryr-cni", "kuryr-cni a b c", "docker a b c d e"}) {
     EXPECT_FALSE(LinkMark::Parse(alias).has_value()) << alias;
-  }
-}
-
-TEST(LinkMarkTest, OneAttachmentIsNotAnother) {
-  const LinkMark mark{kAttachment};
-  for (std::string Attachment::* member :
-       {&Attachment::network, &Attachment::container_id, &Attachment::ifname}) {
-    Attachment other = kAttachment;
-    other.*member = "other";
-    EXPECT_FALSE(mark.IsOf(other));
   }
 }
 

@@ -82,16 +82,16 @@ NodeTest::Pod NodeTest::MakePod(const PlugScenario& scenario, int n) {
   Pod pod{.vif = scenario.vif(n), .attachment = PodAttachment(n), .netns = Netns::Open(path)};
   pod.attachment.netns = path;
   pod.attachment.netns_id = pod.netns.id();
-  pod.plug = binding_->Plan(pod.vif, "eth0");
+  pod.planned = binding_->Plan({"eth0", true, pod.vif});
   return pod;
 }
 
 void NodeTest::Connect(const Pod& pod, const Deadline& deadline) {
-  binding_->Connect({pod.vif, pod.plug, pod.attachment, pod.netns, true, deadline});
+  binding_->Connect({pod.planned, pod.attachment, pod.netns, deadline});
 }
 
 void NodeTest::Disconnect(const Pod& pod) {
-  binding_->Disconnect(pod.plug, pod.attachment, Soon());
+  binding_->Disconnect({pod.planned.plug}, pod.attachment, Soon());
 }
 
 void NodeTest::Ping(const Pod& pod, const std::string& address) {

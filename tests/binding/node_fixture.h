@@ -25,7 +25,7 @@ class NodeTest : public test::NetnsTest {
     vif::Vif vif;
     Attachment attachment;
     Netns netns;
-    Plug plug;
+    Planned planned;
   };
 
   void SetUp() override;

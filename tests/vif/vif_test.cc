@@ -15,9 +15,7 @@ Vif Sample(const std::string& name) { return DecodeVif(JsonSample("vif/" + name 
 
 std::vector<std::string> FixedIpTexts(const Vif& vif) {
   std::vector<std::string> texts;
-  for (const Subnet& subnet : *Common(vif).network->subnets) {
-    for (const IpNetwork& ip : FixedIpsOf(Common(vif), subnet)) texts.push_back(ip.ToString());
-  }
+  for (const IpNetwork& ip : AddressesOf(Common(vif))) texts.push_back(ip.ToString());
   return texts;
 }
 
@@ -104,6 +102,13 @@ TEST(FixedIpsTest, WithoutCidrAreWholeAddresses) {
 
   ASSERT_EQ(ips.size(), 1U);
   EXPECT_EQ(ips[0].ToString(), "::1/128");
+}
+
+TEST(AddressesTest, AreThoseOfEverySubnetInOrder) {
+  const std::vector<std::string> both = {"10.1.0.6/16", "fd35:7db5:e3fc::6/64"};
+
+  EXPECT_EQ(FixedIpTexts(Sample("ovs-native-dualstack-active")), both);
+  EXPECT_TRUE(AddressesOf(VifOpenVSwitch()).empty()) << "without a network";
 }
 
 TEST(EncodeTest, NetworkMadeByHandHasWhatOsVifsConstructorSets) {

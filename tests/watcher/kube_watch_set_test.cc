@@ -80,7 +80,8 @@ class KubeWatchSetTest : public ::testing::Test {
     server_ = std::make_unique<KubeApiServer>();
     config_ = {.api_root = server_->url(),
                .ca = {.file = server_->ca_file()},
-               .token = {.file = server_->token_file()}};
+               .token = {.file = server_->token_file()},
+               .fallback_spread = seconds(0)};
     client_ = std::make_unique<ApiClient>(config_);
   }
 

@@ -105,6 +105,51 @@ TEST(ReconnectDelayTest, WhatWasThereMeanwhileIsAskedForSoon) {
   EXPECT_EQ(delay.After(kAbsent), seconds(2));
 }
 
+constexpr WatchTry kFallsBack{.end = ReconnectReason::kRefused, .falls_back = true};
+
+TEST(ReconnectDelayTest, FirstFallbacksOfManyNodesAreSpreadOverHalfAMinute) {
+  constexpr int kNodes = 1000;
+  int early = 0;
+  for (int i = 0; i < kNodes; ++i) {
+    ReconnectDelay node;
+    const milliseconds wait = node.After(kFallsBack);
+    EXPECT_GE(wait, kLeast);
+    EXPECT_LE(wait, seconds(30));
+    if (wait < seconds(10)) ++early;
+  }
+
+  // A third of them, and no more than by chance.
+  EXPECT_GT(early, kNodes / 5);
+  EXPECT_LT(early, kNodes / 2);
+}
+
+TEST(ReconnectDelayTest, LaterFallbacksWaitForHalfAMinuteAndMore) {
+  ReconnectDelay delay;
+  (void)delay.After(kFallsBack);
+
+  for (int i = 0; i < 50; ++i) EXPECT_GE(delay.After(kFallsBack), seconds(30));
+  EXPECT_GT(Longest(delay, kFallsBack), minutes(2));
+  EXPECT_LE(Longest(delay, kFallsBack), minutes(5));
+}
+
+TEST(ReconnectDelayTest, AListThatFailedOtherwiseDoesNotEndTheBackoffOfFallbacks) {
+  ReconnectDelay delay;
+  (void)delay.After(kFallsBack);
+  (void)delay.After(kFailed);
+
+  EXPECT_GE(delay.After(kFallsBack), seconds(30));
+}
+
+TEST(ReconnectDelayTest, AnEventEndsTheBackoffOfFallbacks) {
+  ReconnectDelay delay;
+  (void)Longest(delay, kFallsBack);
+  WatchTry useful = kExpired;
+  useful.useful = true;
+  (void)delay.After(useful);
+
+  EXPECT_LE(delay.After(kFallsBack), seconds(30));
+}
+
 TEST(ReconnectDelayTest, RetryAfterIsTheLeastUpToTwoMinutes) {
   ReconnectDelay delay;
   WatchTry refused{.end = ReconnectReason::kRefused, .retry_after = seconds(60)};

@@ -61,7 +61,9 @@ class WatchSetTest : public ::testing::Test {
 
   FakeApiServer server_{fake::Options{.tls = fake::TestTls()}};
   Listener listener_;
-  Watcher watcher_{{.api_root = server_.url(), .ca = {.file = FakeApiServer::ca_file()}},
+  Watcher watcher_{{.api_root = server_.url(),
+                    .ca = {.file = FakeApiServer::ca_file()},
+                    .fallback_spread = std::chrono::seconds(0)},
                    listener_,
                    listener_.OnFailure()};
 };
@@ -103,6 +105,31 @@ TEST_F(WatchSetTest, AVersionThatIsGoneIsListedWithoutVersion) {
 
   EXPECT_EQ(listener_.WaitFor(700).size(), 700U);
   EXPECT_THAT(Queries("list").at(1), Not(HasSubstr("resourceVersion")));
+}
+
+TEST_F(WatchSetTest, OfABusyServerTheListThatCostsLittleIsAskedForFiveTimes) {
+  fake::Fault busy = fake::Fault::Status(504, "Too large resource version");
+  busy.verb = "list";
+  busy.count = 5;
+  server_.Inject(busy);
+  Start();
+
+  const auto lists = Queries("list");
+  ASSERT_EQ(lists.size(), 6U);
+  for (size_t i = 0; i < 5; ++i) EXPECT_THAT(lists[i], HasSubstr("resourceVersion=0"));
+  EXPECT_THAT(lists[5], Not(HasSubstr("resourceVersion")));
+}
+
+TEST_F(WatchSetTest, AfterAFallbackTheNextListCostsLittleAgain) {
+  fake::Fault expired = fake::Fault::Status(410, "too old");
+  expired.verb = "list";
+  server_.Inject(expired);
+  Start();
+  server_.ExpireWatches();
+
+  ASSERT_TRUE(server_.WaitForRequest("list", kPods, 3));
+  EXPECT_THAT(Queries("list").at(1), Not(HasSubstr("resourceVersion")));
+  EXPECT_THAT(Queries("list").at(2), HasSubstr("resourceVersion="));
 }
 
 TEST_F(WatchSetTest, ManagedFieldsMayBeOfAnyDepth) {

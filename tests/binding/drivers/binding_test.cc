@@ -16,7 +16,7 @@ Binding AnyBinding() { return Binding(test::WithEverything({})); }
 
 std::string RefusedPath(const vif::Vif& vif) {
   try {
-    (void)AnyBinding().Plan(vif, "eth0");
+    (void)AnyBinding().Plan({"eth0", true, vif});
   } catch (const ParseError& e) {
     return e.path();
   }
@@ -25,7 +25,7 @@ std::string RefusedPath(const vif::Vif& vif) {
 
 std::string Unsupported(const vif::Vif& vif) {
   try {
-    (void)AnyBinding().Plan(vif, "eth0");
+    (void)AnyBinding().Plan({"eth0", true, vif});
   } catch (const UnsupportedVif& e) {
     return e.what();
   }
@@ -36,24 +36,24 @@ TEST(BindingTest, PlanOfAnOpenVSwitchVif) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name = std::string("br-other");
 
-  EXPECT_EQ(AnyBinding().Plan(vif, "eth0"), (Plug{.driver = "ovs",
-                                                  .ifname = "eth0",
-                                                  .host_interface = "tap450e5c61-1",
-                                                  .bridge = "br-other"}));
+  EXPECT_EQ(AnyBinding().Plan({"eth0", true, vif}).plug, (Plug{.driver = "ovs",
+                                                               .ifname = "eth0",
+                                                               .host_interface = "tap450e5c61-1",
+                                                               .bridge = "br-other"}));
 }
 
 TEST(BindingTest, BridgeIsTheNetworksWhereTheVifNamesNone) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.bridge_name.reset();
 
-  EXPECT_EQ(AnyBinding().Plan(vif, "eth0").bridge, "br-int");
+  EXPECT_EQ(AnyBinding().Plan({"eth0", true, vif}).plug.bridge, "br-int");
 }
 
 TEST(BindingTest, NeutronPortIsTheVifsIdWhereTheProfileNamesNone) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.port_profile.reset();
 
-  EXPECT_NO_THROW((void)AnyBinding().Plan(vif, "eth0"));
+  EXPECT_NO_THROW((void)AnyBinding().Plan({"eth0", true, vif}));
 }
 
 TEST(BindingTest, MissingFieldsAreNamed) {
@@ -105,7 +105,7 @@ TEST(BindingTest, NameThatADeviceHasIsRefusedAsItsOwn) {
   vif::VifOpenVSwitch vif = test::OvsVif(1);
   vif.vif_name = std::string("lo");
   try {
-    (void)AnyBinding().Plan(vif, "eth0");
+    (void)AnyBinding().Plan({"eth0", true, vif});
     ADD_FAILURE() << "lo is planned";
   } catch (const HostInterfaceInUse& e) {
     EXPECT_THAT(e.what(), HasSubstr("lo was not made by kuryr-cni"));
@@ -123,23 +123,25 @@ TEST(BindingTest, WhatHasNoDriverIsNamedWithItsPlugin) {
 TEST(BindingTest, PlanOfANestedVif) {
   const Plug plug{.driver = "nested", .ifname = "eth0"};
 
-  EXPECT_EQ(AnyBinding().Plan(test::MacvlanVif(1), "eth0"), plug);
-  EXPECT_EQ(AnyBinding().Plan(test::VlanVif(1, 101), "eth0"), plug);
+  EXPECT_EQ(AnyBinding().Plan({"eth0", true, test::MacvlanVif(1)}).plug, plug);
+  EXPECT_EQ(AnyBinding().Plan({"eth0", true, test::VlanVif(1, 101)}).plug, plug);
 }
 
 TEST(BindingTest, PlanOfABridgeVif) {
-  EXPECT_EQ(AnyBinding().Plan(test::BridgeVif(1), "eth0"), (Plug{.driver = "bridge",
-                                                                 .ifname = "eth0",
-                                                                 .host_interface = "tap450e5c61-1",
-                                                                 .bridge = "br-lan"}));
+  EXPECT_EQ(AnyBinding().Plan({"eth0", true, test::BridgeVif(1)}).plug,
+            (Plug{.driver = "bridge",
+                  .ifname = "eth0",
+                  .host_interface = "tap450e5c61-1",
+                  .bridge = "br-lan"}));
 }
 
 TEST(BindingTest, PlanOfAHybridVif) {
-  EXPECT_EQ(AnyBinding().Plan(test::HybridVif(1), "eth0"), (Plug{.driver = "hybrid",
-                                                                 .ifname = "eth0",
-                                                                 .host_interface = "tap450e5c61-1",
-                                                                 .bridge = "br-int",
-                                                                 .device = "qbr450e5c61-1"}));
+  EXPECT_EQ(AnyBinding().Plan({"eth0", true, test::HybridVif(1)}).plug,
+            (Plug{.driver = "hybrid",
+                  .ifname = "eth0",
+                  .host_interface = "tap450e5c61-1",
+                  .bridge = "br-int",
+                  .device = "qbr450e5c61-1"}));
 }
 
 TEST(BindingTest, PlanOfAVhostUserVif) {
@@ -150,9 +152,9 @@ TEST(BindingTest, PlanOfAVhostUserVif) {
                   .device = "/var/cni/vhostuser/vhu450e5c61-dc"};
   for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer}) {
     vif::VifVHostUser vif = test::VhostUserVif(1, mode);
-    EXPECT_EQ(AnyBinding().Plan(vif, "eth0"), plug);
+    EXPECT_EQ(AnyBinding().Plan({"eth0", true, vif}).plug, plug);
     vif.vif_name.reset();
-    EXPECT_EQ(AnyBinding().Plan(vif, "eth0"), plug) << "of os-vif 1.0";
+    EXPECT_EQ(AnyBinding().Plan({"eth0", true, vif}).plug, plug) << "of os-vif 1.0";
     vif.path = std::string("/var/cni/vhostuser");
     EXPECT_EQ(RefusedPath(vif), mode == vif::VHostUserMode::kClient ? "" : "$.path");
   }
@@ -312,7 +314,7 @@ TEST(BindingTest, DriversAreFoundByTheNamesThatTheyGiveTheirPlugs) {
 
 std::string RefusalBy(const BindingConfig& config, const vif::Vif& vif) {
   try {
-    (void)Binding(config).Plan(vif, "eth0");
+    (void)Binding(config).Plan({"eth0", true, vif});
   } catch (const UnsupportedVif& e) {
     return e.what();
   }
@@ -356,7 +358,7 @@ TEST(BindingTest, ByDefaultAPodGetsAPortOfTheNodesBridgeAndNothingElse) {
 TEST(BindingTest, DisconnectOfAnUnknownDriverIsRefused) {
   Binding binding{BindingConfig()};
 
-  EXPECT_THROW(binding.Disconnect({.driver = "token-ring"}, {}, {}), UnsupportedVif);
+  EXPECT_THROW(binding.Disconnect({{.driver = "token-ring"}}, {}, {}), UnsupportedVif);
 }
 
 TEST(BindingTest, FindPlugsNeedsNoOpenVSwitch) {

@@ -222,11 +222,11 @@ TEST_F(BridgeDriverTest, BridgeOfASinglePortIsNotJoined) {
   vif::VifBridge vif = BridgeVif(1);
   for (const char* name : {"qbr0a1b2c3d-4e", "qbr450e5c61-1"}) {
     vif.bridge_name = std::string(name);
-    EXPECT_THROW((void)driver_->Plan(vif, "eth0"), UnsupportedVif) << name;
+    EXPECT_THROW((void)driver_->Plan({"eth0", true, vif}), UnsupportedVif) << name;
   }
   for (const char* name : {"qbr0a1b2c3d", "qbridge-0", "brq0a1b2c3d-4e"}) {
     vif.bridge_name = std::string(name);
-    EXPECT_EQ(driver_->Plan(vif, "eth0").bridge, name);
+    EXPECT_EQ(driver_->Plan({"eth0", true, vif}).plug.bridge, name);
   }
 
   RunOnHost({"ip", "link", "set", "br-lan", "alias", LinkMark{PodAttachment(2)}.ToString()});
@@ -396,8 +396,8 @@ TEST_F(BridgeDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   Pod pod = MakePod(1);
   vif::VifBridge second = BridgeVif(2);
   second.network->subnets.reset();
-  const std::vector<Plug> plugs = {driver_->Plan(BridgeVif(1), "eth0"),
-                                   driver_->Plan(second, "eth1")};
+  const std::vector<Plug> plugs = {driver_->Plan({"eth0", true, BridgeVif(1)}).plug,
+                                   driver_->Plan({"eth1", false, second}).plug};
   Connect(BridgeVif(1), pod);
   Connect(second, pod, "eth1");
   pod.attachment.pod_uid.clear();

@@ -59,7 +59,11 @@ class DpdkDriverTest : public DriverTest<NewDpdkDriver> {
     EXPECT_TRUE(fs::is_empty(kMountPoint));
   }
   std::optional<std::string> Check() {
-    return driver_->Check({test::DpdkVif(1), plug_, pod_->attachment, pod_->netns, true, Soon()});
+    return driver_->Check({PlanOfRecord(), pod_->attachment, pod_->netns, Soon()});
+  }
+  /// The device itself has no MAC any more by which it is found.
+  [[nodiscard]] Planned PlanOfRecord() const {
+    return driver_->PlanWith({"eth0", true, test::DpdkVif(1)}, plug_);
   }
 
   std::optional<FakePci> pci_;
@@ -68,7 +72,7 @@ class DpdkDriverTest : public DriverTest<NewDpdkDriver> {
 };
 
 TEST_F(DpdkDriverTest, DeviceWithTheVifsMacGetsTheOtherDriver) {
-  EXPECT_EQ(driver_->Plan(test::DpdkVif(1), "eth0"), plug_);
+  EXPECT_EQ(driver_->Plan({"eth0", true, test::DpdkVif(1)}).plug, plug_);
 
   EXPECT_THAT(Connect(test::DpdkVif(1), *pod_),
               ElementsAre(Interface{
@@ -117,9 +121,8 @@ TEST_F(DpdkDriverTest, DeviceOfAPodIsNotTakenByAnother) {
   Connect(test::DpdkVif(1), *pod_);
   const Pod other = MakePod(2);
 
-  EXPECT_THROW(
-      driver_->Connect({test::DpdkVif(1), plug_, other.attachment, other.netns, true, Soon()}),
-      std::system_error);
+  EXPECT_THROW(driver_->Connect({PlanOfRecord(), other.attachment, other.netns, Soon()}),
+               std::system_error);
 
   EXPECT_FALSE(fs::exists(FileOf(2)));
   EXPECT_EQ(Check(), std::nullopt);
@@ -181,7 +184,8 @@ TEST_F(DpdkDriverTest, LinkThatTheNodeUsesIsNotTaken) {
 
 TEST_F(DpdkDriverTest, DeviceIsFoundByMacAloneAndOnlyOne) {
   pci_->AddLink("vlan5", Mac(), "");
-  EXPECT_EQ(driver_->Plan(test::DpdkVif(1), "eth0"), plug_) << "a virtual link does not count";
+  EXPECT_EQ(driver_->Plan({"eth0", true, test::DpdkVif(1)}).plug, plug_)
+      << "a virtual link does not count";
   pci_->AddLink("ens6", Mac(), FakePci::kDevice);
   EXPECT_THAT(Failure(), HasSubstr("both ens5 and ens6"));
   EXPECT_THAT(Failure(test::DpdkVif(2)), HasSubstr("no network interface has it"));
@@ -192,9 +196,9 @@ TEST_F(DpdkDriverTest, PciAddressOfTheVifIsNotBelieved) {
   vif::VifNestedDpdk vif;
   static_cast<vif::VifBase&>(vif) = test::DpdkVif(1);
   vif.pci_address = std::string(FakePci::kDevice);
-  EXPECT_EQ(driver_->Plan(vif, "eth0"), plug_);
+  EXPECT_EQ(driver_->Plan({"eth0", true, vif}).plug, plug_);
   vif.pci_address = std::string("0000:00:01.0");
-  EXPECT_THROW((void)driver_->Plan(vif, "eth0"), ParseError);
+  EXPECT_THROW((void)driver_->Plan({"eth0", true, vif}), ParseError);
 }
 
 TEST_F(DpdkDriverTest, UnknownDriverIsNamedAndChangesNothing) {

@@ -209,12 +209,12 @@ TEST_F(HybridDriverTest, OtherBridgesAreNoHybridPlugs) {
        {"br-int", "docker0", "qbr", "qbr-lan", "qbr450e5c61", "qbr0a1b2c3d-4e"}) {
     vif::VifBridge vif = HybridVif(1);
     vif.bridge_name = std::string(name);
-    EXPECT_THROW((void)driver_->Plan(vif, "eth0"), ParseError) << name;
+    EXPECT_THROW((void)driver_->Plan({"eth0", true, vif}), ParseError) << name;
   }
   vif::VifBridge vif = HybridVif(1);
   vif.id = std::string("of-an-operator");
   vif.bridge_name = std::string("qbrof-an-op-lan");
-  EXPECT_THROW((void)driver_->Plan(vif, "eth0"), ParseError) << "not of a UUID";
+  EXPECT_THROW((void)driver_->Plan({"eth0", true, vif}), ParseError) << "not of a UUID";
 }
 
 TEST_F(HybridDriverTest, FailingLayer3LeavesNothing) {
@@ -235,7 +235,7 @@ TEST_F(HybridDriverTest, FindPlugsGivesWhatTheRecordSaid) {
 
   const auto ovs = NewOvsDriver({{.ovsdb_connection = ovs_->remote()}, shared_});
   EXPECT_THAT(ovs->FindPlugs(pod.attachment, Soon()),
-              ElementsAre(driver_->Plan(HybridVif(1), "eth0")));
+              ElementsAre(driver_->Plan({"eth0", true, HybridVif(1)}).plug));
   EXPECT_THAT(ovs->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 

@@ -200,7 +200,7 @@ TEST_F(NestedDriverTest, LinkOfAnotherKindWithOurMarkIsLeftAlone) {
 TEST_F(NestedDriverTest, UnfinishedInterfaceIsReplacedOrRemoved) {
   const Pod pod = MakePod(1);
   const std::string before = StateWith(pod);
-  const Plug plug = driver_->Plan(MacvlanVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, MacvlanVif(1)}).plug;
   RouteSocket host;
   for (const std::string& name : {plug.ifname, TemporaryLinkName(plug, pod.attachment)}) {
     const StackedLink unfinished = {.name = name,

@@ -52,7 +52,7 @@ class ReplacedPodTest : public OvsDriverTest {
             if (over.stop_requested()) return;
             std::this_thread::yield();
           }
-          driver_->Disconnect(driver_->Plan(test::OvsVif(1), "eth0"), Older(), Soon());
+          driver_->Disconnect(driver_->Plan({"eth0", true, test::OvsVif(1)}).plug, Older(), Soon());
         });
   }
 
@@ -77,16 +77,16 @@ class OvsDriverRefusalTest : public OvsDriverTest {
     MakeBridge();
   }
   void ExpectRefused(const vif::VifOpenVSwitch& vif, const std::string& reason) {
-    const Plug plug = driver_->Plan(vif, "eth0");
+    const Planned planned = driver_->Plan({"eth0", true, vif});
     const std::string before = State();
     try {
-      driver_->Connect({vif, plug, PodAttachment(1), *pod_, true, Soon()});
+      driver_->Connect({planned, PodAttachment(1), *pod_, Soon()});
       ADD_FAILURE() << "accepted";
     } catch (const HostInterfaceInUse& e) {
       EXPECT_THAT(e.what(), HasSubstr(reason));
     }
     EXPECT_EQ(State(), before);
-    driver_->Disconnect(plug, PodAttachment(1), Soon());
+    driver_->Disconnect(planned.plug, PodAttachment(1), Soon());
     EXPECT_EQ(State(), before) << "after the DEL that follows";
   }
 };
@@ -137,7 +137,7 @@ TEST_F(OvsDriverRefusalTest, SecondVifOfThePodWithTheSameName) {
   const std::string before = State();
 
   EXPECT_THROW(
-      driver_->Connect({vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()}),
+      driver_->Connect({driver_->Plan({"eth1", false, vif}), PodAttachment(1), *pod_, Soon()}),
       HostInterfaceInUse);
 
   EXPECT_EQ(State(), before);
@@ -157,11 +157,11 @@ TEST_F(ReplacedPodTest, OneThatStaysEndsTheAddAtItsDeadline) {
   const std::string before = State();
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
 
-  EXPECT_THAT(test::SaidAtDeadline<HostInterfaceInUse>([&](const Deadline& deadline) {
-                driver_->Connect(
-                    {vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, deadline});
-              }),
-              HasSubstr("belongs to another pod"));
+  EXPECT_THAT(
+      test::SaidAtDeadline<HostInterfaceInUse>([&](const Deadline& deadline) {
+        driver_->Connect({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, deadline});
+      }),
+      HasSubstr("belongs to another pod"));
 
   EXPECT_EQ(State(), before);
 }
@@ -172,7 +172,7 @@ TEST_F(ReplacedPodTest, NobodyWaitsForAPodOfAnotherName) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   const std::jthread del = DelWhenSomebodyWaits();
 
-  EXPECT_THROW(driver_->Connect({vif, driver_->Plan(vif, "eth0"), stranger, *pod_, true, Soon()}),
+  EXPECT_THROW(driver_->Connect({driver_->Plan({"eth0", true, vif}), stranger, *pod_, Soon()}),
                HostInterfaceInUse);
 }
 
@@ -316,7 +316,7 @@ TEST_F(OvsDriverFaultTest, SilentVswitchdEndsAtTheTimeoutAndLeavesNothing) {
   const auto start = Deadline::Clock::now();
 
   EXPECT_THROW(
-      driver->Connect({vif, driver->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()}),
+      driver->Connect({driver->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()}),
       std::system_error);
 
   EXPECT_LT(Deadline::Clock::now() - start, 30s) << "the config's timeout, not the caller's";
@@ -334,7 +334,7 @@ TEST_F(OvsDriverFaultTest, CancelledConnectLeavesNothing) {
     cancel.Set();
   });
 
-  EXPECT_THROW(driver_->Connect({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
+  EXPECT_THROW(driver_->Connect({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_,
                                  Deadline::After(60s, cancel.fd())}),
                std::system_error);
 

@@ -36,13 +36,14 @@ class OvsDriverTest : public test::NetnsTest {
   }
   std::vector<Interface> Connect(const vif::VifOpenVSwitch& vif, const Attachment& attachment,
                                  const Netns& pod) {
-    return driver_->Connect({vif, driver_->Plan(vif, "eth0"), attachment, pod, true, Soon()});
+    return driver_->Connect({driver_->Plan({"eth0", true, vif}), attachment, pod, Soon()});
   }
   std::vector<Interface> ConnectPod(int n, const Netns& pod) {
     return Connect(test::OvsVif(n), PodAttachment(n), pod);
   }
   void DisconnectPod(int n) {
-    driver_->Disconnect(driver_->Plan(test::OvsVif(n), "eth0"), PodAttachment(n), Soon());
+    driver_->Disconnect(driver_->Plan({"eth0", true, test::OvsVif(n)}).plug, PodAttachment(n),
+                        Soon());
   }
   void MakeBridge() {
     ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",

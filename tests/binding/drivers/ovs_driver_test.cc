@@ -123,7 +123,7 @@ TEST_F(OvsDriverTest, CheckNamesTheFirstDifference) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   ConnectPod(1, *pod_);
   const auto check = [&] {
-    return driver_->Check({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()})
+    return driver_->Check({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()})
         .value_or("");
   };
   EXPECT_EQ(check(), "");
@@ -156,9 +156,9 @@ TEST_F(OvsDriverTest, MtuIsTheNetworksOrTheBridgesButNeverAboveTheConfigs) {
     vif::VifOpenVSwitch vif = test::OvsVif(1);
     vif.network->mtu.reset();
     if (of_network) vif.network->mtu = *of_network;
-    const Plug plug = driver->Plan(vif, "eth0");
-    const auto interfaces = driver->Connect({vif, plug, PodAttachment(1), *pod_, true, Soon()});
-    driver->Disconnect(plug, PodAttachment(1), Soon());
+    const Planned planned = driver->Plan({"eth0", true, vif});
+    const auto interfaces = driver->Connect({planned, PodAttachment(1), *pod_, Soon()});
+    driver->Disconnect(planned.plug, PodAttachment(1), Soon());
     EXPECT_EQ(interfaces[0].mtu, interfaces[1].mtu);
     return interfaces[1].mtu;
   };
@@ -216,7 +216,7 @@ TEST_F(OvsDriverTest, DisconnectNeedsNoVswitchd) {
 
 TEST_F(OvsDriverTest, DisconnectOfAnotherAttachmentTouchesNothing) {
   ConnectPod(1, *pod_);
-  const Plug plug = driver_->Plan(test::OvsVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, test::OvsVif(1)}).plug;
   const std::string before = State();
 
   for (std::string Attachment::* member :
@@ -252,7 +252,7 @@ TEST_F(OvsDriverTest, OlderSandboxOfTheSamePodIsReplaced) {
   EXPECT_FALSE(RouteSocket::OpenIn(older).FindLink("eth0").has_value());
   RunIn(*pod_, {"ping", "-c1", "-W5", "10.1.0.2"});
   const std::string before = State();
-  driver_->Disconnect(driver_->Plan(test::OvsVif(1), "eth0"), attachment, Soon());
+  driver_->Disconnect(driver_->Plan({"eth0", true, test::OvsVif(1)}).plug, attachment, Soon());
   EXPECT_EQ(State(), before) << "the late DEL of the older sandbox";
 }
 
@@ -290,15 +290,15 @@ TEST_F(OvsDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   MakeBridge();
   vif::VifOpenVSwitch second = test::OvsVif(2);
   second.network->subnets.reset();
-  const std::vector<Plug> plugs = {driver_->Plan(test::OvsVif(1), "eth0"),
-                                   driver_->Plan(second, "eth1")};
-  driver_->Connect({test::OvsVif(1), plugs[0], PodAttachment(1), *pod_, true, Soon()});
-  driver_->Connect({second, plugs[1], PodAttachment(1), *pod_, false, Soon()});
+  const std::vector<Planned> planned = {driver_->Plan({"eth0", true, test::OvsVif(1)}),
+                                        driver_->Plan({"eth1", false, second})};
+  for (const Planned& one : planned) driver_->Connect({one, PodAttachment(1), *pod_, Soon()});
   Attachment known = PodAttachment(1);
   known.pod.clear();
   known.pod_uid.clear();
 
-  EXPECT_THAT(driver_->FindPlugs(known, Soon()), ::testing::UnorderedElementsAreArray(plugs));
+  EXPECT_THAT(driver_->FindPlugs(known, Soon()),
+              ::testing::UnorderedElementsAre(planned[0].plug, planned[1].plug));
   known.ifname = "net1";
   EXPECT_THAT(driver_->FindPlugs(known, Soon()), ::testing::IsEmpty());
 }

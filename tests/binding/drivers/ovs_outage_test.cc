@@ -39,7 +39,7 @@ class OvsOutageTest : public OvsDriverTest {
   }
   std::optional<std::string> Check() {
     const vif::VifOpenVSwitch vif = test::OvsVif(1);
-    return driver_->Check({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()});
+    return driver_->Check({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()});
   }
   void ExpectConnects(std::future<void> connecting) {
     EXPECT_NO_THROW(connecting.get());

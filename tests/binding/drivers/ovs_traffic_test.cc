@@ -24,7 +24,7 @@ class OvsTrafficTest : public OvsDriverTest {
   }
   void ConnectHybrid(int n, const Netns& pod) {
     const vif::Vif vif = test::HybridVif(n);
-    hybrid_->Connect({vif, hybrid_->Plan(vif, "eth0"), PodAttachment(n), pod, true, Soon()});
+    hybrid_->Connect({hybrid_->Plan({"eth0", true, vif}), PodAttachment(n), pod, Soon()});
   }
   void ExpectTrafficBothWays() {
     for (const char* address : {"10.1.0.2", "fd00::2"})
@@ -34,8 +34,7 @@ class OvsTrafficTest : public OvsDriverTest {
   }
   std::string CheckPod() {
     return driver_
-        ->Check({test::OvsVif(1), driver_->Plan(test::OvsVif(1), "eth0"), PodAttachment(1), *pod_,
-                 true, Soon()})
+        ->Check({driver_->Plan({"eth0", true, test::OvsVif(1)}), PodAttachment(1), *pod_, Soon()})
         .value_or("");
   }
   /// That the node's kernel has got, of ICMP and ICMPv6.
@@ -109,7 +108,7 @@ TEST_F(OvsTrafficTest, CheckNamesChecksumsOfAHybridPort) {
   ConnectHybrid(1, *pod_);
   const vif::Vif vif = test::HybridVif(1);
   const auto check = [&] {
-    return hybrid_->Check({vif, hybrid_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()})
+    return hybrid_->Check({hybrid_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()})
         .value_or("");
   };
   EXPECT_THAT(check(), IsEmpty());

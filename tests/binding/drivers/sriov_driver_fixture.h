@@ -1,5 +1,12 @@
 #pragma once
 
+#include <gmock/gmock.h>
+#include <sys/mount.h>
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "binding/drivers/drivers.h"
@@ -64,6 +71,54 @@ struct FakeSwitchCard : FakeCard {
       sysfs.AddPort(kPfAddress, wire, "a1", "pf0vf" + std::to_string(n));
     }
   }
+};
+
+class SriovDriverTest : public DriverTest<NewSriovDriver> {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    card_.emplace();
+    Configure({.sysfs = card_->sysfs.root()});
+  }
+  static std::string FailureOf(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return "";
+  }
+  /// Also that a DEL afterwards changes nothing.
+  template <typename Error>
+  void ExpectRefused(const vif::Vif& vif, const std::string& reason) {
+    const Pod pod = MakePod(1);
+    const std::string before = StateWith(pod);
+    try {
+      Connect(vif, pod);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), ::testing::HasSubstr(reason));
+    }
+    EXPECT_EQ(StateWith(pod), before);
+    driver_->Disconnect(
+        {.driver = "sriov", .ifname = "eth0", .host_interface = VfLink(1), .device = VfAddress(1)},
+        pod.attachment, Soon());
+    EXPECT_EQ(StateWith(pod), before) << "after the DEL that follows";
+  }
+  static void MoveToHost(const Pod& pod, const std::string& name) {
+    const Netns host = Netns::Current();
+    RouteSocket::OpenIn(pod.netns).ChangeLink(LinkIn(pod).value(),
+                                              {.netns_fd = host.fd(), .name = name});
+  }
+  /// What the kernel does with hardware when the pod's namespace ends. A veth would end too.
+  void EndNamespace(const Pod& pod, const std::string& name_on_host) {
+    MoveToHost(pod, name_on_host);
+    card_->sysfs.SetLinkOf(VfAddress(1), name_on_host);
+    ASSERT_EQ(::umount2(pod.attachment.netns.c_str(), MNT_DETACH), 0);
+    ASSERT_EQ(std::remove(pod.attachment.netns.c_str()), 0);
+  }
+
+  std::optional<FakeCard> card_;
 };
 
 }  // namespace kuryr::binding

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "binding/devices/lent_vf.h"
-#include "binding/link_mark.h"
+#include "binding/owner.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 
 namespace kuryr::binding {
@@ -20,54 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-class SriovDriverTest : public DriverTest<NewSriovDriver> {
- protected:
-  void SetUp() override {
-    DriverTest::SetUp();
-    card_.emplace();
-    Configure({.sysfs = card_->sysfs.root()});
-  }
-  static std::string FailureOf(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const std::exception& e) {
-      return e.what();
-    }
-    return "";
-  }
-  /// Also that a DEL afterwards changes nothing.
-  template <typename Error>
-  void ExpectRefused(const vif::Vif& vif, const std::string& reason) {
-    const Pod pod = MakePod(1);
-    const std::string before = StateWith(pod);
-    try {
-      Connect(vif, pod);
-      ADD_FAILURE() << "accepted";
-    } catch (const Error& e) {
-      EXPECT_THAT(e.what(), HasSubstr(reason));
-    }
-    EXPECT_EQ(StateWith(pod), before);
-    driver_->Disconnect(
-        {.driver = "sriov", .ifname = "eth0", .host_interface = VfLink(1), .device = VfAddress(1)},
-        pod.attachment, Soon());
-    EXPECT_EQ(StateWith(pod), before) << "after the DEL that follows";
-  }
-  static void MoveToHost(const Pod& pod, const std::string& name) {
-    const Netns host = Netns::Current();
-    RouteSocket::OpenIn(pod.netns).ChangeLink(LinkIn(pod).value(),
-                                              {.netns_fd = host.fd(), .name = name});
-  }
-  /// What the kernel does with hardware when the pod's namespace ends. A veth would end too.
-  void EndNamespace(const Pod& pod, const std::string& name_on_host) {
-    MoveToHost(pod, name_on_host);
-    card_->sysfs.SetLinkOf(VfAddress(1), name_on_host);
-    ASSERT_EQ(::umount2(pod.attachment.netns.c_str(), MNT_DETACH), 0);
-    ASSERT_EQ(std::remove(pod.attachment.netns.c_str()), 0);
-  }
-
-  std::optional<FakeCard> card_;
-};
 
 TEST_F(SriovDriverTest, TwoPodsReachEachOther) {
   const Pod one = MakePod(1);
@@ -82,7 +34,6 @@ TEST_F(SriovDriverTest, TwoPodsReachEachOther) {
 
 TEST_F(SriovDriverTest, ResultAndKernelSayTheSame) {
   const Pod pod = MakePod(1);
-  const Link before = RouteSocket().FindLink(VfLink(1)).value();
 
   const auto interfaces = Connect(SriovVif(1), pod);
 
@@ -91,8 +42,8 @@ TEST_F(SriovDriverTest, ResultAndKernelSayTheSame) {
                                                 .mtu = 1450,
                                                 .in_pod = true}));
   EXPECT_FALSE(RouteSocket().FindLink(VfLink(1)));
-  EXPECT_EQ(LinkIn(pod)->alias, "kuryr-cni kuryr container-1 eth0 uid-1 vf=0000:03:10.1,1600," +
-                                    before.mac.ToString() + ",-,-,ens1v1 default/pod-1");
+  EXPECT_EQ(LinkIn(pod)->alias,
+            "kuryr-cni kuryr container-1 eth0 uid-1 vf=0000:03:10.1 default/pod-1");
 }
 
 TEST_F(SriovDriverTest, DisconnectGivesTheVfBackAsItWasAndMayBeRepeated) {
@@ -115,7 +66,7 @@ TEST_F(SriovDriverTest, VfIsFoundByItsAddressWhenTheNamespaceIsGone) {
   const std::string before = LinksOf(Netns::Current());
   for (const char* name : {"eth0", "dev3"}) {
     const Pod pod = MakePod(1);
-    const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+    const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
     Connect(SriovVif(1), pod);
     EndNamespace(pod, name);
 
@@ -129,7 +80,7 @@ TEST_F(SriovDriverTest, VfIsFoundByItsAddressWhenTheNamespaceIsGone) {
 TEST_F(SriovDriverTest, VfBackFromANamespaceThatEndedIsTakenAndStillKnowsWhatItWas) {
   const Pod gone = MakePod(1);
   const std::string before = LinksOf(Netns::Current());
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
   Connect(SriovVif(1), gone);
   EndNamespace(gone, "dev3");
   vif::VifSriov vif = SriovVif(2);
@@ -149,7 +100,7 @@ TEST_F(SriovDriverTest, VfBackFromANamespaceThatEndedIsTakenAndStillKnowsWhatItW
 TEST_F(SriovDriverTest, RepeatedDisconnectFinishesOneThatWasKilled) {
   const Pod pod = MakePod(1);
   const std::string before = StateWith(pod);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
   Connect(SriovVif(1), pod);
   MoveToHost(pod, "vf-0000-03-10-1");
 
@@ -160,7 +111,7 @@ TEST_F(SriovDriverTest, RepeatedDisconnectFinishesOneThatWasKilled) {
 
 TEST_F(SriovDriverTest, NameTakenOnTheHostIsAnErrorButTheVfIsFree) {
   const Pod pod = MakePod(1);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
   Connect(SriovVif(1), pod);
   RunOnHost({"ip", "link", "add", VfLink(1), "type", "bridge"});
   card_->sysfs.SetLinkOf(VfAddress(1), "vf-0000-03-10-1");
@@ -174,7 +125,7 @@ TEST_F(SriovDriverTest, NameTakenOnTheHostIsAnErrorButTheVfIsFree) {
 
 TEST_F(SriovDriverTest, DisconnectOfAnotherAttachmentTouchesNothing) {
   const Pod pod = MakePod(1);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
   Connect(SriovVif(1), pod);
   const std::string before = StateWith(pod);
 
@@ -316,7 +267,7 @@ TEST_F(SriovDriverTest, HostAndPodMayHaveALinkOfTheOthersName) {
   const Pod pod = MakePod(1);
   RunIn(pod.netns, {"ip", "link", "add", VfLink(1), "type", "bridge"});
   const std::string before = StateWith(pod);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
 
   Connect(SriovVif(1), pod);
   Ping(pod, "10.1.0.1");
@@ -325,100 +276,20 @@ TEST_F(SriovDriverTest, HostAndPodMayHaveALinkOfTheOthersName) {
   EXPECT_EQ(StateWith(pod), before);
 }
 
-TEST_F(SriovDriverTest, LinkThatThePodMadeWithTheMarkStaysThere) {
-  const Pod pod = MakePod(1);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
-  const std::string before = LinksOf(Netns::Current());
-  Connect(SriovVif(1), pod);
-  RunIn(pod.netns, {"ip", "link", "add", "evil", "type", "bridge"});
-  RunIn(pod.netns, {"ip", "link", "set", "evil", "alias", LinkIn(pod)->alias});
-
-  driver_->Disconnect(plug, pod.attachment, Soon());
-
-  EXPECT_EQ(LinksOf(Netns::Current()), before);
-  EXPECT_TRUE(LinkIn(pod, "evil"));
-}
-
-TEST_F(SriovDriverTest, LinksThatThePodMadeLikeTheVfDoNotKeepItAndStayThere) {
-  const Pod pod = MakePod(1);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
-  const std::string before = LinksOf(Netns::Current());
-  Connect(SriovVif(1), pod);
-  std::string alias = LinkIn(pod)->alias;
-  alias.replace(alias.find(VfLink(1)), VfLink(1).size(), "chosen");
-  RunIn(pod.netns, {"ip", "link", "add", "evil0", "type", "veth", "peer", "name", "evil1"});
-  for (const char* name : {"evil0", "evil1"})
-    RunIn(pod.netns, {"ip", "link", "set", name, "alias", alias});
-
-  driver_->Disconnect(plug, pod.attachment, Soon());
-
-  EXPECT_EQ(LinksOf(Netns::Current()), before);
-  EXPECT_EQ(RouteSocket().FindLink(VfLink(1))->mtu, 1600U);
-  for (const char* name : {"evil0", "evil1"}) EXPECT_TRUE(LinkIn(pod, name)) << name;
-}
-
-TEST_F(SriovDriverTest, VfThatIsBackIsRestoredThoughNothingCanBeTakenFromThePod) {
-  const Pod pod = MakePod(1);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
-  Connect(SriovVif(1), pod);
-  const std::string alias = LinkIn(pod)->alias;
-  MoveToHost(pod, "dev3");
-  card_->sysfs.SetLinkOf(VfAddress(1), "dev3");
-  RunIn(pod.netns, {"ip", "link", "add", "evil0", "type", "veth", "peer", "name", "evil1"});
-  RunIn(pod.netns, {"ip", "link", "set", "evil0", "alias", alias});
-  RunOnHost({"ip", "link", "add", "vf-0000-03-10-1", "type", "bridge"});
-
-  EXPECT_THAT(FailureOf([&] { driver_->Disconnect(plug, pod.attachment, Soon()); }),
-              HasSubstr("take evil0 from the pod"));
-
-  EXPECT_EQ(RouteSocket().FindLink(VfLink(1)).value().alias, "");
-  EXPECT_TRUE(LinkIn(pod, "evil0"));
-}
-
-TEST_F(SriovDriverTest, LinkThatIsNoVfIsNotRenamedOnTheHost) {
-  const Pod pod = MakePod(1);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
-  Connect(SriovVif(1), pod);
-  MoveToHost(pod, "vf-0000-03-10-1");
-  card_->sysfs.SetLinkOf(VfAddress(1), "ens9v1");
-
-  EXPECT_THAT(FailureOf([&] { driver_->Disconnect(plug, pod.attachment, Soon()); }),
-              HasSubstr("vf-0000-03-10-1 is another device"));
-
-  EXPECT_TRUE(RouteSocket().FindLink("vf-0000-03-10-1"));
-}
-
 TEST_F(SriovDriverTest, WithTheKernelsOwnSysfsNoVethIsAVf) {
   const Pod pod = MakePod(1);
   Connect(SriovVif(1), pod);
 
-  EXPECT_EQ(FindLentVfs(card_->sysfs.root(), pod.attachment).size(), 1U);
-  EXPECT_THAT(FindLentVfs("/sys", pod.attachment), IsEmpty());
-}
-
-TEST_F(SriovDriverTest, MarkWithAnotherVfDoesNotReachIt) {
-  const Pod pod = MakePod(1);
-  Connect(SriovVif(1), pod);
-  std::string alias = LinkIn(pod)->alias;
-  alias.replace(alias.find("10.1,"), 4, "10.2");
-  RunIn(pod.netns, {"ip", "link", "set", "eth0", "alias", alias});
-  RunIn(pod.netns, {"ip", "link", "set", "eth0", "down"});
-  card_->sysfs.SetLinkOf(VfAddress(2), "");
-
-  const auto plugs = driver_->FindPlugs(pod.attachment, Soon());
-
-  ASSERT_EQ(plugs.size(), 1U);
-  const std::string before = StateWith(pod);
-  driver_->Disconnect(plugs[0], pod.attachment, Soon());
-  EXPECT_EQ(StateWith(pod), before) << "it comes back with the end of the namespace";
+  EXPECT_EQ(FindLentVfs({.sysfs = card_->sysfs.root()}, pod.attachment).size(), 1U);
+  EXPECT_THAT(FindLentVfs({.sysfs = "/sys"}, pod.attachment), IsEmpty());
 }
 
 TEST_F(SriovDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   Pod pod = MakePod(1);
   vif::VifSriov second = SriovVif(2);
   second.network->subnets.reset();
-  const std::vector<Plug> plugs = {driver_->Plan(SriovVif(1), "eth0"),
-                                   driver_->Plan(second, "eth1")};
+  const std::vector<Plug> plugs = {driver_->Plan({"eth0", true, SriovVif(1)}).plug,
+                                   driver_->Plan({"eth1", false, second}).plug};
   Connect(SriovVif(1), pod);
   Connect(second, pod, "eth1");
   pod.attachment.pod_uid.clear();
@@ -434,10 +305,12 @@ TEST_F(SriovDriverTest, FindPlugsGivesWhatTheRecordSaid) {
 
 TEST_F(SriovDriverTest, CheckNamesTheFirstDifference) {
   const Pod pod = MakePod(1);
-  const Plug plug = driver_->Plan(SriovVif(1), "eth0");
+  const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
   Connect(SriovVif(1), pod);
   const auto check = [&](const vif::Vif& vif) {
-    return driver_->Check({vif, plug, pod.attachment, pod.netns, true, Soon()}).value_or("");
+    return driver_
+        ->Check({driver_->PlanWith({"eth0", true, vif}, plug), pod.attachment, pod.netns, Soon()})
+        .value_or("");
   };
 
   EXPECT_EQ(check(SriovVif(1)), "");
@@ -472,7 +345,7 @@ TEST_F(SriovDriverTest, OfManyThatWantOneVfOneGetsIt) {
   const auto link = LinkIn(pods[static_cast<size_t>(winner)]);
   ASSERT_TRUE(link);
   EXPECT_EQ(link->mac, *SriovVif(winner).address);
-  EXPECT_TRUE(LinkMark::Parse(link->alias)->IsOf(PodAttachment(winner)));
+  EXPECT_EQ(OwnerOf(*link, PodAttachment(winner)), Owner::kOwn);
 }
 
 }  // namespace

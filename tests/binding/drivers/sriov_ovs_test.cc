@@ -20,7 +20,7 @@ class SriovOvsTest : public DriverTest<NewSriovDriver> {
     card_.emplace();
     Configure(Config());
     pod_.emplace(MakePod(1));
-    plug_ = driver_->Plan(HostDeviceVif(1), "eth0");
+    plug_ = driver_->Plan({"eth0", true, HostDeviceVif(1)}).plug;
   }
   void TearDown() override {
     ovs_.reset();
@@ -44,7 +44,10 @@ class SriovOvsTest : public DriverTest<NewSriovDriver> {
            Vsctl({"--columns=name,external_ids", "list", "Interface"});
   }
   std::string Check(const vif::Vif& vif) {
-    return driver_->Check({vif, plug_, pod_->attachment, pod_->netns, true, Soon()}).value_or("");
+    return driver_
+        ->Check(
+            {driver_->PlanWith({"eth0", true, vif}, plug_), pod_->attachment, pod_->netns, Soon()})
+        .value_or("");
   }
   template <typename Error>
   void ExpectRefused(const vif::Vif& vif, const std::string& reason) {
@@ -195,7 +198,7 @@ TEST_F(SriovOvsTest, WithTheRecordLostBothHalvesAreFoundAndRemoved) {
                .ifname = "eth0",
                .host_interface = "ens1v1",
                .device = "0000:03:10.1"}));
-  for (const Plug& plug : plugs) binding.Disconnect(plug, pod_->attachment, Soon());
+  binding.Disconnect(plugs, pod_->attachment, Soon());
   EXPECT_EQ(Vsctl({"--columns=name", "find", "Interface", "name=wire1"}), "");
   RunOnHost({"ip", "link", "set", "wire1", "down"});
   EXPECT_THAT(StateWith(*pod_), HasSubstr(before.substr(0, before.find("--"))));

@@ -77,7 +77,7 @@ TEST_F(VhostUserDpdkTest, PacketsFlowBetweenAClientAndAServer) {
   server.path = kMountPoint + std::string("/vhu-other");
   const Netns other = MakePodNetns();
   Connect(client);
-  driver_->Connect({server, driver_->Plan(server, "eth0"), PodAttachment(2), other, true, Soon()});
+  driver_->Connect({driver_->Plan({"eth0", true, server}), PodAttachment(2), other, Soon()});
 
   const Application one(*pod_, FileOf(1), "10.1.0.1/24");
   const Application two(other, FileOf(2), "10.1.0.2/24");
@@ -154,7 +154,7 @@ TEST_F(VhostUserDpdkTest, SecondVifOfThePodWithTheSameNameIsRefused) {
   Connect(vif);
 
   EXPECT_THROW(
-      driver_->Connect({vif, driver_->Plan(vif, "eth1"), PodAttachment(1), *pod_, false, Soon()}),
+      driver_->Connect({driver_->Plan({"eth1", false, vif}), PodAttachment(1), *pod_, Soon()}),
       HostInterfaceInUse);
 
   EXPECT_EQ(Check(vif), std::nullopt);
@@ -248,7 +248,7 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
 
   const auto ovs = NewOvsDriver({Config(), shared_});
   EXPECT_THAT(ovs->FindPlugs(PodAttachment(1), Soon()),
-              ::testing::ElementsAre(driver_->Plan(vif, "eth0")));
+              ::testing::ElementsAre(driver_->Plan({"eth0", true, vif}).plug));
   EXPECT_THAT(ovs->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
@@ -285,7 +285,7 @@ TEST_F(VhostUserDriverTest, SilentSwitchEndsWithTheDeadlineAndLeavesNothing) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
 
   try {
-    driver_->Connect({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true,
+    driver_->Connect({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_,
                       Deadline::After(std::chrono::milliseconds(300))});
     ADD_FAILURE() << "connected";
   } catch (const std::system_error& e) {
@@ -307,7 +307,7 @@ TEST_F(VhostUserDriverTest, WithoutOvsNothingIsTouched) {
 }
 
 TEST_F(VhostUserDriverTest, DisconnectWithoutOvsKeepsTheSocketForTheNextOne) {
-  const UniqueFd application = ListenAt(SocketPath());
+  std::optional<UniqueFd> application = ListenAt(SocketPath());
   std::ofstream(FileOf(1)) << "{}";
   ovs_->StopServer();
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
@@ -316,6 +316,9 @@ TEST_F(VhostUserDriverTest, DisconnectWithoutOvsKeepsTheSocketForTheNextOne) {
   EXPECT_FALSE(fs::exists(FileOf(1)));
   EXPECT_TRUE(fs::exists(SocketPath())) << "whose it is, only the database knows";
   ovs_->StartServer();
+  Disconnect(vif);
+  EXPECT_TRUE(fs::exists(SocketPath())) << "somebody listens, and no port has the name";
+  application.reset();
   Disconnect(vif);
 
   EXPECT_TRUE(fs::is_empty(kMountPoint));

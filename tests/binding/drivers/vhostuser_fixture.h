@@ -66,10 +66,10 @@ class VhostUserDriverTest : public test::NetnsTest {
   }
   std::vector<Interface> Connect(const vif::VifVHostUser& vif,
                                  const Attachment& attachment = PodAttachment(1)) {
-    return driver_->Connect({vif, driver_->Plan(vif, "eth0"), attachment, *pod_, true, Soon()});
+    return driver_->Connect({driver_->Plan({"eth0", true, vif}), attachment, *pod_, Soon()});
   }
   void Disconnect(const vif::VifVHostUser& vif, const Attachment& attachment = PodAttachment(1)) {
-    driver_->Disconnect(driver_->Plan(vif, "eth0"), attachment, Soon());
+    driver_->Disconnect(driver_->Plan({"eth0", true, vif}).plug, attachment, Soon());
   }
   std::string Failure(const vif::VifVHostUser& vif) {
     try {
@@ -81,7 +81,7 @@ class VhostUserDriverTest : public test::NetnsTest {
     return {};
   }
   std::optional<std::string> Check(const vif::VifVHostUser& vif) {
-    return driver_->Check({vif, driver_->Plan(vif, "eth0"), PodAttachment(1), *pod_, true, Soon()});
+    return driver_->Check({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()});
   }
   std::string Vsctl(const std::vector<std::string>& arguments) {
     std::vector<std::string> all = {"--no-wait"};

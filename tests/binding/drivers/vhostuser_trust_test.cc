@@ -18,8 +18,8 @@ TEST_F(VhostUserDriverTest, NamesDoNotLeaveTheMountPoint) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kServer);
   const std::string before = State();
 
-  EXPECT_THROW(driver_->Connect({vif, driver_->Plan(vif, "../../victim"), PodAttachment(1), *pod_,
-                                 true, Soon()}),
+  EXPECT_THROW(driver_->Connect(
+                   {driver_->Plan({"../../victim", true, vif}), PodAttachment(1), *pod_, Soon()}),
                std::system_error);
 
   EXPECT_EQ(State(), before);
@@ -63,6 +63,20 @@ TEST_F(VhostUserDriverTest, PortOfAnotherIsLeftAlone) {
   EXPECT_EQ(State(), before);
   Disconnect(vif);
   EXPECT_EQ(State(), before);
+}
+
+TEST_F(VhostUserDriverTest, SocketOfAnApplicationWithoutAPortIsRefusedAndLeftAlone) {
+  const UniqueFd application = ListenAt(SocketPath());
+  const std::string before = State();
+  for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer}) {
+    const vif::VifVHostUser vif = Vif(mode);
+
+    EXPECT_THAT(Failure(vif),
+                AllOf(HasSubstr(SocketPath().string()), HasSubstr("somebody listens on it")));
+    EXPECT_EQ(State(), before);
+    Disconnect(vif);
+    EXPECT_EQ(State(), before) << "after the DEL that follows";
+  }
 }
 
 TEST_F(VhostUserDriverTest, PortOfALivingPodOutlivesAnAnnotationWithItsNeutronPort) {

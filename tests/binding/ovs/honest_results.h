@@ -11,7 +11,7 @@ inline nlohmann::json RowWith(const nlohmann::json& columns) {
     "_uuid": ["uuid", "36bef046-7da7-43a5-905a-c17899216fcb"], "name": "tap1", "fail_mode": "secure",
     "datapath_type": "netdev", "datapath_types": ["set", ["netdev", "system"]], "next_cfg": 1,
     "cur_cfg": 1, "tag": 7, "trunks": ["set", []], "vlan_mode": ["set", []], "qos": ["set", []],
-    "type": "", "ofport": 1, "error": ["set", []], "ports": ["set", []], "options": ["map", []],
+    "type": "", "ofport": 1, "error": ["set", []], "ports": ["set", []], "options": ["map", []], "ingress_policing_rate": 0,
     "external_ids": ["map", [["kuryr-container-id", "c1"], ["kuryr-network", "net"]]]})");
   nlohmann::json row;
   for (const std::string column : columns) row[column] = kRow.at(column);

@@ -16,10 +16,14 @@
 #include "base/error.h"
 #include "base/event_fd.h"
 #include "base/unique_fd.h"
+#include "binding/ovs/bridge_list.h"
 #include "binding/ovs/open_vswitch.h"
+#include "binding/ovs/ovsdb_client.h"
 #include "binding/ovs/port_wiring.h"
+#include "binding/ovs/tunnel.h"
 #include "tests/binding/ovs/code_of.h"
 #include "tests/binding/ovs/honest_results.h"
+#include "tests/binding/ovs/scripted_server.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"
 
@@ -28,10 +32,17 @@ namespace {
 
 using nlohmann::json;
 
-/// Answers `honest` transactions as it should, and all after them with `result`.
+/// Answers each transaction with what `answer` makes of its params.
 class LyingServer {
  public:
-  LyingServer(size_t honest, json result) : honest_(honest), result_(std::move(result)) {
+  using Answer = std::function<json(const json& params)>;
+
+  /// `honest` transactions as it should, and all after them with `result`.
+  LyingServer(size_t honest, const json& result)
+      : LyingServer([honest, result](const json& params) mutable {
+          return honest > 0 && honest-- > 0 ? HonestResults(params) : result;
+        }) {}
+  explicit LyingServer(Answer answer) : answer_(std::move(answer)) {
     sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/run/lying.sock"};
     ::unlink(address.sun_path);
     listener_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -69,17 +80,14 @@ class LyingServer {
       text.append(bytes.data(), static_cast<size_t>(size));
     }
     const json request = json::parse(text);
-    const bool is_honest = answered_++ < honest_;
     const std::string answer = json{
         {"id", request.at("id")},
-        {"result", is_honest ? HonestResults(request.at("params")) : result_},
+        {"result", answer_(request.at("params"))},
         {"error", nullptr}}.dump();
     return ::send(client, answer.data(), answer.size(), MSG_NOSIGNAL) > 0;
   }
 
-  const size_t honest_;
-  const json result_;
-  size_t answered_ = 0;
+  const Answer answer_;
   const EventFd stop_;
   UniqueFd listener_;
   std::jthread thread_;
@@ -100,6 +108,8 @@ const std::map<std::string, std::function<void(OpenVSwitch&)>> kRequests = {
     {"HasBridge", [](OpenVSwitch& ovs) { (void)ovs.HasBridge("br-int", Soon()); }},
     {"FindPorts", [](OpenVSwitch& ovs) { (void)ovs.FindPorts({}, Soon()); }},
     {"FindPortState", [](OpenVSwitch& ovs) { (void)ovs.FindPortState("tap1", Soon()); }},
+    {"FindTunnel", [](OpenVSwitch&) { (void)FindTunnel(LyingServer::kRemote, Soon()); }},
+    {"ListBridges", [](OpenVSwitch&) { (void)ListBridges(LyingServer::kRemote, Soon()); }},
     {"DescribeWiring",
      [](OpenVSwitch&) {
        (void)PortWiring(LyingServer::kRemote, nullptr, WaitForWiring::kAuto)
@@ -133,6 +143,81 @@ INSTANTIATE_TEST_SUITE_P(Forms, OvsdbAnswerTest,
                                            R"([{"rows": null}])", R"([{"rows": [5]}])",
                                            R"([{"rows": [{}]}])", R"([{"count": "1"}])",
                                            R"([{"uuid": []}, {"uuid": []}])"));
+
+/// Of a type that no column has.
+const auto kValuesOfNoColumn = json::parse(R"([1.5, null, {}, [], ["set", 1], ["set", [1.5]],
+                                               ["map", [["key"]]], ["map", [[1, 2]]]])");
+
+class OvsdbColumnTest : public test::NetnsTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  /// How many of `kRequests` end with an error where the column of each row is `value`.
+  static int CountErrors(const json& value) {
+    int errors = 0;
+    for (const auto& [name, request] : kRequests) {
+      const LyingServer server([&](const json& params) {
+        json results = HonestResults(params);
+        for (json& result : results) {
+          const auto column = json::json_pointer("/rows/0") / GetParam();
+          if (result.contains(column)) result[column] = value;
+        }
+        return results;
+      });
+      OpenVSwitch ovs(LyingServer::kRemote);
+      const std::error_code code = CodeOf([&, &act = request] { act(ovs); });
+      EXPECT_TRUE(!code || code == std::errc::io_error) << name << ": " << value;
+      errors += code ? 1 : 0;
+    }
+    return errors;
+  }
+};
+
+TEST_P(OvsdbColumnTest, ValueOfAnotherTypeIsAnErrorWhereverItComes) {
+  for (const json& value : kValuesOfNoColumn) EXPECT_GT(CountErrors(value), 0) << value;
+}
+
+INSTANTIATE_TEST_SUITE_P(Columns, OvsdbColumnTest,
+                         ::testing::Values("_uuid", "cur_cfg", "datapath_type", "error",
+                                           "external_ids", "fail_mode", "name", "next_cfg",
+                                           "ofport", "options", "qos", "tag", "trunks", "type",
+                                           "vlan_mode"));
+
+class OvsdbMonitorTest : public test::NetnsTest,
+                         public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(OvsdbMonitorTest, FirstRowsOfAnotherFormAreAnError) {
+  const LyingServer server(0, json::parse(GetParam()));
+  OvsdbClient client(LyingServer::kRemote);
+
+  EXPECT_EQ(CodeOf([&] { (void)client.StartMonitor(json::object(), Soon()); }),
+            std::errc::io_error);
+}
+
+TEST_P(OvsdbMonitorTest, UpdateOfAnotherFormIsAnErrorAndAnothersIsPassedOver) {
+  const ScriptedServer server([](int client) {
+    const json request = json::parse(ScriptedServer::Receive(client));
+    ScriptedServer::Send(
+        client,
+        json{{"id", request.at("id")}, {"result", json::object()}, {"error", nullptr}}.dump());
+    const auto notify = [&](const json& params) {
+      ScriptedServer::Send(client,
+                           json{{"id", nullptr}, {"method", "update2"}, {"params", params}}.dump());
+    };
+    notify(json::array());
+    notify({"another's", json::object()});
+    notify({request.at("params").at(1), json::parse(GetParam())});
+    (void)ScriptedServer::Receive(client);
+  });
+  OvsdbClient client(ScriptedServer::remote());
+  (void)client.StartMonitor(json::object(), Soon());
+
+  EXPECT_EQ(CodeOf([&] { (void)client.NextUpdate(Soon()); }), std::errc::io_error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, OvsdbMonitorTest,
+                         ::testing::Values("[]", "5", R"({"Port": []})", R"({"Port": {"u": 5}})",
+                                           R"({"Port": {"u": {"initial": null}}})",
+                                           R"({"Port": {"u": {"insert": {"name": 5}}}})",
+                                           R"({"Port": {"u": {"modify": {"ofport": 1.5}}}})"));
 
 /// Sends `text` again and again to its first client, until that goes, or `times` times.
 class FloodingServer {

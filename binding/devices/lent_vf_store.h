@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/mac.h"
+#include "base/unique_fd.h"
+#include "binding/devices/pod_folder.h"
+#include "binding/driver.h"
+#include "binding/netlink/route_socket.h"
+#include "vif/pci_address.h"
+
+namespace kuryr::binding {
+
+/// A VF in a pod: whose it is, and what it was before and has to be again.
+struct LentVf {
+  vif::PciAddress address;
+  Attachment owner;  ///< network, container_id and ifname alone
+  std::string link;  ///< its name
+  int index = 0;     ///< of the link, which the kernel keeps where it is free
+  MacAddress mac;
+  uint32_t mtu = 0;
+  std::optional<VfSettings> settings;  ///< both set; nullopt where the physical function has none
+
+  [[nodiscard]] std::string ToJson() const;
+  /// Throws ParseError.
+  [[nodiscard]] static LentVf Parse(const std::string& json);
+};
+
+/// The VFs that are lent, a file for each in a folder that only root may write: a pod may change
+/// its VF's alias, and this it can not. Throws std::system_error. Immutable, thread-safe.
+class LentVfStore {
+ public:
+  /// Makes the folder.
+  explicit LentVfStore(const std::filesystem::path& folder);
+
+  /// Until it is closed nobody else, in no process, lends this VF or gives it back.
+  [[nodiscard]] UniqueFd Lock(const vif::PciAddress& address) const;
+  /// nullopt also for a file that cannot be read, which is logged.
+  [[nodiscard]] std::optional<LentVf> Find(const vif::PciAddress& address) const;
+  void Write(const LentVf& lent) const;
+  void Remove(const vif::PciAddress& address) const;
+
+ private:
+  PodFolder files_;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.h"
+#include "binding/ovs/ovsdb_client.h"
+#include "binding/ovs/port_settings.h"
+
+namespace kuryr::binding {
+
+/// In external_ids:owner of the ports and mirrors that ovs-cni makes, and of those that either may
+/// remove.
+inline constexpr const char* kOvsCniOwner = "ovs-cni.network.kubevirt.io";
+
+/// What a port has to do with mirrors (SPAN) of its bridge, which are known by their names. One
+/// that is missing is made, and goes with its last port. One that somebody else made is joined, and
+/// stays. Each mirror is one transaction, and all may be repeated. Throws OvsError with OVS's
+/// words, and what OvsdbClient throws. Not thread-safe, like the client.
+class PortMirrors {
+ public:
+  struct Port {
+    std::string name;
+    std::string uuid;
+  };
+
+  /// `client` is borrowed.
+  PortMirrors(OvsdbClient& client, Port port) : client_(client), port_(std::move(port)) {}
+
+  /// Throws OvsError for a mirror of another bridge, and for one whose output is another port.
+  void Join(const std::string& bridge, const std::vector<PortMirror>& mirrors,
+            const Deadline& deadline);
+  void Leave(const Deadline& deadline);
+  /// The first part of `mirrors` that the port has not, in words; nullopt when it has all.
+  [[nodiscard]] std::optional<std::string> FindDifference(const std::vector<PortMirror>& mirrors,
+                                                          const Deadline& deadline);
+
+ private:
+  [[nodiscard]] nlohmann::json JoinOperations(const std::string& bridge, const PortMirror& mirror,
+                                              const Deadline& deadline);
+  [[nodiscard]] nlohmann::json LeaveOperations(const Deadline& deadline);
+  [[nodiscard]] nlohmann::json Ask(const nlohmann::json& selections, const Deadline& deadline,
+                                   const std::string& what);
+  /// False where somebody came in between.
+  bool TryTransact(const nlohmann::json& operations, const Deadline& deadline,
+                   const std::string& what);
+
+  OvsdbClient& client_;
+  const Port port_;
+};
+
+}  // namespace kuryr::binding

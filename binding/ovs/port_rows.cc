@@ -1,0 +1,111 @@
+#include "binding/ovs/port_rows.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "binding/ovs/ovsdb_operation.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+using ovsdb::Insert;
+using ovsdb::NamedUuid;
+
+// 802.1Q reserves it: on a port with this tag no packet goes anywhere.
+constexpr int kDeadVlan = 4095;
+
+/// In the external_ids of a QoS row, beside those of its port's interface: whose it is.
+constexpr const char* kQosPort = "kuryr-port";
+
+json PortRowOf(const OvsPort& port) {
+  const PortSettings& settings = port.settings;
+  json row = {{"name", port.name},
+              {"interfaces", NamedUuid("interface")},
+              {"other_config", ovsdb::Map({{"transient", "true"}})}};
+  if (port.isolated) {
+    row["tag"] = kDeadVlan;
+    row["trunks"] = kDeadVlan;
+    row["vlan_mode"] = "trunk";
+  } else {
+    if (settings.vlan) row["tag"] = *settings.vlan;
+    if (!settings.trunks.empty()) row["trunks"] = json::array({"set", settings.trunks});
+    if (!settings.vlan_mode.empty()) row["vlan_mode"] = settings.vlan_mode;
+  }
+  if (!settings.external_ids.empty()) row["external_ids"] = ovsdb::Map(settings.external_ids);
+  if (!port.qos_type.empty()) row["qos"] = NamedUuid("qos");
+  return row;
+}
+
+json InterfaceRowOf(const OvsPort& port) {
+  const PortSettings& settings = port.settings;
+  json row = {{"name", port.name},
+              {"type", port.type},
+              {"options", ovsdb::Map(port.options)},
+              {"external_ids", ovsdb::Map(port.external_ids)}};
+  if (port.mtu_request) row["mtu_request"] = *port.mtu_request;
+  if (settings.ofport_request != 0) row["ofport_request"] = settings.ofport_request;
+  if (settings.policing_rate != 0) row["ingress_policing_rate"] = settings.policing_rate;
+  if (settings.policing_burst != 0) row["ingress_policing_burst"] = settings.policing_burst;
+  return row;
+}
+
+json QosRowOf(const OvsPort& port) {
+  std::map<std::string, std::string> limits;
+  if (port.settings.max_rate != 0) limits["max-rate"] = std::to_string(port.settings.max_rate);
+  return {{"type", port.qos_type},
+          {"other_config", ovsdb::Map(limits)},
+          {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}};
+}
+
+/// An optional value: the empty set, or the number.
+std::optional<uint16_t> VlanOf(const json& tag) {
+  if (!tag.is_number_unsigned()) return std::nullopt;
+  return tag.get<uint16_t>();
+}
+
+/// A <set> of one is its element. The database keeps them in order.
+std::vector<uint16_t> VlansOf(const json& trunks) {
+  if (trunks.is_number_unsigned()) return {trunks.get<uint16_t>()};
+  return trunks.at(1).get<std::vector<uint16_t>>();
+}
+
+bool IsEmptySet(const json& value) { return value == json::array({"set", json::array()}); }
+
+}  // namespace
+
+ExternalIds QosIds(const std::string& port, const ExternalIds& port_ids) {
+  ExternalIds ids{{kQosPort, port}};
+  for (const char* key : {OpenVSwitch::kContainerId, OpenVSwitch::kNetwork}) {
+    const auto found = port_ids.find(key);
+    if (found != port_ids.end()) ids.insert(*found);
+  }
+  return ids;
+}
+
+json PortInsertions(const OvsPort& port) {
+  json operations = json::array({Insert("Interface", "interface", InterfaceRowOf(port)),
+                                 Insert("Port", "port", PortRowOf(port))});
+  if (!port.qos_type.empty()) operations.push_back(Insert("QoS", "qos", QosRowOf(port)));
+  return operations;
+}
+
+json PortColumns() { return json::array({"_uuid", "tag", "trunks", "vlan_mode", "qos"}); }
+
+json InterfaceColumns() {
+  return json::array({"type", "external_ids", "ofport", "error", "ingress_policing_rate"});
+}
+
+PortState StateOf(const json& port, const json& interface) {
+  return {.type = interface.at("type").get<std::string>(),
+          .external_ids = ovsdb::ParseMap(interface.at("external_ids")),
+          .vlan = VlanOf(port.at("tag")),
+          .vlan_mode = ovsdb::ParseOptional<std::string>(port.at("vlan_mode")),
+          .trunks = VlansOf(port.at("trunks")),
+          .has_qos = !IsEmptySet(port.at("qos")),
+          .policing_rate = interface.at("ingress_policing_rate").get<uint64_t>(),
+          .ofport = ovsdb::ParseOptional<int64_t>(interface.at("ofport")),
+          .error = ovsdb::ParseOptional<std::string>(interface.at("error"))};
+}
+
+}  // namespace kuryr::binding

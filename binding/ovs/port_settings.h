@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kuryr::binding {
+
+/// A port's part in a mirror of its bridge.
+struct PortMirror {
+  std::string name;
+  bool ingress = false;  ///< what comes in by the port is mirrored
+  bool egress = false;   ///< what leaves by it
+  bool output = false;   ///< what is mirrored leaves by it
+
+  bool operator==(const PortMirror&) const = default;
+};
+
+/// What a port of Open vSwitch gets where Neutron's agent is not there to give it, in the columns
+/// of ovs-vswitchd.conf.db(5).
+struct PortSettings {
+  std::optional<uint16_t> vlan;  ///< Port.tag
+  std::string vlan_mode;         ///< Port.vlan_mode; empty: what `vlan` and `trunks` imply
+  std::vector<uint16_t> trunks;  ///< Port.trunks, ascending; empty: all
+  std::string interface_type;    ///< Interface.type; empty: a network device of the node
+  uint32_t ofport_request = 0;   ///< of the Interface; 0: Open vSwitch chooses
+  uint32_t policing_rate = 0;    ///< Interface.ingress_policing_rate, kbit/s; 0: no limit
+  uint32_t policing_burst = 0;   ///< Interface.ingress_policing_burst, kbit; 0: 8000
+  uint64_t max_rate = 0;         ///< of a QoS row linux-htb, bit/s; 0: none
+  std::vector<PortMirror> mirrors;
+  std::string iface_id;  ///< Interface.external_ids:iface-id; empty: the VIF's
+  std::map<std::string, std::string> external_ids;  ///< of the Port; others are the Interface's
+
+  bool operator==(const PortSettings&) const = default;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "binding/driver.h"
+#include "binding/netlink/link.h"
+
+namespace kuryr::binding {
+
+/// Whose a thing of the node is, as one attachment sees it. Names prove nothing: anybody may write
+/// another pod's into an annotation.
+enum class Owner {
+  kOwn,         ///< this attachment's
+  kOlder,       ///< of another container of the same pod: left over, Connect replaces it
+  kUnfinished,  ///< made for this pod and not marked yet: its maker was killed, or is about to
+  kReplaced,    ///< of a pod that this one replaces under its name: that one's DEL is on its way
+  kForeign,     ///< anybody else's, or nobody's: it is left alone
+};
+
+/// The one rule, by the attachment that the thing names: a link's alias, a port's external_ids.
+[[nodiscard]] Owner OwnerOf(const Attachment& named, const Attachment& attachment);
+/// The same of a link, which may name none: an alias that is none of ours, or none yet.
+[[nodiscard]] Owner OwnerOf(const Link& link, const Attachment& attachment);
+
+/// What Disconnect removes.
+[[nodiscard]] constexpr bool IsOwn(Owner owner) {
+  return owner == Owner::kOwn || owner == Owner::kUnfinished;
+}
+/// What Connect removes first. A finished one of this container is none: that is another VIF with
+/// the same name, just made.
+[[nodiscard]] constexpr bool IsLeftover(Owner owner) {
+  return owner == Owner::kOlder || owner == Owner::kUnfinished;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/mac.h"
+#include "binding/config.h"
+#include "binding/l3.h"
+#include "binding/ovs/open_vswitch.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::binding {
+
+/// What one VIF is called on this node. Decided before the first change and kept in the attachment
+/// record: with the attachment, enough to unplug everything with VIF and API server gone.
+struct Plug {
+  std::string driver;          ///< its name in kDrivers: "ovs", "bridge"
+  std::string ifname;          ///< in the pod
+  std::string host_interface;  ///< on the host: tap..., or a switch's port alone: vhu...; or empty
+  std::string bridge;          ///< likewise
+  std::string device;  ///< what else a driver has to find again: a PCI address, a socket, a bridge
+                       ///< in between
+
+  bool operator==(const Plug&) const = default;
+};
+
+/// How large a VIF's packets may be: as its network says, or where that says nothing, as the link
+/// below says. Never larger than [neutron_defaults] network_device_mtu.
+class PlannedMtu {
+ public:
+  /// Of a network that says nothing, without a limit.
+  PlannedMtu() = default;
+  /// A `limit` of 0 is none.
+  PlannedMtu(std::optional<uint32_t> of_network, uint32_t limit)
+      : of_network_(of_network), limit_(limit) {}
+
+  /// The network decides: the link below does not matter.
+  [[nodiscard]] bool is_decided() const { return of_network_.has_value(); }
+  /// On a link with this MTU.
+  [[nodiscard]] uint32_t On(uint32_t below) const;
+  /// What Check looks for: 0 for any. The link below may have another MTU now than at the ADD.
+  [[nodiscard]] uint32_t Checked() const { return is_decided() ? On(0) : 0; }
+
+ private:
+  std::optional<uint32_t> of_network_;
+  uint32_t limit_ = 0;
+};
+
+/// What a network says of the kernel's bridge that its ports are on, for a bridge that is missing.
+struct BridgeProvision {
+  bool is_provided = false;      ///< it is made
+  std::optional<uint16_t> vlan;  ///< this VLAN of `uplink` becomes a port of it
+  std::string uplink;            ///< a link of the node; or empty
+};
+
+/// All that is decided of one VIF on this node. Connect and Check of its driver take it from here,
+/// and so do the result and the status: none of them reads the VIF again.
+struct Planned {
+  Plug plug;
+  MacAddress mac;
+  PlannedMtu mtu;
+  L3Plan l3;
+  /// The port of Open vSwitch; its owner is missing yet (OwnedPort).
+  std::optional<OvsPort> port;
+  std::string datapath_type;  ///< that a missing bridge of `port` has to get; empty: any
+  uint16_t vlan = 0;          ///< of the interface itself: nested, or added by its card; 0: none
+  BridgeProvision provision;
+};
+
+/// What is decided of every VIF alike: the plug as it is given, MAC, MTU and layer 3. Throws
+/// ParseError for a VIF without MAC or network, and what PlanL3 throws.
+[[nodiscard]] Planned PlanCommon(const vif::PodVif& vif, const Plug& plug,
+                                 const BindingConfig& config);
+
+}  // namespace kuryr::binding

@@ -1,0 +1,96 @@
+#include "binding/planned.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "binding/drivers/binding.h"
+#include "binding/neutron_port.h"
+#include "tests/binding/everything.h"
+#include "tests/binding/vifs.h"
+
+namespace kuryr::binding {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Key;
+using ::testing::Not;
+using ::testing::Pair;
+
+Planned PlanOf(const vif::Vif& vif) {
+  return Binding(test::WithEverything({})).Plan({"eth0", true, vif});
+}
+
+/// What was made is checked, whatever the annotation calls it by now.
+TEST(PlannedTest, APlugOfARecordKeepsItsNames) {
+  const Plug plug = {
+      .driver = "ovs", .ifname = "net1", .host_interface = "tap-of-then", .bridge = "br-of-then"};
+
+  const Planned planned =
+      Binding(test::WithEverything({})).PlanWith({"eth0", true, test::OvsVif(1)}, plug);
+
+  EXPECT_EQ(planned.plug, plug);
+  EXPECT_EQ(planned.port->name, "tap-of-then");
+  EXPECT_EQ(planned.port->bridge, "br-of-then");
+  EXPECT_THAT(planned.port->external_ids, Contains(Pair("kuryr-pod-ifname", "net1")));
+}
+
+/// The device of a DPDK pod has no MAC any more, and a VF in a pod is not on the host.
+TEST(PlannedTest, APlugOfARecordIsPlannedWithoutTheNodesDevices) {
+  const Plug plug = {.driver = "dpdk", .ifname = "eth0", .device = "0000:00:05.0"};
+
+  const Planned planned = Binding(test::WithEverything({.sysfs = "/nonexistent"}))
+                              .PlanWith({"eth0", true, test::DpdkVif(1)}, plug);
+
+  EXPECT_EQ(planned.plug, plug);
+  EXPECT_EQ(planned.mac, *test::DpdkVif(1).address);
+}
+
+TEST(PlannedTest, PortIsNobodysBeforeItIsOwned) {
+  const Planned planned = PlanOf(test::OvsVif(1));
+
+  const OvsPort owned = OwnedPort(
+      planned,
+      {.network = "kuryr", .container_id = "c1", .ifname = "eth0", .pod = "", .pod_uid = "uid"});
+
+  EXPECT_THAT(planned.port->external_ids, Not(Contains(Key(OpenVSwitch::kContainerId))));
+  EXPECT_THAT(owned.external_ids, Contains(Pair(OpenVSwitch::kContainerId, "c1")));
+  EXPECT_THAT(owned.external_ids, Contains(Pair(OpenVSwitch::kPodUid, "uid")));
+  EXPECT_THAT(owned.external_ids, Contains(Pair("kuryr-pod-ifname", "eth0")));
+  EXPECT_TRUE(Includes(owned.external_ids, planned.port->external_ids));
+}
+
+TEST(PlannedTest, MtuIsTheNetworksOrThatOfTheLinkBelowAndNeverAboveTheLimit) {
+  EXPECT_EQ(PlannedMtu(1400, 0).On(9000), 1400U);
+  EXPECT_EQ(PlannedMtu(9000, 1450).On(1500), 1450U);
+  EXPECT_EQ(PlannedMtu({}, 0).On(1300), 1300U);
+  EXPECT_EQ(PlannedMtu({}, 1200).On(1300), 1200U);
+}
+
+TEST(PlannedTest, MtuIsCheckedWhereTheNetworkNamesIt) {
+  EXPECT_EQ(PlannedMtu(9000, 1450).Checked(), 1450U);
+  EXPECT_EQ(PlannedMtu({}, 1450).Checked(), 0U) << "the link below may have another one by now";
+  EXPECT_EQ(PlannedMtu().Checked(), 0U);
+}
+
+TEST(PlannedTest, AVifWithoutMacOrNetworkIsRefusedByItsField) {
+  const auto path_of = [](const vif::Vif& vif) -> std::string {
+    try {
+      (void)PlanOf(vif);
+    } catch (const ParseError& e) {
+      return e.path();
+    }
+    return "";
+  };
+  vif::VifMacvlanNested no_mac = test::MacvlanVif(1);
+  no_mac.address.reset();
+  vif::VifMacvlanNested no_network = test::MacvlanVif(1);
+  no_network.network.reset();
+
+  EXPECT_EQ(path_of(no_mac), "$.address");
+  EXPECT_EQ(path_of(no_network), "$.network");
+}
+
+}  // namespace
+}  // namespace kuryr::binding
