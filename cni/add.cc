@@ -1,5 +1,6 @@
 #include "cni/add.h"
 
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -11,10 +12,12 @@
 #include "binding/netns.h"
 #include "binding/steps.h"
 #include "cni/add_handler.h"
-#include "cni/attachments/disconnect.h"
+#include "cni/failure.h"
 #include "cni/local_add.h"
+#include "cni/ovs_cni/cache.h"
+#include "cni/pod_reporter.h"
 #include "cni/protocol/error.h"
-#include "cni/unmake.h"
+#include "cni/unplug.h"
 
 namespace kuryr::cni {
 namespace {
@@ -49,12 +52,12 @@ AttachmentRecord NewRecord(const Request& request, const Node& node, const bindi
 }
 
 /// An attachment that stands stays as it is; what a killed ADD or a lost namespace left is undone.
-void ClearLeftover(const Request& request, const Node& node, const binding::Netns& pod,
-                   LockedAttachment& attachment) {
+void UnplugLeftover(const Request& request, const Node& node, const binding::Netns& pod,
+                    LockedAttachment& attachment) {
   const bool taken = binding::RouteSocket::OpenIn(pod).FindLink(request.ifname).has_value();
   const auto& leftover = attachment.record();
   if (taken && (!leftover || leftover->added)) ThrowExists(request);
-  if (leftover) Unmake(*leftover, request, node, Deadline::After(kUndoTime));
+  if (leftover) Unplug(*leftover, request, node, Deadline::After(kUndoTime));
 }
 
 /// Nothing was made yet that a record would tell of.
@@ -67,7 +70,7 @@ void RemoveEmpty(LockedAttachment& attachment) noexcept {
 }
 
 /// The record goes last, and stays when something could not be undone.
-void GiveUp(const Request& request, PodPlugs& plugs) noexcept {
+void Undo(const Request& request, PodPlugs& plugs) noexcept {
   try {
     binding::Steps steps;
     steps.Try([&] { plugs.Unplug(); });
@@ -82,12 +85,11 @@ void GiveUp(const Request& request, PodPlugs& plugs) noexcept {
   }
 }
 
-Result AddFromEvents(const Call& call, PodPlugs& plugs, AddObserver& observer) {
+Result AddFromEvents(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
   call.stages.OnStage(Stage::kWaitVif);
-  AddHandler handler(call, plugs, observer);
+  AddHandler handler(call, plugs, reporter);
   Rollback stop([&] { call.events.Stop(); });
-  call.events.Start(call.request.pod, handler,
-                    [&](const std::exception_ptr& failure) { handler.OnWatchFailure(failure); });
+  call.events.Start(call.request.pod, handler);
   Result result = handler.Wait();
   // Who programs the switch was at it meanwhile.
   call.stages.OnStage(Stage::kWaitWiring);
@@ -104,9 +106,23 @@ void RequireReadablePrevResult(const Request& request) {
   }
 }
 
+/// So that ovs-cni finds it, where that is to unplug the pod.
+void KeepForOvsCni(const Call& call, const PodPlugs& plugs) {
+  const Request& request = call.request;
+  nlohmann::json config = request.config.json;
+  config["bridge"] = request.config.local->bridge;
+  if (!request.wishes.device_id.empty()) config["deviceID"] = request.wishes.device_id;
+  const binding::Plug& plug = plugs.planned().front().plug;
+  OvsCniCache(call.config.ovs_cni_cache_dir)
+      .Write(request.container_id, request.ifname, config,
+             plug.device.empty() ? "" : plug.host_interface);
+}
+
 Result MakeLocal(const Call& call, PodPlugs& plugs) {
   call.stages.OnStage(Stage::kPlug);
-  return AddLocal(call.request, plugs, call.deadline);
+  Result result = AddLocal(call.request, plugs, call.deadline);
+  if (call.request.config.local->ovs_cni) KeepForOvsCni(call, plugs);
+  return result;
 }
 
 nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
@@ -116,36 +132,52 @@ nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
   return previous ? AppendResult(*previous, result, version) : EncodeResult(result, version);
 }
 
-}  // namespace
-
-nlohmann::ordered_json Add(const Call& call, AddObserver& observer) {
+/// Locked, with a record that tells of no plug yet. What a killed ADD left is unplugged.
+LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
   const Request& request = call.request;
-  const Node& node = call.node;
-  RequireReadablePrevResult(request);
-  const binding::Netns pod = OpenPodNetns(request);
   auto attachment =
-      node.attachments.Create({request.config.name, request.container_id, request.ifname});
+      call.node.attachments.Create({request.config.name, request.container_id, request.ifname});
   if (!attachment) {
     throw CniError(ErrorCode::kTryAgainLater, "another request is at work on this attachment");
   }
   Rollback empty_record([&] { RemoveEmpty(*attachment); });
-  ClearLeftover(request, node, pod, *attachment);
-  attachment->Write(NewRecord(request, node, pod));
+  UnplugLeftover(request, call.node, pod, *attachment);
+  attachment->Write(NewRecord(request, call.node, pod));
   empty_record.Dismiss();
+  return *std::move(attachment);
+}
 
-  PodPlugs plugs(node.binding, *attachment, pod, call.deadline);
+/// All or nothing. The record says at the end that the attachment stands.
+nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
+  const Request& request = call.request;
   try {
     Result result =
-        request.config.local ? MakeLocal(call, plugs) : AddFromEvents(call, plugs, observer);
+        request.config.local ? MakeLocal(call, plugs) : AddFromEvents(call, plugs, reporter);
     auto answer = AnswerFor(request, std::move(result));
-    AttachmentRecord added = *attachment->record();
+    AttachmentRecord added = *plugs.attachment().record();
     added.added = true;
-    attachment->Write(std::move(added));
-    observer.OnAdded(plugs.plugged());
+    plugs.attachment().Write(std::move(added));
+    reporter.OnAdded(plugs.plugged());
     return answer;
   } catch (...) {
     call.stages.OnStage(Stage::kUnplug);
-    GiveUp(request, plugs);
+    Undo(request, plugs);
+    throw;
+  }
+}
+
+}  // namespace
+
+std::string Add(const Call& call) {
+  PodReporter reporter(call.request, call.config, call.node.writer);
+  try {
+    RequireReadablePrevResult(call.request);
+    const binding::Netns pod = OpenPodNetns(call.request);
+    LockedAttachment attachment = Begin(call, pod);
+    PodPlugs plugs(call.node.binding, attachment, pod, call.deadline);
+    return Plug(call, plugs, reporter).dump();
+  } catch (...) {
+    reporter.OnFailed(AsCniError(std::current_exception()), call.deadline.Remaining().count() == 0);
     throw;
   }
 }

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
-#include "cni/add_observer.h"
 #include "cni/call.h"
 
 namespace kuryr::cni {
@@ -10,7 +9,8 @@ namespace kuryr::cni {
 /// Serves an ADD: locks the attachment, clears what a killed ADD left, gets the pod's VIFs (from
 /// its events, or makes them itself for a local network) and plugs them. The answer is the result,
 /// in a chain behind prevResult. All or nothing: whatever it throws, no link, port or record of it
-/// is left, or where one could not be removed, the record that lets the runtime's DEL do so.
-[[nodiscard]] nlohmann::ordered_json Add(const Call& call, AddObserver& observer);
+/// is left, or where one could not be removed, the record that lets the runtime's DEL do so. The
+/// API server is told by a PodReporter how it gets on.
+[[nodiscard]] std::string Add(const Call& call);
 
 }  // namespace kuryr::cni

@@ -6,13 +6,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "binding/l3.h"
 #include "cni/attachments/identity.h"
 #include "cni/failure.h"
-#include "cni/pod/event_vifs.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::cni {
@@ -25,11 +22,10 @@ constexpr std::chrono::seconds kQuietTime{5};
 
 bool IsActive(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(true); }
 
-/// Equal but for `active`: the same plan.
+/// Only `active` may differ in the same plan.
 bool SamePlan(const std::vector<PluggedVif>& plugged, const std::vector<vif::PodVif>& vifs) {
   const auto without_active = [](vif::PodVif vif) {
     vif::Common(vif.vif).active = true;
-    vif::Common(vif.vif).envelope.changes.reset();
     return vif;
   };
   return std::equal(plugged.begin(), plugged.end(), vifs.begin(), vifs.end(),
@@ -42,29 +38,17 @@ std::string PodName(const Request& request) {
   return request.pod.name_space + "/" + request.pod.name;
 }
 
-/// A static pod's own UID is the hash of its manifest; its mirror at the API server has another.
-/// KnownPod leaves the annotation to mirrors alone.
-std::string ConfigHash(const watcher::WatchEvent& event) {
-  try {
-    return event.object->at("metadata").at("annotations").at("kubernetes.io/config.hash");
-  } catch (const nlohmann::json::exception&) {
-    return {};
-  }
-}
-
-/// The producer has decided: another MAC or address would get no packets. VIFs have the default one
-/// first.
-void RequireWishes(const Request& request, const vif::PodVif& planned) {
-  const vif::VifBase& vif = vif::Common(planned.vif);
+/// The producer has decided: another MAC or address would get no packets.
+void RequireWishes(const Request& request, const binding::Planned& planned) {
   const auto& mac = request.wishes.mac;
-  if (mac && (!vif.address.has_value() || *vif.address != *mac)) {
+  if (mac && planned.mac != *mac) {
     throw CniError(ErrorCode::kUnsupportedField, "mac " + mac->ToString() + " is asked for",
                    "the VIF of pod " + PodName(request) + " has another one");
   }
-  const binding::L3Plan plan = binding::PlanL3(vif, planned.is_default);
+  const auto& addresses = planned.l3.addresses;
   for (const IpNetwork& ip : request.wishes.ips) {
     const bool planned_too =
-        std::any_of(plan.addresses.begin(), plan.addresses.end(),
+        std::any_of(addresses.begin(), addresses.end(),
                     [&](const auto& known) { return known.network.address == ip.address; });
     if (!planned_too) {
       throw CniError(ErrorCode::kUnsupportedField, "ips " + ip.ToString() + " is asked for",
@@ -75,9 +59,8 @@ void RequireWishes(const Request& request, const vif::PodVif& planned) {
 
 }  // namespace
 
-AddHandler::AddHandler(const Call& call, PodPlugs& plugs, AddObserver& observer)
-    : ResourceEventHandler("Pod"),
-      request_(call.request),
+AddHandler::AddHandler(const Call& call, PodPlugs& plugs, PodReporter& reporter)
+    : request_(call.request),
       plugs_(plugs),
       devices_({.config = call.config.devices,
                 .attachments = call.node.attachments,
@@ -85,7 +68,7 @@ AddHandler::AddHandler(const Call& call, PodPlugs& plugs, AddObserver& observer)
                 .deadline = call.deadline}),
       attachments_(call.node.attachments),
       events_(call.events),
-      observer_(observer),
+      reporter_(reporter),
       stages_(call.stages),
       deadline_(call.deadline) {}
 
@@ -127,7 +110,7 @@ void AddHandler::RequirePodIsThere() {
 
 bool AddHandler::TellAwaited() {
   const MutexLock lock(mutex_);
-  if (awaited_ == Awaited::kVif) observer_.OnAwaitingVifs();
+  if (awaited_ == Awaited::kVif) reporter_.OnAwaitingVifs();
   return awaited_ != Awaited::kPod;
 }
 
@@ -169,67 +152,68 @@ void AddHandler::OnWatchFailure(const std::exception_ptr& failure) {
   done_.Set();
 }
 
-void AddHandler::OnPresent(const watcher::WatchEvent& event) {
+void AddHandler::OnPresent(const PlannedPod& pod) {
   const MutexLock lock(mutex_);
   if (failure_ || result_) return;
   try {
-    Advance(event);
+    Advance(pod);
   } catch (...) {
     failure_ = std::current_exception();
   }
   if (failure_ || result_) done_.Set();
 }
 
-void AddHandler::OnDeleted(const watcher::WatchEvent& event) {
+void AddHandler::OnDeleted(const std::string& uid) {
   const MutexLock lock(mutex_);
   const std::string& wanted = request_.pod.uid;
-  const bool is_older = wanted.empty() ? awaited_ == Awaited::kPod : event.uid != wanted;
+  const bool is_older = wanted.empty() ? awaited_ == Awaited::kPod : uid != wanted;
   if (failure_ || result_ || is_older) return;
   failure_ = std::make_exception_ptr(
       CniError(ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " was deleted"));
   done_.Set();
 }
 
-bool AddHandler::IsWanted(const watcher::WatchEvent& pod) {
+bool AddHandler::IsWanted(const PlannedPod& pod) {
   const std::string& wanted = request_.pod.uid;
   // Which one a runtime means that does not say so, only the first of them leaves open.
   if (wanted.empty()) return awaited_ != Awaited::kPod || events_.IsCurrent(pod);
-  if (pod.uid == wanted || ConfigHash(pod) == wanted) return true;
+  if (pod.uid == wanted || pod.manifest_hash == wanted) return true;
   if (!events_.IsCurrent(pod)) return false;
   throw CniError(
       ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " was replaced",
       "the runtime asks for uid " + wanted + ", the API server has " + Printable(pod.uid));
 }
 
-void AddHandler::Advance(const watcher::WatchEvent& event) {
-  if (!IsWanted(event)) return;
+void AddHandler::Advance(const PlannedPod& pod) {
+  if (!IsWanted(pod)) return;
   awaited_ = std::max(awaited_, Awaited::kVif);
   last_watch_failure_ = nullptr;
-  auto vifs = VifsOf(event);
-  if (!vifs || vifs->empty()) return;
+  if (!pod.plan || pod.plan->vifs().empty()) return;
 
-  for (vif::PodVif& vif : *vifs) {
+  std::vector<vif::PodVif> vifs = pod.plan->vifs();
+  for (vif::PodVif& vif : vifs) {
     if (vif.is_default) vif.ifname = request_.ifname;
   }
-  RequireWishes(request_, vifs->front());
-  devices_.Assign(*vifs);
-  const bool new_plan = !SamePlan(plugs_.plugged(), *vifs);
+  devices_.Assign(vifs);
+  const bool new_plan = !SamePlan(plugs_.plugged(), vifs);
   if (new_plan) {
     stages_.OnStage(Stage::kPlug);
     plugs_.Unplug();
-    plugs_.Plan(*vifs, event.uid);
+    plugs_.Plan(vifs, pod.uid);
+    // The default VIF is the first one.
+    RequireWishes(request_, plugs_.planned().front());
     RequireOwnIdentity(*plugs_.attachment().record(), attachments_);
     plugs_.Plug();
   }
-  plugs_.Update(*vifs);
+  plugs_.Update(vifs);
   const bool first = awaited_ != Awaited::kActive;
   awaited_ = Awaited::kActive;
-  if (std::all_of(vifs->begin(), vifs->end(), IsActive)) {
+  if (std::all_of(vifs.begin(), vifs.end(), IsActive)) {
     result_ = MakeResult(plugs_.plugged(), request_.netns);
     return;
   }
   if (new_plan) stages_.OnStage(Stage::kWaitActive);
-  if (first) observer_.OnWaiting(plugs_.plugged());
+  if (first) reporter_.OnWaiting(plugs_.plugged());
 }
 
 }  // namespace kuryr::cni

@@ -8,37 +8,34 @@
 #include "base/deadline.h"
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
-#include "cni/add_observer.h"
 #include "cni/call.h"
+#include "cni/pod/pod_event_source.h"
 #include "cni/pod/pod_plugs.h"
 #include "cni/pod_devices.h"
+#include "cni/pod_reporter.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/result.h"
-#include "watcher/event_pipeline.h"
 
 namespace kuryr::cni {
 
-/// Makes the VIFs of one pod true, as its events tell of them: plugs as soon as they are known
-/// (Neutron turns a port ACTIVE only after it has seen the interface), and is done when all of them
-/// are active. Events and failures come from the event source's thread, Wait belongs to the
-/// request's; when no event comes any more, what was plugged is the caller's.
+/// Plugs the VIFs of one pod as soon as its events tell of them: Neutron turns a port ACTIVE only
+/// after it has seen the interface. It is done when all VIFs are active. Events and failures come
+/// from the event source's thread, and Wait is called by the request's. After the last event the
+/// caller unplugs what was plugged.
 /// (kuryr_kubernetes/cni/handlers.py)
-class AddHandler : public watcher::ResourceEventHandler {
+class AddHandler : public PodHandler {
  public:
   /// Everything is borrowed.
-  AddHandler(const Call& call, PodPlugs& plugs, AddObserver& observer);
+  AddHandler(const Call& call, PodPlugs& plugs, PodReporter& reporter);
 
   /// The result, or the exception that the ADD ends with; CniError 11 at the deadline says what was
   /// awaited.
   [[nodiscard]] Result Wait() EXCLUDES(mutex_);
 
-  /// A failed try to watch. Being refused ends the ADD: another try in this request would not be
-  /// let in either.
-  void OnWatchFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
-
- protected:
-  void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
-  void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  void OnPresent(const PlannedPod& pod) override EXCLUDES(mutex_);
+  void OnDeleted(const std::string& uid) override EXCLUDES(mutex_);
+  /// Being refused ends the ADD: another try in this request would not be let in either.
+  void OnWatchFailure(const std::exception_ptr& failure) override EXCLUDES(mutex_);
 
  private:
   enum class Awaited { kPod, kVif, kActive };
@@ -47,14 +44,14 @@ class AddHandler : public watcher::ResourceEventHandler {
   [[nodiscard]] Ended WaitUntil(const Deadline& deadline) const;
   /// Throws CniError 3 for one that the events have not told of and never will.
   void RequirePodIsThere() EXCLUDES(mutex_);
-  /// That nobody has planned the pod's VIFs yet. False when it is to be asked again: not even the
-  /// pod is known.
+  /// Tells the reporter where nobody has planned the pod's VIFs yet. False when the pod itself is
+  /// not known: the caller asks again.
   [[nodiscard]] bool TellAwaited() EXCLUDES(mutex_);
 
-  void Advance(const watcher::WatchEvent& event) REQUIRES(mutex_);
-  /// False for an older pod of this name, where what tells of it is behind. Throws CniError 3 where
-  /// the pod that the runtime asks for is the older one.
-  [[nodiscard]] bool IsWanted(const watcher::WatchEvent& pod) REQUIRES(mutex_);
+  void Advance(const PlannedPod& pod) REQUIRES(mutex_);
+  /// False for an older pod of this name: the source of events is behind. Throws CniError 3 where
+  /// the runtime asks for the older pod.
+  [[nodiscard]] bool IsWanted(const PlannedPod& pod) REQUIRES(mutex_);
   /// What was awaited; throws what the event that was handled until now ended with instead.
   [[nodiscard]] CniError GaveUp(bool cancelled) EXCLUDES(mutex_);
 
@@ -63,7 +60,7 @@ class AddHandler : public watcher::ResourceEventHandler {
   PodDevices devices_ GUARDED_BY(mutex_);
   const AttachmentStore& attachments_;
   PodEventSource& events_;
-  AddObserver& observer_ GUARDED_BY(mutex_);
+  PodReporter& reporter_ GUARDED_BY(mutex_);
   StageObserver& stages_ GUARDED_BY(mutex_);
   const Deadline deadline_;
   const EventFd done_;

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
 #include "cni/local/delegate.h"
@@ -65,42 +64,29 @@ const ResultInterface* FindInterface(const Result& previous, const std::string& 
   return &*found;
 }
 
-/// The VIF without what prevResult does not tell of any more, and with the MAC that it tells.
-vif::Vif AsTold(const vif::PodVif& planned, const Result& previous,
-                const ResultInterface* interface) {
-  vif::Vif told = planned.vif;
-  vif::VifBase& vif = vif::Common(told);
+bool TellsOf(const Result& previous, const IpNetwork& address) {
+  return std::any_of(previous.ips.begin(), previous.ips.end(),
+                     [&](const ResultIp& ip) { return ip.address == address; });
+}
+
+bool TellsOf(const Result& previous, const binding::LinkRoute& route) {
+  return std::any_of(previous.routes.begin(), previous.routes.end(), [&](const ResultRoute& told) {
+    return told.destination == route.destination && told.gateway == route.gateway;
+  });
+}
+
+/// Takes away what prevResult does not tell of any more, and sets the MAC that it tells.
+void FollowResult(const Result& previous, const ResultInterface* interface,
+                  binding::Planned& planned) {
   if (interface != nullptr) {
-    if (const auto mac = MacAddress::Parse(interface->mac)) vif.address = *mac;
-    // That of the pod's end is compared with prevResult's; the host's end keeps the VIF's.
-    const auto mtu = vif::MtuOf(vif);
-    if (interface->mtu != 0 && mtu && *mtu != interface->mtu) vif.network->mtu = vif::Null{};
+    if (const auto mac = MacAddress::Parse(interface->mac)) planned.mac = *mac;
+    // Another MTU than planned is compared by CheckMtu.
+    const uint32_t mtu = planned.mtu.Checked();
+    if (interface->mtu != 0 && mtu != interface->mtu) planned.mtu = {};
   }
-  const binding::L3Plan plan = binding::PlanL3(vif, planned.is_default);
-  std::vector<vif::Subnet> subnets;
-  for (const auto& address : plan.addresses) {
-    const bool told_of = std::any_of(previous.ips.begin(), previous.ips.end(),
-                                     [&](const auto& ip) { return ip.address == address.network; });
-    if (!told_of) continue;
-    vif::Subnet& subnet = subnets.emplace_back();
-    subnet.cidr = address.network;
-    subnet.ips = vif::FixedIpList{
-        .objects = std::vector<vif::FixedIp>{{.address = address.network.address}}};
-  }
-  std::vector<vif::Route> routes;
-  for (const binding::LinkRoute& route : plan.routes) {
-    const bool told_of =
-        std::any_of(previous.routes.begin(), previous.routes.end(), [&](const ResultRoute& known) {
-          return known.destination == route.destination && known.gateway == route.gateway;
-        });
-    if (!told_of) continue;
-    routes.push_back({.cidr = route.destination});
-    if (route.gateway) routes.back().gateway = *route.gateway;
-  }
-  if (!routes.empty() && subnets.empty()) subnets.push_back({.cidr = routes.front().cidr});
-  if (!routes.empty()) subnets.front().routes = vif::RouteList{.objects = std::move(routes)};
-  vif.network->subnets = vif::SubnetList{.objects = std::move(subnets)};
-  return told;
+  std::erase_if(planned.l3.addresses,
+                [&](const auto& address) { return !TellsOf(previous, address.network); });
+  std::erase_if(planned.l3.routes, [&](const auto& route) { return !TellsOf(previous, route); });
 }
 
 void CheckMtu(const ResultInterface* interface, const binding::Netns& pod) {
@@ -115,14 +101,13 @@ void CheckVifs(const Call& call, const AttachmentRecord& record) {
   const binding::Netns pod = OpenPodNetns(call.request, record);
   const Result previous = PreviousResult(call.request);
   for (size_t i = 0; i < record.vifs.size(); ++i) {
-    const binding::Plug& plug = record.plugs[i];
-    const ResultInterface* interface = FindInterface(previous, plug.ifname, pod, call.request);
-    const vif::Vif told = AsTold(record.vifs[i], previous, interface);
-    const auto difference = call.node.binding.Check({.vif = told,
-                                                     .plug = plug,
+    binding::Planned planned = call.node.binding.PlanWith(record.vifs[i], record.plugs[i]);
+    const ResultInterface* interface =
+        FindInterface(previous, planned.plug.ifname, pod, call.request);
+    FollowResult(previous, interface, planned);
+    const auto difference = call.node.binding.Check({.planned = planned,
                                                      .attachment = record.attachment(),
                                                      .pod = pod,
-                                                     .is_default = record.vifs[i].is_default,
                                                      .deadline = call.deadline});
     if (difference) ThrowDifference(*difference);
     CheckMtu(interface, pod);
@@ -131,7 +116,7 @@ void CheckVifs(const Call& call, const AttachmentRecord& record) {
 
 }  // namespace
 
-void Check(const Call& call) {
+std::string Check(const Call& call) {
   const Request& request = call.request;
   const auto record =
       call.node.attachments.Find({request.config.name, request.container_id, request.ifname});
@@ -139,8 +124,8 @@ void Check(const Call& call) {
     throw CniError(ErrorCode::kUnknownContainer, "no attachment of this container and interface");
   }
   CheckVifs(call, *record);
-  if (record->delegate_config.empty()) return;
-  Delegate(request, request.config.json).Check(call.deadline);
+  if (!record->delegate_config.empty()) Delegate(request, request.config.json).Check(call.deadline);
+  return {};
 }
 
 }  // namespace kuryr::cni

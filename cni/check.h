@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "cni/call.h"
 
 namespace kuryr::cni {
@@ -8,7 +10,8 @@ namespace kuryr::cni {
 /// prevResult says so too. What a plugin behind us in the chain changed stands in prevResult, and
 /// what it took away does not: an address or route that is missing there may be missing in the pod.
 /// Changes nothing. Throws CniError 105 that names the first difference, 3 without a record, 7 for
-/// a prevResult that is none or another attachment's, and what the delegate's CHECK says.
-void Check(const Call& call);
+/// a prevResult that is none or another attachment's, and what the delegate's CHECK says. The
+/// answer is empty.
+std::string Check(const Call& call);
 
 }  // namespace kuryr::cni

@@ -10,6 +10,7 @@
 #include "base/config_file.h"
 #include "base/error.h"
 #include "base/names.h"
+#include "cni/attachments/process.h"
 #include "cni/protocol/error.h"
 #include "watcher/api_options.h"
 
@@ -178,6 +179,8 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   constexpr uint32_t kMostCalls = 65536;
   constexpr uint32_t kMostPort = 65535;
   Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
+  // What a VF was before an earlier boot is nobody's any more.
+  config.binding.vf_folder = config.state_dir / "vfs" / BootId();
   Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
   config.use_agent = ParseUseAgent(files.Find("cni_daemon", "daemon_enabled"));
   TakeSocket(files.Find("cni_daemon", "bind_address"), config.agent_socket);
@@ -201,6 +204,7 @@ Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
   TakeDevices(files, config.devices);
+  Take(files.Find("ovs_cni", "cache_dir"), config.ovs_cni_cache_dir);
   TakeDaemon(files, getenv, config);
   return config;
 }

@@ -32,8 +32,10 @@ struct Config {
   /// [kubernetes] use_events, network_status; where that section is not read, nothing is told.
   bool use_events = false;
   bool network_status = false;
-  VifSource vif_source = VifSource::kAny;           ///< [kubernetes] vif_source
-  binding::BindingConfig binding;                   ///< [binding], [os_vif_ovs], [neutron_defaults]
+  VifSource vif_source = VifSource::kAny;  ///< [kubernetes] vif_source
+  binding::BindingConfig binding;          ///< [binding], [os_vif_ovs], [neutron_defaults]
+  /// [ovs_cni] cache_dir: where ovs-cni keeps what it plugged.
+  std::filesystem::path ovs_cni_cache_dir = "/tmp/ovscache";
   DeviceConfig devices;                             ///< [devices], [sriov]
   std::filesystem::path state_dir = "/run/kuryr";   ///< [cni_daemon] state_dir
   std::chrono::seconds vif_annotation_timeout{60};  ///< [cni_daemon] vif_annotation_timeout

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "binding/netns.h"
-#include "cni/unmake.h"
+#include "cni/ovs_cni/cache.h"
+#include "cni/ovs_cni/unplug.h"
+#include "cni/unplug.h"
 
 namespace kuryr::cni {
 namespace {
@@ -25,9 +27,20 @@ AttachmentRecord RecordFromNode(const AttachmentKey& key, const Call& call) {
   return record;
 }
 
+/// What ovs-cni plugged has no record of ours.
+void UnplugOfOvsCni(const Call& call, const AttachmentRecord& record) {
+  const Request& request = call.request;
+  const OvsCniCache cache(call.config.ovs_cni_cache_dir);
+  if (record.plugs.empty()) {
+    UnplugOvsCni(request, cache.Find(request.container_id, request.ifname), call.config.binding,
+                 call.deadline);
+  }
+  cache.Remove(request.container_id, request.ifname);
+}
+
 }  // namespace
 
-void Del(const Call& call) {
+std::string Del(const Call& call) {
   const Request& request = call.request;
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   auto attachment = call.node.attachments.Take(key);
@@ -37,8 +50,10 @@ void Del(const Call& call) {
   // What stands at the record's path may be out of this process's sight.
   if (request.netns_fd >= 0 && binding::FindNetnsId(request.netns_path()) == record.netns_id)
     record.netns = request.netns_path();
-  Unmake(record, request, call.node, call.deadline);
+  Unplug(record, request, call.node, call.deadline);
+  if (request.config.is_ovs_cni) UnplugOfOvsCni(call, record);
   if (attachment) attachment->Remove();
+  return {};
 }
 
 bool LeaveToAgent(const AttachmentKey& key, AttachmentStore& attachments) {

@@ -6,8 +6,9 @@
 #include "base/log.h"
 #include "cni/failure.h"
 #include "cni/local/delegate.h"
+#include "cni/ovs_cni/cache.h"
 #include "cni/protocol/error.h"
-#include "cni/unmake.h"
+#include "cni/unplug.h"
 
 namespace kuryr::cni {
 namespace {
@@ -40,6 +41,7 @@ class Collector {
       : request_(call.request),
         node_(call.node),
         deadline_(call.deadline),
+        ovs_cni_cache_(call.config.ovs_cni_cache_dir),
         valid_(request_.config.valid_attachments->begin(),
                request_.config.valid_attachments->end()) {}
 
@@ -58,7 +60,7 @@ class Collector {
       record.plugs = {plug};
       if (IsValid(record.key) || node_.attachments.Find(record.key)) continue;
       Tell(record.key);
-      failures_.Try(record.key, [&] { Unmake(record, request_, node_, deadline_); });
+      failures_.Try(record.key, [&] { Unplug(record, request_, node_, deadline_); });
     }
   }
 
@@ -76,26 +78,29 @@ class Collector {
     auto attachment = node_.attachments.TryTake(key);
     if (!attachment) return;
     Tell(key);
-    if (attachment->record()) Unmake(*attachment->record(), request_, node_, deadline_);
+    if (attachment->record()) Unplug(*attachment->record(), request_, node_, deadline_);
     attachment->Remove();
+    if (request_.config.is_ovs_cni) ovs_cni_cache_.Remove(key.container_id, key.ifname);
   }
 
   const Request& request_;
   const Node& node_;
   const Deadline deadline_;
+  const OvsCniCache ovs_cni_cache_;
   const std::set<ValidAttachment> valid_;
   Failures failures_;
 };
 
 }  // namespace
 
-void Gc(const Call& call) {
+std::string Gc(const Call& call) {
   const Request& request = call.request;
   Collector collector(call);
   collector.CollectRecords();
   collector.CollectUnrecorded();
   if (!request.config.ipam.empty()) Delegate(request, request.config.json).Gc(call.deadline);
   collector.Finish();
+  return {};
 }
 
 }  // namespace kuryr::cni

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "cni/add_observer.h"
 #include "cni/api_writer.h"
 #include "cni/config.h"
+#include "cni/pod/pod_result.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/request.h"
 #include "watcher/pod_event.h"
@@ -12,17 +12,20 @@
 namespace kuryr::cni {
 
 /// Tells the API server what becomes of a pod's ADD, as far as kuryr.conf wants it: Events, at most
-/// one that it waits and one that it fails, and the pod's network status. That this fails is no
-/// failure of the ADD.
-class PodReporter : public AddObserver {
+/// one that it waits and one that it fails, and the pod's network status. A write that fails is
+/// logged, and the ADD goes on. Calls may come from several threads, one after the other.
+class PodReporter {
  public:
   /// Everything is borrowed.
   PodReporter(const Request& request, const Config& config, ApiWriter& writer)
       : request_(request), config_(config), writer_(writer) {}
 
-  void OnAwaitingVifs() noexcept override;
-  void OnWaiting(const std::vector<PluggedVif>& vifs) noexcept override;
-  void OnAdded(const std::vector<PluggedVif>& vifs) noexcept override;
+  /// Nobody has planned the pod's VIFs for some seconds.
+  void OnAwaitingVifs() noexcept;
+  /// Everything is plugged, and some VIF is not active yet.
+  void OnWaiting(const std::vector<PluggedVif>& vifs) noexcept;
+  /// The attachment stands.
+  void OnAdded(const std::vector<PluggedVif>& vifs) noexcept;
   /// The ADD ends with `error`; `timed_out`: at its deadline.
   void OnFailed(const CniError& error, bool timed_out) noexcept;
 

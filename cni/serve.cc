@@ -1,14 +1,12 @@
 #include "cni/serve.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "cni/add.h"
 #include "cni/check.h"
 #include "cni/del.h"
-#include "cni/failure.h"
 #include "cni/gc.h"
-#include "cni/pod_reporter.h"
 #include "cni/status.h"
 
 namespace kuryr::cni {
@@ -23,38 +21,26 @@ constexpr std::chrono::seconds kLongestOther = 60s;
 /// Runtimes ask every few seconds, and wait for the answer.
 constexpr std::chrono::seconds kLongestStatus = 5s;
 
-std::string ServeAdd(const Call& call) {
-  PodReporter reporter(call.request, call.config, call.node.writer);
-  try {
-    return Add(call, reporter).dump();
-  } catch (...) {
-    reporter.OnFailed(AsCniError(std::current_exception()), call.deadline.Remaining().count() == 0);
-    throw;
-  }
-}
+std::string Version(const Call& call) { return VersionJson(call.request.config.cni_version); }
 
 }  // namespace
 
-std::string Serve(const Call& call) {
-  switch (call.request.command) {
+ServeCommand FindCommand(Command command) {
+  switch (command) {
     case Command::kAdd:
-      return ServeAdd(call);
+      return Add;
     case Command::kDel:
-      Del(call);
-      break;
+      return Del;
     case Command::kCheck:
-      Check(call);
-      break;
+      return Check;
     case Command::kGc:
-      Gc(call);
-      break;
+      return Gc;
     case Command::kStatus:
-      Status(call);
-      break;
+      return Status;
     case Command::kVersion:
-      return VersionJson(call.request.config.cni_version);
+      return Version;
   }
-  return {};
+  throw std::logic_error("no such command");
 }
 
 std::chrono::seconds LongestFor(Command command, const Config& config) {

@@ -13,7 +13,7 @@ std::optional<std::string> OvsBridgeOf(const Request& request, const Config& con
   const auto& local = request.config.local;
   if (!local) return OvsBridgeOf(config);
   const bool ovs = local->kind == LocalNetwork::Kind::kOvs;
-  return ovs ? std::optional(local->bridge) : std::nullopt;
+  return ovs && !local->bridge.empty() ? std::optional(local->bridge) : std::nullopt;
 }
 
 bool HasAttachmentOn(const std::string& bridge, const Request& request, const Node& node) {
@@ -51,11 +51,12 @@ std::optional<std::string> OvsBridgeOf(const Config& config) {
   return needed ? std::optional(config.binding.ovs_bridge) : std::nullopt;
 }
 
-void Status(const Call& call) {
+std::string Status(const Call& call) {
   const Request& request = call.request;
   RequireOvs(call);
   if (!request.config.local) call.events.RequireReady();
   if (!request.config.ipam.empty()) Delegate(request, request.config.json).Status(call.deadline);
+  return {};
 }
 
 }  // namespace kuryr::cni

@@ -13,7 +13,8 @@ namespace kuryr::cni {
 
 /// Serves a STATUS: returns when an ADD could be served now. Throws CniError 50 that says what is
 /// missing: the API server (for VIFs from annotations), Open vSwitch or its bridge; 51 when
-/// attachments of this network are on a bridge that is down; or the delegate's own.
-void Status(const Call& call);
+/// attachments of this network are on a bridge that is down; or the delegate's own. The answer is
+/// empty.
+std::string Status(const Call& call);
 
 }  // namespace kuryr::cni

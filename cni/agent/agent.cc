@@ -1,13 +1,15 @@
 #include "cni/agent/agent.h"
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/thread_annotations.h"
 #include "cni/agent/registry_events.h"
-#include "cni/attachments/disconnect.h"
+#include "cni/attachments/attachment_record.h"
 #include "cni/failure.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
@@ -39,14 +41,19 @@ void LogCall(LogLevel level, const AgentCall& call, const Request& request, cons
        {"error", reply.status == 0 ? "" : reply.out}});
 }
 
-/// Says `text` and why: once for each outage, and each reason of it in a row.
+/// Says `text` and why: once for each outage, and each reason of it in a row. Thread-safe.
 watcher::FailureHandler LogFailures(const char* text) {
-  return [text, last = std::string(),
-          seen = Clock::time_point()](const std::exception_ptr& failure) mutable {
+  struct Outage {
+    Mutex mutex;
+    std::string last;
+    Clock::time_point seen;
+  };
+  return [text, outage = std::make_shared<Outage>()](const std::exception_ptr& failure) {
     const std::string why = AsCniError(failure).what();
-    const bool is_known = why == last && Clock::now() - seen < kEndOfOutage;
-    last = why;
-    seen = Clock::now();
+    const MutexLock lock(outage->mutex);
+    const bool is_known = why == outage->last && Clock::now() - outage->seen < kEndOfOutage;
+    outage->last = why;
+    outage->seen = Clock::now();
     if (!is_known) Log(LogLevel::kWarning, text, {{"error", why}});
   };
 }
@@ -67,25 +74,26 @@ Agent::Agent(const Config& config, int stop_fd)
       writer_(config.api),
       node_{.binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_},
       sweep_(node_, Deadline::After(kSweepTime, stop_fd)),
-      registry_(config.vif_source, [this] { port_watcher_.AskForAbsent(); }),
+      registry_(config.vif_source,
+                {.follow = [this](const std::string& key) { port_reader_.Follow(key); },
+                 .unfollow = [this](const std::string& key) { port_reader_.Unfollow(key); }}),
       pod_watcher_(config.api, pipeline_,
                    [this, log = LogFailures("the pods cannot be watched")](
                        const std::exception_ptr& failure) {
                      log(failure);
                      registry_.OnWatchFailure(failure);
                    }),
-      port_watcher_(config.api, pipeline_, IfRefused(LogFailures("KuryrPorts cannot be watched"))) {
+      port_reader_(
+          config.api,
+          {.handler = pipeline_,
+           .is_complete = [this](const std::string& key) { return registry_.IsComplete(key); },
+           .on_failure = IfRefused(LogFailures("KuryrPorts cannot be read"))}) {
   pipeline_.Register(registry_);
   pipeline_.Register(errors_);
   // A node's name is a DNS name: nothing in it needs escaping.
   pod_watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
                    watcher::WatchMode::kSet);
-  port_watcher_.Add(
-      "/apis/openstack.org/v1/kuryrports?labelSelector=kuryr.openstack.org%2FnodeName%3D" +
-          config_.node_name,
-      watcher::WatchMode::kOptionalSet);
   pod_watcher_.Start();
-  port_watcher_.Start();
   if (config_.orphan_grace.count() == 0) return;
   port_sweep_.emplace(
       node_,
@@ -98,7 +106,7 @@ Agent::Agent(const Config& config, int stop_fd)
 Agent::~Agent() {
   port_sweep_.reset();
   pod_watcher_.Stop();
-  port_watcher_.Stop();
+  port_reader_.Stop();
 }
 
 AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
@@ -147,7 +155,7 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
   RegistryEvents events(
       registry_, config_.api,
       {.require_ready = [this] { RequireReady(); }, .has_listed = [this] { return HasListed(); }});
-  return cni::Serve(
+  return FindCommand(request.command)(
       {.request = request,
        .node = node_,
        .config = config_,

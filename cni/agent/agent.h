@@ -9,6 +9,7 @@
 #include "cni/agent/cancellations.h"
 #include "cni/agent/last_errors.h"
 #include "cni/agent/pod_registry.h"
+#include "cni/agent/port_reader.h"
 #include "cni/agent/port_sweep.h"
 #include "cni/agent/queued_writer.h"
 #include "cni/agent/sweep.h"
@@ -21,7 +22,7 @@
 
 namespace kuryr::cni {
 
-/// The node's agent: one watch for all of its pods and one for their KuryrPorts, and what answers
+/// The node's agent: one watch for all of its pods, who asks for their KuryrPorts, and what answers
 /// the plugin's calls. The commands are those of a plugin that works alone; their pods' events come
 /// from the registry. Thread-safe. (kuryr_kubernetes/cni/daemon/service.py)
 class Agent {
@@ -76,8 +77,7 @@ class Agent {
   PodRegistry registry_;
   watcher::EventPipeline pipeline_;
   watcher::Watcher pod_watcher_;
-  /// Apart: most clusters have none, and then its failures are nobody's.
-  watcher::Watcher port_watcher_;
+  PortReader port_reader_;
   std::optional<PortSweep> port_sweep_;  // last: it asks all of the above
 };
 

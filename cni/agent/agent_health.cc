@@ -2,11 +2,8 @@
 #include <array>
 #include <chrono>
 
-#include "base/error.h"
-#include "base/json.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/capabilities.h"
-#include "cni/pod/event_vifs.h"
 #include "cni/status.h"
 #include "service/metrics_text.h"
 
@@ -95,20 +92,27 @@ void WriteWatches(service::MetricsText& text, const Watches& watches) {
               kReasons, &WatchMetrics::reconnects);
 }
 
+void WritePorts(service::MetricsText& text, const PortReader::Counts& counts) {
+  constexpr std::array<const char*, PortReader::kOutcomes> kOutcomes = {"found", "missing",
+                                                                        "absent", "failed"};
+  text.Head("kuryr_cni_kuryrport_questions_total", "counter",
+            "KuryrPorts asked for by name, and what came of it.");
+  for (size_t i = 0; i < kOutcomes.size(); ++i) {
+    text.Sample("kuryr_cni_kuryrport_questions_total", {{"outcome", kOutcomes.at(i)}},
+                static_cast<double>(counts.questions.at(i)));
+  }
+  text.Metric("kuryr_cni_kuryrport_watches", "gauge", "KuryrPorts that ADDs wait for.",
+              static_cast<double>(counts.watched));
+}
+
 /// What has the VIFs of pods that nobody could plug.
-void WriteUndecodable(service::MetricsText& text, const std::vector<watcher::WatchEvent>& pods) {
+void WriteUndecodable(service::MetricsText& text, const std::vector<PlannedPod>& pods) {
   constexpr const char* kName = "kuryr_cni_undecodable_objects";
   text.Head(kName, "gauge", "1 for each Pod or KuryrPort whose VIFs cannot be read.");
-  for (const watcher::WatchEvent& pod : pods) {
-    try {
-      (void)VifsOf(pod);
-    } catch (const ParseError&) {
-      text.Sample(kName,
-                  {{"kind", StringAt(*pod.object, "kind")},
-                   {"namespace", pod.name_space},
-                   {"name", pod.name}},
-                  1);
-    }
+  for (const PlannedPod& pod : pods) {
+    if (!pod.plan || !pod.plan->problem) continue;
+    text.Sample(kName,
+                {{"kind", pod.plan->kind}, {"namespace", pod.name_space}, {"name", pod.name}}, 1);
   }
 }
 
@@ -140,8 +144,8 @@ std::optional<std::string> Agent::WhyNotWatching() const {
   // One that has just started is about to list them.
   if (!HasListed() && IsFailing(pod_watcher_)) return kNotListed;
   if (!pod_watcher_.IsAlive()) return "has not answered for a while";
-  // Where KuryrPorts were never to be had, no pod depends on them.
-  if (HasListedAll(port_watcher_) && !port_watcher_.IsAlive())
+  const auto failing = port_reader_.counts().failing_since;
+  if (failing && Clock::now() - *failing > config_.api.retry_timeout)
     return "has not told of KuryrPorts for a while";
   return std::nullopt;
 }
@@ -159,7 +163,7 @@ std::optional<std::string> Agent::WhyNotReady() const {
 std::string Agent::Metrics() const {
   service::MetricsText text;
   calls_.WriteTo(text);
-  const std::vector<watcher::WatchEvent> pods = registry_.pods();
+  const std::vector<PlannedPod> pods = registry_.pods();
   text.Metric("kuryr_cni_registry_pods", "gauge", "Pods of this node that are known.",
               static_cast<double>(pods.size()));
   text.Metric("kuryr_cni_attachments", "gauge", "Attachments that have a record.",
@@ -169,10 +173,9 @@ std::string Agent::Metrics() const {
               static_cast<double>(sweep_.left().size()));
   WriteUndecodable(text, pods);
   Watches watches;
-  for (const watcher::Watcher* watcher : {&pod_watcher_, &port_watcher_}) {
-    for (const auto& [path, metrics] : watcher->Metrics()) watches[ResourceOf(path)] = metrics;
-  }
+  for (const auto& [path, metrics] : pod_watcher_.Metrics()) watches[ResourceOf(path)] = metrics;
   WriteWatches(text, watches);
+  WritePorts(text, port_reader_.counts());
   text.Head("kuryr_cni_build_info", "gauge", "1, with the version of kuryr-daemon.");
   text.Sample("kuryr_cni_build_info", {{"version", KURYR_VERSION}}, 1);
   return text.text();

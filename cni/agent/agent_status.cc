@@ -7,10 +7,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "binding/l3.h"
 #include "binding/netns.h"
 #include "cni/agent/agent.h"
-#include "cni/pod/event_vifs.h"
 
 namespace kuryr::cni {
 namespace {
@@ -25,8 +23,8 @@ constexpr std::chrono::minutes kKeptError{5};
 json Describe(const vif::PodVif& pod_vif) {
   const vif::VifBase& vif = vif::Common(pod_vif.vif);
   json addresses = json::array();
-  for (const auto& address : binding::PlanL3(vif, pod_vif.is_default).addresses)
-    addresses.push_back(address.network.address.ToString());
+  for (const IpNetwork& address : vif::AddressesOf(vif))
+    addresses.push_back(address.address.ToString());
   return {{"ifname", pod_vif.ifname},
           {"port", vif.id.value_or("")},
           {"mac", vif.address.has_value() ? vif.address->ToString() : ""},
@@ -35,15 +33,18 @@ json Describe(const vif::PodVif& pod_vif) {
 }
 
 /// What the API server shows of the pod.
-void AddPlan(const watcher::WatchEvent& event, json& pod) {
-  pod["uid"] = event.uid;
-  try {
-    const auto vifs = VifsOf(event);
-    if (!vifs) return;
-    for (const vif::PodVif& vif : *vifs) pod["vifs"].push_back(Describe(vif));
-  } catch (const ParseError& e) {
-    pod["undecodable"] = e.what();
-  }
+void AddPlan(const PlannedPod& known, json& pod) {
+  pod["uid"] = known.uid;
+  if (!known.plan) return;
+  if (known.plan->problem) pod["undecodable"] = known.plan->problem->what();
+  for (const vif::PodVif& vif : known.plan->read) pod["vifs"].push_back(Describe(vif));
+}
+
+/// The same, as it was at the ADD, of a KuryrPort that nobody has asked for since the agent
+/// started.
+void AddPlan(const AttachmentRecord& record, json& pod) {
+  if (!record.added || pod.contains("vifs") || pod.contains("undecodable")) return;
+  for (const vif::PodVif& vif : record.vifs) pod["vifs"].push_back(Describe(vif));
 }
 
 /// The first difference between what the ADD made and what is there; null when there is none.
@@ -54,12 +55,9 @@ json FindProblem(const Node& node, const AttachmentRecord& record, size_t index,
     const auto pod = binding::Netns::OpenIfExists(record.netns);
     if (!pod || pod->id() != record.netns_id)
       return "the pod's namespace " + record.netns + " is gone, or cannot be seen from here";
-    const auto problem = node.binding.Check({.vif = record.vifs[index].vif,
-                                             .plug = record.plugs[index],
-                                             .attachment = record.attachment(),
-                                             .pod = *pod,
-                                             .is_default = record.vifs[index].is_default,
-                                             .deadline = deadline});
+    const binding::Planned planned = node.binding.PlanWith(record.vifs[index], record.plugs[index]);
+    const auto problem = node.binding.Check(
+        {.planned = planned, .attachment = record.attachment(), .pod = *pod, .deadline = deadline});
     return problem ? json(*problem) : json(nullptr);
   } catch (const std::exception& e) {
     return e.what();
@@ -124,8 +122,8 @@ AgentReply ReplyOf(const std::optional<std::string>& problem,
 std::string Agent::StatusJson(const std::string& wanted,
                               const std::optional<std::string>& http_problem) const {
   json pods = json::object();
-  for (const watcher::WatchEvent& event : registry_.pods())
-    AddPlan(event, pods[PodRegistry::KeyOf(event.name_space, event.name)]);
+  for (const PlannedPod& pod : registry_.pods())
+    AddPlan(pod, pods[PodRegistry::KeyOf(pod.name_space, pod.name)]);
   const std::vector<AttachmentKey> leftovers = sweep_.left();
   for (const AttachmentKey& key : attachments_.List()) {
     const auto record = attachments_.Find(key);
@@ -136,6 +134,7 @@ std::string Agent::StatusJson(const std::string& wanted,
     attachment["age"] = attachments_.AgeOf(key).count();
     if (attachment["state"] == "plugging")
       attachment["awaits"] = AwaitedFor(*record, pods[record->pod]);
+    AddPlan(*record, pods[record->pod]);
     if (record->pod == wanted) {
       const Deadline deadline = Deadline::After(kCheckTime);
       for (size_t i = 0; i < record->plugs.size(); ++i)

@@ -1,54 +1,62 @@
 #include "cni/agent/pod_registry.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "base/error.h"
 #include "base/log.h"
-#include "cni/pod/event_vifs.h"
 
 namespace kuryr::cni {
-namespace {
-
-void LogUndecodable(const watcher::WatchEvent& event) {
-  try {
-    (void)VifsOf(event);
-  } catch (const ParseError& e) {
-    Log(LogLevel::kWarning, "undecodable object", {{"error", e.what()}});
-  }
-}
-
-}  // namespace
 
 std::vector<std::pair<watcher::KeyFn, std::string>> PodRegistry::Consumes() const {
   return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
 }
 
 void PodRegistry::Handle(const watcher::WatchEvent& event) {
-  std::optional<watcher::WatchEvent> pod;
-  bool unplanned = false;
+  using Change = KnownPod::Change;
+  const std::string key = KeyOf(event.name_space, event.name);
+  std::optional<PlannedPod> changed;
+  unsigned follow = 0;
   {
     const MutexLock lock(mutex_);
-    const auto [known, is_new] = pods_.try_emplace(KeyOf(event.name_space, event.name), source_);
-    pod = known->second.Take(event);
-    unplanned = is_new && known->second.event() && !known->second.annotated();
-    if (known->second.empty()) pods_.erase(known);
-    if (pod) Tell(*pod);
+    // A KuryrPort that was asked for, and whose pod has gone meanwhile.
+    if (event.kind != "Pod" && !pods_.contains(key)) return;
+    KnownPod& known = pods_.try_emplace(key, source_).first->second;
+    const Change change = known.Take(event);
+    if (change == Change::kPresent) {
+      changed = known.pod();
+      Tell(key, [&](PodHandler& handler) { handler.OnPresent(*changed); });
+      follow = BeginToFollow(key, known);
+    } else if (change == Change::kGone) {
+      Tell(key, [&](PodHandler& handler) { handler.OnDeleted(event.uid); });
+    }
+    if (known.empty()) pods_.erase(key);
   }
-  if (unplanned) on_unplanned_();
-  if (pod && pod->type != watcher::EventType::kDeleted) LogUndecodable(*pod);
+  for (; follow > 0; --follow) ports_.follow(key);
+  if (changed && changed->plan && changed->plan->problem)
+    Log(LogLevel::kWarning, "undecodable object", {{"error", changed->plan->problem->what()}});
+}
+
+unsigned PodRegistry::BeginToFollow(const std::string& key, const KnownPod& known) {
+  unsigned count = 0;
+  if (known.complete()) return count;
+  const auto [begin, end] = subscriptions_.equal_range(key);
+  for (auto entry = begin; entry != end; ++entry)
+    if (!std::exchange(entry->second->follows_, true)) ++count;
+  return count;
 }
 
 void PodRegistry::OnWatchFailure(const std::exception_ptr& failure) {
   const MutexLock lock(mutex_);
-  for (const auto& [key, subscription] : subscriptions_) subscription->on_failure_(failure);
+  for (const auto& [key, subscription] : subscriptions_)
+    subscription->handler_.OnWatchFailure(failure);
 }
 
-std::vector<watcher::WatchEvent> PodRegistry::pods() const {
+std::vector<PlannedPod> PodRegistry::pods() const {
   const MutexLock lock(mutex_);
-  std::vector<watcher::WatchEvent> pods;
+  std::vector<PlannedPod> pods;
   pods.reserve(pods_.size());
   for (const auto& [key, known] : pods_) {
-    if (auto pod = known.event()) pods.push_back(std::move(*pod));
+    if (auto pod = known.pod()) pods.push_back(std::move(*pod));
   }
   return pods;
 }
@@ -59,37 +67,46 @@ bool PodRegistry::HasPod(const std::string& uid) const {
                      [&](const auto& known) { return known.second.IsOf(uid); });
 }
 
+bool PodRegistry::IsComplete(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  const auto known = pods_.find(key);
+  return known == pods_.end() || known->second.complete();
+}
+
 bool PodRegistry::empty() const {
   const MutexLock lock(mutex_);
   return pods_.empty();
 }
 
-void PodRegistry::Tell(const watcher::WatchEvent& event) {
-  const auto [begin, end] = subscriptions_.equal_range(KeyOf(event.name_space, event.name));
-  for (auto entry = begin; entry != end; ++entry) entry->second->listener_(event);
+void PodRegistry::Tell(const std::string& key, const std::function<void(PodHandler&)>& what) {
+  const auto [begin, end] = subscriptions_.equal_range(key);
+  for (auto entry = begin; entry != end; ++entry) what(entry->second->handler_);
 }
 
+/// What an earlier ADD was told of the KuryrPort may not be so any more.
 void PodRegistry::Subscribe(Subscription& subscription) {
-  bool unplanned = false;
+  unsigned follow = 0;
   {
     const MutexLock lock(mutex_);
     subscriptions_.emplace(subscription.key_, &subscription);
     const auto known = pods_.find(subscription.key_);
-    const auto pod = known == pods_.end() ? std::nullopt : known->second.event();
-    if (pod) subscription.listener_(*pod);
-    unplanned = pod && !known->second.annotated();
+    if (known == pods_.end()) return;
+    known->second.ForgetPort();
+    if (const auto pod = known->second.pod()) subscription.handler_.OnPresent(*pod);
+    follow = BeginToFollow(subscription.key_, known->second);
   }
-  if (unplanned) on_unplanned_();
+  for (; follow > 0; --follow) ports_.follow(subscription.key_);
 }
 
 void PodRegistry::Unsubscribe(Subscription& subscription) {
-  const MutexLock lock(mutex_);
-  const auto [begin, end] = subscriptions_.equal_range(subscription.key_);
-  for (auto entry = begin; entry != end; ++entry) {
-    if (entry->second != &subscription) continue;
-    subscriptions_.erase(entry);
-    return;
+  {
+    const MutexLock lock(mutex_);
+    const auto [begin, end] = subscriptions_.equal_range(subscription.key_);
+    const auto entry = std::find_if(
+        begin, end, [&](const auto& subscribed) { return subscribed.second == &subscription; });
+    if (entry != end) subscriptions_.erase(entry);
   }
+  if (subscription.follows_) ports_.unfollow(subscription.key_);
 }
 
 }  // namespace kuryr::cni

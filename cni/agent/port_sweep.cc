@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
-#include "cni/attachments/disconnect.h"
 #include "cni/local/local_vif.h"
 
 namespace kuryr::cni {
@@ -91,7 +90,7 @@ bool PortSweep::Remove(const binding::FoundPlug& port, const Deadline& deadline)
     AttachmentRecord record;
     record.key = key;
     record.plugs = {port.plug};
-    DisconnectAll(node_.binding, record, deadline);
+    node_.binding.Disconnect(record.plugs, record.attachment(), deadline);
     Log(LogLevel::kInfo, "removed a port that has neither record nor pod",
         {{"port", port.plug.host_interface},
          {"network", key.network},

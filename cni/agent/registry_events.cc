@@ -4,19 +4,15 @@
 
 namespace kuryr::cni {
 
-void RegistryEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer,
-                           watcher::FailureHandler on_failure) {
+void RegistryEvents::Start(const PodArgs& pod, PodHandler& handler) {
   pod_uid_ = pod.uid;
-  consumer_ = &consumer;
-  on_failure_ = std::move(on_failure);
+  handler_ = &handler;
   {
     const MutexLock lock(mutex_);
     starting_ = true;
   }
-  subscription_.emplace(
-      registry_, PodRegistry::KeyOf(pod.name_space, pod.name),
-      [this](const watcher::WatchEvent& event) { TakeEvent(event); },
-      [this](const std::exception_ptr& failure) { TakeFailure(failure); });
+  PodHandler& heard = *this;
+  subscription_.emplace(registry_, PodRegistry::KeyOf(pod.name_space, pod.name), heard);
   // What was known when we subscribed.
   Pending known;
   {
@@ -40,20 +36,22 @@ void RegistryEvents::Stop() {
   }
 }
 
-void RegistryEvents::TakeEvent(const watcher::WatchEvent& event) {
+void RegistryEvents::OnPresent(const PlannedPod& pod) {
   const MutexLock lock(mutex_);
-  if (event.type != watcher::EventType::kDeleted) {
-    pending_.present = event;
-    pending_.failure = nullptr;  // the watch works again
-  } else {
-    if (pending_.present && pending_.present->uid == event.uid) pending_.present.reset();
-    const bool is_wanted = pod_uid_.empty() ? !pending_.deleted : event.uid == pod_uid_;
-    if (is_wanted) pending_.deleted = event;
-  }
+  pending_.present = pod;
+  pending_.failure = nullptr;  // the watch works again
   Wake();
 }
 
-void RegistryEvents::TakeFailure(const std::exception_ptr& failure) {
+void RegistryEvents::OnDeleted(const std::string& uid) {
+  const MutexLock lock(mutex_);
+  if (pending_.present && pending_.present->uid == uid) pending_.present.reset();
+  const bool is_wanted = pod_uid_.empty() ? !pending_.deleted : uid == pod_uid_;
+  if (is_wanted) pending_.deleted = uid;
+  Wake();
+}
+
+void RegistryEvents::OnWatchFailure(const std::exception_ptr& failure) {
   const MutexLock lock(mutex_);
   pending_.failure = failure;
   Wake();
@@ -73,9 +71,9 @@ RegistryEvents::Pending RegistryEvents::Next() {
 }
 
 void RegistryEvents::Tell(const Pending& pending) const {
-  if (pending.deleted) consumer_->Handle(*pending.deleted);
-  if (pending.present) consumer_->Handle(*pending.present);
-  if (pending.failure) on_failure_(pending.failure);
+  if (pending.deleted) handler_->OnDeleted(*pending.deleted);
+  if (pending.present) handler_->OnPresent(*pending.present);
+  if (pending.failure) handler_->OnWatchFailure(pending.failure);
 }
 
 void RegistryEvents::Work() {

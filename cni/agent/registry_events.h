@@ -19,7 +19,7 @@ namespace kuryr::cni {
 /// calling thread, what comes later in a thread of its own, which starts with the first of it: the
 /// watch never waits for the plugging of one pod. That thread logs as the one that made the object.
 /// What was not handled yet is kept once: the newest state, the pod's end, and the newest failure.
-class RegistryEvents : public PodEventSource {
+class RegistryEvents : public PodEventSource, private PodHandler {
  public:
   /// What only the agent knows.
   struct Questions {
@@ -32,11 +32,10 @@ class RegistryEvents : public PodEventSource {
       : registry_(registry), api_(std::move(api)), questions_(std::move(questions)) {}
   ~RegistryEvents() override { Stop(); }
 
-  void Start(const PodArgs& pod, watcher::EventConsumer& consumer,
-             watcher::FailureHandler on_failure) override EXCLUDES(mutex_);
+  void Start(const PodArgs& pod, PodHandler& handler) override EXCLUDES(mutex_);
   void Stop() override EXCLUDES(mutex_);
   void RequireReady() override { questions_.require_ready(); }
-  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& pod) override {
+  [[nodiscard]] bool IsCurrent(const PlannedPod& pod) override {
     return IsCurrentPod(api_, {pod.name_space, pod.name, pod.uid}, pod.uid);
   }
   [[nodiscard]] bool IsGone(const PodArgs& pod) override {
@@ -46,15 +45,16 @@ class RegistryEvents : public PodEventSource {
  private:
   /// What the handlers have not heard of yet, in the order in which they hear of it.
   struct Pending {
-    std::optional<watcher::WatchEvent> deleted;  ///< of the pod that the ADD is for
-    std::optional<watcher::WatchEvent> present;  ///< the newest state
-    std::exception_ptr failure;                  ///< the newest since then
+    std::optional<std::string> deleted;  ///< the UID of the pod that the ADD is for
+    std::optional<PlannedPod> present;   ///< the newest state
+    std::exception_ptr failure;          ///< the newest since then
 
     [[nodiscard]] bool empty() const { return !deleted && !present && !failure; }
   };
 
-  void TakeEvent(const watcher::WatchEvent& event) EXCLUDES(mutex_);
-  void TakeFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
+  void OnPresent(const PlannedPod& pod) override EXCLUDES(mutex_);
+  void OnDeleted(const std::string& uid) override EXCLUDES(mutex_);
+  void OnWatchFailure(const std::exception_ptr& failure) override EXCLUDES(mutex_);
   void Wake() REQUIRES(mutex_);
   void Tell(const Pending& pending) const;
   void Work() EXCLUDES(mutex_);
@@ -66,8 +66,7 @@ class RegistryEvents : public PodEventSource {
   const Questions questions_;
   const LogContext log_context_ = LogContext::Current();
   std::string pod_uid_;  ///< empty where the runtime does not tell it
-  watcher::EventConsumer* consumer_ = nullptr;
-  watcher::FailureHandler on_failure_;
+  PodHandler* handler_ = nullptr;
   std::optional<PodRegistry::Subscription> subscription_;
 
   Mutex mutex_;

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/rollback.h"
 #include "binding/netns.h"
-#include "cni/attachments/disconnect.h"
 
 namespace kuryr::cni {
 namespace {
@@ -38,10 +37,10 @@ bool SweepOne(const AttachmentKey& key, const Node& node, const Deadline& deadli
     return true;
   }
   const AttachmentRecord record = *attachment->record();
-  // A delegate's addresses are taken back by the plugin, which has the runtime's environment.
+  // A delegate's addresses are released by the plugin, which has the runtime's environment.
   const char* why = record.delegate_config.empty() ? WhyStale(record) : nullptr;
   if (why == nullptr) return true;
-  DisconnectAll(node.binding, record, deadline);
+  node.binding.Disconnect(record.plugs, record.attachment(), deadline);
   attachment->Remove();
   Log(LogLevel::kInfo, "removed an attachment",
       {{"why", why}, {"pod", record.pod}, {"container", key.container_id}, {"ifname", key.ifname}});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
+
+/// What undoing an attachment may take, whatever time the request itself has left.
+inline constexpr std::chrono::seconds kUndoTime{15};
 
 /// Identity of an attachment (CNI SPEC section 2): pods and namespaces come and go under the same
 /// names.

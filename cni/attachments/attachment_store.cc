@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/ownership.h"
 
 namespace kuryr::cni {
 namespace {
@@ -95,20 +96,6 @@ std::string TextOf(const fs::path& path) {
 
 std::optional<AttachmentRecord> ReadFile(const fs::path& path) { return Parse(TextOf(path), path); }
 
-/// Who may write in it decides what is unplugged.
-void RequireOwn(const fs::path& folder) {
-  const UniqueFd fd(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) ThrowErrno("open folder " + folder.string());
-  struct stat status = {};
-  if (::fstat(fd.get(), &status) != 0) ThrowErrno("look at " + folder.string());
-  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
-    ThrowErrno(EPERM, "keep records in " + folder.string() + ", which belongs to uid " +
-                          std::to_string(status.st_uid));
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    ThrowErrno(EPERM, "keep records in " + folder.string() + ", where others may write");
-}
-
 /// As the file's name says, for it may be empty yet; a long one's record says.
 std::optional<AttachmentKey> KeyOf(const fs::path& path) {
   const std::string name = path.filename();
@@ -156,7 +143,7 @@ void AttachmentStore::MakeFolders() const {
   fs::create_directories(state_dir.parent_path(), error);  // what it could not make, mkdir names
   for (const fs::path& path : {state_dir, directory_}) {
     if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) ThrowErrno("create " + path.string());
-    RequireOwn(path);
+    RequireOwnFolder(path);  // who may write in it decides what is unplugged
   }
 }
 

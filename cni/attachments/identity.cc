@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
-#include "binding/l3.h"
 #include "binding/neutron_port.h"
 
 namespace kuryr::cni {
@@ -38,8 +37,8 @@ Identity IdentityOf(const vif::PodVif& planned, const binding::Plug& plug) {
   Identity identity{.segment = SegmentOf(planned.vif, plug)};
   if (binding::HasOvsPort(plug)) identity.port = binding::NeutronPortOf(vif);
   if (vif.address.has_value()) identity.mac = *vif.address;
-  for (const auto& address : binding::PlanL3(vif, planned.is_default).addresses)
-    identity.addresses.push_back(address.network.address);
+  for (const IpNetwork& address : vif::AddressesOf(vif))
+    identity.addresses.push_back(address.address);
   return identity;
 }
 

@@ -88,9 +88,21 @@ vif::Vif Fill(T vif, const Request& request, const Result& addresses, const char
   vif.network = NetworkOf(request, addresses);
   vif.plugin = plugin;
   vif.active = true;
-  vif.vif_name = LocalHostInterface(KeyOf(request));
-  vif.bridge_name = request.config.local->bridge;
+  if constexpr (requires { vif.bridge_name; }) {
+    vif.vif_name = LocalHostInterface(KeyOf(request));
+    vif.bridge_name = request.config.local->bridge;
+  } else {
+    vif.dev_type = vif::HostDeviceType::kEthernet;
+    vif.dev_address = *vif::PciAddress::Parse(request.wishes.device_id);
+  }
   return vif;
+}
+
+vif::Vif VifOf(const Request& request, const Result& addresses) {
+  if (request.config.local->kind == Kind::kBridge)
+    return Fill(vif::VifBridge(), request, addresses, "linux_bridge");
+  if (HasDevice(request)) return Fill(vif::VifHostDevice(), request, addresses, "ovs");
+  return Fill(vif::VifOpenVSwitch(), request, addresses, "ovs");
 }
 
 IpAddress FirstOf(const IpNetwork& network) {
@@ -102,11 +114,11 @@ IpAddress FirstOf(const IpNetwork& network) {
 }  // namespace
 
 vif::PodVif MakeLocalVif(const Request& request, const Result& addresses) {
-  const bool bridge = request.config.local->kind == Kind::kBridge;
-  return {.ifname = request.ifname,
-          .is_default = true,
-          .vif = bridge ? Fill(vif::VifBridge(), request, addresses, "linux_bridge")
-                        : Fill(vif::VifOpenVSwitch(), request, addresses, "ovs")};
+  return {.ifname = request.ifname, .is_default = true, .vif = VifOf(request, addresses)};
+}
+
+bool HasDevice(const Request& request) {
+  return request.config.local->ovs_cni && !request.wishes.device_id.empty();
 }
 
 /// 40 bits of hash: few enough for an interface's name, enough for a node.

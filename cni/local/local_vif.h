@@ -15,6 +15,8 @@ namespace kuryr::cni {
 /// IsExtraRoute are not in it.
 [[nodiscard]] vif::PodVif MakeLocalVif(const Request& request, const Result& addresses);
 
+/// Whether it is a device of the node's that the runtime names, and no veth pair.
+[[nodiscard]] bool HasDevice(const Request& request);
 /// The name of its interface on the host.
 [[nodiscard]] std::string LocalHostInterface(const AttachmentKey& key);
 

@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/socket_watch.h"
+#include "cni/attachments/attachment_record.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/attachments/disconnect.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
 #include "cni/serve.h"
@@ -52,9 +52,10 @@ bool NobodyListens(const std::system_error& error) {
 constexpr std::chrono::seconds kHeld{1};
 
 /// Delegated plugins need the runtime's environment: also those that the network of today does not
-/// have, but that of the ADD had.
+/// have, but that of the ADD had. And ovs-cni's networks its folders, and their own Open vSwitch.
 bool HasDelegate(const Request& request, const Config& config) {
-  if (request.config.local || !request.config.ipam.empty()) return true;
+  if (request.config.local || request.config.is_ovs_cni || !request.config.ipam.empty())
+    return true;
   const bool of_all = request.command == Command::kGc;
   if (!of_all && request.command != Command::kDel && request.command != Command::kCheck)
     return false;

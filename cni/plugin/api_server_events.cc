@@ -10,9 +10,13 @@
 
 namespace kuryr::cni {
 
-void ApiServerEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer,
-                            watcher::FailureHandler on_failure) {
-  pipeline_.Register(consumer);
+std::vector<std::pair<watcher::KeyFn, std::string>> ApiServerEvents::Consumes() const {
+  return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
+}
+
+void ApiServerEvents::Start(const PodArgs& pod, PodHandler& handler) {
+  handler_ = &handler;
+  pipeline_.Register(*this);
   // Both names were checked to be DNS names: nothing in them needs escaping.
   const auto in_namespace = [&](const std::string& api, const std::string& plural) {
     return api + "/namespaces/" + pod.name_space + "/" + plural +
@@ -23,10 +27,11 @@ void ApiServerEvents::Start(const PodArgs& pod, watcher::EventConsumer& consumer
     pod_ = pod;
     port_path_ = in_namespace("/apis/openstack.org/v1", "kuryrports");
   }
-  watcher::EventHandler& both = *this;
-  port_watcher_.emplace(config_, both);
+  port_watcher_.emplace(config_, pipeline_);
   port_watcher_->Start();
-  pod_watcher_.emplace(config_, both, std::move(on_failure));
+  pod_watcher_.emplace(config_, pipeline_, [&handler](const std::exception_ptr& failure) {
+    handler.OnWatchFailure(failure);
+  });
   pod_watcher_->Add(in_namespace("/api/v1", "pods"));
   pod_watcher_->Start();
 }
@@ -40,11 +45,12 @@ void ApiServerEvents::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
   // Whatever the server makes of the question.
   if (event.name_space != pod_.name_space || event.name != pod_.name) return;
-  const auto pod = known_.Take(event);
-  if (!pod) return;
+  const KnownPod::Change change = known_.Take(event);
+  if (change == KnownPod::Change::kNone) return;
   if (!known_.annotated() && !port_path_.empty())
     port_watcher_->Add(std::exchange(port_path_, {}), watcher::WatchMode::kOptionalSet);
-  pipeline_.Handle(*pod);
+  if (change == KnownPod::Change::kGone) return handler_->OnDeleted(event.uid);
+  handler_->OnPresent(*known_.pod());
 }
 
 void ApiServerEvents::RequireReady() {

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "binding/l3.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
 #include "cni/plugin/sandbox.h"
@@ -119,12 +118,11 @@ std::string Status(const Sandbox& sandbox, const NetworkConfig& network) {
   }
   for (const vif::PodVif& pod_vif : record->vifs) {
     if (!pod_vif.is_default) continue;
-    const binding::L3Plan plan = binding::PlanL3(vif::Common(pod_vif.vif), true);
-    if (plan.addresses.empty()) break;
-    const nlohmann::ordered_json status = {
-        {"kind", "PodNetworkStatus"},
-        {"apiVersion", "v1beta1"},
-        {"ip", plan.addresses.front().network.address.ToString()}};
+    const std::vector<IpNetwork> addresses = vif::AddressesOf(vif::Common(pod_vif.vif));
+    if (addresses.empty()) break;
+    const nlohmann::ordered_json status = {{"kind", "PodNetworkStatus"},
+                                           {"apiVersion", "v1beta1"},
+                                           {"ip", addresses.front().address.ToString()}};
     return status.dump();
   }
   throw CniError(ErrorCode::kUnknownContainer,

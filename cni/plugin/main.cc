@@ -7,11 +7,13 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "cni/failure.h"
+#include "cni/ovs_cni/ovs_conf.h"
 #include "cni/plugin/detached_writer.h"
 #include "cni/plugin/exec_plugin.h"
 #include "cni/plugin/options.h"
@@ -63,15 +65,6 @@ void AnswerOnTerminate() {
   });
 }
 
-AgentReply AnswerTo(const Request& request, const Options& options) {
-  try {
-    const kuryr::UniqueFd signals = kuryr::service::StopSignalsAsFd();
-    return Serve(request, options.config_files, signals.get());
-  } catch (...) {
-    throw ErrorFor(request, AsCniError(std::current_exception()));
-  }
-}
-
 /// The kubelet takes stdout and stderr together for the answer: nothing goes to the latter unless
 /// the call fails.
 int AnswerKubelet(const std::vector<std::string>& arguments) {
@@ -95,6 +88,7 @@ int main(int argc, char** argv) {
   answer_version = kSupportedVersions.back();
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (IsExecCall(arguments)) return AnswerKubelet(arguments);
+  std::optional<Request> request;
   try {
     if (arguments == std::vector<std::string>{kPostEvent}) return WriteNow(ReadStdin());
     const Options options = ParseOptions(argc, argv);
@@ -102,20 +96,23 @@ int main(int argc, char** argv) {
       std::fputs(options.text.c_str(), options.is_error ? stderr : stdout);
       return options.exit_code;
     }
-    const std::string input = ReadStdin();
+    std::string input = ReadStdin();
     answer_version = AnswerVersion(input);
     const Environment environment = ReadEnvironment();
     if (environment.command == ToString(Command::kVersion)) {
       std::puts(VersionJson(answer_version).c_str());
       return 0;
     }
-    Request request = ParseRequest(environment, input);
-    request.config.debug |= options.debug;
-    const AgentReply answer = AnswerTo(request, options);
+    request = ParseRequest(environment, WithOvsConf(std::move(input), environment.command));
+    request->config.debug |= options.debug;
+    const kuryr::UniqueFd signals = kuryr::service::StopSignalsAsFd();
+    const AgentReply answer = Serve(*request, options.config_files, signals.get());
     if (!answer.out.empty()) std::puts(answer.out.c_str());
     return answer.status;
   } catch (...) {
-    std::puts(ErrorJson(AsCniError(std::current_exception()), answer_version).c_str());
+    CniError error = AsCniError(std::current_exception());
+    if (request) error = ErrorFor(*request, error);
+    std::puts(ErrorJson(error, answer_version).c_str());
     return 1;
   }
 }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "cni/doctor/doctor.h"
+#include "cni/plugin/install.h"
 #include "vif/decode_any.h"
 
 namespace kuryr::cni {
@@ -26,6 +27,7 @@ constexpr const char* kHint = "kuryr-cni --help tells more; kuryr-cni doctor loo
 constexpr const char* kExample =
     "Example:\n"
     "  kuryr-cni doctor\n"
+    "  kuryr-cni install --host / --conflist etc/10-kuryr.conflist\n"
     "  kubectl get pod nginx -o json | kuryr-cni --decode -\n"
     "  echo '{\"cniVersion\":\"1.0.0\"}' | CNI_COMMAND=VERSION kuryr-cni\n";
 
@@ -86,6 +88,26 @@ void Examine(const Examination& examination, Options& options) {
   options.exit_code = doctor::IsHealthy(findings) ? 0 : 1;
 }
 
+CLI::App* AddInstallCommand(CLI::App& app, Installation& installation) {
+  CLI::App* command = app.add_subcommand(
+      "install", "put this program, kuryr.conf and the network configuration on a node");
+  command->add_option("--host", installation.host, "where the node's root is (default /host)");
+  command->add_option("--conflist", installation.conflist,
+                      "the network configuration (default that of the image)");
+  command->add_option("--cni-conf-dir", installation.conf_dir,
+                      "where the runtime looks for those (default /etc/cni/net.d)");
+  command->add_option("--cni-bin-dir", installation.bin_dir,
+                      "where it looks for programs (default /opt/cni/bin)");
+  return command;
+}
+
+std::string InstallAs(Installation installation, const std::vector<std::string>& config_files) {
+  if (config_files.size() > 1)
+    throw std::runtime_error("install takes one --config-file: a node has one kuryr.conf");
+  if (!config_files.empty()) installation.kuryr_conf = config_files.front();
+  return Install(installation);
+}
+
 }  // namespace
 
 Options ParseOptions(int argc, char** argv) {
@@ -110,10 +132,13 @@ Options ParseOptions(int argc, char** argv) {
   app.add_flag("--json", decoding.json, "with --decode: as normalised JSON")->needs(decode_option);
   Examination examination;
   const CLI::App* doctor_command = AddDoctorCommand(app, examination);
+  Installation installation;
+  const CLI::App* install_command = AddInstallCommand(app, installation);
   try {
     app.parse(argc, argv);
     if (!decoding.files.empty()) options.text = Decode(decoding);
     if (doctor_command->parsed()) Examine(examination, options);
+    if (install_command->parsed()) options.text = InstallAs(installation, options.config_files);
   } catch (const CLI::ParseError& e) {
     std::ostringstream out;
     std::ostringstream error;

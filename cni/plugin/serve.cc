@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "cni/config.h"
 #include "cni/del.h"
-#include "cni/local/local_vif.h"
+#include "cni/network_binding.h"
 #include "cni/plugin/agent_client.h"
 #include "cni/plugin/api_server_events.h"
 #include "cni/plugin/detached_writer.h"
@@ -27,25 +27,6 @@ bool NeedsApiServer(const Request& request) {
 
 Config Load(const std::vector<std::string>& files, ConfigScope scope) {
   return LoadConfig(files, [](const char* name) { return std::getenv(name); }, scope);
-}
-
-/// What the network configuration says to the drivers.
-void TakeLocal(const Request& request, binding::BindingConfig& binding) {
-  const LocalNetwork& local = *request.config.local;
-  binding.owns_ports = true;
-  binding::NamedElsewhere& named = binding.named;
-  named.host_interfaces.push_back(
-      LocalHostInterface({request.config.name, request.container_id, request.ifname}));
-  if (local.kind == LocalNetwork::Kind::kOvs) {
-    binding.port_vlan = local.vlan;
-    named.drivers.emplace_back("ovs");
-    named.ovs_bridges.push_back(local.bridge);
-  } else {
-    if (local.hairpin_mode) binding.hairpin = binding::HairpinMode::kHairpinVeth;
-    named.drivers.emplace_back("bridge");
-    named.kernel_bridges.push_back(local.bridge);
-    named.uplinks.push_back(local.uplink);
-  }
 }
 
 void SetUpLog(const Request& request, const Config& config) {
@@ -74,55 +55,71 @@ void LogBegin(const Request& request) {
        {"ifname", request.ifname}});
 }
 
-/// What this process serves by when it works alone.
-struct Alone {
-  const Config& config;
-  AttachmentStore& attachments;
-  ApiWriter& writer;
-  int cancel_fd;
-};
-
-AgentReply ServeAlone(const Request& request, const Alone& alone) {
-  const Config& config = alone.config;
-  binding::Binding binding(ForDrivers(config, alone.attachments));
-  const Node node = {.binding = binding,
-                     .attachments = alone.attachments,
-                     .owner = ProcessId::Own(),
-                     .writer = alone.writer};
-  ApiServerEvents events(config.api, config.vif_source);
-  StageObserver nobody;
-  return {.status = 0,
-          .out = Serve(
-              {.request = request,
-               .node = node,
-               .config = config,
-               .events = events,
-               .stages = nobody,
-               .deadline = Deadline::After(LongestFor(request.command, config), alone.cancel_fd)})};
+/// What is read already, and what only a process that works alone needs: the agent has an identity
+/// of its own.
+Config ConfigAlone(Request& request, const std::vector<std::string>& files, Config config,
+                   int cancel_fd) {
+  if (NeedsApiServer(request)) config = Load(files, ConfigScope::kAll);
+  watcher::WarnOfInsecureApi(config.api, config.unverified_by);
+  ApplyNetwork(request, config, Deadline::After(LongestFor(request.command, config), cancel_fd));
+  config.api.connect_timeout =
+      std::min(config.api.connect_timeout, LongestFor(request.command, config));
+  return config;
 }
+
+/// What this process serves by when it works alone. `writer` is borrowed.
+class Alone {
+ public:
+  Alone(Config config, ApiWriter& writer)
+      : config_(std::move(config)),
+        attachments_(config_.state_dir),
+        binding_(ForDrivers(config_, attachments_)),
+        node_{.binding = binding_,
+              .attachments = attachments_,
+              .owner = ProcessId::Own(),
+              .writer = writer},
+        events_(config_.api, config_.vif_source) {}
+
+  [[nodiscard]] Call CallFor(const Request& request, int cancel_fd) {
+    return {.request = request,
+            .node = node_,
+            .config = config_,
+            .events = events_,
+            .stages = nobody_,
+            .deadline = Deadline::After(LongestFor(request.command, config_), cancel_fd)};
+  }
+
+ private:
+  const Config config_;
+  AttachmentStore attachments_;
+  binding::Binding binding_;
+  const Node node_;
+  ApiServerEvents events_;
+  StageObserver nobody_;
+};
 
 /// A DEL while the agent is down. What it cannot remove is the agent's to remove when it is back:
 /// the runtime may not ask again.
-AgentReply DelWithoutAgent(const Request& request, const Alone& alone,
-                           const std::string& trace_id) {
+AgentReply DelWithoutAgent(const Call& call, const std::string& trace_id) {
   try {
-    return ServeAlone(request, alone);
+    return {.status = 0, .out = Del(call)};
   } catch (const std::exception& e) {
+    const Request& request = call.request;
     const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
-    if (!LeaveToAgent(key, alone.attachments)) throw;
+    if (!LeaveToAgent(key, call.node.attachments)) throw;
     // One that has come meanwhile may have swept before there was anything to sweep.
-    auto asked = AskAgent(request, alone.config, trace_id, alone.cancel_fd);
+    auto asked = AskAgent(request, call.config, trace_id, call.deadline.cancel_fd);
     if (auto* reply = std::get_if<AgentReply>(&asked)) return std::move(*reply);
     if (std::get<NoAgent>(asked).state != NoAgent::State::kDown) throw;
     Log(LogLevel::kWarning, "not all could be removed: left to kuryr-daemon",
-        {{"socket", alone.config.agent_socket}, {"error", e.what()}});
+        {{"socket", call.config.agent_socket}, {"error", e.what()}});
     return {};
   }
 }
 
 }  // namespace
 
-AgentReply Serve(const Request& request, std::vector<std::string> config_files, int cancel_fd) {
+AgentReply Serve(Request request, std::vector<std::string> config_files, int cancel_fd) {
   if (!request.config.kuryr_conf.empty()) config_files.push_back(request.config.kuryr_conf);
   Config config = Load(config_files, ConfigScope::kWithoutKubernetes);
   SetUpLog(request, config);
@@ -137,19 +134,12 @@ AgentReply Serve(const Request& request, std::vector<std::string> config_files, 
         {{"socket", config.agent_socket}, {"error", without.why}});
   }
 
-  // The agent has an identity of its own: where it serves, none is needed here.
-  if (NeedsApiServer(request)) config = Load(config_files, ConfigScope::kAll);
-  watcher::WarnOfInsecureApi(config.api, config.unverified_by);
-  if (request.config.local) TakeLocal(request, config.binding);
-  config.api.connect_timeout =
-      std::min(config.api.connect_timeout, LongestFor(request.command, config));
-  AttachmentStore attachments(config.state_dir);
-  DetachedWriter writer(std::move(config_files), trace_id);
-  const Alone alone = {
-      .config = config, .attachments = attachments, .writer = writer, .cancel_fd = cancel_fd};
+  DetachedWriter writer(config_files, trace_id);
+  Alone alone(ConfigAlone(request, config_files, std::move(config), cancel_fd), writer);
+  const Call call = alone.CallFor(request, cancel_fd);
   if (request.command == Command::kDel && without.state == NoAgent::State::kDown)
-    return DelWithoutAgent(request, alone, trace_id);
-  return ServeAlone(request, alone);
+    return DelWithoutAgent(call, trace_id);
+  return {.status = 0, .out = FindCommand(request.command)(call)};
 }
 
 }  // namespace kuryr::cni

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
 namespace {
@@ -27,24 +26,18 @@ const json& Annotation(const json& pod, std::string_view key) {
   return Member(Member(Member(pod, "metadata"), "annotations"), key);
 }
 
-/// Without what no ADD asks for: a node's pods are to fit into a few MiB. The hash of a manifest
-/// counts for mirrors alone, or a pod could name the UID of an earlier one.
-watcher::WatchEvent SlimPod(const watcher::WatchEvent& event, VifSource source) {
-  json annotations = json::object();
-  for (const std::string_view key : {vif::kVifAnnotation, kConfigHash}) {
-    const json& annotation = Annotation(*event.object, key);
-    const bool passed_over =
-        key == kConfigHash ? !IsMirrorPod(*event.object) : source == VifSource::kKuryrPort;
-    if (!annotation.is_null() && !passed_over) annotations[std::string(key)] = annotation;
-  }
-  watcher::WatchEvent slim = event;
-  slim.object = std::make_shared<const json>(json{{"kind", "Pod"},
-                                                  {"metadata",
-                                                   {{"namespace", event.name_space},
-                                                    {"name", event.name},
-                                                    {"uid", event.uid},
-                                                    {"annotations", std::move(annotations)}}}});
-  return slim;
+/// The hash of a manifest counts for mirrors alone, or a pod could name the UID of an earlier one.
+PlannedPod ReadPod(const watcher::WatchEvent& event, VifSource source) {
+  PlannedPod pod{.name_space = event.name_space,
+                 .name = event.name,
+                 .uid = event.uid,
+                 .manifest_hash = {},
+                 .plan = nullptr};
+  const json& hash = Annotation(*event.object, kConfigHash);
+  if (hash.is_string() && IsMirrorPod(*event.object)) pod.manifest_hash = hash;
+  if (source != VifSource::kKuryrPort && !Annotation(*event.object, vif::kVifAnnotation).is_null())
+    pod.plan = std::make_shared<const PodPlan>(DecodePlan(event));
+  return pod;
 }
 
 }  // namespace
@@ -56,70 +49,75 @@ bool IsMirrorPod(const json& pod) {
                      [](const json& owner) { return StringAt(owner, "kind") == "Node"; });
 }
 
-/// One that is being deleted has no VIFs for anybody any more.
-KnownPod::Port KnownPod::SlimPort(const watcher::WatchEvent& event) {
-  json plan = {{"kind", kKuryrPort}};
-  if (Member(Member(*event.object, "metadata"), "deletionTimestamp").is_null()) {
-    for (const char* part : {"status", "spec"}) {
-      const json& vifs = Member(Member(*event.object, part), "vifs");
-      if (!vifs.is_null()) plan[part]["vifs"] = vifs;
-    }
-  }
-  std::string text = plan.dump();
-  if (text.size() > vif::kLargestPlan) {
-    // No VIFs, as whoever decodes it will say.
-    plan = {{"kind", kKuryrPort},
-            {"status", {{"vifs", "too large: " + std::to_string(text.size()) + " bytes"}}}};
-    text = plan.dump();
-  }
-  return {.pod_uid = StringAt(Member(*event.object, "spec"), "podUid"), .plan = std::move(text)};
+bool operator==(const PlannedPod& left, const PlannedPod& right) {
+  const bool same_plan =
+      left.plan == right.plan || (left.plan && right.plan && *left.plan == *right.plan);
+  return left.name_space == right.name_space && left.name == right.name && left.uid == right.uid &&
+         left.manifest_hash == right.manifest_hash && same_plan;
 }
 
-std::optional<watcher::WatchEvent> KnownPod::Take(const watcher::WatchEvent& event) {
+/// One that is being deleted has no VIFs for anybody any more.
+KnownPod::Port KnownPod::ReadPort(const watcher::WatchEvent& event) {
+  const bool deleted = !Member(Member(*event.object, "metadata"), "deletionTimestamp").is_null();
+  PodPlan plan =
+      deleted ? PodPlan{.kind = event.kind, .read = {}, .problem = {}} : DecodePlan(event);
+  return {.pod_uid = StringAt(Member(*event.object, "spec"), "podUid"),
+          .plan = std::make_shared<const PodPlan>(std::move(plan))};
+}
+
+void KnownPod::TakePort(const watcher::WatchEvent& event) {
+  if (source_ == VifSource::kAnnotation) return;
+  if (event.type == watcher::EventType::kDeleted) {
+    port_.reset();
+  } else {
+    port_ = ReadPort(event);
+  }
+}
+
+KnownPod::Change KnownPod::Take(const watcher::WatchEvent& event) {
   using watcher::EventType;
   const bool gone = event.type == EventType::kDeleted;
   if (!gone && event.type != EventType::kAdded && event.type != EventType::kModified)
-    return std::nullopt;
+    return Change::kNone;
+  const auto before = pod();
   if (event.kind == kKuryrPort) {
-    if (source_ == VifSource::kAnnotation) return std::nullopt;
-    auto port = gone ? std::nullopt : std::optional(SlimPort(event));
-    if (port_ == port) return std::nullopt;
-    port_ = std::move(port);
-    return this->event();
+    TakePort(event);
+  } else if (gone) {
+    *this = KnownPod(source_);
+    return Change::kGone;
+  } else {
+    pod_ = ReadPod(event, source_);
   }
-  if (gone) {
-    pod_.reset();
-    return event;
-  }
-  watcher::WatchEvent pod = SlimPod(event, source_);
-  if (pod_ && *pod_->object == *pod.object) return std::nullopt;
-  pod_ = std::move(pod);
-  return this->event();
+  return pod() == before ? Change::kNone : Change::kPresent;
 }
 
 /// A KuryrPort may outlive its pod, and another pod may have its name by then. Of a static pod the
 /// runtime knows one UID, the hash of its manifest, and the API server another.
 bool KnownPod::HasPort() const {
   if (!port_ || port_->pod_uid.empty()) return false;
-  return port_->pod_uid == pod_->uid || Annotation(*pod_->object, kConfigHash) == port_->pod_uid;
+  return port_->pod_uid == pod_->uid || port_->pod_uid == pod_->manifest_hash;
 }
 
 bool KnownPod::IsOf(const std::string& uid) const {
+  if (uid.empty()) return false;
   if (port_ && port_->pod_uid == uid) return true;
-  return pod_ && (pod_->uid == uid || Annotation(*pod_->object, kConfigHash) == uid);
+  return pod_ && (pod_->uid == uid || pod_->manifest_hash == uid);
 }
 
-bool KnownPod::annotated() const {
-  return pod_ && !Annotation(*pod_->object, vif::kVifAnnotation).is_null();
+bool KnownPod::complete() const {
+  if (source_ == VifSource::kAnnotation || annotated()) return true;
+  if (!pod_ || !HasPort() || port_->plan->read.empty()) return false;
+  const auto& vifs = port_->plan->read;
+  return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
+    return vif::Common(vif.vif).active.value_or(true);
+  });
 }
 
-std::optional<watcher::WatchEvent> KnownPod::event() const {
+std::optional<PlannedPod> KnownPod::pod() const {
   if (!pod_ || annotated() || !HasPort()) return pod_;
-  json plan = ParseJson(port_->plan);
-  plan["metadata"] = pod_->object->at("metadata");
-  watcher::WatchEvent event = *pod_;
-  event.object = std::make_shared<const json>(std::move(plan));
-  return event;
+  PlannedPod pod = *pod_;
+  pod.plan = port_->plan;
+  return pod;
 }
 
 }  // namespace kuryr::cni

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
+#include "cni/pod/pod_plan.h"
 #include "watcher/watch_event.h"
 
 namespace kuryr::cni {
@@ -15,37 +17,54 @@ enum class VifSource { kAny, kAnnotation, kKuryrPort };
 /// and it has the annotation that nobody can add later and with which no kubelet runs a pod.
 [[nodiscard]] bool IsMirrorPod(const nlohmann::json& pod);
 
-/// What was heard of the Pod and the KuryrPort of one name, as far as an ADD needs it, as one: the
-/// pod's event. Its VIFs are those of the pod's annotation, or without one those of the KuryrPort,
-/// if that is this very pod's and not being deleted. Not thread-safe.
+/// A pod as far as an ADD needs it. Copies share the plan, which never changes.
+struct PlannedPod {
+  std::string name_space;
+  std::string name;
+  std::string uid;
+  std::string manifest_hash;  ///< of a static pod's mirror: the UID that the runtime knows
+  std::shared_ptr<const PodPlan> plan;  ///< null while nobody has planned anything
+
+  /// The same plan, whoever decoded it.
+  friend bool operator==(const PlannedPod& left, const PlannedPod& right);
+};
+
+/// What was heard of the Pod and the KuryrPort of one name, as one. A pod's VIFs are those of its
+/// annotation, or without one those of the KuryrPort, if that is this very pod's and not being
+/// deleted. Each object's VIFs are decoded once, and nothing else of it is kept. Not thread-safe.
 class KnownPod {
  public:
   explicit KnownPod(VifSource source = VifSource::kAny) : source_(source) {}
 
-  /// An event of either. What it makes of the pod's; nothing when that is what it was.
-  [[nodiscard]] std::optional<watcher::WatchEvent> Take(const watcher::WatchEvent& event);
+  /// What an event made of the pod: nothing that matters, another state, no pod at all.
+  enum class Change { kNone, kPresent, kGone };
+  /// An event of either object. The end of a pod is told even if it was not known.
+  [[nodiscard]] Change Take(const watcher::WatchEvent& event);
+
+  /// The KuryrPort is to be asked for anew: nothing is known of it any more.
+  void ForgetPort() { port_.reset(); }
 
   /// Whether the pod, its mirror or its KuryrPort has this UID.
   [[nodiscard]] bool IsOf(const std::string& uid) const;
   [[nodiscard]] bool empty() const noexcept { return !pod_ && !port_; }
   /// True when no KuryrPort matters.
-  [[nodiscard]] bool annotated() const;
-  /// Nothing while the pod itself is not known. The object is what has the VIFs, a Pod or a
-  /// KuryrPort, with the pod's metadata.
-  [[nodiscard]] std::optional<watcher::WatchEvent> event() const;
+  [[nodiscard]] bool annotated() const noexcept { return pod_ && pod_->plan; }
+  /// Nothing while the pod itself is not known.
+  [[nodiscard]] std::optional<PlannedPod> pod() const;
+  /// Whether no KuryrPort is waited for: it does not matter, or all its VIFs are active.
+  [[nodiscard]] bool complete() const;
 
  private:
   struct Port {
     std::string pod_uid;
-    std::string plan;  ///< a KuryrPort with VIFs alone; as text, a sixth of its size as values
-
-    bool operator==(const Port&) const = default;
+    std::shared_ptr<const PodPlan> plan;
   };
-  [[nodiscard]] static Port SlimPort(const watcher::WatchEvent& event);
+  [[nodiscard]] static Port ReadPort(const watcher::WatchEvent& event);
+  void TakePort(const watcher::WatchEvent& event);
   [[nodiscard]] bool HasPort() const;
 
   VifSource source_;
-  std::optional<watcher::WatchEvent> pod_;
+  std::optional<PlannedPod> pod_;  ///< its plan is the annotation's
   std::optional<Port> port_;
 };
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "cni/attachments/disconnect.h"
 
 namespace kuryr::cni {
 namespace {
@@ -20,28 +19,29 @@ void PodPlugs::Plan(const std::vector<vif::PodVif>& vifs, const std::string& pod
   record.plugs.clear();
   record.vifs = vifs;
   if (record.pod_uid.empty()) record.pod_uid = pod_uid;
-  for (const vif::PodVif& vif : vifs) record.plugs.push_back(binding_.Plan(vif.vif, vif.ifname));
+  planned_.clear();
+  for (const vif::PodVif& vif : vifs) {
+    planned_.push_back(binding_.Plan(vif));
+    record.plugs.push_back(planned_.back().plug);
+  }
   attachment_.Write(std::move(record));
 }
 
 void PodPlugs::Plug() {
   const AttachmentRecord& record = *attachment_.record();
-  for (size_t i = 0; i < record.vifs.size(); ++i) {
+  for (size_t i = 0; i < planned_.size(); ++i) {
     ++touched_;
-    auto interfaces = Connect(record.vifs[i], record.plugs[i]);
+    auto interfaces = Connect(planned_[i]);
     plugged_.push_back(
-        {.vif = record.vifs[i], .plug = record.plugs[i], .interfaces = std::move(interfaces)});
+        {.vif = record.vifs[i], .planned = planned_[i], .interfaces = std::move(interfaces)});
   }
 }
 
-std::vector<binding::Interface> PodPlugs::Connect(const vif::PodVif& vif,
-                                                  const binding::Plug& plug) {
+std::vector<binding::Interface> PodPlugs::Connect(const binding::Planned& planned) {
   try {
-    return binding_.Connect({.vif = vif.vif,
-                             .plug = plug,
+    return binding_.Connect({.planned = planned,
                              .attachment = attachment_.record()->attachment(),
                              .pod = pod_,
-                             .is_default = vif.is_default,
                              .deadline = deadline_});
   } catch (const binding::OvsUnreachable&) {
     --touched_;
@@ -51,10 +51,11 @@ std::vector<binding::Interface> PodPlugs::Connect(const vif::PodVif& vif,
 
 void PodPlugs::Unplug() {
   if (touched_ == 0) return;
-  AttachmentRecord made = *attachment_.record();
+  const AttachmentRecord& record = *attachment_.record();
   // One whose Connect failed has undone itself, unless that failed as well.
-  made.plugs.resize(touched_);
-  DisconnectAll(binding_, made, Deadline::After(kUndoTime));
+  const std::vector<binding::Plug> touched(record.plugs.begin(),
+                                           record.plugs.begin() + static_cast<long>(touched_));
+  binding_.Disconnect(touched, record.attachment(), Deadline::After(kUndoTime));
   plugged_.clear();
   touched_ = 0;
 }
@@ -76,7 +77,7 @@ std::string PodPlugs::DescribeWiring() noexcept {
 std::vector<binding::Plug> PodPlugs::Plugs() const {
   std::vector<binding::Plug> plugs;
   plugs.reserve(plugged_.size());
-  for (const PluggedVif& plugged : plugged_) plugs.push_back(plugged.plug);
+  for (const PluggedVif& plugged : plugged_) plugs.push_back(plugged.planned.plug);
   return plugs;
 }
 

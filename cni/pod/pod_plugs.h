@@ -34,6 +34,8 @@ class PodPlugs {
   /// As Binding::DescribeWiring; empty where that cannot be found out soon.
   [[nodiscard]] std::string DescribeWiring() noexcept;
 
+  /// What Plan decided, in the order of the VIFs.
+  [[nodiscard]] const std::vector<binding::Planned>& planned() const { return planned_; }
   [[nodiscard]] const std::vector<PluggedVif>& plugged() const { return plugged_; }
   /// The same plan, told anew.
   void Update(const std::vector<vif::PodVif>& vifs);
@@ -42,14 +44,14 @@ class PodPlugs {
   [[nodiscard]] LockedAttachment& attachment() { return attachment_; }
 
  private:
-  [[nodiscard]] std::vector<binding::Interface> Connect(const vif::PodVif& vif,
-                                                        const binding::Plug& plug);
+  [[nodiscard]] std::vector<binding::Interface> Connect(const binding::Planned& planned);
   [[nodiscard]] std::vector<binding::Plug> Plugs() const;
 
   binding::Binding& binding_;
   LockedAttachment& attachment_;
   const binding::Netns& pod_;
   const Deadline deadline_;
+  std::vector<binding::Planned> planned_;
   std::vector<PluggedVif> plugged_;
   size_t touched_ = 0;  ///< how many of the record's plugs may have left something
 };

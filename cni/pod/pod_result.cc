@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "binding/drivers/drivers.h"
-#include "binding/l3.h"
 
 namespace kuryr::cni {
 namespace {
@@ -29,15 +28,11 @@ void AddDevice(const binding::Plug& plug, ResultInterface& interface) {
   if (driver->device == binding::PodDevice::kPciFunction) interface.pci_id = plug.device;
 }
 
-void AddNameservers(const vif::VifBase& vif, Result& result) {
-  if (!vif.network.has_value() || !vif.network->subnets.has_value()) return;
-  for (const vif::Subnet& subnet : *vif.network->subnets) {
-    if (!subnet.dns.has_value()) continue;
-    for (const IpAddress& server : *subnet.dns) {
-      auto& known = result.dns.nameservers;
-      const std::string text = server.ToString();
-      if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
-    }
+void AddNameservers(const std::vector<IpAddress>& nameservers, Result& result) {
+  auto& known = result.dns.nameservers;
+  for (const IpAddress& server : nameservers) {
+    const std::string text = server.ToString();
+    if (std::find(known.begin(), known.end(), text) == known.end()) known.push_back(text);
   }
 }
 
@@ -46,10 +41,9 @@ void AddNameservers(const vif::VifBase& vif, Result& result) {
 Result MakeResult(const std::vector<PluggedVif>& vifs, const std::string& sandbox) {
   Result result;
   for (const PluggedVif& plugged : vifs) {
-    const vif::VifBase& vif = vif::Common(plugged.vif.vif);
+    const binding::L3Plan& plan = plugged.planned.l3;
     const size_t interface = AddInterfaces(plugged, sandbox, result);
-    AddDevice(plugged.plug, result.interfaces[interface]);
-    const binding::L3Plan plan = binding::PlanL3(vif, plugged.vif.is_default);
+    AddDevice(plugged.planned.plug, result.interfaces[interface]);
     for (const binding::L3Plan::Address& address : plan.addresses) {
       result.ips.push_back(
           {.address = address.network, .gateway = address.gateway, .interface = interface});
@@ -57,7 +51,7 @@ Result MakeResult(const std::vector<PluggedVif>& vifs, const std::string& sandbo
     for (const binding::LinkRoute& route : plan.routes) {
       result.routes.push_back({.destination = route.destination, .gateway = route.gateway});
     }
-    AddNameservers(vif, result);
+    AddNameservers(plan.nameservers, result);
   }
   return result;
 }

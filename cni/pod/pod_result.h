@@ -12,7 +12,7 @@ namespace kuryr::cni {
 /// A VIF that is plugged, and the interfaces that make it up.
 struct PluggedVif {
   vif::PodVif vif;
-  binding::Plug plug;
+  binding::Planned planned;
   std::vector<binding::Interface> interfaces;
 };
 

@@ -18,6 +18,7 @@ std::string* Find(Args& args, std::string_view key) {
   if (key == "MAC") return &args.mac;
   if (key == "IP") return &args.ip;
   if (key == "deviceID") return &args.device_id;
+  if (key == "OvnPort" || key == "ovnPort") return &args.ovn_port;
   return nullptr;
 }
 

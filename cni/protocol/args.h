@@ -19,6 +19,7 @@ struct Args {
   std::string mac;        ///< MAC=, as podman sends it
   std::string ip;         ///< IP=
   std::string device_id;  ///< deviceID=
+  std::string ovn_port;   ///< OvnPort=, as ovs-cni's
 };
 
 /// CNI_ARGS as "KEY=VALUE;KEY=VALUE". Throws CniError 4 for what is not, and for unknown keys

@@ -1,6 +1,7 @@
 #include "cni/protocol/network_config.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -80,6 +81,14 @@ void RequireConsistent(const LocalNetwork& local) {
   if (bridge && local.vlan.has_value() == local.uplink.empty())
     RefuseField("kuryr.vlan",
                 "and kuryr.uplink of a bridge need each other: the VLAN is the uplink's");
+}
+
+LocalNetwork TakeOvsCni(const json& config) {
+  OvsCniConfig own = TakeOvsCniConfig(config);
+  LocalNetwork local{
+      .kind = LocalNetwork::Kind::kOvs, .bridge = own.bridge, .vlan = own.vlan, .mtu = own.mtu};
+  local.ovs_cni = std::move(own);
+  return local;
 }
 
 std::optional<LocalNetwork> TakeLocal(const json& config, const std::string& ipam) {
@@ -176,13 +185,15 @@ NetworkConfig ParseNetworkConfig(json input, Command command) {
   NetworkConfig config{.cni_version = VersionField(input)};
   config.version = SupportedVersion(config.cni_version);
   config.name = TakeName(input);
-  (void)TakePluginName(input, "");
+  config.is_ovs_cni = TakePluginName(input, "") == kOvsCniType;
+  if (config.is_ovs_cni) config.ovsdb_connection = TakeOvsdbConnection(input);
   config.kuryr_conf = Take<std::string>(input, "", "kuryr_conf", "a path");
   config.debug = Take<bool>(input, "", "debug", kTrueOrFalse);
   if (const auto* ipam = TakeObject(input, "", "ipam"))
     config.ipam = TakePluginName(*ipam, "ipam.");
   if (command != Command::kDel) {
-    config.local = TakeLocal(input, config.ipam);
+    config.local =
+        config.is_ovs_cni ? std::optional(TakeOvsCni(input)) : TakeLocal(input, config.ipam);
     config.dns = TakeDns(input);
   }
   const auto previous = input.find("prevResult");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cni/protocol/environment.h"
+#include "cni/protocol/ovs_cni_config.h"
 #include "cni/protocol/result.h"
 #include "cni/protocol/version.h"
 
@@ -20,7 +21,7 @@ struct LocalNetwork {
   enum class Kind { kBridge, kOvs };
 
   Kind kind = Kind::kBridge;
-  std::string bridge;               ///< "cbr0", or "br-int" with kOvs
+  std::string bridge;               ///< "cbr0", or "br-int" with kOvs; ovs-cni's may have none
   std::optional<uint16_t> vlan;     ///< 1 to 4094: tag of the port, or of `uplink`
   std::string uplink;               ///< link whose VLAN becomes a port of the bridge; or empty
   uint32_t mtu = 0;                 ///< bytes; 0: the smallest of the node's links
@@ -29,6 +30,7 @@ struct LocalNetwork {
   bool ip_masq = false;
   bool hairpin_mode = true;
   bool promisc_mode = false;
+  std::optional<OvsCniConfig> ovs_cni;  ///< with kOvs: the configuration is ovs-cni's
 
   bool operator==(const LocalNetwork&) const = default;
 };
@@ -43,6 +45,8 @@ struct NetworkConfig {
   std::string name;
   std::string kuryr_conf;  ///< path of kuryr.conf; empty: the default
   bool debug = false;
+  bool is_ovs_cni = false;            ///< "type" is kOvsCniType
+  std::string ovsdb_connection;       ///< ovs-cni's socket_file; empty: kuryr.conf's
   std::string ipam;                   ///< plugin to delegate to; empty: none
   std::optional<LocalNetwork> local;  ///< unset: VIFs come from the pod's annotation
   Dns dns;

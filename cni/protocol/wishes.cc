@@ -52,6 +52,16 @@ void TakeMac(const json& object, const std::string& where, Wishes& wishes) {
   if (!text.empty()) wishes.mac = ParseMac(where + "mac", text);
 }
 
+std::string ParseOvnPort(const std::string& field, const std::string& name) {
+  constexpr size_t kLongest = 255;
+  const bool plain =
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c > ' ' && c < 0x7f; });
+  if (name.size() > kLongest || !plain)
+    RefuseField(field, "\"" + Printable(name, kLongest) +
+                           "\" is no logical port's name (255 printable characters, no blank)");
+  return name;
+}
+
 const json* TakeArray(const json& object, const std::string& where, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return nullptr;
@@ -131,6 +141,7 @@ void TakeArgs(const Args& args, Wishes& wishes) {
     if (!args.mac.empty()) wishes.mac = ParseMac("CNI_ARGS: MAC", args.mac);
     if (!args.ip.empty()) wishes.ips = {ParseIp("CNI_ARGS: IP", args.ip)};
     wishes.device_id = args.device_id;
+    wishes.ovn_port = ParseOvnPort("CNI_ARGS: OvnPort", args.ovn_port);
   } catch (const CniError& e) {
     throw CniError(ErrorCode::kInvalidEnvironment, e.what());
   }
@@ -142,9 +153,13 @@ Wishes ParseWishes(const json& config, const Args& args) {
   Wishes wishes;
   TakeArgs(args, wishes);
   if (const json* all_args = TakeObject(config, "", "args")) {
-    if (const json* ours = TakeObject(*all_args, "args.", "cni")) {
-      TakeMac(*ours, "args.cni.", wishes);
-      TakeIps(*ours, "args.cni.", wishes);
+    if (const json* given = TakeObject(*all_args, "args.", "cni")) {
+      const json ours = WithLowerKeys(*given);
+      const std::string where = "args.cni.";
+      TakeMac(ours, where, wishes);
+      TakeIps(ours, where, wishes);
+      const auto ovn_port = Take<std::string>(ours, where, "ovnport", "a string");
+      if (wishes.ovn_port.empty()) wishes.ovn_port = ParseOvnPort(where + "ovnPort", ovn_port);
     }
   }
   // Multus writes it into the configuration of whom it calls.

@@ -17,15 +17,16 @@ struct Wishes {
   std::optional<MacAddress> mac;
   std::vector<IpNetwork> ips;  ///< a missing prefix length is the whole address
   std::string device_id;       ///< a PCI address, or an auxiliary device's name
+  std::string ovn_port;        ///< name of a logical port of OVN, for ovs-cni's networks
   Dns dns;
 
   bool operator==(const Wishes&) const = default;
 };
 
 /// From the network configuration: runtimeConfig, before args.cni, before CNI_ARGS; a device also
-/// from its own "deviceID", in the place of args.cni. The keys inside
-/// runtimeConfig are compared without regard to case: go-cni writes "HostPort". portMappings and
-/// bandwidth are for plugins behind us in the chain, and only looked at. Throws CniError 7 for
+/// from its own "deviceID", in the place of args.cni; an OVN port from CNI_ARGS, before args.cni.
+/// The keys inside both are compared without regard to case: go-cni writes "HostPort". portMappings
+/// and bandwidth are for plugins behind us in the chain, and only looked at. Throws CniError 7 for
 /// malformed values, and 4 for those of CNI_ARGS.
 [[nodiscard]] Wishes ParseWishes(const nlohmann::json& config, const Args& args);
 

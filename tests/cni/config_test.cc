@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "cni/attachments/process.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {
@@ -82,6 +83,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[vhostuser]\nmount_point = /run/vhost\novs_vhu_path = /run/ovs\n"
                      "[nested_dpdk]\ndpdk_driver = vfio-pci\npci_mount_point = /run/pci\n"
                      "[devices]\nkubelet_dir = /run/kubelet\n"
+                     "[ovs_cni]\ncache_dir = /run/ovscache\n"
                      "[sriov]\nkubelet_root_dir = /var/lib/other\n"
                      "device_plugin_resource_prefix = openshift.io\n"
                      "physnet_resource_mappings = net1:port_a, net2:example.com/b\n")});
@@ -102,6 +104,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.ovsdb_wait, std::chrono::seconds(0));
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
+  EXPECT_EQ(config.binding.vf_folder, "/tmp/state/vfs/" + BootId());
   EXPECT_EQ(config.health_address, "::1");
   EXPECT_EQ(config.health_port, 0U);
   EXPECT_EQ(config.binding.ovsdb_connection, "tcp:127.0.0.1:6640");
@@ -118,6 +121,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.ovs_vhu_path, "/run/ovs");
   EXPECT_EQ(config.binding.dpdk_driver, "vfio-pci");
   EXPECT_EQ(config.devices.kubelet_dir, "/run/kubelet");
+  EXPECT_EQ(config.ovs_cni_cache_dir, "/run/ovscache");
   EXPECT_THAT(config.devices.resources,
               ::testing::ElementsAre(::testing::Pair("net1", "openshift.io/port_a"),
                                      ::testing::Pair("net2", "example.com/b")));
@@ -158,6 +162,7 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.binding.ovs_vhu_path, "/var/run/openvswitch");
   EXPECT_EQ(shipped.binding.dpdk_driver, "uio_pci_generic");
   EXPECT_EQ(shipped.devices.kubelet_dir, "/var/lib/kubelet");
+  EXPECT_EQ(shipped.ovs_cni_cache_dir, "/tmp/ovscache");
   EXPECT_EQ(shipped.binding.pci_mount_point, "/var/pci_address");
 }
 

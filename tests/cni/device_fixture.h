@@ -26,12 +26,14 @@ class GivenEvents : public PodEventSource {
  public:
   explicit GivenEvents(std::vector<watcher::WatchEvent> events) : events_(std::move(events)) {}
 
-  void Start(const PodArgs& /*pod*/, watcher::EventConsumer& consumer,
-             watcher::FailureHandler /*on_failure*/) override {
-    for (const watcher::WatchEvent& event : events_) consumer.Handle(event);
+  void Start(const PodArgs& /*pod*/, PodHandler& handler) override {
+    KnownPod known;
+    for (const watcher::WatchEvent& event : events_) {
+      if (known.Take(event) == KnownPod::Change::kPresent) handler.OnPresent(*known.pod());
+    }
   }
   void Stop() override {}
-  [[nodiscard]] bool IsCurrent(const watcher::WatchEvent& /*pod*/) override { return true; }
+  [[nodiscard]] bool IsCurrent(const PlannedPod& /*pod*/) override { return true; }
   [[nodiscard]] bool IsGone(const PodArgs& /*pod*/) override { return false; }
   void RequireReady() override {}
 
@@ -130,12 +132,12 @@ class DeviceTest : public test::NetnsTest {
     GivenEvents source(events);
     const Node node = {
         .binding = *binding_, .attachments = *attachments_, .owner = {}, .writer = writer_};
-    return Serve({.request = request,
-                  .node = node,
-                  .config = config_,
-                  .events = source,
-                  .stages = nobody_,
-                  .deadline = Deadline::After(std::chrono::seconds(60))});
+    return FindCommand(request.command)({.request = request,
+                                         .node = node,
+                                         .config = config_,
+                                         .events = source,
+                                         .stages = nobody_,
+                                         .deadline = Deadline::After(std::chrono::seconds(60))});
   }
   /// "CODE MESSAGE; DETAILS" of an ADD that leaves nothing.
   std::string Refusal(const std::vector<vif::PodVif>& vifs,

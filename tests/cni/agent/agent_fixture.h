@@ -15,8 +15,8 @@ class AgentTest : public PluginTest {
  protected:
   /// A kubelet's own for a static pod: its mirror in the API has another one.
   static constexpr const char* kStaticUid = "3c9d1f0a5b7e4d2c8f6a9b0e1d2c3f4a";
-  /// Pods and KuryrPorts.
-  static constexpr size_t kAgentWatches = 2;
+  /// Of pods.
+  static constexpr size_t kAgentWatches = 1;
 
   void SetUp() override {
     PluginTest::SetUp();

@@ -17,16 +17,20 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-TEST_F(KuryrPortTest, AnAddIsAnsweredFromItWithoutAnyRequest) {
+TEST_F(KuryrPortTest, AnAddAsksForItOnceByItsName) {
   const TestPod pod = MakePod("nginx");
   api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
   LetTheAgentKnow();
-  const size_t requests = api_->Requests().size();
+  const size_t before = api_->Requests().size();
 
   const json printed = Answer(Run("ADD", pod));
 
   EXPECT_EQ(printed["ips"][0]["address"], pod.ip + "/16");
-  EXPECT_EQ(api_->Requests().size(), requests);
+  const auto requests = api_->Requests();
+  ASSERT_EQ(requests.size(), before + 1);
+  EXPECT_EQ(requests.back().verb, "list");
+  EXPECT_THAT(requests.back().target,
+              HasSubstr("/namespaces/default/kuryrports?fieldSelector=metadata.name%3Dnginx"));
   EXPECT_THAT(PortFact(pod, "iface-id"), HasSubstr(pod.port_id));
   EXPECT_THAT(PortFact(pod, "vm-uuid"), HasSubstr(pod.uid));
   EXPECT_THAT(AddressesIn(pod), HasSubstr(pod.ip + "/16"));
@@ -41,6 +45,26 @@ TEST_F(KuryrPortTest, AnAddWaitsForItForItsVifsAndForThemToBecomeActive) {
   PlanVifs(pod, Vifs(Vif(pod, true)));
 
   EXPECT_EQ(add.Wait().status, 0);
+}
+
+TEST_F(KuryrPortTest, WhatChangedAfterAnAddCountsForTheNext) {
+  const TestPod pod = MakePod("nginx");
+  api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  ASSERT_EQ(Run("DEL", pod).status, 0);
+  PlanVifs(pod, Vifs(WithOtherName(Vif(pod, true))));
+
+  EXPECT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_EQ(Ports(), std::vector<std::string>{"tapother"});
+}
+
+TEST_F(KuryrPortTest, AnAgentThatHasJustStartedTellsWhatWasPlugged) {
+  const TestPod pod = MakePod("nginx");
+  api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  RestartAgent("");
+
+  EXPECT_THAT(Status().out, HasSubstr(pod.ip));
 }
 
 TEST_F(KuryrPortTest, ThePodsAnnotationWins) {
@@ -101,7 +125,7 @@ TEST_F(KuryrPortTest, OneThatIsBeingDeletedKeepsWhatIsAttachedAndBeginsNothing) 
   EXPECT_EQ(Ports(), std::vector<std::string>());
 }
 
-TEST_F(KuryrPortTest, AnUndecodableOneIsNamedEverywhereAndLoggedOncePerChange) {
+TEST_F(KuryrPortTest, AnUndecodableOneIsNamedEverywhereAndLoggedOncePerAdd) {
   const TestPod bad = MakePod("bad");
   const TestPod good = MakePod("good");
   const json vifs = Vifs({{"versioned_object.name", "VIFNonsense"}});
@@ -117,7 +141,7 @@ TEST_F(KuryrPortTest, AnUndecodableOneIsNamedEverywhereAndLoggedOncePerChange) {
   const std::string metrics =
       RunProgram({.argv = {"curl", "--silent", "http://127.0.0.1:8090/metrics"}}).out;
   PlanVifs(bad, "none");
-  LetTheAgentKnow();
+  EXPECT_EQ(Run("ADD", bad).status, 1);
   const std::string log = EndAgent();
 
   EXPECT_EQ(error["code"], 101);

@@ -13,9 +13,9 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
+constexpr const char* kPorts = "/apis/openstack.org/v1/namespaces/default/kuryrports";
 
-/// What is a failure of a watch, and what is none.
+/// What is a failure to read them, and what is none.
 class KuryrPortWatchTest : public KuryrPortTest {
  protected:
   void SetUp() override {
@@ -37,15 +37,17 @@ class KuryrPortWatchTest : public KuryrPortTest {
     }
     api_->SetUsers({user});
   }
-  /// `count` more tries of the agent. Three take a second: what counts as a failure has lasted by
+  /// `count` more tries of the agent. Four take a second: what counts as a failure has lasted by
   /// then.
   void AwaitTries(size_t count, const std::string& verb) {
+    ASSERT_TRUE(api_->WaitForRequest(verb, kPorts, static_cast<size_t>(Tries(verb)) + count,
+                                     std::chrono::seconds(60)));
+  }
+  [[nodiscard]] long Tries(const std::string& verb) const {
     const auto requests = api_->Requests();
-    const auto before = std::count_if(requests.begin(), requests.end(), [&](const auto& request) {
+    return std::count_if(requests.begin(), requests.end(), [&](const auto& request) {
       return request.verb == verb && request.path == kPorts;
     });
-    ASSERT_TRUE(api_->WaitForRequest(verb, kPorts, static_cast<size_t>(before) + count,
-                                     std::chrono::seconds(60)));
   }
 };
 
@@ -53,78 +55,59 @@ TEST_F(KuryrPortWatchTest, WithoutTheirDefinitionNothingIsMissingUntilItComes) {
   HideKuryrPorts();
   StartAgent();
   ASSERT_TRUE(api_->WaitForWatches(1));
-  ASSERT_TRUE(api_->WaitForRequest("list", kPorts, 2));
-  EXPECT_EQ(Status().status, 0) << Status().out;
   EXPECT_EQ(Run("ADD", ActivePod("annotated")).status, 0);
+  EXPECT_EQ(Tries("list"), 0);
 
-  api_->ClearFaults();
   const TestPod pod = MakePod("nginx");
-  ASSERT_TRUE(api_->WaitForWatches(2));
+  Process add(Call("ADD", pod));
+  ASSERT_TRUE(api_->WaitForRequest("list", kPorts));
+  EXPECT_EQ(Status().status, 0) << Status().out;
+  api_->ClearFaults();
   api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
-  EXPECT_EQ(Run("ADD", pod).status, 0);
+  EXPECT_EQ(add.Wait().status, 0);
 
   HideKuryrPorts();
-  api_->DropWatches();
-  AwaitTries(2, "list");
+  Process late(Call("ADD", MakePod("late")));
+  AwaitTries(1, "list");
   EXPECT_EQ(Status().status, 0) << Status().out;
   const std::string log = EndAgent();
-  EXPECT_EQ(Count(log, "the API server has no such resource"), 2U) << log;
+  EXPECT_EQ(Count(log, "the API server has no KuryrPorts"), 2U) << log;
+  EXPECT_EQ(Count(log, "the API server has KuryrPorts now"), 1U) << log;
   EXPECT_EQ(Count(log, "level=error"), 0U) << log;
-}
-
-/// By itself the agent asks for them after 2 s, 8 s, 32 s and 128 s.
-TEST_F(KuryrPortWatchTest, APodWithoutAnnotationHasThemAskedForAgain) {
-  HideKuryrPorts();
-  StartAgent();
-
-  for (size_t tries = 1; tries < 5; ++tries) {
-    ASSERT_TRUE(api_->WaitForRequest("list", kPorts, tries)) << tries;
-    (void)MakePod("pod-" + std::to_string(tries));
-  }
-}
-
-TEST_F(KuryrPortWatchTest, AnAddWithoutAnnotationHasThemAskedForAgain) {
-  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
-  HideKuryrPorts();
-  const TestPod pod = MakePod("nginx");
-  StartAgent();
-
-  // The first time of itself, and once because the pod was new to it.
-  for (size_t tries = 1; tries < 6; ++tries) {
-    ASSERT_TRUE(api_->WaitForRequest("list", kPorts, tries)) << tries;
-    EXPECT_EQ(json::parse(Run("ADD", pod).out)["code"], 11);
-  }
 }
 
 TEST_F(KuryrPortWatchTest, WithoutTheRightToReadThemPodsWithAnAnnotationAreServed) {
   LetReadOnly({"pods"});
   StartAgent();
   ASSERT_TRUE(api_->WaitForWatches(1));
-  AwaitTries(3, "list");
-  agent_->WaitForOutput("KuryrPorts cannot be watched", std::chrono::seconds(60));
-
-  EXPECT_EQ(Status().status, 0) << Status().out;
   const TestPod pod = MakePod("nginx");
   Process add(Call("ADD", pod));
-  AwaitTries(1, "list");
+  AwaitTries(3, "list");
+  agent_->WaitForOutput("KuryrPorts cannot be read", std::chrono::seconds(60));
+
+  EXPECT_EQ(Status().status, 0) << Status().out;
   Annotate(pod, Vif(pod, true));
   EXPECT_EQ(add.Wait().status, 0);
   const std::string log = EndAgent();
-  EXPECT_EQ(Count(log, "KuryrPorts cannot be watched"), 1U) << log;
+  EXPECT_EQ(Count(log, "KuryrPorts cannot be read"), 1U) << log;
   EXPECT_THAT(log, HasSubstr("403"));
 }
 
-TEST_F(KuryrPortWatchTest, WhereTheyAreInUseTheirWatchCounts) {
+TEST_F(KuryrPortWatchTest, WhereTheyAreInUseThatTheyCannotBeReadCounts) {
   StartAgent();
-  ASSERT_TRUE(api_->WaitForWatches(2));
+  const TestPod first = MakePod("first");
+  api_->Create(PortOf(first, Vifs(Vif(first, true))));
+  ASSERT_EQ(Run("ADD", first).status, 0);
   LetReadOnly({"pods"});
-  api_->DropWatches();
-  AwaitTries(3, "watch");
+  const TestPod pod = MakePod("nginx");
+  Process add(Call("ADD", pod));
+  AwaitTries(4, "list");
 
   EXPECT_THAT(Status().out, HasSubstr("has not told of KuryrPorts for a while"));
 
   LetReadOnly({"pods", "kuryrports"});
-  ASSERT_TRUE(api_->WaitForWatches(2, std::chrono::seconds(60)));
+  api_->Create(PortOf(pod, Vifs(Vif(pod, true))));
+  EXPECT_EQ(add.Wait().status, 0);
   EXPECT_EQ(Status().status, 0) << Status().out;
 }
 

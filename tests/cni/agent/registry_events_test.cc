@@ -22,7 +22,9 @@ using watcher::WatchEvent;
 constexpr const char* kUid = "8aacc0b5-c775-485a-a8ba-f52e62e71973";
 constexpr const char* kOther = "1f0e9ab2-33d7-4a8e-9f0e-0c6a2b1d4e5f";
 
-WatchEvent PodEvent(EventType type, const std::string& uid, const std::string& annotation = "") {
+/// The annotation has one VIF, of interface `ifname`, which cannot be read.
+WatchEvent PodEvent(EventType type, const std::string& uid, const std::string& ifname = "eth0") {
+  const std::string annotation = json{{ifname, 7}}.dump();
   return watcher::MakeEvent(type, {{"kind", "Pod"},
                                    {"metadata",
                                     {{"namespace", "default"},
@@ -31,18 +33,21 @@ WatchEvent PodEvent(EventType type, const std::string& uid, const std::string& a
                                      {"annotations", {{"openstack.org/kuryr-vif", annotation}}}}}});
 }
 
-std::string Told(const WatchEvent& event) {
-  if (event.type == EventType::kDeleted) return "end of " + event.uid;
-  return event.object->at("metadata").at("annotations").value("openstack.org/kuryr-vif", "none");
+/// The interface.
+std::string Told(const PlannedPod& pod) {
+  const std::string path = pod.plan->problem.value().path();
+  return path.substr(path.rfind('.') + 1);
 }
 
 /// Notes what it is told; is busy with an event until Release.
-class BusyConsumer : public watcher::EventConsumer {
+class BusyHandler : public PodHandler {
  public:
-  [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override {
-    return {};
+  void OnPresent(const PlannedPod& pod) override {
+    newest_ = pod.plan.get();
+    Note(Told(pod));
   }
-  void Handle(const WatchEvent& event) override { Note(Told(event)); }
+  void OnDeleted(const std::string& uid) override { Note("end of " + uid); }
+  void OnWatchFailure(const std::exception_ptr& /*failure*/) override { Note("failure"); }
   void Note(const std::string& what) {
     std::unique_lock lock(mutex_);
     told_.push_back(what);
@@ -58,12 +63,15 @@ class BusyConsumer : public watcher::EventConsumer {
     released_ = count;
     changed_.notify_all();
   }
+  /// Of the plans that were told; for when nothing is told any more.
+  [[nodiscard]] const PodPlan* newest() const { return newest_; }
   std::vector<std::string> told() {
     const std::lock_guard lock(mutex_);
     return told_;
   }
 
  private:
+  const PodPlan* newest_ = nullptr;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::string> told_;
@@ -74,19 +82,20 @@ class RegistryEventsTest : public ::testing::Test {
  protected:
   /// Busy with the pod's first state.
   void Start(const std::string& uid) {
-    events_.Start({"default", "web", uid}, consumer_,
-                  [this](const std::exception_ptr&) { consumer_.Note("failure"); });
+    events_.Start({"default", "web", uid}, handler_);
     registry_.Handle(PodEvent(EventType::kAdded, kUid, "first"));
-    consumer_.WaitUntilTold(1);
+    handler_.WaitUntilTold(1);
   }
   void Finish(size_t count) {
-    consumer_.Release(1000);
-    consumer_.WaitUntilTold(count);
+    handler_.Release(1000);
+    handler_.WaitUntilTold(count);
     events_.Stop();
   }
 
-  PodRegistry registry_{VifSource::kAny, [] {}};
-  BusyConsumer consumer_;
+  PodRegistry registry_{
+      VifSource::kAny,
+      {.follow = [](const std::string&) {}, .unfollow = [](const std::string&) {}}};
+  BusyHandler handler_;
   RegistryEvents events_{
       registry_, {}, {.require_ready = [] {}, .has_listed = [] { return true; }}};
 };
@@ -94,11 +103,11 @@ class RegistryEventsTest : public ::testing::Test {
 TEST_F(RegistryEventsTest, OfManyChangesMeanwhileOnlyTheLastIsKept) {
   Start(kUid);
   for (int i = 0; i < 100; ++i)
-    registry_.Handle(PodEvent(EventType::kModified, kUid, std::to_string(i)));
+    registry_.Handle(PodEvent(EventType::kModified, kUid, "v" + std::to_string(i)));
 
   Finish(2);
 
-  EXPECT_THAT(consumer_.told(), ElementsAre("first", "99"));
+  EXPECT_THAT(handler_.told(), ElementsAre("first", "v99"));
 }
 
 TEST_F(RegistryEventsTest, EndOfThePodIsToldWhoeverHasItsNameLater) {
@@ -113,7 +122,7 @@ TEST_F(RegistryEventsTest, EndOfThePodIsToldWhoeverHasItsNameLater) {
 
   Finish(3);
 
-  EXPECT_THAT(consumer_.told(), ElementsAre("first", std::string("end of ") + kUid, "last"));
+  EXPECT_THAT(handler_.told(), ElementsAre("first", std::string("end of ") + kUid, "last"));
 }
 
 TEST_F(RegistryEventsTest, FirstEndIsToldWhereTheRuntimeNamesNoUid) {
@@ -124,7 +133,18 @@ TEST_F(RegistryEventsTest, FirstEndIsToldWhereTheRuntimeNamesNoUid) {
 
   Finish(2);
 
-  EXPECT_THAT(consumer_.told(), ElementsAre("first", std::string("end of ") + kUid));
+  EXPECT_THAT(handler_.told(), ElementsAre("first", std::string("end of ") + kUid));
+}
+
+TEST_F(RegistryEventsTest, WhatIsToldIsWhatTheRegistryKeeps) {
+  Start(kUid);
+  const auto known = registry_.pods();
+
+  Finish(1);
+
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(handler_.newest(), known[0].plan.get()) << "decoded twice";
+  EXPECT_EQ(registry_.pods()[0].plan, known[0].plan) << "decoded once more to be asked for";
 }
 
 TEST_F(RegistryEventsTest, OfManyFailuresOnlyTheLastIsKept) {
@@ -134,7 +154,7 @@ TEST_F(RegistryEventsTest, OfManyFailuresOnlyTheLastIsKept) {
 
   Finish(2);
 
-  EXPECT_THAT(consumer_.told(), ElementsAre("first", "failure"));
+  EXPECT_THAT(handler_.told(), ElementsAre("first", "failure"));
 }
 
 }  // namespace

@@ -63,12 +63,13 @@ std::string PluginTest::DefaultKubernetes() const {
 }
 
 int PluginTest::KillAdds(const TestPod& pod, std::chrono::nanoseconds whole, int count,
-                         const std::function<void()>& after) const {
+                         const std::function<void()>& after,
+                         const std::map<std::string, std::string>& options) const {
   std::mt19937 random(1);
   std::uniform_int_distribution<int64_t> moment(0, whole.count());
   int killed = 0;
   for (int i = 0; i < count && !HasFailure(); ++i) {
-    Process add(Call("ADD", pod));
+    Process add(Call("ADD", pod, options));
     // The moment is what is tested.
     std::this_thread::sleep_for(std::chrono::nanoseconds(moment(random)));
     add.Signal(SIGKILL);

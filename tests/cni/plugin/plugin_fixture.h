@@ -59,7 +59,8 @@ class PluginTest : public NetnsTest {
   /// Starts `count` ADDs and kills each at a random moment of `whole`, which one takes; `after` is
   /// called after each, until something has failed. How many were killed before they had ended.
   int KillAdds(const TestPod& pod, std::chrono::nanoseconds whole, int count,
-               const std::function<void()>& after) const;
+               const std::function<void()>& after,
+               const std::map<std::string, std::string>& options = {}) const;
 
   void WriteConfig(const std::string& kubernetes, const std::string& rest = {});
   /// kuryr-daemon on this node, ready for calls; the plugin finds it by its socket. `before`

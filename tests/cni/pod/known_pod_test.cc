@@ -6,9 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
-#include "cni/pod/event_vifs.h"
-
 namespace kuryr::cni {
 namespace {
 
@@ -16,7 +13,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using watcher::EventType;
 using watcher::MakeEvent;
-using watcher::WatchEvent;
+using Change = KnownPod::Change;
 
 /// Of pod default/pod-5bb648d658-55n76.
 json PortSample(const std::string& name) {
@@ -35,14 +32,14 @@ json PodOf(const json& port) {
 
 class KnownPodTest : public ::testing::Test {
  protected:
-  std::optional<WatchEvent> Take(const json& object, EventType type = EventType::kAdded) {
+  Change Take(const json& object, EventType type = EventType::kAdded) {
     return known_.Take(MakeEvent(type, object));
   }
   /// The first VIF's address, "" where there is no VIF.
   [[nodiscard]] std::string Mac() const {
-    const auto event = known_.event();
-    const auto vifs = event ? VifsOf(*event) : std::nullopt;
-    return vifs ? vif::Common(vifs->at(0).vif).address->ToString() : "";
+    const auto pod = known_.pod();
+    if (!pod || !pod->plan || pod->plan->vifs().empty()) return "";
+    return vif::Common(pod->plan->vifs().at(0).vif).address->ToString();
   }
 
   static constexpr const char* kMac = "fa:16:3e:80:d4:21";
@@ -66,24 +63,23 @@ TEST_F(KnownPodTest, WhereAnnotationsAloneCountAKuryrPortIsNothing) {
   known_ = KnownPod(VifSource::kAnnotation);
 
   (void)Take(pod_);
-  EXPECT_FALSE(Take(port_));
+  EXPECT_EQ(Take(port_), Change::kNone);
   EXPECT_EQ(Mac(), "");
 }
 
 TEST_F(KnownPodTest, AKuryrPortsVifsAreItsPods) {
-  EXPECT_FALSE(Take(port_));
-  const auto event = Take(pod_);
+  EXPECT_EQ(Take(port_), Change::kNone);
+  EXPECT_EQ(Take(pod_), Change::kPresent);
 
-  ASSERT_TRUE(event);
-  EXPECT_EQ(event->kind, "Pod");
-  EXPECT_EQ(event->uid, pod_["metadata"]["uid"].get<std::string>());
+  EXPECT_EQ(known_.pod()->plan->kind, "KuryrPort");
+  EXPECT_EQ(known_.pod()->uid, pod_["metadata"]["uid"].get<std::string>());
   EXPECT_EQ(Mac(), kMac);
 }
 
 TEST_F(KnownPodTest, TheOrderDoesNotMatter) {
-  EXPECT_TRUE(Take(pod_));
+  EXPECT_EQ(Take(pod_), Change::kPresent);
   EXPECT_EQ(Mac(), "");
-  EXPECT_TRUE(Take(port_));
+  EXPECT_EQ(Take(port_), Change::kPresent);
   EXPECT_EQ(Mac(), kMac);
 }
 
@@ -94,14 +90,25 @@ TEST_F(KnownPodTest, OfWhatNoAddAsksForNothingIsTold) {
   json port = port_;
   port["metadata"]["resourceVersion"] = "999999";
 
-  EXPECT_FALSE(Take(pod_, EventType::kModified));
-  EXPECT_FALSE(Take(port, EventType::kModified));
+  EXPECT_EQ(Take(pod_, EventType::kModified), Change::kNone);
+  EXPECT_EQ(Take(port, EventType::kModified), Change::kNone);
+}
+
+TEST_F(KnownPodTest, WhatNobodyReadsIsNoChange) {
+  (void)Take(pod_);
+  (void)Take(port_);
+  json port = port_;
+  json& vif = port["status"]["vifs"]["eth0"]["vif"];
+  vif["versioned_object.changes"] = {"active", "network"};
+  vif["versioned_object.data"]["of_tomorrow"] = "x";
+
+  EXPECT_EQ(Take(port, EventType::kModified), Change::kNone);
 }
 
 TEST_F(KnownPodTest, EventsThatAreNoStateAreNone) {
   for (const EventType type : {EventType::kBookmark, EventType::kError, EventType::kUnknown}) {
-    EXPECT_FALSE(Take(pod_, type));
-    EXPECT_FALSE(Take(port_, type));
+    EXPECT_EQ(Take(pod_, type), Change::kNone);
+    EXPECT_EQ(Take(port_, type), Change::kNone);
   }
   EXPECT_TRUE(known_.empty());
 }
@@ -135,11 +142,12 @@ TEST_F(KnownPodTest, AStaticPodIsAlsoTheHashOfItsManifest) {
     pod["metadata"]["annotations"][key] = port["spec"]["podUid"];
   pod["metadata"]["ownerReferences"] = json::array({kNode});
   (void)Take(port);
-  const auto event = Take(pod);
+  (void)Take(pod);
 
   EXPECT_NE(Mac(), "");
-  EXPECT_EQ(event->object->at("metadata").at("annotations").at("kubernetes.io/config.hash"),
-            port["spec"]["podUid"]);
+  EXPECT_EQ(known_.pod()->manifest_hash, port["spec"]["podUid"].get<std::string>());
+  EXPECT_TRUE(known_.IsOf(port["spec"]["podUid"]));
+  EXPECT_FALSE(known_.IsOf(""));
 }
 
 TEST_F(KnownPodTest, APodThatNamesAnotherOnesUidGetsNothingOfIt) {
@@ -165,13 +173,13 @@ TEST_F(KnownPodTest, AKuryrPortThatIsBeingDeletedPlansNothing) {
   (void)Take(port_);
   (void)Take(pod_);
 
-  EXPECT_TRUE(Take(PortSample("deleting"), EventType::kModified));
+  EXPECT_EQ(Take(PortSample("deleting"), EventType::kModified), Change::kPresent);
   EXPECT_EQ(Mac(), "");
 }
 
 TEST_F(KnownPodTest, AKuryrPortWithoutVifsIsAwaited) {
   (void)Take(pod_);
-  EXPECT_TRUE(Take(PortSample("empty")));
+  EXPECT_EQ(Take(PortSample("empty")), Change::kPresent);
   EXPECT_EQ(Mac(), "");
 }
 
@@ -179,10 +187,8 @@ TEST_F(KnownPodTest, WhenItsKuryrPortIsGoneThePodStays) {
   (void)Take(port_);
   (void)Take(pod_);
 
-  const auto event = Take(port_, EventType::kDeleted);
+  EXPECT_EQ(Take(port_, EventType::kDeleted), Change::kPresent);
 
-  ASSERT_TRUE(event);
-  EXPECT_NE(event->type, EventType::kDeleted);
   EXPECT_EQ(Mac(), "");
   EXPECT_FALSE(known_.empty());
 }
@@ -191,10 +197,10 @@ TEST_F(KnownPodTest, WhenThePodIsGoneNothingIsKnownOfIt) {
   (void)Take(port_);
   (void)Take(pod_);
 
-  EXPECT_EQ(Take(pod_, EventType::kDeleted)->type, EventType::kDeleted);
-  EXPECT_FALSE(known_.event());
-  EXPECT_FALSE(known_.empty());
-  EXPECT_FALSE(Take(port_, EventType::kDeleted));
+  EXPECT_EQ(Take(pod_, EventType::kDeleted), Change::kGone);
+  EXPECT_FALSE(known_.pod());
+  EXPECT_TRUE(known_.empty());
+  EXPECT_EQ(Take(port_, EventType::kDeleted), Change::kNone);
   EXPECT_TRUE(known_.empty());
 }
 
@@ -203,19 +209,14 @@ TEST_F(KnownPodTest, WhatCannotBeDecodedIsNamed) {
     json port = port_;
     port["status"]["vifs"] = vifs;
     (void)Take(port);
-    try {
-      (void)VifsOf(*known_.event());
-    } catch (const ParseError& e) {
-      return std::string(e.what());
-    }
-    return std::string();
+    const auto& why = known_.pod()->plan->problem;
+    return why ? std::string(why->what()) : std::string();
   };
   (void)Take(pod_);
   const std::string name = "KuryrPort default/pod-5bb648d658-55n76: $.status.vifs";
 
   EXPECT_THAT(problem({{"eth0", {{"default", true}}}}), HasSubstr(name + ".eth0.vif: "));
   EXPECT_THAT(problem("text"), HasSubstr(name + ": "));
-  EXPECT_THAT(problem({{"eth0", std::string(300'000, 'x')}}), HasSubstr("too large: 300"));
   pod_["metadata"]["annotations"]["openstack.org/kuryr-vif"] = 7;
   (void)Take(pod_);
   EXPECT_THAT(problem(json::object()), HasSubstr("Pod default/pod-5bb648d658-55n76: $.metadata"));
@@ -227,7 +228,7 @@ TEST_F(KnownPodTest, ObjectsOfAnyShapeAreTaken) {
       for (json object : {pod_, port_}) {
         if (part != std::string("metadata") || odd.is_object()) object[part] = odd;
         EXPECT_NO_THROW((void)Take(object));
-        EXPECT_NO_THROW((void)known_.event());
+        EXPECT_NO_THROW((void)known_.pod());
       }
     }
   }

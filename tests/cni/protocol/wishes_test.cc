@@ -46,6 +46,17 @@ TEST(WishesTest, CAP_02_ArgsMacAndIpsAreTaken) {
   EXPECT_THAT(wishes.ips, ElementsAre(Ip("10.0.0.7/24")));
 }
 
+TEST(WishesTest, AnOvnPortComesByCniArgsBeforeArgsCniInWhateverCase) {
+  for (const char* key : {"ovnPort", "OvnPort", "ovnport"}) {
+    const std::string config = json({{"args", {{"cni", {{key, "in-args"}}}}}}).dump();
+    EXPECT_EQ(ParseWishes(config.c_str()).ovn_port, "in-args") << key;
+    EXPECT_EQ(ParseWishes(config.c_str(), {.ovn_port = "in-cni-args"}).ovn_port, "in-cni-args");
+  }
+  for (const char* name : {"a b", "a\tb", "\x7f", "\xc3\xa4"})
+    EXPECT_THAT(WishFailure("{}", {.ovn_port = name}), HasSubstr("4 CNI_ARGS: OvnPort")) << name;
+  EXPECT_THAT(WishFailure(R"({"args":{"cni":{"ovnPort":7}}})"), HasSubstr("7 args.cni.ovnport"));
+}
+
 TEST(WishesTest, CAP_03_12_RuntimeConfigGoesBeforeArgsAndThoseBeforeCniArgs) {
   const Args args = {.mac = "02:00:00:00:00:03", .ip = "10.0.0.3"};
   const char* in_args = R"({"args":{"cni":{"mac":"02:00:00:00:00:02","ips":["10.0.0.2"]}}})";

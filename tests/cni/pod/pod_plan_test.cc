@@ -1,5 +1,5 @@
 // How much one pod may ask for.
-#include "cni/pod/event_vifs.h"
+#include "cni/pod/pod_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
-
-#include "base/error.h"
 
 namespace kuryr::cni {
 namespace {
@@ -19,15 +17,12 @@ using ::testing::HasSubstr;
 
 constexpr const char* kData = "versioned_object.data";
 
-class EventVifsTest : public ::testing::Test {
+class PodPlanTest : public ::testing::Test {
  protected:
   static std::string WhyRefused(const json& object) {
-    try {
-      (void)VifsOf(watcher::MakeEvent(watcher::EventType::kAdded, object));
-    } catch (const ParseError& e) {
-      return e.what();
-    }
-    return "";
+    const PodPlan plan = DecodePlan(watcher::MakeEvent(watcher::EventType::kAdded, object));
+    EXPECT_EQ(plan.read.empty(), plan.problem.has_value());
+    return plan.problem ? plan.problem->what() : "";
   }
   static json PodWith(const json& annotation) {
     return {{"kind", "Pod"},
@@ -46,14 +41,14 @@ class EventVifsTest : public ::testing::Test {
   json vif_ = json::parse(std::ifstream(KURYR_TEST_DATA "/demo/vif.json"));
 };
 
-TEST_F(EventVifsTest, VifsOfOnePodAreLimited) {
+TEST_F(PodPlanTest, VifsOfOnePodAreLimited) {
   EXPECT_EQ(WhyRefused(PodWith(Vifs(64))), "");
   EXPECT_THAT(WhyRefused(PodWith(Vifs(65))),
               AllOf(HasSubstr("Pod default/web: annotation openstack.org/kuryr-vif"),
                     HasSubstr("has 65 VIFs, at most 64 are accepted")));
 }
 
-TEST_F(EventVifsTest, VifsOfAKuryrPortAreLimited) {
+TEST_F(PodPlanTest, VifsOfAKuryrPortAreLimited) {
   json port = {{"kind", "KuryrPort"}, {"metadata", {{"namespace", "default"}, {"name", "web"}}}};
   for (size_t i = 0; i < 65; ++i)
     port["status"]["vifs"]["eth" + std::to_string(i)] = {{"default", i == 0}, {"vif", vif_}};
@@ -62,7 +57,7 @@ TEST_F(EventVifsTest, VifsOfAKuryrPortAreLimited) {
                                       HasSubstr("has 65 VIFs, at most 64 are accepted")));
 }
 
-TEST_F(EventVifsTest, AddressesOfOneVifAreLimited) {
+TEST_F(PodPlanTest, AddressesOfOneVifAreLimited) {
   json& ips = Subnet()["ips"][kData]["objects"];
   const json ip = ips[0];
   while (ips.size() < 65) {
@@ -75,7 +70,7 @@ TEST_F(EventVifsTest, AddressesOfOneVifAreLimited) {
                     HasSubstr(" addresses, at most 64 are accepted")));
 }
 
-TEST_F(EventVifsTest, RoutesOfOneVifAreLimited) {
+TEST_F(PodPlanTest, RoutesOfOneVifAreLimited) {
   json& routes = Subnet()["routes"][kData]["objects"];
   for (int i = 0; i < 257; ++i) {
     routes.push_back(
@@ -92,12 +87,41 @@ TEST_F(EventVifsTest, RoutesOfOneVifAreLimited) {
                     HasSubstr(" routes, at most 256 are accepted")));
 }
 
-TEST_F(EventVifsTest, BytesOfAnAnnotationAreLimited) {
+TEST_F(PodPlanTest, BytesOfAnAnnotationAreLimited) {
   vif_["unknown"] = std::string(size_t{256} << 10, 'x');
 
   EXPECT_THAT(WhyRefused(PodWith(vif_)),
               AllOf(HasSubstr("Pod default/web: $.metadata.annotations['openstack.org/kuryr-vif']"),
                     HasSubstr("at most 262144 are accepted")));
+}
+
+TEST_F(PodPlanTest, MemoryOfAPlanIsLimited) {
+  json& subnets = vif_[kData]["network"][kData]["subnets"][kData]["objects"];
+  json empty = subnets[0];
+  empty[kData] = {{"cidr", "10.1.0.0/16"}};
+  while (subnets.size() < 1600) subnets.push_back(empty);
+
+  EXPECT_THAT(WhyRefused(PodWith(vif_)),
+              AllOf(HasSubstr("Pod default/web: annotation openstack.org/kuryr-vif: has "),
+                    HasSubstr(" bytes of values, at most 524288 are accepted")));
+}
+
+TEST_F(PodPlanTest, OfAPlanItsFieldsAreKept) {
+  json padded = vif_;
+  padded["versioned_object.changes"] = {"active"};
+  padded[kData]["network"][kData]["of_tomorrow"] = std::string(100'000, 'x');
+  const auto read = [](const json& object) {
+    return DecodePlan(watcher::MakeEvent(watcher::EventType::kAdded, object));
+  };
+
+  EXPECT_EQ(read(PodWith(padded)), read(PodWith(vif_)));
+}
+
+TEST_F(PodPlanTest, WhoeverAsksForVifsThatCannotBeReadIsToldWhy) {
+  const PodPlan plan =
+      DecodePlan(watcher::MakeEvent(watcher::EventType::kAdded, PodWith(json("text"))));
+
+  EXPECT_THROW((void)plan.vifs(), ParseError);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include "cni/unmake.h"
+#include "cni/unplug.h"
 
 #include "base/json.h"
 #include "binding/steps.h"
-#include "cni/attachments/disconnect.h"
 #include "cni/local/delegate.h"
 
 namespace kuryr::cni {
@@ -26,10 +25,10 @@ void ReleaseAddresses(const AttachmentRecord& record, const Request& request,
   Delegate(RequestFor(record, request), config).Del(deadline);
 }
 
-void Unmake(const AttachmentRecord& record, const Request& request, const Node& node,
+void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
             const Deadline& deadline) {
   binding::Steps steps;
-  steps.Try([&] { DisconnectAll(node.binding, record, deadline); });
+  steps.Try([&] { node.binding.Disconnect(record.plugs, record.attachment(), deadline); });
   steps.Try([&] { ReleaseAddresses(record, request, deadline); });
   steps.Finish();
 }

@@ -1,0 +1,56 @@
+#include "cni/ovs_cni/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/ownership.h"
+#include "base/unique_fd.h"
+
+namespace kuryr::cni {
+namespace {
+
+constexpr size_t kMostBytes = size_t{1} << 20;
+
+void RequireRegular(int fd, const std::filesystem::path& path) {
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0) ThrowErrno("look at " + path.string());
+  if (!S_ISREG(status.st_mode)) ThrowErrno(EINVAL, "read " + path.string() + ", no regular file");
+}
+
+std::string ReadAll(int fd, const std::filesystem::path& path) {
+  std::string text;
+  std::array<char, 4096> buffer{};
+  ssize_t size = 0;
+  while ((size = ::read(fd, buffer.data(), buffer.size())) > 0) {
+    text.append(buffer.data(), static_cast<size_t>(size));
+    if (text.size() > kMostBytes) ThrowErrno(EFBIG, "read " + path.string());
+  }
+  if (size < 0) ThrowErrno("read " + path.string());
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> ReadFile(const std::filesystem::path& path, FileOwner owner) {
+  const bool own = owner == FileOwner::kRootAlone;
+  // A pipe or device that somebody put there must not hold the call up.
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (own ? O_NOFOLLOW : 0);
+  const UniqueFd fd(::open(path.c_str(), flags));
+  if (!fd) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    ThrowErrno("open " + path.string());
+  }
+  if (own) {
+    RequireOwnFolder(path.parent_path());
+    RequireOwn(fd.get(), path);
+  }
+  RequireRegular(fd.get(), path);
+  return ReadAll(fd.get(), path);
+}
+
+}  // namespace kuryr::cni

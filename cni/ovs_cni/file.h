@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace kuryr::cni {
+
+/// Whose a file has to be.
+enum class FileOwner { kAnybody, kRootAlone };
+
+/// The text of a regular file of at most 1 MiB; nullopt when there is none. With kRootAlone the
+/// file and its folder are no symbolic links, belong to root or to this process's user, and nobody
+/// else may write in them. Throws std::system_error.
+[[nodiscard]] std::optional<std::string> ReadFile(const std::filesystem::path& path,
+                                                  FileOwner owner);
+
+}  // namespace kuryr::cni

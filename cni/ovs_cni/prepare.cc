@@ -1,0 +1,134 @@
+#include "cni/ovs_cni/prepare.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "binding/devices/lent_vf.h"
+#include "binding/devices/vf.h"
+#include "binding/driver.h"
+#include "binding/netlink/route_socket.h"
+#include "binding/neutron_port.h"
+#include "binding/ovs/open_vswitch.h"
+#include "binding/ovs/port_mirrors.h"
+#include "cni/protocol/error.h"
+#include "cni/protocol/field.h"
+
+namespace kuryr::cni {
+namespace {
+
+constexpr const char* kOvnBridge = "br-int";
+
+binding::Vf RequireVf(const std::string& device, const binding::BindingConfig& config) {
+  const auto address = vif::PciAddress::Parse(device);
+  if (!address) RefuseField("deviceID", "\"" + Printable(device) + "\" is no PCI address");
+  auto vf = binding::FindVf(config.sysfs, *address);
+  if (!vf) RefuseField("deviceID", device + " is no virtual function on this node (SR-IOV)");
+  return *std::move(vf);
+}
+
+/// The link of the device's physical function, and the bond that it may be in.
+std::vector<std::string> UplinksOf(const binding::Vf& vf) {
+  binding::RouteSocket host;
+  const binding::Link pf = binding::FindPf(host, vf);
+  std::vector<std::string> uplinks = {pf.name};
+  const auto master = pf.master != 0 ? host.FindLink(pf.master) : std::nullopt;
+  if (master && master->kind == "bond") uplinks.push_back(master->name);
+  return uplinks;
+}
+
+std::string BridgeOfUplink(const binding::Vf& vf, const binding::BindingConfig& config,
+                           const Deadline& deadline) {
+  binding::OpenVSwitch ovs(config.ovsdb_connection);
+  std::string tried;
+  for (const std::string& uplink : UplinksOf(vf)) {
+    const std::string bridge = ovs.FindBridgeOfInterface(uplink, deadline);
+    if (!bridge.empty()) return bridge;
+    tried += (tried.empty() ? "" : ", ") + uplink;
+  }
+  RefuseField("bridge", "is not set, and no bridge of Open vSwitch has " + tried +
+                            ", the uplink of " + vf.ToString());
+}
+
+void UseTls(const binding::BindingConfig& config) {
+  if (config.ovsdb_connection.starts_with("ssl:"))
+    binding::OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file,
+                                 config.ssl_ca_cert_file);
+}
+
+/// Who annotates a pod names the port: one that another pod, or a virtual machine, has is not his.
+void RequireFree(const Request& request, const binding::BindingConfig& config,
+                 const Deadline& deadline) {
+  const std::string& port = request.wishes.ovn_port;
+  binding::OpenVSwitch ovs(config.ovsdb_connection);
+  const binding::ExternalIds ids = {{binding::OpenVSwitch::kNeutronPort, port}};
+  for (const std::string& name : ovs.FindPortNames(ids, deadline)) {
+    const auto state = ovs.FindPortState(name, deadline);
+    // One whose device is gone is a leftover.
+    if (!state || state->ofport < 1) continue;
+    const auto uid = state->external_ids.find(binding::OpenVSwitch::kPodUid);
+    const bool own =
+        uid != state->external_ids.end() && !uid->second.empty() && uid->second == request.pod.uid;
+    if (!own)
+      throw binding::HostInterfaceInUse("OVN's port " + port +
+                                        " (external_ids:iface-id) belongs to another pod");
+  }
+}
+
+uint32_t InThousands(uint64_t rate) {
+  constexpr uint64_t kThousand = 1000;
+  return static_cast<uint32_t>((rate + kThousand - 1) / kThousand);
+}
+
+binding::PortSettings SettingsOf(const Request& request) {
+  const OvsCniConfig& own = *request.config.local->ovs_cni;
+  binding::PortSettings settings{.vlan = own.vlan,
+                                 .vlan_mode = own.vlan_mode,
+                                 .trunks = own.trunks,
+                                 .interface_type = own.interface_type,
+                                 .ofport_request = own.ofport_request,
+                                 .policing_rate = InThousands(own.bandwidth.egress_rate),
+                                 .policing_burst = InThousands(own.bandwidth.egress_burst),
+                                 .max_rate = own.bandwidth.ingress_rate,
+                                 .iface_id = request.wishes.ovn_port};
+  for (const OvsCniMirror& mirror : own.mirrors)
+    settings.mirrors.push_back({.name = mirror.name,
+                                .ingress = mirror.ingress,
+                                .egress = mirror.egress,
+                                .output = mirror.output});
+  // By these ovs-cni finds the port.
+  settings.external_ids = {{"owner", binding::kOvsCniOwner},
+                           {"contNetns", request.netns},
+                           {"contIface", request.ifname},
+                           {"contPodUid", request.pod.uid}};
+  return settings;
+}
+
+}  // namespace
+
+void PrepareOvsCni(Request& request, binding::BindingConfig& config, const Deadline& deadline) {
+  LocalNetwork& local = *request.config.local;
+  UseTls(config);
+  if (request.command == Command::kCheck)
+    request.wishes = ParseWishes(request.config.json, ParseArgs(request.args));
+  Wishes& wishes = request.wishes;
+  const bool adds = request.command == Command::kAdd;
+  if (!wishes.device_id.empty() && adds) {
+    const binding::Vf vf = RequireVf(wishes.device_id, config);
+    const auto link = binding::RouteSocket().FindLink(vf.link);
+    if (!wishes.mac && link) wishes.mac = link->mac;
+    if (local.bridge.empty() && wishes.ovn_port.empty())
+      local.bridge = BridgeOfUplink(vf, config, deadline);
+  }
+  if (local.bridge.empty() && !wishes.ovn_port.empty()) local.bridge = kOvnBridge;
+  if (local.bridge.empty() && adds)
+    RefuseField("bridge", "is not set, nor are deviceID and OvnPort");
+  if (adds && !wishes.ovn_port.empty()) RequireFree(request, config, deadline);
+  config.port = SettingsOf(request);
+  config.needs_bridge = true;
+  // As ovs-cni, which leaves QoS to whoever asks for it.
+  config.default_qos_type.clear();
+}
+
+}  // namespace kuryr::cni

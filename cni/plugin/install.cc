@@ -1,0 +1,80 @@
+#include "cni/plugin/install.h"
+
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/unique_fd.h"
+
+namespace kuryr::cni {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct File {
+  fs::path source;
+  fs::path target;
+  mode_t mode;
+  UniqueFd from;
+};
+
+UniqueFd Open(const fs::path& source) {
+  UniqueFd fd(::open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) ThrowErrno("open " + source.string());
+  return fd;
+}
+
+void Copy(const File& file, int target, const fs::path& path) {
+  constexpr size_t kMost = size_t{1} << 30;
+  ssize_t sent = 0;
+  do {
+    sent = ::sendfile(target, file.from.get(), nullptr, kMost);
+  } while (sent > 0);
+  if (sent < 0) ThrowErrno("copy " + file.source.string() + " to " + path.string());
+}
+
+void Put(const File& file) {
+  const fs::path folder = file.target.parent_path();
+  fs::create_directories(folder);
+  const fs::path unready = folder / ("." + file.target.filename().string() + ".new");
+  UniqueFd fd(::open(unready.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!fd) ThrowErrno("create " + unready.string());
+  Copy(file, fd.get(), unready);
+  // On the disk before it has its name: a node that loses its power then has the old file or this.
+  if (::fchmod(fd.get(), file.mode) != 0 || ::fsync(fd.get()) != 0)
+    ThrowErrno("write " + unready.string());
+  fd.reset();  // nobody executes what is open for writing
+  if (::rename(unready.c_str(), file.target.c_str()) != 0) ThrowErrno("rename " + unready.string());
+}
+
+}  // namespace
+
+std::string Install(const Installation& to) {
+  if (!fs::is_directory(to.host))
+    throw std::runtime_error("no folder " + to.host.string() +
+                             ": --host says where the node's root is");
+  const auto below = [&](const fs::path& folder) { return to.host / folder.relative_path(); };
+  const auto file = [](const fs::path& source, const fs::path& folder, const fs::path& name,
+                       mode_t mode) { return File{source, folder / name, mode, Open(source)}; };
+  const std::array files = {
+      file("/proc/self/exe", below(to.bin_dir), "kuryr-cni", 0755),
+      file(to.kuryr_conf, below("/etc/kuryr"), "kuryr.conf", 0600),
+      file(to.conflist, below(to.conf_dir), to.conflist.filename(), 0644),
+  };
+  const fs::path state = below("/run/kuryr");
+  fs::create_directories(state);
+  fs::permissions(state, fs::perms::owner_all);
+  std::string done;
+  for (const File& each : files) {
+    Put(each);
+    done += "installed " + each.target.string() + "\n";
+  }
+  return done;
+}
+
+}  // namespace kuryr::cni

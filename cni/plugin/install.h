@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace kuryr::cni {
+
+/// What a node gets, and where its folders are mounted.
+struct Installation {
+  std::filesystem::path host = "/host";  ///< the node's root: folders below are there
+  std::filesystem::path bin_dir = "/opt/cni/bin";
+  std::filesystem::path conf_dir = "/etc/cni/net.d";
+  std::filesystem::path kuryr_conf = "/etc/kuryr/kuryr.conf";  ///< becomes the node's of that path
+  std::filesystem::path conflist = "/usr/local/share/kuryr-cni/10-kuryr.conflist";
+};
+
+/// Puts this program, kuryr.conf and the network configuration on the node. Each takes its place by
+/// rename, since runtimes read and execute them at any time. The configuration comes last: it makes
+/// the node ready. Returns what it did, a line for each file. Throws std::system_error, with
+/// nothing changed where a source cannot be read.
+[[nodiscard]] std::string Install(const Installation& installation);
+
+}  // namespace kuryr::cni

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kuryr::cni {
+
+/// "type" of a network configuration of ovs-cni.
+inline constexpr const char* kOvsCniType = "ovs";
+
+/// A port's part in a mirror of its bridge: what comes from the pod (ingress of the switch) or goes
+/// to it is mirrored, or the pod gets what is (output).
+struct OvsCniMirror {
+  std::string name;
+  bool ingress = false;
+  bool egress = false;
+  bool output = false;
+
+  bool operator==(const OvsCniMirror&) const = default;
+};
+
+/// As CNI's plugin bandwidth has it, from the pod's side, in bit/s and bit; 0: no limit.
+struct OvsCniBandwidth {
+  uint64_t ingress_rate = 0;
+  uint64_t egress_rate = 0;
+  uint64_t egress_burst = 0;
+
+  bool operator==(const OvsCniBandwidth&) const = default;
+};
+
+/// What a network configuration of ovs-cni says (its page cni-plugin.md), and vlan_mode, bandwidth
+/// and mirrors beside it.
+struct OvsCniConfig {
+  std::string bridge;            ///< empty: that of the device's uplink, or br-int for an OVN port
+  std::optional<uint16_t> vlan;  ///< 0 to 4094: the port's tag
+  std::string vlan_mode;         ///< of the port: access, trunk, native-tagged or native-untagged
+  std::vector<uint16_t> trunks;  ///< ascending; empty: all
+  uint32_t mtu = 0;              ///< bytes; 0: the bridge's
+  uint32_t ofport_request = 0;   ///< 1 to 65279; 0: Open vSwitch chooses
+  std::string interface_type;    ///< empty or "system"
+  OvsCniBandwidth bandwidth;
+  std::vector<OvsCniMirror> mirrors;
+
+  bool operator==(const OvsCniConfig&) const = default;
+};
+
+/// Throws CniError 7 for a malformed field, 2 for one that cannot be obeyed.
+[[nodiscard]] OvsCniConfig TakeOvsCniConfig(const nlohmann::json& config);
+/// The field socket_file: "unix:PATH", "tcp:HOST:PORT" or "ssl:HOST:PORT"; a path alone is a unix
+/// socket's. Empty where it is not set. Throws CniError 7.
+[[nodiscard]] std::string TakeOvsdbConnection(const nlohmann::json& config);
+
+}  // namespace kuryr::cni

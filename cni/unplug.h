@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/deadline.h"
+#include "cni/attachments/attachment_record.h"
+#include "cni/node.h"
+#include "cni/protocol/request.h"
+
+namespace kuryr::cni {
+
+/// Unplugs an attachment as its record tells: every plug, the last one first, then the addresses
+/// that a delegated plugin gave. Throws the first failure after having tried all.
+void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
+            const Deadline& deadline);
+
+/// Has the delegated plugin release its addresses, if the ADD had one. It gets the configuration of
+/// then, whatever is configured now.
+void ReleaseAddresses(const AttachmentRecord& record, const Request& request,
+                      const Deadline& deadline);
+
+}  // namespace kuryr::cni

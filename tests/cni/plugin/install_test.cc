@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/subprocess.h"
+
+// kuryr-cni install, on a node that is a folder.
+
+namespace kuryr::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+std::string TextOf(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class InstallTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(host_);
+    std::ofstream(work_ / "kuryr.conf") << "[kubernetes]\n";
+    std::ofstream(work_ / "20-net.conflist") << "{}\n";
+  }
+  void TearDown() override { fs::remove_all(work_); }
+
+  [[nodiscard]] ProcessResult Install(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> argv = {
+        KURYR_BIN_DIR "/kuryr-cni", "--config-file=" + (work_ / "kuryr.conf").string(), "install",
+        "--host=" + host_.string(), "--conflist=" + (work_ / "20-net.conflist").string()};
+    argv.insert(argv.end(), more.begin(), more.end());
+    return RunProgram({.argv = argv});
+  }
+  /// Of every file below the host's root: its mode.
+  [[nodiscard]] std::map<std::string, int> Modes() const {
+    std::map<std::string, int> modes;
+    for (const auto& entry : fs::recursive_directory_iterator(host_)) {
+      if (entry.is_regular_file())
+        modes[fs::relative(entry.path(), host_)] = static_cast<int>(entry.status().permissions());
+    }
+    return modes;
+  }
+
+  const fs::path work_ = [] {
+    std::string name = fs::temp_directory_path() / "install-XXXXXX";
+    return fs::path(::mkdtemp(name.data()));
+  }();
+  const fs::path host_ = work_ / "host";
+};
+
+TEST_F(InstallTest, ANodeGetsTheProgramItsConfigurationAndItsNetwork) {
+  const ProcessResult result = Install();
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(Modes(), UnorderedElementsAre(Pair("opt/cni/bin/kuryr-cni", 0755),
+                                            Pair("etc/kuryr/kuryr.conf", 0600),
+                                            Pair("etc/cni/net.d/20-net.conflist", 0644)));
+  const std::string installed = host_ / "opt/cni/bin/kuryr-cni";
+  EXPECT_EQ(RunProgram({.argv = {"cmp", installed, KURYR_BIN_DIR "/kuryr-cni"}}).out, "");
+  EXPECT_EQ(TextOf(host_ / "etc/kuryr/kuryr.conf"), "[kubernetes]\n");
+  EXPECT_EQ(TextOf(host_ / "etc/cni/net.d/20-net.conflist"), "{}\n");
+  EXPECT_EQ(fs::status(host_ / "run/kuryr").permissions(), fs::perms::owner_all);
+}
+
+TEST_F(InstallTest, TheNetworkThatMakesTheNodeReadyComesLast) {
+  const ProcessResult result = Install();
+  const std::vector<std::string> files = {"opt/cni/bin/kuryr-cni", "etc/kuryr/kuryr.conf",
+                                          "etc/cni/net.d/20-net.conflist"};
+  std::string said;
+  for (const std::string& file : files) said += "installed " + (host_ / file).string() + "\n";
+  EXPECT_EQ(result.out, said) << result.err;
+}
+
+TEST_F(InstallTest, ARuntimesOwnFoldersAreTaken) {
+  ASSERT_EQ(Install({"--cni-bin-dir=/usr/libexec/cni", "--cni-conf-dir=/var/cni/net.d"}).status, 0);
+  EXPECT_TRUE(fs::exists(host_ / "usr/libexec/cni/kuryr-cni"));
+  EXPECT_TRUE(fs::exists(host_ / "var/cni/net.d/20-net.conflist"));
+}
+
+TEST_F(InstallTest, AProgramThatIsBeingExecutedIsReplaced) {
+  ASSERT_EQ(Install().status, 0);
+  struct stat first = {};
+  ASSERT_EQ(::stat((host_ / "opt/cni/bin/kuryr-cni").c_str(), &first), 0);
+  // The installed program installs itself: it is executed while its file gets a successor.
+  const ProcessResult again = RunProgram(
+      {.argv = {host_ / "opt/cni/bin/kuryr-cni", "--config-file=" + (work_ / "kuryr.conf").string(),
+                "install", "--host=" + host_.string(),
+                "--conflist=" + (work_ / "20-net.conflist").string()}});
+  ASSERT_EQ(again.status, 0) << again.err;
+  struct stat second = {};
+  ASSERT_EQ(::stat((host_ / "opt/cni/bin/kuryr-cni").c_str(), &second), 0);
+  EXPECT_NE(first.st_ino, second.st_ino);
+}
+
+TEST_F(InstallTest, WhatAKilledInstallationLeftIsReplaced) {
+  fs::create_directories(host_ / "etc/kuryr");
+  std::ofstream(host_ / "etc/kuryr/.kuryr.conf.new") << "half, and longer than the whole";
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_EQ(TextOf(host_ / "etc/kuryr/kuryr.conf"), "[kubernetes]\n");
+  EXPECT_FALSE(fs::exists(host_ / "etc/kuryr/.kuryr.conf.new"));
+}
+
+TEST_F(InstallTest, AMissingNetworkChangesNothingOnTheNode) {
+  fs::remove(work_ / "20-net.conflist");
+  const ProcessResult result = Install();
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("20-net.conflist"), HasSubstr("No such file")));
+  EXPECT_TRUE(fs::is_empty(host_));
+}
+
+TEST_F(InstallTest, AHostThatIsNotThereIsNotMade) {
+  fs::remove(host_);
+  const ProcessResult result = Install();
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.err, HasSubstr("--host says where the node's root is"));
+  EXPECT_FALSE(fs::exists(host_));
+}
+
+}  // namespace
+}  // namespace kuryr::test
