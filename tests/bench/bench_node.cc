@@ -56,7 +56,7 @@ BenchPod BenchNode::Make(MakeVif make_vif) {
   common.id = std::string(8 - id.size(), '0') + id + "-0000-4000-8000-000000000000";
   std::visit(Names{.id = id, .n = n}, vif);
   if (devices_) devices_->Assign(vif, n);
-  Plug plug = binding_->Plan(vif, "eth0");
+  Planned planned = binding_->Plan({"eth0", true, vif});
   Netns netns = Netns::Open(path);
   Attachment attachment{.network = "kuryr",
                         .container_id = "container-" + id,
@@ -65,7 +65,7 @@ BenchPod BenchNode::Make(MakeVif make_vif) {
                         .pod_uid = "uid-" + id,
                         .netns = path,
                         .netns_id = netns.id()};
-  return {std::move(attachment), std::move(netns), std::move(vif), std::move(plug)};
+  return {std::move(attachment), std::move(netns), std::move(vif), std::move(planned)};
 }
 
 }  // namespace kuryr::binding

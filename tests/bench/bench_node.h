@@ -34,7 +34,7 @@ struct BenchPod {
   Attachment attachment;
   Netns netns;
   vif::Vif vif;
-  Plug plug;
+  Planned planned;
 };
 
 /// A host with Open vSwitch and br-int, the bridge br-lan, and a link "uplink".
@@ -50,9 +50,11 @@ class BenchNode : public test::NetnsTest {
   void StopOvs() { ovs_.reset(); }
   BenchPod Make(MakeVif make_vif);
   void Connect(const BenchPod& pod) {
-    binding_->Connect({pod.vif, pod.plug, pod.attachment, pod.netns, true, Soon()});
+    binding_->Connect({pod.planned, pod.attachment, pod.netns, Soon()});
   }
-  void Disconnect(const BenchPod& pod) { binding_->Disconnect(pod.plug, pod.attachment, Soon()); }
+  void Disconnect(const BenchPod& pod) {
+    binding_->Disconnect({pod.planned.plug}, pod.attachment, Soon());
+  }
   [[nodiscard]] const BindingConfig& config() const { return config_; }
   [[nodiscard]] const std::string& remote() const { return config_.ovsdb_connection; }
 

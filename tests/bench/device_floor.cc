@@ -36,9 +36,9 @@ void Remove(const fs::path& path) {
 }
 
 void LendVf(const BenchPod& pod) {
-  const std::string on_the_way = NameOnTheWay(*vif::PciAddress::Parse(pod.plug.device));
+  const std::string on_the_way = NameOnTheWay(*vif::PciAddress::Parse(pod.planned.plug.device));
   RouteSocket host;
-  host.ChangeLink(*host.FindLink(pod.plug.host_interface),
+  host.ChangeLink(*host.FindLink(pod.planned.plug.host_interface),
                   {.netns_fd = pod.netns.fd(), .name = on_the_way});
   RouteSocket inside = RouteSocket::OpenIn(pod.netns);
   inside.ChangeLink(
@@ -50,13 +50,15 @@ void GiveBackVf(const BenchPod& pod) {
   const Netns home = Netns::Current();
   RouteSocket inside = RouteSocket::OpenIn(pod.netns);
   inside.ChangeLink(*inside.FindLink("eth0"),
-                    {.netns_fd = home.fd(), .name = pod.plug.host_interface});
+                    {.netns_fd = home.fd(), .name = pod.planned.plug.host_interface});
   RouteSocket host;
-  host.ChangeLink(*host.FindLink(pod.plug.host_interface), {.mac = kIdleMac, .mtu = kIdleMtu});
+  host.ChangeLink(*host.FindLink(pod.planned.plug.host_interface),
+                  {.mac = kIdleMac, .mtu = kIdleMtu});
 }
 
 OvsPort RepresentorPort(const BenchPod& pod) {
-  const std::string name = "wire" + pod.plug.host_interface.substr(std::string("ens1v").size());
+  const std::string name =
+      "wire" + pod.planned.plug.host_interface.substr(std::string("ens1v").size());
   return {.name = name, .bridge = "br-int", .external_ids = {{"iface-id", name}}};
 }
 
@@ -65,7 +67,7 @@ void ConnectHostDevice(BenchNode& node, const BenchPod& pod) {
   OpenVSwitch ovs(node.remote());
   const OvsPort port = RepresentorPort(pod);
   const auto added = std::get<AddedPort>(ovs.AddPort(port, Soon()));
-  ConfigureL3(pod.netns, "eth0", vif::Common(pod.vif), true);
+  ConfigureL3(pod.netns, "eth0", pod.planned.l3);
   ovs.WaitUntilUp(port, added, Soon());
   RouteSocket host;
   host.ChangeLink(*host.FindLink(port.name), {.mtu = kMtu, .up = true});
@@ -88,22 +90,22 @@ fs::path FileOf(const fs::path& folder, const BenchPod& pod) {
 
 void ConnectDpdk(BenchNode& node, const BenchPod& pod) {
   const fs::path pci = node.config().sysfs / "bus/pci";
-  Write(FileOf(node.config().pci_mount_point, pod), pod.plug.device);
-  Write(pci / "devices" / pod.plug.device / "driver_override", FakePci::kDpdkDriver);
-  Write(pci / "drivers" / FakePci::kKernelDriver / "unbind", pod.plug.device);
-  Write(pci / "drivers" / FakePci::kDpdkDriver / "bind", pod.plug.device);
+  Write(FileOf(node.config().pci_mount_point, pod), pod.planned.plug.device);
+  Write(pci / "devices" / pod.planned.plug.device / "driver_override", FakePci::kDpdkDriver);
+  Write(pci / "drivers" / FakePci::kKernelDriver / "unbind", pod.planned.plug.device);
+  Write(pci / "drivers" / FakePci::kDpdkDriver / "bind", pod.planned.plug.device);
 }
 
 void DisconnectDpdk(BenchNode& node, const BenchPod& pod) {
   const fs::path pci = node.config().sysfs / "bus/pci";
-  Write(pci / "devices" / pod.plug.device / "driver_override", "\n");
-  Write(pci / "drivers" / FakePci::kDpdkDriver / "unbind", pod.plug.device);
-  Write(pci / "drivers_probe", pod.plug.device);
+  Write(pci / "devices" / pod.planned.plug.device / "driver_override", "\n");
+  Write(pci / "drivers" / FakePci::kDpdkDriver / "unbind", pod.planned.plug.device);
+  Write(pci / "drivers_probe", pod.planned.plug.device);
   Remove(FileOf(node.config().pci_mount_point, pod));
 }
 
 OvsPort VhostPort(const BenchPod& pod, const std::string& type) {
-  OvsPort port = {.name = pod.plug.host_interface, .bridge = "br-int", .type = type};
+  OvsPort port = {.name = pod.planned.plug.host_interface, .bridge = "br-int", .type = type};
   port.external_ids = {{"iface-id", port.name}};
   port.mtu_request = kMtu;
   return port;
@@ -121,7 +123,7 @@ void ConnectVhostUser(BenchNode& node, const BenchPod& pod, const OvsPort& port,
 
 void DisconnectVhostUser(BenchNode& node, const BenchPod& pod) {
   Remove(FileOf(node.config().vhostuser_mount_point, pod));
-  OpenVSwitch(node.remote()).DeletePort(pod.plug.host_interface, {}, Soon());
+  OpenVSwitch(node.remote()).DeletePort(pod.planned.plug.host_interface, {}, Soon());
 }
 
 }  // namespace
@@ -130,7 +132,7 @@ Floor SriovFloor() {
   return {.connect =
               [](BenchNode& /*node*/, const BenchPod& pod) {
                 LendVf(pod);
-                ConfigureL3(pod.netns, "eth0", vif::Common(pod.vif), true);
+                ConfigureL3(pod.netns, "eth0", pod.planned.l3);
               },
           .disconnect = [](BenchNode& /*node*/, const BenchPod& pod) { GiveBackVf(pod); }};
 }
@@ -145,12 +147,13 @@ Floor VhostUserClientFloor() {
   return {.connect =
               [](BenchNode& node, const BenchPod& pod) {
                 ConnectVhostUser(node, pod, VhostPort(pod, "dpdkvhostuser"), "client");
-                const fs::path socket = node.config().ovs_vhu_path / pod.plug.host_interface;
-                fs::rename(socket, pod.plug.device);
+                const fs::path socket =
+                    node.config().ovs_vhu_path / pod.planned.plug.host_interface;
+                fs::rename(socket, pod.planned.plug.device);
               },
           .disconnect =
               [](BenchNode& node, const BenchPod& pod) {
-                Remove(pod.plug.device);
+                Remove(pod.planned.plug.device);
                 DisconnectVhostUser(node, pod);
               }};
 }
@@ -159,7 +162,7 @@ Floor VhostUserServerFloor() {
   return {.connect =
               [](BenchNode& node, const BenchPod& pod) {
                 OvsPort port = VhostPort(pod, "dpdkvhostuserclient");
-                port.options["vhost-server-path"] = pod.plug.device;
+                port.options["vhost-server-path"] = pod.planned.plug.device;
                 ConnectVhostUser(node, pod, port, "server");
               },
           .disconnect = DisconnectVhostUser};

@@ -23,7 +23,7 @@ void MakeVeth(const BenchPod& pod, const std::string& name, const std::string& b
 void SetUpInPod(const BenchPod& pod) {
   RouteSocket inside = RouteSocket::OpenIn(pod.netns);
   inside.SetUp(*inside.FindLink("eth0"));
-  ConfigureL3(pod.netns, "eth0", vif::Common(pod.vif), true);
+  ConfigureL3(pod.netns, "eth0", pod.planned.l3);
 }
 
 OvsPort PortOf(const std::string& name) {
@@ -35,7 +35,7 @@ void DeletePort(BenchNode& node, const std::string& name) {
 }
 
 void ConnectToOvs(BenchNode& node, const BenchPod& pod) {
-  const std::string& tap = pod.plug.host_interface;
+  const std::string& tap = pod.planned.plug.host_interface;
   MakeVeth(pod, tap, "");
   OpenVSwitch ovs(node.remote());
   const auto added = std::get<AddedPort>(ovs.AddPort(PortOf(tap), Soon()));
@@ -44,7 +44,7 @@ void ConnectToOvs(BenchNode& node, const BenchPod& pod) {
 }
 
 void ConnectHybrid(BenchNode& node, const BenchPod& pod) {
-  const std::string& hub = pod.plug.device;
+  const std::string& hub = pod.planned.plug.device;
   RouteSocket host;
   host.CreateHub(hub);
   host.SetUp(*host.FindLink(hub));
@@ -56,15 +56,16 @@ void ConnectHybrid(BenchNode& node, const BenchPod& pod) {
   OpenVSwitch ovs(node.remote());
   const OvsPort port = PortOf("o" + hub);
   const auto added = std::get<AddedPort>(ovs.AddPort(port, Soon()));
-  MakeVeth(pod, pod.plug.host_interface, hub);
+  MakeVeth(pod, pod.planned.plug.host_interface, hub);
   SetUpInPod(pod);
   ovs.WaitUntilUp(port, added, Soon());
 }
 
 void DisconnectHybrid(BenchNode& node, const BenchPod& pod) {
-  DeletePort(node, "o" + pod.plug.device);
+  DeletePort(node, "o" + pod.planned.plug.device);
   RouteSocket host;
-  for (const std::string& name : {pod.plug.host_interface, "o" + pod.plug.device, pod.plug.device})
+  for (const std::string& name :
+       {pod.planned.plug.host_interface, "o" + pod.planned.plug.device, pod.planned.plug.device})
     host.DeleteLink(name);
 }
 
@@ -84,22 +85,23 @@ void DeleteInPod(BenchNode& /*node*/, const BenchPod& pod) {
 
 Floor OvsFloor() {
   return {.connect = ConnectToOvs, .disconnect = [](BenchNode& node, const BenchPod& pod) {
-            DeletePort(node, pod.plug.host_interface);
-            RouteSocket().DeleteLink(pod.plug.host_interface);
+            DeletePort(node, pod.planned.plug.host_interface);
+            RouteSocket().DeleteLink(pod.planned.plug.host_interface);
           }};
 }
 
 Floor HybridFloor() { return {.connect = ConnectHybrid, .disconnect = DisconnectHybrid}; }
 
 Floor BridgeFloor() {
-  return {
-      .connect =
-          [](BenchNode& /*node*/, const BenchPod& pod) {
-            MakeVeth(pod, pod.plug.host_interface, "br-lan");
-            SetUpInPod(pod);
-          },
-      .disconnect = [](BenchNode& /*node*/,
-                       const BenchPod& pod) { RouteSocket().DeleteLink(pod.plug.host_interface); }};
+  return {.connect =
+              [](BenchNode& /*node*/, const BenchPod& pod) {
+                MakeVeth(pod, pod.planned.plug.host_interface, "br-lan");
+                SetUpInPod(pod);
+              },
+          .disconnect =
+              [](BenchNode& /*node*/, const BenchPod& pod) {
+                RouteSocket().DeleteLink(pod.planned.plug.host_interface);
+              }};
 }
 
 Floor MacvlanFloor() {

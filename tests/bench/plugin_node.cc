@@ -34,7 +34,7 @@ void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif) {
   const auto added = std::get<binding::AddedPort>(ovs.AddPort(PortOf(pod), deadline));
   binding::RouteSocket inside = binding::RouteSocket::OpenIn(netns);
   inside.SetUp(*inside.FindLink("eth0"));
-  binding::ConfigureL3(netns, "eth0", vif::Common(vif), true);
+  binding::ConfigureL3(netns, "eth0", binding::PlanL3(vif::Common(vif), true));
   ovs.WaitUntilUp(PortOf(pod), added, deadline);
 }
 

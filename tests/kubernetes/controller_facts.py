@@ -75,7 +75,7 @@ class ControllerFacts:
             found = {name: status[name] for name in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")}
             assert set(found.values()) == {f"{0:016x}"} and status["NoNewPrivs"] == "1", (found, status["NoNewPrivs"])
             try:
-                Path(f"/proc/{pid}/root/tmp/written").touch()
+                Path(f"/proc/{pid}/root/usr/written").touch()
                 raise AssertionError("it is not")
             except OSError as error:
                 assert error.errno == errno.EROFS, error

@@ -12,7 +12,7 @@ from harness.expectation import expect_same, nothing, wait_for_none
 from harness.kuryr_daemon import CAPABILITIES, check_capabilities
 from harness.process import run
 from harness.traffic import ping
-from kubernetes import agent_image, audit, metrics_page
+from kubernetes import audit, metrics_page, podman
 from kubernetes.cluster import LOGS, NODE, WORK, Cluster
 from kubernetes.comparison import Comparison
 from kubernetes.controller_facts import SMALL_POOL, ControllerFacts
@@ -41,8 +41,8 @@ POOL = ip_network("10.244.0.0/16")
 
 
 class KubeletFacts:
-    def __init__(self, programs, image_base):
-        self.programs, self.image_base = programs, image_base
+    def __init__(self, programs):
+        self.programs = programs
 
     def state(self, facts):
         self.start(facts)
@@ -79,7 +79,7 @@ class KubeletFacts:
             busybox = namespaces.WORK / "busybox.tar"
             run("tests/runtimes/image", busybox)
             self.cluster.containerd.import_images(busybox)
-            agent_image.set_up_podman(self.image_base)
+            podman.set_up()
             self.quick_start = QuickStart(self)
             self.quick_start.load_image()
         with self.fact("kube-apiserver, controllers, scheduler, kubelet, containerd and Open vSwitch run", basis=True):
@@ -132,7 +132,7 @@ class KubeletFacts:
             self.wait_until_ready()
             (container,) = self.agent()[0]["status"]["containerStatuses"]
             assert container["restartCount"] == 0 and container["started"], container
-        with self.fact("install-cni put kuryr-cni, kuryr.conf and the CNI configuration on the node, the latter last"):
+        with self.fact("kuryr-cni install put kuryr-cni, kuryr.conf and the CNI configuration on the node, the latter last"):
             found = {path: os.stat(path) for path in INSTALLED}
             modes = {path: stat.S_IMODE(each.st_mode) for path, each in found.items()}
             assert modes == INSTALLED, modes

@@ -29,7 +29,7 @@ class QuickStart:
     def edit_manifests(self, pool):
         """As its user does: pools first, then what this Kubernetes is too old for. The repository's own files stay as they are."""
         copies = namespaces.WORK / "manifests"
-        shutil.copytree(MANIFESTS, copies)
+        shutil.copytree(MANIFESTS, copies, symlinks=True)
         run("mount", "--bind", copies, MANIFESTS)
         file, section = MANIFESTS / "kuryr-controller.yaml", "    [pool:pods]\n"
         whole = file.read_text()

@@ -9,6 +9,7 @@ LANES = {
     "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server; 1,000 attacks",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
+    "reproducible": "two builds of the shipped programs and packages are the same bytes",
     "bench": "tests/bench/run: read its ratios",
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
@@ -17,7 +18,8 @@ SOAK_TESTS = "Soak|OvsRestart|KubeWatchSet|PythonExchange"
 
 
 def tasks_of(lane):
-    return {"soak": soak, "storm": storm, "recreation": recreation, "fuzzing": fuzzing, "bench": bench}[lane]()
+    return {"soak": soak, "storm": storm, "recreation": recreation, "fuzzing": fuzzing, "reproducible": reproducible,
+            "bench": bench}[lane]()
 
 
 def soak():
@@ -44,6 +46,10 @@ def fuzzing():
     seconds = os.environ.get("KURYR_FUZZ_SECONDS", "600")
     return [Task(f"{task.name}, long", "fuzzing", (*task.command[:2], seconds), task.needs, (), 1, int(seconds) + 3)
             for task in lanes.fuzz()]
+
+
+def reproducible():
+    return [Task("reproducible", "reproducible", ("tests/reproducible",), ("programs",), seconds=480, builds=True)]
 
 
 def bench():

@@ -1,4 +1,4 @@
-"""docs/from-ovs-cni.md: its rewritten network makes what ovs-cni made, and ovs-cni's own ports are left alone."""
+"""docs/from-ovs-cni.md: the page's networks, plugged by kuryr-cni under ovs-cni's name, and ovs-cni's own ports unplugged."""
 import json
 import os
 import re
@@ -8,6 +8,7 @@ from harness.process import run
 from runtimes import node
 
 PAGE = Path("docs/from-ovs-cni.md")
+PLUGIN = node.PLUGIN.with_name("ovs")
 ADDRESS, MAC = "10.10.10.1/24", "02:00:00:00:00:01"
 OTHERS = "vethovscni"
 
@@ -18,33 +19,56 @@ class Pod:
         self.environment = os.environ | {
             "CNI_CONTAINERID": "pod", "CNI_NETNS": "/run/netns/pod", "CNI_IFNAME": "net1", "CNI_PATH": "/opt/cni/bin",
             "CNI_ARGS": f"IgnoreUnknown=1;IP={ADDRESS};MAC={MAC}"}
-        run("ip netns add pod")
 
     def call(self, command):
-        return run(str(node.PLUGIN), input=self.configuration, env=self.environment | {"CNI_COMMAND": command})
+        return run(str(PLUGIN), input=self.configuration, env=self.environment | {"CNI_COMMAND": command})
+
+    def add(self):
+        """The host's interface."""
+        return next(each["name"] for each in json.loads(self.call("ADD"))["interfaces"] if not each.get("sandbox"))
+
+
+def of_port(port, column):
+    return run("ovs-vsctl", "get", "Port", port, column).strip()
 
 
 def check(facts):
     node.start_open_vswitch()
-    _, rewritten = re.findall(r"^```json\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    wanted = json.loads(rewritten)
-    pod, bridge = Pod(rewritten), wanted["kuryr"]["bridge"]
+    text = PAGE.read_text(encoding="utf-8")
+    as_it_is, with_more = re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    wanted, more = json.loads(as_it_is), json.loads(with_more)
+    bridge = wanted["bridge"]
+    run(*re.search(r"`(ln -s kuryr-cni) (/opt/cni/bin/ovs)`", text)[1].split(), str(PLUGIN))
+    run("ip netns add pod")
     run("ovs-vsctl", "add-br", bridge, "--", "set", "Bridge", bridge, "datapath_type=netdev")
-    with facts.fact("the page's network: a port of its bridge with its VLAN, its MTU, and the address and MAC that are asked for"):
-        made = json.loads(pod.call("ADD"))
-        host = next(each["name"] for each in made["interfaces"] if not each.get("sandbox"))
-        assert host in run("ovs-vsctl", "list-ports", bridge).split(), (host, made)
-        assert run("ovs-vsctl", "get", "Port", host, "tag").strip() == str(wanted["kuryr"]["vlan"])
+    pod = Pod(as_it_is)
+    with facts.fact("the page's network as it is: a port of its bridge with its VLAN, its MTU, the address and MAC that are asked for"):
+        host = pod.add()
+        assert host in run("ovs-vsctl", "list-ports", bridge).split(), host
+        assert (of_port(host, "tag"), of_port(host, "vlan_mode")) == (str(wanted["vlan"]), "access")
         (link,) = json.loads(run("ip -netns pod -json address show dev net1"))
         addresses = {f"{each['local']}/{each['prefixlen']}" for each in link["addr_info"] if each["family"] == "inet"}
         assert (link["mtu"], link["address"], addresses) == (wanted["mtu"], MAC, {ADDRESS}), link
-    with facts.fact("its DEL takes the port away, and leaves ovs-cni's alone"):
+        listed = re.search(r"`ovs-vsctl (find .*?)`", text)[1]
+        assert host in run("ovs-vsctl", "--columns=name", *listed.split()), "the page's command does not list it"
+    with facts.fact("its DEL takes the port away, and one that ovs-cni plugged for the pod, too; a second finds nothing"):
         run("ip", "link", "add", OTHERS, "type", "veth", "peer", "name", "vethother")
         run("ovs-vsctl", "add-port", bridge, OTHERS, "--", "set", "Port", OTHERS,
             "external_ids:owner=ovs-cni.network.kubevirt.io", "external_ids:contNetns=/run/netns/pod",
             "external_ids:contIface=net1")
+        pod.call("DEL")
+        assert run("ovs-vsctl", "list-ports", bridge).split() == [OTHERS]
         for _ in range(2):
             pod.call("DEL")
-        assert run("ovs-vsctl", "list-ports", bridge).split() == [OTHERS]
-        listed = re.search(r"`ovs-vsctl (find .*?)`", PAGE.read_text(encoding="utf-8"))[1]
-        assert OTHERS in run("ovs-vsctl", "--columns=name", *listed.split()), "the page's command does not list it"
+        assert run("ovs-vsctl", "list-ports", bridge).split() == []
+    with facts.fact("what ovs-cni has not: native VLAN, bandwidth and mirror as the page says; and nothing of them after the DEL"):
+        pod = Pod(with_more)
+        host = pod.add()
+        assert (of_port(host, "tag"), of_port(host, "vlan_mode")) == (str(more["vlan"]), more["vlan_mode"])
+        mirror = more["mirrors"][0]["name"]
+        assert run("ovs-vsctl", "get", "Mirror", mirror, "select_src_port").strip() == f"[{of_port(host, '_uuid')}]"
+        rate = run("ovs-vsctl", "get", "Interface", host, "ingress_policing_rate").strip()
+        assert rate == str(more["bandwidth"]["egressRate"] // 1000)
+        assert "linux-htb" in run("ovs-vsctl list QoS")
+        pod.call("DEL")
+        assert not run("ovs-vsctl list QoS") + run("ovs-vsctl list Mirror") + run("ovs-vsctl", "list-ports", bridge)
