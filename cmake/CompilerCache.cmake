@@ -1,11 +1,14 @@
 # What was compiled before, in this clone or another, comes from ccache where that is installed.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  foreach(language IN ITEMS C CXX)
-    set(CMAKE_${language}_COMPILER_LAUNCHER env CCACHE_DIR=${KURYR_CACHE_DIR}/ccache CCACHE_MAXSIZE=2G
-      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
-  endforeach()
-  # ccache compares a precompiled header by content; without this clang writes the time into it.
-  add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  set(cache env CCACHE_DIR=${KURYR_CACHE_DIR}/ccache CCACHE_MAXSIZE=3G CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros)
+  set(CMAKE_C_COMPILER_LAUNCHER ${cache} ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${cache} ${CCACHE_PROGRAM})
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${cache} CCACHE_PCH_EXTSUM=1 ${PROJECT_SOURCE_DIR}/cmake/compile)
+    # ccache knows a precompiled header by this option alone.
+    set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>)
+  endif()
 endif()
