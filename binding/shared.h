@@ -1,7 +1,7 @@
 #pragma once
 
 #include "binding/netlink/link_remover.h"
-#include "binding/ovs/ovsdb_connections.h"
+#include "ovsdb/connections.h"
 
 namespace kuryr::binding {
 

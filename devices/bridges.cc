@@ -8,9 +8,9 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "binding/ovs/bridge_list.h"
-#include "binding/ovs/ovsdb_client.h"
 #include "binding/permission.h"
 #include "devices/sysfs_folder.h"
+#include "ovsdb/client.h"
 
 namespace kuryr::devices {
 namespace {
@@ -52,8 +52,7 @@ std::vector<Resource> Bridges::Find() {
 void Bridges::AskOpenVSwitch() {
   try {
     if (offer_.ovsdb_connection.starts_with("ssl:"))
-      binding::OvsdbClient::UseTls(offer_.ssl_key_file, offer_.ssl_cert_file,
-                                   offer_.ssl_ca_cert_file);
+      OvsdbClient::UseTls(offer_.ssl_key_file, offer_.ssl_cert_file, offer_.ssl_ca_cert_file);
     of_ovs_ = binding::ListBridges(offer_.ovsdb_connection, Deadline::After(kMostAsking));
     problem_.clear();
   } catch (const std::exception& e) {

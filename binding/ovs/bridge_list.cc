@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "binding/ovs/ovsdb_client.h"
-#include "binding/ovs/ovsdb_operation.h"
+#include "binding/ovs/database.h"
+#include "ovsdb/client.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 
 using nlohmann::json;
 
 std::vector<std::string> ListBridges(const std::string& remote, const Deadline& deadline) {
-  OvsdbClient client(remote);
+  OvsdbClient client(kOpenVSwitchDatabase, remote);
   const json results =
       client.Transact(json::array({ovsdb::Select("Bridge", ovsdb::Everywhere(), {"name"})}),
                       deadline, "list bridges");

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/rollback.h"
-#include "binding/ovs/ovsdb_operation.h"
 #include "binding/ovs/port_mirrors.h"
 #include "binding/ovs/port_rows.h"
 #include "binding/ovs/switch_state.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 namespace {

@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "binding/ovs/ovsdb_client.h"
+#include "binding/ovs/database.h"
 #include "binding/ovs/port_settings.h"
+#include "ovsdb/client.h"
 
 namespace kuryr::binding {
 
@@ -101,7 +102,7 @@ class OpenVSwitch {
 
   explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr,
                        Deadline::Clock::duration patience = {})
-      : client_(std::move(remote), kept, patience) {}
+      : client_(kOpenVSwitchDatabase, std::move(remote), kept, patience) {}
 
   /// Throws OvsUnreachable. Every other call connects by itself.
   void Connect(const Deadline& deadline);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "binding/ovs/ovsdb_operation.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "binding/ovs/ovsdb_client.h"
 #include "binding/ovs/port_settings.h"
+#include "ovsdb/client.h"
 
 namespace kuryr::binding {
 

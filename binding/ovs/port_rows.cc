@@ -3,7 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "binding/ovs/ovsdb_operation.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 namespace {

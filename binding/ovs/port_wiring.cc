@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "base/rollback.h"
-#include "binding/ovs/ovsdb_operation.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 namespace {

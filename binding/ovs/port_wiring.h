@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "binding/ovs/database.h"
 #include "binding/ovs/open_vswitch.h"
 
 namespace kuryr::binding {
@@ -39,7 +40,7 @@ class PortWiring {
   /// `patience` is the client's.
   PortWiring(std::string remote, OvsdbConnections* kept, WaitForWiring wait,
              Deadline::Clock::duration patience = {})
-      : client_(std::move(remote), kept, patience), wait_(wait) {}
+      : client_(kOpenVSwitchDatabase, std::move(remote), kept, patience), wait_(wait) {}
 
   /// Returns when all are wired, or nobody is to wire them. Throws NotWired at the deadline and
   /// when cancelled, OvsError for a port that is gone, and what OvsdbClient throws.

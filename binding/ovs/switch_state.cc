@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "binding/ovs/ovsdb_operation.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 namespace {

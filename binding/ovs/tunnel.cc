@@ -3,8 +3,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "binding/ovs/ovsdb_client.h"
-#include "binding/ovs/ovsdb_operation.h"
+#include "binding/ovs/database.h"
+#include "ovsdb/client.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 namespace {
@@ -32,7 +33,7 @@ uint32_t Tunnel::overhead() const noexcept {
 }
 
 std::optional<Tunnel> FindTunnel(const std::string& remote, const Deadline& deadline) {
-  OvsdbClient client(remote);
+  OvsdbClient client(kOpenVSwitchDatabase, remote);
   const json rows = client.Transact(
       json::array({ovsdb::Select("Open_vSwitch", ovsdb::Everywhere(), {"external_ids"}),
                    ovsdb::Select("Interface", ovsdb::Everywhere(), {"type", "options"})}),

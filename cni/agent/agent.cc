@@ -13,7 +13,7 @@
 #include "cni/failure.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
-#include "cni/serve.h"
+#include "cni/commands/serve.h"
 
 namespace kuryr::cni {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cni/agent/agent.h"
 #include "cni/agent/capabilities.h"
-#include "cni/status.h"
+#include "cni/commands/status.h"
 #include "service/metrics_text.h"
 
 namespace kuryr::cni {

@@ -8,7 +8,7 @@
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/tunnel.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/status.h"
+#include "cni/commands/status.h"
 
 namespace kuryr::cni::doctor {
 namespace {

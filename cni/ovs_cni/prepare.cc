@@ -53,8 +53,7 @@ std::string BridgeOfUplink(const binding::Vf& vf, const binding::BindingConfig& 
 
 void UseTls(const binding::BindingConfig& config) {
   if (config.ovsdb_connection.starts_with("ssl:"))
-    binding::OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file,
-                                 config.ssl_ca_cert_file);
+    OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file, config.ssl_ca_cert_file);
 }
 
 /// Who annotates a pod names the port: one that another pod, or a virtual machine, has is not his.

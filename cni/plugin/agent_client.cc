@@ -21,7 +21,7 @@
 #include "cni/attachments/attachment_store.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
-#include "cni/serve.h"
+#include "cni/commands/serve.h"
 
 namespace kuryr::cni {
 namespace {

@@ -8,13 +8,13 @@
 
 #include "base/log.h"
 #include "cni/config.h"
-#include "cni/del.h"
+#include "cni/commands/del.h"
 #include "cni/network_binding.h"
 #include "cni/plugin/agent_client.h"
 #include "cni/plugin/api_server_events.h"
 #include "cni/plugin/detached_writer.h"
 #include "cni/protocol/trace_id.h"
-#include "cni/serve.h"
+#include "cni/commands/serve.h"
 #include "watcher/credentials.h"
 
 namespace kuryr::cni {

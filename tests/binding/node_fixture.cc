@@ -7,9 +7,10 @@
 
 #include "binding/interfaces.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/ovs/database.h"
 #include "binding/ovs/open_vswitch.h"
-#include "binding/ovs/ovsdb_client.h"
-#include "binding/ovs/ovsdb_operation.h"
+#include "ovsdb/client.h"
+#include "ovsdb/operation.h"
 #include "tests/binding/everything.h"
 
 namespace kuryr::binding {
@@ -122,7 +123,7 @@ std::set<std::string> NodeTest::State(const std::vector<const Netns*>& pods) con
   std::set<std::string> state;
   AppendLinks(Netns::Current(), "host", state);
   for (const Netns* pod : pods) AppendLinks(*pod, std::to_string(pod->id().inode), state);
-  OvsdbClient client(ovs_->remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs_->remote());
   AppendRows(client, "Bridge", {"_uuid", "name", "ports"}, state);
   AppendRows(client, "Port", {"_uuid", "name"}, state);
   AppendRows(client, "Interface", {"_uuid", "name", "external_ids"}, state);

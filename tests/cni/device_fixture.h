@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cni/protocol/error.h"
-#include "cni/serve.h"
+#include "cni/commands/serve.h"
 #include "kubelet/methods.h"
 #include "kubelet/podresources.pb.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"

@@ -10,7 +10,7 @@
 #include "binding/drivers/binding.h"
 #include "binding/ovs/open_vswitch.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
-#include "tests/binding/ovs/code_of.h"
+#include "tests/ovsdb/code_of.h"
 
 namespace kuryr::binding {
 namespace {

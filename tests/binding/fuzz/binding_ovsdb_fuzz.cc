@@ -13,9 +13,9 @@
 #include "base/ip.h"
 #include "binding/ovs/bridge_list.h"
 #include "binding/ovs/open_vswitch.h"
-#include "binding/ovs/ovsdb_shim.h"
 #include "binding/ovs/port_wiring.h"
 #include "binding/ovs/tunnel.h"
+#include "ovsdb/shim.h"
 #include "tests/binding/ovs/honest_results.h"
 
 struct ovsdb_connection {};

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/unique_fd.h"
-#include "binding/ovs/ovsdb_shim.h"
+#include "ovsdb/shim.h"
 
 namespace {
 

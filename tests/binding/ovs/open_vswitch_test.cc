@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "binding/netlink/route_socket.h"
-#include "tests/binding/ovs/code_of.h"
 #include "tests/binding/pod_attachment.h"
+#include "tests/ovsdb/code_of.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 

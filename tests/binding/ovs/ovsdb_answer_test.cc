@@ -17,14 +17,15 @@
 #include "base/event_fd.h"
 #include "base/unique_fd.h"
 #include "binding/ovs/bridge_list.h"
+#include "binding/ovs/database.h"
 #include "binding/ovs/open_vswitch.h"
-#include "binding/ovs/ovsdb_client.h"
 #include "binding/ovs/port_wiring.h"
 #include "binding/ovs/tunnel.h"
-#include "tests/binding/ovs/code_of.h"
+#include "ovsdb/client.h"
 #include "tests/binding/ovs/honest_results.h"
-#include "tests/binding/ovs/scripted_server.h"
 #include "tests/binding/pod_attachment.h"
+#include "tests/ovsdb/code_of.h"
+#include "tests/ovsdb/scripted_server.h"
 #include "tests/support/netns_fixture.h"
 
 namespace kuryr::binding {
@@ -186,7 +187,7 @@ class OvsdbMonitorTest : public test::NetnsTest,
 
 TEST_P(OvsdbMonitorTest, FirstRowsOfAnotherFormAreAnError) {
   const LyingServer server(0, json::parse(GetParam()));
-  OvsdbClient client(LyingServer::kRemote);
+  OvsdbClient client(kOpenVSwitchDatabase, LyingServer::kRemote);
 
   EXPECT_EQ(CodeOf([&] { (void)client.StartMonitor(json::object(), Soon()); }),
             std::errc::io_error);
@@ -207,7 +208,7 @@ TEST_P(OvsdbMonitorTest, UpdateOfAnotherFormIsAnErrorAndAnothersIsPassedOver) {
     notify({request.at("params").at(1), json::parse(GetParam())});
     (void)ScriptedServer::Receive(client);
   });
-  OvsdbClient client(ScriptedServer::remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ScriptedServer::remote());
   (void)client.StartMonitor(json::object(), Soon());
 
   EXPECT_EQ(CodeOf([&] { (void)client.NextUpdate(Soon()); }), std::errc::io_error);

@@ -1,13 +1,13 @@
-#include "binding/ovs/server_outage.h"
+#include "ovsdb/server_outage.h"
 
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 
 #include "base/log.h"
-#include "binding/ovs/ovsdb_connections.h"
+#include "ovsdb/connections.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 namespace {
 
 std::string TextOf(int error) { return std::generic_category().message(error); }
@@ -36,4 +36,4 @@ std::string ServerOutage::Describe(int error) const {
          " s for ovsdb-server at " + remote_ + " (" + TextOf(error) + ")";
 }
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

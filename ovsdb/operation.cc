@@ -1,34 +1,33 @@
-#include "binding/ovs/ovsdb_operation.h"
+#include "ovsdb/operation.h"
 
 #include <algorithm>
 
-#include "binding/ovs/ovsdb_column.h"
-
-namespace kuryr::binding::ovsdb {
+namespace kuryr::ovsdb {
 
 using nlohmann::json;
 
 namespace {
 
-bool HasColumns(const json& row, const json& columns) {
+bool HasColumns(const json& row, const json& columns, const OvsdbDatabase& database) {
   return row.is_object() && std::all_of(columns.begin(), columns.end(), [&](const json& column) {
            const auto& name = column.get_ref<const std::string&>();
-           return row.contains(name) && IsValueOf(name, row.at(name));
+           return row.contains(name) && database.is_value_of(name, row.at(name));
          });
 }
 
-bool AreRows(const json& rows, const json& columns) {
-  return rows.is_array() && std::all_of(rows.begin(), rows.end(),
-                                        [&](const json& row) { return HasColumns(row, columns); });
+bool AreRows(const json& rows, const json& columns, const OvsdbDatabase& database) {
+  return rows.is_array() && std::all_of(rows.begin(), rows.end(), [&](const json& row) {
+           return HasColumns(row, columns, database);
+         });
 }
 
-bool IsRowUpdate(const json& update) {
+bool IsRowUpdate(const json& update, const OvsdbDatabase& database) {
   if (!update.is_object()) return false;
   for (const auto& [kind, row] : update.items()) {
     if (kind == "delete") continue;
     if (!row.is_object()) return false;
     for (const auto& [column, value] : row.items()) {
-      if (!IsValueOf(column, value)) return false;
+      if (!database.is_value_of(column, value)) return false;
     }
   }
   return true;
@@ -97,20 +96,22 @@ json Require(const std::string& table, const json& where, const std::string& col
           {"rows", json::array({json{{column, value}}})}};
 }
 
-bool IsAnswerTo(const json& operation, const json& result) {
+bool IsAnswerTo(const json& operation, const json& result, const OvsdbDatabase& database) {
   if (!result.is_object()) return false;
   const json& op = operation.at("op");
-  if (op == "select") return AreRows(result.value("rows", json()), operation.at("columns"));
-  if (op == "insert") return IsValueOf("_uuid", result.value("uuid", json()));
+  if (op == "select")
+    return AreRows(result.value("rows", json()), operation.at("columns"), database);
+  if (op == "insert") return database.is_value_of("_uuid", result.value("uuid", json()));
   if (op == "mutate" || op == "update" || op == "delete")
     return result.value("count", json()).is_number_integer();
   return true;
 }
 
-bool AreUpdates(const json& updates) {
-  return updates.is_object() && std::all_of(updates.begin(), updates.end(), [](const json& rows) {
-           return rows.is_object() && std::all_of(rows.begin(), rows.end(), IsRowUpdate);
+bool AreUpdates(const json& updates, const OvsdbDatabase& database) {
+  const auto is_update = [&](const json& row) { return IsRowUpdate(row, database); };
+  return updates.is_object() && std::all_of(updates.begin(), updates.end(), [&](const json& rows) {
+           return rows.is_object() && std::all_of(rows.begin(), rows.end(), is_update);
          });
 }
 
-}  // namespace kuryr::binding::ovsdb
+}  // namespace kuryr::ovsdb

@@ -1,4 +1,4 @@
-#include "cni/local_add.h"
+#include "cni/commands/local_add.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,12 +1,12 @@
-#include "binding/ovs/ovsdb_connections.h"
+#include "ovsdb/connections.h"
 
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
-#include "binding/ovs/ovsdb_shim.h"
+#include "ovsdb/shim.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 namespace {
 
 /// What a burst leaves: a session costs ovsdb-server a few kB and a descriptor.
@@ -59,4 +59,4 @@ std::shared_ptr<const FolderWatch> OvsdbConnections::WatchFolder(const std::stri
   return watch;
 }
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-namespace kuryr::binding {
+namespace kuryr {
 
 /// A std::system_error that says its own words alone, without those of its code.
 class WordedError : public std::system_error {
@@ -18,8 +18,8 @@ class WordedError : public std::system_error {
   std::runtime_error text_;
 };
 
-/// Open vSwitch refused or could not do something; what() has its own words. EIO for whoever looks
-/// at the code only.
+/// The server, or who serves its rows, refused or could not do something; what() has its own words.
+/// EIO for whoever looks at the code only.
 class OvsError : public WordedError {
  public:
   explicit OvsError(const std::string& what)
@@ -39,4 +39,4 @@ class OvsdbAway : public WordedError {
       : WordedError(std::make_error_code(std::errc::timed_out), what) {}
 };
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

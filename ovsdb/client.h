@@ -7,11 +7,12 @@
 #include <string>
 
 #include "base/deadline.h"
-#include "binding/ovs/ovsdb_connections.h"
-#include "binding/ovs/ovsdb_error.h"
-#include "binding/ovs/server_outage.h"
+#include "ovsdb/connections.h"
+#include "ovsdb/database.h"
+#include "ovsdb/error.h"
+#include "ovsdb/server_outage.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 
 /// Why a transaction did nothing (RFC 7047 sections 3.1 and 4.1.3).
 struct OvsdbFailure {
@@ -22,7 +23,7 @@ struct OvsdbFailure {
   [[nodiscard]] std::string ToString() const;
 };
 
-/// A client of the database Open_vSwitch (RFC 7047). Connects when first used, and again when the
+/// A client of one database (RFC 7047). Connects when first used, and again when the
 /// server has closed the connection in the meantime. A connection refused or lost
 /// (OvsdbConnectionLost), a deadline or a cancellation throw std::system_error that names the
 /// remote; a request is never sent twice, so after a loss, ETIMEDOUT and ECANCELED the transaction
@@ -33,9 +34,9 @@ struct OvsdbFailure {
 class OvsdbClient {
  public:
   /// unix:FILE, tcp:IP:PORT, ssl:IP:PORT (ovsdb(7)). The connection comes from `kept`, if it has
-  /// one, and goes there.
-  explicit OvsdbClient(std::string remote, OvsdbConnections* kept = nullptr,
-                       Deadline::Clock::duration patience = {});
+  /// one, and goes there. `database` is borrowed.
+  OvsdbClient(const OvsdbDatabase& database, std::string remote, OvsdbConnections* kept = nullptr,
+              Deadline::Clock::duration patience = {});
   ~OvsdbClient();
   OvsdbClient(const OvsdbClient&) = delete;
   OvsdbClient& operator=(const OvsdbClient&) = delete;
@@ -91,6 +92,7 @@ class OvsdbClient {
   [[noreturn]] void FailRequest(int error, const std::string& action);
   [[nodiscard]] std::string MonitorId() const;
 
+  const OvsdbDatabase& database_;
   std::string remote_;
   OvsdbConnections* kept_;
   Deadline::Clock::duration patience_;
@@ -99,4 +101,4 @@ class OvsdbClient {
   uint64_t monitor_ = 0;
 };
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

@@ -7,7 +7,7 @@
 #include "base/folder_watch.h"
 #include "base/socket_watch.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 
 class OvsdbConnections;
 
@@ -34,4 +34,4 @@ class ServerOutage {
   const Deadline::Clock::time_point end_;
 };
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

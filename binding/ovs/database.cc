@@ -1,11 +1,12 @@
-#include "binding/ovs/ovsdb_column.h"
+#include "binding/ovs/database.h"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
-namespace kuryr::binding::ovsdb {
+namespace kuryr::binding {
 namespace {
 
 using nlohmann::json;
@@ -69,11 +70,13 @@ const std::map<std::string_view, IsAtom> kTypes = {{"_uuid", IsUuid},
                                                    {"type", IsText},
                                                    {"vlan_mode", IsOptional<IsText>}};
 
-}  // namespace
-
 bool IsValueOf(const std::string& column, const json& value) {
   const auto found = kTypes.find(column);
   return found == kTypes.end() || found->second(value);
 }
 
-}  // namespace kuryr::binding::ovsdb
+}  // namespace
+
+const OvsdbDatabase kOpenVSwitchDatabase = {.name = "Open_vSwitch", .is_value_of = IsValueOf};
+
+}  // namespace kuryr::binding

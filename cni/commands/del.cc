@@ -1,12 +1,12 @@
-#include "cni/del.h"
+#include "cni/commands/del.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "binding/netns.h"
+#include "cni/commands/unplug.h"
 #include "cni/ovs_cni/cache.h"
 #include "cni/ovs_cni/unplug.h"
-#include "cni/unplug.h"
 
 namespace kuryr::cni {
 namespace {

@@ -7,14 +7,18 @@
 #include <string>
 #include <system_error>
 
-#include "binding/ovs/ovsdb_client.h"
-#include "tests/binding/ovs/code_of.h"
+#include "binding/ovs/database.h"
+#include "ovsdb/client.h"
 #include "tests/binding/pod_attachment.h"
+#include "tests/ovsdb/code_of.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 namespace {
+
+using binding::kOpenVSwitchDatabase;
+using binding::Soon;
 
 /// ovsdb-server and clients that know each other by one certificate, which is its own authority.
 class OvsdbTlsTest : public test::NetnsTest {
@@ -53,8 +57,10 @@ class OvsdbTlsTest : public test::NetnsTest {
   }
   /// A request too: in TLS 1.3 a client is told after its handshake that it is not trusted.
   static std::error_code Ask() {
-    return CodeOf(
-        [] { (void)OvsdbClient("ssl:127.0.0.1:6641").Transact(nlohmann::json::array(), Soon()); });
+    return CodeOf([] {
+      (void)OvsdbClient(kOpenVSwitchDatabase, "ssl:127.0.0.1:6641")
+          .Transact(nlohmann::json::array(), Soon());
+    });
   }
 
  private:
@@ -110,4 +116,4 @@ TEST_F(OvsdbTlsTest, CertificateRenewedForTheSameKeyIsReadForTheNextConnection) 
 }
 
 }  // namespace
-}  // namespace kuryr::binding
+}  // namespace kuryr

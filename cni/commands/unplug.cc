@@ -1,4 +1,4 @@
-#include "cni/unplug.h"
+#include "cni/commands/unplug.h"
 
 #include "base/json.h"
 #include "binding/steps.h"

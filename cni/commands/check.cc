@@ -1,4 +1,4 @@
-#include "cni/check.h"
+#include "cni/commands/check.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

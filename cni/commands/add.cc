@@ -1,4 +1,4 @@
-#include "cni/add.h"
+#include "cni/commands/add.h"
 
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -11,13 +11,13 @@
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
 #include "binding/steps.h"
-#include "cni/add_handler.h"
+#include "cni/commands/add_handler.h"
+#include "cni/commands/local_add.h"
+#include "cni/commands/unplug.h"
 #include "cni/failure.h"
-#include "cni/local_add.h"
 #include "cni/ovs_cni/cache.h"
 #include "cni/pod_reporter.h"
 #include "cni/protocol/error.h"
-#include "cni/unplug.h"
 
 namespace kuryr::cni {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-namespace kuryr::binding {
+namespace kuryr {
 
 /// Of the std::system_error that `action` throws; 0 when it throws none.
 inline std::error_code CodeOf(const std::function<void()>& action, std::string* what = nullptr) {
@@ -17,4 +17,4 @@ inline std::error_code CodeOf(const std::function<void()>& action, std::string* 
   return {};
 }
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

@@ -1,4 +1,4 @@
-#include "cni/add_handler.h"
+#include "cni/commands/add_handler.h"
 
 #include <poll.h>
 

@@ -1,13 +1,13 @@
-#include "cni/serve.h"
+#include "cni/commands/serve.h"
 
 #include <algorithm>
 #include <stdexcept>
 
-#include "cni/add.h"
-#include "cni/check.h"
-#include "cni/del.h"
-#include "cni/gc.h"
-#include "cni/status.h"
+#include "cni/commands/add.h"
+#include "cni/commands/check.h"
+#include "cni/commands/del.h"
+#include "cni/commands/gc.h"
+#include "cni/commands/status.h"
 
 namespace kuryr::cni {
 namespace {

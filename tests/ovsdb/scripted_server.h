@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/unique_fd.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 
 /// A server that says what a test tells it to, to its first clients, one after the other.
 class ScriptedServer {
@@ -54,4 +54,4 @@ class ScriptedServer {
   std::jthread thread_;
 };
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

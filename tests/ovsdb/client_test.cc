@@ -1,4 +1,4 @@
-#include "binding/ovs/ovsdb_client.h"
+#include "ovsdb/client.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -17,15 +17,18 @@
 
 #include "base/error.h"
 #include "base/event_fd.h"
-#include "tests/binding/ovs/code_of.h"
-#include "tests/binding/ovs/scripted_server.h"
+#include "binding/ovs/database.h"
 #include "tests/binding/pod_attachment.h"
+#include "tests/ovsdb/code_of.h"
+#include "tests/ovsdb/scripted_server.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 namespace {
 
+using binding::kOpenVSwitchDatabase;
+using binding::Soon;
 using nlohmann::json;
 using namespace std::chrono_literals;
 using ::testing::AllOf;
@@ -42,23 +45,23 @@ class OvsdbClientTest : public test::NetnsTest {};
 
 TEST_F(OvsdbClientTest, DeadSocketIsRefusedAtOnceAndNamed) {
   std::string what;
-  OvsdbClient missing("unix:/run/nothing.sock");
+  OvsdbClient missing(kOpenVSwitchDatabase, "unix:/run/nothing.sock");
   EXPECT_EQ(CodeOf([&] { (void)missing.Transact(kSelectBridges, Soon()); }, &what),
             std::errc::no_such_file_or_directory);
   EXPECT_THAT(what, HasSubstr("unix:/run/nothing.sock"));
 
   {
     const ScriptedServer closed([](int) {});
-    OvsdbClient client(closed.remote());
+    OvsdbClient client(kOpenVSwitchDatabase, closed.remote());
     EXPECT_NE(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }), std::error_code());
   }
-  OvsdbClient dead(ScriptedServer::remote());
+  OvsdbClient dead(kOpenVSwitchDatabase, ScriptedServer::remote());
   EXPECT_EQ(CodeOf([&] { (void)dead.Transact(kSelectBridges, Soon()); }),
             std::errc::connection_refused);
 }
 
 TEST_F(OvsdbClientTest, UnknownKindOfRemoteIsRefused) {
-  OvsdbClient client("http://127.0.0.1:6640");
+  OvsdbClient client(kOpenVSwitchDatabase, "http://127.0.0.1:6640");
 
   EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }),
             std::errc::address_family_not_supported);
@@ -67,7 +70,7 @@ TEST_F(OvsdbClientTest, UnknownKindOfRemoteIsRefused) {
 TEST_F(OvsdbClientTest, TransactGivesOneResultPerOperation) {
   test::PrivateOvs ovs("/run");
   ovs.Vsctl({"--no-wait", "add-br", "br0"});
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
 
   const json results = client.Transact(kSelectBridges, Soon());
 
@@ -77,7 +80,7 @@ TEST_F(OvsdbClientTest, TransactGivesOneResultPerOperation) {
 
 TEST_F(OvsdbClientTest, FailureNamesTheOperationAndTheReason) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   json operations = kSelectBridges;
   operations.push_back({{"op", "abort"}});
 
@@ -91,7 +94,7 @@ TEST_F(OvsdbClientTest, FailureNamesTheOperationAndTheReason) {
 
 TEST_F(OvsdbClientTest, RefusedRequestSaysWhatTheServerSays) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
 
   std::string what;
   EXPECT_EQ(
@@ -103,7 +106,7 @@ TEST_F(OvsdbClientTest, RefusedRequestSaysWhatTheServerSays) {
 
 TEST_F(OvsdbClientTest, ReconnectsAfterTheServerWasReplaced) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   (void)client.Transact(kSelectBridges, Soon());
 
   ovs.StopServer();
@@ -117,7 +120,7 @@ TEST_F(OvsdbClientTest, ReconnectsAfterTheServerWasReplaced) {
 
 TEST_F(OvsdbClientTest, ServerThatDiesBeforeItAnswersIsAnErrorAndNotARetry) {
   ScriptedServer server([](int client) { ScriptedServer::Receive(client); });
-  OvsdbClient client(server.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, server.remote());
 
   std::string what;
   EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }, &what),
@@ -131,7 +134,7 @@ TEST_F(OvsdbClientTest, WhatIsNoJsonRpcIsAProtocolError) {
     ScriptedServer::Send(client, "HTTP/1.1 400 Bad Request\r\n\r\n");
     ScriptedServer::Receive(client);
   });
-  OvsdbClient client(server.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, server.remote());
 
   EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }),
             std::errc::protocol_error);
@@ -148,7 +151,7 @@ TEST_F(OvsdbClientTest, EchoRequestsAreAnswered) {
       ScriptedServer::Send(
           client, json{{"id", request.at("id")}, {"result", result}, {"error", nullptr}}.dump());
     });
-    OvsdbClient client(server.remote());
+    OvsdbClient client(kOpenVSwitchDatabase, server.remote());
     (void)client.Transact(kSelectBridges, Soon());
   }
 
@@ -158,7 +161,7 @@ TEST_F(OvsdbClientTest, EchoRequestsAreAnswered) {
 
 TEST_F(OvsdbClientTest, WaitGivesUpAtTheDeadline) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   ovs.server().Signal(SIGSTOP);
   const auto start = Deadline::Clock::now();
 
@@ -172,7 +175,7 @@ TEST_F(OvsdbClientTest, ConnectGivesUpAtTheDeadline) {
   RunOnHost({"ip", "link", "add", "d0", "type", "veth", "peer", "name", "d1"});
   RunOnHost({"ip", "link", "set", "d0", "up"});
   RunOnHost({"ip", "addr", "add", "192.0.2.1/24", "dev", "d0"});
-  OvsdbClient client("tcp:192.0.2.2:6640");
+  OvsdbClient client(kOpenVSwitchDatabase, "tcp:192.0.2.2:6640");
 
   EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(30ms)); }),
             std::errc::timed_out);
@@ -198,7 +201,7 @@ TEST_F(OvsdbClientTest, PlaceInTheServersFullQueueIsWaitedFor) {
   ovs.server().Signal(SIGSTOP);
   const auto waiting = FillQueue(ovs.remote());
   auto done = std::async(std::launch::async, [&] {
-    OvsdbClient client(ovs.remote());
+    OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
     (void)client.Transact(kSelectBridges, Soon());
   });
 
@@ -213,7 +216,7 @@ TEST_F(OvsdbClientTest, WaitForAPlaceInTheServersQueueGivesUpAtTheDeadline) {
   test::PrivateOvs ovs("/run");
   ovs.server().Signal(SIGSTOP);
   const auto waiting = FillQueue(ovs.remote());
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
 
   std::string what;
   EXPECT_EQ(CodeOf([&] { client.Connect(Deadline::After(30ms)); }, &what), std::errc::timed_out);
@@ -227,7 +230,7 @@ TEST_F(OvsdbClientTest, WaitForAPlaceInTheServersQueueEndsWhenCancelled) {
   test::PrivateOvs ovs("/run");
   ovs.server().Signal(SIGSTOP);
   const auto waiting = FillQueue(ovs.remote());
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   const EventFd cancel;
   const std::jthread canceller([&] { cancel.Set(); });
 
@@ -237,7 +240,7 @@ TEST_F(OvsdbClientTest, WaitForAPlaceInTheServersQueueEndsWhenCancelled) {
 
 TEST_F(OvsdbClientTest, WaitEndsWhenCancelled) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   ovs.server().Signal(SIGSTOP);
   const EventFd cancel;
   const std::jthread canceller([&] { cancel.Set(); });
@@ -251,7 +254,7 @@ TEST_F(OvsdbClientTest, WaitEndsWhenCancelled) {
 
 TEST_F(OvsdbClientTest, CancelledRequestLeavesTheClientUsable) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   ovs.server().Signal(SIGSTOP);
   EXPECT_EQ(CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(1ms)); }),
             std::errc::timed_out);
@@ -263,7 +266,7 @@ TEST_F(OvsdbClientTest, CancelledRequestLeavesTheClientUsable) {
 
 TEST_F(OvsdbClientTest, MonitorGivesTheRowsAndThenTheirChanges) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   const json requests =
       json::parse(R"({"Bridge": [{"columns": ["name"], "where": [["name", "==", "br1"]]}]})");
 
@@ -277,7 +280,7 @@ TEST_F(OvsdbClientTest, MonitorGivesTheRowsAndThenTheirChanges) {
 
 TEST_F(OvsdbClientTest, UpdatesOfAStoppedMonitorAreNotGivenToTheNext) {
   test::PrivateOvs ovs("/run");
-  OvsdbClient client(ovs.remote());
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
   const json bridges = json::parse(R"({"Bridge": [{"columns": ["name"]}]})");
   const json ports = json::parse(R"({"Port": [{"columns": ["name"]}]})");
 
@@ -306,13 +309,13 @@ std::set<std::string> OwnSockets() {
 TEST_F(OvsdbClientTest, KeptConnectionServesTheNextClient) {
   const test::PrivateOvs ovs("/run");
   OvsdbConnections kept;
-  (void)OvsdbClient(ovs.remote(), &kept).Transact(kSelectBridges, Soon());
+  (void)OvsdbClient(kOpenVSwitchDatabase, ovs.remote(), &kept).Transact(kSelectBridges, Soon());
   const auto sockets = OwnSockets();
 
-  OvsdbClient next(ovs.remote(), &kept);
+  OvsdbClient next(kOpenVSwitchDatabase, ovs.remote(), &kept);
   (void)next.Transact(kSelectBridges, Soon());
   EXPECT_EQ(OwnSockets(), sockets);
-  OvsdbClient beside(ovs.remote(), &kept);
+  OvsdbClient beside(kOpenVSwitchDatabase, ovs.remote(), &kept);
   (void)beside.Transact(kSelectBridges, Soon());
   EXPECT_EQ(OwnSockets().size(), sockets.size() + 1);
 }
@@ -321,14 +324,15 @@ TEST_F(OvsdbClientTest, KeptConnectionThatTheServerClosedIsReplaced) {
   test::PrivateOvs ovs("/run");
   OvsdbConnections kept;
   {
-    OvsdbClient one(ovs.remote(), &kept);
-    OvsdbClient other(ovs.remote(), &kept);
+    OvsdbClient one(kOpenVSwitchDatabase, ovs.remote(), &kept);
+    OvsdbClient other(kOpenVSwitchDatabase, ovs.remote(), &kept);
     for (OvsdbClient* client : {&one, &other}) (void)client->Transact(kSelectBridges, Soon());
   }
   ovs.StopServer();
   ovs.StartServer();
 
-  EXPECT_NO_THROW((void)OvsdbClient(ovs.remote(), &kept).Transact(kSelectBridges, Soon()));
+  EXPECT_NO_THROW((void)OvsdbClient(kOpenVSwitchDatabase, ovs.remote(), &kept)
+                      .Transact(kSelectBridges, Soon()));
 }
 
 TEST_F(OvsdbClientTest, WithoutAnAnswerNoConnectionIsKept) {
@@ -336,14 +340,15 @@ TEST_F(OvsdbClientTest, WithoutAnAnswerNoConnectionIsKept) {
   OvsdbConnections kept;
   const auto before = OwnSockets();
   {
-    OvsdbClient one(ovs.remote(), &kept);
-    OvsdbClient other(ovs.remote(), &kept);
+    OvsdbClient one(kOpenVSwitchDatabase, ovs.remote(), &kept);
+    OvsdbClient other(kOpenVSwitchDatabase, ovs.remote(), &kept);
     for (OvsdbClient* client : {&one, &other}) (void)client->Transact(kSelectBridges, Soon());
   }
   ovs.server().Signal(SIGSTOP);
 
   EXPECT_NE(CodeOf([&] {
-              (void)OvsdbClient(ovs.remote(), &kept).Transact(kSelectBridges, Deadline::After(1ms));
+              (void)OvsdbClient(kOpenVSwitchDatabase, ovs.remote(), &kept)
+                  .Transact(kSelectBridges, Deadline::After(1ms));
             }),
             std::error_code());
 
@@ -355,12 +360,12 @@ TEST_F(OvsdbClientTest, UpdatesForAnEarlierClientAreNotGivenToTheNext) {
   test::PrivateOvs ovs("/run");
   OvsdbConnections kept;
   {
-    OvsdbClient earlier(ovs.remote(), &kept);
+    OvsdbClient earlier(kOpenVSwitchDatabase, ovs.remote(), &kept);
     (void)earlier.StartMonitor(json::parse(R"({"Bridge": [{"columns": ["name"]}]})"), Soon());
     ovs.Vsctl({"--no-wait", "add-br", "br0"});
     earlier.StopMonitor();
   }
-  OvsdbClient next(ovs.remote(), &kept);
+  OvsdbClient next(kOpenVSwitchDatabase, ovs.remote(), &kept);
 
   (void)next.StartMonitor(json::parse(R"({"Port": [{"columns": ["name"]}]})"), Soon());
   ovs.Vsctl({"--no-wait", "add-br", "br1"});
@@ -374,7 +379,7 @@ TEST_F(OvsdbClientTest, TcpRemote) {
   test::PrivateOvs ovs("/run");
   ovs.StopServer();
   ovs.StartServer({"--remote=ptcp:6640:127.0.0.1"});
-  OvsdbClient client("tcp:127.0.0.1:6640");
+  OvsdbClient client(kOpenVSwitchDatabase, "tcp:127.0.0.1:6640");
 
   EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
 }
@@ -386,7 +391,7 @@ TEST_F(OvsdbClientTest, LibraryWritesNothingAndLeavesTheSignalsAlone) {
   ::testing::internal::CaptureStderr();
   {
     ScriptedServer server([](int client) { ScriptedServer::Send(client, "nonsense"); });
-    OvsdbClient client(server.remote());
+    OvsdbClient client(kOpenVSwitchDatabase, server.remote());
     EXPECT_NE(CodeOf([&] { (void)client.Transact(kSelectBridges, Soon()); }), std::error_code());
     EXPECT_NE(CodeOf([&] { (void)client.Transact(kSelectBridges, Deadline::After(10ms)); }),
               std::error_code());
@@ -401,4 +406,4 @@ TEST_F(OvsdbClientTest, LibraryWritesNothingAndLeavesTheSignalsAlone) {
 }
 
 }  // namespace
-}  // namespace kuryr::binding
+}  // namespace kuryr

@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "ovsdb/database.h"
+
 // The operations and values of OVSDB transactions as JSON (RFC 7047 section 5).
 
-namespace kuryr::binding::ovsdb {
+namespace kuryr::ovsdb {
 
 [[nodiscard]] nlohmann::json Uuid(const std::string& uuid);
 /// A row inserted by the same transaction.
@@ -45,9 +47,10 @@ template <typename T>
 
 /// Whether `result` has the form that this operation's has when it was done; of a Select each row
 /// has all columns, with values of their types.
-[[nodiscard]] bool IsAnswerTo(const nlohmann::json& operation, const nlohmann::json& result);
+[[nodiscard]] bool IsAnswerTo(const nlohmann::json& operation, const nlohmann::json& result,
+                              const OvsdbDatabase& database);
 
 /// Whether these are <table-updates2> (ovsdb-server(7)) with values of their columns' types.
-[[nodiscard]] bool AreUpdates(const nlohmann::json& updates);
+[[nodiscard]] bool AreUpdates(const nlohmann::json& updates, const OvsdbDatabase& database);
 
-}  // namespace kuryr::binding::ovsdb
+}  // namespace kuryr::ovsdb

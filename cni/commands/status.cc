@@ -1,4 +1,4 @@
-#include "cni/status.h"
+#include "cni/commands/status.h"
 
 #include <algorithm>
 

@@ -12,16 +12,19 @@
 #include <thread>
 
 #include "base/event_fd.h"
-#include "binding/ovs/ovsdb_client.h"
-#include "tests/binding/ovs/code_of.h"
-#include "tests/binding/ovs/scripted_server.h"
+#include "binding/ovs/database.h"
+#include "ovsdb/client.h"
 #include "tests/binding/pod_attachment.h"
+#include "tests/ovsdb/code_of.h"
+#include "tests/ovsdb/scripted_server.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 namespace {
 
+using binding::kOpenVSwitchDatabase;
+using binding::Soon;
 using nlohmann::json;
 using namespace std::chrono_literals;
 
@@ -44,15 +47,15 @@ class OvsdbOutageTest : public test::NetnsTest {
   }
   /// Starts to ask, and sees that it goes on.
   static std::future<void> StartToAsk(OvsdbClient& client) {
-    auto asking = std::async(std::launch::async, [&client, host = Netns::Current()] {
-      const NetnsGuard guard(host);
+    auto asking = std::async(std::launch::async, [&client, host = binding::Netns::Current()] {
+      const binding::NetnsGuard guard(host);
       (void)client.Transact(kQuestion, Soon());
     });
     EXPECT_EQ(asking.wait_for(100ms), std::future_status::timeout);
     return asking;
   }
   void ExpectWaitsUntilServedAt(const std::string& remote, const std::string& option) {
-    OvsdbClient client(remote, nullptr, 1min);
+    OvsdbClient client(kOpenVSwitchDatabase, remote, nullptr, 1min);
     auto asking = StartToAsk(client);
 
     ovs_->StartServer({"--remote=p" + option});
@@ -70,7 +73,7 @@ class OvsdbOutageTest : public test::NetnsTest {
 };
 
 TEST_F(OvsdbOutageTest, AServerThatIsStartedAgainIsWaitedFor) {
-  OvsdbClient client(ovs_->remote(), nullptr, 1min);
+  OvsdbClient client(kOpenVSwitchDatabase, ovs_->remote(), nullptr, 1min);
   auto asking = StartToAsk(client);
 
   ovs_->StartServer();
@@ -79,7 +82,7 @@ TEST_F(OvsdbOutageTest, AServerThatIsStartedAgainIsWaitedFor) {
 }
 
 TEST_F(OvsdbOutageTest, SoIsOneWhoseFolderIsMissingToo) {
-  OvsdbClient client("unix:/run/later/db.sock", nullptr, 1min);
+  OvsdbClient client(kOpenVSwitchDatabase, "unix:/run/later/db.sock", nullptr, 1min);
   auto asking = StartToAsk(client);
 
   std::filesystem::create_directory("/run/later");
@@ -93,13 +96,13 @@ TEST_F(OvsdbOutageTest, SoIsOneOfTcp) {
 }
 
 TEST_F(OvsdbOutageTest, WithoutPatienceNobodyWaits) {
-  OvsdbClient client(kNothing);
+  OvsdbClient client(kOpenVSwitchDatabase, kNothing);
 
   EXPECT_EQ(CodeOf([&] { client.Connect(Soon()); }), std::errc::no_such_file_or_directory);
 }
 
 TEST_F(OvsdbOutageTest, TheErrorSaysWhereAndHowLongWasWaited) {
-  OvsdbClient client(kNothing, nullptr, 1s);
+  OvsdbClient client(kOpenVSwitchDatabase, kNothing, nullptr, 1s);
 
   std::string what;
   EXPECT_EQ(CodeOf([&] { client.Connect(Soon()); }, &what), std::errc::timed_out);
@@ -110,13 +113,13 @@ TEST_F(OvsdbOutageTest, TheErrorSaysWhereAndHowLongWasWaited) {
 }
 
 TEST_F(OvsdbOutageTest, ADeadlineEndsTheWaitEarlier) {
-  OvsdbClient client(kNothing, nullptr, 1h);
+  OvsdbClient client(kOpenVSwitchDatabase, kNothing, nullptr, 1h);
 
   EXPECT_THROW(client.Connect(Deadline::After(30ms)), OvsdbAway);
 }
 
 TEST_F(OvsdbOutageTest, BeingCancelledEndsTheWait) {
-  OvsdbClient client(kNothing, nullptr, 1h);
+  OvsdbClient client(kOpenVSwitchDatabase, kNothing, nullptr, 1h);
   const EventFd cancel;
   const std::jthread canceller([&] { cancel.Set(); });
 
@@ -125,7 +128,7 @@ TEST_F(OvsdbOutageTest, BeingCancelledEndsTheWait) {
 }
 
 TEST_F(OvsdbOutageTest, PatienceIsForEachOutage) {
-  OvsdbClient client(ScriptedServer::remote(), nullptr, 10s);
+  OvsdbClient client(kOpenVSwitchDatabase, ScriptedServer::remote(), nullptr, 10s);
   for (int outage = 0; outage < 2; ++outage) {
     auto asking = StartToAsk(client);
     // Most of the patience.
@@ -147,7 +150,7 @@ TEST_F(OvsdbOutageTest, AServerThatHangsUpOnEveryRequestIsNotAskedForEver) {
           ++asked;
         },
         kTimes);
-    OvsdbClient client(ScriptedServer::remote(), nullptr, 1min);
+    OvsdbClient client(kOpenVSwitchDatabase, ScriptedServer::remote(), nullptr, 1min);
 
     EXPECT_THROW(client.Insist(Soon(), [&] { (void)client.Transact(kQuestion, Soon()); }),
                  OvsdbConnectionLost);
@@ -169,4 +172,4 @@ TEST_F(OvsdbOutageTest, AllWhoWaitShareTheWatchOfTheFolderUntilItHasNoticedSomet
 }
 
 }  // namespace
-}  // namespace kuryr::binding
+}  // namespace kuryr

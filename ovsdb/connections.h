@@ -10,7 +10,7 @@
 
 struct ovsdb_connection;
 
-namespace kuryr::binding {
+namespace kuryr {
 
 struct OvsdbConnectionCloser {
   void operator()(ovsdb_connection* connection) const noexcept;
@@ -40,4 +40,4 @@ class OvsdbConnections {
   std::map<std::string, std::weak_ptr<const FolderWatch>> watches_;
 };
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

@@ -1,4 +1,4 @@
-#include "binding/ovs/ovsdb_client.h"
+#include "ovsdb/client.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,15 +11,13 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "binding/ovs/ovsdb_operation.h"
-#include "binding/ovs/ovsdb_shim.h"
+#include "ovsdb/operation.h"
+#include "ovsdb/shim.h"
 
-namespace kuryr::binding {
+namespace kuryr {
 namespace {
 
 using nlohmann::json;
-
-constexpr const char* kDatabase = "Open_vSwitch";
 
 struct Free {
   void operator()(char* text) const noexcept { std::free(text); }
@@ -59,9 +57,9 @@ std::string OvsdbFailure::ToString() const {
   return details.empty() ? error : error + ": " + details;
 }
 
-OvsdbClient::OvsdbClient(std::string remote, OvsdbConnections* kept,
+OvsdbClient::OvsdbClient(const OvsdbDatabase& database, std::string remote, OvsdbConnections* kept,
                          Deadline::Clock::duration patience)
-    : remote_(std::move(remote)), kept_(kept), patience_(patience) {}
+    : database_(database), remote_(std::move(remote)), kept_(kept), patience_(patience) {}
 
 OvsdbClient::~OvsdbClient() {
   if (kept_ != nullptr && connection_) kept_->Keep(remote_, std::move(connection_));
@@ -74,14 +72,17 @@ void OvsdbClient::UseTls(const std::string& private_key, const std::string& cert
 
 json OvsdbClient::Transact(const json& operations, const Deadline& deadline,
                            const std::string& what) {
-  json params = json::array({kDatabase});
+  json params = json::array({database_.name});
   params.insert(params.end(), operations.begin(), operations.end());
   Connect(deadline);
   json results = Call("transact", params, deadline, what);
+  const auto is_answer = [this](const json& operation, const json& result) {
+    return ovsdb::IsAnswerTo(operation, result, database_);
+  };
   const bool answers =
       results.is_array() &&
-      (FailureIn(results) || std::equal(operations.begin(), operations.end(), results.begin(),
-                                        results.end(), ovsdb::IsAnswerTo));
+      (FailureIn(results) ||
+       std::equal(operations.begin(), operations.end(), results.begin(), results.end(), is_answer));
   if (!answers) FailForm(results, what);
   return results;
 }
@@ -92,7 +93,7 @@ void OvsdbClient::FailForm(const json& answer, const std::string& what) const {
 }
 
 json OvsdbClient::Updates(json updates) const {
-  if (!ovsdb::AreUpdates(updates)) FailForm(updates, "monitor");
+  if (!ovsdb::AreUpdates(updates, database_)) FailForm(updates, "monitor");
   return updates;
 }
 
@@ -112,7 +113,7 @@ json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
   Connect(deadline);
   monitor_ = ++monitors;
   return Updates(
-      Call("monitor_cond", {kDatabase, MonitorId(), requests}, deadline, "monitor_cond"));
+      Call("monitor_cond", {database_.name, MonitorId(), requests}, deadline, "monitor_cond"));
 }
 
 json OvsdbClient::NextUpdate(const Deadline& deadline) {
@@ -198,4 +199,4 @@ void OvsdbClient::FailRequest(int error, const std::string& action) {
 
 std::string OvsdbClient::MonitorId() const { return "kuryr-" + std::to_string(monitor_); }
 
-}  // namespace kuryr::binding
+}  // namespace kuryr

@@ -1,7 +1,7 @@
 // First: it defines _GNU_SOURCE.
 #include <config.h>
 
-#include "binding/ovs/ovsdb_shim.h"
+#include "ovsdb/shim.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,14 @@
-#include "cni/gc.h"
+#include "cni/commands/gc.h"
 
 #include <exception>
 #include <set>
 
 #include "base/log.h"
+#include "cni/commands/unplug.h"
 #include "cni/failure.h"
 #include "cni/local/delegate.h"
 #include "cni/ovs_cni/cache.h"
 #include "cni/protocol/error.h"
-#include "cni/unplug.h"
 
 namespace kuryr::cni {
 namespace {
