@@ -1,8 +1,20 @@
 #include "binding/owner.h"
 
+#include <string>
+
 #include "binding/link_mark.h"
 
 namespace kuryr::binding {
+namespace {
+
+bool SameAndNotEmpty(const ExternalIds& a, const ExternalIds& b, const std::string& key) {
+  const auto in_a = a.find(key);
+  const auto in_b = b.find(key);
+  return in_a != a.end() && in_b != b.end() && in_a->second == in_b->second &&
+         !in_a->second.empty();
+}
+
+}  // namespace
 
 Owner OwnerOf(const Attachment& named, const Attachment& attachment) {
   const bool same_container = named.container_id == attachment.container_id;
@@ -19,6 +31,18 @@ Owner OwnerOf(const Link& link, const Attachment& attachment) {
     return Owner::kUnfinished;
   const auto mark = LinkMark::Parse(link.alias);
   return mark ? OwnerOf(mark->attachment, attachment) : Owner::kForeign;
+}
+
+bool MayReplace(const PortState& there, const OvsPort& wanted) {
+  // "system" is how the database may call a port without a type.
+  if (there.type != wanted.type && (there.type != "system" || !wanted.type.empty())) return false;
+  const auto same = [&](const char* key) {
+    return SameAndNotEmpty(there.external_ids, wanted.external_ids, key);
+  };
+  if (same(OpenVSwitch::kContainerId) && same(OpenVSwitch::kNetwork)) return true;
+  if (wanted.type.empty()) return same(OpenVSwitch::kNeutronPort);
+  return same(OpenVSwitch::kPodUid) && there.external_ids.contains(OpenVSwitch::kContainerId) &&
+         !same(OpenVSwitch::kContainerId);
 }
 
 }  // namespace kuryr::binding

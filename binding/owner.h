@@ -2,6 +2,7 @@
 
 #include "binding/driver.h"
 #include "binding/netlink/link.h"
+#include "binding/ovs/open_vswitch.h"
 
 namespace kuryr::binding {
 
@@ -29,5 +30,11 @@ enum class Owner {
 [[nodiscard]] constexpr bool IsLeftover(Owner owner) {
   return owner == Owner::kOlder || owner == Owner::kUnfinished;
 }
+
+/// Whether a port of Open vSwitch goes for one of its name: it is of the same type, and of the same
+/// container and network. Without a type, the same Neutron port will do: the mark on the link
+/// guards a living pod's. With one, nothing else guards it, and it has to be the same pod's in
+/// another container.
+[[nodiscard]] bool MayReplace(const PortState& there, const OvsPort& wanted);
 
 }  // namespace kuryr::binding

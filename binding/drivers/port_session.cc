@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "binding/interfaces.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/owner.h"
 #include "binding/permission.h"
 
 namespace kuryr::binding {
@@ -96,13 +97,10 @@ PortSession::PortSession(const DriverParts& parts, const Deadline& deadline,
       ovs_(parts.config.ovsdb_connection, &parts.shared.ovsdb, patience) {}
 
 void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
-  auto result = ovs_.AddPort(port, deadline_, [&] {
-    if (parts_.config.needs_bridge)
-      throw OvsError("bridge " + port.bridge + " of Open vSwitch is missing (ovs-vsctl add-br)");
-    RequireNamedBridge(parts_.config, port.bridge, BridgeKind::kOpenVSwitch);
-    RequireSameDatapath(port, datapath_type);
-    RequireNoOtherLink(port.bridge);
-  });
+  const AddRules rules = {
+      .may_replace = [&](const PortState& there) { return MayReplace(there, port); },
+      .before_bridge = [&] { RequireAllowedBridge(port, datapath_type); }};
+  auto result = ovs_.AddPort(port, deadline_, rules);
   if (const auto* taken = std::get_if<TakenPort>(&result)) {
     Log(LogLevel::kWarning, "port of Open vSwitch is another's", {{"owner", taken->owner}});
     throw HostInterfaceInUse("port " + port.name + " of Open vSwitch is another's");
@@ -111,6 +109,14 @@ void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
   added_ = std::get<AddedPort>(std::move(result));
   datapath_type_ = added_.datapath_type;
   ovs_.JoinMirrors(port, deadline_);
+}
+
+void PortSession::RequireAllowedBridge(const OvsPort& port, const std::string& datapath_type) {
+  if (parts_.config.needs_bridge)
+    throw OvsError("bridge " + port.bridge + " of Open vSwitch is missing (ovs-vsctl add-br)");
+  RequireNamedBridge(parts_.config, port.bridge, BridgeKind::kOpenVSwitch);
+  RequireSameDatapath(port, datapath_type);
+  RequireNoOtherLink(port.bridge);
 }
 
 void PortSession::RequireNoOtherLink(const std::string& bridge) {

@@ -54,6 +54,8 @@ class PortSession {
   PortSession(const DriverParts& parts, const Deadline& deadline,
               Deadline::Clock::duration patience);
 
+  /// Of one that is to be made.
+  void RequireAllowedBridge(const OvsPort& port, const std::string& datapath_type);
   void RequireNoOtherLink(const std::string& bridge);
 
   const DriverParts& parts_;

@@ -88,13 +88,6 @@ json OperationsWithNewBridge(const OvsPort& port) {
 
 std::string InsertedUuid(const json& result) { return result.at("uuid").at(1).get<std::string>(); }
 
-bool SameAndNotEmpty(const ExternalIds& a, const ExternalIds& b, const std::string& key) {
-  const auto in_a = a.find(key);
-  const auto in_b = b.find(key);
-  return in_a != a.end() && in_b != b.end() && in_a->second == in_b->second &&
-         !in_a->second.empty();
-}
-
 }  // namespace
 
 bool Includes(const ExternalIds& all, const ExternalIds& some) {
@@ -110,28 +103,8 @@ struct OpenVSwitch::PortRow {
   std::string name;
   PortState state;  ///< without its bridge
 
-  [[nodiscard]] bool IsReplaceableBy(const OvsPort& port) const {
-    if (state.type != port.type && (state.type != "system" || !port.type.empty())) return false;
-    const ExternalIds& external_ids = state.external_ids;
-    const ExternalIds& ids = port.external_ids;
-    if (SameAndNotEmpty(external_ids, ids, kContainerId) &&
-        SameAndNotEmpty(external_ids, ids, kNetwork))
-      return true;
-    // An annotation gives both the name and the Neutron port. A network device is guarded by the
-    // mark on the link; a vhost-user port has none that would tell a living one's.
-    if (port.type.empty()) return SameAndNotEmpty(external_ids, ids, kNeutronPort);
-    return IsOlderSandboxOf(port);
-  }
-
   /// The operations that delete the port.
   [[nodiscard]] json Deletion() const;
-
-  /// Another container's of the same pod.
-  [[nodiscard]] bool IsOlderSandboxOf(const OvsPort& port) const {
-    return SameAndNotEmpty(state.external_ids, port.external_ids, kPodUid) &&
-           state.external_ids.contains(kContainerId) &&
-           !SameAndNotEmpty(state.external_ids, port.external_ids, kContainerId);
-  }
 };
 
 void OpenVSwitch::Connect(const Deadline& deadline) {
@@ -142,18 +115,19 @@ void OpenVSwitch::Connect(const Deadline& deadline) {
   }
 }
 
-std::variant<AddedPort, TakenPort> OpenVSwitch::AddOrReplacePort(
-    const OvsPort& port, const Deadline& deadline, const std::function<void()>& before_bridge) {
+std::variant<AddedPort, TakenPort> OpenVSwitch::AddOrReplacePort(const OvsPort& port,
+                                                                 const Deadline& deadline,
+                                                                 const AddRules& rules) {
   OvsdbFailure failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     WaitUntilApplied(deadline);
-    auto result = TryAddPort(port, deadline, before_bridge);
+    auto result = TryAddPort(port, deadline, rules);
     if (auto* added = std::get_if<AddedPort>(&result)) return *added;
     failure = std::get<OvsdbFailure>(result);
     if (failure.error != kConstraintViolation) break;
     const auto row = FindPort(port.name, deadline);
     if (!row) continue;
-    if (!row->IsReplaceableBy(port)) {
+    if (!rules.may_replace || !rules.may_replace(row->state)) {
       std::string owner =
           "port " + port.name + " on bridge " + FindBridgeOf(row->uuid, deadline).value("name", "");
       for (const auto& [key, value] : row->state.external_ids)
@@ -167,8 +141,9 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddOrReplacePort(
                  failure.ToString());
 }
 
-std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(
-    const OvsPort& port, const Deadline& deadline, const std::function<void()>& before_bridge) {
+std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(const OvsPort& port,
+                                                              const Deadline& deadline,
+                                                              const AddRules& rules) {
   const std::string what = "add port " + port.name + " to bridge " + port.bridge;
   json results = client_.Transact(OperationsOnExistingBridge(port), deadline, what);
   auto failure = OvsdbClient::FailureIn(results);
@@ -176,7 +151,7 @@ std::variant<AddedPort, OvsdbFailure> OpenVSwitch::TryAddPort(
     return AddedPort{.config = ReadConfigNumber(results),
                      .datapath_type = DatapathTypeIn(results.at(kBridgeType))};
   if (failure->operation != kRequiredBridge) return *failure;
-  if (before_bridge) before_bridge();
+  if (rules.before_bridge) rules.before_bridge();
 
   // The bridge's name is unique in the database: of several that make it, all but one fail.
   try {

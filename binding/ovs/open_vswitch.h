@@ -86,6 +86,14 @@ struct TakenPort {
   std::string owner;
 };
 
+/// What AddPort does not decide itself. May be called several times.
+struct AddRules {
+  /// Whether the port that has the name goes for the new one. Without it none does.
+  std::function<bool(const PortState& there)> may_replace;
+  /// Comes before a bridge is made, and may refuse it by an exception.
+  std::function<void()> before_bridge;
+};
+
 /// The node's Open vSwitch: what its database says should be, and what ovs-vswitchd made of it.
 /// Every change is one transaction. Throws OvsError with OVS's words, and what OvsdbClient throws.
 /// With patience it outlives restarts of ovsdb-server: what was asked is asked again. Not
@@ -108,18 +116,14 @@ class OpenVSwitch {
   void Connect(const Deadline& deadline);
 
   /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
-  /// changed otherwise. A port of that name with an interface of the same type is replaced if it
-  /// has the same kContainerId and kNetwork, or, without a type, the same kNeutronPort; with one,
-  /// the same kPodUid and another kContainerId. Waits until ovs-vswitchd has applied all earlier
-  /// changes: a port removed and added again in one step keeps the userspace datapath on the device
-  /// of old, and gets no packets. `before_bridge` comes before a bridge is made, and may refuse it
-  /// by an exception.
-  [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(
-      const OvsPort& port, const Deadline& deadline,
-      const std::function<void()>& before_bridge = {}) {
+  /// changed otherwise. Waits until ovs-vswitchd has applied all earlier changes: a port removed
+  /// and added again in one step keeps the userspace datapath on the device of old, and gets no
+  /// packets.
+  [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
+                                                           const Deadline& deadline,
+                                                           const AddRules& rules = {}) {
     // What was done without an answer is its own leftover the next time.
-    return client_.Insist(deadline,
-                          [&] { return AddOrReplacePort(port, deadline, before_bridge); });
+    return client_.Insist(deadline, [&] { return AddOrReplacePort(port, deadline, rules); });
   }
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
@@ -164,9 +168,9 @@ class OpenVSwitch {
   struct PortRow;
 
   std::variant<AddedPort, TakenPort> AddOrReplacePort(const OvsPort& port, const Deadline& deadline,
-                                                      const std::function<void()>& before_bridge);
+                                                      const AddRules& rules);
   std::variant<AddedPort, OvsdbFailure> TryAddPort(const OvsPort& port, const Deadline& deadline,
-                                                   const std::function<void()>& before_bridge);
+                                                   const AddRules& rules);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
   nlohmann::json FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
   void DeleteQos(const std::string& port, const ExternalIds& owner, const Deadline& deadline);

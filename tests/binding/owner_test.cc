@@ -86,5 +86,62 @@ TEST(OwnerTest, DisconnectRemovesOneSetAndConnectAnother) {
     EXPECT_FALSE(IsOwn(owner) || IsLeftover(owner));
 }
 
+constexpr const char* kListening = "dpdkvhostuserclient";
+
+OvsPort WantedPort(const std::string& type) {
+  return {.name = "port",
+          .type = type,
+          .external_ids = {{"iface-id", "neutron-port"},
+                           {"kuryr-container-id", "c0ffee"},
+                           {"kuryr-network", "kuryr"},
+                           {"vm-uuid", "pod-uid"}}};
+}
+
+/// Whether a port like the wanted one is replaced where it has `value` at `key`.
+bool MayReplaceWith(const std::string& type, const std::string& key, const std::string& value) {
+  const OvsPort wanted = WantedPort(type);
+  PortState there{.type = type, .external_ids = wanted.external_ids};
+  there.external_ids[key] = value;
+  return MayReplace(there, wanted);
+}
+
+TEST(OwnerTest, APortOfTheSameContainerAndNetworkIsReplaced) {
+  for (const char* type : {"", kListening}) {
+    EXPECT_TRUE(MayReplaceWith(type, "iface-id", "another"));
+    EXPECT_TRUE(MayReplaceWith(type, "vm-uuid", ""));
+  }
+}
+
+TEST(OwnerTest, APortOfANetworkDeviceIsReplacedByTheSameNeutronPorts) {
+  EXPECT_TRUE(MayReplaceWith("", "kuryr-container-id", "decade"));
+
+  PortState there{.external_ids = {{"iface-id", "another"}, {"vm-uuid", "pod-uid"}}};
+  EXPECT_FALSE(MayReplace(there, WantedPort("")));
+  there.external_ids = {{"iface-id", ""}};
+  OvsPort wanted = WantedPort("");
+  wanted.external_ids["iface-id"] = "";
+  EXPECT_FALSE(MayReplace(there, wanted));
+}
+
+TEST(OwnerTest, APortWithATypeIsReplacedByItsPodInAnotherContainer) {
+  EXPECT_TRUE(MayReplaceWith(kListening, "kuryr-container-id", "decade"));
+  EXPECT_FALSE(MayReplaceWith(kListening, "kuryr-network", "storage"));
+
+  PortState there{.type = kListening, .external_ids = {{"vm-uuid", "pod-uid"}}};
+  EXPECT_FALSE(MayReplace(there, WantedPort(kListening)));
+  there.external_ids["kuryr-container-id"] = "decade";
+  EXPECT_TRUE(MayReplace(there, WantedPort(kListening)));
+  there.external_ids["vm-uuid"] = "other-uid";
+  EXPECT_FALSE(MayReplace(there, WantedPort(kListening)));
+}
+
+TEST(OwnerTest, APortOfAnotherTypeIsNeverReplaced) {
+  PortState there{.type = "internal", .external_ids = WantedPort("").external_ids};
+  EXPECT_FALSE(MayReplace(there, WantedPort("")));
+  there.type = "system";
+  EXPECT_TRUE(MayReplace(there, WantedPort("")));
+  EXPECT_FALSE(MayReplace(there, WantedPort(kListening)));
+}
+
 }  // namespace
 }  // namespace kuryr::binding

@@ -11,6 +11,7 @@
 
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
+#include "tests/binding/ovs/as_drivers.h"
 #include "tests/binding/ovs/losing_proxy.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"
@@ -53,7 +54,7 @@ class LostAnswerTest : public test::NetnsTest {
   AddedPort AddThrough(const std::string& words) {
     const LosingProxy proxy(ovs_->remote(), words);
     OpenVSwitch patient(LosingProxy::remote(), nullptr, 1min);
-    auto result = patient.AddPort(Port(), Soon());
+    auto result = patient.AddPort(Port(), Soon(), AsDrivers(Port()));
     auto added = std::get<AddedPort>(result);
     patient.WaitUntilUp(Port(), added, Soon());
     EXPECT_TRUE(proxy.has_lost());

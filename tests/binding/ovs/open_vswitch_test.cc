@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "binding/netlink/route_socket.h"
+#include "tests/binding/ovs/as_drivers.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/ovsdb/code_of.h"
 #include "tests/support/netns_fixture.h"
@@ -48,7 +49,7 @@ class OpenVSwitchTest : public test::NetnsTest {
         {.name = name, .peer_name = name + "-peer", .peer_netns_fd = Netns::Current().fd()});
   }
   AddedPort Add(const OvsPort& port) {
-    auto result = switch_->AddPort(port, Soon());
+    auto result = switch_->AddPort(port, Soon(), AsDrivers(port));
     if (const auto* taken = std::get_if<TakenPort>(&result)) {
       ADD_FAILURE() << taken->owner;
       return {};
@@ -56,7 +57,7 @@ class OpenVSwitchTest : public test::NetnsTest {
     return std::get<AddedPort>(result);
   }
   std::string Owner(const OvsPort& port) {
-    auto result = switch_->AddPort(port, Soon());
+    auto result = switch_->AddPort(port, Soon(), AsDrivers(port));
     const auto* taken = std::get_if<TakenPort>(&result);
     return taken != nullptr ? taken->owner : "";
   }
