@@ -13,9 +13,9 @@ struct JsonLimits {
 };
 
 /// The one way text from outside becomes JSON (cluster data, stdin, sockets, state files). Throws
-/// ParseError for what is no JSON (RFC 8259) or no UTF-8, with the byte offset, and for what is
-/// deeper or longer than the limits or has a key twice in one object, with the path of that object.
-/// `path` is where the text itself stands in its document.
+/// ParseError with the byte offset for what is no JSON (RFC 8259) or no UTF-8. It throws ParseError
+/// with the object's path for what exceeds the limits, or has a key twice. `path` is where the text
+/// itself stands in its document.
 [[nodiscard]] nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits = {},
                                        const std::string& path = "$");
 

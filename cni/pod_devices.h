@@ -18,7 +18,7 @@ namespace kuryr::cni {
 /// those that the kubelet gave to the pod. Not thread-safe.
 class PodDevices {
  public:
-  /// Whose ADD it is, and what it goes by. Borrowed but for the deadline.
+  /// Whose ADD it is, and what it goes by. The references are borrowed.
   struct Sources {
     const DeviceConfig& config;
     const AttachmentStore& attachments;
@@ -28,9 +28,9 @@ class PodDevices {
 
   explicit PodDevices(const Sources& sources) : sources_(sources) {}
 
-  /// The same VIF gets the same device again. Of the kubelet's the first one that no attachment
-  /// has. Throws CniError: 2 for a deviceID that the plan contradicts, 7 for one that is no PCI
-  /// address and for a physnet without a resource, 11 where the kubelet has none for it now.
+  /// The same VIF gets the same device again. Of the kubelet's devices it takes the first that is
+  /// free. Throws CniError: 2 for a deviceID that differs from the plan's, 7 for one that is no PCI
+  /// address, 7 for a physnet without a resource, 11 where the kubelet has no device left.
   void Assign(std::vector<vif::PodVif>& vifs);
 
  private:

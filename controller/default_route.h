@@ -7,9 +7,8 @@
 namespace kuryr::controller {
 
 /// The node knows a pod's default interface by the name eth0, and gives it the default route. Where
-/// another one is the default, eth0 takes its place in the plan and loses its gateways of the
-/// families that the other one has, which gets its default routes as routes of its subnets. eth0 is
-/// the first then.
+/// another one is the default, eth0 becomes the first of the plan. In the families that the other
+/// one has, eth0 loses its gateways, and the other's subnets get default routes.
 void MoveDefaultRoute(std::vector<vif::PodVif>& vifs);
 
 }  // namespace kuryr::controller

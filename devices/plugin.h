@@ -48,7 +48,7 @@ class Plugin {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What it stands on; borrowed but for the paths.
+  /// What it stands on; the metrics are borrowed.
   struct Ground {
     std::filesystem::path folder;  ///< /var/lib/kubelet/device-plugins
     std::filesystem::path sysfs;

@@ -13,8 +13,8 @@
 
 namespace kuryr::watcher {
 
-/// Watches any number of paths, each in a thread of its own, and hands every event to one handler,
-/// which therefore must be thread-safe when there is more than one path. Thread-safe.
+/// Watches any number of paths, each in a thread of its own, and hands every event to one handler.
+/// With several paths the handler must be thread-safe. Thread-safe itself.
 /// (kuryr_kubernetes/watcher.py)
 class Watcher {
  public:

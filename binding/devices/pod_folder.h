@@ -27,8 +27,8 @@ class PodFolder {
   void Write(const std::string& name, const std::string& text) const;
   /// nullopt when there is no regular file of that name. Cut at 4 KiB.
   [[nodiscard]] std::optional<std::string> Read(const std::string& name) const;
-  /// And what a killed Write of it left. No failure when there is none, nor when a directory with
-  /// something in it has the name: that is not ours, and stays.
+  /// And what a killed Write of it left. Succeeds when there is none. A directory of that name with
+  /// something in it is not ours, and stays.
   void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;

@@ -14,9 +14,9 @@ namespace kuryr::binding {
 struct NlAnswer;
 
 /// A NETLINK_ROUTE socket. It stays in the network namespace it was opened in. Every request names
-/// its object and waits for the kernel's acknowledgement; no table is ever dumped, but for one
-/// link's addresses and a pod's routes. Failures throw std::system_error with the kernel's errno
-/// and the object in the text ("create veth tap0"). Not thread-safe: one per thread and operation.
+/// its object and waits for the kernel's acknowledgement. Only one link's addresses and a pod's
+/// routes are ever dumped. Failures throw std::system_error with the kernel's errno and the object
+/// in the text ("create veth tap0"). Not thread-safe: one per thread and operation.
 class RouteSocket {
  public:
   /// In the calling thread's namespace.

@@ -20,9 +20,9 @@ namespace kuryr::binding {
 /// the last pod, as with os-vif.
 class ProvidedBridge {
  public:
-  /// Changes nothing; `planned` outlives it. Throws std::system_error for a bridge that is missing
-  /// and not to be made or a link of that name that is none, UnsupportedVif for a way of making it
-  /// that we don't do.
+  /// Changes nothing; `planned` outlives it. Throws std::system_error for a missing bridge that is
+  /// not to be made, and for another link of its name. Throws UnsupportedVif for a network that
+  /// wants it made in another way.
   ProvidedBridge(RouteSocket& host, const Planned& planned, const BindingConfig& config);
 
   void Provide();

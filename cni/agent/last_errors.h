@@ -27,7 +27,7 @@ class LastErrors : public watcher::ResourceEventHandler {
 
   LastErrors() : ResourceEventHandler("Pod") {}
 
-  /// Of a request that names no pod nothing is kept, nor that its pod is gone.
+  /// Keeps only errors of requests that name a pod, and drops that a pod is gone.
   void Add(const Request& request, const CniError& error) EXCLUDES(mutex_);
   void Forget(const Request& request) EXCLUDES(mutex_);
   /// By pod, NAMESPACE/NAME.

@@ -33,7 +33,7 @@ class QueuedWriter : public ApiWriter {
 
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);
 
-  watcher::ApiClient client_;  ///< the thread's, but for Stop()
+  watcher::ApiClient client_;  ///< the thread's; Stop() is anybody's
   Mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Queued> queue_ GUARDED_BY(mutex_);

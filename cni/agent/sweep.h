@@ -14,10 +14,9 @@
 
 namespace kuryr::cni {
 
-/// Undoes what earlier processes and an earlier boot left. Of the records those go whose ADD was
-/// never answered and is nobody's work any more, that a DEL has left to the agent, that are of
-/// another boot, or whose container's namespace is gone. Attachments of pods that run are not
-/// touched. Thread-safe.
+/// Undoes what earlier processes and an earlier boot left: records of another boot, of a namespace
+/// that is gone, of an ADD that was never answered and has no process any more, and those that a
+/// DEL has left to the agent. Attachments of pods that run are not touched. Thread-safe.
 class Sweep {
  public:
   /// Tries it once: the agent does not serve before. What cannot be undone by `deadline` is logged,

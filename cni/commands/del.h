@@ -8,10 +8,9 @@
 namespace kuryr::cni {
 
 /// Serves a DEL from what this node knows: the attachment's record, or the marks on its ports where
-/// the record is lost. Needs no API server, no annotation and no namespace, and succeeds where
-/// nothing is left. An ADD that is still at work on the attachment is ended first. Throws when
-/// something could not be removed: its record stays, and the runtime's next DEL tries again. The
-/// answer is empty.
+/// the record is lost. It needs the node alone, and succeeds where nothing is left. An ADD that is
+/// still at work on the attachment is ended first. Throws when something could not be removed: its
+/// record stays, and the runtime's next DEL tries again. The answer is empty.
 std::string Del(const Call& call);
 
 /// For a DEL that failed while the agent is down: the record says from now on that nobody wants the

@@ -20,10 +20,10 @@ struct ChildOutput {
                                    const std::vector<std::string>& environment,
                                    const std::string& input, const Deadline& deadline);
 
-/// Starts `program` with our environment in a session of its own and leaves it alone: it has the
-/// file `input` as stdin, nothing as stdout and stderr, no other descriptor of ours, so that nobody
-/// who waits for ours waits for it, and no signal blocked. `arguments` begin with its name. For
-/// programs that end soon themselves; nobody reaps it otherwise. Throws std::system_error.
+/// Starts `program` with our environment in a session of its own, and leaves it alone. The file
+/// `input` is its stdin, /dev/null its stdout and stderr. It has no other descriptor of ours: who
+/// waits for ours to close does not wait for it. Its signal mask is empty. `arguments` begin with
+/// its name. For programs that end soon: nobody reaps it. Throws std::system_error.
 void StartDetached(const std::string& program, const std::vector<std::string>& arguments,
                    int input);
 

@@ -42,7 +42,7 @@ std::string Find(const std::string& name, const std::string& folders) {
                  Printable(folders, 300));
 }
 
-/// Ours, but for what this request says otherwise.
+/// Ours, with the CNI variables of this request.
 std::vector<std::string> EnvironmentFor(Command command, const Request& request) {
   std::vector<std::string> environment;
   for (char** variable = ::environ; *variable != nullptr; ++variable) {

@@ -23,8 +23,7 @@ class Delegate {
   [[nodiscard]] Result Add(const Deadline& deadline) const;
   /// CHECK, which answers nothing. Throws as Add.
   void Check(const Deadline& deadline) const;
-  /// DEL. A plugin that does not support the configuration's version has given nothing, and has
-  /// nothing to release.
+  /// DEL. Succeeds for a plugin that does not support the configuration's version: its ADD failed.
   void Del(const Deadline& deadline) const;
   /// GC, of plugins that know it (by their VERSION).
   void Gc(const Deadline& deadline) const;

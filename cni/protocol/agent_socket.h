@@ -21,9 +21,9 @@ namespace kuryr::cni {
 /// std::runtime_error where that is something else.
 [[nodiscard]] UniqueFd InheritedListener();
 
-/// Connects to it. Throws std::system_error: ENOENT where there is none, ECONNREFUSED where nobody
-/// listens, ETIMEDOUT where the listener does not take those that came before. Not ended by the
-/// deadline's cancel_fd.
+/// Connects to it. Throws std::system_error: ENOENT for a missing socket, ECONNREFUSED for one
+/// without a listener, ETIMEDOUT for one whose queue stays full. The deadline's cancel_fd does not
+/// end it.
 [[nodiscard]] UniqueFd ConnectTo(const std::string& path, const Deadline& deadline);
 
 }  // namespace kuryr::cni

@@ -51,7 +51,7 @@ struct NetworkConfig {
   std::optional<LocalNetwork> local;  ///< unset: VIFs come from the pod's annotation
   Dns dns;
   std::optional<nlohmann::json> prev_result;
-  /// For GC: unset when the runtime sent no list, which does not mean that nothing is valid.
+  /// For GC: unset when the runtime sent no list. An empty list says that none is valid.
   std::optional<std::vector<ValidAttachment>> valid_attachments;
   nlohmann::json json;  ///< all of it, for the delegate
 };

@@ -21,8 +21,8 @@ struct Lease {
 /// "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 [[nodiscard]] std::string LeasesPath(const std::string& name_space);
 
-/// Whatever stands in the spec, what is no name is nobody's, what is no number is 0 and what is no
-/// time is none. Throws ParseError for what has no version.
+/// A member of the spec that has another type counts as missing: nobody, 0, or no time. Throws
+/// ParseError for what has no version.
 [[nodiscard]] Lease ParseLease(const nlohmann::json& object);
 
 /// Who holds a Lease from now on.

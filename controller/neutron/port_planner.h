@@ -40,7 +40,7 @@ struct ClusterPort {
 };
 
 /// The requests that an owner's ports take. Each call may fail and be made again: what Neutron has
-/// then is found. Keeps nothing of owners. Thread-safe, but for one owner at a time.
+/// then is found. Keeps nothing of owners. Thread-safe for different owners.
 class PortPlanner {
  public:
   /// Borrows the API.

@@ -21,8 +21,8 @@ struct PodNode {
 };
 
 /// How ports reach their pods: [kubernetes] pod_vif_driver. Calls that change something may fail
-/// and be made again; they throw NeutronError and BackendError then. Thread-safe, but for one port
-/// at a time.
+/// and be made again; they throw NeutronError and BackendError then. Thread-safe for different
+/// ports.
 class VifDriver {
  public:
   VifDriver() = default;
@@ -42,8 +42,8 @@ class VifDriver {
   /// What Join did is undone, and the port is deleted; also when there is none.
   virtual void Delete(const std::string& port_id) = 0;
 
-  /// Where the node's pods have their ports: a host of Neutron's, or a trunk. Nothing where ports
-  /// are of no place, or the node has none.
+  /// Where the node's pods have their ports: a host of Neutron's, or a trunk. nullopt where
+  /// ports have no place, or the node has none for them.
   [[nodiscard]] virtual std::optional<std::string> PlaceOf(const PodNode& /*node*/) {
     return std::nullopt;
   }

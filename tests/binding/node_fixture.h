@@ -58,7 +58,7 @@ class NodeTest : public test::NetnsTest {
   /// What must not change, a line each: links of the host and `pods`; bridges, ports, interfaces
   /// and QoS in the database. After ovs-vswitchd has done what the database says.
   [[nodiscard]] std::set<std::string> State(const std::vector<const Netns*>& pods = {}) const;
-  /// But for those that the Binding keeps.
+  /// Without those that the Binding keeps.
   [[nodiscard]] size_t CountOpenFiles();
   [[nodiscard]] static size_t CountPodNetns();
 

@@ -49,7 +49,7 @@ class OtherPortVifTest : public ::testing::Test {
  protected:
   OtherPortVifTest() { port_.vif_details.port_filter = true; }
 
-  /// As Kuryr makes it of the captured port but for what the kind changes.
+  /// As Kuryr makes it of the captured port, with what the kind changes.
   json Expected(const char* kind, const char* version) const {
     json vif = ReadJson("port-create-of-a-pod.vif");
     vif["versioned_object.name"] = kind;

@@ -25,8 +25,8 @@ struct Recorded {
 
 [[nodiscard]] Recorded Load(const std::string& name);
 
-/// "" when the client asked what was recorded, but for fields of the query that it added: else what
-/// differs. A JSON body counts by its value.
+/// "" when the client asked what was recorded, else what differs. Fields that it added to the query
+/// do not count. A JSON body counts by its value.
 [[nodiscard]] std::string DifferenceOf(const fake::HttpRequest& request, const Recorded& recorded);
 
 }  // namespace kuryr::controller::neutron
