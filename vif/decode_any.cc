@@ -102,6 +102,21 @@ std::string DecodeToText(std::string_view text) {
   return vifs.empty() ? "no VIF yet\n" : Readable(vifs);
 }
 
+std::vector<PodVif> DecodeVifs(std::string_view text) {
+  const json document = ParseJson(text);
+  switch (ShapeOf(document)) {
+    case Shape::kPod:
+    case Shape::kKuryrPort:
+      return VifsOf(document).value_or(std::vector<PodVif>());
+    case Shape::kAnnotation:
+      return DecodeAnnotation(text);
+    case Shape::kNetwork:
+    case Shape::kInstanceInfo:
+      break;
+  }
+  return {};
+}
+
 std::string DecodeToJson(std::string_view text) {
   const json document = ParseJson(text);
   json out;

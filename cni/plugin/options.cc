@@ -4,15 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
 #include "cni/doctor/doctor.h"
+#include "cni/plugin/decode.h"
 #include "cni/plugin/install.h"
-#include "vif/decode_any.h"
 
 namespace kuryr::cni {
 namespace {
@@ -31,39 +28,8 @@ constexpr const char* kExample =
     "  kubectl get pod nginx -o json | kuryr-cni --decode -\n"
     "  echo '{\"cniVersion\":\"1.0.0\"}' | CNI_COMMAND=VERSION kuryr-cni\n";
 
-std::string ReadAll(const std::string& file) {
-  std::ostringstream text;
-  if (file == "-") {
-    text << std::cin.rdbuf();
-    return text.str();
-  }
-  std::ifstream in(file);
-  if (!in) throw std::runtime_error("cannot read " + file);
-  text << in.rdbuf();
-  return text.str();
-}
-
 /// Nobody is going to write a network configuration there.
 bool IsForAPerson() { return std::getenv("CNI_COMMAND") == nullptr && ::isatty(STDIN_FILENO) == 1; }
-
-struct Decoding {
-  std::vector<std::string> files;
-  bool json = false;
-};
-
-std::string Decode(const Decoding& decoding) {
-  std::string text;
-  for (const std::string& file : decoding.files) {
-    const std::string object = ReadAll(file);
-    if (decoding.files.size() > 1 && !decoding.json) text += "# " + file + "\n";
-    try {
-      text += (decoding.json ? vif::DecodeToJson(object) : vif::DecodeToText(object)) + "\n";
-    } catch (const std::exception& e) {
-      throw std::runtime_error(file == "-" ? e.what() : file + ": " + e.what());
-    }
-  }
-  return text;
-}
 
 struct Examination {
   doctor::RuntimeFolders folders;
@@ -128,7 +94,8 @@ Options ParseOptions(int argc, char** argv) {
   Decoding decoding;
   CLI::Option* decode_option = app.add_option(
       "--decode", decoding.files,
-      "print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin) and exit");
+      "print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and by\n"
+      "which driver this node would plug them");
   app.add_flag("--json", decoding.json, "with --decode: as normalised JSON")->needs(decode_option);
   Examination examination;
   const CLI::App* doctor_command = AddDoctorCommand(app, examination);
@@ -136,7 +103,7 @@ Options ParseOptions(int argc, char** argv) {
   const CLI::App* install_command = AddInstallCommand(app, installation);
   try {
     app.parse(argc, argv);
-    if (!decoding.files.empty()) options.text = Decode(decoding);
+    if (!decoding.files.empty()) options.text = Decode(decoding, options.config_files);
     if (doctor_command->parsed()) Examine(examination, options);
     if (install_command->parsed()) options.text = InstallAs(installation, options.config_files);
   } catch (const CLI::ParseError& e) {

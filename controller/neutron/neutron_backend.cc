@@ -13,6 +13,8 @@ using std::chrono::milliseconds;
 
 /// While another controller may lead.
 constexpr std::chrono::seconds kMayWriteAgain{1};
+/// No owner's id: a round that looks for late ports.
+constexpr const char* kLatePorts = "";
 /// Of what a server asks for, that much counts.
 constexpr std::chrono::seconds kLongestRetryAfter{120};
 
@@ -45,6 +47,7 @@ NeutronBackend::NeutronBackend(Parts parts)
       poll_(parts.api, times_.pace, [this](const auto& ids) { OnActive(ids); }),
       filler_(MakeFiller()) {
   threads_.reserve(parts.workers);
+  if (times_.search.count() > 0) queue_.AddAfter(kLatePorts, times_.search);
   for (size_t i = 0; i < parts.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -233,6 +236,7 @@ void NeutronBackend::Round(const std::string& id) {
     queue_.AddAfter(id, kMayWriteAgain);
     return;
   }
+  if (id == kLatePorts) return FindLatePorts();
   PortWork work;
   const Act act = Begin(id, work);
   if (act == Act::kNothing) return;
@@ -329,6 +333,17 @@ void NeutronBackend::FinishRelease(Holder& holder, PortWork& work) {
 void NeutronBackend::SearchAfter(Holder& holder, Clock::duration delay) {
   holder.search_at = Clock::now() + delay;
   queue_.AddAfter(holder.owner.id, delay);
+}
+
+void NeutronBackend::FindLatePorts() {
+  const std::vector<ClusterPort> ports = planner_.ListPorts();
+  const MutexLock lock(mutex_);
+  for (const ClusterPort& port : ports) {
+    const auto holder = port.owner_id.empty() ? holders_.end() : holders_.find(port.owner_id);
+    if (holder == holders_.end() || holder->second.life != Life::kHeld) continue;
+    if (FindById(holder->second.ports, port.id) == holder->second.ports.end())
+      SearchAfter(holder->second, {});
+  }
 }
 
 void NeutronBackend::Disown(const Holder& holder, const std::string& port) {

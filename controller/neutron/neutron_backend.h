@@ -42,7 +42,7 @@ class NeutronBackend final : public Backend {
     std::chrono::milliseconds retry_least{1000};
     std::chrono::milliseconds retry_most{60'000};
     /// How long ports of a controller before this one, or of a request without an answer, may
-    /// still come to light.
+    /// still come to light. 0: there was none before.
     std::chrono::milliseconds search{120'000};
     ActivePoll::Pace pace;
     PoolFiller::Times pool;
@@ -132,6 +132,9 @@ class NeutronBackend final : public Backend {
   void FinishSearch(Holder& holder, PortWork& work) REQUIRES(mutex_);
   void FinishRelease(Holder& holder, PortWork& work) REQUIRES(mutex_);
   void SearchAfter(Holder& holder, Clock::duration delay) REQUIRES(mutex_);
+  /// Once, when nothing of a controller before this one comes to light any more: an owner that has
+  /// a port beside those it holds is searched.
+  void FindLatePorts() EXCLUDES(mutex_);
   /// `port` may be any owner's.
   void Disown(const Holder& holder, const std::string& port) REQUIRES(mutex_);
   /// What was adopted meanwhile stays as it is.

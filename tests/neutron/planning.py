@@ -51,11 +51,12 @@ class Planning:
                 return {ifname: vif["vif"]["versioned_object.data"] for ifname, vif in each["status"]["vifs"].items()}
         return {}
 
-    def wait_for(self, what, find):
+    @staticmethod
+    def wait_for(what, find, seconds=SECONDS):
         """What find() returns once it is something."""
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + seconds
         while not (found := find()):
-            expect(time.monotonic() < deadline, f"not within {SECONDS} s: {what}")
+            expect(time.monotonic() < deadline, f"not within {seconds} s: {what}")
             time.sleep(AGAIN_SECONDS)
         return found
 
@@ -76,8 +77,11 @@ class Planning:
     def delete(self, name):
         self.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
 
+    def pods(self):
+        return self.api.get(PODS)["items"]
+
     def is_gone(self, name):
-        return name not in [pod["metadata"]["name"] for pod in self.api.get(PODS)["items"]]
+        return name not in [pod["metadata"]["name"] for pod in self.pods()]
 
     def events_of(self, name):
         events = self.api.get("/api/v1/namespaces/default/events")["items"]

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -78,10 +79,20 @@ class Neutron:
         self.start_database()
         run("mariadb", "--no-defaults", f"--socket={DATABASE}", "--execute=CREATE DATABASE neutron CHARACTER SET utf8mb3")
         run("/usr/bin/python3", "-c", MAKE_TABLES, cwd="/")
-        with open(WORK / "neutron-server.log", "wb") as log:
+        self.start()
+
+    def start(self):
+        """A session of its own: its workers outlive its first process."""
+        with open(WORK / "neutron-server.log", "ab") as log:
             self.server = subprocess.Popen(["neutron-server", "--config-file", FOLDER / "neutron.conf"], stdout=log, stderr=log,
-                                           cwd="/")
+                                           cwd="/", start_new_session=True)
         self.wait_until_it_answers()
+
+    def kill(self):
+        """All of it, without a word; another one answers when it returns."""
+        os.killpg(self.server.pid, signal.SIGKILL)
+        self.server.wait()
+        self.start()
 
     @staticmethod
     def start_database():

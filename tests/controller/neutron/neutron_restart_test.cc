@@ -48,6 +48,22 @@ TEST_F(NeutronRestartTest, PortMadeAndNotWrittenIsFound) {
   EXPECT_EQ(neutron_.CountOf("CreatePorts"), 1U);
 }
 
+TEST_F(NeutronRestartTest, LatePortOfAFormerControllerGoes) {
+  const Vifs vifs = Written(Reserve(Pod("a")));
+  PortRequest late = PortFor(Pod("a"));
+  late.tags = defaults_.tags;
+  (void)neutron_.Add(late);
+  neutron_.Hold("ListPorts");
+  times_.search = std::chrono::milliseconds(1);
+  Start();
+  backend_->Adopt(Pod("a"), vifs);
+  EXPECT_TRUE(neutron_.WaitForHeld());
+  neutron_.LetGo();
+
+  EXPECT_TRUE(neutron_.WaitUntil(
+      [&](const auto& ports) { return ports.size() == 1 && ports[0].id == IdOf(vifs[0]); }));
+}
+
 TEST_F(NeutronRestartTest, OneOfTwoPortsIsFoundAndTheOtherMade) {
   const std::string id = neutron_.Add(PortFor(Pod("a"), "net1")).id;
 

@@ -1,0 +1,63 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/support/subprocess.h"
+
+// kuryr-cni --decode, on a node with a kuryr.conf of its own.
+
+namespace kuryr::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class DecodeTest : public ::testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(conf_); }
+
+  [[nodiscard]] std::string Decode(const std::string& sample, const std::string& conf,
+                                   const std::string& option = "--debug") const {
+    std::ofstream(conf_) << conf;
+    const ProcessResult result =
+        RunProgram({.argv = {KURYR_BIN_DIR "/kuryr-cni", "--config-file=" + conf_, option,
+                             "--decode=" KURYR_TEST_DATA "/vif-samples/vif/" + sample}});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return result.out;
+  }
+
+  const std::string conf_ = [] {
+    std::string name = std::filesystem::temp_directory_path() / "decode-XXXXXX";
+    ::close(::mkstemp(name.data()));
+    return name;
+  }();
+};
+
+TEST_F(DecodeTest, NamesTheDriverOfThisNode) {
+  EXPECT_THAT(Decode("ovs-native-ipv4-active.json", "[kubernetes]\n"),
+              HasSubstr("eth0 on this node: driver ovs, bridge br-int\n"));
+}
+
+TEST_F(DecodeTest, SaysWhyThisNodeRefusesAVif) {
+  EXPECT_THAT(
+      Decode("ovs-native-ipv4-active.json", "[binding]\ndrivers = nested\n"),
+      HasSubstr("eth0 on this node: refused: driver \"ovs\" is not among [binding] drivers"));
+}
+
+TEST_F(DecodeTest, SaysWhatIsWrongWithKuryrConf) {
+  EXPECT_THAT(
+      Decode("ovs-native-ipv4-active.json", "[neutron_defaults]\nnetwork_device_mtu = large\n"),
+      HasSubstr("this node's kuryr.conf: "));
+}
+
+TEST_F(DecodeTest, JsonIsThePlanAlone) {
+  EXPECT_THAT(Decode("ovs-native-ipv4-active.json", "[kubernetes]\n", "--json"),
+              Not(HasSubstr("on this node")));
+}
+
+}  // namespace
+}  // namespace kuryr::test
