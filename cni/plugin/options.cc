@@ -94,8 +94,8 @@ Options ParseOptions(int argc, char** argv) {
   Decoding decoding;
   CLI::Option* decode_option = app.add_option(
       "--decode", decoding.files,
-      "print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and by\n"
-      "which driver this node would plug them");
+      "print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and which "
+      "driver this node would take");
   app.add_flag("--json", decoding.json, "with --decode: as normalised JSON")->needs(decode_option);
   Examination examination;
   const CLI::App* doctor_command = AddDoctorCommand(app, examination);
