@@ -103,6 +103,7 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
            "\"" + Printable(binding.dpdk_driver) + "\" is no name of a driver (modprobe -n)");
   }
   Take(files.Find("nested_dpdk", "pci_mount_point"), binding.pci_mount_point);
+  Take(files.Find("devices", "sysfs"), binding.sysfs);
   Take(files.Find("neutron_defaults", "network_device_mtu"), binding.network_device_mtu, 0,
        kMaxMtu);
   Take(files.Find("binding", "drivers"), binding.drivers);

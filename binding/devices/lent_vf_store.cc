@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/names.h"
+#include "base/ownership.h"
 
 namespace kuryr::binding {
 namespace {
@@ -24,6 +25,7 @@ PodFolder MakeFolder(const fs::path& path) {
   fs::create_directories(path.parent_path(), error);  // what it could not make, mkdir names
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     ThrowErrno("create folder " + path.string());
+  RequireOwnFolder(path);
   return {path, "[cni_daemon] state_dir"};
 }
 

@@ -32,7 +32,7 @@ struct LentVf {
 /// its VF's alias, and this it can not. Throws std::system_error. Immutable, thread-safe.
 class LentVfStore {
  public:
-  /// Makes the folder.
+  /// Makes the folder. EPERM for one that somebody else owns or may write.
   explicit LentVfStore(const std::filesystem::path& folder);
 
   /// Until it is closed nobody else, in no process, lends this VF or gives it back.

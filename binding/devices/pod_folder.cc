@@ -99,11 +99,21 @@ bool PodFolder::Unlink(const std::string& name) const {
   return ::unlinkat(fd_.get(), name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
-bool PodFolder::HasSocket(const std::string& name) const {
+std::optional<mode_t> PodFolder::ModeOf(const std::string& name) const {
   struct stat status = {};
-  const bool exists = ::fstatat(fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (!exists && errno != ENOENT) ThrowErrno("look at " + PathOf(name));
-  return exists && S_ISSOCK(status.st_mode);
+  if (::fstatat(fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status.st_mode;
+  if (errno != ENOENT) ThrowErrno("look at " + PathOf(name));
+  return std::nullopt;
+}
+
+bool PodFolder::HasSocket(const std::string& name) const {
+  const auto mode = ModeOf(name);
+  return mode && S_ISSOCK(*mode);
+}
+
+bool PodFolder::HasOther(const std::string& name) const {
+  const auto mode = ModeOf(name);
+  return mode && !S_ISSOCK(*mode);
 }
 
 bool PodFolder::HasListener(const std::string& name) const {

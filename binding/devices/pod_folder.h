@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -32,6 +34,8 @@ class PodFolder {
   void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;
+  /// Whether something else has the name: a file, a directory, a link wherever it leads.
+  [[nodiscard]] bool HasOther(const std::string& name) const;
   /// Whether somebody listens on it: it is connected to, and left again.
   [[nodiscard]] bool HasListener(const std::string& name) const;
   /// Removes it if it is a socket.
@@ -43,6 +47,8 @@ class PodFolder {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
+  /// nullopt when nothing has the name.
+  [[nodiscard]] std::optional<mode_t> ModeOf(const std::string& name) const;
   /// Also an empty directory. False for one that cannot be removed.
   [[nodiscard]] bool Unlink(const std::string& name) const;
   PodFolder(std::filesystem::path path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}

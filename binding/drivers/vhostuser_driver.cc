@@ -89,10 +89,14 @@ void RequireNotOwn(const PortState& state, const OvsPort& port, const Attachment
 /// made, and ovs-vswitchd would connect the pod's port to it.
 void RequireFree(PortSession& session, const PodFolder& folder, const OvsPort& port,
                  const Attachment& attachment) {
+  const std::string path = folder.path() / port.name;
+  // ovs-vswitchd would follow a symbolic link, which any pod with the folder may have laid there.
+  if (folder.HasOther(port.name))
+    throw HostInterfaceInUse(path + " is no socket: it has to go before a port can have its name");
   const auto state = session.ovs().FindPortState(port.name, session.deadline());
   if (state) return RequireNotOwn(*state, port, attachment);
   if (folder.HasListener(port.name)) {
-    throw HostInterfaceInUse("socket " + (folder.path() / port.name).string() +
+    throw HostInterfaceInUse("socket " + path +
                              " is in use: somebody listens on it, and no port has its name");
   }
 }
@@ -196,7 +200,8 @@ class VhostUserDriver final : public Driver {
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
     PortSession session = PortSession::AtOnce(parts_, deadline);
-    // Without the folder the port stays, too: who finds the socket later would not know whose it is.
+    // Without the folder the port stays, too: who finds the socket later would not know whose it
+    // is.
     const auto folder = FolderOf(plug, config());
     Steps steps;
     steps.Try([&] {

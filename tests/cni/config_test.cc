@@ -82,7 +82,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[binding]\nlink_iface = ens3\ndrivers = ovs\nbridges = br-int , br-ex,\n"
                      "[vhostuser]\nmount_point = /run/vhost\novs_vhu_path = /run/ovs\n"
                      "[nested_dpdk]\ndpdk_driver = vfio-pci\npci_mount_point = /run/pci\n"
-                     "[devices]\nkubelet_dir = /run/kubelet\n"
+                     "[devices]\nkubelet_dir = /run/kubelet\nsysfs = /run/sys\n"
                      "[ovs_cni]\ncache_dir = /run/ovscache\n"
                      "[sriov]\nkubelet_root_dir = /var/lib/other\n"
                      "device_plugin_resource_prefix = openshift.io\n"
@@ -126,6 +126,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
               ::testing::ElementsAre(::testing::Pair("net1", "openshift.io/port_a"),
                                      ::testing::Pair("net2", "example.com/b")));
   EXPECT_EQ(config.binding.pci_mount_point, "/run/pci");
+  EXPECT_EQ(config.binding.sysfs, "/run/sys");
 }
 
 TEST_F(ConfigTest, PoolsOfTheSameFileNameTheirDriversAndBridges) {
@@ -164,6 +165,7 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.devices.kubelet_dir, "/var/lib/kubelet");
   EXPECT_EQ(shipped.ovs_cni_cache_dir, "/tmp/ovscache");
   EXPECT_EQ(shipped.binding.pci_mount_point, "/var/pci_address");
+  EXPECT_EQ(shipped.binding.sysfs, "/sys");
 }
 
 TEST_F(ConfigTest, AnOptionWithoutAValueIsNotSet) {

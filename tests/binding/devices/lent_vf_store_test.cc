@@ -56,6 +56,15 @@ TEST_F(LentVfStoreTest, FolderIsRootsAlone) {
   EXPECT_EQ(status.st_mode & 07777U, 0700U);
 }
 
+TEST_F(LentVfStoreTest, FolderOfAStrangerIsRefused) {
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  EXPECT_THROW(LentVfStore{folder_}, std::system_error);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  ASSERT_EQ(::chown(folder_.c_str(), 1, 1), 0);
+  EXPECT_THROW(LentVfStore{folder_}, std::system_error);
+}
+
 TEST_F(LentVfStoreTest, KeepsAllOfAVfUntilItIsRemoved) {
   for (const bool has_settings : {true, false}) {
     LentVf lent = SomeVf();

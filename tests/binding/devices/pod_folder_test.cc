@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <system_error>
 
@@ -74,6 +75,18 @@ TEST_F(PodFolderTest, WriteNamesTheDirectoryThatIsInItsWayAndLeavesNothing) {
   fs::create_directory(path_ / kFile);
   EXPECT_THAT(WriteFailure(), HasSubstr("to c1-eth0"));
   EXPECT_FALSE(fs::exists(path_ / kSuccessor));
+}
+
+TEST_F(PodFolderTest, TakenSocketReplacesNothing) {
+  const fs::path other = MakeFolder();
+  std::ofstream(other / "vhu1") << "socket";
+  std::ofstream(path_ / "vhu1") << "laid by a pod";
+
+  EXPECT_THROW(folder_.TakeSocket(PodFolder(other, ""), "vhu1"), std::system_error);
+
+  EXPECT_EQ(folder_.Read("vhu1"), "laid by a pod");
+  EXPECT_TRUE(fs::exists(other / "vhu1"));
+  fs::remove_all(other);
 }
 
 TEST_F(PodFolderTest, WriteReplacesWhatAPodLaidOutForItsSuccessor) {

@@ -170,21 +170,6 @@ TEST_F(VhostUserDpdkTest, SocketOfAServerThatIsGoneIsRemoved) {
   EXPECT_FALSE(fs::exists(SocketPath()));
 }
 
-TEST_F(VhostUserDpdkTest, NameThatAPodHasTakenIsNotReplaced) {
-  const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
-  fs::create_symlink("/etc", SocketPath());
-  EXPECT_THAT(Failure(vif), AllOf(HasSubstr("move socket"), HasSubstr("File exists")));
-  EXPECT_TRUE(fs::is_symlink(SocketPath()));
-  EXPECT_EQ(Vsctl({"--columns=name", "find", "Interface", Name()}), "");
-  EXPECT_FALSE(fs::exists(FileOf(1)));
-  fs::remove(SocketPath());
-
-  fs::create_directory(SocketPath());
-  EXPECT_THAT(Failure(vif), HasSubstr("File exists"));
-  fs::remove(SocketPath());
-  Connect(vif);
-}
-
 TEST_F(VhostUserDpdkTest, FileThatAPodLaidOutIsReplacedAndNotFollowed) {
   std::ofstream("/run/victim") << "untouched";
   for (const std::string& name : {FileOf(1), std::string(kMountPoint) + "/.container-1-eth0.new"})

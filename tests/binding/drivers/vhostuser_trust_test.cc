@@ -1,3 +1,5 @@
+#include <fstream>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +78,24 @@ TEST_F(VhostUserDriverTest, SocketOfAnApplicationWithoutAPortIsRefusedAndLeftAlo
     EXPECT_EQ(State(), before);
     Disconnect(vif);
     EXPECT_EQ(State(), before) << "after the DEL that follows";
+  }
+}
+
+TEST_F(VhostUserDriverTest, WhatIsNoSocketUnderThePortsNameIsRefusedAndLeftAlone) {
+  const UniqueFd elsewhere = ListenAt("/run/elsewhere");
+  const std::vector<std::function<void()>> laid_by_a_pod = {
+      [] { fs::create_symlink("/run/elsewhere", SocketPath()); },
+      [] { fs::create_symlink("/run/nowhere", SocketPath()); },
+      [] { fs::create_directory(SocketPath()); }, [] { std::ofstream(SocketPath()) << "text"; }};
+  for (const auto& lay : laid_by_a_pod) {
+    lay();
+    const std::string before = State();
+    for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer}) {
+      EXPECT_THAT(Failure(Vif(mode)), HasSubstr(SocketPath().string() + " is no socket"));
+      Disconnect(Vif(mode));
+      EXPECT_EQ(State(), before);
+    }
+    fs::remove(SocketPath());
   }
 }
 
