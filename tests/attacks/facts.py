@@ -3,7 +3,8 @@ import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from attacks import known
+from attacks import known, known_devices
+from attacks.device_host import DeviceNode
 from attacks.grammar import Attack
 from attacks.host import AttackedNode
 from harness.expectation import differences, expect, nothing, wait_for_none
@@ -18,22 +19,23 @@ INTERNAL = "999"
 
 def state(facts, chosen):
     make_certificates(WORK / "tls")
+    kind, attacks, changes = (DeviceNode, known_devices.ALL, known_devices.CHANGES) if chosen.devices else (AttackedNode, known.ALL, ())
     with facts.fact("a node with devices, and two pods that talk", basis=True):
-        node = AttackedNode(kuryr_target(chosen.plugin), FakeApiServer(WORK / "tls", WORK / "api.log"), daemon=chosen.daemon)
+        node = kind(kuryr_target(chosen.plugin), FakeApiServer(WORK / "tls", WORK / "api.log"), daemon=chosen.daemon)
         node.make_devices()
-        victims = [node.added(pod=pod) for pod in node.make_pods(2)]
-        traffic = Traffic([(made.netns_path, made.pod.plan.address) for made in victims])
+        victims = node.make_victims()
+        traffic = Traffic([(made.netns_path, made.pod.plan.address) for made in victims[:2]])
         expect(traffic.wait_until_all_flow(), "they do not")
         before = node.picture_of_host()
     try:
-        _try_known(facts, node, victims[0].pod.plan)
-        _attack(facts, chosen, node, victims)
+        _try_known(facts, node, attacks, victims[0].pod.plan)
+        _attack(facts, chosen, node, victims, changes)
         with facts.fact("the two pods have lost no packet"):
             expect(traffic.wait_until_all_flow(), "they talk no more")
             nothing(traffic.lost(), f"of {traffic.count()} packets lost")
     finally:
         traffic.stop()
-    with facts.fact("links, addresses, routes, sysctls, sockets and Open vSwitch are as before"):
+    with facts.fact("links, addresses, routes, sysctls, files, sockets and Open vSwitch are as before"):
         # ovs-vswitchd gives the bridge its MTU back after it has answered.
         wait_for_none(lambda: _changes(before, node.picture_of_host()), "things are not as they were")
 
@@ -43,19 +45,19 @@ def _changes(before, now):
             for what in sorted({*before, *now}) if before.get(what) != now.get(what)]
 
 
-def _try_known(facts, node, victim):
-    for number, attack in enumerate(known.ALL):
+def _try_known(facts, node, attacks, victim):
+    for number, attack in enumerate(attacks):
         with facts.fact(f"{attack.text}: code {attack.code}"):
             added, deleted = _come_and_go(node, f"known-{number}", attack.annotations(number, victim))
             added.error(attack.code)
             deleted.silent()
 
 
-def _attack(facts, chosen, node, victims):
+def _attack(facts, chosen, node, victims, changes):
     """ADD and DEL of each pod; what went wrong is told at the end."""
     chance = random.Random(chosen.seed)
     plans = [made.pod.plan for made in victims]
-    attacks = [Attack(number, random.Random(chance.random()), plans) for number in range(chosen.attacks)]
+    attacks = [Attack(number, random.Random(chance.random()), plans, changes) for number in range(chosen.attacks)]
     with ThreadPoolExecutor(AT_A_TIME) as attackers:
         ended = list(attackers.map(lambda attack: _come_and_go(node, f"attacker-{attack.plan.port}", attack.annotations),
                                    attacks))

@@ -24,13 +24,13 @@ VALUES = (None, True, {}, [], "", 7, -7.5, "x" * 5000)
 class Attack:
     """One annotation, and what it is called in a report."""
 
-    def __init__(self, number, chance, victims):
-        """chance: a random.Random; victims: the plans of pods that live on the node."""
+    def __init__(self, number, chance, victims, more):
+        """chance: a random.Random; victims: the plans of pods that live on the node; more: changes for its devices."""
         self.chance, self.victims = chance, victims
         self.plan = Plan(20000 + number)
         self.did = []
         vif = self.plan.vif()
-        for change in self._changes():
+        for change in self._changes(CHANGES + more):
             change(self, vif["versioned_object.data"], vif)
             self.did.append(change.__name__.strip("_"))
         self.annotations = {ANNOTATION: self._text(vif)[:MOST_BYTES]}
@@ -40,9 +40,9 @@ class Attack:
     def __str__(self):
         return f"{', '.join(self.did)}: {self.annotations[ANNOTATION][:600]}"
 
-    def _changes(self):
+    def _changes(self, possible):
         """A victim's MAC goes with its address: without it the network says who gets packets, and not the node."""
-        chosen = self.chance.choices(CHANGES, k=self.chance.choice((1, 1, 1, 2, 2, 3)))
+        chosen = self.chance.choices(possible, k=self.chance.choice((1, 1, 1, 2, 2, 3)))
         if _victim in chosen:
             return [change for change in chosen if change not in (_victim, _value)] + [_victim]
         return sorted(chosen, key=lambda change: change is _value)

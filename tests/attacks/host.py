@@ -33,7 +33,7 @@ WAIT_SECONDS = 5
 SYSCTLS = Path("/proc/sys/net")
 # What the kernel counts, and when it does something next.
 MOVING = {"stats64", "stats", "gc_timer", "hello_timer", "tcn_timer", "topology_change_timer", "valid_life_time",
-          "preferred_life_time", "message_age_timer", "forward_delay_timer", "hold_timer"}
+          "preferred_life_time", "message_age_timer", "forward_delay_timer", "hold_timer", "tentative"}
 
 
 class AttackedNode(AgentNode):
@@ -53,6 +53,10 @@ class AttackedNode(AgentNode):
                        "add-port", OVS_BRIDGE, "of-vm", "--", "set", "Interface", "of-vm", "type=internal")
         wait_for_none(lambda: [name for name in WITH_CARRIER if self.links()[name]["operstate"] != "UP"], "have no carrier")
 
+    def make_victims(self):
+        """Attachments of pods, the first two of which talk to each other."""
+        return [self.added(pod=pod) for pod in self.make_pods(2)]
+
     def picture_of_host(self):
         """{what: how it is} of all that a pod's plan has no business with."""
         return {**_links(), **_routes(), **_sysctls(), **_sockets(),
@@ -60,15 +64,15 @@ class AttackedNode(AgentNode):
                 **{row: "is there" for row in self.ovs.rows() | self.records()}}
 
 
-def _still(value):
+def still(value):
     """Without what moves by itself."""
     if isinstance(value, dict):
-        return {key: _still(each) for key, each in value.items() if key not in MOVING}
-    return [_still(each) for each in value] if isinstance(value, list) else value
+        return {key: still(each) for key, each in value.items() if key not in MOVING}
+    return [still(each) for each in value] if isinstance(value, list) else value
 
 
 def _links():
-    return {f"link {link['ifname']}": _still(link) for link in json.loads(run("ip -j -d address show"))}
+    return {f"link {link['ifname']}": still(link) for link in json.loads(run("ip -j -d address show"))}
 
 
 def _routes():

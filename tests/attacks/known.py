@@ -1,9 +1,10 @@
 """Attacks that somebody has tried: what is written on the pod, and the code of the answer. docs/security.md has the table."""
 import json
 
+from attacks.changes import kind, vhost_user, virtual_function
 from harness.pod import ANNOTATION, Plan
 
-REFUSED, MALFORMED, TAKEN = 102, 101, 11
+REFUSED, MALFORMED, TAKEN, FAILED = 102, 101, 11, 5
 
 
 class KnownAttack:
@@ -22,15 +23,8 @@ def _profile(data):
     return data["port_profile"]["versioned_object.data"]
 
 
-def _kind(name, plugin, **fields):
-    def change(data, vif, _):
-        vif["versioned_object.name"] = name
-        data.update(plugin=plugin, **fields)
-    return change
-
-
 def _vlan_of_the_uplink(data, vif, _):
-    _kind("VIFBridge", "linux_bridge", bridge_name="br200")(data, vif, _)
+    kind("VIFBridge", "linux_bridge", bridge_name="br200")(data, vif, _)
     data["network"]["versioned_object.data"].update(should_provide_bridge=True, should_provide_vlan=True, vlan=200,
                                                     bridge_interface="uplink")
 
@@ -64,15 +58,15 @@ ALL = (
     KnownAttack("a virtual machine's tap as bridge", REFUSED, _tap),
     KnownAttack("a bridge of Open vSwitch that others use", REFUSED, lambda data, _, __: data.update(bridge_name="br-ex")),
     KnownAttack("a bridge of the kernel that others use", REFUSED,
-                _kind("VIFBridge", "linux_bridge", bridge_name="docker0")),
+                kind("VIFBridge", "linux_bridge", bridge_name="docker0")),
     KnownAttack("the bridge between another port and its security groups", REFUSED,
-                _kind("VIFBridge", "linux_bridge", bridge_name="qbr0a1b2c3d-4e")),
-    KnownAttack("the same as a hybrid plug's own", MALFORMED, _kind("VIFBridge", "ovs", bridge_name="qbr0a1b2c3d-4e")),
-    KnownAttack("a link on the node's uplink", REFUSED, _kind("VIFMacvlanNested", "noop")),
-    KnownAttack("a VLAN on the node's uplink", REFUSED, _kind("VIFVlanNested", "noop", vlan_id=200)),
+                kind("VIFBridge", "linux_bridge", bridge_name="qbr0a1b2c3d-4e")),
+    KnownAttack("the same as a hybrid plug's own", MALFORMED, kind("VIFBridge", "ovs", bridge_name="qbr0a1b2c3d-4e")),
+    KnownAttack("a link on the node's uplink", REFUSED, kind("VIFMacvlanNested", "noop")),
+    KnownAttack("a VLAN on the node's uplink", REFUSED, kind("VIFVlanNested", "noop", vlan_id=200)),
     KnownAttack("a socket of the node as vhost-user port", REFUSED,
-                _kind("VIFVHostUser", "ovs", mode="client", path="/run/openvswitch/db.sock")),
-    KnownAttack("a PCI device of the node", REFUSED, _kind("VIFSriov", "sriov", dev_address="0000:00:03.0")),
+                vhost_user("vhu1", "/run/openvswitch/db.sock")),
+    KnownAttack("a PCI device of the node", REFUSED, virtual_function("0000:00:03.0")),
     KnownAttack("a device of the node as host interface", TAKEN, lambda data, _, __: data.update(vif_name="wg0")),
     KnownAttack("a device that is yet to come as host interface", REFUSED, lambda data, _, __: data.update(vif_name="wg1")),
     KnownAttack("a veth of the node's that is down as host interface", TAKEN,

@@ -22,7 +22,7 @@ def make_card(count):
 
 
 def set_driver(device, driver):
-    folder = SYSFS / "bus/pci/devices" / device
+    folder = folder_of(device)
     (folder / "driver").unlink(missing_ok=True)
     _link(device, "driver", f"../../drivers/{driver}")
     # Other than the kernel's, this one's folder says that something has changed.
@@ -30,13 +30,28 @@ def set_driver(device, driver):
     (folder.parent / "changed").unlink()
 
 
+def give_link(device, name, mac):
+    _write(folder_of(device) / "net" / name / "uevent", "")
+    _write(SYSFS / "class/net" / name / "address", mac)
+    (SYSFS / "class/net" / name / "device").symlink_to(folder_of(device))
+
+
+def set_upper(device, name, upper):
+    """`upper` stands on the device's link `name`."""
+    (folder_of(device) / "net" / name / f"upper_{upper}").mkdir()
+
+
+def folder_of(device):
+    return SYSFS / "bus/pci/devices" / device
+
+
 def _make(device, files):
     for name, text in files.items():
-        _write(SYSFS / "bus/pci/devices" / device / name, text)
+        _write(folder_of(device) / name, text)
 
 
 def _link(device, name, target):
-    (SYSFS / "bus/pci/devices" / device / name).symlink_to(target)
+    (folder_of(device) / name).symlink_to(target)
 
 
 def _write(file, text):

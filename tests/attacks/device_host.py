@@ -1,0 +1,120 @@
+"""A node whose operator allowed its devices to plans: a card with virtual functions, and a folder of vhost-user sockets."""
+import json
+import os
+import socket
+import stat
+
+from attacks.changes import SOCKETS, vhost_user, virtual_function
+from attacks.host import AttackedNode, still
+from harness.namespaces import WORK
+from harness.open_vswitch import FOLDER as OVS_FOLDER, OpenVSwitch
+from harness.pod import ANNOTATION, Plan
+from harness.process import run
+from kubernetes import fake_devices
+
+ADDRESSES_OF_PCI = WORK / "pci"
+# Virtual functions by what has them. Those of the two pods are each other's peers.
+FIRST_POD, SECOND_POD, WITH_ADDRESS, IN_BRIDGE, WITH_MACVLAN, OF_VM, FREE = range(7)
+PF_MAC = "02:00:00:00:03:ff"
+# Of vhost-user: the ports of two pods, and what else has a name in the folder.
+CLIENT, SERVER = "vhuclient", "vhuserver"
+APPLICATION, TO_DATABASE, TO_CLIENT, DIRECTORY = "vhuapplication", "vhudatabase", "vhulink", "vhudirectory"
+
+
+def mac_of(number):
+    return f"02:00:00:00:03:{number:02x}"
+
+
+def _link_of(number):
+    return f"ens1v{number}"
+
+
+class DeviceNode(AttackedNode):
+    """On Open vSwitch with DPDK."""
+
+    def __init__(self, target, api, daemon):
+        switch = OpenVSwitch()
+        switch.start_vswitchd_with_dpdk()
+        for folder in (SOCKETS, ADDRESSES_OF_PCI):
+            folder.mkdir()
+        super().__init__(target, api, switch, daemon)
+
+    def options(self):
+        return {**super().options(), "binding": {"drivers": "ovs, hybrid, sriov, vhostuser, dpdk"},
+                "devices": {"sysfs": fake_devices.SYSFS}, "nested_dpdk": {"pci_mount_point": ADDRESSES_OF_PCI},
+                "vhostuser": {"mount_point": SOCKETS, "ovs_vhu_path": OVS_FOLDER}}
+
+    def make_devices(self):
+        super().make_devices()
+        _make_card()
+        self._fill_folder()
+
+    def _fill_folder(self):
+        self.application = _listen_at(APPLICATION)
+        (SOCKETS / TO_DATABASE).symlink_to(OVS_FOLDER / "db.sock")
+        (SOCKETS / TO_CLIENT).symlink_to(CLIENT)
+        (SOCKETS / DIRECTORY / "file").mkdir(parents=True)
+
+    def make_victims(self):
+        """Two that talk have virtual functions, two have sockets. Of the last one's the application does not listen now."""
+        plans = [virtual_function(fake_devices.address(FIRST_POD)), virtual_function(fake_devices.address(SECOND_POD)),
+                 vhost_user(CLIENT), vhost_user(SERVER, mode="server")]
+        self.victims = [self._plugged(number + 11, change) for number, change in enumerate(plans)]
+        _listen_at(SERVER).close()
+        return self.victims
+
+    def _plugged(self, number, change):
+        plan = Plan(number)
+        vif = plan.vif()
+        change(vif["versioned_object.data"], vif, None)
+        return self.added(pod=self.api.create_pod(f"pod-{number}", plan, {ANNOTATION: json.dumps(vif)}))
+
+    def picture_of_host(self):
+        inside = {f"interface of {made.pod.name}": still(made.link()) for made in self.victims}
+        folders = (SOCKETS, ADDRESSES_OF_PCI, fake_devices.SYSFS, OVS_FOLDER, "/run/kuryr")
+        return {**super().picture_of_host(), **inside, **{name: what for folder in folders for name, what in _files(folder)}}
+
+
+def _make_card():
+    addresses = fake_devices.make_card(FREE + 1)
+    run(f"ip link add ens1 up address {PF_MAC} type veth peer name ens1-wire")
+    run("ip link set ens1-wire up")
+    fake_devices.give_link(fake_devices.PF, "ens1", PF_MAC)
+    for number in range(FREE + 1):
+        peer = _link_of(SECOND_POD) if number == FIRST_POD else f"wire{number}"
+        if number not in (SECOND_POD, OF_VM):
+            run(f"ip link add {_link_of(number)} type veth peer name {peer}")
+        if number != OF_VM:
+            run(f"ip link set {_link_of(number)} address {mac_of(number)}")
+            fake_devices.give_link(addresses[number], _link_of(number), mac_of(number))
+    fake_devices.set_driver(addresses[OF_VM], "vfio-pci")
+    run(f"ip address add 198.51.100.7/24 dev {_link_of(WITH_ADDRESS)}")
+    run(f"ip link set {_link_of(IN_BRIDGE)} master br-lan")
+    run(f"ip link add upper0 link {_link_of(WITH_MACVLAN)} type macvlan")
+    fake_devices.set_upper(addresses[WITH_MACVLAN], _link_of(WITH_MACVLAN), "upper0")
+
+
+def _listen_at(name):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(SOCKETS / name))
+    listener.listen()
+    return listener
+
+
+def _files(folder):
+    """(path, what it is). What Open vSwitch writes all the time is there."""
+    for path, folders, files in os.walk(folder):
+        for name in folders + files:
+            file = f"{path}/{name}"
+            status = os.lstat(file)
+            yield f"file {file}", {"mode": stat.filemode(status.st_mode), "owner": status.st_uid, "inode": status.st_ino,
+                                   **_contents(file, status.st_mode)}
+
+
+def _contents(file, mode):
+    if stat.S_ISLNK(mode):
+        return {"target": os.readlink(file)}
+    if not stat.S_ISREG(mode) or file.startswith(str(OVS_FOLDER)):
+        return {}
+    with open(file, "rb") as opened:
+        return {"contents": opened.read().hex()}
