@@ -5,15 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from attacks import known, known_devices
 from attacks.device_host import DeviceNode
-from attacks.grammar import Attack
+from attacks.grammar import MOST_BYTES, Attack
 from attacks.host import AttackedNode
 from harness.expectation import differences, expect, nothing, wait_for_none
 from harness.kube_api import FakeApiServer, make_certificates
 from harness.kuryr_node import kuryr_target
 from harness.namespaces import WORK
+from harness.pod import ANNOTATION, Plan
 from harness.traffic import Traffic
 
 AT_A_TIME = 8
+MOST_MIB = 64
+FLOOD = 500
 INTERNAL = "999"
 
 
@@ -30,6 +33,7 @@ def state(facts, chosen):
     try:
         _try_known(facts, node, attacks, victims[0].pod.plan)
         _attack(facts, chosen, node, victims, changes)
+        _flood(facts, node)
         with facts.fact("the two pods have lost no packet"):
             expect(traffic.wait_until_all_flow(), "they talk no more")
             nothing(traffic.lost(), f"of {traffic.count()} packets lost")
@@ -74,6 +78,24 @@ def _attack(facts, chosen, node, victims, changes):
         secrets = [secret for made in victims for secret in (made.pod.uid, made.container_id, made.pod.name + ",")]
         nothing((f"{added} for {attack}" for (added, _), attack in zip(ended, attacks)
                  if any(secret in added.stdout.decode(errors="replace") for secret in secrets)), "do")
+
+
+def _flood(facts, node):
+    """Patches of one's own pod as large as the API server takes, while its ADD waits."""
+    with facts.fact(f"{FLOOD} patches of {MOST_BYTES // 1000} kB, and kuryr-daemon has at most {MOST_MIB} MiB"):
+        pod = node.api.create_pod("flood", Plan(50000, active=False))
+        made = node.attachment(pod=pod)
+        waiting = made.start("ADD")
+        text = "x" * (MOST_BYTES - len(pod.plan.annotation()[ANNOTATION]))
+        for number in range(FLOOD):
+            node.api.annotate(pod, {**pod.plan.annotation(), "flood": f"{number}{text}"})
+        node.finish_call(waiting, "ADD").error(known.TAKEN)
+        made.delete().silent()
+        node.end_namespace(made)
+        node.api.delete_pod(pod)
+        had = node.agent.most_memory()
+        print(f"kuryr-daemon had {had:.1f} MiB at most", flush=True)
+        expect(had < MOST_MIB, f"it had {had:.1f}")
 
 
 def _code_of(added):

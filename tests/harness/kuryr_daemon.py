@@ -72,6 +72,11 @@ class KuryrDaemon:
             lines = answer.read().decode().splitlines()
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[:1] != "#")}
 
+    def most_memory(self):
+        """MiB that it has had at a time since its start."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) / 1024
+
     def census(self):
         """How many descriptors of each kind, and threads."""
         sockets = run("ss --unix --no-header").splitlines()
