@@ -5,6 +5,9 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -23,7 +26,19 @@ void KeepAlive(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledged, sizeof kUnacknowledged);
 }
 
+/// Opened in time, for there may be no descriptor left when it is needed.
+int NoSocket() {
+  static const UniqueFd kFile = [] {
+    UniqueFd opened(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!opened) ThrowErrno("open /dev/null");
+    return opened;
+  }();
+  return kFile.get();
+}
+
 }  // namespace
+
+ConnectionGuard::ConnectionGuard() { (void)NoSocket(); }
 
 ConnectionGuard::~ConnectionGuard() {
   {
@@ -36,13 +51,9 @@ ConnectionGuard::~ConnectionGuard() {
 void ConnectionGuard::Adopt(int socket) {
   KeepAlive(socket);
   const MutexLock lock(mutex_);
-  if (stopped_ || timed_out_) {
-    // The connect that follows fails at once on what is no socket.
-    const UniqueFd no_socket(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    ::dup2(no_socket.get(), socket);
-    return;
-  }
-  socket_.reset(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  socket_.reset(stopped_ || timed_out_ ? -1 : ::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  // The connect that follows fails at once on what is no socket.
+  if (!socket_) ::dup3(NoSocket(), socket, O_CLOEXEC);
 }
 
 void ConnectionGuard::CutAt(Clock::time_point deadline) {

@@ -16,13 +16,15 @@ class ConnectionGuard {
  public:
   using Clock = std::chrono::steady_clock;
 
-  ConnectionGuard() = default;
+  /// Throws std::system_error where the process has no descriptor left.
+  ConnectionGuard();
   ConnectionGuard(const ConnectionGuard&) = delete;
   ConnectionGuard& operator=(const ConnectionGuard&) = delete;
   ~ConnectionGuard();
 
   /// Takes charge of a socket that is about to be connected, in place of the one before. After
-  /// Stop() or past the deadline its connect fails at once.
+  /// Stop(), past the deadline, or where the process has no descriptor left to cut it by, its
+  /// connect fails at once.
   void Adopt(int socket) EXCLUDES(mutex_);
 
   /// A request begins: the newest connection, or the next, ends at `deadline`.

@@ -1,10 +1,13 @@
 #include "watcher/connection_guard.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 namespace kuryr::watcher {
 namespace {
@@ -47,6 +50,24 @@ TEST_F(ConnectionGuardTest, NextRequestHasADeadlineOfItsOwn) {
   guard_.CutAt(Clock::now() + std::chrono::hours(1));
 
   EXPECT_FALSE(guard_.timed_out());
+}
+
+/// Without the fixture: the sanitizer looks at objects through a pipe.
+TEST(ConnectionGuardLimitTest, SocketThatCannotBeCutIsNotConnected) {
+  ConnectionGuard guard;
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none_left = before;
+  none_left.rlim_cur = static_cast<rlim_t>(socket.get()) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  guard.Adopt(socket.get());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+
+  const sockaddr_un address{.sun_family = AF_UNIX, .sun_path = "/nowhere"};
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            -1);
+  EXPECT_EQ(errno, ENOTSOCK);
 }
 
 }  // namespace
