@@ -40,6 +40,7 @@ struct Device {
   std::string link_type;           ///< "ether" or "infiniband"; empty: has no link
   std::string acpi_index;          ///< empty: the firmware names none
   std::optional<uint16_t> pkey;    ///< of an InfiniBand port
+  std::string ddp_profile;         ///< see DdpProfiles; empty: unknown, or nobody selects by it
   std::string aux_type;            ///< "sf" of "mlx5_core.sf.2"; empty: no auxiliary device
   std::optional<uint32_t> numa_node;
   std::vector<std::string> rdma_nodes;  ///< "uverbs0", "umad0", "issm0", below /dev/infiniband

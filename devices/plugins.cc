@@ -74,7 +74,8 @@ void Plugins::Rescan() {
   AskForPods();
   TakeBridges();
   try {
-    const std::vector<Device> devices = FindDevices(config_.sysfs, FindDefaultRouteLinks());
+    std::vector<Device> devices = FindDevices(config_.sysfs, FindDefaultRouteLinks());
+    profiles_.Fill(resources_, devices);
     if (owners_.empty()) owners_ = info_.Read(resources_, devices);
     owners_ = FindOwners(resources_, devices, FindHeld());
     Offer(devices);

@@ -10,6 +10,7 @@
 
 #include "devices/bridges.h"
 #include "devices/config.h"
+#include "devices/ddp_profiles.h"
 #include "devices/device_info.h"
 #include "devices/metrics.h"
 #include "devices/ownership.h"
@@ -57,6 +58,7 @@ class Plugins {
   Metrics& metrics_;
   const DeviceInfoFolder info_;
   Bridges bridges_;
+  DdpProfiles profiles_ = DdpProfiles::OfKernel();
   std::vector<Resource> resources_;         ///< of config.json
   std::vector<Resource> bridge_resources_;  ///< of the last scan
   std::map<std::string, Plugin> plugins_;   ///< also those that are offered no longer

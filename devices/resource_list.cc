@@ -164,19 +164,13 @@ void TakeNetworkSelectors(Fields& fields, Selector& selector) {
 
 void TakeSelectorsOfFunctions(Fields& fields, Selector& selector) {
   std::string vdpa_type;
+  fields.TakeList("ddpProfiles", selector.ddp_profiles);
   fields.TakeList("pKeys", selector.pkeys, ParsePkey);
   fields.Take("needVhostNet", selector.need_vhost_net);
   fields.Take("vdpaType", vdpa_type);
   selector.vdpa_type = ParseVdpaType(vdpa_type, fields.PathOf("vdpaType"));
   if (selector.vdpa_type && selector.is_rdma)
     throw ParseError(fields.path(), "vdpaType and isRdma exclude each other");
-  std::vector<std::string> profiles;
-  fields.TakeList("ddpProfiles", profiles);
-  if (!profiles.empty()) {
-    throw ParseError(
-        fields.PathOf("ddpProfiles"),
-        "a card's profiles are not read; leave it out, and name pfNames or rootDevices");
-  }
 }
 
 Selector ParseSelector(const json& object, const std::string& path, DeviceType type) {

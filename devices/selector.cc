@@ -69,7 +69,7 @@ bool Selector::Matches(const Device& device) const {
   return Fits(vendors, device.vendor) && Fits(codes, device.code) && Fits(drivers, device.driver) &&
          Fits(pci_addresses, device.function.ToString()) && Fits(acpi_indexes, device.acpi_index) &&
          Fits(link_types, device.link_type) && Fits(aux_types, device.aux_type) &&
-         Fits(pf_names, device.pf, device.number) &&
+         Fits(ddp_profiles, device.ddp_profile) && Fits(pf_names, device.pf, device.number) &&
          Fits(root_devices, device.root_device.ToString(), device.number);
 }
 

@@ -34,6 +34,7 @@ struct Selector {
   std::vector<FunctionSet> pf_names;
   std::vector<FunctionSet> root_devices;
   std::vector<std::string> link_types;
+  std::vector<std::string> ddp_profiles;
   std::vector<uint16_t> pkeys;
   std::vector<std::string> aux_types;
   bool is_rdma = false;

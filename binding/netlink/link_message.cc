@@ -10,24 +10,18 @@
 #include <cstring>
 
 #include "binding/netlink/nl_error.h"
-#include "binding/netlink/nl_number.h"
+#include "binding/netlink/nl_value.h"
 
 namespace kuryr::binding {
 namespace {
 
 using Attributes = std::array<nlattr*, IFLA_MAX + 1>;
 
-std::string TextOf(const nlattr* attribute) {
-  if (attribute == nullptr) return {};
-  const char* data = static_cast<const char*>(nla_data(attribute));
-  return {data, ::strnlen(data, static_cast<size_t>(nla_len(attribute)))};
-}
-
 void ParseInfo(nlattr* link_info, Link& link) {
   std::array<nlattr*, IFLA_INFO_MAX + 1> nested{};
   if (link_info == nullptr) return;
   if (nla_parse_nested(nested.data(), IFLA_INFO_MAX, link_info, nullptr) < 0) return;
-  link.kind = TextOf(nested[IFLA_INFO_KIND]);
+  link.kind = TextIn(nested[IFLA_INFO_KIND]);
   if (link.kind != "vlan" || nested[IFLA_INFO_DATA] == nullptr) return;
   const nlattr* id = nla_find(static_cast<nlattr*>(nla_data(nested[IFLA_INFO_DATA])),
                               nla_len(nested[IFLA_INFO_DATA]), IFLA_VLAN_ID);
@@ -98,14 +92,14 @@ Link ParseLink(nl_msg& message, const std::string& what) {
   link.index = info->ifi_index;
   link.up = (info->ifi_flags & IFF_UP) != 0;
   link.has_carrier = (info->ifi_flags & IFF_LOWER_UP) != 0;
-  link.name = TextOf(attributes[IFLA_IFNAME]);
-  link.alias = TextOf(attributes[IFLA_IFALIAS]);
+  link.name = TextIn(attributes[IFLA_IFNAME]);
+  link.alias = TextIn(attributes[IFLA_IFALIAS]);
   link.group = NumberOf(attributes[IFLA_GROUP]);
   ParseInfo(attributes[IFLA_LINKINFO], link);
   link.lower = IndexOf(attributes[IFLA_LINK]);
   link.lower_is_elsewhere = attributes[IFLA_LINK_NETNSID] != nullptr;
   link.master = IndexOf(attributes[IFLA_MASTER]);
-  link.parent_device = TextOf(attributes[IFLA_PARENT_DEV_NAME]);
+  link.parent_device = TextIn(attributes[IFLA_PARENT_DEV_NAME]);
   link.mtu = NumberOf(attributes[IFLA_MTU]);
   const nlattr* mac = attributes[IFLA_ADDRESS];
   // Tunnels and the like have addresses of other lengths.

@@ -21,7 +21,7 @@
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
-#include "binding/netlink/nl_number.h"
+#include "binding/netlink/nl_value.h"
 #include "binding/netlink/nl_transaction.h"
 
 namespace kuryr::binding {

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
+#include "binding/netlink/nl_value.h"
 
 namespace kuryr::binding {
 namespace {
@@ -49,14 +50,12 @@ std::string ExplanationOf(nlmsghdr& message) {
   std::array<nlattr*, NLMSGERR_ATTR_MAX + 1> attributes{};
   if (nlmsg_parse(&message, sizeof(nlmsgerr), attributes.data(), NLMSGERR_ATTR_MAX, nullptr) < 0)
     return {};
-  const nlattr* text = attributes[NLMSGERR_ATTR_MSG];
-  if (text == nullptr) return {};
-  const char* data = static_cast<const char*>(nla_data(text));
-  return {data, ::strnlen(data, static_cast<size_t>(nla_len(text)))};
+  return TextIn(attributes[NLMSGERR_ATTR_MSG]);
 }
 
 const char* NameOf(int protocol) {
   if (protocol == NETLINK_ROUTE) return "route";
+  if (protocol == NETLINK_GENERIC) return "generic";
   return protocol == NETLINK_NETFILTER ? "netfilter" : "sock_diag";
 }
 

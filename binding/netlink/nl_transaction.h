@@ -17,8 +17,8 @@ struct NlAnswer {
 };
 
 /// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE,
-/// NETLINK_NETFILTER or NETLINK_SOCK_DIAG (netlink(7)). It takes nothing from other processes, and
-/// no wait for the kernel is endless.
+/// NETLINK_NETFILTER, NETLINK_SOCK_DIAG or NETLINK_GENERIC (netlink(7)). It takes nothing from
+/// other processes, and no wait for the kernel is endless.
 [[nodiscard]] NlSocketPtr OpenNlSocket(int protocol);
 
 /// Sends `request` and reads up to its acknowledgement. Throws std::system_error, its text

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "devices/bridges.h"
+#include "devices/ddp_profiles.h"
 #include "devices/inventory.h"
 #include "devices/ownership.h"
 #include "devices/plugin.h"
@@ -58,6 +59,7 @@ json ToJson(const Resource& bridge, const std::vector<Device>& places, const Pod
 Found LookAround(const Config& config) {
   Found found{.resources = ReadResourceList(config.config_file, config.resource_prefix),
               .devices = FindDevices(config.sysfs, FindDefaultRouteLinks())};
+  DdpProfiles::OfKernel().Fill(found.resources, found.devices);
   Bridges bridges(config.bridges, config.sysfs);
   const std::vector<Resource> bridge_resources = bridges.Find();
   std::vector<Resource> all = found.resources;

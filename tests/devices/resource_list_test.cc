@@ -46,10 +46,11 @@ TEST(ResourceListTest, OneOfEachKindIsTaken) {
      "additionalInfo": {"*": {"token": "all"}, "0000:86:02.1": {"token": "one"}}},
     {"resourceName": "rdma", "selectors": {"isRdma": true, "linkTypes": ["infiniband"], "pKeys": ["0x8001"]}},
     {"resourceName": "vdpa", "selectors": {"vdpaType": "vhost", "acpiIndexes": ["101"]}},
+    {"resourceName": "gtp", "selectors": {"ddpProfiles": ["GTPv1-C/U IPv4/IPv6 payload"]}},
     {"resourceName": "fpga", "deviceType": "accelerator", "selectors": {"devices": ["0d90"]}},
     {"resourceName": "sf", "deviceType": "auxNetDevice", "selectors": {"auxTypes": ["sf"]}}]})");
 
-  ASSERT_THAT(resources, SizeIs(6));
+  ASSERT_THAT(resources, SizeIs(7));
   EXPECT_EQ(resources[0].FullName(), "intel.com/kernel_vfs");
   EXPECT_EQ(resources[0].selectors,
             (std::vector<Selector>{
@@ -66,8 +67,9 @@ TEST(ResourceListTest, OneOfEachKindIsTaken) {
   EXPECT_TRUE(resources[2].selectors[0].is_rdma);
   EXPECT_THAT(resources[2].selectors[0].pkeys, ElementsAre(0x8001));
   EXPECT_EQ(resources[3].selectors[0].vdpa_type, VdpaType::kVhost);
-  EXPECT_EQ(resources[4].type, DeviceType::kAccelerator);
-  EXPECT_EQ(resources[5].type, DeviceType::kAuxNetDevice);
+  EXPECT_THAT(resources[4].selectors[0].ddp_profiles, ElementsAre("GTPv1-C/U IPv4/IPv6 payload"));
+  EXPECT_EQ(resources[5].type, DeviceType::kAccelerator);
+  EXPECT_EQ(resources[6].type, DeviceType::kAuxNetDevice);
 }
 
 TEST(ResourceListTest, WhatIsAbsentNullOrEmptyMatchesEveryDevice) {
@@ -119,7 +121,7 @@ TEST(ResourceListTest, ErrorsNameResourceAndField) {
       {R"({"isRdma": "true"})", "selectors.isRdma: string; expected true or false"},
       {R"({"isRdma": true, "vdpaType": "vhost"})", "vdpaType and isRdma exclude each other"},
       {R"({"vdpaType": "net"})", "expected vhost or virtio"},
-      {R"({"ddpProfiles": ["GTPv1-C/U IPv4/IPv6 payload"]})", "selectors.ddpProfiles: "},
+      {R"({"ddpProfiles": "GTP"})", "selectors.ddpProfiles: string; expected a list"},
       {R"("all")", "selectors: string; expected an object"}};
   for (const auto& [selectors, expected] : failures) {
     EXPECT_THAT(FailureOfSelectors(selectors),

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
 
 namespace kuryr::binding {
 
@@ -16,6 +17,13 @@ template <typename Number>
   Number number{};
   std::memcpy(&number, nla_data(attribute), sizeof number);
   return number;
+}
+
+/// The text in an attribute, which may end without a zero; empty without one.
+[[nodiscard]] inline std::string TextIn(const nlattr* attribute) {
+  if (attribute == nullptr) return {};
+  const char* data = static_cast<const char*>(nla_data(attribute));
+  return {data, ::strnlen(data, static_cast<size_t>(nla_len(attribute)))};
 }
 
 }  // namespace kuryr::binding
