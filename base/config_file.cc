@@ -145,6 +145,21 @@ void Take(const Option& option, std::vector<std::string>& target) {
   }
 }
 
+void TakePairs(const Option& option, const std::string& expected,
+               std::map<std::string, std::string>& target,
+               const std::function<bool(const std::string&, const std::string&)>& fits) {
+  std::vector<std::string> pairs;
+  Take(option, pairs);
+  for (const std::string& pair : pairs) {
+    const size_t colon = std::min(pair.find(':'), pair.size());
+    const std::string key = pair.substr(0, colon);
+    const std::string value = pair.substr(std::min(colon + 1, pair.size()));
+    if (key.empty() || value.empty() || (fits && !fits(key, value)))
+      Refuse(option.where, "\"" + Printable(pair) + "\"; expected " + expected);
+    target[key] = value;
+  }
+}
+
 void Take(const Option& option, std::filesystem::path& target) {
   if (!option.set()) return;
   target = *option.value;

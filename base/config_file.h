@@ -70,6 +70,11 @@ void Take(const Option& option, uint32_t& target, uint32_t least, uint32_t most)
 void Take(const Option& option, std::chrono::seconds& target, uint32_t most, uint32_t least = 1);
 /// Separated by commas, as oslo.config's ListOpt.
 void Take(const Option& option, std::vector<std::string>& target);
+/// "KEY:VALUE" by commas, as oslo.config's DictOpt: what is set before stays. Both have text, and
+/// pass `fits`; a refusal says `expected`, as "NODE:HOST".
+void TakePairs(
+    const Option& option, const std::string& expected, std::map<std::string, std::string>& target,
+    const std::function<bool(const std::string& key, const std::string& value)>& fits = {});
 /// An absolute path.
 void Take(const Option& option, std::filesystem::path& target);
 /// A file that must be readable.

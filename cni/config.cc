@@ -119,23 +119,14 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   }
 }
 
-/// "PHYSNET:RESOURCE", as oslo.config's DictOpt has them.
 void TakeResources(const ConfigFiles& files, DeviceConfig& devices) {
   std::string prefix = "intel.com";
   Take(files.Find("sriov", "device_plugin_resource_prefix"), prefix);
   if (!prefix.empty()) prefix += '/';
-  const Option option = files.Find("sriov", "physnet_resource_mappings");
-  std::vector<std::string> pairs;
-  Take(option, pairs);
-  for (const std::string& pair : pairs) {
-    const size_t colon = pair.find(':');
-    if (colon == 0 || colon == std::string::npos || colon + 1 == pair.size()) {
-      Refuse(option.where,
-             "\"" + Printable(pair) + "\" is no PHYSNET:RESOURCE, as physnet1:port_a");
-    }
-    const std::string name = pair.substr(colon + 1);
-    const bool is_whole = name.find('/') != std::string::npos;
-    devices.resources[pair.substr(0, colon)] = is_whole ? name : prefix + name;
+  TakePairs(files.Find("sriov", "physnet_resource_mappings"), "PHYSNET:RESOURCE",
+            devices.resources);
+  for (auto& [physnet, name] : devices.resources) {
+    if (name.find('/') == std::string::npos) name.insert(0, prefix);
   }
 }
 
@@ -178,7 +169,6 @@ void TakeSocket(const Option& option, std::string& target) {
 
 void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   constexpr uint32_t kMostCalls = 65536;
-  constexpr uint32_t kMostPort = 65535;
   Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
   // What a VF was before an earlier boot is nobody's any more.
   config.binding.vf_folder = config.state_dir / "vfs" / BootId();
@@ -188,8 +178,8 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   Take(files.Find("cni_daemon", "agent_wait"), config.agent_wait, 3600, 0);
   Take(files.Find("cni_daemon", "orphan_grace"), config.orphan_grace, 86400, 0);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
-  Take(files.Find("cni_health_server", "bind_address"), config.health_address);
-  Take(files.Find("cni_health_server", "port"), config.health_port, 0, kMostPort);
+  Take(files, files.Find("cni_health_server", "bind_address"),
+       files.Find("cni_health_server", "port"), config.program);
   Option node = files.Find(kKubernetes, "node_name");
   if (!node.set()) node = Variable(getenv, "KUBERNETES_NODE_NAME");
   Take(node, config.node_name);
@@ -200,8 +190,6 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
 
 Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
   Config config;
-  Take(files.Find("DEFAULT", "debug"), config.debug);
-  Take(files.Find("DEFAULT", "log_file"), config.log_file);
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
   TakeDevices(files, config.devices);

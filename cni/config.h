@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
+#include "base/program_options.h"
 #include "binding/config.h"
 #include "cni/pod/known_pod.h"
 #include "watcher/api_config.h"
@@ -46,14 +46,11 @@ struct Config {
   std::chrono::seconds agent_wait{10};
   /// [cni_daemon] orphan_grace: of a port without record and pod; zero: it stays.
   std::chrono::seconds orphan_grace{60};
-  std::string health_address = "127.0.0.1";  ///< [cni_health_server] bind_address
-  uint32_t health_port = 8090;               ///< [cni_health_server] port; 0 for none
+  ProgramOptions program{.health_port = 8090};  ///< [cni_health_server], [DEFAULT]
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: those that the agent serves at a time
   /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name, which may be no DNS
   /// name.
   std::string node_name;
-  bool debug = false;    ///< [DEFAULT] debug
-  std::string log_file;  ///< [DEFAULT] log_file; stderr when empty
 };
 
 /// What is read: a DEL needs no API server, and nothing said of one may stop it.

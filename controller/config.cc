@@ -44,7 +44,6 @@ void TakeName(const Option& option, std::string& target) {
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
-  constexpr uint32_t kMostPort = 65535;
   constexpr uint32_t kMostWorkers = 256;
   const ConfigFiles files(std::move(names));
   Config config;
@@ -56,10 +55,8 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   TakeName(files.Find("controller", "lease_namespace"), config.lease_namespace);
   TakeName(files.Find("controller", "lease_name"), config.lease_name);
   Take(files.Find("controller", "workers"), config.workers, 1, kMostWorkers);
-  Take(files.Find("health_server", "bind_address"), config.health_address);
-  Take(files.Find("health_server", "port"), config.health_port, 0, kMostPort);
-  Take(files.Find("DEFAULT", "debug"), config.debug);
-  Take(files.Find("DEFAULT", "log_file"), config.log_file);
+  Take(files, files.Find("health_server", "bind_address"), files.Find("health_server", "port"),
+       config.program);
   return config;
 }
 

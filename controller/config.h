@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config_file.h"
+#include "base/program_options.h"
 #include "controller/local/pool.h"
 #include "controller/neutron/client/neutron_config.h"
 #include "controller/neutron/pod_defaults.h"
@@ -31,10 +31,7 @@ struct Config {
   uint32_t workers = 8;                         ///< [controller] workers
   std::vector<local::Pool> pools;               ///< [pool:NAME]
   std::optional<NeutronSettings> neutron;       ///< nothing: the backend is `local`
-  std::string health_address = "127.0.0.1";     ///< [health_server] bind_address
-  uint32_t health_port = 8082;                  ///< [health_server] port; 0 for none
-  bool debug = false;                           ///< [DEFAULT] debug
-  std::string log_file;                         ///< [DEFAULT] log_file; stderr when empty
+  ProgramOptions program{.health_port = 8082};  ///< [health_server], [DEFAULT]
 };
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.

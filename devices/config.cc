@@ -9,25 +9,15 @@
 namespace kuryr::devices {
 namespace {
 
-void TakeMappings(const Option& option, std::map<std::string, std::string>& target) {
-  std::vector<std::string> pairs;
-  Take(option, pairs);
-  for (const std::string& pair : pairs) {
-    const size_t colon = pair.find(':');
-    const std::string physnet = pair.substr(0, colon);
-    const std::string bridge = colon == std::string::npos ? "" : pair.substr(colon + 1);
-    if (!IsResourceName(physnet) || !IsLinkName(bridge))
-      Refuse(option.where, "\"" + Printable(pair) + "\"; expected PHYSNET:BRIDGE, PHYSNET being " +
-                               kResourceNameRule);
-    target[physnet] = bridge;
-  }
-}
-
 void TakeBridges(const ConfigFiles& files, BridgeOffer& offer) {
   constexpr uint32_t kMostPlaces = 10'000;
   Take(files.Find("devices", "ovs_bridges"), offer.ovs);
   Take(files.Find("devices", "bridges"), offer.kernel);
-  TakeMappings(files.Find("devices", "bridge_mappings"), offer.physnets);
+  TakePairs(files.Find("devices", "bridge_mappings"),
+            std::string("PHYSNET:BRIDGE, PHYSNET being ") + kResourceNameRule, offer.physnets,
+            [](const std::string& physnet, const std::string& bridge) {
+              return IsResourceName(physnet) && IsLinkName(bridge);
+            });
   Take(files.Find("devices", "bridge_places"), offer.places, 1, kMostPlaces);
   Take(files.Find("os_vif_ovs", "ovsdb_connection"), offer.ovsdb_connection);
   if (!offer.ovsdb_connection.starts_with("ssl:")) return;
@@ -39,7 +29,6 @@ void TakeBridges(const ConfigFiles& files, BridgeOffer& offer) {
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names) {
-  constexpr uint32_t kMostPort = 65535;
   const ConfigFiles files(std::move(names));
   Config config;
   Take(files.Find("devices", "config_file"), config.config_file);
@@ -51,10 +40,8 @@ Config LoadConfig(std::vector<std::string> names) {
   Take(files.Find("devices", "sysfs"), config.sysfs);
   Take(files.Find("devices", "devinfo_dir"), config.devinfo_dir);
   TakeBridges(files, config.bridges);
-  Take(files.Find("devices_health_server", "bind_address"), config.health_address);
-  Take(files.Find("devices_health_server", "port"), config.health_port, 0, kMostPort);
-  Take(files.Find("DEFAULT", "debug"), config.debug);
-  Take(files.Find("DEFAULT", "log_file"), config.log_file);
+  Take(files, files.Find("devices_health_server", "bind_address"),
+       files.Find("devices_health_server", "port"), config.program);
   return config;
 }
 

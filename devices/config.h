@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/program_options.h"
 #include "devices/bridges.h"
 
 namespace kuryr::devices {
@@ -18,10 +19,7 @@ struct Config {
   std::filesystem::path devinfo_dir =
       "/var/run/k8s.cni.cncf.io/devinfo";  ///< [devices] devinfo_dir
   BridgeOffer bridges;
-  std::string health_address = "127.0.0.1";  ///< [devices_health_server] bind_address
-  uint32_t health_port = 8083;               ///< [devices_health_server] port; 0 for none
-  bool debug = false;                        ///< [DEFAULT] debug
-  std::string log_file;                      ///< [DEFAULT] log_file; stderr when empty
+  ProgramOptions program{.health_port = 8083};  ///< [devices_health_server], [DEFAULT]
 };
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.

@@ -96,7 +96,7 @@ void Serve(const Config& config, int stop_fd) {
                        .bridges = config.bridges});
   Plugins plugins(config, metrics);
   const auto health =
-      service::ServeHealth(config.health_address, config.health_port,
+      service::ServeHealth(config.program.health_address, config.program.health_port,
                            {.why_not_alive = [&heartbeat] { return heartbeat.WhyNotAlive(); },
                             .why_not_ready = [&metrics] { return metrics.WhyNotReady(); },
                             .metrics = [&metrics] { return metrics.Text(); }});

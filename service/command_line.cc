@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/log.h"
+
 namespace kuryr::service {
 
 void AddCommonOptions(CLI::App& app, CommonOptions& options) {
@@ -10,6 +12,11 @@ void AddCommonOptions(CLI::App& app, CommonOptions& options) {
       "--config-file", options.config_files,
       "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
   app.add_flag("--debug", options.debug, "log every step");
+}
+
+void SetUpLog(const CommonOptions& options, const ProgramOptions& program) {
+  SetLogLevel(options.debug || program.debug ? LogLevel::kDebug : LogLevel::kInfo);
+  if (!program.log_file.empty()) SetLogFile(program.log_file);
 }
 
 CLI::App* AddStatusCommand(CLI::App& app, StatusOptions& options, const std::string& about,

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "base/program_options.h"
+
 // NOLINTNEXTLINE(readability-identifier-naming): CLI11's name.
 namespace CLI {
 class App;
@@ -17,6 +19,13 @@ struct CommonOptions {
 };
 /// Adds them and --version to the program's `app`, which fills `options` when it parses.
 void AddCommonOptions(CLI::App& app, CommonOptions& options);
+
+/// The log's level and file. Throws std::system_error for a file that cannot be written.
+void SetUpLog(const CommonOptions& options, const ProgramOptions& program);
+
+/// What a command ends with that could not do its work; 1 says that something is not as it should
+/// be.
+inline constexpr int kCommandFailed = 2;
 
 enum class StatusForm { kText, kJson };
 

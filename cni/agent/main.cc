@@ -44,9 +44,7 @@ Config ReadConfig(const service::CommonOptions& options) {
   if (!kuryr::IsDnsName(config.node_name))
     throw std::runtime_error("\"" + kuryr::Printable(config.node_name) +
                              "\" is no node's name; set [kubernetes] node_name");
-  kuryr::SetLogLevel(options.debug || config.debug ? kuryr::LogLevel::kDebug
-                                                   : kuryr::LogLevel::kInfo);
-  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
+  service::SetUpLog(options, config.program);
   kuryr::watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   return config;
 }
@@ -79,7 +77,7 @@ void Run(const Config& config) {
   kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
   Agent agent(config, signals.get());
   const auto health =
-      service::ServeHealth(config.health_address, config.health_port,
+      service::ServeHealth(config.program.health_address, config.program.health_port,
                            {.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
                             .why_not_ready = [&agent] { return agent.WhyNotReady(); },
                             .metrics = [&agent] { return agent.Metrics(); }});

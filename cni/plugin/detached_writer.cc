@@ -34,8 +34,8 @@ UniqueFd FileOf(const std::string& text) {
 void Write(const json& work) {
   const Config config =
       LoadConfig(work.at("config_files"), [](const char* name) { return std::getenv(name); });
-  if (config.debug) SetLogLevel(LogLevel::kDebug);
-  if (!config.log_file.empty()) SetLogFile(config.log_file);
+  if (config.program.debug) SetLogLevel(LogLevel::kDebug);
+  if (!config.program.log_file.empty()) SetLogFile(config.program.log_file);
   watcher::ApiClient client(ForWrites(config.api));
   const bool create = work.at("create");
   Send({.kind = create ? ApiWrite::Kind::kCreate : ApiWrite::Kind::kMergePatch,

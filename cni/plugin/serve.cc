@@ -7,14 +7,14 @@
 #include <variant>
 
 #include "base/log.h"
-#include "cni/config.h"
 #include "cni/commands/del.h"
+#include "cni/commands/serve.h"
+#include "cni/config.h"
 #include "cni/network_binding.h"
 #include "cni/plugin/agent_client.h"
 #include "cni/plugin/api_server_events.h"
 #include "cni/plugin/detached_writer.h"
 #include "cni/protocol/trace_id.h"
-#include "cni/commands/serve.h"
 #include "watcher/credentials.h"
 
 namespace kuryr::cni {
@@ -30,10 +30,10 @@ Config Load(const std::vector<std::string>& files, ConfigScope scope) {
 }
 
 void SetUpLog(const Request& request, const Config& config) {
-  if (request.config.debug || config.debug) SetLogLevel(LogLevel::kDebug);
-  if (config.log_file.empty()) return;
+  if (request.config.debug || config.program.debug) SetLogLevel(LogLevel::kDebug);
+  if (config.program.log_file.empty()) return;
   try {
-    SetLogFile(config.log_file);
+    SetLogFile(config.program.log_file);
   } catch (const std::exception& e) {
     // Nothing that a DEL needs is missing.
     Log(LogLevel::kWarning, "the log goes to stderr", {{"error", e.what()}});

@@ -44,9 +44,7 @@ Config ReadConfig(const std::vector<std::string>& files) {
 
 Config ReadServiceConfig(const service::CommonOptions& options) {
   Config config = ReadConfig(options.config_files);
-  kuryr::SetLogLevel(options.debug || config.debug ? kuryr::LogLevel::kDebug
-                                                   : kuryr::LogLevel::kInfo);
-  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
+  service::SetUpLog(options, config.program);
   if (config.neutron) {
     neutron::WarnOfInsecureNeutron(config.neutron->client);
   } else if (config.pools.empty()) {
@@ -70,7 +68,7 @@ void Run(const Config& config) {
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
   Controller controller(config);
   const auto health =
-      service::ServeHealth(config.health_address, config.health_port,
+      service::ServeHealth(config.program.health_address, config.program.health_port,
                            {.why_not_alive = [] { return std::nullopt; },
                             .why_not_ready = [&controller] { return controller.WhyNotReady(); },
                             .metrics = [&controller] { return controller.Metrics(); }});
@@ -84,9 +82,6 @@ OrphanAct ActOf(bool remove, bool force) {
   if (!remove) return OrphanAct::kList;
   return force ? OrphanAct::kRemoveAnyway : OrphanAct::kRemove;
 }
-
-/// 1 says that something is not as it should be.
-constexpr int kCommandFailed = 2;
 
 }  // namespace
 
@@ -124,6 +119,6 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-controller: %s\n", e.what());
-    return app.get_subcommands().empty() ? 1 : kCommandFailed;
+    return app.get_subcommands().empty() ? 1 : service::kCommandFailed;
   }
 }

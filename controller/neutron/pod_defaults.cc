@@ -42,18 +42,6 @@ void TakeTags(const Option& option, std::vector<std::string>& target) {
   }
 }
 
-void TakeHosts(const Option& option, std::map<std::string, std::string>& target) {
-  std::vector<std::string> pairs;
-  Take(option, pairs);
-  for (const std::string& pair : pairs) {
-    const size_t colon = pair.find(':');
-    const std::string node = pair.substr(0, colon);
-    if (colon == std::string::npos || colon + 1 == pair.size() || !IsDnsName(node))
-      Refuse(option.where, "\"" + Printable(pair) + "\"; expected NODE:HOST");
-    target[node] = pair.substr(colon + 1);
-  }
-}
-
 void TakeDriver(const Option& option, PodVifDriver& target) {
   if (!option.set() || *option.value == "neutron-vif") return;
   if (*option.value == "nested-vlan") {
@@ -90,7 +78,8 @@ PodDefaults ReadPodDefaults(const ConfigFiles& files) {
   TakeSubnets(files, defaults);
   TakeIds(files.Find("neutron_defaults", "pod_security_groups"), defaults.security_groups);
   TakeTags(files.Find("neutron_defaults", "resource_tags"), defaults.tags);
-  TakeHosts(files.Find("neutron_defaults", "host_mapping"), defaults.hosts);
+  TakePairs(files.Find("neutron_defaults", "host_mapping"), "NODE:HOST", defaults.hosts,
+            [](const std::string& node, const std::string& /*host*/) { return IsDnsName(node); });
   const Option bridge = files.Find("neutron_defaults", "ovs_bridge");
   Take(bridge, defaults.bridge);
   if (!IsLinkName(defaults.bridge)) Refuse(bridge.where, kLinkNameRule);

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <exception>
 
-#include "base/log.h"
 #include "devices/commands/status_command.h"
 #include "devices/config.h"
 #include "devices/serve.h"
@@ -23,14 +22,9 @@ constexpr const char* kAbout =
 void Run(const service::CommonOptions& options) {
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
   const devices::Config config = devices::LoadConfig(options.config_files);
-  kuryr::SetLogLevel(options.debug || config.debug ? kuryr::LogLevel::kDebug
-                                                   : kuryr::LogLevel::kInfo);
-  if (!config.log_file.empty()) kuryr::SetLogFile(config.log_file);
+  service::SetUpLog(options, config.program);
   devices::Serve(config, signals.get());
 }
-
-/// 1 says that something is not as it should be.
-constexpr int kCommandFailed = 2;
 
 }  // namespace
 
@@ -51,6 +45,6 @@ int main(int argc, char** argv) {
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-devices: %s\n", e.what());
-    return status->parsed() ? kCommandFailed : 1;
+    return status->parsed() ? service::kCommandFailed : 1;
   }
 }

@@ -88,8 +88,8 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "device_plugin_resource_prefix = openshift.io\n"
                      "physnet_resource_mappings = net1:port_a, net2:example.com/b\n")});
 
-  EXPECT_TRUE(config.debug);
-  EXPECT_EQ(config.log_file, "/tmp/x.log");
+  EXPECT_TRUE(config.program.debug);
+  EXPECT_EQ(config.program.log_file, "/tmp/x.log");
   EXPECT_EQ(config.api.api_root, "https://[::1]:6443");
   EXPECT_EQ(config.api.token.file, token);
   EXPECT_EQ(config.api.ca.file, token);
@@ -105,8 +105,8 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
   EXPECT_EQ(config.binding.vf_folder, "/tmp/state/vfs/" + BootId());
-  EXPECT_EQ(config.health_address, "::1");
-  EXPECT_EQ(config.health_port, 0U);
+  EXPECT_EQ(config.program.health_address, "::1");
+  EXPECT_EQ(config.program.health_port, 0U);
   EXPECT_EQ(config.binding.ovsdb_connection, "tcp:127.0.0.1:6640");
   EXPECT_EQ(config.binding.ovs_timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.binding.datapath_type, "netdev");
@@ -155,8 +155,8 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.state_dir, "/run/kuryr");
   EXPECT_EQ(shipped.vif_annotation_timeout, std::chrono::seconds(60));
   EXPECT_EQ(shipped.agent_wait, std::chrono::seconds(10));
-  EXPECT_EQ(shipped.health_address, "127.0.0.1");
-  EXPECT_EQ(shipped.health_port, 8090U);
+  EXPECT_EQ(shipped.program.health_address, "127.0.0.1");
+  EXPECT_EQ(shipped.program.health_port, 8090U);
   EXPECT_EQ(shipped.binding.ovsdb_connection, "unix:/var/run/openvswitch/db.sock");
   EXPECT_EQ(shipped.binding.ovsdb_wait, std::chrono::seconds(10));
   EXPECT_EQ(shipped.binding.vhostuser_mount_point, "/var/cni/vhostuser");
@@ -176,6 +176,14 @@ TEST_F(ConfigTest, AnOptionWithoutAValueIsNotSet) {
   EXPECT_EQ(config.binding.vhostuser_mount_point, "/var/cni/vhostuser");
   EXPECT_EQ(config.binding.dpdk_driver, "uio_pci_generic");
   EXPECT_EQ(config.state_dir, "/run/kuryr");
+}
+
+TEST_F(ConfigTest, AMappingThatIsNoPairIsRefused) {
+  for (const std::string pair : {"net1", ":port_a", "net1:", ":"}) {
+    EXPECT_THAT(Refusal("[sriov]\nphysnet_resource_mappings = net2:port_b, " + pair + "\n"),
+                HasSubstr("bad.conf: [sriov] physnet_resource_mappings: \"" + pair +
+                          "\"; expected PHYSNET:RESOURCE"));
+  }
 }
 
 TEST_F(ConfigTest, ALaterFileWins) {

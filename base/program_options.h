@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/config_file.h"
+
+namespace kuryr {
+
+/// What kuryr.conf says of a program that runs for long, whatever it does.
+struct ProgramOptions {
+  std::string health_address = "127.0.0.1";  ///< bind_address of its section
+  uint32_t health_port = 0;                  ///< port of its section; 0 for none
+  bool debug = false;                        ///< [DEFAULT] debug
+  std::string log_file;                      ///< [DEFAULT] log_file; stderr when empty
+};
+
+/// What is not in the files leaves the target as it is. Throws ConfigError.
+void Take(const ConfigFiles& files, const Option& health_address, const Option& health_port,
+          ProgramOptions& target);
+
+}  // namespace kuryr
