@@ -158,7 +158,6 @@ void TakeNetworkSelectors(Fields& fields, Selector& selector) {
   fields.TakeList("pfNames", selector.pf_names, ParseFunctions);
   fields.TakeList("rootDevices", selector.root_devices, ParseRootDevice);
   fields.TakeList("linkTypes", selector.link_types, ParseLinkType);
-  fields.TakeList("acpiIndexes", selector.acpi_indexes);
   fields.Take("isRdma", selector.is_rdma);
 }
 
@@ -179,8 +178,10 @@ Selector ParseSelector(const json& object, const std::string& path, DeviceType t
   fields.TakeList("vendors", selector.vendors, ParseHex);
   fields.TakeList("devices", selector.codes, ParseHex);
   fields.TakeList("drivers", selector.drivers);
-  if (type != DeviceType::kAuxNetDevice)
+  if (type != DeviceType::kAuxNetDevice) {
     fields.TakeList("pciAddresses", selector.pci_addresses, ParsePciAddress);
+    fields.TakeList("acpiIndexes", selector.acpi_indexes);
+  }
   if (type != DeviceType::kAccelerator) TakeNetworkSelectors(fields, selector);
   if (type == DeviceType::kNetDevice) TakeSelectorsOfFunctions(fields, selector);
   if (type == DeviceType::kAuxNetDevice) fields.TakeList("auxTypes", selector.aux_types);

@@ -47,7 +47,8 @@ TEST(ResourceListTest, OneOfEachKindIsTaken) {
     {"resourceName": "rdma", "selectors": {"isRdma": true, "linkTypes": ["infiniband"], "pKeys": ["0x8001"]}},
     {"resourceName": "vdpa", "selectors": {"vdpaType": "vhost", "acpiIndexes": ["101"]}},
     {"resourceName": "gtp", "selectors": {"ddpProfiles": ["GTPv1-C/U IPv4/IPv6 payload"]}},
-    {"resourceName": "fpga", "deviceType": "accelerator", "selectors": {"devices": ["0d90"]}},
+    {"resourceName": "fpga", "deviceType": "accelerator",
+     "selectors": {"devices": ["0d90"], "acpiIndexes": ["101"]}},
     {"resourceName": "sf", "deviceType": "auxNetDevice", "selectors": {"auxTypes": ["sf"]}}]})");
 
   ASSERT_THAT(resources, SizeIs(7));
@@ -69,6 +70,7 @@ TEST(ResourceListTest, OneOfEachKindIsTaken) {
   EXPECT_EQ(resources[3].selectors[0].vdpa_type, VdpaType::kVhost);
   EXPECT_THAT(resources[4].selectors[0].ddp_profiles, ElementsAre("GTPv1-C/U IPv4/IPv6 payload"));
   EXPECT_EQ(resources[5].type, DeviceType::kAccelerator);
+  EXPECT_THAT(resources[5].selectors[0].acpi_indexes, ElementsAre("101"));
   EXPECT_EQ(resources[6].type, DeviceType::kAuxNetDevice);
 }
 
