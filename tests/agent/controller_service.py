@@ -1,14 +1,11 @@
 """What has to be true of kuryr-controller as a service of systemd."""
 import json
 import os
-import signal
-import subprocess
 from pathlib import Path
 
-from agent.systemd_node import INSTALLED, OWN_UNITS, Journal, main_pid, properties, systemctl
+from agent import service_unit
 from harness.kube_api import PODS, TOKEN
 from harness.pod import ANNOTATION
-from harness.process import run
 
 SERVICE = "kuryr-controller.service"
 CREDENTIALS = f"/run/credentials/{SERVICE}"
@@ -40,45 +37,21 @@ USERS = range(61184, 65520)
 
 def state(fact, api):
     """The facts; fact is Facts.fact, api a KubeApi, whose server knows no Leases."""
-    verify(fact)
+    service_unit.verify(fact, SERVICE, MOST_EXPOSURE)
     with fact("systemctl enable --now starts kuryr-controller; it is active by its own notification", basis=True):
         install(api)
-        systemctl("enable", "--now", "--quiet", SERVICE)
-        found = properties(SERVICE, "Type", "ActiveState", "SubState", "Result", "NRestarts")
-        assert found == ["notify", "active", "running", "success", "0"], found
+        service_unit.start(SERVICE)
     with fact("its user is dynamic, has no capability and gets none; its system calls are filtered"):
-        status = dict(line.split(":\t", 1)
-                      for line in Path(f"/proc/{main_pid(SERVICE)}/status").read_text().splitlines())
-        assert {int(user) in USERS for user in status["Uid"].split()} == {True}, status["Uid"]
-        found = {name: status[name] for name in ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")}
-        assert set(found.values()) == {f"{0:016x}"}, found
-        assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), status
+        users = service_unit.status_of(SERVICE)["Uid"]
+        assert {int(user) in USERS for user in users.split()} == {True}, users
     with fact("it plans a pod, with a token that only root may read"):
         assert os.stat(FOLDER / "controller.token").st_mode & 0o777 == 0o600
         plan_pod(api, "planned-1")
     with fact("killed, it is started anew and plans the next pod"):
-        before = main_pid(SERVICE)
-        with Journal(SERVICE) as journal:
-            os.kill(before, signal.SIGKILL)
-            journal.wait_for(f"Started {SERVICE}")
-        assert main_pid(SERVICE) not in (0, before), "not restarted"
+        service_unit.kill(SERVICE)
         plan_pod(api, "planned-2")
     with fact("a stop ends it in order"):
-        systemctl("disable", "--now", "--quiet", SERVICE)
-        found = properties(SERVICE, "ActiveState", "Result")
-        assert found == ["inactive", "success"], found
-
-
-def verify(fact):
-    environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{INSTALLED}:{OWN_UNITS}"}
-    unit = str(INSTALLED / SERVICE)
-    with fact(f"systemd-analyze verify has nothing to say of {SERVICE}; its exposure is at most {MOST_EXPOSURE / 10}"):
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], env=environment, text=True, capture_output=True,
-                              check=False)
-        assert (done.returncode, done.stdout + done.stderr) == (0, ""), done.stdout + done.stderr
-        said = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={MOST_EXPOSURE}", unit,
-                   env=environment)
-        print("        " + said.strip().rsplit("\n", 1)[-1], flush=True)
+        service_unit.stop(SERVICE)
 
 
 def install(api):
@@ -87,10 +60,7 @@ def install(api):
         file = FOLDER / f"controller.{name}"
         file.touch(0o600)
         file.write_text(content)
-    drop_in = INSTALLED / f"{SERVICE}.d/test.conf"
-    drop_in.parent.mkdir()
-    drop_in.write_text(DROP_IN)
-    systemctl("daemon-reload")
+    service_unit.drop_in(SERVICE, DROP_IN)
 
 
 def plan_pod(api, name):

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agent import controller_service, sandbox, systemd_node
+from agent import controller_service, devices_service, sandbox, systemd_node
 from agent.service_load import Load
 from agent.systemd_node import (CONF, EVENT_SECONDS, INSTALLED, SERVICE, SOCKET, UNITS, Journal, SystemdNode, main_pid,
                                 properties, systemctl, watchdog_time)
@@ -66,9 +66,11 @@ class ServiceFacts:
             self.watchdog()
             self.stop()
             controller_service.state(self.fact, self.node.api)
+            devices_service.state(self.fact)
         finally:
             if facts.failed:
-                said = run(f"journalctl --no-pager --unit={SERVICE} --unit={SOCKET} --unit={controller_service.SERVICE}").splitlines()
+                units = (SERVICE, SOCKET, controller_service.SERVICE, devices_service.SERVICE)
+                said = run("journalctl", "--no-pager", *(f"--unit={unit}" for unit in units)).splitlines()
                 print("\n".join(line for line in said if "msg=call" not in line), flush=True)
 
     def make_node(self):

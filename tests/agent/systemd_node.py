@@ -12,6 +12,7 @@ from harness.process import REPOSITORY, run
 
 UNITS = ("kuryr-daemon.service", "kuryr-daemon.socket")
 SERVICE, SOCKET = UNITS
+OTHER_UNITS = ("kuryr-controller.service", "kuryr-devices.service")
 CONF = Path("/etc/kuryr/kuryr.conf")
 INSTALLED = Path("/etc/systemd/system")
 OWN_UNITS = Path("/run/test-units")
@@ -43,8 +44,8 @@ Wants=test.service
 
 
 def become_systemd(test, *programs):
-    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`. programs:
-    kuryr-daemon and kuryr-controller."""
+    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`. programs: what
+    the units start."""
     for folder in ("/var/tmp", *DATA_FOLDERS):
         run("mount", "-t", "tmpfs", "tmpfs", folder)
     for folder in ("/etc", "/usr/sbin"):
@@ -54,7 +55,7 @@ def become_systemd(test, *programs):
         run("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay", folder)
     run("mount", "-t", "tmpfs", "tmpfs", INSTALLED)
     run("install", "-m", "755", *programs, "/usr/sbin")
-    run("install", "-m", "644", *(REPOSITORY / "etc" / unit for unit in (*UNITS, "kuryr-controller.service")), INSTALLED)
+    run("install", "-m", "644", *(REPOSITORY / "etc" / unit for unit in (*UNITS, *OTHER_UNITS)), INSTALLED)
     OWN_UNITS.mkdir()
     for unit in BORROWED:
         (OWN_UNITS / unit).symlink_to(DEBIAN_UNITS / unit)

@@ -21,7 +21,7 @@ LANES = {
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
     "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go",
     "controller": "kuryr-controllers and the API server killed and paused while pods come and go; no address twice, none lost",
-    "systemd": "the units of kuryr-daemon and kuryr-controller under a real systemd: sandbox, restarts, kills, watchdog",
+    "systemd": "the units of kuryr-daemon, kuryr-controller and kuryr-devices under a real systemd: sandbox, restarts, kills, watchdog",
     "runtimes": "libcni, containerd, podman and ctr drive the release build",
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
     "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts of each part",
