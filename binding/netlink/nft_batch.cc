@@ -21,8 +21,8 @@
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
-#include "binding/netlink/nl_value.h"
 #include "binding/netlink/nl_transaction.h"
+#include "binding/netlink/nl_value.h"
 
 namespace kuryr::binding {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
-#include "binding/netlink/nl_value.h"
 #include "binding/netlink/nl_transaction.h"
+#include "binding/netlink/nl_value.h"
 #include "binding/netlink/route_socket.h"
 
 // Addresses and routes.
