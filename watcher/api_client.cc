@@ -132,7 +132,7 @@ std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
 /// Called when nothing, or only part of an answer, has come.
 void ApiClient::ThrowFailure(int error, bool answered) {
   const std::string server = "API server " + config_.api_root;
-  if (guard_.stopped()) throw ApiUnavailable(server + ": request cancelled");
+  if (guard_.cut()) throw ApiUnavailable(server + ": request cancelled");
   if (guard_.timed_out()) {
     throw ApiUnavailable(server +
                          (answered ? ": answer not finished in time" : ": no answer in time"));
@@ -201,8 +201,8 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
 
   if (reception.Finish()) return;
   const bool fell_silent = reception.answered() && guard_.timed_out() && Clock::now() < end;
-  if (fell_silent && !guard_.stopped()) return;
-  if (!complete || guard_.stopped()) {
+  if (fell_silent && !guard_.cut()) return;
+  if (!complete || guard_.cut()) {
     ThrowFailure(static_cast<int>(error), reception.answered());
   }
 }

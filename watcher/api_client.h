@@ -23,7 +23,7 @@ enum class PatchType { kMerge, kJson };  ///< RFC 7386, RFC 6902
 /// A Kubernetes API client over HTTP/1.1, with or without TLS. Every method throws ApiError,
 /// ApiUnavailable or ApiUntrusted; after Stop() they throw ApiUnavailable at once. No server makes
 /// one take longer than the timeouts of its ApiConfig, or keep more than an answer of 64 MiB. Not
-/// thread-safe, except for Stop(). Programs that use it ignore SIGPIPE.
+/// thread-safe, except for Stop() and Interrupt(). Programs that use it ignore SIGPIPE.
 class ApiClient {
  public:
   explicit ApiClient(const ApiConfig& config);
@@ -59,6 +59,10 @@ class ApiClient {
   /// hands or reading; only the resolver of names cannot be interrupted.
   void Stop() noexcept { guard_.Stop(); }
   [[nodiscard]] bool stopped() const { return guard_.stopped(); }
+  /// Thread-safe. As Stop, and not for good: until Resume() every request fails at once.
+  void Interrupt() noexcept { guard_.Interrupt(); }
+  void Resume() noexcept { guard_.Resume(); }
+  [[nodiscard]] bool interrupted() const { return guard_.interrupted(); }
 
  private:
   struct Call;  ///< one request

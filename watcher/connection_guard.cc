@@ -51,7 +51,8 @@ ConnectionGuard::~ConnectionGuard() {
 void ConnectionGuard::Adopt(int socket) {
   KeepAlive(socket);
   const MutexLock lock(mutex_);
-  socket_.reset(stopped_ || timed_out_ ? -1 : ::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  const bool is_over = stopped_ || interrupted_ || timed_out_;
+  socket_.reset(is_over ? -1 : ::fcntl(socket, F_DUPFD_CLOEXEC, 0));
   // The connect that follows fails at once on what is no socket.
   if (!socket_) ::dup3(NoSocket(), socket, O_CLOEXEC);
 }
@@ -108,9 +109,25 @@ void ConnectionGuard::Stop() noexcept {
   Cut();
 }
 
+void ConnectionGuard::Interrupt() noexcept {
+  const MutexLock lock(mutex_);
+  interrupted_ = true;
+  Cut();
+}
+
+void ConnectionGuard::Resume() noexcept {
+  const MutexLock lock(mutex_);
+  interrupted_ = false;
+}
+
 bool ConnectionGuard::stopped() const {
   const MutexLock lock(mutex_);
   return stopped_;
+}
+
+bool ConnectionGuard::interrupted() const {
+  const MutexLock lock(mutex_);
+  return interrupted_;
 }
 
 bool ConnectionGuard::timed_out() const {

@@ -23,8 +23,8 @@ class ConnectionGuard {
   ~ConnectionGuard();
 
   /// Takes charge of a socket that is about to be connected, in place of the one before. After
-  /// Stop(), past the deadline, or where the process has no descriptor left to cut it by, its
-  /// connect fails at once.
+  /// Stop() or Interrupt(), past the deadline, or where the process has no descriptor left to cut
+  /// it by, its connect fails at once.
   void Adopt(int socket) EXCLUDES(mutex_);
 
   /// A request begins: the newest connection, or the next, ends at `deadline`.
@@ -35,8 +35,14 @@ class ConnectionGuard {
 
   /// For good.
   void Stop() noexcept EXCLUDES(mutex_);
+  /// As Stop, until Resume().
+  void Interrupt() noexcept EXCLUDES(mutex_);
+  void Resume() noexcept EXCLUDES(mutex_);
 
   [[nodiscard]] bool stopped() const EXCLUDES(mutex_);
+  [[nodiscard]] bool interrupted() const EXCLUDES(mutex_);
+  /// Either of them.
+  [[nodiscard]] bool cut() const { return stopped() || interrupted(); }
   /// The deadline has passed and ended what there was.
   [[nodiscard]] bool timed_out() const EXCLUDES(mutex_);
 
@@ -51,6 +57,7 @@ class ConnectionGuard {
   Clock::time_point wakes_at_ GUARDED_BY(mutex_) = Clock::time_point::max();  ///< the timer
   bool timed_out_ GUARDED_BY(mutex_) = false;
   bool stopped_ GUARDED_BY(mutex_) = false;
+  bool interrupted_ GUARDED_BY(mutex_) = false;
   std::jthread timer_;  ///< started with the first deadline
 };
 

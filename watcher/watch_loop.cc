@@ -27,6 +27,7 @@ void WatchLoop::Run() {
     metrics_.Update([](WatchMetrics& metrics) { ++metrics.connects; });
     const WatchTry last = TryOnce();
     if (client_.stopped()) return;
+    if (client_.interrupted()) continue;
     Count(last.end);
     const milliseconds delay = delay_.After(last);
     going_on = last.end == ReconnectReason::kAbsent ? WaitWhileAbsent(delay) : WaitFor(delay);
@@ -47,8 +48,11 @@ WatchTry WatchLoop::TryOnce() {
 }
 
 ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_after) {
+  const bool called = TakeCall();
   try {
-    stream_.Once();
+    if (called) stream_.CatchUp();
+    if (called) AnswerCall();
+    if (!called || !stream_.absent()) stream_.Once();
     return stream_.absent() ? ReconnectReason::kAbsent : ReconnectReason::kEnded;
   } catch (const ApiError& e) {
     retry_after = e.retry_after();
@@ -60,8 +64,10 @@ ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_afte
     if (unauthorized || e.code() == ApiError::kForbidden) {
       // The token may just have been replaced; it is read anew for the next try.
       refusals_.Add(WatchMetrics::Clock::now());
-      if (!unauthorized && refusals_.lasted() && stream_.TakeForbidden(e))
+      if (!unauthorized && refusals_.lasted() && stream_.TakeForbidden(e)) {
+        if (called) AnswerCall();
         return ReconnectReason::kAbsent;
+      }
       ReportRefusal(e, !unauthorized);
     } else {
       Report(std::current_exception());
@@ -78,7 +84,7 @@ ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_afte
 }
 
 void WatchLoop::Report(const std::exception_ptr& failure) const {
-  if (on_failure_ && !client_.stopped()) on_failure_(failure);
+  if (on_failure_ && !client_.stopped() && !client_.interrupted()) on_failure_(failure);
 }
 
 void WatchLoop::ReportRefusal(const std::exception& refusal, bool at_once) {
@@ -98,10 +104,25 @@ void WatchLoop::Count(ReconnectReason reason) {
   });
 }
 
+bool WatchLoop::TakeCall() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(called_, false)) client_.Resume();
+  return static_cast<bool>(caught_up_);
+}
+
+void WatchLoop::AnswerCall() {
+  std::function<void()> done;
+  {
+    const MutexLock lock(mutex_);
+    if (!called_) done.swap(caught_up_);
+  }
+  if (done) done();
+}
+
 bool WatchLoop::WaitFor(milliseconds delay) {
   const auto until = WatchMetrics::Clock::now() + delay;
   const MutexLock lock(mutex_);
-  while (!stopping_ && changed_.wait_until(mutex_, until) != std::cv_status::timeout) {
+  while (!stopping_ && !called_ && changed_.wait_until(mutex_, until) != std::cv_status::timeout) {
   }
   return !stopping_;
 }
@@ -111,7 +132,8 @@ bool WatchLoop::WaitWhileAbsent(milliseconds delay) {
   if (!WaitFor(least)) return false;
   const auto until = WatchMetrics::Clock::now() + delay - least;
   const MutexLock lock(mutex_);
-  while (!stopping_ && !asked_ && changed_.wait_until(mutex_, until) != std::cv_status::timeout) {
+  while (!stopping_ && !called_ && !asked_ &&
+         changed_.wait_until(mutex_, until) != std::cv_status::timeout) {
   }
   if (std::exchange(asked_, false)) delay_.ForgetAbsence();
   return !stopping_;
@@ -121,6 +143,16 @@ void WatchLoop::AskForAbsent() {
   {
     const MutexLock lock(mutex_);
     asked_ = true;
+  }
+  changed_.notify_all();
+}
+
+void WatchLoop::CatchUp(std::function<void()> done) {
+  {
+    const MutexLock lock(mutex_);
+    caught_up_ = std::move(done);
+    called_ = true;
+    client_.Interrupt();
   }
   changed_.notify_all();
 }

@@ -42,6 +42,8 @@ class WatchLoop {
   /// The server may have the resource now: one that was absent is asked for again at once, or
   /// ReconnectDelay::kLeastAbsent after it was last.
   void AskForAbsent() EXCLUDES(mutex_);
+  /// As Watcher::CatchUp; in place of one that is not done yet.
+  void CatchUp(std::function<void()> done) EXCLUDES(mutex_);
 
   [[nodiscard]] const std::string& path() const noexcept { return stream_.path(); }
   [[nodiscard]] bool stopped() const { return client_.stopped(); }
@@ -55,7 +57,11 @@ class WatchLoop {
   /// first that only `at_once`.
   void ReportRefusal(const std::exception& refusal, bool at_once);
   void Count(ReconnectReason reason);
-  /// False when the loop shall stop.
+  /// The try at hand is to catch up.
+  [[nodiscard]] bool TakeCall() EXCLUDES(mutex_);
+  /// It has, unless it was called again meanwhile.
+  void AnswerCall() EXCLUDES(mutex_);
+  /// False when the loop shall stop; at once when it was called.
   [[nodiscard]] bool WaitFor(std::chrono::milliseconds delay) EXCLUDES(mutex_);
   /// As WaitFor, or as long as AskForAbsent leaves of it.
   [[nodiscard]] bool WaitWhileAbsent(std::chrono::milliseconds delay) EXCLUDES(mutex_);
@@ -70,7 +76,9 @@ class WatchLoop {
   Mutex mutex_;
   std::condition_variable_any changed_;
   bool stopping_ GUARDED_BY(mutex_) = false;
-  bool asked_ GUARDED_BY(mutex_) = false;  ///< AskForAbsent, and not done yet
+  bool asked_ GUARDED_BY(mutex_) = false;               ///< AskForAbsent, and not done yet
+  bool called_ GUARDED_BY(mutex_) = false;              ///< CatchUp, and not taken yet
+  std::function<void()> caught_up_ GUARDED_BY(mutex_);  ///< to be called when that is done
 };
 
 }  // namespace kuryr::watcher

@@ -1,5 +1,6 @@
 #include "watcher/watch_stream.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -7,9 +8,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/rollback.h"
 #include "watcher/api_error.h"
 #include "watcher/json_text.h"
-#include "watcher/list_page.h"
 #include "watcher/query.h"
 
 namespace kuryr::watcher {
@@ -44,6 +45,21 @@ bool IsOfUs(const ApiError& error) {
          error.code() == kTooManyRequests;
 }
 
+/// timeoutSeconds of a watch that is to end with its first bookmark, which comes 2 s earlier.
+constexpr seconds kCatchUp{3};
+
+std::string LimitOf(unsigned page_size) { return "limit=" + std::to_string(page_size); }
+
+/// Of two versions that are numbers, as all of a kube-apiserver's are. False for others.
+bool IsAtLeast(const std::string& version, const std::string& other) {
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (!is_number(version) || !is_number(other)) return false;
+  if (version.size() != other.size()) return version.size() > other.size();
+  return version >= other;
+}
+
 /// So many lists in a row may fail as those of a busy server do, before it is the version.
 constexpr unsigned kBusyLists = 5;
 
@@ -73,10 +89,16 @@ WatchStream::WatchStream(std::string path, WatchMode mode, WatchOptions options,
       version_(options_.fresh ? "" : kAtHand),
       random_(std::random_device{}()) {}
 
-void WatchStream::Once() {
-  if (mode_ != WatchMode::kOptionalSet) return ListAndWatch();
+void WatchStream::Once() { OrAbsent(&WatchStream::ListAndWatch); }
+
+void WatchStream::CatchUp() {
+  if (mode_ != WatchMode::kPresentState) OrAbsent(&WatchStream::ReachPresent);
+}
+
+void WatchStream::OrAbsent(void (WatchStream::*action)()) {
+  if (mode_ != WatchMode::kOptionalSet) return (this->*action)();
   try {
-    ListAndWatch();
+    (this->*action)();
   } catch (const ApiError& e) {
     if (e.code() != ApiError::kNotFound) throw;
     TakeAbsence();
@@ -107,7 +129,7 @@ void WatchStream::ListAndWatch() {
   if (mode_ != WatchMode::kPresentState && list_is_due_) List();
   const auto start = WatchMetrics::Clock::now();
   try {
-    Watch();
+    Watch(Timeout());
     expired_ = 0;
     // Not even a bookmark: as of a version from the future, which a restored etcd leaves behind.
     if (!took_something_ && WatchMetrics::Clock::now() - start > BookmarksTwice())
@@ -116,6 +138,41 @@ void WatchStream::ListAndWatch() {
     if (!IsOfUs(e)) list_is_due_ = true;
     if (e.code() == ApiError::kGone) ++expired_;
     throw;
+  }
+}
+
+void WatchStream::ReachPresent() {
+  if (!list_is_due_ && ReachBySteps()) return;
+  version_.clear();
+  list_is_due_ = true;
+  List();
+}
+
+/// A set of one page is read anew. Of a larger one the page says which version is the present one;
+/// the watch goes on to there. A server that has nothing more to tell sends a bookmark 2 s before
+/// the end it was asked for. False where that did not lead there, as on servers that know of their
+/// watches' versions only by their events.
+bool WatchStream::ReachBySteps() {
+  try {
+    const ListPage page(client_.GetText(WithQuery(path_, LimitOf(kPageSizes.front()))));
+    if (page.continue_token().empty()) {
+      set_.BeginList();
+      TakePage(page);
+      set_.EndList();
+      EndList();
+      return true;
+    }
+    const std::string barrier = page.version();
+    if (!IsAtLeast(barrier, barrier)) return false;
+    if (IsAtLeast(version_, barrier)) return true;
+    const Rollback nowhere([this]() noexcept { barrier_.clear(); });
+    barrier_ = barrier;
+    told_all_ = false;
+    Watch(kCatchUp);
+    return IsAtLeast(version_, barrier);
+  } catch (const ApiError& e) {
+    if (e.code() != ApiError::kGone && !IsTooLarge(e)) throw;
+    return false;
   }
 }
 
@@ -134,6 +191,10 @@ void WatchStream::List() {
     if (!IsTooLarge(e)) throw;
     ListPresent();
   }
+  EndList();
+}
+
+void WatchStream::EndList() {
   falls_back_ = false;
   failed_lists_ = 0;
   list_is_due_ = false;
@@ -158,19 +219,23 @@ void WatchStream::ListPresent() {
 /// present state (Kubernetes API concepts, resource versions). With a limit another version would
 /// mean exactly that one, which etcd may still have when no watch can begin there any more.
 void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
-  const std::string limit = "limit=" + std::to_string(page_size);
+  const std::string limit = LimitOf(page_size);
   std::string query = version.empty() || version == kAtHand ? limit : "";
   if (!version.empty())
     query += (query.empty() ? "" : "&") + ("resourceVersion=" + Escaped(version));
   set_.BeginList();
   while (!query.empty() && !client_.stopped()) {
     const ListPage page(client_.GetText(WithQuery(path_, query)));
-    page.ForEachItem([&](std::string_view item) { TakeItem(item, page.item_type()); });
-    version_ = page.version();
+    TakePage(page);
     const std::string& next = page.continue_token();
     query = next.empty() ? "" : limit + "&continue=" + Escaped(next);
   }
   if (!client_.stopped()) set_.EndList();
+}
+
+void WatchStream::TakePage(const ListPage& page) {
+  page.ForEachItem([&](std::string_view item) { TakeItem(item, page.item_type()); });
+  version_ = page.version();
 }
 
 void WatchStream::TakeItem(std::string_view item, const ItemType& type) {
@@ -197,8 +262,7 @@ seconds WatchStream::Timeout() {
   return seconds(between(random_));
 }
 
-void WatchStream::Watch() {
-  const seconds timeout = Timeout();
+void WatchStream::Watch(seconds timeout) {
   std::string query = "watch=true&timeoutSeconds=" + std::to_string(timeout.count());
   if (mode_ != WatchMode::kPresentState) {
     query += "&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_);
@@ -225,7 +289,12 @@ bool WatchStream::TakeBytes(std::string_view bytes, LineSplitter& lines) {
   if (lines.too_long() != too_long) {
     Log(LogLevel::kWarning, "watch line skipped", {{"path", path_}, {"error", "too long"}});
   }
-  return !client_.stopped();
+  return GoesOn();
+}
+
+bool WatchStream::GoesOn() const {
+  if (client_.stopped()) return false;
+  return barrier_.empty() || !(told_all_ || IsAtLeast(version_, barrier_));
 }
 
 void WatchStream::TakeLine(std::string_view line) {
@@ -247,7 +316,8 @@ void WatchStream::TakeLine(std::string_view line) {
   if (!event.resource_version.empty()) version_ = event.resource_version;
   took_something_ = true;
   expired_ = 0;
-  if (event.type == EventType::kBookmark) return;
+  told_all_ = event.type == EventType::kBookmark;
+  if (told_all_) return;
   if (mode_ == WatchMode::kPresentState) {
     Deliver(event);
   } else {

@@ -11,6 +11,7 @@
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
 #include "watcher/event_parser.h"
+#include "watcher/list_page.h"
 #include "watcher/object_set.h"
 #include "watcher/watch_metrics.h"
 
@@ -59,6 +60,9 @@ class WatchStream {
   /// Lists if need be, watches until the server ends the watch in order, and throws what ApiClient
   /// does. In-stream ERROR events are thrown as ApiError.
   void Once();
+  /// Makes what was heard of a set at least as new as what the server has at the call, by the least
+  /// of: one page, the watch from where it is, a whole list. Throws as Once does.
+  void CatchUp();
   /// Since the last call: an event, or a bookmark.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
   /// The next list is of the present state, which the server reads from its store: all objects,
@@ -76,13 +80,19 @@ class WatchStream {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
+  void OrAbsent(void (WatchStream::*action)());
   void ListAndWatch();
+  void ReachPresent();
+  [[nodiscard]] bool ReachBySteps();
   void TakeAbsence();
   void List();
+  void EndList();
   void ListPresent();
   void ListFrom(const std::string& version, unsigned page_size);
+  void TakePage(const ListPage& page);
   void TakeItem(std::string_view item, const ItemType& type);
-  void Watch();
+  void Watch(std::chrono::seconds timeout);
+  [[nodiscard]] bool GoesOn() const;
   [[nodiscard]] bool TakeBytes(std::string_view bytes, LineSplitter& lines);
   void TakeLine(std::string_view line);
   void Deliver(const WatchEvent& event);
@@ -109,7 +119,9 @@ class WatchStream {
   bool falls_back_ = false;
   unsigned failed_lists_ = 0;  ///< that the server has answered, since the last complete one
   bool took_something_ = false;
-  unsigned expired_ = 0;  ///< watches in a row that ended with kGone and no event
+  bool told_all_ = false;  ///< the newest line is a bookmark
+  std::string barrier_;    ///< the version at which the watch may end; empty: it goes on
+  unsigned expired_ = 0;   ///< watches in a row that ended with kGone and no event
   std::minstd_rand random_;
 };
 

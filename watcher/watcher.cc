@@ -1,5 +1,6 @@
 #include "watcher/watcher.h"
 
+#include <memory>
 #include <utility>
 
 #include "base/log.h"
@@ -34,6 +35,16 @@ void Watcher::Remove(const std::string& path) {
 void Watcher::AskForAbsent() {
   const MutexLock lock(mutex_);
   for (Watch& watch : watches_) watch.loop.AskForAbsent();
+}
+
+void Watcher::CatchUp(const std::function<void()>& done) {
+  const MutexLock lock(mutex_);
+  const auto missing = std::make_shared<std::atomic<size_t>>(watches_.size());
+  for (Watch& watch : watches_) {
+    watch.loop.CatchUp([missing, done] {
+      if (--*missing == 0) done();
+    });
+  }
 }
 
 bool Watcher::IsAlive() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <map>
 #include <string>
@@ -33,6 +34,11 @@ class Watcher {
   /// The server may have now what a kOptionalSet did not find: it is asked soon, and not in
   /// minutes. Callable from a handler.
   void AskForAbsent() EXCLUDES(mutex_);
+
+  /// Every set of a watcher that has started becomes at least as new as what the server has at this
+  /// moment, after which `done` is called once, in a watch's thread. A later call takes the place
+  /// of one that is not done yet. Callable from a handler.
+  void CatchUp(const std::function<void()>& done) EXCLUDES(mutex_);
 
   void Start() EXCLUDES(mutex_);
   /// Ends every watch, without waiting for it. Callable from a handler.
