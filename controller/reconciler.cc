@@ -65,8 +65,10 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (!NeedsPlan(pod)) {
-    shared_.reporter.Clear(key);
-    if (HasOurs(known) && IsDone(pod)) Release(known);
+    const bool waited = shared_.reporter.Clear(key) && !plan.present;
+    if (HasOurs(known) && IsDone(pod)) return Release(known);
+    // Others wait behind it.
+    if (waited) shared_.backend.Release(pod.uid);
     return;
   }
   if (IsOthers(known)) {

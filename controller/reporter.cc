@@ -54,9 +54,9 @@ void Reporter::Report(const PodFacts& pod, const std::string& reason, const std:
   }
 }
 
-void Reporter::Clear(const std::string& key) {
+bool Reporter::Clear(const std::string& key) {
   const MutexLock lock(mutex_);
-  problems_.erase(key);
+  return problems_.erase(key) > 0;
 }
 
 std::map<std::string, Reporter::Problem> Reporter::problems() const {

@@ -33,8 +33,8 @@ class Reporter {
   /// The pod has no plan, because. What it throws is the caller's to forget: Events are a service.
   void Report(const PodFacts& pod, const std::string& reason, const std::string& message,
               Writer& writer) EXCLUDES(mutex_);
-  /// All is well with it, or it is gone.
-  void Clear(const std::string& key) EXCLUDES(mutex_);
+  /// All is well with it, or it is gone. False when nothing was wrong.
+  bool Clear(const std::string& key) EXCLUDES(mutex_);
 
   /// By key, of those that fail now.
   [[nodiscard]] std::map<std::string, Problem> problems() const EXCLUDES(mutex_);

@@ -125,6 +125,24 @@ TEST_F(LeadingTest, CompletedPodGivesItsAddressBack) {
   EXPECT_EQ(AddressOn(cluster_.WaitForPlan("c")), address);
 }
 
+TEST_F(LeadingTest, PodThatEndsWhileItWaitsGivesUpItsPlaceInTheLine) {
+  Pools(kTwoAddresses);
+  Start();
+  for (const char* name : {"a", "b"}) {
+    cluster_.CreatePod(name);
+    (void)cluster_.WaitForPlan(name);
+  }
+  for (const char* name : {"first", "second"}) {
+    cluster_.CreatePod(name);
+    (void)cluster_.WaitForEvent(name, "KuryrNoFreeAddress");
+  }
+  SetStatus("first", {{"phase", "Failed"}});
+
+  SetStatus("a", {{"phase", "Succeeded"}});
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("second")));
+}
+
 TEST_F(LeadingTest, DeletedPodStaysUntilItsContainersHaveEnded) {
   Start();
   cluster_.CreatePod("a");
