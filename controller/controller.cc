@@ -26,7 +26,8 @@ Controller::Controller(Config config)
       reporter_(config_.use_events),
       election_(config_.api.api, {.name_space = config_.lease_namespace,
                                   .name = config_.lease_name,
-                                  .identity = NewIdentity()}) {}
+                                  .identity = NewIdentity()}),
+      informer_(config_) {}
 
 void Controller::Run(const std::stop_token& stop) {
   Backoff backoff;
@@ -47,13 +48,15 @@ void Controller::LeadOnce(const std::stop_token& stop) {
   if (config_.leader_elect && !election_.Acquire(stop)) return;
   const SinkKind sink = ChooseSink(config_);
   Log(LogLevel::kInfo, "leads", {{"vif_sink", NameOf(sink)}});
-  SetLeading(std::make_shared<Leading>(Leading::Parts{config_, reporter_, metrics_}, sink,
-                                       [this] { return MayWrite(); }));
+  const auto leading = std::make_shared<Leading>(
+      Leading::Parts{config_, reporter_, metrics_, informer_}, sink, [this] { return MayWrite(); });
+  SetLeading(leading);
   if (config_.leader_elect) {
     election_.HoldUntilLost(stop);
   } else {
     WaitUntilStopped(stop, std::chrono::hours(24));
   }
+  leading->Stop();
   SetLeading(nullptr);
   Log(LogLevel::kInfo, "leads no more");
 }
@@ -63,7 +66,6 @@ std::shared_ptr<Leading> Controller::leading() const {
   return leading_;
 }
 
-/// The former one ends here, or where it is being asked for its metrics.
 void Controller::SetLeading(std::shared_ptr<Leading> leading) {
   const MutexLock lock(mutex_);
   leading_.swap(leading);
@@ -79,6 +81,8 @@ std::string Controller::Metrics() const {
   const auto leading = this->leading();
   text.Metric("kuryr_controller_leader", "gauge", "1 on the controller that plans.",
               leading ? 1 : 0);
+  text.Metric("kuryr_controller_warm", "gauge",
+              "1 on one that knows the cluster, as a standby does.", informer_.IsWarm() ? 1 : 0);
   std::map<std::string, size_t> failing;
   for (const auto& [key, problem] : reporter_.problems()) ++failing[problem.reason];
   text.Head("kuryr_controller_failing_pods", "gauge", "Pods without a plan, by reason.");

@@ -9,12 +9,14 @@
 #include "controller/config.h"
 #include "controller/controller_metrics.h"
 #include "controller/election/leader_election.h"
+#include "controller/informer.h"
 #include "controller/leading.h"
 #include "controller/reporter.h"
 
 namespace kuryr::controller {
 
-/// The controller: waits until it leads, plans while it does, and begins anew. Thread-safe.
+/// The controller: knows the cluster, waits until it leads, plans while it does, and begins anew.
+/// Thread-safe.
 class Controller {
  public:
   explicit Controller(Config config);
@@ -39,6 +41,7 @@ class Controller {
   Reporter reporter_;
   ControllerMetrics metrics_;
   LeaderElection election_;
+  Informer informer_;
   mutable Mutex mutex_;
   std::shared_ptr<Leading> leading_ GUARDED_BY(mutex_);  ///< null: another one leads
 };

@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostIps = 16;
+constexpr size_t kMostClaimed = 16;
 
 /// Throws ParseError.
 std::vector<IpNetwork> IpsOf(const json& status) {
   std::vector<IpNetwork> ips;
   const auto list = status.find("ips");
   if (list == status.end() || list->is_null()) return ips;
-  if (!list->is_array() || list->size() > kMostIps)
+  if (!list->is_array() || list->size() > kMostClaimed)
     throw ParseError("status.ips", "no list of up to 16 IP addresses");
   for (const json& item : *list) {
     const auto ip =
@@ -92,10 +92,15 @@ bool IpamClaim::Has(std::vector<IpAddress> addresses) const {
   return own == addresses;
 }
 
-void IpamClaims::StartKeeping() {
+void IpamClaims::StartKeeping(Backend& backend) {
   const MutexLock lock(mutex_);
-  keeping_ = true;
+  backend_ = &backend;
   for (const auto& [key, claim] : claims_) Keep(claim);
+}
+
+void IpamClaims::StopKeeping() {
+  const MutexLock lock(mutex_);
+  backend_ = nullptr;
 }
 
 IpamClaim IpamClaims::Find(const std::string& name_space, const std::string& name,
@@ -149,7 +154,7 @@ void IpamClaims::OnDeleted(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
   const auto claim = claims_.find(KeyOf(event.name_space, event.name));
   if (claim == claims_.end()) return;
-  backend_.Release(claim->second.owner.id);
+  if (backend_ != nullptr) backend_->Release(claim->second.owner.id);
   claims_.erase(claim);
 }
 
@@ -164,17 +169,17 @@ void IpamClaims::Learn(json object, const std::string& base) {
 void IpamClaims::Take(IpamClaim claim) {
   IpamClaim& known = claims_[KeyOf(claim.owner.scope, claim.owner.name)];
   const bool other = known.owner.id != claim.owner.id || known.ips != claim.ips;
-  if (other && !known.owner.id.empty()) backend_.Release(known.owner.id);
+  if (other && backend_ != nullptr && !known.owner.id.empty()) backend_->Release(known.owner.id);
   known = std::move(claim);
-  if (keeping_) Keep(known);
+  Keep(known);
 }
 
 void IpamClaims::Keep(const IpamClaim& claim) {
-  if (claim.ips.empty()) return;
+  if (backend_ == nullptr || claim.ips.empty()) return;
   try {
     Owner owner = claim.owner;
     owner.name += " (IPAMClaim)";
-    backend_.Keep(owner, claim.addresses());
+    backend_->Keep(owner, claim.addresses());
   } catch (const BackendError& e) {
     Log(LogLevel::kWarning, "IPAMClaim not honoured",
         {{"claim", KeyOf(claim.owner.scope, claim.owner.name)}, {"error", e.what()}});

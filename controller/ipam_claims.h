@@ -37,13 +37,13 @@ class IpamClaims : public watcher::ResourceEventHandler {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// The backend is borrowed. `wake` is called for who asked in vain once the answer may be another
-  /// one.
-  IpamClaims(Backend& backend, Wake wake)
-      : ResourceEventHandler("IPAMClaim"), backend_(backend), wake_(std::move(wake)) {}
+  /// `wake` is called for who asked in vain once the answer may be another one.
+  explicit IpamClaims(Wake wake) : ResourceEventHandler("IPAMClaim"), wake_(std::move(wake)) {}
 
-  /// All plans have been heard of: what stands on a pod goes before what a claim says.
-  void StartKeeping() EXCLUDES(mutex_);
+  /// The backend, which is borrowed, has heard of all plans: what stands on a pod goes before what
+  /// a claim says.
+  void StartKeeping(Backend& backend) EXCLUDES(mutex_);
+  void StopKeeping() EXCLUDES(mutex_);
 
   /// For `asker`. BackendError kGone where there is no such claim, kRefused where it cannot be
   /// read; then `asker` is remembered.
@@ -65,10 +65,9 @@ class IpamClaims : public watcher::ResourceEventHandler {
   void Take(IpamClaim claim) REQUIRES(mutex_);
   void Keep(const IpamClaim& claim) REQUIRES(mutex_);
 
-  Backend& backend_;
   const Wake wake_;
   Mutex mutex_;
-  bool keeping_ GUARDED_BY(mutex_) = false;
+  Backend* backend_ GUARDED_BY(mutex_) = nullptr;               ///< null: nothing is kept
   std::map<std::string, IpamClaim> claims_ GUARDED_BY(mutex_);  ///< by "NAMESPACE/NAME"
   Askers askers_ GUARDED_BY(mutex_);
 };

@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "base/log.h"
-#include "controller/missing_right.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
 namespace {
 
-constexpr const char* kPods = "/api/v1/pods";
-constexpr const char* kAttachments = "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions";
-constexpr const char* kClaims = "/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims";
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
 bool HasNodePool(const std::vector<local::Pool>& pools) {
@@ -24,28 +19,6 @@ bool HasNodePool(const std::vector<local::Pool>& pools) {
 
 bool HasNestedPods(const Config& config) {
   return config.neutron && config.neutron->pods.is_nested();
-}
-
-std::set<std::string> LabelKeys(const std::vector<local::Pool>& pools) {
-  std::set<std::string> keys;
-  for (const local::Pool& pool : pools) {
-    for (const auto& [key, value] : pool.pods) keys.insert(key);
-  }
-  return keys;
-}
-
-void LogFailure(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& e) {
-    Log(LogLevel::kWarning, "watch failed", {{"error", WithMissingRight(e)}});
-  }
-}
-
-/// As with the roles of an older release: pods that need none of these are planned.
-void LogForbidden(const char* resource, const std::exception& refusal) {
-  Log(LogLevel::kError, "may not be read, and counts as absent: pods that name one get no plan",
-      {{"resource", resource}, {"error", WithMissingRight(refusal)}});
 }
 
 }  // namespace
@@ -79,44 +52,23 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
       may_write_(std::move(may_write)),
       backend_(parts.config, {.wake = [this](const Owner& owner) { Wake(owner); },
                               .may_write = may_write_,
-                              .observer = &parts.metrics.neutron()}),
-      attachments_([this](const std::string& key) { queue_.Add(key); }),
-      claims_(backend_.get(), [this](const std::string& key) { queue_.Add(key); }),
-      store_(backend_.get(), LabelKeys(parts.config.pools),
-             [this](const std::string& key) { queue_.Add(key); }),
-      watcher_(parts.config.api.api, pipeline_, LogFailure) {
-  pipeline_.Register(store_);
-  pipeline_.Register(attachments_);
-  pipeline_.Register(claims_);
-  watcher_.Add(kPods, watcher::WatchMode::kSet,
-               {.fresh = true, .on_listed = [this] { OnListed(pods_listed_); }});
-  watcher_.Add(kPorts, watcher::WatchMode::kOptionalSet,
-               {.fresh = true, .on_listed = [this] { OnListed(ports_listed_); }});
-  watcher_.Add(kAttachments, watcher::WatchMode::kOptionalSet,
-               {.fresh = true,
-                .on_listed = [this] { OnListed(attachments_listed_); },
-                .on_forbidden =
-                    [](const std::exception& refusal) {
-                      LogForbidden("network-attachment-definitions", refusal);
-                    }});
-  watcher_.Add(kClaims, watcher::WatchMode::kOptionalSet,
-               {.fresh = true,
-                .on_listed = [this] { OnListed(claims_listed_); },
-                .on_forbidden =
-                    [](const std::exception& refusal) {
-                      LogForbidden("ipamclaims, whose addresses others may get", refusal);
-                    }});
-  watcher_.Start();
+                              .observer = &parts.metrics.neutron()}) {
+  parts_.informer.Lead({.backend = backend_.get(),
+                        .wake = [this](const std::string& key) { queue_.Add(key); },
+                        .begin = [this] { Begin(); }});
 }
 
-Leading::~Leading() {
+void Leading::Stop() {
   queue_.ShutDown();
+  std::unique_ptr<Workers> ended;
   {
     const MutexLock lock(mutex_);
-    stopping_ = true;
+    if (std::exchange(stopping_, true)) return;
     for (const auto& client : clients_) client->Stop();
+    ended.swap(workers_);
   }
-  watcher_.Stop();
+  ended.reset();
+  parts_.informer.Follow();
 }
 
 /// Of pods alone: nobody looks at what else was released.
@@ -126,41 +78,36 @@ void Leading::Wake(const Owner& owner) {
 
 Workers::Round Leading::MakeRound() {
   const Reconciler::Shared shared = {.backend = backend_.get(),
-                                     .store = store_,
+                                     .store = parts_.informer.pods(),
                                      .queue = queue_,
                                      .reporter = parts_.reporter,
                                      .metrics = parts_.metrics,
                                      .nodes = nodes_,
-                                     .attachments = attachments_,
-                                     .claims = claims_,
+                                     .attachments = parts_.informer.attachments(),
+                                     .claims = parts_.informer.claims(),
                                      .sink = sink_,
                                      .nodes_have_networks = HasNodePool(parts_.config.pools),
                                      .asks_for_node_addresses = HasNestedPods(parts_.config),
-                                     .ask_for_absent = [this] { watcher_.AskForAbsent(); }};
+                                     .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
-  const auto worker = std::make_shared<Worker>(client, may_write_, store_, shared);
+  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, shared);
   clients_.push_back(client);
   return [worker](const std::string& key) { worker->reconciler.Round(key); };
 }
 
-/// The workers begin when all lists have been heard of.
-void Leading::OnListed(std::once_flag& once) {
-  std::call_once(once, [this] {
-    if (--lists_missing_ > 0) return;
-    Log(LogLevel::kInfo, "cluster heard of", {{"pods", store_.size()}});
-    claims_.StartKeeping();
-    const MutexLock lock(mutex_);
-    if (stopping_) return;
-    workers_ = std::make_unique<Workers>(
-        queue_, parts_.config.workers,
-        [this]() KURYR_TSA(requires_capability(mutex_)) { return MakeRound(); });
-    listed_ = true;
-  });
+void Leading::Begin() {
+  const MutexLock lock(mutex_);
+  if (stopping_) return;
+  Log(LogLevel::kInfo, "cluster heard of", {{"pods", parts_.informer.pods().size()}});
+  workers_ = std::make_unique<Workers>(
+      queue_, parts_.config.workers,
+      [this]() KURYR_TSA(requires_capability(mutex_)) { return MakeRound(); });
+  begun_ = true;
 }
 
 std::optional<std::string> Leading::WhyNotReady() const {
-  if (!listed_) return "the cluster's pods are not listed yet";
-  if (!watcher_.IsAlive()) return "the API server has not answered for a while";
+  if (!begun_) return "the cluster's pods are not listed yet";
+  if (!parts_.informer.IsAlive()) return "the API server has not answered for a while";
   return std::nullopt;
 }
 
@@ -178,7 +125,7 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Metric("kuryr_controller_retries_total", "counter", "Looks that are to come again.",
               static_cast<double>(queue.retries));
   backend_.WriteTo(text);
-  const PodStore::Counts pods = store_.Count();
+  const PodStore::Counts pods = parts_.informer.pods().Count();
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));

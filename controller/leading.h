@@ -3,28 +3,25 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "controller/chosen_backend.h"
 #include "controller/config.h"
 #include "controller/controller_metrics.h"
-#include "controller/ipam_claims.h"
-#include "controller/network_attachments.h"
+#include "controller/informer.h"
 #include "controller/node_networks.h"
-#include "controller/pod_store.h"
 #include "controller/reconciler.h"
 #include "controller/reporter.h"
 #include "controller/work_queue.h"
 #include "controller/workers.h"
 #include "service/metrics_text.h"
-#include "watcher/watcher.h"
+#include "watcher/api_client.h"
 
 namespace kuryr::controller {
 
-/// A controller while it leads: what it watches, knows and plans. It begins with the present state
-/// of the cluster, whatever it led before, and plans nothing before it has heard of everything
-/// that is planned. Its end is the end of its writing. Thread-safe.
+/// A controller while it leads: what it gives to pods, and the rounds that do it. It begins with
+/// what the informer knows once that has caught up with the cluster, whatever it led before. Its
+/// end is the end of its writing. Thread-safe.
 class Leading {
  public:
   using MayWrite = std::function<bool()>;
@@ -34,12 +31,17 @@ class Leading {
     const Config& config;
     Reporter& reporter;
     ControllerMetrics& metrics;
+    Informer& informer;  ///< of one Leading at a time
   };
 
   Leading(const Parts& parts, SinkKind sink, MayWrite may_write);
   Leading(const Leading&) = delete;
   Leading& operator=(const Leading&) = delete;
-  ~Leading();
+  ~Leading() { Stop(); }
+
+  /// When it returns, nothing of it is written any more. What it is asked afterwards it still
+  /// answers.
+  void Stop() EXCLUDES(mutex_);
 
   /// Why pods could not be planned now; nullopt when all is well.
   [[nodiscard]] std::optional<std::string> WhyNotReady() const;
@@ -49,7 +51,7 @@ class Leading {
   struct Worker;
 
   void Wake(const Owner& owner);
-  void OnListed(std::once_flag& once) EXCLUDES(mutex_);
+  void Begin() EXCLUDES(mutex_);
   [[nodiscard]] Workers::Round MakeRound() REQUIRES(mutex_);
 
   const Parts parts_;
@@ -58,21 +60,11 @@ class Leading {
   WorkQueue queue_;
   ChosenBackend backend_;
   NodeNetworks nodes_;
-  NetworkAttachments attachments_;
-  IpamClaims claims_;
-  PodStore store_;
-  watcher::EventPipeline pipeline_;
-  std::atomic<bool> listed_ = false;
-  std::atomic<int> lists_missing_ = 4;
-  std::once_flag pods_listed_;
-  std::once_flag ports_listed_;
-  std::once_flag attachments_listed_;
-  std::once_flag claims_listed_;
+  std::atomic<bool> begun_ = false;
   Mutex mutex_;
   std::vector<std::shared_ptr<watcher::ApiClient>> clients_ GUARDED_BY(mutex_);
   std::unique_ptr<Workers> workers_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
-  watcher::Watcher watcher_;  // last: it uses all of the above
 };
 
 /// The sink that kuryr.conf names, or what the cluster has: KuryrPorts where their definition is.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/backend.h"
+#include "controller/kept_plan.h"
 #include "vif/pod_vifs.h"
 #include "watcher/watch_event.h"
 
@@ -33,12 +34,13 @@ struct Plan {
   [[nodiscard]] bool empty() const noexcept { return vifs.empty() && error.empty(); }
 };
 
-/// What became of a plan once it was heard of; the VIFs themselves are the backend's to keep.
+/// What became of a plan once it was heard of.
 struct PlanState {
   bool present = false;
-  bool ours = false;    ///< the backend's own
+  bool ours = false;    ///< the backend's own; known to a leader
   bool active = false;  ///< every VIF
-  std::string problem;  ///< unreadable, or somebody else has its addresses
+  std::string problem;  ///< unreadable, or, as a leader knows, somebody else has its addresses
+  KeptPlan kept;        ///< for the backend of the next leader; empty where it is unreadable
 };
 
 /// Of a pod, what its plan depends on. The object itself is not kept: a cluster may have half a

@@ -33,6 +33,12 @@ std::set<std::string> OwnersOf(const PodStore::Known& known) {
 
 bool Waits(const PodFacts& pod) { return NeedsPlan(pod) && !pod.plan.present; }
 
+/// The pod, whose VIFs they are.
+Owner OwnerOf(const PortFacts& port, const std::string& key) {
+  const size_t slash = key.find('/');
+  return {port.pod_uid, key.substr(0, slash), key.substr(slash + 1), port.node};
+}
+
 bool IsAt(const PodStore::Known& known, const std::string& uid, const std::string& version) {
   return known.pod && known.pod->uid == uid && known.pod->version == version;
 }
@@ -43,7 +49,7 @@ std::chrono::steady_clock::time_point SeenSince(const PodFacts* before, const Po
   return waited ? before->seen : std::chrono::steady_clock::now();
 }
 
-bool IsActive(const std::vector<vif::PodVif>& vifs) {
+bool AreActive(const std::vector<vif::PodVif>& vifs) {
   return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
     return vif::Common(vif.vif).active.value_or(false);
   });
@@ -55,23 +61,36 @@ bool NeedsPlan(const PodFacts& pod) {
   return !pod.host_network && !pod.node.empty() && !pod.completed && !pod.deleted;
 }
 
-PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan) {
+PlanState Read(const Plan& plan) {
   PlanState state{.present = !plan.empty(), .problem = plan.error};
   if (plan.vifs.empty()) return state;
-  state.active = IsActive(plan.vifs);
-  state.ours = std::all_of(plan.vifs.begin(), plan.vifs.end(),
-                           [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
+  state.active = AreActive(plan.vifs);
   const size_t addresses = CountAddresses(plan.vifs);
   if (addresses > kMostPlanned) {
     state.problem = "names " + std::to_string(addresses) + " addresses; at most " +
                     std::to_string(kMostPlanned) + " are taken from the pools";
-    return state;
+  } else {
+    state.kept = KeptPlan(plan.vifs);
   }
+  return state;
+}
+
+void Judge(Backend& backend, const Owner& owner, PlanState& state) {
+  if (state.kept.empty()) return;
+  const std::vector<vif::PodVif> vifs = state.kept.vifs();
+  state.ours = std::all_of(vifs.begin(), vifs.end(),
+                           [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
+  state.problem.clear();
   try {
-    backend.Adopt(owner, plan.vifs);
+    backend.Adopt(owner, vifs);
   } catch (const BackendError& e) {
     state.problem = e.what();
   }
+}
+
+PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan) {
+  PlanState state = Read(plan);
+  Judge(backend, owner, state);
   return state;
 }
 
@@ -91,6 +110,32 @@ bool HasOurs(const PodStore::Known& known) {
 
 std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
   return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
+}
+
+void PodStore::StartTelling(Backend& backend) {
+  backend_ = &backend;
+  const MutexLock lock(mutex_);
+  for (auto& [key, known] : known_) {
+    if (known.pod) {
+      const auto pod = std::make_shared<PodFacts>(*known.pod);
+      Judge(backend, pod->owner(), pod->plan);
+      known.pod = pod;
+    }
+    if (known.port) {
+      const auto port = std::make_shared<PortFacts>(*known.port);
+      Judge(backend, OwnerOf(*port, key), port->plan);
+      known.port = port;
+    }
+    wake_(key);
+  }
+}
+
+/// What is gone is nothing to the next backend, which has never heard of it.
+void PodStore::StopTelling() {
+  backend_ = nullptr;
+  const MutexLock lock(mutex_);
+  for (auto& [key, known] : known_) known.gone.clear();
+  std::erase_if(known_, [](const auto& entry) { return !entry.second.pod && !entry.second.port; });
 }
 
 void PodStore::Handle(const watcher::WatchEvent& event) {
@@ -134,21 +179,25 @@ void PodStore::Update(const std::string& key, const Change& change) {
   change(known);
   const std::set<std::string> after = OwnersOf(known);
   for (const std::string& uid : after) std::erase(known.gone, uid);
-  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
-                      std::back_inserter(known.gone));
+  if (backend_ != nullptr) {
+    std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                        std::back_inserter(known.gone));
+  }
   if (!known.pod && !known.port && known.gone.empty()) known_.erase(key);
 }
 
 std::shared_ptr<PodFacts> PodStore::ReadPod(const watcher::WatchEvent& event, const Plan& plan) {
   auto facts = std::make_shared<PodFacts>(PodFactsOf(event, label_keys_));
-  facts->plan = Adopt(backend_, facts->owner(), plan);
+  facts->plan = Read(plan);
+  if (backend_ != nullptr) Judge(*backend_, facts->owner(), facts->plan);
   return facts;
 }
 
 std::shared_ptr<PortFacts> PodStore::ReadPort(const watcher::WatchEvent& event) {
   auto facts = std::make_shared<PortFacts>(PortFactsOf(event));
-  facts->plan =
-      Adopt(backend_, {facts->pod_uid, event.name_space, event.name, facts->node}, PlanOn(event));
+  facts->plan = Read(PlanOn(event));
+  if (backend_ != nullptr)
+    Judge(*backend_, OwnerOf(*facts, KeyOf(event.name_space, event.name)), facts->plan);
   return facts;
 }
 

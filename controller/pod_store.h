@@ -16,16 +16,21 @@
 
 namespace kuryr::controller {
 
-/// What the watches have told of the cluster's pods and their KuryrPorts, as PodFacts. Of every
-/// plan that it hears of it tells the backend; of everything that changed it wakes the pod's key.
-/// Thread-safe.
+/// What the watches have told of the cluster's pods and their KuryrPorts, as PodFacts. While there
+/// is a backend, it hears of every plan; of everything that changed the pod's key is woken.
+/// Thread-safe, but while a backend comes or goes nothing may be handled or learnt.
 class PodStore : public watcher::EventConsumer {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// The backend is borrowed. `label_keys`: which labels networks are chosen by.
-  PodStore(Backend& backend, std::set<std::string> label_keys, Wake wake)
-      : backend_(backend), label_keys_(std::move(label_keys)), wake_(std::move(wake)) {}
+  /// `label_keys`: which labels networks are chosen by.
+  PodStore(std::set<std::string> label_keys, Wake wake)
+      : label_keys_(std::move(label_keys)), wake_(std::move(wake)) {}
+
+  /// The backend, which is borrowed and new, hears of every plan that is known, and of those to
+  /// come. Every key is woken.
+  void StartTelling(Backend& backend) EXCLUDES(mutex_);
+  void StopTelling() EXCLUDES(mutex_);
 
   /// Pods and KuryrPorts.
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
@@ -43,6 +48,7 @@ class PodStore : public watcher::EventConsumer {
     std::shared_ptr<const PodFacts> pod;
     std::shared_ptr<const PortFacts> port;
     std::vector<std::string> gone;  ///< UIDs of pods that are no more, and may still have something
+                                    ///< at the backend
   };
   [[nodiscard]] Known Find(const std::string& key) const EXCLUDES(mutex_);
   /// The pod of that UID, gone before, has nothing any more.
@@ -65,7 +71,7 @@ class PodStore : public watcher::EventConsumer {
   template <typename Change>
   void Update(const std::string& key, const Change& change) EXCLUDES(mutex_);
 
-  Backend& backend_;
+  Backend* backend_ = nullptr;  ///< null: nobody leads here
   const std::set<std::string> label_keys_;
   const Wake wake_;
   mutable Mutex mutex_;
@@ -76,7 +82,11 @@ class PodStore : public watcher::EventConsumer {
 /// completed.
 [[nodiscard]] bool NeedsPlan(const PodFacts& pod);
 
+/// Of a plan alone.
+[[nodiscard]] PlanState Read(const Plan& plan);
 /// Tells the backend of the plan, and judges it.
+void Judge(Backend& backend, const Owner& owner, PlanState& state);
+/// Both.
 [[nodiscard]] PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan);
 
 // Of what is known of a pod that is there:

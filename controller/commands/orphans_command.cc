@@ -44,7 +44,7 @@ class Removal {
   Removal(Survey& survey, bool removes)
       : survey_(survey),
         removes_(removes),
-        store_(survey.backend(), {}, [](const std::string&) {}),
+        store_({}, [](const std::string&) {}),
         writer_(survey.client(), store_, [] { return true; }) {}
 
   [[nodiscard]] size_t left() const noexcept { return left_; }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "controller/commands/local_role.h"
 #include "controller/commands/pod_events.h"
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
@@ -123,19 +124,22 @@ void PrintTable(const Overview& overview) {
   if (overview.more > 0) std::printf("and %zu more\n", overview.more);
 }
 
-int PrintAll(Survey& survey, const Leader& leader, service::StatusForm form) {
+int PrintAll(Survey& survey, const Leader& leader, const std::string& here,
+             service::StatusForm form) {
   const PodEvents events(survey.client());
   const Overview overview = LookAround(survey, leader, events);
   const std::vector<std::string> gaps = GapsOf(survey, events);
   if (form == service::StatusForm::kJson) {
     Dump({{"version", KURYR_VERSION},
           {"leader", ToJson(leader)},
+          {"here", OrNull(here)},
           {"counts", CountsOf(overview)},
           {"pods", overview.rows},
           {"more", overview.more},
           {"gaps", gaps}});
   } else {
     PrintHead(leader);
+    if (!here.empty()) std::printf("the one on this machine: %s\n", here.c_str());
     PrintCounts(overview);
     for (const std::string& gap : gaps) std::printf("%s\n", Printable(gap, kMostText).c_str());
     PrintTable(overview);
@@ -232,7 +236,7 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name,
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   Survey survey(config);
   const Leader leader = survey.FindLeader();
-  return wanted.pod.empty() ? PrintAll(survey, leader, wanted.form)
+  return wanted.pod.empty() ? PrintAll(survey, leader, LocalRole(config), wanted.form)
                             : PrintOne(survey, leader, wanted.pod, wanted.form);
 }
 

@@ -130,12 +130,13 @@ Config ConfigFor(const watcher::ApiConfig& api) {
 
 /// A controller, and what it plans.
 struct Planner {
-  explicit Planner(const watcher::ApiConfig& api) : config(ConfigFor(api)), watcher(api, plans) {
+  explicit Planner(const watcher::ApiConfig& api)
+      : config(ConfigFor(api)), watcher(api, plans), informer(config) {
     watcher.Add(kPods, watcher::WatchMode::kSet);
     watcher.Start();
   }
   void Start() {
-    leading = std::make_unique<Leading>(Leading::Parts{config, reporter, metrics},
+    leading = std::make_unique<Leading>(Leading::Parts{config, reporter, metrics, informer},
                                         controller::SinkKind::kPodState, [] { return true; });
   }
 
@@ -144,6 +145,7 @@ struct Planner {
   controller::ControllerMetrics metrics;
   Plans plans;
   watcher::Watcher watcher;
+  controller::Informer informer;
   std::unique_ptr<Leading> leading;
 };
 
@@ -275,22 +277,59 @@ void Latency(int count, const watcher::ApiConfig& api) {
               Percentile(times, 50), Percentile(times, 99));
 }
 
+/// A fake API server in a process of its own, with pods. Nothing of them stays here, whose memory
+/// could be used again.
+struct FakeCluster {
+  explicit FakeCluster(int count) : server({.argv = {KURYR_BIN_DIR "/fake-apiserver"}}) {
+    server.WaitForOutput("\n");
+    api.api_root = server.output().substr(0, server.output().find('\n'));
+    InParallel(count, api, [](watcher::ApiClient& client, int number) {
+      client.Post(kPods, PodNamed("pod-" + std::to_string(number)));
+    });
+    ::malloc_trim(0);
+  }
+
+  Process server;
+  watcher::ApiConfig api;
+};
+
+/// From the Lease won to the first plan, with so many pods that have one.
+void Takeover(int count) {
+  const FakeCluster cluster(count);
+  {
+    Planner first(cluster.api);
+    first.plans.Await(static_cast<size_t>(count));
+    first.Start();
+    (void)first.plans.Wait();
+  }
+  watcher::ApiClient client(cluster.api);
+  for (int round = 0; round < 6; ++round) {
+    const bool warm = round % 2 != 0;
+    const std::string name = "next-" + std::to_string(round);
+    client.Post(kPods, PodNamed(name));
+    Planner planner(cluster.api);
+    while (warm && !planner.informer.IsWarm())
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto won = Clock::now();
+    planner.Start();
+    while (!HasFinalizer(client.Get(std::string(kPods) + "/" + name)))
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const std::chrono::duration<double> took = Clock::now() - won;
+    std::printf("%d pods, %s: first plan after %.2f s\n", count, warm ? "warm" : "cold",
+                took.count());
+  }
+}
+
 /// Of the process itself, whose API server is another one.
 void Memory(int count) {
-  Process server({.argv = {KURYR_BIN_DIR "/fake-apiserver"}});
-  server.WaitForOutput("\n");
-  const watcher::ApiConfig api = {.api_root =
-                                      server.output().substr(0, server.output().find('\n'))};
-  // Nothing of them stays here, whose memory could be used again.
-  InParallel(count, api, [](watcher::ApiClient& client, int number) {
-    client.Post(kPods, PodNamed("pod-" + std::to_string(number)));
-  });
-  ::malloc_trim(0);
+  const FakeCluster cluster(count);
+  const watcher::ApiConfig& api = cluster.api;
   const Config config = ConfigFor(api);
   controller::Reporter reporter(false);
   controller::ControllerMetrics metrics;
   const size_t before = watcher::ResidentBytes();
-  Leading leading({config, reporter, metrics}, controller::SinkKind::kPodState,
+  controller::Informer informer(config);
+  Leading leading({config, reporter, metrics, informer}, controller::SinkKind::kPodState,
                   [] { return true; });
   const std::string all =
       "kuryr_controller_pods{state=\"planned\"} " + std::to_string(count) + "\n";
@@ -321,6 +360,7 @@ int main(int argc, char** argv) {
                                            .token = {.file = server.token_file()}};
     Throughput(pods, rounds, api);
     Latency(std::min(pods, 200), api);
+    Takeover(20'000);
     Memory(1'000);
     Memory(100'000);
     return 0;

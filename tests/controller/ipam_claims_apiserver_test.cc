@@ -111,7 +111,8 @@ class IpamClaimsApiServerTest : public ::testing::Test {
 TEST_F(IpamClaimsApiServerTest, StatusIsWrittenOnceAndRefusedToWhoDoesNotKnowTheNewest) {
   CreateClaim();
   const json before = Claim();
-  const Leading leading({config_, reporter_, metrics_}, controller::SinkKind::kPodState,
+  controller::Informer informer(config_);
+  const Leading leading({config_, reporter_, metrics_, informer}, controller::SinkKind::kPodState,
                         [] { return true; });
 
   const json addresses = AddressesOfNew("a");
@@ -137,7 +138,8 @@ TEST_F(IpamClaimsApiServerTest, StatusIsWrittenOnceAndRefusedToWhoDoesNotKnowThe
 
 TEST_F(IpamClaimsApiServerTest, MoreAddressesThanAClaimHoldsAreAnEventThatSaysSo) {
   CreateClaim();
-  const Leading leading({config_, reporter_, metrics_}, controller::SinkKind::kPodState,
+  controller::Informer informer(config_);
+  const Leading leading({config_, reporter_, metrics_, informer}, controller::SinkKind::kPodState,
                         [] { return true; });
 
   CreatePod("a", {{controller::kClaimAnnotation, "vm"},
@@ -181,7 +183,8 @@ class OlderRoleTest : public IpamClaimsApiServerTest {
 
 TEST_F(OlderRoleTest, PodsAreAllPlannedOnceTheirRightsHaveCome) {
   CreateClaim();
-  const Leading leading({config_, reporter_, metrics_}, controller::SinkKind::kPodState,
+  controller::Informer informer(config_);
+  const Leading leading({config_, reporter_, metrics_, informer}, controller::SinkKind::kPodState,
                         [] { return true; });
   CreatePod("a", json::object());
   EXPECT_TRUE(vif::VifsOf(WaitFor(std::string(kPods) + "/a", [](const json& pod) {

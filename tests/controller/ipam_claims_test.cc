@@ -64,8 +64,9 @@ class IpamClaimsTest : public ::testing::Test {
 
   fake::FakeApiServer& api() { return cluster_.api(); }
   void Start(SinkKind sink = SinkKind::kPodState) {
-    leading_ = std::make_unique<Leading>(Leading::Parts{config_, reporter_, metrics_}, sink,
-                                         [] { return true; });
+    if (!informer_) informer_ = std::make_unique<controller::Informer>(config_);
+    leading_ = std::make_unique<Leading>(Leading::Parts{config_, reporter_, metrics_, *informer_},
+                                         sink, [] { return true; });
   }
   void Stop() { leading_.reset(); }
   json CreateClaim(const std::string& name, const json& status = nullptr,
@@ -106,6 +107,7 @@ class IpamClaimsTest : public ::testing::Test {
   controller::Config config_;
   Reporter reporter_{true};
   controller::ControllerMetrics metrics_;
+  std::unique_ptr<controller::Informer> informer_;
   std::unique_ptr<Leading> leading_;
 };
 

@@ -42,8 +42,9 @@ class LeadingTest : public ::testing::Test {
     config_.api.api = cluster_.ApiConfig();
   }
   void Start(SinkKind sink = SinkKind::kPodState) {
-    leading_ = std::make_unique<Leading>(Leading::Parts{config_, reporter_, metrics_}, sink,
-                                         [this] { return may_write_.load(); });
+    if (!informer_) informer_ = std::make_unique<controller::Informer>(config_);
+    leading_ = std::make_unique<Leading>(Leading::Parts{config_, reporter_, metrics_, *informer_},
+                                         sink, [this] { return may_write_.load(); });
   }
   void Stop() { leading_.reset(); }
   void Restart() {
@@ -73,6 +74,7 @@ class LeadingTest : public ::testing::Test {
   Reporter reporter_{true};
   ControllerMetrics metrics_;
   std::atomic<bool> may_write_ = true;
+  std::unique_ptr<controller::Informer> informer_;
   std::unique_ptr<Leading> leading_;
 };
 

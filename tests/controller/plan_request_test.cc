@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "controller/local/local_backend.h"
 #include "controller/network_selection.h"
 
 namespace kuryr::controller {
@@ -71,8 +70,7 @@ class PlanRequestTest : public ::testing::Test {
   }
 
   NetworkAttachments attachments_{[](const std::string&) {}};
-  local::LocalBackend backend_{{}};
-  IpamClaims claims_{backend_, [](const std::string&) {}};
+  IpamClaims claims_{[](const std::string&) {}};
 };
 
 TEST_F(PlanRequestTest, PodWithoutWishesHasOneInterfaceOfTheBackendsChoice) {

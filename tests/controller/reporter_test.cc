@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "controller/local/local_backend.h"
 #include "controller/pod_store.h"
 #include "tests/controller/cluster.h"
 #include "watcher/api_client.h"
@@ -37,8 +36,7 @@ class ReporterTest : public ::testing::Test {
 
   test::Cluster cluster_;
   PodFacts pod_;
-  local::LocalBackend backend_{{}};
-  PodStore store_{backend_, {}, [](const std::string&) {}};
+  PodStore store_{{}, [](const std::string&) {}};
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, store_, [] { return true; }};
   Reporter reporter_{true};

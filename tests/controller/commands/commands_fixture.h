@@ -45,10 +45,15 @@ class CommandsTest : public ::testing::Test {
     config_ = controller::LoadConfig({conf_}, [](const char*) { return nullptr; });
   }
   void Lead(controller::SinkKind sink = controller::SinkKind::kPodState) {
+    informer_ = std::make_unique<controller::Informer>(config_);
     leading_ = std::make_unique<controller::Leading>(
-        controller::Leading::Parts{config_, reporter_, metrics_}, sink, [] { return true; });
+        controller::Leading::Parts{config_, reporter_, metrics_, *informer_}, sink,
+        [] { return true; });
   }
-  void StopLeading() { leading_.reset(); }
+  void StopLeading() {
+    leading_.reset();
+    informer_.reset();
+  }
   /// Planned pods; nobody leads afterwards.
   void Plan(const std::vector<std::string>& names,
             controller::SinkKind sink = controller::SinkKind::kPodState) {
@@ -119,6 +124,7 @@ class CommandsTest : public ::testing::Test {
   controller::Config config_;
   controller::Reporter reporter_{true};
   controller::ControllerMetrics metrics_;
+  std::unique_ptr<controller::Informer> informer_;
   std::unique_ptr<controller::Leading> leading_;
 };
 

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "controller/pod_facts.h"
+#include "service/health_server.h"
 #include "tests/controller/commands/commands_fixture.h"
 
 // kuryr-controller status.
@@ -38,6 +39,21 @@ TEST_F(StatusCommandTest, WhereAllIsWellThereIsNoTable) {
                                         "[0-9]+s ago\n1 planned, 0 waiting, 0 inactive, 0 other "
                                         "producers', 0 releasing\n$"));
   EXPECT_EQ(status.err, "");
+}
+
+TEST_F(StatusCommandTest, StandbyOnThisMachineSaysWhetherItIsWarm) {
+  Configure("[health_server]\nbind_address = 127.83.0.1\nport = 8083\n");
+  std::string metrics = "# TYPE kuryr_controller_leader gauge\nkuryr_controller_leader 0\n";
+  const service::HealthServer standby("127.83.0.1", 8083, {.metrics = [&] { return metrics; }});
+  SetLease("leader-1", 1);
+  EXPECT_THAT(Status().out, Not(HasSubstr("machine")));
+
+  metrics += "kuryr_controller_warm 0\n";
+  EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: standby, not warm yet\n"));
+  metrics += "kuryr_controller_warm 1\n";
+  EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: standby, warm\n"));
+  metrics += "kuryr_controller_leader 1\n";
+  EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: leads\n"));
 }
 
 TEST_F(StatusCommandTest, WaitingPodIsListedWithItsNewestEvent) {

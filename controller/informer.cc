@@ -1,0 +1,107 @@
+#include "controller/informer.h"
+
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "controller/missing_right.h"
+
+namespace kuryr::controller {
+namespace {
+
+std::set<std::string> LabelKeys(const std::vector<local::Pool>& pools) {
+  std::set<std::string> keys;
+  for (const local::Pool& pool : pools) {
+    for (const auto& [key, value] : pool.pods) keys.insert(key);
+  }
+  return keys;
+}
+
+void LogWatchFailure(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "watch failed", {{"error", WithMissingRight(e)}});
+  }
+}
+
+/// As with the roles of an older release: pods that need none of these are planned.
+std::function<void(const std::exception& refusal)> ForbiddenLog(const char* resource) {
+  return [resource](const std::exception& refusal) {
+    Log(LogLevel::kError, "may not be read, and counts as absent: pods that name one get no plan",
+        {{"resource", resource}, {"error", WithMissingRight(refusal)}});
+  };
+}
+
+}  // namespace
+
+Informer::Informer(const Config& config)
+    : pods_(LabelKeys(config.pools),
+            [this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      attachments_([this](const std::string& key)
+                       KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      claims_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      watcher_(config.api.api, *this, LogWatchFailure) {
+  using watcher::WatchMode;
+  pipeline_.Register(pods_);
+  pipeline_.Register(attachments_);
+  pipeline_.Register(claims_);
+  Watch("/api/v1/pods", WatchMode::kSet);
+  Watch("/apis/openstack.org/v1/kuryrports", WatchMode::kOptionalSet);
+  Watch("/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", WatchMode::kOptionalSet,
+        ForbiddenLog("network-attachment-definitions"));
+  Watch("/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims", WatchMode::kOptionalSet,
+        ForbiddenLog("ipamclaims, whose addresses others may get"));
+  watcher_.Start();
+}
+
+/// Of the present state from the first list on: a page at a time, while one of what the API server
+/// has at hand is all in one answer.
+void Informer::Watch(const char* path, watcher::WatchMode mode,
+                     std::function<void(const std::exception& refusal)> on_forbidden) {
+  ++lists_missing_;
+  const auto on_listed = [this, listed = false]() mutable {
+    if (!std::exchange(listed, true)) --lists_missing_;
+  };
+  watcher_.Add(path, mode,
+               {.fresh = true, .on_listed = on_listed, .on_forbidden = std::move(on_forbidden)});
+}
+
+void Informer::Handle(const watcher::WatchEvent& event) {
+  const MutexLock lock(mutex_);
+  pipeline_.Handle(event);
+}
+
+void Informer::Wake(const std::string& key) {
+  if (leader_) leader_->wake(key);
+}
+
+void Informer::Lead(Leader leader) {
+  const auto next = std::make_shared<const Leader>(std::move(leader));
+  {
+    const MutexLock lock(mutex_);
+    next_ = next;
+  }
+  watcher_.CatchUp([this, next] { OnCaughtUp(next); });
+}
+
+/// What stands on a pod goes before what a claim says.
+void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
+  const MutexLock lock(mutex_);
+  if (next_ != leader) return;
+  leader_ = std::move(next_);
+  next_.reset();
+  pods_.StartTelling(leader->backend);
+  claims_.StartKeeping(leader->backend);
+  leader->begin();
+}
+
+void Informer::Follow() {
+  const MutexLock lock(mutex_);
+  next_.reset();
+  leader_.reset();
+  pods_.StopTelling();
+  claims_.StopKeeping();
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/thread_annotations.h"
+#include "controller/backend.h"
+#include "controller/config.h"
+#include "controller/ipam_claims.h"
+#include "controller/network_attachments.h"
+#include "controller/pod_store.h"
+#include "watcher/event_pipeline.h"
+#include "watcher/watcher.h"
+
+namespace kuryr::controller {
+
+/// What a controller knows of the cluster, whether or not it leads: it watches pods, KuryrPorts,
+/// NetworkAttachmentDefinitions and IPAMClaims as long as the process lives. Thread-safe.
+class Informer : private watcher::EventHandler {
+ public:
+  /// Borrows the configuration.
+  explicit Informer(const Config& config);
+  Informer(const Informer&) = delete;
+  Informer& operator=(const Informer&) = delete;
+  ~Informer() override { watcher_.Stop(); }
+
+  /// Who leads here.
+  struct Leader {
+    Backend& backend;
+    std::function<void(const std::string& key)> wake;  ///< of every key that something happened to
+    std::function<void()> begin;  ///< called once, in a watch's thread: all that is planned now is
+                                  ///< known, and the backend has been told of it
+  };
+  /// What another leader has written before this call is heard of before `begin`.
+  void Lead(Leader leader) EXCLUDES(mutex_);
+  /// When it returns, the leader is called no more.
+  void Follow() EXCLUDES(mutex_);
+
+  /// Everything has been listed, and the API server answers.
+  [[nodiscard]] bool IsWarm() const { return lists_missing_ <= 0 && IsAlive(); }
+  [[nodiscard]] bool IsAlive() const { return watcher_.IsAlive(); }
+
+  /// A resource that was absent may be there now.
+  void AskForAbsent() { watcher_.AskForAbsent(); }
+
+  [[nodiscard]] PodStore& pods() noexcept { return pods_; }
+  [[nodiscard]] NetworkAttachments& attachments() noexcept { return attachments_; }
+  [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
+
+ private:
+  void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  void Watch(const char* path, watcher::WatchMode mode,
+             std::function<void(const std::exception& refusal)> on_forbidden = {});
+  void Wake(const std::string& key) REQUIRES(mutex_);
+  void OnCaughtUp(const std::shared_ptr<const Leader>& leader) EXCLUDES(mutex_);
+
+  std::atomic<int> lists_missing_ = 0;
+  Mutex mutex_;  ///< of what the stores tell a leader: they are handed events under it
+  std::shared_ptr<const Leader> next_ GUARDED_BY(mutex_);    ///< whose stores catch up
+  std::shared_ptr<const Leader> leader_ GUARDED_BY(mutex_);  ///< null while catching up, too
+  PodStore pods_;
+  NetworkAttachments attachments_;
+  IpamClaims claims_;
+  watcher::EventPipeline pipeline_;
+  watcher::Watcher watcher_;  // last: it uses all of the above
+};
+
+}  // namespace kuryr::controller

@@ -1,0 +1,164 @@
+// A standby that takes over: what it knows, and what it asks the API server for.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "controller/controller.h"
+#include "tests/controller/leading_fixture.h"
+
+namespace kuryr::test {
+namespace {
+
+using controller::Informer;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kOneAddress =
+    "[pool:one]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.2\nnamespaces = *\nrest = 0\n";
+
+class TakeoverTest : public LeadingTest {
+ protected:
+  using LeadingTest::LeadingTest;
+
+  /// It knows of everything until now, and its watch of `path` tells it nothing more.
+  std::unique_ptr<Informer> HeldStandby(const std::string& path) {
+    WaitUntil([this] { return !leading_->WhyNotReady(); });
+    // The cluster's own three and the leader's two.
+    EXPECT_TRUE(api().WaitForWatches(5));
+    const size_t watches = Count("watch", path);
+    api().Inject({.kind = fake::Fault::Kind::kSilence, .verb = "watch", .path_prefix = path});
+    auto standby = std::make_unique<Informer>(config_);
+    EXPECT_TRUE(api().WaitForRequest("watch", path, watches + 1));
+    WaitUntilWarm(*standby);
+    return standby;
+  }
+  static void WaitUntil(const std::function<bool()>& condition) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    EXPECT_TRUE(condition());
+  }
+  static void WaitUntilWarm(const Informer& standby) {
+    WaitUntil([&] { return standby.IsWarm(); });
+  }
+  void TakeOver(std::unique_ptr<Informer> standby, SinkKind sink = SinkKind::kPodState) {
+    Stop();
+    informer_ = std::move(standby);
+    Start(sink);
+  }
+  size_t Count(const std::string& verb, const std::string& path) {
+    return Targets(verb, path).size();
+  }
+  std::vector<std::string> Targets(const std::string& verb, const std::string& path) {
+    std::vector<std::string> targets;
+    for (const auto& request : api().Requests()) {
+      if (request.verb == verb && request.path == path) targets.push_back(request.target);
+    }
+    return targets;
+  }
+};
+
+TEST_F(TakeoverTest, AddressGivenAMomentAgoIsNotGivenAgain) {
+  Pools(kOneAddress);
+  Start();
+  auto standby = HeldStandby("/api/v1/pods");
+  cluster_.CreatePod("a");
+  (void)cluster_.WaitForPlan("a");
+
+  TakeOver(std::move(standby));
+  cluster_.CreatePod("b");
+
+  EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrNoFreeAddress"), HasSubstr("one"));
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/b"), 0U);
+}
+
+TEST_F(TakeoverTest, AddressOnAKuryrPortThatNobodyToldOfIsNotGivenAgain) {
+  Pools(kOneAddress);
+  Start(SinkKind::kKuryrPort);
+  auto standby = HeldStandby("/apis/openstack.org/v1/kuryrports");
+  cluster_.CreatePod("a");
+  (void)WaitForPort("a");
+
+  TakeOver(std::move(standby), SinkKind::kKuryrPort);
+  cluster_.CreatePod("b");
+
+  EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrNoFreeAddress"), HasSubstr("one"));
+}
+
+TEST_F(TakeoverTest, PodsThatAreNotPlannedYetAreWhenTheStandbyLeads) {
+  auto standby = std::make_unique<Informer>(config_);
+  WaitUntilWarm(*standby);
+  cluster_.CreatePod("a");
+
+  TakeOver(std::move(standby));
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+}
+
+TEST_F(TakeoverTest, StandbyWritesNothing) {
+  Pools(kOneAddress);
+  const Informer standby(config_);
+  for (const char* name : {"a", "b"}) cluster_.CreatePod(name);
+  WaitUntilWarm(standby);
+  (void)cluster_.WaitFor("Pod", "b", [](const json& pod) { return pod.is_object(); });
+
+  EXPECT_EQ(Writes("/"), 0U);
+}
+
+TEST_F(TakeoverTest, ManyPodsAreNotListedWhenTheStandbyLeads) {
+  for (int i = 0; i < 700; ++i)
+    cluster_.CreatePod("host-" + std::to_string(i), {{"hostNetwork", true}});
+  auto standby = std::make_unique<Informer>(config_);
+  WaitUntilWarm(*standby);
+  const size_t before = Count("list", "/api/v1/pods");
+
+  TakeOver(std::move(standby));
+  cluster_.CreatePod("a");
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+  std::vector<std::string> lists = Targets("list", "/api/v1/pods");
+  lists.erase(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=500"));
+}
+
+TEST_F(TakeoverTest, FormerLeaderKeepsWhatItKnows) {
+  Start();
+  cluster_.CreatePod("a");
+  const std::string address = AddressOn(cluster_.WaitForPlan("a"));
+  Stop();
+
+  EXPECT_TRUE(informer_->IsWarm());
+  EXPECT_TRUE(informer_->pods().Find("default/a").pod->plan.present);
+  cluster_.CreatePod("b");
+  Start();
+
+  EXPECT_NE(AddressOn(cluster_.WaitForPlan("b")), address);
+}
+
+class LeaseTakeoverTest : public TakeoverTest {
+ protected:
+  LeaseTakeoverTest() : TakeoverTest({.custom_resources = {fake::KuryrPorts(), Leases()}}) {}
+
+ private:
+  static fake::Resource Leases() {
+    return {.group = "coordination.k8s.io", .version = "v1", .plural = "leases", .kind = "Lease"};
+  }
+};
+
+TEST_F(LeaseTakeoverTest, StandbyIsWarmWhileAnotherLeads) {
+  api().Create({{"kind", "Lease"},
+                {"apiVersion", "coordination.k8s.io/v1"},
+                {"metadata", {{"name", "kuryr-controller"}, {"namespace", "kube-system"}}},
+                {"spec", {{"holderIdentity", "another"}, {"leaseDurationSeconds", 15}}}});
+  controller::Controller standby(config_);
+  EXPECT_THAT(standby.Metrics(), HasSubstr("kuryr_controller_warm 0\n"));
+  const std::jthread thread([&](const std::stop_token& stop) { standby.Run(stop); });
+  WaitUntil(
+      [&] { return standby.Metrics().find("kuryr_controller_warm 1\n") != std::string::npos; });
+
+  EXPECT_THAT(standby.Metrics(), HasSubstr("kuryr_controller_leader 0\n"));
+}
+
+}  // namespace
+}  // namespace kuryr::test
