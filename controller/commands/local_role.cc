@@ -1,8 +1,8 @@
 #include "controller/commands/local_role.h"
 
-#include <chrono>
+#include <httplib.h>
 
-#include "watcher/api_client.h"
+#include <chrono>
 
 namespace kuryr::controller {
 namespace {
@@ -10,8 +10,7 @@ namespace {
 /// Where one asks who listens there.
 std::string HostOf(const std::string& address) {
   if (address == "0.0.0.0") return "127.0.0.1";
-  if (address == "::") return "[::1]";
-  return address.find(':') == std::string::npos ? address : "[" + address + "]";
+  return address == "::" ? "::1" : address;
 }
 
 }  // namespace
@@ -21,18 +20,15 @@ std::string LocalRole(const Config& config) {
   const auto says = [](const std::string& metrics, const char* metric) {
     return metrics.find("\n" + std::string(metric) + "\n") != std::string::npos;
   };
-  try {
-    watcher::ApiClient client({.api_root = "http://" + HostOf(config.health_address) + ":" +
-                                           std::to_string(config.health_port),
-                               .connect_timeout = std::chrono::seconds(1),
-                               .read_timeout = std::chrono::seconds(1)});
-    const std::string metrics = client.GetText("/metrics");
-    if (says(metrics, "kuryr_controller_leader 1")) return "leads";
-    if (says(metrics, "kuryr_controller_warm 1")) return "standby, warm";
-    return says(metrics, "kuryr_controller_warm 0") ? "standby, not warm yet" : "";
-  } catch (const std::exception&) {
-    return "";
-  }
+  httplib::Client client(HostOf(config.health_address), static_cast<int>(config.health_port));
+  client.set_connection_timeout(std::chrono::seconds(1));
+  client.set_read_timeout(std::chrono::seconds(1));
+  const httplib::Result answer = client.Get("/metrics");
+  if (!answer) return "";
+  const std::string& metrics = answer->body;
+  if (says(metrics, "kuryr_controller_leader 1")) return "leads";
+  if (says(metrics, "kuryr_controller_warm 1")) return "standby, warm";
+  return says(metrics, "kuryr_controller_warm 0") ? "standby, not warm yet" : "";
 }
 
 }  // namespace kuryr::controller

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -194,6 +195,44 @@ TEST_F(KubeWatchSetTest, AServerThatComesBackAfterOtherWritesIsWatchedOn) {
   EXPECT_EQ(replica_.contradictions(), 0);
   const auto reconnects = watcher.Metrics().at(kAllPods).reconnects;
   EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kExpired)], 1U);
+}
+
+/// Whether by the watch, a bookmark or a list: prints which it was.
+TEST_F(KubeWatchSetTest, WhatWasWrittenBeforeACallIsHeardOfWhenItIsDone) {
+  constexpr int kMany = 600;
+  for (int number = 0; number < kMany; ++number) Create(number);
+  Watcher watcher(config_, replica_);
+  watcher.Add(kAllPods, WatchMode::kSet);
+  watcher.Start();
+  ASSERT_TRUE(replica_.WaitFor(List()));
+
+  for (int round = 0; round < 6; ++round) {
+    const uint64_t lists = watcher.Metrics().at(kAllPods).lists;
+    // Something else than a pod leaves the watch nothing to tell.
+    if (round % 3 == 0) {
+      Patch(round, "changed");
+    } else {
+      client_->Post("/api/v1/namespaces/default/configmaps",
+                    {{"apiVersion", "v1"},
+                     {"kind", "ConfigMap"},
+                     {"metadata", {{"name", "c" + std::to_string(round)}}}});
+    }
+    const auto present = List();
+    const auto start = std::chrono::steady_clock::now();
+    const auto heard = std::make_shared<std::promise<std::map<std::string, std::string>>>();
+    watcher.CatchUp([&, heard] { heard->set_value(replica_.present()); });
+    if (round % 3 == 1) Patch(round, "changed while catching up");
+
+    const auto known = heard->get_future().get();
+    for (const auto& [uid, version] : present) {
+      ASSERT_TRUE(known.contains(uid));
+      EXPECT_GE(std::stoull(known.at(uid)), std::stoull(version));
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    std::cout << "round " << round << ": " << took.count() << " s, "
+              << watcher.Metrics().at(kAllPods).lists - lists << " whole lists\n";
+  }
+  EXPECT_EQ(replica_.contradictions(), 0);
 }
 
 TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
