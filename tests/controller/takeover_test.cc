@@ -42,10 +42,10 @@ class TakeoverTest : public LeadingTest {
   static void WaitUntilWarm(const Informer& standby) {
     WaitUntil([&] { return standby.IsWarm(); });
   }
-  void TakeOver(std::unique_ptr<Informer> standby, SinkKind sink = SinkKind::kPodState) {
+  void TakeOver(std::unique_ptr<Informer> standby) {
     Stop();
     informer_ = std::move(standby);
-    Start(sink);
+    Start();
   }
   size_t Count(const std::string& verb, const std::string& path) {
     return Targets(verb, path).size();
@@ -71,19 +71,6 @@ TEST_F(TakeoverTest, AddressGivenAMomentAgoIsNotGivenAgain) {
 
   EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrNoFreeAddress"), HasSubstr("one"));
   EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/b"), 0U);
-}
-
-TEST_F(TakeoverTest, AddressOnAKuryrPortThatNobodyToldOfIsNotGivenAgain) {
-  Pools(kOneAddress);
-  Start(SinkKind::kKuryrPort);
-  auto standby = HeldStandby("/apis/openstack.org/v1/kuryrports");
-  cluster_.CreatePod("a");
-  (void)WaitForPort("a");
-
-  TakeOver(std::move(standby), SinkKind::kKuryrPort);
-  cluster_.CreatePod("b");
-
-  EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrNoFreeAddress"), HasSubstr("one"));
 }
 
 TEST_F(TakeoverTest, PodsThatAreNotPlannedYetAreWhenTheStandbyLeads) {
