@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/thread_annotations.h"
-#include "controller/neutron_metrics.h"
+#include "controller/neutron/client/request_metrics.h"
 #include "service/histogram.h"
 #include "service/metrics_text.h"
 
@@ -25,12 +25,12 @@ class ControllerMetrics {
   /// The backend was asked.
   void CountAsked(Clock::duration time, bool failed) EXCLUDES(mutex_);
 
-  [[nodiscard]] NeutronMetrics& neutron() noexcept { return neutron_; }
+  [[nodiscard]] neutron::RequestMetrics& neutron() noexcept { return neutron_; }
 
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:
-  NeutronMetrics neutron_;
+  neutron::RequestMetrics neutron_;
   mutable Mutex mutex_;
   service::Histogram planned_ GUARDED_BY(mutex_);
   service::Histogram asked_ GUARDED_BY(mutex_);

@@ -10,10 +10,10 @@
 #include "base/thread_annotations.h"
 #include "cni/agent/registry_events.h"
 #include "cni/attachments/attachment_record.h"
+#include "cni/commands/serve.h"
 #include "cni/failure.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
-#include "cni/commands/serve.h"
 
 namespace kuryr::cni {
 namespace {

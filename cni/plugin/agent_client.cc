@@ -19,9 +19,9 @@
 #include "base/socket_watch.h"
 #include "cni/attachments/attachment_record.h"
 #include "cni/attachments/attachment_store.h"
+#include "cni/commands/serve.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
-#include "cni/commands/serve.h"
 
 namespace kuryr::cni {
 namespace {

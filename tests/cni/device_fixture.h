@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "cni/protocol/error.h"
 #include "cni/commands/serve.h"
+#include "cni/protocol/error.h"
 #include "kubelet/methods.h"
 #include "kubelet/podresources.pb.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"

@@ -1,16 +1,15 @@
-#include "controller/neutron_metrics.h"
+#include "controller/neutron/client/request_metrics.h"
 
-namespace kuryr::controller {
+namespace kuryr::controller::neutron {
 
-void NeutronMetrics::OnRequest(neutron::RequestKind kind,
-                               std::optional<neutron::NeutronError::Kind> failure,
+void RequestMetrics::OnRequest(RequestKind kind, std::optional<NeutronError::Kind> failure,
                                std::chrono::steady_clock::duration time) {
   const MutexLock lock(mutex_);
   ++counts_[{kind, failure}];
   times_[kind].Observe(time);
 }
 
-void NeutronMetrics::WriteTo(service::MetricsText& text) const {
+void RequestMetrics::WriteTo(service::MetricsText& text) const {
   const MutexLock lock(mutex_);
   if (counts_.empty()) return;
   text.Head("kuryr_controller_neutron_requests_total", "counter",
@@ -25,4 +24,4 @@ void NeutronMetrics::WriteTo(service::MetricsText& text) const {
     times.WriteTo(text, "kuryr_controller_neutron_request_seconds", {{"request", NameOf(kind)}});
 }
 
-}  // namespace kuryr::controller
+}  // namespace kuryr::controller::neutron
