@@ -16,11 +16,12 @@ std::string HostOf(const std::string& address) {
 }  // namespace
 
 std::string LocalRole(const Config& config) {
-  if (config.health_port == 0) return "";
+  if (config.program.health_port == 0) return "";
   const auto says = [](const std::string& metrics, const char* metric) {
     return metrics.find("\n" + std::string(metric) + "\n") != std::string::npos;
   };
-  httplib::Client client(HostOf(config.health_address), static_cast<int>(config.health_port));
+  httplib::Client client(HostOf(config.program.health_address),
+                         static_cast<int>(config.program.health_port));
   client.set_connection_timeout(std::chrono::seconds(1));
   client.set_read_timeout(std::chrono::seconds(1));
   const httplib::Result answer = client.Get("/metrics");
