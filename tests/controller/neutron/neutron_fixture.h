@@ -127,9 +127,10 @@ class NeutronBackendTest : public ::testing::Test {
   FakeNeutron neutron_;
   PodDefaults defaults_{.subnets = {FakeNeutron::kSubnet4, FakeNeutron::kSubnet6},
                         .tags = {"cluster-a"}};
+  /// A failure is told until it is tried again: for long enough to be heard on a busy machine.
   NeutronBackend::Times times_{
-      .retry_least = std::chrono::milliseconds(1),
-      .retry_most = std::chrono::milliseconds(2),
+      .retry_least = std::chrono::milliseconds(300),
+      .retry_most = std::chrono::milliseconds(600),
       .search = std::chrono::hours(1),
       .pace = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)}};
   std::atomic<bool> may_write_ = true;
