@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <system_error>
 
 #include "base/error.h"
 #include "binding/netlink/nl_error.h"
@@ -92,6 +93,17 @@ void DumpAddresses(nl_sock& socket, const ifaddrmsg& header, const std::string& 
   });
 }
 
+/// The kernel makes a table with its first route.
+void DumpTable(nl_sock& socket, const rtmsg& header,
+               const std::function<void(nlmsghdr& message)>& take) {
+  const NlMsgPtr request = DumpRequest(RTM_GETROUTE, header);
+  try {
+    Dump(socket, *request, "list the routes", take);
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::no_such_file_or_directory) throw;
+  }
+}
+
 /// The route and the link it leads through.
 std::pair<int, LinkRoute> ParseRoute(nlmsghdr& message) {
   std::array<nlattr*, RTA_MAX + 1> attributes{};
@@ -169,8 +181,7 @@ std::vector<std::pair<int, LinkRoute>> RouteSocket::Routes() {
   std::vector<std::pair<int, LinkRoute>> found;
   for (const uint8_t family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
     const rtmsg header{.rtm_family = family, .rtm_table = RT_TABLE_MAIN};
-    const NlMsgPtr request = DumpRequest(RTM_GETROUTE, header);
-    Dump(*socket_, *request, "list the routes", [&](nlmsghdr& message) {
+    DumpTable(*socket_, header, [&](nlmsghdr& message) {
       // Kernels before 4.20 list all tables.
       if (static_cast<const rtmsg*>(nlmsg_data(&message))->rtm_table == RT_TABLE_MAIN)
         found.push_back(ParseRoute(message));

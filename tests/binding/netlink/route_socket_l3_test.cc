@@ -21,6 +21,10 @@ TEST_F(RouteSocketTest, Ipv4AddressIsAsIpAddrAddMakesIt) {
   EXPECT_FALSE(address.contains("broadcast"));
 }
 
+TEST_F(RouteSocketTest, NamespaceWithoutAnyRouteHasNone) {
+  EXPECT_TRUE(RouteSocket().Routes().empty());
+}
+
 TEST_F(RouteSocketTest, Ipv6AddressIsNotTentative) {
   const Netns pod = MakePluggedPod();
   RouteSocket inside = RouteSocket::OpenIn(pod);
