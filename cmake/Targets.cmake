@@ -95,9 +95,6 @@ function(kuryr_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE
-    KURYR_SOURCE_DIR="${PROJECT_SOURCE_DIR}" KURYR_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-    KURYR_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   if(ARG_PROGRAMS)
     add_dependencies(${name} ${ARG_PROGRAMS})
   endif()

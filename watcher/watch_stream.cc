@@ -162,7 +162,7 @@ bool WatchStream::ReachBySteps() {
       EndList();
       return true;
     }
-    const std::string barrier = page.version();
+    const std::string& barrier = page.version();
     if (!IsAtLeast(barrier, barrier)) return false;
     if (IsAtLeast(version_, barrier)) return true;
     const Rollback nowhere([this]() noexcept { barrier_.clear(); });

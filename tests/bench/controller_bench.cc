@@ -26,6 +26,7 @@
 #include "controller/leading.h"
 #include "tests/controller/cluster.h"
 #include "tests/support/kube_api_server.h"
+#include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 #include "tests/watcher/resident_bytes.h"
 #include "watcher/api_client.h"
@@ -280,7 +281,7 @@ void Latency(int count, const watcher::ApiConfig& api) {
 /// A fake API server in a process of its own, with pods. Nothing of them stays here, whose memory
 /// could be used again.
 struct FakeCluster {
-  explicit FakeCluster(int count) : server({.argv = {KURYR_BIN_DIR "/fake-apiserver"}}) {
+  explicit FakeCluster(int count) : server({.argv = {test::BinDir() + "/fake-apiserver"}}) {
     server.WaitForOutput("\n");
     api.api_root = server.output().substr(0, server.output().find('\n'));
     InParallel(count, api, [](watcher::ApiClient& client, int number) {

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "base/json.h"
+#include "tests/support/paths.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::vif {
 namespace {
 
 std::string Read(const std::string& name) {
-  std::ifstream file(KURYR_TEST_DATA "/vif-samples/annotation/" + name);
+  std::ifstream file(test::TestData() + "/vif-samples/annotation/" + name);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
 #include "watcher/event_parser.h"
 #include "watcher/event_pipeline.h"
 
@@ -17,7 +18,7 @@ namespace {
 const char* const kCaptures[] = {"watch-life-no-rv.raw", "node-watch-all-pods.raw"};
 
 std::vector<std::string> PodEvents(int64_t capture) {
-  std::ifstream file(std::string(KURYR_TEST_DATA "/apiserver-http/") + kCaptures[capture]);
+  std::ifstream file(test::TestData() + "/apiserver-http/" + kCaptures[capture]);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('{') && line.size() > 1000) lines.push_back(line + "\n");

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cni/attachments/process.h"
 #include "cni/protocol/error.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::cni {
 namespace {
@@ -147,7 +148,7 @@ TEST_F(ConfigTest, PoolsOfTheSameFileNameTheirDriversAndBridges) {
 }
 
 TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
-  const Config shipped = Load({KURYR_TEST_DATA "/../../etc/kuryr.conf"});
+  const Config shipped = Load({test::TestData() + "/../../etc/kuryr.conf"});
   const Config defaults = Load({File("empty.conf", "")});
 
   EXPECT_EQ(shipped.api.api_root, defaults.api.api_root);

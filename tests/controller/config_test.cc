@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/rollback.h"
+#include "tests/support/paths.h"
 
 // Which backend kuryr.conf names, and what it takes.
 
@@ -41,7 +42,7 @@ std::string WhyRefused(const std::string& text) {
 /// The first example of a page.
 std::string Example(const std::string& page) {
   std::stringstream text;
-  text << std::ifstream(KURYR_SOURCE_DIR "/docs/" + page).rdbuf();
+  text << std::ifstream(test::SourceDir() + "/docs/" + page).rdbuf();
   const std::string all = text.str();
   const size_t begin = all.find("```ini\n") + 7;
   return all.substr(begin, all.find("```", begin) - begin);

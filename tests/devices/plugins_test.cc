@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/devices/fake_devices.h"
+#include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 
 namespace kuryr::devices {
@@ -61,7 +62,8 @@ class PluginsTest : public ::testing::Test {
     fs::rename(folder_.path() / "pods.new", Kubelet() / "pods.json");
   }
   [[nodiscard]] Process StartDevices() const {
-    return Process({.argv = {KURYR_BIN_DIR "/kuryr-devices", "--config-file", Conf(), "--debug"}});
+    return Process(
+        {.argv = {test::BinDir() + "/kuryr-devices", "--config-file", Conf(), "--debug"}});
   }
   [[nodiscard]] Process StartKubelet() const {
     return Process({.argv = {kFakeKubelet, "serve", Kubelet()}});
@@ -71,13 +73,14 @@ class PluginsTest : public ::testing::Test {
     return test::RunProgram({.argv = std::move(words)});
   }
   [[nodiscard]] ProcessResult Status(const std::vector<std::string>& words) const {
-    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-devices", "--config-file", Conf(),
+    std::vector<std::string> argv = {test::BinDir() + "/kuryr-devices", "--config-file", Conf(),
                                      "status"};
     argv.insert(argv.end(), words.begin(), words.end());
     return test::RunProgram({.argv = std::move(argv)});
   }
 
-  static constexpr const char* kFakeKubelet = KURYR_SOURCE_DIR "/tests/devices/fake_kubelet.py";
+  inline static const std::string kFakeKubelet =
+      test::SourceDir() + "/tests/devices/fake_kubelet.py";
   const TempFolder folder_;
   FakeDevices sysfs_{folder_.path() / "sys"};
 };

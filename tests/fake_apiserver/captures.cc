@@ -6,6 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/support/paths.h"
+
 namespace kuryr::fake {
 namespace {
 
@@ -38,7 +40,7 @@ void Normalise(json& value, bool versions) {
 }  // namespace
 
 Capture LoadCapture(const std::string& name) {
-  const std::string path = std::string(KURYR_TEST_DATA) + "/apiserver-http/" + name;
+  const std::string path = test::TestData() + "/apiserver-http/" + name;
   return {.name = name,
           .request = ReadFile(path + ".req"),
           .answer = ParseAnswer(ReadFile(path + ".raw"))};

@@ -14,6 +14,7 @@
 #include "base/unique_fd.h"
 #include "tests/fake_apiserver/fake_api_server.h"
 #include "tests/fake_apiserver/raw_client.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::fake {
 namespace {
@@ -118,7 +119,7 @@ class Program {
     if (::pipe(ends.data()) != 0) ThrowErrno("pipe");
     output_.reset(ends[0]);
     const UniqueFd theirs(ends[1]);
-    std::string path = std::string(KURYR_BIN_DIR) + "/fake-apiserver";
+    std::string path = test::BinDir() + "/fake-apiserver";
     std::vector<char*> argv = {path.data()};
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);

@@ -3,6 +3,7 @@
 
 #include "kubelet/server.h"
 #include "tests/kubelet/kubelet_fixture.h"
+#include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 
 namespace kuryr::kubelet {
@@ -10,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string kPeer = KURYR_SOURCE_DIR "/tests/kubelet/grpc_peer.py";
+const std::string kPeer = test::SourceDir() + "/tests/kubelet/grpc_peer.py";
 
 /// gRPC's own implementation on the other side.
 class GrpcPeerTest : public KubeletTest {

@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace kuryr::vif {
 
 inline std::string ReadSample(const std::string& name) {
-  const std::string path = std::string(KURYR_TEST_DATA "/vif-samples/") + name;
+  const std::string path = test::TestData() + "/vif-samples/" + name;
   std::ifstream file(path);
   if (!file) throw std::runtime_error("open " + path);
   std::ostringstream text;
@@ -28,7 +30,7 @@ inline nlohmann::json JsonSample(const std::string& name) {
 inline std::vector<std::string> SampleNames(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(KURYR_TEST_DATA "/vif-samples/") + folder)) {
+       std::filesystem::directory_iterator(test::TestData() + "/vif-samples/" + folder)) {
     names.push_back(entry.path().stem().string());
   }
   std::sort(names.begin(), names.end());

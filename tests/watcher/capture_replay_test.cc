@@ -16,6 +16,7 @@
 #include "base/thread_annotations.h"
 #include "tests/fake_apiserver/raw_client.h"
 #include "tests/fake_apiserver/server.h"
+#include "tests/support/paths.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
 #include "watcher/event_parser.h"
@@ -25,7 +26,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::filesystem::path kCaptures = std::filesystem::path(KURYR_TEST_DATA) / "apiserver-http";
+const std::filesystem::path kCaptures = std::filesystem::path(test::TestData()) / "apiserver-http";
 
 std::vector<std::string> CaptureNames() {
   std::vector<std::string> names;

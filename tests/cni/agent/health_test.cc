@@ -9,6 +9,7 @@
 
 #include "cni/agent/call_metrics.h"
 #include "tests/cni/agent/agent_fixture.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::test {
 namespace {
@@ -98,7 +99,7 @@ TEST_F(HealthTest, APortThatIsTakenIsToldAndTakenWhenItIsFree) {
   other.WaitForOutput("taken");
   StartAgent();
   const auto ask = [this](const char* question) {
-    return RunProgram({.argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
+    return RunProgram({.argv = {test::BinDir() + "/kuryr-daemon", "--config-file",
                                 (work_ / "kuryr.conf").string(), question}});
   };
   const std::string why =

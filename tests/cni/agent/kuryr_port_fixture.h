@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/cni/agent/agent_fixture.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::test {
 
@@ -61,7 +62,7 @@ class KuryrPortTest : public AgentTest {
     ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
   }
   [[nodiscard]] ProcessResult Status() const {
-    return RunProgram({.argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
+    return RunProgram({.argv = {test::BinDir() + "/kuryr-daemon", "--config-file",
                                 (work_ / "kuryr.conf").string(), "status"}});
   }
   std::string PortFact(const TestPod& pod, const std::string& key) {

@@ -6,6 +6,7 @@
 
 #include "tests/cni/agent/kuryr_port_fixture.h"
 #include "tests/support/kube_api_server.h"
+#include "tests/support/paths.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
 
@@ -258,7 +259,7 @@ class KubeKuryrPortTest : public KuryrPortTest {
   /// Ends when the API server has them.
   void Define() {
     (void)Ask({"--header", "Content-Type: application/yaml", "--data-binary",
-               "@" KURYR_SOURCE_DIR "/etc/kubernetes/kuryrport.yaml"},
+               "@" + test::SourceDir() + "/etc/kubernetes/kuryrport.yaml"},
               kDefinitions);
     while (!IsThere(kDefaultPorts) && !HasFailure()) {
     }

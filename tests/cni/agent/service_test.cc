@@ -13,6 +13,7 @@
 
 #include "base/unique_fd.h"
 #include "tests/cni/agent/agent_fixture.h"
+#include "tests/support/paths.h"
 
 // kuryr-daemon as a service of systemd: etc/kuryr-daemon.service, etc/kuryr-daemon.socket.
 
@@ -33,7 +34,7 @@ std::vector<std::string> WordsOf(const std::string& file, const std::string& key
   return {};
 }
 
-constexpr const char* kUnit = KURYR_SOURCE_DIR "/etc/kuryr-daemon.service";
+const std::string kUnit = test::SourceDir() + "/etc/kuryr-daemon.service";
 
 std::vector<std::string> UnitsCapabilities() { return WordsOf(kUnit, "CapabilityBoundingSet="); }
 
@@ -130,7 +131,7 @@ TEST_F(ServiceTest, ADescriptorThatIsNoListenerIsRefused) {
   const ProcessResult result =
       RunProgram({.argv = {"bash", "-c",
                            R"(LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" --config-file "$1" 3</dev/null)",
-                           KURYR_BIN_DIR "/kuryr-daemon", work_ / "kuryr.conf"}});
+                           test::BinDir() + "/kuryr-daemon", work_ / "kuryr.conf"}});
 
   EXPECT_NE(result.status, 0);
   EXPECT_THAT(result.err, HasSubstr("descriptor 3 is no listening socket"));
@@ -166,8 +167,8 @@ TEST(ServiceUnitTest, SystemdFindsNoFaultInTheUnits) {
   std::string pattern = ::testing::TempDir() + "units-XXXXXX";
   const std::filesystem::path folder = ::mkdtemp(pattern.data());
   // Installed, it is where the unit says.
-  const std::string copy = "sed 's|^ExecStart=.*|ExecStart=/bin/true|' " + std::string(kUnit) +
-                           " >kuryr-daemon.service && cp " KURYR_SOURCE_DIR
+  const std::string copy = "sed 's|^ExecStart=.*|ExecStart=/bin/true|' " + kUnit +
+                           " >kuryr-daemon.service && cp " + test::SourceDir() +
                            "/etc/kuryr-daemon.socket . && systemd-analyze verify --man=no "
                            "./kuryr-daemon.service ./kuryr-daemon.socket";
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cni/agent/agent_fixture.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::test {
 namespace {
@@ -27,7 +28,7 @@ class StatusTest : public AgentTest {
  private:
   [[nodiscard]] ProcessResult Question(const std::string& command,
                                        const std::vector<std::string>& arguments) const {
-    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-daemon", "--config-file",
+    std::vector<std::string> argv = {test::BinDir() + "/kuryr-daemon", "--config-file",
                                      (work_ / "kuryr.conf").string(), command};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     return RunProgram({.argv = argv});

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 
 // kuryr-cni --decode, on a node with a kuryr.conf of its own.
@@ -24,8 +25,8 @@ class DecodeTest : public ::testing::Test {
                                    const std::string& option = "--debug") const {
     std::ofstream(conf_) << conf;
     const ProcessResult result =
-        RunProgram({.argv = {KURYR_BIN_DIR "/kuryr-cni", "--config-file=" + conf_, option,
-                             "--decode=" KURYR_TEST_DATA "/vif-samples/vif/" + sample}});
+        RunProgram({.argv = {test::BinDir() + "/kuryr-cni", "--config-file=" + conf_, option,
+                             "--decode=" + test::TestData() + "/vif-samples/vif/" + sample}});
     EXPECT_EQ(result.status, 0) << result.err;
     return result.out;
   }

@@ -10,6 +10,7 @@
 
 #include "tests/cni/plugin/plugin_fixture.h"
 #include "tests/support/kube_api_server.h"
+#include "tests/support/paths.h"
 
 // kuryr-cni doctor, on nodes that lack something.
 
@@ -37,7 +38,7 @@ class DoctorTest : public PluginTest {
     std::ofstream(work_ / name) << text;
   }
   [[nodiscard]] ProcessResult Ask(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-cni",
+    std::vector<std::string> argv = {test::BinDir() + "/kuryr-cni",
                                      "--config-file=" + (work_ / "kuryr.conf").string(), "doctor",
                                      "--cni-conf-dir=" + (work_ / "net.d").string(),
                                      "--cni-bin-dir=" + (work_ / "bin").string()};

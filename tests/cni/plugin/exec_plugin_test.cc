@@ -9,6 +9,7 @@
 
 #include "tests/cni/plugin/fake_docker.h"
 #include "tests/cni/plugin/plugin_fixture.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::test {
 namespace {
@@ -28,7 +29,7 @@ class ExecPluginTest : public PluginTest {
     const fs::path folder = work_ / "exec/openstack.org~kuryr";
     fs::create_directories(folder);
     program_ = folder / "kuryr";
-    fs::create_symlink(KURYR_BIN_DIR "/kuryr-cni", program_);
+    fs::create_symlink(test::BinDir() + "/kuryr-cni", program_);
     WriteConflist(R"([{"type":"kuryr-cni","kuryr_conf":")" + (work_ / "kuryr.conf").string() +
                   R"("},{"type":"portmap"}])");
   }

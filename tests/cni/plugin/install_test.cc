@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 
 // kuryr-cni install, on a node that is a folder.
@@ -37,9 +38,10 @@ class InstallTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(work_); }
 
   [[nodiscard]] ProcessResult Install(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> argv = {
-        KURYR_BIN_DIR "/kuryr-cni", "--config-file=" + (work_ / "kuryr.conf").string(), "install",
-        "--host=" + host_.string(), "--conflist=" + (work_ / "20-net.conflist").string()};
+    std::vector<std::string> argv = {test::BinDir() + "/kuryr-cni",
+                                     "--config-file=" + (work_ / "kuryr.conf").string(), "install",
+                                     "--host=" + host_.string(),
+                                     "--conflist=" + (work_ / "20-net.conflist").string()};
     argv.insert(argv.end(), more.begin(), more.end());
     return RunProgram({.argv = argv});
   }
@@ -67,7 +69,7 @@ TEST_F(InstallTest, ANodeGetsTheProgramItsConfigurationAndItsNetwork) {
                                             Pair("etc/kuryr/kuryr.conf", 0600),
                                             Pair("etc/cni/net.d/20-net.conflist", 0644)));
   const std::string installed = host_ / "opt/cni/bin/kuryr-cni";
-  EXPECT_EQ(RunProgram({.argv = {"cmp", installed, KURYR_BIN_DIR "/kuryr-cni"}}).out, "");
+  EXPECT_EQ(RunProgram({.argv = {"cmp", installed, test::BinDir() + "/kuryr-cni"}}).out, "");
   EXPECT_EQ(TextOf(host_ / "etc/kuryr/kuryr.conf"), "[kubernetes]\n");
   EXPECT_EQ(TextOf(host_ / "etc/cni/net.d/20-net.conflist"), "{}\n");
   EXPECT_EQ(fs::status(host_ / "run/kuryr").permissions(), fs::perms::owner_all);

@@ -8,6 +8,8 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/paths.h"
+
 namespace kuryr::test {
 namespace {
 
@@ -91,8 +93,8 @@ void PluginTest::WriteConfig(const std::string& kubernetes, const std::string& r
 
 void PluginTest::StartAgent(const std::vector<std::string>& before) {
   std::vector<std::string> argv = before;
-  for (const std::string& word : {std::string(KURYR_BIN_DIR "/kuryr-daemon"),
-                                  std::string("--config-file"), (work_ / "kuryr.conf").string()})
+  for (const std::string& word : {test::BinDir() + "/kuryr-daemon", std::string("--config-file"),
+                                  (work_ / "kuryr.conf").string()})
     argv.push_back(word);
   agent_.emplace(Command{.argv = argv});
   agent_->WaitForOutput("msg=ready");
@@ -120,7 +122,7 @@ TestPod PluginTest::MakePod(const std::string& name) {
 }
 
 json PluginTest::Vif(const TestPod& pod, bool active) const {
-  json vif = json::parse(std::ifstream(KURYR_TEST_DATA "/demo/vif.json"));
+  json vif = json::parse(std::ifstream(test::TestData() + "/demo/vif.json"));
   Data(vif, "id") = pod.port_id;
   Data(Data(vif, "port_profile"), "interface_id") = pod.port_id;
   Data(vif, "vif_name") = pod.tap;
@@ -158,7 +160,7 @@ Command PluginTest::Call(const std::string& command, const TestPod& pod,
       env[name] = value;
     }
   }
-  return {.argv = {KURYR_BIN_DIR "/kuryr-cni"}, .input = input, .env = env};
+  return {.argv = {test::BinDir() + "/kuryr-cni"}, .input = input, .env = env};
 }
 
 ProcessResult PluginTest::Run(const std::string& command, const TestPod& pod,

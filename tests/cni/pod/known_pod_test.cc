@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
+
 namespace kuryr::cni {
 namespace {
 
@@ -17,7 +19,7 @@ using Change = KnownPod::Change;
 
 /// Of pod default/pod-5bb648d658-55n76.
 json PortSample(const std::string& name) {
-  return json::parse(std::ifstream(KURYR_TEST_DATA "/vif-samples/kuryrport/" + name + ".json"));
+  return json::parse(std::ifstream(test::TestData() + "/vif-samples/kuryrport/" + name + ".json"));
 }
 
 const json kNode = {{"kind", "Node"}, {"name", "node1"}};

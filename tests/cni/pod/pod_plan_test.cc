@@ -1,5 +1,6 @@
 // How much one pod may ask for.
 #include "cni/pod/pod_plan.h"
+#include "tests/support/paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ class PodPlanTest : public ::testing::Test {
     return map;
   }
 
-  json vif_ = json::parse(std::ifstream(KURYR_TEST_DATA "/demo/vif.json"));
+  json vif_ = json::parse(std::ifstream(test::TestData() + "/demo/vif.json"));
 };
 
 TEST_F(PodPlanTest, VifsOfOnePodAreLimited) {

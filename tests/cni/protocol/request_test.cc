@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "cni/protocol/error.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::cni {
 namespace {
@@ -167,7 +168,7 @@ std::map<std::string, std::string> ReadVariables(const std::filesystem::path& fi
 TEST(RequestTest, EveryCallThatRuntimesMadeIsUnderstood) {
   size_t calls = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(KURYR_TEST_DATA "/cni-calls")) {
+       std::filesystem::recursive_directory_iterator(test::TestData() + "/cni-calls")) {
     const std::string name = entry.path().filename();
     if (entry.path().extension() != ".env" || name.find("kuryr-cni") == std::string::npos) continue;
     if (entry.path().string().find("podman") != std::string::npos &&

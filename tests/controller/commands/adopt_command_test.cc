@@ -7,6 +7,7 @@
 #include "controller/pod_facts.h"
 #include "tests/controller/commands/commands_fixture.h"
 #include "tests/controller/neutron/client/scripted_server.h"
+#include "tests/support/paths.h"
 
 // kuryr-controller adopt, at a cluster of kuryr-kubernetes: its plans and KuryrPorts are samples of
 // its own, its ports such as a real Neutron tells.
@@ -25,7 +26,7 @@ using ::testing::StartsWith;
 constexpr const char* kPlanned = "fbea0d51-2c0d-4cd2-89de-6881cf92f73a";
 
 json ReadData(const std::string& name) {
-  std::ifstream file(std::string(KURYR_TEST_DATA) + "/" + name);
+  std::ifstream file(test::TestData() + "/" + name);
   EXPECT_TRUE(file) << name;
   return json::parse(file);
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 
 namespace kuryr::test {
@@ -11,7 +12,7 @@ namespace kuryr::test {
 inline ProcessResult RunCommand(const std::string& command,
                                 const std::vector<std::string>& arguments,
                                 const std::string& conf) {
-  std::vector<std::string> argv = {KURYR_BIN_DIR "/kuryr-controller", "--config-file", conf,
+  std::vector<std::string> argv = {test::BinDir() + "/kuryr-controller", "--config-file", conf,
                                    command};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return RunProgram({.argv = argv});

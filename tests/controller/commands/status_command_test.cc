@@ -7,6 +7,7 @@
 #include "controller/pod_facts.h"
 #include "service/health_server.h"
 #include "tests/controller/commands/commands_fixture.h"
+#include "tests/support/paths.h"
 
 // kuryr-controller status.
 
@@ -343,7 +344,7 @@ TEST_F(StatusCommandTest, DocsShowWhatItPrints) {
   SetRunning("db-0");
   api().Delete("pods", "default", "db-0");
   CreatePort("old", "gone", {{controller::kPlannerAnnotation, controller::kPlanner}});
-  std::ifstream file(KURYR_SOURCE_DIR "/docs/controller.md");
+  std::ifstream file(test::SourceDir() + "/docs/controller.md");
   const std::string docs =
       Comparable({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
 

@@ -16,6 +16,7 @@
 
 #include "tests/controller/election/candidate.h"
 #include "tests/support/kube_api_server.h"
+#include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 #include "watcher/api_client.h"
 #include "watcher/dispatcher.h"
@@ -75,7 +76,7 @@ class LeaderElectionTest : public ::testing::Test {
 
   [[nodiscard]] json Spec() { return admin_->Get(kLease).at("spec"); }
   [[nodiscard]] Process StartProbe(const std::string& identity) {
-    Process probe({.argv = {KURYR_BIN_DIR "/leader_probe", api_.api_root, api_.ca.file,
+    Process probe({.argv = {test::BinDir() + "/leader_probe", api_.api_root, api_.ca.file,
                             api_.token.file, identity}});
     probe.WaitForOutput("a candidate\n");
     return probe;

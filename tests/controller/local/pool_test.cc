@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/controller/local/backend_fixture.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::controller::local {
 namespace {
@@ -126,7 +127,7 @@ TEST(PoolTest, PoolsOfDifferentBridgesMayOverlap) {
 }
 
 TEST(PoolTest, TheShippedExampleHasEveryOptionAndIsTaken) {
-  const std::string shipped = KURYR_TEST_DATA "/../../etc/kuryr.conf";
+  const std::string shipped = test::TestData() + "/../../etc/kuryr.conf";
   std::ifstream file(shipped);
   std::string text;
   bool inside = false;

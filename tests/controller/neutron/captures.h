@@ -8,13 +8,14 @@
 
 #include "controller/neutron/networks.h"
 #include "controller/neutron/port.h"
+#include "tests/support/paths.h"
 
 // What a real Neutron answered (tests/data/neutron-http), as the values that the client makes.
 
 namespace kuryr::controller::neutron {
 
 inline nlohmann::json ReadJson(const std::string& name) {
-  const std::string path = KURYR_TEST_DATA "/neutron-http/" + name + ".json";
+  const std::string path = test::TestData() + "/neutron-http/" + name + ".json";
   std::ifstream file(path);
   EXPECT_TRUE(file) << path;
   return nlohmann::json::parse(file);

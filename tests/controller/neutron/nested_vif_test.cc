@@ -6,6 +6,7 @@
 #include <string>
 
 #include "controller/neutron/port_vif.h"
+#include "tests/support/paths.h"
 #include "vif/vif.h"
 
 // Nested pods' VIFs, beside those that Kuryr's own classes made of the same values
@@ -17,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 json Sample(const std::string& name) {
-  std::ifstream file(KURYR_TEST_DATA "/vif-samples/vif/" + name + ".json");
+  std::ifstream file(test::TestData() + "/vif-samples/vif/" + name + ".json");
   EXPECT_TRUE(file) << name;
   return json::parse(file);
 }

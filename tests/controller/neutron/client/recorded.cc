@@ -3,13 +3,15 @@
 #include <fstream>
 #include <set>
 
+#include "tests/support/paths.h"
+
 namespace kuryr::controller::neutron {
 namespace {
 
 using nlohmann::json;
 
 json ReadJson(const std::string& name) {
-  const std::string file = std::string(KURYR_TEST_DATA) + "/neutron-http/" + name + ".json";
+  const std::string file = test::TestData() + "/neutron-http/" + name + ".json";
   std::ifstream in(file);
   if (!in) throw std::runtime_error("cannot read " + file);
   return json::parse(in);
