@@ -22,7 +22,7 @@ TEST_F(RouteSocketTest, Ipv4AddressIsAsIpAddrAddMakesIt) {
 }
 
 TEST_F(RouteSocketTest, NamespaceWithoutAnyRouteHasNone) {
-  EXPECT_TRUE(RouteSocket().Routes().empty());
+  EXPECT_TRUE(RouteSocket::OpenIn(MakePodNetns()).Routes().empty());
 }
 
 TEST_F(RouteSocketTest, Ipv6AddressIsNotTentative) {
