@@ -336,10 +336,10 @@ void NeutronBackend::SearchAfter(Holder& holder, Clock::duration delay) {
 }
 
 void NeutronBackend::FindLatePorts() {
-  const std::vector<ClusterPort> ports = planner_.ListPorts();
+  const std::vector<ClusterPort> ports = planner_.ListOwned();
   const MutexLock lock(mutex_);
   for (const ClusterPort& port : ports) {
-    const auto holder = port.owner_id.empty() ? holders_.end() : holders_.find(port.owner_id);
+    const auto holder = holders_.find(port.owner_id);
     if (holder == holders_.end() || holder->second.life != Life::kHeld) continue;
     if (FindById(holder->second.ports, port.id) == holder->second.ports.end())
       SearchAfter(holder->second, {});

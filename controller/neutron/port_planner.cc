@@ -271,6 +271,17 @@ std::vector<Port> PortPlanner::TaggedPorts() {
   return api_.ListPorts(filter);
 }
 
+std::vector<ClusterPort> PortPlanner::ListOwned() {
+  PortFilter filter = driver_->FilterOf("");
+  filter.project_id = defaults_.project;
+  std::vector<ClusterPort> all;
+  for (const Port& port : api_.ListPorts(filter)) {
+    const std::string owner = driver_->OwnerIdOf(port);
+    if (!owner.empty()) all.push_back({.id = port.id, .name = port.name, .owner_id = owner});
+  }
+  return all;
+}
+
 std::vector<Owner> PortPlanner::Owners() {
   std::map<std::string, Owner> owners;
   for (const Port& port : TaggedPorts()) {

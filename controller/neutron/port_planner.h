@@ -66,6 +66,9 @@ class PortPlanner {
 
   /// The same, port by port. Throws NeutronError.
   [[nodiscard]] std::vector<ClusterPort> ListPorts();
+  /// Those of owners, whatever their tags: a port is made before it has any, and other clusters'
+  /// are among them. Throws NeutronError.
+  [[nodiscard]] std::vector<ClusterPort> ListOwned();
 
   /// Whether the VIF is one of those that are planned.
   [[nodiscard]] bool Makes(const vif::Vif& vif) const { return driver_->Makes(vif); }
