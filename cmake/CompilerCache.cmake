@@ -10,5 +10,7 @@ if(CCACHE_PROGRAM)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${cache} CCACHE_PCH_EXTSUM=1 ${PROJECT_SOURCE_DIR}/cmake/compile)
     # ccache knows a precompiled header by this option alone.
     set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>)
+    # __FILE__ in a file of a unity build is the file's whole path otherwise, and so the clone's.
+    add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   endif()
 endif()
