@@ -8,10 +8,9 @@
 namespace kuryr {
 
 std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
-  if (text.size() >= INET6_ADDRSTRLEN) return std::nullopt;
-  const std::string terminated(text);
-  if (terminated.size() != text.size() || text.find('\0') != std::string_view::npos)
+  if (text.size() >= INET6_ADDRSTRLEN || text.find('\0') != std::string_view::npos)
     return std::nullopt;
+  const std::string terminated(text);
   IpAddress address;
   address.family = text.find(':') == std::string_view::npos ? IpFamily::kIpv4 : IpFamily::kIpv6;
   const int family = address.family == IpFamily::kIpv4 ? AF_INET : AF_INET6;

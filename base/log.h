@@ -57,7 +57,7 @@ class LogScope {
 /// Lines below `level` are dropped; kWarning at start. Thread-safe.
 void SetLogLevel(LogLevel level) noexcept;
 
-/// Appends to `path` instead of stderr. Throws std::system_error when it cannot be opened.
+/// Appends to `path` instead of stderr. Throws std::runtime_error when it cannot be opened.
 void SetLogFile(const std::string& path);
 
 }  // namespace kuryr
