@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/error.h"
 #include "base/mac.h"
 #include "binding/netns.h"
 #include "binding/planned.h"
@@ -49,6 +50,12 @@ struct PlugRequest {
   const Attachment& attachment;
   const Netns& pod;
   Deadline deadline;
+};
+
+/// The VIF cannot be made true, by a field that is missing or impossible.
+class MalformedVif : public ParseError {
+ public:
+  explicit MalformedVif(const ParseError& problem) : ParseError(problem) {}
 };
 
 /// No driver for this type of VIF, or for its plugin; names them.

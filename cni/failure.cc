@@ -49,8 +49,10 @@ CniError AsCniError(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const CniError& e) {
     return e;
-  } catch (const ParseError& e) {
+  } catch (const binding::MalformedVif& e) {
     return {ErrorCode::kMalformedVif, "malformed VIF", e.what()};
+  } catch (const ParseError& e) {
+    return {ErrorCode::kDecodeFailure, "malformed input", e.what()};
   } catch (const binding::UnsupportedVif& e) {
     return {ErrorCode::kUnsupportedVif, e.what()};
   } catch (const binding::InterfaceExists& e) {

@@ -78,6 +78,16 @@ std::vector<PlannedPort> PortsOf(const std::vector<Plug>& plugs, const Attachmen
   return ports;
 }
 
+/// What a driver says of the VIF's fields.
+template <typename Act>
+auto OfVif(const Act& act) {
+  try {
+    return act();
+  } catch (const ParseError& e) {
+    throw MalformedVif(e);
+  }
+}
+
 }  // namespace
 
 Binding::Binding(const BindingConfig& config) : parts_{.config = config, .shared = shared_} {
@@ -98,7 +108,7 @@ Planned Binding::Plan(const vif::PodVif& vif) const {
   const DriverRow& row = DriverRowFor(vif.vif);
   // Before the driver looks at the node.
   RequireAllowedDriver(parts_.config, row.name);
-  Planned planned = DriverOf(row).Plan(vif);
+  Planned planned = OfVif([&] { return DriverOf(row).Plan(vif); });
   const Plug& plug = planned.plug;
   const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
   RequireAllowedBridge(parts_.config, plug.bridge, kind);
@@ -107,11 +117,11 @@ Planned Binding::Plan(const vif::PodVif& vif) const {
 }
 
 Planned Binding::PlanWith(const vif::PodVif& vif, const Plug& plug) const {
-  return DriverOf(plug).PlanWith(vif, plug);
+  return OfVif([&] { return DriverOf(plug).PlanWith(vif, plug); });
 }
 
 std::vector<Interface> Binding::Connect(const PlugRequest& request) {
-  return DriverOf(request.planned.plug).Connect(request);
+  return OfVif([&] { return DriverOf(request.planned.plug).Connect(request); });
 }
 
 std::optional<std::string> Binding::Check(const PlugRequest& request) const {

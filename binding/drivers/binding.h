@@ -22,8 +22,8 @@ class Binding {
  public:
   explicit Binding(const BindingConfig& config);
 
-  /// As Driver::Plan. Throws UnsupportedVif also for drivers and bridges that the node does not
-  /// allow.
+  /// As Driver::Plan, its ParseErrors as MalformedVif. Throws UnsupportedVif also for drivers and
+  /// bridges that the node does not allow.
   [[nodiscard]] Planned Plan(const vif::PodVif& vif) const;
   /// As Driver::PlanWith, for a VIF and its plug from a record.
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "binding/driver.h"
 #include "binding/l3.h"
 
 namespace kuryr::cni {
@@ -43,7 +44,7 @@ std::vector<vif::PodVif> Decode(const watcher::WatchEvent& event) {
 }  // namespace
 
 const std::vector<vif::PodVif>& PodPlan::vifs() const {
-  if (problem) throw ParseError(*problem);
+  if (problem) throw binding::MalformedVif(*problem);
   return read;
 }
 

@@ -25,7 +25,7 @@ struct PodPlan {
   std::vector<vif::PodVif> read;  ///< slim; empty without any, and where they cannot be read
   std::optional<ParseError> problem;
 
-  /// The default one first; empty while it plans none. Throws the problem.
+  /// The default one first; empty while it plans none. Throws the problem as MalformedVif.
   [[nodiscard]] const std::vector<vif::PodVif>& vifs() const;
 
   friend bool operator==(const PodPlan& left, const PodPlan& right);

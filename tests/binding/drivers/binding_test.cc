@@ -17,7 +17,7 @@ Binding AnyBinding() { return Binding(test::WithEverything({})); }
 std::string RefusedPath(const vif::Vif& vif) {
   try {
     (void)AnyBinding().Plan({"eth0", true, vif});
-  } catch (const ParseError& e) {
+  } catch (const MalformedVif& e) {
     return e.path();
   }
   return "";
