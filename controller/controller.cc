@@ -6,6 +6,7 @@
 
 #include "base/backoff.h"
 #include "base/log.h"
+#include "base/rollback.h"
 #include "controller/missing_right.h"
 #include "service/metrics_text.h"
 
@@ -50,15 +51,18 @@ void Controller::LeadOnce(const std::stop_token& stop) {
   Log(LogLevel::kInfo, "leads", {{"vif_sink", NameOf(sink)}});
   const auto leading = std::make_shared<Leading>(
       Leading::Parts{config_, reporter_, metrics_, informer_}, sink, [this] { return MayWrite(); });
+  // Also where something throws: whatever leads next begins with an informer that nobody uses.
+  const Rollback ended([&] {
+    leading->Stop();
+    SetLeading(nullptr);
+    Log(LogLevel::kInfo, "leads no more");
+  });
   SetLeading(leading);
   if (config_.leader_elect) {
     election_.HoldUntilLost(stop);
   } else {
     WaitUntilStopped(stop, std::chrono::hours(24));
   }
-  leading->Stop();
-  SetLeading(nullptr);
-  Log(LogLevel::kInfo, "leads no more");
 }
 
 std::shared_ptr<Leading> Controller::leading() const {

@@ -89,6 +89,7 @@ void Informer::Lead(Leader leader) {
 void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   const MutexLock lock(mutex_);
   if (next_ != leader) return;
+  EndLeader();
   leader_ = std::move(next_);
   next_.reset();
   pods_.StartTelling(leader->backend);
@@ -96,9 +97,13 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   leader->begin();
 }
 
-void Informer::Follow() {
+void Informer::Follow(const Backend& backend) {
   const MutexLock lock(mutex_);
-  next_.reset();
+  if (next_ && &next_->backend == &backend) next_.reset();
+  if (leader_ && &leader_->backend == &backend) EndLeader();
+}
+
+void Informer::EndLeader() {
   leader_.reset();
   pods_.StopTelling();
   claims_.StopKeeping();

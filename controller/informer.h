@@ -36,8 +36,8 @@ class Informer : private watcher::EventHandler {
   };
   /// What another leader has written before this call is heard of before `begin`.
   void Lead(Leader leader) EXCLUDES(mutex_);
-  /// When it returns, the leader is called no more.
-  void Follow() EXCLUDES(mutex_);
+  /// When it returns, the leader with this backend is called no more. Another one is not touched.
+  void Follow(const Backend& backend) EXCLUDES(mutex_);
 
   /// Everything has been listed, and the API server answers.
   [[nodiscard]] bool IsWarm() const { return lists_missing_ <= 0 && IsAlive(); }
@@ -55,6 +55,7 @@ class Informer : private watcher::EventHandler {
   void Watch(const char* path, watcher::WatchMode mode,
              std::function<void(const std::exception& refusal)> on_forbidden = {});
   void Wake(const std::string& key) REQUIRES(mutex_);
+  void EndLeader() REQUIRES(mutex_);
   void OnCaughtUp(const std::shared_ptr<const Leader>& leader) EXCLUDES(mutex_);
 
   std::atomic<int> lists_missing_ = 0;

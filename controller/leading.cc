@@ -68,7 +68,7 @@ void Leading::Stop() {
     ended.swap(workers_);
   }
   ended.reset();
-  parts_.informer.Follow();
+  parts_.informer.Follow(backend_.get());
 }
 
 /// Of pods alone: nobody looks at what else was released.

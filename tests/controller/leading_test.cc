@@ -297,6 +297,33 @@ TEST_F(LeadingTest, NextLeaderKeepsWhatWasGiven) {
             before.at("metadata").at("resourceVersion"));
 }
 
+TEST_F(LeadingTest, FormerLeaderThatEndsWhileTheNextOneCatchesUpDoesNotStopIt) {
+  Start();
+  const auto former = std::exchange(leading_, nullptr);
+  Start();
+
+  former->Stop();
+  cluster_.CreatePod("a");
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+}
+
+TEST_F(LeadingTest, FormerLeaderThatEndsAfterTheNextOneHasBegunDoesNotStopIt) {
+  Start();
+  cluster_.CreatePod("a");
+  (void)cluster_.WaitForPlan("a");
+  const auto former = std::exchange(leading_, nullptr);
+  Start();
+  SetStatus("a", {{"phase", "Succeeded"}});
+  (void)cluster_.WaitForRelease("a");
+  while (leading_->WhyNotReady()) std::this_thread::yield();
+
+  former->Stop();
+  cluster_.CreatePod("b");
+
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("b")));
+}
+
 TEST_F(LeadingTest, PodsThatWentWhileNobodyLedAreReleased) {
   Pools(kTwoAddresses);
   Start();
