@@ -1,5 +1,7 @@
 #pragma once
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +18,8 @@ namespace kuryr::kubelet {
 /// Throws CallError, `code`, for bytes that are no such message.
 template <typename Message>
 [[nodiscard]] Message ParseMessage(const std::string& bytes, StatusCode code) {
+  // Protobuf writes a line to stderr for a string that is no UTF-8; the error says enough.
+  const google::protobuf::LogSilencer silencer;
   Message message;
   if (!message.ParseFromString(bytes))
     throw CallError({code, "no protobuf message " + message.GetTypeName()});

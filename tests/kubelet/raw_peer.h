@@ -24,10 +24,11 @@ enum FrameType : uint8_t {
   kHeaders = 1,
   kReset = 3,
   kSettings = 4,
+  kPing = 6,
   kGoaway = 7,
   kContinuation = 9
 };
-enum FrameFlag : uint8_t { kNone = 0, kEndStream = 1, kEndHeaders = 4 };
+enum FrameFlag : uint8_t { kNone = 0, kEndStream = 1, kAck = 1, kEndHeaders = 4 };
 
 inline std::string Number(uint32_t number, int bytes) {
   std::string out;

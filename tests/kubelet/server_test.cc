@@ -64,6 +64,38 @@ TEST_F(ServerTest, WhatAHandlerThrowsIsTheAnswer) {
   EXPECT_THAT(Outcome(Request("/a/Message", "\xff")), StartsWith("INVALID_ARGUMENT"));
 }
 
+TEST_F(ServerTest, AStringThatIsNoUtf8IsRefusedWithoutALineInTheLog) {
+  const auto handler = Unary<v1beta1::AllocateRequest>(
+      [](const v1beta1::AllocateRequest&) { return v1beta1::AllocateResponse(); });
+  ::testing::internal::CaptureStderr();
+
+  // containerRequests[0].devicesIDs[0] = "\xff"
+  EXPECT_THROW((void)handler("\x0a\x03\x0a\x01\xff"), CallError);
+
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(ServerTest, APingIsAnswered) {
+  const RunningServer server(socket(), Echo());
+  RawClient client(socket());
+
+  client.Say(Begin() + RawFrame{.type = kPing, .payload = "12345678"}.Bytes());
+
+  EXPECT_TRUE(client.Hears(RawFrame{.type = kPing, .flags = kAck, .payload = "12345678"}.Bytes()));
+}
+
+/// As a client says it that closes: what it has asked before is answered.
+TEST_F(ServerTest, APeerThatGoesAwayIsAnswered) {
+  const RunningServer server(socket(), Echo());
+  RawClient client(socket());
+
+  client.Say(Begin() + Headers(Fields("/a/Echo")) +
+             RawFrame{.type = kGoaway, .payload = std::string(8, '\0')}.Bytes() + Data(Frame("hello")));
+
+  EXPECT_TRUE(client.Hears(Frame("hello")));
+  client.HearEnd();
+}
+
 TEST_F(ServerTest, AnswersOfSeveralMegabytesPassFlowControl) {
   ServerLimits limits;
   limits.message_bytes = kSeveralMegabytes;
