@@ -23,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr std::string_view kWhitespace = " \t\r\n";  // RFC 8259
 
 char LowerCase(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -178,10 +179,9 @@ Selector ParseSelector(const json& object, const std::string& path, DeviceType t
   fields.TakeList("vendors", selector.vendors, ParseHex);
   fields.TakeList("devices", selector.codes, ParseHex);
   fields.TakeList("drivers", selector.drivers);
-  if (type != DeviceType::kAuxNetDevice) {
+  fields.TakeList("acpiIndexes", selector.acpi_indexes);
+  if (type != DeviceType::kAuxNetDevice)
     fields.TakeList("pciAddresses", selector.pci_addresses, ParsePciAddress);
-    fields.TakeList("acpiIndexes", selector.acpi_indexes);
-  }
   if (type != DeviceType::kAccelerator) TakeNetworkSelectors(fields, selector);
   if (type == DeviceType::kNetDevice) TakeSelectorsOfFunctions(fields, selector);
   if (type == DeviceType::kAuxNetDevice) fields.TakeList("auxTypes", selector.aux_types);
@@ -252,8 +252,25 @@ Resource ParseResource(const json& object, const std::string& path, const std::s
   return resource;
 }
 
+/// A comma behind the last element, as the documented examples have it, becomes a space. Offsets
+/// in errors stay as they are.
+std::string WithoutLastCommas(std::string_view text) {
+  std::string without(text);
+  size_t comma = std::string::npos;
+  bool is_quoted = false;
+  for (size_t at = 0; at < without.size(); ++at) {
+    const char c = without[at];
+    if (is_quoted && c == '\\') ++at;
+    if (c == '"') is_quoted = !is_quoted;
+    if (is_quoted || kWhitespace.find(c) != std::string_view::npos) continue;
+    if ((c == ']' || c == '}') && comma != std::string::npos) without[comma] = ' ';
+    comma = c == ',' ? at : std::string::npos;
+  }
+  return without;
+}
+
 std::vector<Resource> ParseList(std::string_view text, const std::string& prefix) {
-  const json document = ParseJson(text);
+  const json document = ParseJson(WithoutLastCommas(text));
   Fields fields(document, "$");
   const json* list = fields.Find("resourceList");
   if (list == nullptr || !list->is_array())

@@ -49,7 +49,8 @@ TEST(ResourceListTest, OneOfEachKindIsTaken) {
     {"resourceName": "gtp", "selectors": {"ddpProfiles": ["GTPv1-C/U IPv4/IPv6 payload"]}},
     {"resourceName": "fpga", "deviceType": "accelerator",
      "selectors": {"devices": ["0d90"], "acpiIndexes": ["101"]}},
-    {"resourceName": "sf", "deviceType": "auxNetDevice", "selectors": {"auxTypes": ["sf"]}}]})");
+    {"resourceName": "sf", "deviceType": "auxNetDevice",
+     "selectors": {"auxTypes": ["sf"], "acpiIndexes": ["7"]}}]})");
 
   ASSERT_THAT(resources, SizeIs(7));
   EXPECT_EQ(resources[0].FullName(), "intel.com/kernel_vfs");
@@ -72,6 +73,7 @@ TEST(ResourceListTest, OneOfEachKindIsTaken) {
   EXPECT_EQ(resources[5].type, DeviceType::kAccelerator);
   EXPECT_THAT(resources[5].selectors[0].acpi_indexes, ElementsAre("101"));
   EXPECT_EQ(resources[6].type, DeviceType::kAuxNetDevice);
+  EXPECT_THAT(resources[6].selectors[0].acpi_indexes, ElementsAre("7"));
 }
 
 TEST(ResourceListTest, WhatIsAbsentNullOrEmptyMatchesEveryDevice) {
@@ -81,6 +83,26 @@ TEST(ResourceListTest, WhatIsAbsentNullOrEmptyMatchesEveryDevice) {
     ASSERT_THAT(resources, SizeIs(1)) << selectors;
     EXPECT_TRUE(resources[0].Matches(Device{.vendor = "8086"})) << selectors;
   }
+}
+
+/// As sriov-network-device-plugin's README.md has them.
+TEST(ResourceListTest, CommaBehindTheLastElementIsPassedOver) {
+  const auto resources = Parse(R"({"resourceList": [
+    {"resourceName": "net", "selectors": [{"drivers": ["a,]", "\",}",], },], }, ], })");
+
+  ASSERT_THAT(resources, SizeIs(1));
+  EXPECT_THAT(resources[0].selectors[0].drivers, ElementsAre("a,]", "\",}"));
+  EXPECT_THAT(FailureOfSelectors(R"({"drivers": ["a",,]})"), HasSubstr("no JSON at byte"));
+}
+
+/// Its generator of files for each node writes them so.
+TEST(ResourceListTest, FieldsThatAProgramHasWrittenAreTaken) {
+  const auto resources = Parse(
+      R"({"resourceList":[{"resourceName":"nics","selectors":{"pfNames":["ens1#0-4","ens2#0-9"],)"
+      R"("IsRdma":false,"NeedVhostNet":false},"SelectorObj":null}]})");
+
+  ASSERT_THAT(resources, SizeIs(1));
+  EXPECT_THAT(resources[0].selectors[0].pf_names, SizeIs(2));
 }
 
 TEST(ResourceListTest, NamesOfFieldsCountInEitherCase) {
