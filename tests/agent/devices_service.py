@@ -20,8 +20,8 @@ ExecStart=/usr/sbin/kuryr-devices --config-file {CONF}
 CONFIG = '{"resourceList": [{"resourceName": "sriov_net", "selectors": {"drivers": ["iavf"]}}]}'
 KUBELET = Path("/var/lib/kubelet")
 SOCKET = KUBELET / f"device-plugins/kuryr-{RESOURCE.replace('/', '_')}.sock"
-OWN = ("/var/lib/kubelet/device-plugins", "/run", "/var/log/kuryr-devices")
-OTHERS = ("/etc", "/usr/sbin", "/var/lib/kubelet", *DATA_FOLDERS)
+OWN = ("/var/lib/kubelet/device-plugins", "/run/k8s.cni.cncf.io", "/var/log/kuryr-devices")
+OTHERS = ("/run", "/etc", "/usr/sbin", "/var/lib/kubelet", *DATA_FOLDERS)
 # Tenths, of 10 at the worst.
 MOST_EXPOSURE = 25
 
