@@ -28,6 +28,7 @@ PoolFiller::PoolFiller(const PortPools::Means& means, Hooks hooks, Times times)
     : means_(means),
       hooks_(std::move(hooks)),
       times_(times),
+      pause_(times.late),
       queue_({.retry_base = times.retry}),
       thread_([this] { Work(); }) {}
 
@@ -63,7 +64,8 @@ void PoolFiller::Round(const std::string& text) {
     queue_.AddAfter(text, kLeadsAgain);
   } else if (text == kList) {
     List();
-    queue_.AddAfter(kList, times_.list);
+    queue_.AddAfter(kList, pause_);
+    pause_ = std::min<Clock::duration>(2 * pause_, times_.list);
   } else {
     FillRound(text);
   }
@@ -75,6 +77,7 @@ PoolFiller::Clock::duration PoolFiller::WaitFor(const Known& known) const {
 }
 
 void PoolFiller::FillRound(const std::string& text) {
+  if (must_list_) List();
   PoolNeed need;
   {
     const MutexLock lock(mutex_);
@@ -106,8 +109,8 @@ void PoolFiller::Fill(const PoolNeed& need) {
   const PodNetwork network = means_.networks.Find(need.subnets);
   PortRequest request = ReadyRequestOf(network, means_.defaults);
   means_.driver.Describe(request, {.node = need.node.name});
-  // What says whose it is says nothing yet.
-  request.description.clear();
+  // What says whose it is says nothing yet, or, where nothing else does, which cluster's.
+  request.description = TagsComeLater(means_.api, means_.defaults) ? MarkOf(means_.defaults) : "";
   const size_t made = Create(need, network, std::vector<PortRequest>(count, request));
   means_.ready.Count(need.key, Event::kFill);
   Log(LogLevel::kInfo, "pool filled", {{"pool", TextOf(need.key)}, {"ports", made}});
@@ -116,7 +119,7 @@ void PoolFiller::Fill(const PoolNeed& need) {
 size_t PoolFiller::Create(const PoolNeed& need, const PodNetwork& network,
                           std::vector<PortRequest> requests) {
   const size_t count = requests.size();
-  const bool tags_later = !means_.defaults.tags.empty() && !means_.api.TagsAtCreation();
+  const bool tags_later = TagsComeLater(means_.api, means_.defaults);
   if (tags_later) {
     for (PortRequest& request : requests) request.tags.clear();
   }
@@ -131,10 +134,8 @@ size_t PoolFiller::Create(const PoolNeed& need, const PodNetwork& network,
 
 void PoolFiller::AddAll(const PoolNeed& need, const PodNetwork& network,
                         const std::vector<Port>& ports, bool tags_later) {
-  size_t added = 0;
   try {
-    for (; added < ports.size(); ++added) {
-      const Port& port = ports[added];
+    for (const Port& port : ports) {
       (void)means_.driver.Join(need.node, port, network);
       if (tags_later) means_.api.SetTags(port.id, means_.defaults.tags);
       ReadyPort ready = PortPools::ReadyOf(means_.defaults, port);
@@ -143,19 +144,8 @@ void PoolFiller::AddAll(const PoolNeed& need, const PodNetwork& network,
       means_.ready.Put(need.key, std::move(ready));
     }
   } catch (...) {
-    for (; added < ports.size(); ++added) Discard(ports[added]);
+    must_list_ = true;
     throw;
-  }
-}
-
-/// What is left is listed, or has no tag and so no cluster.
-void PoolFiller::Discard(const Port& port) noexcept {
-  try {
-    means_.driver.Delete(port.id);
-  } catch (const std::exception& e) {
-    Log(LogLevel::kWarning, "port not deleted that was made for a pool",
-        {{"port", port.id}, {"error", e.what()}});
-    queue_.AddAfter(kList, times_.doubt);
   }
 }
 
@@ -168,26 +158,54 @@ void PoolFiller::List() {
       // A filter that somebody did not understand must not cost others their ports.
       const bool is_free = PortPools::IsFree(means_.driver, means_.defaults, port);
       if (!is_free || hooks_.is_held(port.id)) continue;
-      if (auto key = PortPools::KeyOf(means_, port))
-        found.push_back({std::move(*key), PortPools::ReadyOf(means_.defaults, port)});
+      if (auto listed = Complete(port)) found.push_back(std::move(*listed));
     }
   }
   for (const ReadyPort& excess : means_.ready.EndListing(std::move(found)))
     means_.driver.Delete(excess.id);
   listed_ = true;
+  must_list_ = false;
 }
 
-/// Without a name are those of Kuryr's pools without port_debug, and told by tags alone.
+std::optional<ReadyPorts::Listed> PoolFiller::Complete(const Port& port) {
+  const bool is_fills =
+      port.device_owner == kDeviceOwner && PortPools::IsReady(means_.driver, port);
+  if (is_fills && !means_.driver.PlaceOf(port)) {
+    Log(LogLevel::kInfo, "port deleted that was made for a pool, and is in no place of a pod's",
+        {{"port", port.id}});
+    means_.driver.Delete(port.id);
+    return std::nullopt;
+  }
+  auto key = PortPools::KeyOf(means_, port);
+  if (!key) return std::nullopt;
+  ReadyPort ready = PortPools::ReadyOf(means_.defaults, port);
+  if (!HasTags(port, means_.defaults.tags)) {
+    means_.api.SetTags(port.id, means_.defaults.tags);
+    ready.revision = 0;
+  }
+  return ReadyPorts::Listed{std::move(*key), std::move(ready)};
+}
+
+/// Without a name are those of Kuryr's pools without port_debug, and told by tags alone. Without
+/// tags are those of a fill that has not set them yet, and perhaps never will.
 std::vector<PortFilter> PoolFiller::Filters() const {
   PortFilter filter = means_.driver.FilterOf("");
   filter.project_id = means_.defaults.project;
   filter.tags = means_.defaults.tags;
-  if (!listed_ && !filter.tags.empty()) return {filter};
   std::vector<PortFilter> filters;
-  for (const char* name : {kReadyName, kFormerReadyName}) {
-    filter.name = name;
+  if (!listed_ && !filter.tags.empty()) {
     filters.push_back(filter);
+  } else {
+    for (const char* name : {kReadyName, kFormerReadyName}) {
+      filter.name = name;
+      filters.push_back(filter);
+    }
   }
+  if (filter.tags.empty()) return filters;
+  filter.tags.clear();
+  filter.name = kReadyName;
+  filter.description = MarkOf(means_.defaults);
+  filters.push_back(filter);
   return filters;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,6 +28,9 @@ class PoolFiller {
     std::function<bool(const std::string& port_id)> is_held;
   };
   struct Times {
+    /// From the first list to the second; then it doubles up to `list`. What a controller that was
+    /// killed has asked for may be made late.
+    std::chrono::milliseconds late{10'000};
     std::chrono::milliseconds list{300'000};  ///< between two lists
     std::chrono::milliseconds doubt{5'000};   ///< from a request without an answer to a list
     std::chrono::milliseconds retry{1'000};   ///< after a failure, at first
@@ -58,17 +62,22 @@ class PoolFiller {
   void Fill(const PoolNeed& need);
   [[nodiscard]] size_t Create(const PoolNeed& need, const PodNetwork& network,
                               std::vector<PortRequest> requests);
-  /// All are deleted that do not become ready.
+  /// After an error, what is left is to be listed.
   void AddAll(const PoolNeed& need, const PodNetwork& network, const std::vector<Port>& ports,
               bool tags_later);
-  void Discard(const Port& port) noexcept;
   void List();
+  /// Does what a fill, another controller's perhaps, has left to do for the port that it made.
+  /// Nothing where it is no ready one: what no pod can be given is deleted.
+  [[nodiscard]] std::optional<ReadyPorts::Listed> Complete(const Port& port);
   [[nodiscard]] std::vector<PortFilter> Filters() const;
 
   const PortPools::Means means_;
   const Hooks hooks_;
   const Times times_;
-  bool listed_ = false;  ///< the thread's own
+  // The thread's own.
+  bool listed_ = false;
+  bool must_list_ = false;  ///< a fill has left ports: before the next one
+  Clock::duration pause_;   ///< from a list to the next
   WorkQueue queue_;
   Mutex mutex_;
   std::map<std::string, Known> needs_ GUARDED_BY(mutex_);  ///< by the key's text

@@ -144,10 +144,13 @@ void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) 
   if (missing.empty()) return;
   std::vector<PortRequest> requests;
   bool one_by_one = missing.size() == 1;
+  const bool tags_later = TagsComeLater(api_, defaults_);
   for (const Wanted& wanted : missing) {
     pools_.Free(wanted.interface);
     requests.push_back(PortRequestOf(work.owner, wanted.interface, wanted.network, defaults_));
     driver_->Describe(requests.back(), work.owner);
+    if (tags_later && requests.back().description.empty())
+      requests.back().description = MarkOf(defaults_);
     one_by_one = one_by_one || wanted.network.HasSlaac();
   }
   const std::vector<Port> ports =
@@ -173,7 +176,7 @@ std::vector<Port> PortPlanner::CreateEach(PortWork& work,
 }
 
 std::vector<Port> PortPlanner::CreateInBulk(PortWork& work, std::vector<PortRequest> requests) {
-  const bool tags_later = !defaults_.tags.empty() && !api_.TagsAtCreation();
+  const bool tags_later = TagsComeLater(api_, defaults_);
   if (tags_later) {
     for (PortRequest& request : requests) request.tags.clear();
   }
@@ -263,12 +266,19 @@ bool PortPlanner::IsLeft(const Port& port) const {
          HasTags(port, defaults_.tags);
 }
 
-std::vector<Port> PortPlanner::TaggedPorts() {
+std::vector<Port> PortPlanner::ClustersPorts() {
   if (defaults_.tags.empty()) return {};
   PortFilter filter = driver_->FilterOf("");
   filter.project_id = defaults_.project;
   filter.tags = defaults_.tags;
-  return api_.ListPorts(filter);
+  std::vector<Port> ports = api_.ListPorts(filter);
+  filter.tags.clear();
+  filter.description = MarkOf(defaults_);
+  for (Port& port : api_.ListPorts(filter)) {
+    const bool is_marked = port.description == filter.description;
+    if (is_marked && !HasTags(port, defaults_.tags)) ports.push_back(std::move(port));
+  }
+  return ports;
 }
 
 std::vector<ClusterPort> PortPlanner::ListOwned() {
@@ -284,7 +294,7 @@ std::vector<ClusterPort> PortPlanner::ListOwned() {
 
 std::vector<Owner> PortPlanner::Owners() {
   std::map<std::string, Owner> owners;
-  for (const Port& port : TaggedPorts()) {
+  for (const Port& port : ClustersPorts()) {
     const std::string id = driver_->OwnerIdOf(port);
     if (!id.empty()) owners.emplace(id, OwnerOf(id, port));
   }
@@ -297,7 +307,7 @@ std::vector<Owner> PortPlanner::Owners() {
 std::vector<ClusterPort> PortPlanner::ListPorts() {
   driver_->Learn();
   std::vector<ClusterPort> all;
-  for (const Port& port : TaggedPorts()) {
+  for (const Port& port : ClustersPorts()) {
     const auto key = PortPools::KeyOf(pool_means(), port);
     const bool free = key && PortPools::IsFree(*driver_, defaults_, port);
     all.push_back({.id = port.id,

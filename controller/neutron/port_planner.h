@@ -86,8 +86,8 @@ class PortPlanner {
   };
 
   [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
-  /// Of the whole cluster; none without tags.
-  [[nodiscard]] std::vector<Port> TaggedPorts();
+  /// Of the whole cluster, by tags, and by the mark of those that have none yet; none without tags.
+  [[nodiscard]] std::vector<Port> ClustersPorts();
   void FindAll(PortWork& work);
   void Find(PortWork& work, const Port& port);
   [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);

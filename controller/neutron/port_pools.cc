@@ -51,8 +51,9 @@ bool PortPools::IsReady(const VifDriver& driver, const Port& port) {
 
 /// Without a name, tags alone say that it is this cluster's.
 bool PortPools::IsFree(const VifDriver& driver, const PodDefaults& defaults, const Port& port) {
-  if (!HasTags(port, defaults.tags)) return false;
-  if (IsReady(driver, port)) return true;
+  const bool is_ready = IsReady(driver, port);
+  if (!HasTags(port, defaults.tags)) return is_ready && port.description == MarkOf(defaults);
+  if (is_ready) return true;
   const bool is_nameless = port.name.empty() && port.device_id.empty() && port.description.empty();
   // A pod may be on it, which has no plan that anybody has told of.
   const bool is_in_use = port.active && !defaults.is_nested();
@@ -76,6 +77,7 @@ ReadyPort PortPools::ReadyOf(const PodDefaults& defaults, const Port& port) {
                   // Its status is about to change, and so is the revision.
                   .revision = port.active ? 0 : port.revision,
                   .other_groups = Sorted(port.security_groups) != Sorted(defaults.security_groups),
+                  .described = !port.description.empty(),
                   .mac = port.mac};
   for (const FixedIp& ip : port.fixed_ips) ready.addresses.push_back(ip.address);
   return ready;
@@ -103,6 +105,7 @@ std::optional<Port> PortPools::Claim(const Owner& owner, const PodNode& node,
 std::optional<Port> PortPools::TryClaim(const PoolKey& key, const ReadyPort& ready,
                                         PortUpdate update) {
   if (ready.other_groups) update.security_groups = means_.defaults.security_groups;
+  if (ready.described && !update.description) update.description = "";
   update.revision = ready.revision;
   // Once more where its status has changed since: that moves the revision, too.
   for (int tries = 0; tries < 2; ++tries) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/names.h"
 
 namespace kuryr::controller::neutron {
@@ -10,7 +11,7 @@ namespace {
 
 using Kind = BackendError::Kind;
 
-constexpr size_t kLongestName = 255;
+constexpr size_t kLongestText = 255;
 
 std::string Readable(const Subnet& subnet) {
   const std::string name = subnet.name.empty() ? "" : Printable(subnet.name) + " ";
@@ -88,6 +89,21 @@ PortRequest ReadyRequestOf(const PodNetwork& network, const PodDefaults& default
   return request;
 }
 
+std::string MarkOf(const PodDefaults& defaults) {
+  if (defaults.tags.empty()) return "";
+  std::vector<std::string> tags = defaults.tags;
+  std::sort(tags.begin(), tags.end());
+  std::string all;
+  for (const std::string& tag : tags) all += (all.empty() ? "" : ", ") + tag;
+  const std::string prefix = "kuryr-controller of ";
+  const bool is_short = prefix.size() + all.size() <= kLongestText;
+  return prefix + (is_short ? all : std::to_string(Hash(all)));
+}
+
+bool TagsComeLater(NeutronApi& api, const PodDefaults& defaults) {
+  return !defaults.tags.empty() && !api.TagsAtCreation();
+}
+
 bool HasTags(const Port& port, const std::vector<std::string>& tags) {
   return std::all_of(tags.begin(), tags.end(), [&](const std::string& tag) {
     return std::find(port.tags.begin(), port.tags.end(), tag) != port.tags.end();
@@ -95,7 +111,7 @@ bool HasTags(const Port& port, const std::vector<std::string>& tags) {
 }
 
 std::string PortNameOf(const Owner& owner, const std::string& ifname) {
-  const size_t rest = kLongestName - ifname.size() - 1;
+  const size_t rest = kLongestText - ifname.size() - 1;
   return (owner.scope + "/" + owner.name).substr(0, rest) + "/" + ifname;
 }
 

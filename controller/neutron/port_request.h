@@ -5,6 +5,7 @@
 
 #include "controller/backend.h"
 #include "controller/neutron/networks.h"
+#include "controller/neutron/neutron_api.h"
 #include "controller/neutron/pod_defaults.h"
 #include "controller/neutron/port.h"
 
@@ -29,6 +30,12 @@ inline constexpr const char* kFormerReadyName = "available-port";
 
 /// A port to be made for a pod that is yet to come, likewise.
 [[nodiscard]] PortRequest ReadyRequestOf(const PodNetwork& network, const PodDefaults& defaults);
+
+/// The description of a port whose tags are set after its making: it is one cluster's before. Empty
+/// without tags.
+[[nodiscard]] std::string MarkOf(const PodDefaults& defaults);
+/// Whether Neutron drops the tags of a port that is made.
+[[nodiscard]] bool TagsComeLater(NeutronApi& api, const PodDefaults& defaults);
 
 /// Whether `tags` are among the port's.
 [[nodiscard]] bool HasTags(const Port& port, const std::vector<std::string>& tags);

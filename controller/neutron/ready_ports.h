@@ -31,6 +31,7 @@ struct ReadyPort {
   std::string id;
   int64_t revision = 0;       ///< 0: it has to be asked for
   bool other_groups = false;  ///< its security groups are not those of kuryr.conf
+  bool described = false;     ///< it has a description
   MacAddress mac;
   std::vector<IpAddress> addresses;
 };

@@ -6,6 +6,7 @@
 namespace kuryr::controller::neutron {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -147,6 +148,19 @@ TEST_F(NeutronRestartTest, PodThatWasNeverPlannedHereIsReleasedToo) {
   EXPECT_FALSE(backend_->Release("uid-a"));
 
   EXPECT_TRUE(neutron_.WaitUntil([](const auto& ports) { return ports.empty(); }));
+}
+
+TEST_F(NeutronRestartTest, PortThatNeverGotItsTagsIsThisClustersBeforeThePodIsKnown) {
+  neutron_.SetTagsAtCreation(false);
+  const std::string id = IdOf(Reserve(Pod("a")).at(0));
+  neutron_.Change(id, [](Port& port) { port.tags.clear(); });
+  (void)neutron_.Add(PortFor(Pod("b")));  // another cluster's
+  Start();
+
+  EXPECT_THAT(backend_->Inventory(), ElementsAre(Pod("a")));
+  EXPECT_THAT(backend_->ListPorts(), SizeIs(1));
+  neutron_.Change(id, [](Port& port) { port.tags = {"cluster-a"}; });
+  EXPECT_THAT(backend_->ListPorts(), SizeIs(1)) << "it is not listed twice";
 }
 
 TEST_F(NeutronRestartTest, OtherProducersVifsAreLeftAlone) {

@@ -18,7 +18,8 @@ class PoolTest : public NeutronBackendTest {
     defaults_.pool = {.enabled = true, .least = 2, .batch = 3, .interval = std::chrono::seconds(0)};
     defaults_.security_groups = {"group-a"};
     times_.search = std::chrono::milliseconds(0);
-    times_.pool = {.list = std::chrono::hours(1),
+    times_.pool = {.late = std::chrono::hours(1),
+                   .list = std::chrono::hours(1),
                    .doubt = std::chrono::milliseconds(1),
                    .retry = std::chrono::milliseconds(1)};
   }
