@@ -54,6 +54,7 @@ void ChangeEvents::Watch() {
   };
   watch(watched_.sockets, kComesAndGoes, &Changes::sockets);
   watch(watched_.config, kWritten, &Changes::config);
+  watch(watched_.devinfo, kComesAndGoes, &Changes::devices);
   // The kernel's own sysfs says nothing here.
   watch(watched_.sysfs / "bus/pci/devices", kComesAndGoes, &Changes::devices);
 }

@@ -23,7 +23,8 @@ class ChangeEvents {
     std::filesystem::path sysfs;
     std::filesystem::path sockets;
     std::filesystem::path config;
-    BridgeOffer bridges;  ///< whose links count as devices
+    std::filesystem::path devinfo;  ///< [devices] devinfo_dir, for Drain
+    BridgeOffer bridges;            ///< whose links count as devices
   };
 
   /// Without uevents, which not every container gets, it warns and goes on. Throws

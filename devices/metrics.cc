@@ -4,10 +4,9 @@
 
 namespace kuryr::devices {
 
-void Metrics::SetDevices(const std::string& resource, size_t free, size_t allocated) {
+void Metrics::SetDevices(const std::string& resource, const Devices& devices) {
   const MutexLock lock(mutex_);
-  resources_[resource].free = free;
-  resources_[resource].allocated = allocated;
+  resources_[resource].devices = devices;
 }
 
 void Metrics::SetRegistered(const std::string& resource, bool registered) {
@@ -57,10 +56,12 @@ std::string Metrics::Text() const {
               config_problem_ ? 1 : 0);
   text.Head("kuryr_devices_devices", "gauge", "Devices that are offered, by state.");
   for (const auto& [name, resource] : resources_) {
-    text.Sample("kuryr_devices_devices", {{"resource", name}, {"state", "free"}},
-                static_cast<double>(resource.free));
-    text.Sample("kuryr_devices_devices", {{"resource", name}, {"state", "allocated"}},
-                static_cast<double>(resource.allocated));
+    const std::pair<const char*, size_t> states[] = {{"free", resource.devices.free},
+                                                     {"allocated", resource.devices.allocated},
+                                                     {"drained", resource.devices.drained}};
+    for (const auto& [state, count] : states)
+      text.Sample("kuryr_devices_devices", {{"resource", name}, {"state", state}},
+                  static_cast<double>(count));
   }
   text.Head("kuryr_devices_registered", "gauge", "1 while the kubelet knows the resource.");
   for (const auto& [name, resource] : resources_)

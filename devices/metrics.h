@@ -15,8 +15,15 @@ namespace kuryr::devices {
 /// Thread-safe.
 class Metrics {
  public:
-  /// Of the resource's devices, those in no pod, and those that the kubelet has given to one.
-  void SetDevices(const std::string& resource, size_t free, size_t allocated) EXCLUDES(mutex_);
+  /// Of the resource's devices, those in no pod, those that the kubelet has given to one, and those
+  /// that are to go to none.
+  struct Devices {
+    size_t free = 0;
+    size_t allocated = 0;
+    size_t drained = 0;
+  };
+
+  void SetDevices(const std::string& resource, const Devices& devices) EXCLUDES(mutex_);
   void SetRegistered(const std::string& resource, bool registered) EXCLUDES(mutex_);
   void CountRegistration(const std::string& resource, bool failed) EXCLUDES(mutex_);
   void CountAllocation(const std::string& resource, bool failed) EXCLUDES(mutex_);
@@ -33,8 +40,7 @@ class Metrics {
 
  private:
   struct OfResource {
-    size_t free = 0;
-    size_t allocated = 0;
+    Devices devices;
     bool registered = false;
     uint64_t registrations = 0;
     uint64_t failed_registrations = 0;

@@ -52,12 +52,29 @@ Plugin::Plugin(Resource resource, Ground ground)
   ground_.metrics.SetRegistered(name_, false);
 }
 
+void Plugin::SetResource(Resource resource) {
+  is_news_ = true;
+  resource_ = std::move(resource);
+}
+
 void Plugin::Offer(std::vector<Device> devices) {
+  is_news_ = true;
   devices_ = std::move(devices);
+}
+
+void Plugin::Withhold(std::set<std::string> ids) {
+  if (ids == withheld_) return;
+  is_news_ = true;
+  withheld_ = std::move(ids);
+}
+
+void Plugin::Tell() {
+  if (!std::exchange(is_news_, false)) return;
   std::string list = Listed().SerializeAsString();
   if (list == told_) return;
   told_ = std::move(list);
-  Log(LogLevel::kInfo, "devices offered", {{"resource", name_}, {"devices", devices_.size()}});
+  Log(LogLevel::kInfo, "devices offered",
+      {{"resource", name_}, {"devices", devices_.size()}, {"withheld", withheld_.size()}});
   for (const auto& stream : streams_) stream->Send(told_);
 }
 
@@ -200,7 +217,7 @@ v1beta1::ListAndWatchResponse Plugin::Listed() const {
   for (const Device& device : devices_) {
     auto* added = list.add_devices();
     added->set_id(device.id);
-    added->set_health("Healthy");
+    added->set_health(withheld_.contains(device.id) ? "Unhealthy" : "Healthy");
     if (device.numa_node && !resource_.exclude_topology)
       added->mutable_topology()->add_nodes()->set_id(*device.numa_node);
   }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,13 @@ class Plugin {
   Plugin& operator=(const Plugin&) = delete;
 
   /// The same name, read anew.
-  void SetResource(Resource resource) { resource_ = std::move(resource); }
-  /// From now on these. The kubelet is told if that is news.
+  void SetResource(Resource resource);
+  /// From now on these.
   void Offer(std::vector<Device> devices);
+  /// Of these ids pods get none: they are unhealthy to the kubelet.
+  void Withhold(std::set<std::string> ids);
+  /// Tells the kubelet what it offers now, if that is news.
+  void Tell();
   /// Listens where its socket is not there, and registers with a kubelet that has not had it. What
   /// fails is logged, and tried again.
   void Keep();
@@ -77,6 +82,7 @@ class Plugin {
   [[nodiscard]] Owners RecentlyAllocated() const;
   [[nodiscard]] bool is_registered() const noexcept { return registered_with_.has_value(); }
   [[nodiscard]] const std::vector<Device>& devices() const noexcept { return devices_; }
+  [[nodiscard]] const std::set<std::string>& withheld() const noexcept { return withheld_; }
 
  private:
   struct Registration {
@@ -107,7 +113,9 @@ class Plugin {
   const std::string name_;      ///< "intel.com/sriov_net"
   const std::string endpoint_;  ///< the socket's name
   std::vector<Device> devices_;
-  std::string told_;  ///< the last list, serialised
+  std::set<std::string> withheld_;
+  bool is_news_ = false;  ///< a list of many devices is not made for nothing
+  std::string told_;      ///< the last list, serialised
   std::map<std::string, Clock::time_point> allocated_;
   std::vector<std::shared_ptr<kubelet::AnswerStream>> streams_;
   std::optional<FileIdentity> socket_;  ///< ours

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Whatever nobody tells of: pods that end above all.
+/// PodResources cannot be watched: nobody tells of pods that end.
 constexpr auto kRescan = 10s;
 /// A kubelet that has just started does not know its pods yet.
 constexpr auto kSettling = 10s;
@@ -28,12 +28,17 @@ const Resource* FindResource(const std::vector<Resource>& resources, const std::
   return found == resources.end() ? nullptr : &*found;
 }
 
+bool HasPlaces(const Plugin& plugin) {
+  return !plugin.devices().empty() && plugin.devices().front().type == DeviceType::kPlace;
+}
+
 }  // namespace
 
 Plugins::Plugins(Config config, Metrics& metrics)
     : config_(std::move(config)),
       metrics_(metrics),
       info_(config_.devinfo_dir),
+      drain_(config_.devinfo_dir),
       bridges_(config_.bridges, config_.sysfs) {
   Take(ReadResourceList(config_.config_file, config_.resource_prefix));
   Rescan();
@@ -74,6 +79,7 @@ void Plugins::Rescan() {
   AskForPods();
   TakeBridges();
   try {
+    LookForDrain();
     std::vector<Device> devices = FindDevices(config_.sysfs, FindDefaultRouteLinks());
     profiles_.Fill(resources_, devices);
     if (owners_.empty()) owners_ = info_.Read(resources_, devices);
@@ -114,22 +120,54 @@ Owners Plugins::FindHeld() const {
   Owners held;
   if (pods_) held = pods_->resources;
   for (const auto& [name, plugin] : plugins_) held.merge(plugin.RecentlyAllocated());
-  if (!pods_ || !kubelet_ || kubelet_->Age() < kSettling)
-    held.insert(owners_.begin(), owners_.end());
+  if (!KnowsPods()) held.insert(owners_.begin(), owners_.end());
   return held;
 }
 
+bool Plugins::KnowsPods() const { return pods_ && kubelet_ && kubelet_->Age() >= kSettling; }
+
+void Plugins::LookForDrain() {
+  const bool drains = drain_.is_on();
+  if (drains == drains_) return;
+  drains_ = drains;
+  Log(LogLevel::kInfo, drains ? "devices are drained" : "devices are drained no longer");
+}
+
 void Plugins::Offer(const std::vector<Device>& devices) {
+  const Owners held = FindHeld();
   for (auto& [name, plugin] : plugins_) {
-    std::vector<Device> offered = DevicesOf(name, devices);
-    const auto allocated = static_cast<size_t>(std::count_if(
-        offered.begin(), offered.end(),
-        [this](const Device& device) { return pods_ && pods_->resources.contains(device.id); }));
-    metrics_.SetDevices(name, offered.size() - allocated, allocated);
-    metrics_.SetRegistered(name, plugin.is_registered());
-    plugin.Offer(std::move(offered));
-    if (!IsOffered(name)) metrics_.Forget(name);
+    // A bridge's places stay the same, and are many.
+    if (!HasPlaces(plugin) || FindResource(bridge_resources_, name) == nullptr) {
+      std::vector<Device> offered = DevicesOf(name, devices);
+      if (offered != plugin.devices()) plugin.Offer(std::move(offered));
+    }
+    plugin.Withhold(WithheldOf(plugin, held));
+    plugin.Tell();
+    SetMetrics(name, plugin);
   }
+}
+
+std::set<std::string> Plugins::WithheldOf(const Plugin& plugin, const Owners& held) const {
+  if (drains_ && !KnowsPods()) return plugin.withheld();
+  std::set<std::string> withheld;
+  if (!drains_) return withheld;
+  for (const Device& device : plugin.devices()) {
+    if (!held.contains(device.id)) withheld.insert(device.id);
+  }
+  return withheld;
+}
+
+void Plugins::SetMetrics(const std::string& name, const Plugin& plugin) {
+  if (!IsOffered(name)) return metrics_.Forget(name);
+  Metrics::Devices counts;
+  for (const Device& device : plugin.devices()) {
+    const bool is_allocated = pods_ && pods_->resources.contains(device.id);
+    ++(is_allocated                            ? counts.allocated
+       : plugin.withheld().contains(device.id) ? counts.drained
+                                               : counts.free);
+  }
+  metrics_.SetDevices(name, counts);
+  metrics_.SetRegistered(name, plugin.is_registered());
 }
 
 std::vector<Device> Plugins::DevicesOf(const std::string& name,

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "devices/config.h"
 #include "devices/ddp_profiles.h"
 #include "devices/device_info.h"
+#include "devices/drain.h"
 #include "devices/metrics.h"
 #include "devices/ownership.h"
 #include "devices/plugin.h"
@@ -46,8 +48,14 @@ class Plugins {
   void AddPlugins(const std::vector<Resource>& resources);
   void TakeBridges();
   void AskForPods();
+  void LookForDrain();
   [[nodiscard]] Owners FindHeld() const;
+  /// The kubelet answers, and has had the time to find its pods.
+  [[nodiscard]] bool KnowsPods() const;
   void Offer(const std::vector<Device>& devices);
+  void SetMetrics(const std::string& name, const Plugin& plugin);
+  /// The plugin's devices that nobody is known to have, while the node is drained.
+  [[nodiscard]] std::set<std::string> WithheldOf(const Plugin& plugin, const Owners& held) const;
   [[nodiscard]] std::vector<Device> DevicesOf(const std::string& name,
                                               const std::vector<Device>& devices) const;
   /// Stands in config.json, or is a bridge that is there.
@@ -57,12 +65,14 @@ class Plugins {
   const Config config_;
   Metrics& metrics_;
   const DeviceInfoFolder info_;
+  const Drain drain_;
   Bridges bridges_;
   DdpProfiles profiles_ = DdpProfiles::OfKernel();
   std::vector<Resource> resources_;         ///< of config.json
   std::vector<Resource> bridge_resources_;  ///< of the last scan
   std::map<std::string, Plugin> plugins_;   ///< also those that are offered no longer
   Owners owners_;                        ///< as of the last scan, or of a process before this one
+  bool drains_ = false;                  ///< as of the last scan
   std::optional<PodDevices> pods_;       ///< nullopt: the kubelet does not answer
   std::optional<FileIdentity> kubelet_;  ///< whose answer that is
   std::optional<std::string> problem_;   ///< logged last

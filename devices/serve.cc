@@ -93,6 +93,7 @@ void Serve(const Config& config, int stop_fd) {
   ChangeEvents events({.sysfs = config.sysfs,
                        .sockets = config.kubelet_dir / "device-plugins",
                        .config = config.config_file.parent_path(),
+                       .devinfo = config.devinfo_dir,
                        .bridges = config.bridges});
   Plugins plugins(config, metrics);
   const auto health =

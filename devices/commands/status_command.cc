@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "devices/bridges.h"
 #include "devices/ddp_profiles.h"
+#include "devices/drain.h"
 #include "devices/inventory.h"
 #include "devices/ownership.h"
 #include "devices/plugin.h"
@@ -38,6 +39,7 @@ struct Found {
   json bridges = json::array();  ///< with their places
   PodDevices pods;
   Owners owners;
+  bool drains = false;
   std::vector<std::string> gaps;
 };
 
@@ -58,7 +60,8 @@ json ToJson(const Resource& bridge, const std::vector<Device>& places, const Pod
 
 Found LookAround(const Config& config) {
   Found found{.resources = ReadResourceList(config.config_file, config.resource_prefix),
-              .devices = FindDevices(config.sysfs, FindDefaultRouteLinks())};
+              .devices = FindDevices(config.sysfs, FindDefaultRouteLinks()),
+              .drains = Drain(config.devinfo_dir).is_on()};
   DdpProfiles::OfKernel().Fill(found.resources, found.devices);
   Bridges bridges(config.bridges, config.sysfs);
   const std::vector<Resource> bridge_resources = bridges.Find();
@@ -136,11 +139,13 @@ int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
     const json status = {{"version", KURYR_VERSION},
                          {"devices", rows},
                          {"bridges", found.bridges},
+                         {"drains", found.drains},
                          {"gaps", found.gaps}};
     std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
   } else {
     std::printf("kuryr-devices %s: %zu resources, %zu devices, %zu of them offered\n",
                 KURYR_VERSION, found.resources.size(), found.devices.size(), found.owners.size());
+    if (found.drains) std::printf("drained: what no pod has goes to none\n");
     for (const std::string& gap : found.gaps)
       std::printf("%s\n", Printable(gap, kMostText).c_str());
     PrintTable(rows);

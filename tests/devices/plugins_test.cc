@@ -17,6 +17,7 @@ namespace kuryr::devices {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 using nlohmann::json;
 using test::Process;
 using test::ProcessResult;
@@ -77,6 +78,11 @@ class PluginsTest : public ::testing::Test {
                                      "status"};
     argv.insert(argv.end(), words.begin(), words.end());
     return test::RunProgram({.argv = std::move(argv)});
+  }
+
+  [[nodiscard]] ProcessResult Command(const char* name) const {
+    return test::RunProgram(
+        {.argv = {test::BinDir() + "/kuryr-devices", "--config-file", Conf(), name}});
   }
 
   inline static const std::string kFakeKubelet =
@@ -203,6 +209,27 @@ TEST_F(PluginsTest, BridgeIsAResourceWhileItIsThere) {
   fs::remove_all(link);
   sysfs_.AddOneVf("0000:03:00.0", 2);  // Its folder tells that there is news.
   kubelet.WaitForOutput(devices_are + "\n");
+}
+
+/// The kubelet has been there for 10 s before it is believed that its other devices are free.
+TEST_F(PluginsTest, DrainedNodeKeepsWhatPodsHaveAndGivesNoneAnew) {
+  WritePods({{"0000:03:10.1", "intel.com/kernel"}});
+  Process kubelet = StartKubelet();
+  Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+
+  ASSERT_EQ(Command("drain").status, 0);
+  kubelet.WaitForOutput("devices intel.com/kernel 0000:03:10.0!Unhealthy,0000:03:10.1@0\n", 30s);
+  EXPECT_THAT(Status({}).out, HasSubstr("drained: what no pod has goes to none\n"));
+  devices.Signal(SIGKILL);
+  devices.Wait();
+  Process next = StartDevices();
+  next.WaitForOutput("devices are drained\"");
+
+  ASSERT_EQ(Command("undrain").status, 0);
+  next.WaitForOutput("devices are drained no longer");
+  kubelet.WaitForOutput("registered intel.com/kernel 2\n");
+  EXPECT_EQ(json::parse(Status({"--json"}).out).at("drains"), false);
 }
 
 TEST_F(PluginsTest, StopSaysNothingOfDevices) {

@@ -90,7 +90,8 @@ TEST_F(ServerTest, APeerThatGoesAwayIsAnswered) {
   RawClient client(socket());
 
   client.Say(Begin() + Headers(Fields("/a/Echo")) +
-             RawFrame{.type = kGoaway, .payload = std::string(8, '\0')}.Bytes() + Data(Frame("hello")));
+             RawFrame{.type = kGoaway, .payload = std::string(8, '\0')}.Bytes() +
+             Data(Frame("hello")));
 
   EXPECT_TRUE(client.Hears(Frame("hello")));
   client.HearEnd();

@@ -36,6 +36,7 @@ class DeviceFacts:
         for number in range(1, rounds + 1):
             self.restarts(f"round {number}: " if rounds > 1 else "")
         self.ends()
+        self.drain()
         self.bridges()
         self.stop()
 
@@ -107,8 +108,24 @@ class DeviceFacts:
             (late,) = self.make(1)
             self.pods.delete(self.running[:1])
             self.pods.wait_until_run([late])
-            expect_same(self.given[self.running[0].name], self.device_of(late), "given")
+            self.given[late.name] = self.device_of(late)
+            expect_same(self.given[self.running[0].name], self.given[late.name], "given")
         self.running = [*self.running[1:], late]
+
+    def drain(self):
+        with self.fact("a node that is drained gives no device anew, and its pods keep theirs; undrained it gives them again"):
+            self.pods.delete(self.running[:1])
+            self.pods.wait_until_gone(self.running[:1])
+            staying = self.running[1:]
+            self.ask("drain")
+            self.wait_for_devices({RESOURCE: len(staying), BRIDGE + "br-int": 0})
+            for pod in staying:
+                expect_same(self.given[pod.name], self.device_of(pod), pod.name)
+            self.ask("undrain")
+            self.wait_for_devices({RESOURCE: COUNT, BRIDGE + "br-int": PLACES})
+            (late,) = self.make(1)
+            self.pods.wait_until_run([late])
+        self.running = [*staying, late]
 
     def bridges(self):
         with self.fact("bridges are resources while they are there, and a pod that asks for one gets a place"):
