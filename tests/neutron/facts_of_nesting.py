@@ -1,9 +1,8 @@
 """Nested pods: kuryr-controller makes sub-ports of the trunk that a node's virtual machine has."""
-import os
 import signal
 
 from controller.controllers import Controller
-from harness.expectation import expect, expect_same
+from harness.expectation import expect_same
 from neutron.planning import TAG
 
 NODE = "node2"
@@ -52,20 +51,11 @@ def check(facts, planning):
 
 
 def outlive_a_kill(planning, machine, controller):
-    uid = planning.create("nested-killed", NODE)
-    planning.wait_for("the pod is heard of", lambda: controller.metrics().get('kuryr_controller_pods{state="waiting"}') == 1)
-    os.kill(planning.api.process.pid, signal.SIGSTOP)
-    try:
-        planning.wait_for("its sub-port", lambda: len(machine.sub_ports()) == 2)
-        controller.end(signal.SIGKILL)
-    finally:
-        os.kill(planning.api.process.pid, signal.SIGCONT)
-    expect(not planning.vifs_of("nested-killed"), "the plan was written before")
-    port, = machine.ports_of(uid)
-    controller.start()
-    vif = planning.wait_for("its plan", lambda: planning.vifs_of("nested-killed"))["eth0"]
-    expect_same([port["id"], machine.sub_ports()[port["id"]]], [vif["id"], vif["vlan_id"]], "planned port")
-    expect_same([port["id"]], [each["id"] for each in machine.ports_of(uid)], "ports")
+    def find_sub_port(uid):
+        return [port for port in machine.ports_of(uid) if port["id"] in machine.sub_ports()]
+
+    uid, port, vif = planning.outlive_a_kill(controller, "nested-killed", find_sub_port, NODE)
+    expect_same([1, vif["vlan_id"]], [len(machine.ports_of(uid)), machine.sub_ports()[port["id"]]], "ports, and the VLAN")
     planning.delete("nested-killed")
     planning.wait_for("no port", lambda: not machine.ports_of(uid))
     expect_same(1, len(machine.sub_ports()), "sub-ports")

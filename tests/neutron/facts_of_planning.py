@@ -1,5 +1,4 @@
 """kuryr-controller as Neutron's producer: a pod's port is made once, becomes active, and goes with its pod."""
-import os
 import signal
 import uuid
 
@@ -57,20 +56,7 @@ def go(facts, planning, all_made):
 
 
 def outlive_a_kill(planning):
-    controller, api = planning.controller, planning.api
-    uid = planning.create("killed")
-    planning.wait_for("the pod is heard of", lambda: controller.metrics().get('kuryr_controller_pods{state="waiting"}') == 1)
-    os.kill(api.process.pid, signal.SIGSTOP)
-    try:
-        port, = planning.wait_for("its port", lambda: planning.ports_of(uid))
-        controller.end(signal.SIGKILL)
-    finally:
-        os.kill(api.process.pid, signal.SIGCONT)
-    expect(not planning.vifs_of("killed"), "the plan was written before")
-    controller.start()
-    vifs = planning.wait_for("its plan", lambda: planning.vifs_of("killed"))
-    expect_same([port["id"]], [vifs["eth0"]["id"]], "planned port")
-    expect_same([port["id"]], [each["id"] for each in planning.ports_of(uid)], "ports")
+    uid, _, _ = planning.outlive_a_kill(planning.controller, "killed", planning.ports_of)
     planning.delete("killed")
     planning.wait_for("no port", lambda: not planning.ports_of(uid))
 

@@ -97,22 +97,9 @@ def go(facts, planning, pools, all_made):
 
 
 def outlive_a_kill(planning, pools):
-    controller, api = pools.controller, planning.api
     before = pools.ready()
-    uid = planning.create("pool-killed")
-    planning.wait_for("the pod is heard of", lambda: controller.metrics().get('kuryr_controller_pods{state="waiting"}') == 1)
-    os.kill(api.process.pid, signal.SIGSTOP)
-    try:
-        port, = planning.wait_for("its port", lambda: planning.ports_of(uid))
-        controller.end(signal.SIGKILL)
-    finally:
-        os.kill(api.process.pid, signal.SIGCONT)
+    _, port, _ = planning.outlive_a_kill(pools.controller, "pool-killed", planning.ports_of)
     expect(port["id"] in before, "the port was none of the ready")
-    expect(not planning.vifs_of("pool-killed"), "the plan was written before")
-    controller.start()
-    vifs = planning.wait_for("its plan", lambda: planning.vifs_of("pool-killed"))
-    expect_same([port["id"]], [vifs["eth0"]["id"]], "planned port")
-    expect_same([port["id"]], [each["id"] for each in planning.ports_of(uid)], "ports")
 
 
 class Storm:

@@ -1,11 +1,13 @@
 """A real API server whose pods kuryr-controller plans with ports of Neutron, and the plugin alone plugs."""
 import dataclasses
 import json
+import os
+import signal
 import time
 
 from controller.cluster import Cluster
 from controller.controllers import Controller
-from harness.expectation import expect
+from harness.expectation import expect, expect_same
 from harness.kube_api import PODS, TOKEN
 from harness.namespaces import WORK
 from harness.pod import Pod
@@ -73,6 +75,24 @@ class Planning:
         port, = self.ports_of(uid)
         made.pod = dataclasses.replace(made.pod, plan=self.plan_of(port))
         return made, port, result
+
+    def outlive_a_kill(self, controller, name, find_ports, node=HOST_NAME):
+        """A pod whose port was made, and not written when its kuryr-controller was killed: the next one writes that port, and
+        makes no second. find_ports(uid): its ports in Neutron. Its UID, its port as it was before, and its VIF."""
+        uid = self.create(name, node)
+        self.wait_for("the pod is heard of", lambda: controller.metrics().get('kuryr_controller_pods{state="waiting"}') == 1)
+        os.kill(self.api.process.pid, signal.SIGSTOP)
+        try:
+            port, = self.wait_for("its port", lambda: find_ports(uid))
+            controller.end(signal.SIGKILL)
+        finally:
+            os.kill(self.api.process.pid, signal.SIGCONT)
+        expect(not self.vifs_of(name), "the plan was written before")
+        controller.start()
+        vif = self.wait_for("its plan", lambda: self.vifs_of(name))["eth0"]
+        expect_same(port["id"], vif["id"], "planned port")
+        expect_same([port["id"]], [each["id"] for each in find_ports(uid)], "ports")
+        return uid, port, vif
 
     def delete(self, name):
         self.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
