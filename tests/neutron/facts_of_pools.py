@@ -1,4 +1,5 @@
 """Pools of ready ports: a pod takes one, gives it back, and whoever is killed meanwhile, no port is lost or has two pods."""
+import functools
 import os
 import random
 import signal
@@ -12,6 +13,8 @@ from ovn.exchange import FAMILIES, KINDS
 READY = "kuryr-pool-port"
 LEAST, MOST, BATCH = 2, 6, 4
 NAMES = ("pooled-a", "pooled-b")
+# That stay.
+FIRST_NAMES = ("pool-first", "pool-killed")
 OPTIONS = f"""[kubernetes]
 vif_pool_driver = neutron
 [vif_pool]
@@ -20,15 +23,18 @@ ports_pool_max = {MOST}
 ports_pool_batch = {BATCH}
 ports_pool_update_frequency = 1
 """
-# None by default: a kill between a port's making and its tags can leave a ready one too many, which nothing finds yet.
+# None by default: it takes half a minute, and two more where a port comes late.
 STORM_PODS = int(os.environ.get("KURYR_POOL_PODS", "0"))
-KILLS_OF_CONTROLLER, KILLS_OF_NEUTRON = 4, 1
+KILLS_OF_CONTROLLER, KILLS_OF_OTHERS = STORM_PODS // 10, max(STORM_PODS // 50, 1)
+# A request of a kuryr-controller that was killed may be carried out late; it is looked for until then.
 LATE_SECONDS = 150
 
 
 class Pools:
     def __init__(self, planning):
         self.planning, self.neutron = planning, planning.neutron
+        self.former = set()
+        self.former = {port["id"] for port in self.all_but_ready()}
         self.controller = Controller(2, planning.controller.program, planning.api, "kuryrport", planning.backend() + OPTIONS)
 
     def ready(self):
@@ -41,9 +47,10 @@ class Pools:
             value for name, value in self.controller.metrics().items() if "_pool_ports{" in name) >= count)
         return self.ready()
 
-    def all(self):
-        """The ports that are this cluster's."""
-        return self.neutron.get(f"ports?tags={TAG}")["ports"]
+    def all_but_ready(self):
+        """Kuryr's in the pods' network, whatever their tags, which are set after their making; without those of before."""
+        found = self.neutron.get(f"ports?device_owner=compute:kuryr&network_id={self.planning.network.network['id']}")["ports"]
+        return [port for port in found if port["name"] != READY and port["id"] not in self.former]
 
 
 def check(facts, planning, seed):
@@ -66,8 +73,8 @@ def check(facts, planning, seed):
     with facts.fact("pools: killed between the port's PUT and its writing, the next one writes that port, and takes no second"):
         outlive_a_kill(planning, pools)
     if STORM_PODS:
-        with facts.fact(f"pools: {STORM_PODS} pods come and go, kuryr-controller and neutron-server killed meanwhile: "
-                        f"Neutron has the ports of pods and pools (seed {seed})"):
+        with facts.fact(f"pools: {STORM_PODS} pods come and go, kuryr-controller, neutron-server and OVN's parts killed meanwhile: "
+                        f"Neutron has the ports of pods and pools, and no others (seed {seed})"):
             Storm(planning, pools, random.Random(seed)).rage()
     pools.controller.end(signal.SIGTERM)
 
@@ -102,6 +109,10 @@ def outlive_a_kill(planning, pools):
     expect(port["id"] in before, "the port was none of the ready")
 
 
+def is_storms(pod):
+    return pod["metadata"]["name"].startswith("storm-")
+
+
 class Storm:
     """Pods that are created and deleted by chance, and the kills between them."""
 
@@ -111,8 +122,8 @@ class Storm:
         self.promised = set()  # the uids of pods that had a finalizer: their ports go with them
 
     def rage(self):
-        acts = [self.come] * STORM_PODS + [self.go] * (STORM_PODS // 2)
-        acts += [self.kill_controller] * KILLS_OF_CONTROLLER + [self.pools.neutron.kill] * KILLS_OF_NEUTRON
+        acts = [self.come] * STORM_PODS + [self.go] * (STORM_PODS // 2) + [self.kill_controller] * KILLS_OF_CONTROLLER
+        acts += [*self.kills_of_ovn(), self.pools.neutron.kill] * KILLS_OF_OTHERS
         self.chance.shuffle(acts)
         for act in acts:
             act()
@@ -120,13 +131,21 @@ class Storm:
             self.expect_one_port(name, uid)
         for name in list(self.uids):
             self.delete(name)
-        self.planning.wait_for("no port of a pod that had a plan", lambda: not self.promised & set(self.strays()))
+        self.wait_for("no port of a pod that had a plan", lambda: not self.promised & set(self.strays()))
         # What a fill made whose maker was killed is found by a list; the first is that of the first pod.
         self.kill_controller()
         self.come()
-        self.planning.wait_for(f"at most {MOST} ready ports", lambda: len(self.pools.ready()) <= MOST)
+        self.wait_for(f"at most {MOST} ready ports, with tags", self.are_ready_few)
         self.planning.orphans("--remove", "--force")
         expect_same([], self.strays(), "pods that are gone, and have ports")
+        self.go()
+        self.wait_for("the end of its pods", lambda: not [pod for pod in self.planning.pods() if is_storms(pod)])
+        # Also of a pod that had no finalizer yet: its kuryr-controller lives.
+        self.wait_for("ports of the pods that stay alone", lambda: sorted(
+            port["device_id"] for port in self.pools.all_but_ready()) == self.staying())
+
+    def wait_for(self, what, find):
+        return self.planning.wait_for(what, find, LATE_SECONDS)
 
     def come(self):
         name = f"storm-{self.planning.node.number()}"
@@ -146,13 +165,26 @@ class Storm:
         self.pools.controller.end(signal.SIGKILL)
         self.pools.controller.start()
 
+    def kills_of_ovn(self):
+        ovn = self.planning.node.ovn
+
+        def kill(part):
+            ovn.kill(part)
+            ovn.start(part)
+        return [functools.partial(kill, part) for part in ovn.commands]
+
     def expect_one_port(self, name, uid):
-        planned = self.planning.wait_for(f"the plan of {name}", lambda: self.planning.vifs_of(name))["eth0"]["id"]
-        # A request of one that was killed may be carried out later; it is looked for until then.
-        self.planning.wait_for(f"{name} has its port alone",
-                               lambda: [port["id"] for port in self.planning.ports_of(uid)] == [planned], LATE_SECONDS)
+        planned = self.wait_for(f"the plan of {name}", lambda: self.planning.vifs_of(name))["eth0"]["id"]
+        self.wait_for(f"{name} has its port alone", lambda: [port["id"] for port in self.planning.ports_of(uid)] == [planned])
+
+    def staying(self):
+        return sorted(pod["metadata"]["uid"] for pod in self.planning.pods() if pod["metadata"]["name"] in FIRST_NAMES)
+
+    def are_ready_few(self):
+        ready = self.pools.ready().values()
+        return len(ready) <= MOST and all(port["tags"] == [TAG] for port in ready)
 
     def strays(self):
         """The uids of pods that are gone, and have ports."""
         living = {pod["metadata"]["uid"] for pod in self.planning.pods()}
-        return [port["device_id"] for port in self.pools.all() if port["device_id"] not in living and port["name"] != READY]
+        return [port["device_id"] for port in self.pools.all_but_ready() if port["device_id"] not in living]
