@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 
@@ -407,6 +408,26 @@ TEST_F(BridgeDriverTest, FindPlugsGivesWhatTheRecordSaid) {
               ::testing::UnorderedElementsAreArray(plugs));
   pod.attachment.container_id = "other";
   EXPECT_THAT(driver_->FindPlugs(pod.attachment, Soon()), IsEmpty());
+}
+
+TEST_F(BridgeDriverTest, VethOfTheNodeThatThePodCallsItsPeerIsLeftAlone) {
+  const Pod pod = MakePod(1);
+  RunOnHost({"ip", "link", "add", "admin0", "type", "veth", "peer", "name", "admin1"});
+  RouteSocket host;
+  const std::string index = std::to_string(host.FindLink("admin0")->index);
+  RunIn(pod.netns, {"ip", "link", "add", "name", "eth0", "index", "4711", "type", "veth", "peer",
+                    "name", "mine", "index", index});
+  RunIn(pod.netns, {"ip", "link", "set", "eth0", "alias",
+                    LinkMark{.attachment = pod.attachment, .note = {}}.ToString()});
+  ASSERT_EQ(FindMarkedLinksIn(pod.netns, pod.attachment).size(), 1U);
+  const std::string before = StateWith(pod);
+
+  for (const Plug& plug : driver_->FindPlugs(pod.attachment, Soon())) {
+    ADD_FAILURE() << "found " << plug.host_interface;
+    driver_->Disconnect(plug, pod.attachment, Soon());
+  }
+
+  EXPECT_EQ(StateWith(pod), before);
 }
 
 TEST_F(BridgeDriverTest, ManyPodsAtOnceOnABridgeThatIsMissing) {
