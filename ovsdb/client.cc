@@ -87,6 +87,14 @@ json OvsdbClient::Transact(const json& operations, const Deadline& deadline,
   return results;
 }
 
+json OvsdbClient::TransactOrThrow(const json& operations, const Deadline& deadline,
+                                  const std::string& what) {
+  json results = Transact(operations, deadline, what);
+  if (const auto failure = FailureIn(results))
+    throw OvsError("OVSDB " + what + ": " + failure->ToString());
+  return results;
+}
+
 void OvsdbClient::FailForm(const json& answer, const std::string& what) const {
   throw OvsError("OVSDB " + what + " at " + remote_ +
                  ": the server's answer has another form: " + Printable(answer.dump(), 200));

@@ -66,6 +66,9 @@ class OvsdbClient {
   /// neither a failure nor an answer to `operations` is an OvsError. `what` is for its text.
   [[nodiscard]] nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
                                         const std::string& what = "transact");
+  /// As Transact; a failure is an OvsError, too.
+  nlohmann::json TransactOrThrow(const nlohmann::json& operations, const Deadline& deadline,
+                                 const std::string& what);
   [[nodiscard]] static std::optional<OvsdbFailure> FailureIn(const nlohmann::json& results);
 
   /// Sends the rows that match `requests` now and whenever they change (monitor_cond,

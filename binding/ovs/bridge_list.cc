@@ -14,8 +14,8 @@ using nlohmann::json;
 std::vector<std::string> ListBridges(const std::string& remote, const Deadline& deadline) {
   OvsdbClient client(kOpenVSwitchDatabase, remote);
   const json results =
-      client.Transact(json::array({ovsdb::Select("Bridge", ovsdb::Everywhere(), {"name"})}),
-                      deadline, "list bridges");
+      client.TransactOrThrow(json::array({ovsdb::Select("Bridge", ovsdb::Everywhere(), {"name"})}),
+                             deadline, "list bridges");
   std::vector<std::string> names;
   for (const json& bridge : results.at(0).at("rows"))
     names.push_back(bridge.at("name").get<std::string>());

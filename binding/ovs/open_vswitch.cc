@@ -453,12 +453,8 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
 /// Of what may be done twice.
 json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,
                            const std::string& what) {
-  json results =
-      client_.Insist(deadline, [&] { return client_.Transact(operations, deadline, what); });
-  if (const auto failure = OvsdbClient::FailureIn(results)) {
-    throw OvsError("OVSDB " + what + ": " + failure->ToString());
-  }
-  return results;
+  return client_.Insist(deadline,
+                        [&] { return client_.TransactOrThrow(operations, deadline, what); });
 }
 
 }  // namespace kuryr::binding

@@ -100,10 +100,10 @@ void AppendLeaving(const json& mirror, const json& port, json& operations) {
 
 json PortMirrors::JoinOperations(const std::string& bridge, const PortMirror& mirror,
                                  const Deadline& deadline) {
-  const json results =
-      Ask(json::array({Select("Mirror", Where("name", "==", mirror.name), MirrorColumns()),
-                       Select("Bridge", Where("name", "==", bridge), json::array({"mirrors"}))}),
-          deadline, "find mirror " + mirror.name);
+  const json results = client_.TransactOrThrow(
+      json::array({Select("Mirror", Where("name", "==", mirror.name), MirrorColumns()),
+                   Select("Bridge", Where("name", "==", bridge), json::array({"mirrors"}))}),
+      deadline, "find mirror " + mirror.name);
   const json port = Uuid(port_.uuid);
   const json& rows = results.at(0).at("rows");
   if (rows.empty()) return NewMirror(mirror, bridge, port);
@@ -138,7 +138,8 @@ json PortMirrors::LeaveOperations(const Deadline& deadline) {
   json selections = json::array();
   for (const char* set : kPortSets)
     selections.push_back(Select("Mirror", Where(set, "includes", port), MirrorColumns()));
-  const json results = Ask(selections, deadline, "find the mirrors of port " + port_.name);
+  const json results =
+      client_.TransactOrThrow(selections, deadline, "find the mirrors of port " + port_.name);
   json operations = json::array();
   std::vector<json> seen;
   for (const json& result : results) {
@@ -163,9 +164,9 @@ void PortMirrors::Leave(const Deadline& deadline) {
 std::optional<std::string> PortMirrors::FindDifference(const std::vector<PortMirror>& mirrors,
                                                        const Deadline& deadline) {
   for (const PortMirror& mirror : mirrors) {
-    const json results =
-        Ask(json::array({Select("Mirror", Where("name", "==", mirror.name), MirrorColumns())}),
-            deadline, "find mirror " + mirror.name);
+    const json results = client_.TransactOrThrow(
+        json::array({Select("Mirror", Where("name", "==", mirror.name), MirrorColumns())}),
+        deadline, "find mirror " + mirror.name);
     const json& rows = results.at(0).at("rows");
     for (const char* set : SetsOf(mirror)) {
       if (!rows.empty() && Has(rows.at(0).at(set), Uuid(port_.uuid))) continue;
@@ -173,13 +174,6 @@ std::optional<std::string> PortMirrors::FindDifference(const std::vector<PortMir
     }
   }
   return std::nullopt;
-}
-
-json PortMirrors::Ask(const json& selections, const Deadline& deadline, const std::string& what) {
-  json results = client_.Transact(selections, deadline, what);
-  if (const auto failure = OvsdbClient::FailureIn(results))
-    throw OvsError("OVSDB " + what + ": " + failure->ToString());
-  return results;
 }
 
 bool PortMirrors::TryTransact(const json& operations, const Deadline& deadline,

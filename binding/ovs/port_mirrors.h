@@ -42,8 +42,6 @@ class PortMirrors {
   [[nodiscard]] nlohmann::json JoinOperations(const std::string& bridge, const PortMirror& mirror,
                                               const Deadline& deadline);
   [[nodiscard]] nlohmann::json LeaveOperations(const Deadline& deadline);
-  [[nodiscard]] nlohmann::json Ask(const nlohmann::json& selections, const Deadline& deadline,
-                                   const std::string& what);
   /// False where somebody came in between.
   bool TryTransact(const nlohmann::json& operations, const Deadline& deadline,
                    const std::string& what);

@@ -176,10 +176,7 @@ void PortWiring::Follow(const std::vector<PlannedPort>& ports, const Deadline& d
 }
 
 json PortWiring::Transact(const json& operations, const Deadline& deadline) {
-  json results = client_.Transact(operations, deadline, "read who wires ports");
-  if (const auto failure = OvsdbClient::FailureIn(results))
-    throw OvsError("OVSDB read who wires ports: " + failure->ToString());
-  return results;
+  return client_.TransactOrThrow(operations, deadline, "read who wires ports");
 }
 
 }  // namespace kuryr::binding

@@ -34,7 +34,7 @@ uint32_t Tunnel::overhead() const noexcept {
 
 std::optional<Tunnel> FindTunnel(const std::string& remote, const Deadline& deadline) {
   OvsdbClient client(kOpenVSwitchDatabase, remote);
-  const json rows = client.Transact(
+  const json rows = client.TransactOrThrow(
       json::array({ovsdb::Select("Open_vSwitch", ovsdb::Everywhere(), {"external_ids"}),
                    ovsdb::Select("Interface", ovsdb::Everywhere(), {"type", "options"})}),
       deadline, "look for tunnels");
