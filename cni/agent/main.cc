@@ -71,11 +71,12 @@ void Run(const Config& config) {
   KeepNeededCapabilities();
   GiveUpSystemCalls();
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
-  // Calls and queries queue up here until the leftovers are away.
+  // Calls queue up here until the leftovers are away.
   kuryr::UniqueFd listener = InheritedListener();
   if (!listener) listener = ListenAt(config.agent_socket);
-  kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
   Agent agent(config, signals.get());
+  // Who gets no answer from here takes the agent for one that stands still.
+  kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
   const auto health =
       service::ServeHealth(config.program.health_address, config.program.health_port,
                            {.why_not_alive = [&agent] { return agent.WhyNotAlive(); },

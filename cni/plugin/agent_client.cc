@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "cni/attachments/attachment_record.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/commands/serve.h"
+#include "cni/protocol/agent_query.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
 
@@ -50,6 +52,10 @@ bool NobodyListens(const std::system_error& error) {
 
 /// An agent that has held a request for so long was there: when it is gone, that is another outage.
 constexpr std::chrono::seconds kHeld{1};
+
+/// After so long without an answer the agent is asked whether it lives, and has so long to say so.
+constexpr std::chrono::seconds kQuietTime{3};
+constexpr std::chrono::seconds kAnswerTime{5};
 
 /// Delegated plugins need the runtime's environment: also those that the network of today does not
 /// have, but that of the ADD had. And ovs-cni's networks its folders, and their own Open vSwitch.
@@ -109,12 +115,22 @@ class Handover {
     SendCall(socket.get(), call_, deadline);
     handed_over_ = Deadline::Clock::now();
     try {
+      AwaitReplyOfLiving(socket.get(), deadline);
       return ReceiveReply(socket.get(), deadline);
     } catch (const std::system_error& e) {
       if (e.code() != std::errc::operation_canceled) throw;
       // Ends the call. The agent answers when it has undone it.
       ::shutdown(socket.get(), SHUT_WR);
       return ReceiveReply(socket.get(), Deadline::After(kUndoTime));
+    }
+  }
+
+  /// Throws ETIMEDOUT for an agent that does not even answer whether it lives.
+  void AwaitReplyOfLiving(int socket, const Deadline& deadline) const {
+    while (deadline.Remaining().count() > 0) {
+      if (AwaitReply(socket, deadline.AtMost(kQuietTime))) return;
+      if (IsStuck(StatusSocketOf(config_.agent_socket), deadline.AtMost(kAnswerTime)))
+        ThrowErrno(ETIMEDOUT, "the process at " + config_.agent_socket + " stands still");
     }
   }
 

@@ -164,6 +164,16 @@ void SendReply(int socket, const AgentReply& reply, const Deadline& deadline) {
   SendMessage(socket, {{"status", reply.status}, {"stdout", reply.out}}, -1, deadline);
 }
 
+bool AwaitReply(int socket, const Deadline& deadline) {
+  try {
+    Await(socket, POLLIN, deadline);
+    return true;
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::timed_out) throw;
+    return false;
+  }
+}
+
 AgentReply ReceiveReply(int socket, const Deadline& deadline) {
   UniqueFd none;
   const json object = ReceiveMessage(socket, none, deadline);

@@ -33,7 +33,7 @@ struct AgentReply {
 };
 
 // On the wire: four bytes, the length of what follows in network order, and one JSON object. The
-// descriptor comes with the first byte. All four throw std::system_error when the other side is
+// descriptor comes with the first byte. All throw std::system_error when the other side is
 // gone or the deadline is over, ParseError for what is no message; a message has at most
 // kMostMessage bytes.
 
@@ -45,6 +45,8 @@ inline constexpr size_t kMostMessage = size_t{4} << 20;
 void SendCall(int socket, const AgentCall& call, const Deadline& deadline);
 [[nodiscard]] AgentCall ReceiveCall(int socket, const Deadline& deadline);
 void SendReply(int socket, const AgentReply& reply, const Deadline& deadline);
+/// False when the deadline is over before any of the answer has come.
+[[nodiscard]] bool AwaitReply(int socket, const Deadline& deadline);
 [[nodiscard]] AgentReply ReceiveReply(int socket, const Deadline& deadline);
 
 }  // namespace kuryr::cni

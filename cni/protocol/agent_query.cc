@@ -22,4 +22,16 @@ AgentReply QueryAgent(const std::string& socket, const std::string& query, const
   }
 }
 
+bool IsStuck(const std::string& socket, const Deadline& deadline) {
+  AgentCall call;
+  call.query = "alive";
+  try {
+    const UniqueFd agent = ConnectTo(socket, deadline);
+    SendCall(agent.get(), call, deadline);
+    return !AwaitReply(agent.get(), deadline);
+  } catch (const std::system_error& e) {
+    return e.code() == std::errc::timed_out;
+  }
+}
+
 }  // namespace kuryr::cni

@@ -12,4 +12,8 @@ namespace kuryr::cni {
 [[nodiscard]] AgentReply QueryAgent(const std::string& socket, const std::string& query,
                                     const std::string& input, std::chrono::seconds time);
 
+/// Whether the agent's process stands still, stopped or stuck: it says nothing until the deadline
+/// to a question that waits for no call. False where it listens to none.
+[[nodiscard]] bool IsStuck(const std::string& socket, const Deadline& deadline);
+
 }  // namespace kuryr::cni

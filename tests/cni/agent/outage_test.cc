@@ -284,6 +284,41 @@ TEST_F(OutageTest, WhatADelHasLeftDoesNotKeepTheAgentFromEnding) {
   EXPECT_THAT(Records(), SizeIs(1));
 }
 
+TEST_F(OutageTest, ADelIsNotHeldByAnAgentThatStandsStill) {
+  const TestPod pod = ActivePod("nginx");
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  agent_->Signal(SIGSTOP);
+
+  const ProcessResult del = Run("DEL", pod);
+
+  EXPECT_EQ(del.status, 0) << del.out;
+  EXPECT_THAT(del.err, HasSubstr("stands still"));
+  ExpectNothingLeft();
+  agent_->Signal(SIGCONT);
+}
+
+TEST_F(OutageTest, AnAddIsNotHeldByAnAgentThatStandsStill) {
+  const TestPod pod = ActivePod("nginx");
+  agent_->Signal(SIGSTOP);
+
+  const json error = json::parse(Run("ADD", pod).out);
+
+  EXPECT_EQ(error["code"], 11);
+  EXPECT_THAT(std::string(error["details"]), HasSubstr("stands still"));
+  agent_->Signal(SIGCONT);
+}
+
+TEST_F(OutageTest, AnAddThatWaitsLongIsNotTakenForAnAgentThatStandsStill) {
+  const TestPod pod = MakePod("nginx");
+  Process add = StartAdd(pod);
+  // The agent tells it after 5 s, and the plugin asks before.
+  ASSERT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events"));
+
+  Annotate(pod, Vif(pod, true));
+
+  EXPECT_EQ(add.Wait().status, 0);
+}
+
 TEST_F(OutageTest, WithoutAnyAgentADelThatFailsSaysSoAndChangesNothing) {
   const TestPod pod = ActivePod("nginx");
   ASSERT_EQ(Run("ADD", pod).status, 0);
