@@ -55,7 +55,7 @@ constexpr std::chrono::seconds kHeld{1};
 
 /// After so long without an answer the agent is asked whether it lives, and has so long to say so.
 constexpr std::chrono::seconds kQuietTime{3};
-constexpr std::chrono::seconds kAnswerTime{5};
+constexpr std::chrono::seconds kAnswerTime{10};
 
 /// Delegated plugins need the runtime's environment: also those that the network of today does not
 /// have, but that of the ADD had. And ovs-cni's networks its folders, and their own Open vSwitch.
