@@ -40,9 +40,13 @@ ListPage::ListPage(std::string body) : body_(std::move(body)) {
   if (kind.ends_with("List")) kind.resize(kind.size() - 4);
   item_type_.api_version = StringAt(envelope, "apiVersion");
   const auto metadata = envelope.find("metadata");
-  if (metadata == envelope.end()) return;
+  if (metadata == envelope.end() || !metadata->is_object()) return;
   version_ = StringAt(*metadata, "resourceVersion");
   continue_token_ = StringAt(*metadata, "continue");
+  if (continue_token_.empty()) return;
+  const auto remaining = metadata->find("remainingItemCount");
+  const bool is_told = remaining != metadata->end() && remaining->is_number_unsigned();
+  remaining_ = is_told ? std::optional(remaining->get<uint64_t>()) : std::nullopt;
 }
 
 void ListPage::ForEachItem(const std::function<void(std::string_view item)>& sink) const {

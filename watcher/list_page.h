@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,8 @@ class ListPage {
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
   /// Of the next page; empty for the last one.
   [[nodiscard]] const std::string& continue_token() const noexcept { return continue_token_; }
+  /// How many objects the pages after this one have; nullopt where the server does not say so.
+  [[nodiscard]] std::optional<uint64_t> remaining() const noexcept { return remaining_; }
   [[nodiscard]] const ItemType& item_type() const noexcept { return item_type_; }
 
   void ForEachItem(const std::function<void(std::string_view item)>& sink) const;
@@ -29,6 +33,7 @@ class ListPage {
   std::string_view items_;  ///< in body_
   std::string version_;
   std::string continue_token_;
+  std::optional<uint64_t> remaining_ = 0;
   ItemType item_type_;
 };
 

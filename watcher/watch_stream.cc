@@ -47,6 +47,8 @@ bool IsOfUs(const ApiError& error) {
 
 /// timeoutSeconds of a watch that is to end with its first bookmark, which comes 2 s earlier.
 constexpr seconds kCatchUp{3};
+/// So many objects after the first page are listed in less time than that.
+constexpr uint64_t kFewMore = 5000;
 
 std::string LimitOf(unsigned page_size) { return "limit=" + std::to_string(page_size); }
 
@@ -148,17 +150,17 @@ void WatchStream::ReachPresent() {
   List();
 }
 
-/// A set of one page is read anew. Of a larger one the page says which version is the present one;
+/// A small set is read anew. Of a larger one the first page says which version is the present one;
 /// the watch goes on to there. A server that has nothing more to tell sends a bookmark 2 s before
 /// the end it was asked for. False where that did not lead there, as on servers that know of their
 /// watches' versions only by their events.
 bool WatchStream::ReachBySteps() {
   try {
     const ListPage page(client_.GetText(WithQuery(path_, LimitOf(kPageSizes.front()))));
-    if (page.continue_token().empty()) {
+    if (page.remaining().value_or(UINT64_MAX) <= kFewMore) {
+      list_is_due_ = true;
       set_.BeginList();
-      TakePage(page);
-      set_.EndList();
+      TakePages(page, LimitOf(kPageSizes.front()));
       EndList();
       return true;
     }
@@ -224,11 +226,17 @@ void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
   if (!version.empty())
     query += (query.empty() ? "" : "&") + ("resourceVersion=" + Escaped(version));
   set_.BeginList();
-  while (!query.empty() && !client_.stopped()) {
-    const ListPage page(client_.GetText(WithQuery(path_, query)));
+  TakePages(ListPage(client_.GetText(WithQuery(path_, query))), limit);
+}
+
+/// All pages from `first` on.
+void WatchStream::TakePages(const ListPage& first, const std::string& limit) {
+  TakePage(first);
+  std::string next = first.continue_token();
+  while (!next.empty() && !client_.stopped()) {
+    const ListPage page(client_.GetText(WithQuery(path_, limit + "&continue=" + Escaped(next))));
     TakePage(page);
-    const std::string& next = page.continue_token();
-    query = next.empty() ? "" : limit + "&continue=" + Escaped(next);
+    next = page.continue_token();
   }
   if (!client_.stopped()) set_.EndList();
 }

@@ -61,7 +61,7 @@ class WatchStream {
   /// does. In-stream ERROR events are thrown as ApiError.
   void Once();
   /// Makes what was heard of a set at least as new as what the server has at the call, by the least
-  /// of: one page, the watch from where it is, a whole list. Throws as Once does.
+  /// of: a few pages, the watch from where it is, a whole list. Throws as Once does.
   void CatchUp();
   /// Since the last call: an event, or a bookmark.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
@@ -89,6 +89,7 @@ class WatchStream {
   void EndList();
   void ListPresent();
   void ListFrom(const std::string& version, unsigned page_size);
+  void TakePages(const ListPage& first, const std::string& limit);
   void TakePage(const ListPage& page);
   void TakeItem(std::string_view item, const ItemType& type);
   void Watch(std::chrono::seconds timeout);

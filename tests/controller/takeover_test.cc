@@ -42,10 +42,10 @@ class TakeoverTest : public LeadingTest {
   static void WaitUntilWarm(const Informer& standby) {
     WaitUntil([&] { return standby.IsWarm(); });
   }
-  void TakeOver(std::unique_ptr<Informer> standby) {
+  void TakeOver(std::unique_ptr<Informer> standby, SinkKind sink = SinkKind::kPodState) {
     Stop();
     informer_ = std::move(standby);
-    Start();
+    Start(sink);
   }
   size_t Count(const std::string& verb, const std::string& path) {
     return Targets(verb, path).size();
@@ -73,6 +73,21 @@ TEST_F(TakeoverTest, AddressGivenAMomentAgoIsNotGivenAgain) {
   EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/b"), 0U);
 }
 
+TEST_F(TakeoverTest, KuryrPortThatItsPodLeftBehindIsDeletedByTheStandby) {
+  Start(SinkKind::kKuryrPort);
+  auto standby = HeldStandby("/api/v1/pods");
+  cluster_.CreatePod("a");
+  (void)WaitForPort("a");
+  (void)cluster_.WaitFor("Pod", "a", HasFinalizer);
+  Stop();
+  api().Patch("pods", "default", "a", {{"metadata", {{"finalizers", nullptr}}}});
+  api().Delete("pods", "default", "a");
+
+  TakeOver(std::move(standby), SinkKind::kKuryrPort);
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("KuryrPort", "a"));
+}
+
 TEST_F(TakeoverTest, PodsThatAreNotPlannedYetAreWhenTheStandbyLeads) {
   auto standby = std::make_unique<Informer>(config_);
   WaitUntilWarm(*standby);
@@ -93,7 +108,7 @@ TEST_F(TakeoverTest, StandbyWritesNothing) {
   EXPECT_EQ(Writes("/"), 0U);
 }
 
-TEST_F(TakeoverTest, ManyPodsAreNotListedWhenTheStandbyLeads) {
+TEST_F(TakeoverTest, PodsOfAFewPagesAreListedAtOnceWhenTheStandbyLeads) {
   for (int i = 0; i < 700; ++i)
     cluster_.CreatePod("host-" + std::to_string(i), {{"hostNetwork", true}});
   auto standby = std::make_unique<Informer>(config_);
@@ -106,7 +121,7 @@ TEST_F(TakeoverTest, ManyPodsAreNotListedWhenTheStandbyLeads) {
   EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
   std::vector<std::string> lists = Targets("list", "/api/v1/pods");
   lists.erase(lists.begin(), lists.begin() + static_cast<std::ptrdiff_t>(before));
-  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=500"));
+  EXPECT_THAT(lists, ElementsAre("/api/v1/pods?limit=500", HasSubstr("limit=500&continue=")));
 }
 
 TEST_F(TakeoverTest, FormerLeaderKeepsWhatItKnows) {

@@ -105,7 +105,7 @@ std::string ListBody(const Resource& resource, const ObjectStore::Snapshot& snap
   if (shown < found.size()) {
     metadata["continue"] =
         std::to_string(snapshot.version) + ":" + PositionOf(*found.at(shown - 1));
-    metadata["remainingItemCount"] = found.size() - shown;
+    if (selector.empty()) metadata["remainingItemCount"] = found.size() - shown;
   } else if (resource.custom) {
     metadata["continue"] = "";
   }

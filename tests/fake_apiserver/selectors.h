@@ -27,6 +27,7 @@ class Selector {
   Selector(const Resource& resource, const std::string& fields, const std::string& labels);
 
   [[nodiscard]] bool Matches(const nlohmann::json& object) const;
+  [[nodiscard]] bool empty() const noexcept { return fields_.empty() && labels_.empty(); }
   /// The name, when the fields ask for exactly one.
   [[nodiscard]] std::optional<std::string> ExactName() const;
 

@@ -24,6 +24,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr const char* kCaughtUpPods = "/api/v1/pods";
+/// With a selector a server does not say how many objects come after a page.
+constexpr const char* kPodsOfUnknownNumber = "/api/v1/pods?labelSelector=%21other";
 constexpr size_t kTwoPages = 700;
 
 class CatchUpTest : public ::testing::Test {
@@ -34,8 +36,8 @@ class CatchUpTest : public ::testing::Test {
   void Create(const std::string& name) {
     server_.Create({{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}});
   }
-  void CreateTwoPages() {
-    for (size_t i = 0; i < kTwoPages; ++i) Create("p" + std::to_string(i));
+  void CreatePods(size_t count) {
+    for (size_t i = 0; i < count; ++i) Create("p" + std::to_string(i));
   }
   /// The version of all that there is moves, and no pod does.
   void CreateKuryrPort() {
@@ -44,9 +46,9 @@ class CatchUpTest : public ::testing::Test {
                     {"metadata", {{"name", "moves-the-version"}}}});
   }
   /// Listed, with a watch that tells nothing.
-  void StartHeld() {
+  void StartHeld(const char* path = kCaughtUpPods) {
     server_.Inject({.kind = fake::Fault::Kind::kSilence, .verb = "watch"});
-    watcher_.Add(kCaughtUpPods, WatchMode::kSet);
+    watcher_.Add(path, WatchMode::kSet);
     watcher_.Start();
     ASSERT_TRUE(server_.WaitForRequest("watch", kCaughtUpPods));
     before_ = server_.Requests().size();
@@ -56,6 +58,17 @@ class CatchUpTest : public ::testing::Test {
     auto caught_up = done->get_future();
     watcher_.CatchUp([done] { done->set_value(); });
     return caught_up.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+  }
+  /// The next list is answered with a first page that says so; there is no other page.
+  void InjectPage(size_t remaining) {
+    const json page = {{"kind", "PodList"},
+                       {"apiVersion", "v1"},
+                       {"metadata",
+                        {{"resourceVersion", std::to_string(server_.resource_version())},
+                         {"continue", "none"},
+                         {"remainingItemCount", remaining}}},
+                       {"items", json::array()}};
+    server_.Inject({.verb = "list", .answer = {.body = page.dump()}});
   }
   /// Since StartHeld.
   std::vector<std::string> Lists() {
@@ -89,21 +102,46 @@ TEST_F(CatchUpTest, SetOfOnePageIsReadAnew) {
               ElementsAre(AllOf(HasSubstr("limit=500"), Not(HasSubstr("resourceVersion")))));
 }
 
-TEST_F(CatchUpTest, WatchOfALargeSetGoesOnToThePresentVersion) {
-  CreateTwoPages();
+TEST_F(CatchUpTest, SetOfAFewPagesIsReadAnewAtOnce) {
+  CreatePods(kTwoPages);
   StartHeld();
   Create("last");
 
   ASSERT_TRUE(CatchUp());
 
   EXPECT_EQ(listener_.WaitFor(kTwoPages + 1).back(), "ADDED last");
+  EXPECT_THAT(Lists(), ElementsAre(AllOf(HasSubstr("limit=500"), Not(HasSubstr("continue"))),
+                                   HasSubstr("limit=500&continue=")));
+  EXPECT_EQ(server_.Requests().at(before_ + 1).verb, "list");
+}
+
+TEST_F(CatchUpTest, SetWhosePagesBreakOffIsReadAgain) {
+  CreatePods(kTwoPages);
+  StartHeld(kPodsOfUnknownNumber);
+  Create("last");
+  InjectPage(5000);
+
+  ASSERT_TRUE(CatchUp());
+
+  EXPECT_TRUE(listener_.Hears("ADDED last"));
+}
+
+TEST_F(CatchUpTest, WatchOfALargeSetGoesOnToThePresentVersion) {
+  Create("a");
+  StartHeld();
+  Create("last");
+  InjectPage(5001);
+
+  ASSERT_TRUE(CatchUp());
+
+  EXPECT_THAT(listener_.WaitFor(2), ElementsAre("ADDED a", "ADDED last"));
   EXPECT_THAT(Lists(),
               ElementsAre(AllOf(HasSubstr("limit=500"), Not(HasSubstr("resourceVersion")))));
 }
 
 TEST_F(CatchUpTest, BookmarkSaysThatThereIsNothingMore) {
-  CreateTwoPages();
-  StartHeld();
+  CreatePods(kTwoPages);
+  StartHeld(kPodsOfUnknownNumber);
   CreateKuryrPort();
 
   ASSERT_TRUE(CatchUp());
@@ -112,8 +150,8 @@ TEST_F(CatchUpTest, BookmarkSaysThatThereIsNothingMore) {
 }
 
 TEST_F(CatchUpTest, VersionThatIsGoneIsFollowedByAWholeList) {
-  CreateTwoPages();
-  StartHeld();
+  CreatePods(kTwoPages);
+  StartHeld(kPodsOfUnknownNumber);
   Create("last");
   server_.Compact();
 
@@ -124,8 +162,8 @@ TEST_F(CatchUpTest, VersionThatIsGoneIsFollowedByAWholeList) {
 }
 
 TEST_F(CatchUpTest, WatchGoesOnAfterwards) {
-  CreateTwoPages();
-  StartHeld();
+  CreatePods(kTwoPages);
+  StartHeld(kPodsOfUnknownNumber);
   Create("before");
   ASSERT_TRUE(CatchUp());
 
@@ -136,8 +174,8 @@ TEST_F(CatchUpTest, WatchGoesOnAfterwards) {
 }
 
 TEST_F(CatchUpTest, ServerThatIsAwayIsCaughtUpWithWhenItIsBack) {
-  CreateTwoPages();
-  StartHeld();
+  CreatePods(kTwoPages);
+  StartHeld(kPodsOfUnknownNumber);
   Create("last");
   server_.StopListening(std::chrono::milliseconds(1000));
 
@@ -189,8 +227,8 @@ class CatchUpWithoutBookmarkTest : public CatchUpTest {
 };
 
 TEST_F(CatchUpWithoutBookmarkTest, EndBelowThePresentVersionIsFollowedByAWholeList) {
-  CreateTwoPages();
-  StartHeld();
+  CreatePods(kTwoPages);
+  StartHeld(kPodsOfUnknownNumber);
   CreateKuryrPort();
 
   ASSERT_TRUE(CatchUp());

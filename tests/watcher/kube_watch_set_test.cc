@@ -197,17 +197,21 @@ TEST_F(KubeWatchSetTest, AServerThatComesBackAfterOtherWritesIsWatchedOn) {
   EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kExpired)], 1U);
 }
 
-/// Whether by the watch, a bookmark or a list: prints which it was.
-TEST_F(KubeWatchSetTest, WhatWasWrittenBeforeACallIsHeardOfWhenItIsDone) {
+/// Of all pods, which it lists, and by a selector, where it looks at the watch first.
+class KubeCatchUpTest : public KubeWatchSetTest,
+                        public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(KubeCatchUpTest, WhatWasWrittenBeforeACallIsHeardOfWhenItIsDone) {
+  const std::string path = std::string(kAllPods) + GetParam();
   constexpr int kMany = 600;
   for (int number = 0; number < kMany; ++number) Create(number);
   Watcher watcher(config_, replica_);
-  watcher.Add(kAllPods, WatchMode::kSet);
+  watcher.Add(path, WatchMode::kSet);
   watcher.Start();
   ASSERT_TRUE(replica_.WaitFor(List()));
 
   for (int round = 0; round < 6; ++round) {
-    const uint64_t lists = watcher.Metrics().at(kAllPods).lists;
+    const uint64_t lists = watcher.Metrics().at(path).lists;
     // Something else than a pod leaves the watch nothing to tell.
     if (round % 3 == 0) {
       Patch(round, "changed");
@@ -230,10 +234,12 @@ TEST_F(KubeWatchSetTest, WhatWasWrittenBeforeACallIsHeardOfWhenItIsDone) {
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     std::cout << "round " << round << ": " << took.count() << " s, "
-              << watcher.Metrics().at(kAllPods).lists - lists << " whole lists\n";
+              << watcher.Metrics().at(path).lists - lists << " whole lists\n";
   }
   EXPECT_EQ(replica_.contradictions(), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, KubeCatchUpTest, ::testing::Values("", "?labelSelector=%21other"));
 
 TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
   Replica labelled;

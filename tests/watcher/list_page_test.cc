@@ -27,6 +27,19 @@ TEST(ListPageTest, WhatStandsAfterTheItemsCountsAsWell) {
   EXPECT_THAT(items, ElementsAre(R"({"a":1})", R"({"b":2})"));
 }
 
+TEST(ListPageTest, HowManyObjectsRemainIsKnownWhereTheServerSaysSo) {
+  const auto remaining = [](const std::string& metadata) {
+    return ListPage(R"({"kind":"PodList","metadata":)" + metadata + R"(,"items":[]})").remaining();
+  };
+
+  EXPECT_EQ(remaining(R"({"continue":"c","remainingItemCount":7})"), 7);
+  EXPECT_EQ(remaining(R"({"continue":"c"})"), std::nullopt);
+  EXPECT_EQ(remaining(R"({"continue":"c","remainingItemCount":-1})"), std::nullopt);
+  EXPECT_EQ(remaining(R"({"continue":"c","remainingItemCount":"7"})"), std::nullopt);
+  EXPECT_EQ(remaining(R"({"resourceVersion":"7"})"), 0);
+  EXPECT_EQ(remaining("null"), 0);
+}
+
 TEST(ListPageTest, SomethingElseThanAListIsRefused) {
   for (const char* text : {"", "[]", R"({"kind":"Pod"})", R"({"kind":"PodList","items":"none"})",
                            R"({"kind":7,"items":[]})", R"({"kind":"PodList","items":[]} x)",
