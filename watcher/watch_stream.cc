@@ -47,7 +47,7 @@ bool IsOfUs(const ApiError& error) {
 
 /// timeoutSeconds of a watch that is to end with its first bookmark, which comes 2 s earlier.
 constexpr seconds kCatchUp{3};
-/// So many objects after the first page are listed in less time than that.
+/// So many objects after the first page are listed in about that time.
 constexpr uint64_t kFewMore = 5000;
 
 std::string LimitOf(unsigned page_size) { return "limit=" + std::to_string(page_size); }

@@ -22,13 +22,14 @@ class TakeoverTest : public LeadingTest {
  protected:
   using LeadingTest::LeadingTest;
 
-  /// It knows of everything until now, and its watch of `path` tells it nothing more.
+  /// It knows of everything until now, and no watch of `path` tells it anything more.
   std::unique_ptr<Informer> HeldStandby(const std::string& path) {
     WaitUntil([this] { return !leading_->WhyNotReady(); });
     // The cluster's own three and the leader's two.
     EXPECT_TRUE(api().WaitForWatches(5));
     const size_t watches = Count("watch", path);
-    api().Inject({.kind = fake::Fault::Kind::kSilence, .verb = "watch", .path_prefix = path});
+    api().Inject(
+        {.kind = fake::Fault::Kind::kSilence, .verb = "watch", .path_prefix = path, .count = -1});
     auto standby = std::make_unique<Informer>(config_);
     EXPECT_TRUE(api().WaitForRequest("watch", path, watches + 1));
     WaitUntilWarm(*standby);
@@ -66,10 +67,28 @@ TEST_F(TakeoverTest, AddressGivenAMomentAgoIsNotGivenAgain) {
   cluster_.CreatePod("a");
   (void)cluster_.WaitForPlan("a");
 
-  TakeOver(std::move(standby));
+  Stop();
   cluster_.CreatePod("b");
+  TakeOver(std::move(standby));
 
   EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrNoFreeAddress"), HasSubstr("one"));
+  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/b"), 0U);
+}
+
+/// The finalizer of "a" is heard of, and the KuryrPort with its address is not.
+TEST_F(TakeoverTest, AddressOnAKuryrPortMadeAMomentAgoIsNotGivenAgain) {
+  Pools(kOneAddress);
+  Start(SinkKind::kKuryrPort);
+  auto standby = HeldStandby("/apis/openstack.org/v1/kuryrports");
+  cluster_.CreatePod("a");
+  (void)WaitForPort("a");
+
+  Stop();
+  cluster_.CreatePod("b");
+  TakeOver(std::move(standby), SinkKind::kKuryrPort);
+
+  EXPECT_THAT(cluster_.WaitForEvent("b", "KuryrNoFreeAddress"), HasSubstr("one"));
+  EXPECT_EQ(Writes("/apis/openstack.org/v1/namespaces/default/kuryrports/b"), 0U);
   EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/b"), 0U);
 }
 
