@@ -157,7 +157,11 @@ void PoolFiller::List() {
     for (const Port& port : means_.api.ListPorts(filter)) {
       // A filter that somebody did not understand must not cost others their ports.
       const bool is_free = PortPools::IsFree(means_.driver, means_.defaults, port);
-      if (!is_free || hooks_.is_held(port.id)) continue;
+      if (!is_free) continue;
+      if (hooks_.is_held(port.id)) {
+        means_.ready.PassOver(port.id);
+        continue;
+      }
       if (auto listed = Complete(port)) found.push_back(std::move(*listed));
     }
   }

@@ -102,6 +102,11 @@ void ReadyPorts::BeginListing() {
   touched_.clear();
 }
 
+void ReadyPorts::PassOver(const std::string& id) {
+  const MutexLock lock(mutex_);
+  touched_.insert(id);
+}
+
 std::vector<ReadyPort> ReadyPorts::EndListing(std::vector<Listed> listed) {
   const MutexLock lock(mutex_);
   std::set<std::string> ids;

@@ -83,6 +83,9 @@ class ReadyPorts {
 
   // A list of Neutron's, which is of no moment: what was taken or put since its begin stays so.
   void BeginListing() EXCLUDES(mutex_);
+  /// What the list says of this port does not count: it is still some pod's, and may be back
+  /// already.
+  void PassOver(const std::string& id) EXCLUDES(mutex_);
   /// Those beyond the limit, which are ready no more.
   [[nodiscard]] std::vector<ReadyPort> EndListing(std::vector<Listed> listed) EXCLUDES(mutex_);
 

@@ -18,8 +18,8 @@ ErrorCode CodeOf(const auto& failure) {
 }
 
 TEST(FailureTest, WhatAVifLacksIsAMalformedVif) {
-  const CniError error = AsCniError(std::make_exception_ptr(
-      binding::MalformedVif(ParseError("$.address", "is not set"))));
+  const CniError error = AsCniError(
+      std::make_exception_ptr(binding::MalformedVif(ParseError("$.address", "is not set"))));
 
   EXPECT_EQ(error.code(), ErrorCode::kMalformedVif);
   EXPECT_EQ(error.details(), "$.address: is not set");
