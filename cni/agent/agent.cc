@@ -65,6 +65,11 @@ watcher::FailureHandler IfRefused(watcher::FailureHandler handler) {
   };
 }
 
+[[noreturn]] void ThrowStarved() {
+  throw CniError(ErrorCode::kTryAgainLater, "kuryr-daemon has no file descriptor left",
+                 "LimitNOFILE of its service allows too few for [cni_daemon] max_calls");
+}
+
 }  // namespace
 
 Agent::Agent(const Config& config, int stop_fd)
@@ -119,6 +124,7 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
   try {
     request = ParseRequest(call.environment, call.input);
     request.netns_fd = call.netns.get();
+    if (call.netns_lost) ThrowStarved();
     running.SetCommand(request.command, LongestFor(request.command, config_));
     reply.out = Serve(request, running, cancel);
     errors_.Forget(request);
@@ -127,7 +133,10 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
     running.SetError(error.code());
     errors_.Add(request, error);
     level = LevelOf(error);
-    reply = {.status = 1, .out = ErrorJson(error, AnswerVersion(call.input))};
+    // Read already, as a rule: a large request is not parsed twice.
+    const std::string& known = request.config.cni_version;
+    reply = {.status = 1,
+             .out = ErrorJson(error, known.empty() ? AnswerVersion(call.input) : known)};
   }
   LogCall(level, call, request, reply, Clock::now() - running.begin());
   return reply;

@@ -4,15 +4,19 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <string>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "cni/agent/peer.h"
+#include "cni/protocol/error.h"
+#include "cni/protocol/request.h"
 #include "cni/protocol/trace_id.h"
 
 namespace kuryr::cni {
@@ -25,8 +29,15 @@ constexpr auto kTransferTime = 5s;
 /// How long calls may go on when the agent is to stop. An ADD can wait minutes for its producer,
 /// and the next agent has to wait for this one.
 constexpr time_t kDrainSeconds = 5;
+/// Without a descriptor or thread for a call. Others in the process give theirs back, and nobody
+/// tells.
+constexpr int kStarvedMilliseconds = 1000;
 /// Stop signal, listener, finished calls, the drain's end; the calls' own come behind.
 constexpr size_t kFirstCall = 4;
+/// A request has some thousand bytes, and more where a pod's user has a runtime hand over
+/// arguments. JSON's values take up to 20 times as much as its text.
+constexpr size_t kUsualBytes = size_t{16} << 10;
+constexpr size_t kMostBytes = size_t{512} << 10;
 
 UniqueFd TimerOf(time_t seconds) {
   UniqueFd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
@@ -58,13 +69,20 @@ std::vector<pollfd> AgentServer::Fds(int stop_fd) const {
   return fds;
 }
 
+int AgentServer::MostWait(int watchdog) const {
+  if (!starved_) return watchdog;
+  return watchdog < 0 ? kStarvedMilliseconds : std::min(watchdog, kStarvedMilliseconds);
+}
+
 void AgentServer::Run(int stop_fd, service::Watchdog watchdog) {
   while (listener_ || !calls_.empty()) {
     std::vector<pollfd> fds = Fds(stop_fd);
-    if (::poll(fds.data(), fds.size(), watchdog.Feed()) < 0) {
+    const int ready = ::poll(fds.data(), fds.size(), MostWait(watchdog.Feed()));
+    if (ready < 0) {
       if (errno == EINTR) continue;
       ThrowErrno("wait for calls");
     }
+    if (ready == 0) starved_ = false;
     if (fds[0].revents != 0) {
       listener_.reset();
       drain_ = TimerOf(kDrainSeconds);
@@ -107,23 +125,48 @@ void AgentServer::Accept() {
   } catch (const std::system_error& e) {
     if (!calls_.empty() && !calls_.back().thread.joinable()) calls_.pop_back();
     // The backlog would wake us again at once.
-    starved_ = !calls_.empty();
+    starved_ = true;
     Log(LogLevel::kError, "a call could not be taken", {{"error", e.what()}});
   }
 }
 
-void AgentServer::Answer(Call& call) {
+void AgentServer::Admit(Call& call, size_t bytes) {
+  if (bytes <= kUsualBytes) return;
+  if (bytes > kMostBytes) {
+    throw CniError(
+        ErrorCode::kInvalidConfig, "the request is too large",
+        std::to_string(bytes) + " bytes, at most " + std::to_string(kMostBytes) + " are accepted");
+  }
+  call.bytes = bytes;
+  if ((bytes_ += bytes) <= kMostBytes) return;
+  throw CniError(ErrorCode::kTryAgainLater, "kuryr-daemon has too many large requests at work",
+                 "this one has " + std::to_string(bytes) + " bytes, and together they may have " +
+                     std::to_string(kMostBytes));
+}
+
+void AgentServer::Serve(Call& call) {
   std::optional<LogScope> scope;
+  AgentReply reply;
+  try {
+    const AgentCall request =
+        ReceiveCall(call.socket.get(), Deadline::After(kTransferTime, call.cancel.fd()),
+                    [&](size_t bytes) { Admit(call, bytes); });
+    scope.emplace(LogField(kTraceIdField, request.trace_id));
+    reply = handler_(request, call.cancel);
+  } catch (const CniError& e) {
+    Log(LogLevel::kWarning, "a call was refused", {{"error", e.what()}, {"details", e.details()}});
+    reply = {.status = 1, .out = ErrorJson(e, AnswerVersion(""))};
+  }
+  if (reply.status == 0 || !call.handed_back)
+    SendReply(call.socket.get(), reply, Deadline::After(kTransferTime));
+}
+
+void AgentServer::Answer(Call& call) {
   try {
     if (const auto why = WhyUntrusted(call.socket.get())) {
       Log(LogLevel::kWarning, "a call was refused", {{"from", *why}});
     } else {
-      const AgentCall request =
-          ReceiveCall(call.socket.get(), Deadline::After(kTransferTime, call.cancel.fd()));
-      scope.emplace(LogField(kTraceIdField, request.trace_id));
-      const AgentReply reply = handler_(request, call.cancel);
-      if (reply.status == 0 || !call.handed_back)
-        SendReply(call.socket.get(), reply, Deadline::After(kTransferTime));
+      Serve(call);
     }
   } catch (const std::system_error& e) {
     Log(LogLevel::kWarning,
@@ -132,6 +175,7 @@ void AgentServer::Answer(Call& call) {
   } catch (const std::exception& e) {
     Log(LogLevel::kWarning, "a call could not be answered", {{"error", e.what()}});
   }
+  bytes_ -= call.bytes;
   ::shutdown(call.socket.get(), SHUT_RDWR);
   call.done = true;
   (void)::eventfd_write(finished_.get(), 1);

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <list>
 #include <thread>
@@ -23,7 +24,8 @@ class AgentServer {
   /// `cancel` is set when the other side has gone.
   using Handler = std::function<AgentReply(const AgentCall& call, const EventFd& cancel)>;
 
-  /// With `max_calls` at work no further one is taken: the kernel's backlog holds them.
+  /// With `max_calls` at work no further one is taken: the kernel's backlog holds them. What has
+  /// more bytes than usual is refused, with an error, where such at work have too many already.
   AgentServer(UniqueFd listener, size_t max_calls, Handler handler);
 
   /// Serves until `stop_fd` is readable; then closes the listener, and returns when the calls at
@@ -36,6 +38,7 @@ class AgentServer {
   struct Call {
     UniqueFd socket;
     EventFd cancel;
+    size_t bytes = 0;  ///< as far as they count
     bool cancelled = false;
     std::atomic<bool> handed_back = false;
     std::atomic<bool> done = false;
@@ -43,7 +46,10 @@ class AgentServer {
   };
 
   [[nodiscard]] std::vector<pollfd> Fds(int stop_fd) const;
+  [[nodiscard]] int MostWait(int watchdog) const;
   void Accept();
+  void Admit(Call& call, size_t bytes);
+  void Serve(Call& call);
   void Answer(Call& call);
   void CancelGone(const std::vector<pollfd>& fds);
   void HandBack();
@@ -53,7 +59,8 @@ class AgentServer {
   const Handler handler_;
   UniqueFd finished_;     ///< eventfd: a call is done
   UniqueFd drain_;        ///< timerfd: calls at work have had their time; unset while serving
-  bool starved_ = false;  ///< of descriptors or threads: those at work have to end first
+  bool starved_ = false;  ///< of descriptors or threads: the next call waits for some
+  std::atomic<size_t> bytes_ = 0;  ///< of the large requests at work
   std::list<Call> calls_;
 };
 

@@ -22,13 +22,20 @@ namespace {
 
 constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, since Linux 6.5
 
+/// A lack of descriptors is no fact about the caller.
+void RequireDescriptor() {
+  if (errno == EMFILE || errno == ENFILE) ThrowErrno("see who is at the agent's socket");
+}
+
 /// Its number may be another process's then. An older kernel cannot say: there it is taken to wait
 /// for its answer.
 bool HasEnded(int socket) {
   int descriptor = -1;
   socklen_t size = sizeof descriptor;
-  if (::getsockopt(socket, SOL_SOCKET, kPeerPidfd, &descriptor, &size) != 0)
+  if (::getsockopt(socket, SOL_SOCKET, kPeerPidfd, &descriptor, &size) != 0) {
+    RequireDescriptor();
     return errno != ENOPROTOOPT;
+  }
   const UniqueFd pidfd(descriptor);
   pollfd ended = {.fd = pidfd.get(), .events = POLLIN, .revents = 0};
   return ::poll(&ended, 1, 0) != 0;
@@ -38,6 +45,7 @@ bool HasEnded(int socket) {
 UniqueFd FolderOf(int socket, pid_t pid) {
   const std::string path = "/proc/" + std::to_string(pid);
   UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) RequireDescriptor();
   return folder && !HasEnded(socket) ? std::move(folder) : UniqueFd();
 }
 
@@ -55,6 +63,7 @@ uint64_t EffectiveCapabilities(const UniqueFd& folder) {
   constexpr std::string_view kField = "\nCapEff:\t";
   std::array<char, 8192> text{};
   const UniqueFd status(::openat(folder.get(), "status", O_RDONLY | O_CLOEXEC));
+  if (!status) RequireDescriptor();
   const ssize_t size = status ? ::read(status.get(), text.data(), text.size()) : 0;
   const std::string_view all(text.data(), static_cast<size_t>(size > 0 ? size : 0));
   const size_t field = all.find(kField);

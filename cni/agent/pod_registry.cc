@@ -1,6 +1,7 @@
 #include "cni/agent/pod_registry.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/log.h"
@@ -21,7 +22,9 @@ void PodRegistry::Handle(const watcher::WatchEvent& event) {
     // A KuryrPort that was asked for, and whose pod has gone meanwhile.
     if (event.kind != "Pod" && !pods_.contains(key)) return;
     KnownPod& known = pods_.try_emplace(key, source_).first->second;
+    const size_t before = known.bytes();
     const Change change = known.Take(event);
+    Account(key, known, before);
     if (change == Change::kPresent) {
       changed = known.pod();
       Tell(key, [&](PodHandler& handler) { handler.OnPresent(*changed); });
@@ -34,6 +37,16 @@ void PodRegistry::Handle(const watcher::WatchEvent& event) {
   for (; follow > 0; --follow) ports_.follow(key);
   if (changed && changed->plan && changed->plan->problem)
     Log(LogLevel::kWarning, "undecodable object", {{"error", changed->plan->problem->what()}});
+}
+
+void PodRegistry::Account(const std::string& key, KnownPod& known, size_t before) {
+  planned_bytes_ = planned_bytes_ - before + known.bytes();
+  if (planned_bytes_ <= kMostPlanned || known.bytes() <= kUsualPlan) return;
+  planned_bytes_ -= known.bytes();
+  known.RefusePlans(key, "has " + std::to_string(known.bytes()) +
+                             " bytes of values, and those of the " + "node's pods have " +
+                             std::to_string(planned_bytes_) + " of at most " +
+                             std::to_string(kMostPlanned));
 }
 
 unsigned PodRegistry::BeginToFollow(const std::string& key, const KnownPod& known) {
@@ -91,7 +104,9 @@ void PodRegistry::Subscribe(Subscription& subscription) {
     subscriptions_.emplace(subscription.key_, &subscription);
     const auto known = pods_.find(subscription.key_);
     if (known == pods_.end()) return;
+    const size_t before = known->second.bytes();
     known->second.ForgetPort();
+    Account(known->first, known->second, before);
     if (const auto pod = known->second.pod()) subscription.handler_.OnPresent(*pod);
     follow = BeginToFollow(subscription.key_, known->second);
   }

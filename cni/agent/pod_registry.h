@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <map>
@@ -14,6 +15,11 @@
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::cni {
+
+/// Bytes that the values of all plans may take, and those of a plan that is kept whatever others
+/// take: a pod's usual VIFs have a few thousand.
+inline constexpr size_t kMostPlanned = size_t{16} << 20;
+inline constexpr size_t kUsualPlan = size_t{16} << 10;
 
 /// What this node knows of its pods: of each the last state that was told, and who wants to hear of
 /// the next. Its KuryrPort is asked for while somebody does; both are one to those who hear.
@@ -70,6 +76,8 @@ class PodRegistry : public watcher::EventConsumer {
   void Unsubscribe(Subscription& subscription) EXCLUDES(mutex_);
   void Tell(const std::string& key, const std::function<void(PodHandler&)>& what) REQUIRES(mutex_);
 
+  /// After its plans have changed; they had `before` bytes.
+  void Account(const std::string& key, KnownPod& known, size_t before) REQUIRES(mutex_);
   /// How many subscriptions begin to wait for the pod's KuryrPort.
   [[nodiscard]] unsigned BeginToFollow(const std::string& key, const KnownPod& known)
       REQUIRES(mutex_);
@@ -78,6 +86,7 @@ class PodRegistry : public watcher::EventConsumer {
   const Ports ports_;
   mutable Mutex mutex_;
   std::map<std::string, KnownPod> pods_ GUARDED_BY(mutex_);
+  size_t planned_bytes_ GUARDED_BY(mutex_) = 0;  ///< of all pods
   std::multimap<std::string, Subscription*> subscriptions_ GUARDED_BY(mutex_);
 };
 

@@ -98,6 +98,21 @@ bool KnownPod::HasPort() const {
   return port_->pod_uid == pod_->uid || port_->pod_uid == pod_->manifest_hash;
 }
 
+size_t KnownPod::bytes() const {
+  const size_t of_pod = pod_ && pod_->plan ? pod_->plan->bytes : 0;
+  return of_pod + (port_ ? port_->plan->bytes : 0);
+}
+
+void KnownPod::RefusePlans(const std::string& key, const std::string& why) {
+  const auto refuse = [&](std::shared_ptr<const PodPlan>& plan) {
+    if (plan == nullptr || plan->bytes == 0) return;
+    plan = std::make_shared<const PodPlan>(PodPlan{
+        .kind = plan->kind, .read = {}, .problem = ParseError(plan->kind + " " + key, why)});
+  };
+  if (pod_) refuse(pod_->plan);
+  if (port_) refuse(port_->plan);
+}
+
 bool KnownPod::IsOf(const std::string& uid) const {
   if (uid.empty()) return false;
   if (port_ && port_->pod_uid == uid) return true;

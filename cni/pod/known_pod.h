@@ -44,6 +44,12 @@ class KnownPod {
   /// The KuryrPort is to be asked for anew: nothing is known of it any more.
   void ForgetPort() { port_.reset(); }
 
+  /// Of the values of both objects' plans.
+  [[nodiscard]] size_t bytes() const;
+  /// Its plans go, and who asks for one is told why there is no room for it. `key` is
+  /// NAMESPACE/NAME.
+  void RefusePlans(const std::string& key, const std::string& why);
+
   /// Whether the pod, its mirror or its KuryrPort has this UID.
   [[nodiscard]] bool IsOf(const std::string& uid) const;
   [[nodiscard]] bool empty() const noexcept { return !pod_ && !port_; }

@@ -1,6 +1,7 @@
 #include "cni/pod/pod_plan.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "binding/driver.h"
 #include "binding/l3.h"
@@ -25,7 +26,7 @@ void RequireL3(const vif::PodVif& vif, const std::string& in) {
   }
 }
 
-std::vector<vif::PodVif> Decode(const watcher::WatchEvent& event) {
+void Decode(const watcher::WatchEvent& event, PodPlan& plan) {
   auto vifs = vif::VifsOf(*event.object).value_or(std::vector<vif::PodVif>());
   const std::string annotation = "annotation " + std::string(vif::kVifAnnotation);
   const bool is_annotation = event.kind == "Pod";
@@ -38,7 +39,8 @@ std::vector<vif::PodVif> Decode(const watcher::WatchEvent& event) {
   }
   RequireFew(bytes, kLargestDecoded, "bytes of values", path);
   vifs.shrink_to_fit();
-  return vifs;
+  plan.read = std::move(vifs);
+  plan.bytes = bytes;
 }
 
 }  // namespace
@@ -58,7 +60,7 @@ bool operator==(const PodPlan& left, const PodPlan& right) {
 PodPlan DecodePlan(const watcher::WatchEvent& event) {
   PodPlan plan{.kind = event.kind, .read = {}, .problem = {}};
   try {
-    plan.read = Decode(event);
+    Decode(event, plan);
   } catch (const ParseError& e) {
     plan.problem.emplace(event.kind + " " + event.name_space + "/" + event.name + ": " + e.path(),
                          e.reason());

@@ -24,6 +24,7 @@ struct PodPlan {
   std::string kind;               ///< of the object
   std::vector<vif::PodVif> read;  ///< slim; empty without any, and where they cannot be read
   std::optional<ParseError> problem;
+  size_t bytes = 0;  ///< of its values
 
   /// The default one first; empty while it plans none. Throws the problem as MalformedVif.
   [[nodiscard]] const std::vector<vif::PodVif>& vifs() const;

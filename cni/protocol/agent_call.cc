@@ -10,6 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -69,18 +70,27 @@ void SendAll(int socket, std::string_view bytes, int fd, const Deadline& deadlin
   }
 }
 
+/// What comes beside the bytes.
+struct Enclosure {
+  UniqueFd fd;
+  bool lost = false;
+};
+
 /// One that comes later replaces the one before.
-void TakeFds(msghdr& message, UniqueFd& fd) {
+void TakeFds(msghdr& message, Enclosure& enclosed) {
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     int received = -1;
     std::memcpy(&received, CMSG_DATA(header), sizeof received);
-    fd.reset(received);
+    enclosed.fd.reset(received);
   }
+  // The kernel cuts off what finds no free number (unix(7)).
+  if ((message.msg_flags & MSG_CTRUNC) != 0 && !enclosed.fd) enclosed.lost = true;
 }
 
-void ReceiveAll(int socket, char* target, size_t length, UniqueFd& fd, const Deadline& deadline) {
+void ReceiveAll(int socket, char* target, size_t length, Enclosure& enclosed,
+                const Deadline& deadline) {
   while (length > 0) {
     Await(socket, POLLIN, deadline);
     iovec part = {.iov_base = target, .iov_len = length};
@@ -93,7 +103,7 @@ void ReceiveAll(int socket, char* target, size_t length, UniqueFd& fd, const Dea
     const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (size < 0) ThrowErrno("receive from the agent's socket");
-    TakeFds(message, fd);
+    TakeFds(message, enclosed);
     if (size == 0) ThrowErrno(ECONNRESET, "receive from the agent's socket");
     target += size;
     length -= static_cast<size_t>(size);
@@ -108,15 +118,28 @@ void SendMessage(int socket, const json& object, int fd, const Deadline& deadlin
   SendAll(socket, message + body, fd, deadline);
 }
 
-json ReceiveMessage(int socket, UniqueFd& fd, const Deadline& deadline) {
+size_t ReceiveLength(int socket, Enclosure& enclosed, const Deadline& deadline) {
   uint32_t length = 0;
-  ReceiveAll(socket, reinterpret_cast<char*>(&length), sizeof length, fd, deadline);
+  ReceiveAll(socket, reinterpret_cast<char*>(&length), sizeof length, enclosed, deadline);
   length = ntohl(length);
   if (length > kMostMessage)
     throw ParseError("$", "has " + std::to_string(length) + " bytes, more than a message may");
+  return length;
+}
+
+json ReceiveBody(int socket, size_t length, Enclosure& enclosed, const Deadline& deadline) {
   std::string body(length, '\0');
-  ReceiveAll(socket, body.data(), body.size(), fd, deadline);
+  ReceiveAll(socket, body.data(), body.size(), enclosed, deadline);
   return ParseJson(body, kLimits);
+}
+
+void ForgetBody(int socket, size_t length, const Deadline& deadline) {
+  Enclosure none;
+  std::array<char, 4096> part{};
+  for (size_t size = 0; length > 0; length -= size) {
+    size = std::min(length, part.size());
+    ReceiveAll(socket, part.data(), size, none, deadline);
+  }
 }
 
 /// The variables by their names in CNI.
@@ -147,9 +170,20 @@ void SendCall(int socket, const AgentCall& call, const Deadline& deadline) {
   SendMessage(socket, object, call.netns.get(), deadline);
 }
 
-AgentCall ReceiveCall(int socket, const Deadline& deadline) {
+AgentCall ReceiveCall(int socket, const Deadline& deadline,
+                      const std::function<void(size_t bytes)>& admit) {
   AgentCall call;
-  const json object = ReceiveMessage(socket, call.netns, deadline);
+  Enclosure enclosed;
+  const size_t length = ReceiveLength(socket, enclosed, deadline);
+  try {
+    admit(length);
+  } catch (...) {
+    ForgetBody(socket, length, deadline);
+    throw;
+  }
+  const json object = ReceiveBody(socket, length, enclosed, deadline);
+  call.netns = std::move(enclosed.fd);
+  call.netns_lost = enclosed.lost;
   call.input = StringAt(object, "stdin");
   call.trace_id = StringAt(object, kTraceIdField);
   if (!IsTraceId(call.trace_id)) call.trace_id = NewTraceId();
@@ -175,8 +209,8 @@ bool AwaitReply(int socket, const Deadline& deadline) {
 }
 
 AgentReply ReceiveReply(int socket, const Deadline& deadline) {
-  UniqueFd none;
-  const json object = ReceiveMessage(socket, none, deadline);
+  Enclosure none;
+  const json object = ReceiveBody(socket, ReceiveLength(socket, none, deadline), none, deadline);
   const auto status = object.find("status");
   if (status == object.end() || !status->is_number_integer())
     throw ParseError("$.status", "is no exit status");

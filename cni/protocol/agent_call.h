@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -17,6 +19,8 @@ struct AgentCall {
   Environment environment;
   std::string input;  ///< stdin
   UniqueFd netns;     ///< unset when there is none
+  /// One came, and this process had no descriptor left to take it.
+  bool netns_lost = false;
   /// Ends the lines that either side logs of the call (IsTraceId). To one that comes without, as
   /// from an older plugin, ReceiveCall gives one.
   std::string trace_id;
@@ -43,7 +47,10 @@ struct AgentReply {
 inline constexpr size_t kMostMessage = size_t{4} << 20;
 
 void SendCall(int socket, const AgentCall& call, const Deadline& deadline);
-[[nodiscard]] AgentCall ReceiveCall(int socket, const Deadline& deadline);
+/// `admit` is asked, with the message's bytes, before there is room for it. What it throws comes
+/// when the message is read and forgotten: who is not heard to the end hears no answer.
+[[nodiscard]] AgentCall ReceiveCall(int socket, const Deadline& deadline,
+                                    const std::function<void(size_t bytes)>& admit);
 void SendReply(int socket, const AgentReply& reply, const Deadline& deadline);
 /// False when the deadline is over before any of the answer has come.
 [[nodiscard]] bool AwaitReply(int socket, const Deadline& deadline);

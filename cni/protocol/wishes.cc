@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -31,6 +33,18 @@ json WithLowerKeys(const json& value) {
   json object = json::object();
   for (const auto& [key, member] : value.items()) object[Lower(key)] = WithLowerKeys(member);
   return object;
+}
+
+/// Members of these names, which are in lower case. Whoever writes others is not to have them
+/// copied.
+json Known(const json& object, std::initializer_list<std::string_view> names) {
+  json known = json::object();
+  for (const auto& [key, member] : object.items()) {
+    const std::string name = Lower(key);
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      known[name] = WithLowerKeys(member);
+  }
+  return known;
 }
 
 MacAddress ParseMac(const std::string& field, const std::string& text) {
@@ -154,7 +168,7 @@ Wishes ParseWishes(const json& config, const Args& args) {
   TakeArgs(args, wishes);
   if (const json* all_args = TakeObject(config, "", "args")) {
     if (const json* given = TakeObject(*all_args, "args.", "cni")) {
-      const json ours = WithLowerKeys(*given);
+      const json ours = Known(*given, {"mac", "ips", "ovnport"});
       const std::string where = "args.cni.";
       TakeMac(ours, where, wishes);
       TakeIps(ours, where, wishes);
@@ -166,7 +180,8 @@ Wishes ParseWishes(const json& config, const Args& args) {
   TakeDeviceId(config, "", "deviceID", wishes);
   const json* given = TakeObject(config, "", "runtimeConfig");
   if (given == nullptr) return wishes;
-  const json runtime = WithLowerKeys(*given);
+  const json runtime =
+      Known(*given, {"mac", "ips", "deviceid", "dns", "portmappings", "bandwidth"});
   const std::string where = "runtimeConfig.";
   TakeMac(runtime, where, wishes);
   TakeIps(runtime, where, wishes);

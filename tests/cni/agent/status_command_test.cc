@@ -33,7 +33,7 @@ TEST_P(StatusAnswerTest, AnswerWithoutAPartIsAnErrorForTheCommand) {
   const std::jthread agent([&] {
     const UniqueFd client(::accept(listener.get(), nullptr, nullptr));
     const Deadline deadline = Deadline::After(std::chrono::seconds(30));
-    (void)ReceiveCall(client.get(), deadline);
+    (void)ReceiveCall(client.get(), deadline, [](size_t) {});
     SendReply(client.get(), {.status = 0, .out = GetParam()}, deadline);
   });
 

@@ -7,6 +7,10 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
 
 #include "cni/protocol/trace_id.h"
 
@@ -34,7 +38,9 @@ class AgentCallTest : public ::testing::Test {
     ASSERT_EQ(::write(plugin_.get(), message.data(), message.size()),
               static_cast<ssize_t>(message.size()));
   }
-  [[nodiscard]] AgentCall Receive() const { return ReceiveCall(agent_.get(), Soon()); }
+  [[nodiscard]] AgentCall Receive() const {
+    return ReceiveCall(agent_.get(), Soon(), [](size_t) {});
+  }
   static Deadline Soon() { return Deadline::After(10s); }
 
   UniqueFd plugin_;
@@ -73,6 +79,32 @@ TEST_F(AgentCallTest, WhatALaterPluginTellsBesidesIsPassedOver) {
 
   EXPECT_EQ(received.environment.command, "DEL");
   EXPECT_EQ(received.trace_id, id);
+}
+
+TEST_F(AgentCallTest, ARequestThatIsNotAdmittedIsReadToItsEnd) {
+  // More than a socket keeps.
+  AgentCall call;
+  call.input = std::string(1'000'000, 'x');
+  size_t asked = 0;
+  const auto refuse = [&](size_t bytes) {
+    asked = bytes;
+    throw std::runtime_error("no");
+  };
+  bool is_sent = false;
+  std::thread sender([&] {
+    try {
+      SendCall(plugin_.get(), call, Soon());
+      is_sent = true;
+    } catch (const std::system_error&) {
+    }
+  });
+
+  EXPECT_THROW((void)ReceiveCall(agent_.get(), Soon(), refuse), std::runtime_error);
+
+  agent_.reset();
+  sender.join();
+  EXPECT_TRUE(is_sent);
+  EXPECT_GT(asked, call.input.size());
 }
 
 TEST_F(AgentCallTest, WhatIsNoTraceIdIsReplaced) {
