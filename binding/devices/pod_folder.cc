@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <random>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -111,11 +112,6 @@ bool PodFolder::HasSocket(const std::string& name) const {
   return mode && S_ISSOCK(*mode);
 }
 
-bool PodFolder::HasOther(const std::string& name) const {
-  const auto mode = ModeOf(name);
-  return mode && !S_ISSOCK(*mode);
-}
-
 bool PodFolder::HasListener(const std::string& name) const {
   if (!HasSocket(name)) return false;
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -131,6 +127,18 @@ bool PodFolder::HasListener(const std::string& name) const {
 
 void PodFolder::RemoveSocket(const std::string& name) const {
   if (HasSocket(name)) Remove(name);
+}
+
+void PodFolder::RemoveOther(const std::string& name) const {
+  const auto mode = ModeOf(name);
+  if (!mode || S_ISSOCK(*mode)) return;
+  Log(LogLevel::kWarning, "what is no socket is removed from a socket's place",
+      {{"path", PathOf(name)}});
+  if (Unlink(name)) return;
+  // Nobody who fills the folder knows it before.
+  const std::string aside = "." + name + "." + std::to_string(std::random_device()());
+  if (::renameat(fd_.get(), name.c_str(), fd_.get(), aside.c_str()) != 0)
+    ThrowErrno("rename " + PathOf(name) + " to " + aside);
 }
 
 void PodFolder::TakeSocket(const PodFolder& from, const std::string& name) const {

@@ -34,12 +34,13 @@ class PodFolder {
   void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;
-  /// Whether something else has the name: a file, a directory, a link wherever it leads.
-  [[nodiscard]] bool HasOther(const std::string& name) const;
   /// Whether somebody listens on it: it is connected to, and left again.
   [[nodiscard]] bool HasListener(const std::string& name) const;
   /// Removes it if it is a socket.
   void RemoveSocket(const std::string& name) const;
+  /// Takes the name from whatever else has it: a file, a link wherever it leads, a directory. One
+  /// with something in it gets another name in the folder.
+  void RemoveOther(const std::string& name) const;
   /// Moves the socket of that name out of `from`; who listens on it stays. Throws
   /// std::errc::file_exists where something else has the name here.
   void TakeSocket(const PodFolder& from, const std::string& name) const;

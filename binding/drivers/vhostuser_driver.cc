@@ -16,6 +16,7 @@
 #include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
+#include "binding/owner.h"
 #include "binding/steps.h"
 #include "binding/vif_fields.h"
 
@@ -85,18 +86,18 @@ void RequireNotOwn(const PortState& state, const OvsPort& port, const Attachment
     throw HostInterfaceInUse("port " + port.name + " is the pod's interface " + Printable(ifname));
 }
 
-/// Whose a port is, Add asks. A socket without one is an application's that no plug of ours has
+/// Frees the port's path. A socket without a port is an application's that no plug of ours has
 /// made, and ovs-vswitchd would connect the pod's port to it.
-void RequireFree(PortSession& session, const PodFolder& folder, const OvsPort& port,
-                 const Attachment& attachment) {
-  const std::string path = folder.path() / port.name;
-  // ovs-vswitchd would follow a symbolic link, which any pod with the folder may have laid there.
-  if (folder.HasOther(port.name))
-    throw HostInterfaceInUse(path + " is no socket: it has to go before a port can have its name");
+void TakePath(PortSession& session, const PodFolder& folder, const OvsPort& port,
+              const Attachment& attachment) {
   const auto state = session.ovs().FindPortState(port.name, session.deadline());
-  if (state) return RequireNotOwn(*state, port, attachment);
-  if (folder.HasListener(port.name)) {
-    throw HostInterfaceInUse("socket " + path +
+  if (state) RequireNotOwn(*state, port, attachment);
+  // Add refuses it, and what has its path is its pod's affair.
+  if (state && !MayReplace(*state, port)) return;
+  // ovs-vswitchd would follow a symbolic link, which any pod with the folder may have laid there.
+  folder.RemoveOther(port.name);
+  if (!state && folder.HasListener(port.name)) {
+    throw HostInterfaceInUse("socket " + (folder.path() / port.name).string() +
                              " is in use: somebody listens on it, and no port has its name");
   }
 }
@@ -158,7 +159,7 @@ class VhostUserDriver final : public Driver {
     port.mtu_request = MtuOnBridge(host, planned);
     PortSession session = PortSession::Patient(parts_, deadline);
     session.Connect();
-    RequireFree(session, folder, port, attachment);
+    TakePath(session, folder, port, attachment);
 
     Rollback undo([&] {
       session.Undo(port.name, [&](const Deadline& time_to_undo) {

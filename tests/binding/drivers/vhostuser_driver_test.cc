@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -179,6 +180,33 @@ TEST_F(VhostUserDpdkTest, FileThatAPodLaidOutIsReplacedAndNotFollowed) {
 
   EXPECT_EQ(ReadFile("/run/victim"), "untouched");
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(FileOf(1))));
+}
+
+/// What a pod may lay in a socket's place, which another pod's port is to have.
+std::vector<std::function<void()>> Obstacles(const fs::path& path) {
+  return {[path] { fs::create_symlink("/run/elsewhere", path); },
+          [path] { fs::create_symlink("/run/nowhere", path); },
+          [path] { fs::create_directory(path); }, [path] { fs::create_directories(path / "full"); },
+          [path] { std::ofstream(path) << "text"; }};
+}
+
+TEST_F(VhostUserDpdkTest, WhatAPodLaidInASocketsPlaceKeepsNobodyFromItsPort) {
+  const UniqueFd elsewhere = ListenAt("/run/elsewhere");
+  for (const auto& lay : Obstacles(SocketPath())) {
+    for (const auto mode : {vif::VHostUserMode::kClient, vif::VHostUserMode::kServer}) {
+      lay();
+
+      Connect(Vif(mode));
+
+      const bool is_there = fs::exists(fs::symlink_status(SocketPath()));
+      EXPECT_EQ(is_there, mode == vif::VHostUserMode::kClient) << "the switch makes it";
+      EXPECT_TRUE(!is_there || fs::is_socket(fs::symlink_status(SocketPath())));
+      Disconnect(Vif(mode));
+      EXPECT_FALSE(fs::exists(fs::symlink_status(SocketPath())));
+    }
+  }
+  EXPECT_TRUE(fs::is_socket("/run/elsewhere"));
+  EXPECT_FALSE(fs::exists("/run/nowhere"));
 }
 
 TEST_F(VhostUserDpdkTest, RunDirectoryThatIsNotTheSwitchsIsNamed) {
