@@ -1,8 +1,6 @@
 #include "devices/device_info.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -54,11 +52,6 @@ bool IsFileOf(const std::string& name, const std::string& resource) {
   return vif::PciAddress::Parse(device.substr(0, device.size() - kEnding.size())).has_value();
 }
 
-std::string ReadAll(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 }  // namespace
 
 Owners DeviceInfoFolder::Read(const std::vector<Resource>& resources,
@@ -93,7 +86,7 @@ void DeviceInfoFolder::Write(const std::vector<Resource>& resources,
     if (is_ours && !wanted.contains(name)) folder.Remove(name);
   }
   for (const auto& [name, text] : wanted) {
-    if (ReadAll(folder_ / name) != text) folder.Write(name, text);
+    if (folder.Read(name) != text) folder.Write(name, text);
   }
 }
 

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "cni/protocol/agent_query.h"
 #include "cni/protocol/agent_socket.h"
@@ -38,9 +37,7 @@ std::optional<fs::path> FirstConfiguration(const fs::path& folder) {
 }
 
 std::string FirstType(const fs::path& file) {
-  std::ifstream in(file);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const json configuration = ParseJson(text);
+  const json configuration = ParseJson(ReadFile(file, FileOwner::kAnybody).value_or(""));
   const auto plugins = configuration.find("plugins");
   if (plugins == configuration.end()) return StringAt(configuration, "type");
   return plugins->is_array() && !plugins->empty() ? StringAt(plugins->front(), "type") : "";
@@ -59,7 +56,8 @@ Finding CheckConfiguration(const fs::path& folder) {
     return {kSubject, Verdict::kBad, found + ", and runtimes take the first file by name",
             "remove it, or give kuryr-cni's a name that sorts before"};
   } catch (const std::exception& e) {
-    return {kSubject, Verdict::kBad, file->string() + ": " + e.what(), "mend or remove the file"};
+    return {kSubject, Verdict::kBad, Printable(file->string()) + ": " + e.what(),
+            "mend or remove the file"};
   }
 }
 

@@ -10,11 +10,11 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/ownership.h"
 #include "base/unique_fd.h"
-#include "cni/ovs_cni/file.h"
 #include "cni/protocol/ovs_cni_config.h"
 
 namespace kuryr::cni {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cni/ovs_cni/file.h"
 #include "cni/protocol/environment.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/network_config.h"

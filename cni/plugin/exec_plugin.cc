@@ -1,16 +1,13 @@
 #include "cni/plugin/exec_plugin.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "cni/attachments/attachment_store.h"
@@ -58,12 +55,10 @@ json EntryOf(const json& list, const std::string& file) {
 
 json ReadNetworkConfig() {
   const std::string file = Variable("NETCONFPATH", "/etc/cni/net.d") + "/10-kuryr.conflist";
-  if (::access(file.c_str(), F_OK) != 0)
-    return {{"cniVersion", "1.0.0"}, {"name", "kuryr"}, {"type", "kuryr-cni"}};
-  std::ifstream in(file);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto text = ReadFile(file, FileOwner::kAnybody);
+  if (!text) return {{"cniVersion", "1.0.0"}, {"name", "kuryr"}, {"type", "kuryr-cni"}};
   try {
-    return EntryOf(ParseJson(text), file);
+    return EntryOf(ParseJson(*text), file);
   } catch (const ParseError& e) {
     RefuseFile(file, e.what());
   } catch (const json::exception& e) {

@@ -42,7 +42,9 @@ void Put(const File& file) {
   const fs::path folder = file.target.parent_path();
   fs::create_directories(folder);
   const fs::path unready = folder / ("." + file.target.filename().string() + ".new");
-  UniqueFd fd(::open(unready.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  // What stands there may be a pipe, or another name of a file that is to stay.
+  fs::remove(unready);
+  UniqueFd fd(::open(unready.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) ThrowErrno("create " + unready.string());
   Copy(file, fd.get(), unready);
   // On the disk before it has its name: a node that loses its power then has the old file or this.

@@ -1,6 +1,7 @@
 #include "devices/device_info.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -65,6 +66,17 @@ TEST_F(DeviceInfoTest, FileSaysWhatAVdpaDeviceIs) {
             json::parse(R"({"type": "vdpa", "version": "1.1.0",
                             "vdpa": {"parent-device": "vdpa0", "driver": "vhost",
                                      "path": "/dev/vhost-vdpa-0", "pci-address": "0000:03:10.1"}})"));
+}
+
+TEST_F(DeviceInfoTest, WhatIsNoFileIsReplacedAndNotRead) {
+  const Device device = At("0000:03:10.1");
+  const std::string name = "intel.com-net-0000:03:10.1-device.json";
+  std::filesystem::create_directories(temp_.path() / "dp");
+  ASSERT_EQ(::mkfifo((temp_.path() / "dp" / name).c_str(), 0666), 0);
+
+  folder_.Write(resources_, {device}, {{device.id, "intel.com/net"}});
+
+  EXPECT_EQ(Read(name).at("type"), "pci");
 }
 
 TEST_F(DeviceInfoTest, FilesOfFormerDevicesGoAndThoseOfOthersStay) {

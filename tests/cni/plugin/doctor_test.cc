@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// With a runtime's folders.
 class DoctorTest : public PluginTest {
@@ -117,6 +119,13 @@ TEST_F(DoctorTest, ConfigurationOfAnotherPluginThatComesFirstIsNamed) {
 
   EXPECT_THAT(Of("network configuration"),
               AllOf(HasSubstr("bad: "), HasSubstr("00-bridge.conflist has type bridge")));
+}
+
+TEST_F(DoctorTest, ConfigurationThatIsNoFileIsNamedAndNotAwaited) {
+  ASSERT_EQ(::mkfifo((work_ / "net.d/00-\x1b[2J.conf").c_str(), 0666), 0);
+
+  EXPECT_THAT(Of("network configuration"),
+              AllOf(HasSubstr("bad: "), HasSubstr("no regular file"), Not(HasSubstr("\x1b"))));
 }
 
 TEST_F(DoctorTest, ConfigurationThatIsNoJsonIsNamed) {

@@ -214,6 +214,10 @@ TEST_F(ExecPluginTest, InitRefusesAMalformedConfiguration) {
   WriteConflist("[");
   EXPECT_THAT(Kubelet({"init"}).err, HasSubstr("10-kuryr.conflist"));
 
+  const std::string text(size_t{2} << 20, ' ');
+  WriteConflist(text);
+  EXPECT_THAT(Kubelet({"init"}).err, HasSubstr("File too large"));
+
   WriteConflist(R"([{"type":"kuryr-cni","kuryr_conf":"/run/missing.conf"}])");
   const ProcessResult result = Kubelet({"init"});
   EXPECT_EQ(result.status, 1);

@@ -113,6 +113,23 @@ TEST_F(InstallTest, WhatAKilledInstallationLeftIsReplaced) {
   EXPECT_FALSE(fs::exists(host_ / "etc/kuryr/.kuryr.conf.new"));
 }
 
+TEST_F(InstallTest, WhatSomebodyLaidInAFilesPlaceIsReplacedAndNotFollowed) {
+  for (const char* folder : {"etc/kuryr", "etc/cni/net.d", "opt/cni/bin"})
+    fs::create_directories(host_ / folder);
+  std::ofstream(work_ / "shadow") << "secret";
+  ASSERT_EQ(::mkfifo((host_ / "opt/cni/bin/.kuryr-cni.new").c_str(), 0666), 0);
+  fs::create_hard_link(work_ / "shadow", host_ / "etc/kuryr/.kuryr.conf.new");
+  fs::create_symlink(work_ / "nowhere", host_ / "etc/cni/net.d/.20-net.conflist.new");
+
+  const ProcessResult result = Install();
+
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(Modes().size(), 3U);
+  EXPECT_EQ(TextOf(host_ / "etc/kuryr/kuryr.conf"), "[kubernetes]\n");
+  EXPECT_EQ(TextOf(work_ / "shadow"), "secret");
+  EXPECT_FALSE(fs::exists(work_ / "nowhere"));
+}
+
 TEST_F(InstallTest, AMissingNetworkChangesNothingOnTheNode) {
   fs::remove(work_ / "20-net.conflist");
   const ProcessResult result = Install();

@@ -1,4 +1,4 @@
-#include "cni/ovs_cni/file.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include "base/ownership.h"
 #include "base/unique_fd.h"
 
-namespace kuryr::cni {
+namespace kuryr {
 namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 20;
@@ -53,4 +53,4 @@ std::optional<std::string> ReadFile(const std::filesystem::path& path, FileOwner
   return ReadAll(fd.get(), path);
 }
 
-}  // namespace kuryr::cni
+}  // namespace kuryr

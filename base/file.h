@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace kuryr::cni {
+namespace kuryr {
 
 /// Whose a file has to be.
 enum class FileOwner { kAnybody, kRootAlone };
@@ -15,4 +15,4 @@ enum class FileOwner { kAnybody, kRootAlone };
 [[nodiscard]] std::optional<std::string> ReadFile(const std::filesystem::path& path,
                                                   FileOwner owner);
 
-}  // namespace kuryr::cni
+}  // namespace kuryr
