@@ -15,6 +15,7 @@ namespace {
 using test::BridgeVif;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr const char* kTap = "tap450e5c61-1";
 
@@ -290,6 +291,8 @@ TEST_F(BridgeDriverTest, ProvidedBridgeAndHostEndHaveNoAddressOfTheNode) {
   // For an address of another link nobody answers on it.
   RunOnHost({"ip", "address", "add", "10.1.0.77/32", "dev", "lo"});
   EXPECT_FALSE(Answers(pod, "10.1.0.77"));
+  EXPECT_THAT(RunIn(pod.netns, {"ip", "neighbour", "show", "10.1.0.77"}), Not(HasSubstr("lladdr")))
+      << "the node has told its MAC";
 }
 
 TEST_F(BridgeDriverTest, BridgeWhoseMakerWasKilledIsFinished) {
