@@ -70,9 +70,15 @@ class DeviceNode(AttackedNode):
         return self.added(pod=self.api.create_pod(f"pod-{number}", plan, {ANNOTATION: json.dumps(vif)}))
 
     def picture_of_host(self):
+        """Without what was laid in sockets' places: the first attack on it takes it away."""
         inside = {f"interface of {made.pod.name}": still(made.link()) for made in self.victims}
         folders = (SOCKETS, ADDRESSES_OF_PCI, fake_devices.SYSFS, OVS_FOLDER, "/run/kuryr")
-        return {**super().picture_of_host(), **inside, **{name: what for folder in folders for name, what in _files(folder)}}
+        files = {name: what for folder in folders for name, what in _files(folder) if not _is_laid(name)}
+        return {**super().picture_of_host(), **inside, **files}
+
+
+def _is_laid(name):
+    return any(f"{SOCKETS}/{laid}" in name or f"{SOCKETS}/.{laid}." in name for laid in (TO_DATABASE, TO_CLIENT, DIRECTORY))
 
 
 def _make_card():

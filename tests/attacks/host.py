@@ -6,8 +6,10 @@ from pathlib import Path
 
 from harness.expectation import wait_for_none
 from harness.kuryr_node import AgentNode
+from harness.open_vswitch import FOLDER as OVS_FOLDER
 from harness.process import run
 
+IDLE_VETH, IDLE_BRIDGE = "tap1d1e0000-11", "tap1d1e0000-12"
 # Of the host, and each as it is when nobody touches it.
 DEVICES = {
     "uplink": "ip link add uplink up type veth peer name wire",
@@ -19,18 +21,35 @@ DEVICES = {
     "disk1": "ip link set disk1 up",
     "qbr0a1b2c3d-4e": "ip link add qbr0a1b2c3d-4e type bridge",
     "tap-vm": "ip tuntap add tap-vm mode tap",
-    "tap-idle": "ip link add tap-idle type veth peer name tap-idle-peer",
-    "tap-br": "ip link add tap-br type bridge",
+    "tun7": "ip tuntap add tun7 mode tun",
+    # Named like a port's taps, as a plan may name them.
+    IDLE_VETH: f"ip link add {IDLE_VETH} type veth peer name idle-peer",
+    IDLE_BRIDGE: f"ip link add {IDLE_BRIDGE} type bridge",
     "vlan200": "ip link add vlan200 link uplink type vlan id 200",
+    "macvtap7": "ip link add macvtap7 link uplink type macvtap mode bridge",
+    "ipvlan7": "ip link add ipvlan7 link wire type ipvlan mode l2",
+    "vxlan7": "ip link add vxlan7 up type vxlan id 7 remote 192.0.2.8 dev uplink dstport 4788",
+    "geneve7": "ip link add geneve7 up type geneve id 7 remote 192.0.2.8",
+    "gretap7": "ip link add gretap7 type gretap local 192.0.2.7 remote 192.0.2.8",
+    "ipip7": "ip link add ipip7 type ipip local 192.0.2.7 remote 192.0.2.8",
+    "sit7": "ip link add sit7 type sit local 192.0.2.7 remote 192.0.2.8",
+    "bond7": "ip link add bond7 type bond",
+    "vrf7": "ip link add vrf7 type vrf table 7",
+    "ifb7": "ip link add ifb7 up type ifb",
+    "wireguard7": "ip link add wireguard7 type wireguard",
     "dummy7": "ip link add dummy7 type dummy",
 }
 # Not every kernel has them.
-OPTIONAL = ("tap-vm", "vlan200", "dummy7")
+OPTIONAL = {"tap-vm", "tun7"} | {name for name in DEVICES if name.endswith("7") or name == "vlan200"}
 ADDRESSES = {"wg0": "10.9.0.1/24", "docker0": "172.17.0.1/16", "uplink": "192.0.2.7/24"}
 WITH_CARRIER = ("uplink", "wire", "wg0", "disk0", "disk1", "br-lan")
 OVS_BRIDGE = "br-ex"
 WAIT_SECONDS = 5
 SYSCTLS = Path("/proc/sys/net")
+# How many connections the kernel tracks.
+MOVING_SYSCTLS = ("nf_conntrack_count",)
+# What ovs-vswitchd counts in the database.
+MOVING_COLUMNS = {"statistics", "cur_cfg", "next_cfg", "link_resets", "_version"}
 # What the kernel counts, and when it does something next.
 MOVING = {"stats64", "stats", "gc_timer", "hello_timer", "tcn_timer", "topology_change_timer", "valid_life_time",
           "preferred_life_time", "message_age_timer", "forward_delay_timer", "hold_timer", "tentative"}
@@ -47,6 +66,8 @@ class AttackedNode(AgentNode):
         (SYSCTLS / "ipv6/conf/default/addr_gen_mode").write_text("1")
         for name, command in DEVICES.items():
             run(command, check=name not in OPTIONAL)
+        print("kinds of devices: " + ", ".join(sorted({link.get("linkinfo", {}).get("info_kind", "loopback")
+                                                       for link in self.links().values()})), flush=True)
         for name, address in ADDRESSES.items():
             run("ip", "address", "add", address, "dev", name)
         self.ovs.vsctl("add-br", OVS_BRIDGE, "--", "set", "Bridge", OVS_BRIDGE, "datapath_type=netdev", "--",
@@ -59,9 +80,8 @@ class AttackedNode(AgentNode):
 
     def picture_of_host(self):
         """{what: how it is} of all that a pod's plan has no business with."""
-        return {**_links(), **_routes(), **_sysctls(), **_sockets(),
-                **{f"table {number} of Open vSwitch": text for number, text in enumerate(self.ovs.picture())},
-                **{row: "is there" for row in self.ovs.rows() | self.records()}}
+        return {**_links(), **_rules(), **_sysctls(), **_sockets(), **_rows(),
+                **{record: "is there" for record in self.records()}}
 
 
 def still(value):
@@ -75,14 +95,24 @@ def _links():
     return {f"link {link['ifname']}": still(link) for link in json.loads(run("ip -j -d address show"))}
 
 
-def _routes():
-    return {f"routes, {family}": sorted(run("ip", family, "route", "show", "table", "all").splitlines())
-            for family in ("-4", "-6")}
+def _rules():
+    """By which packets go. Bridges without VLANs, and kernels without rules, have no answer."""
+    questions = [f"ip {family} {what}" for family in ("-4", "-6") for what in ("route show table all", "rule show")]
+    questions += ["bridge -d vlan show", "bridge fdb show state permanent", "tc -d qdisc show", "nft list ruleset"]
+    return {question: sorted(run(question, check=False).splitlines()) for question in questions}
+
+
+def _rows():
+    """All of Open vSwitch's database."""
+    tables = map(json.loads, run(f"ovsdb-client -f json dump unix:{OVS_FOLDER}/db.sock").splitlines())
+    rows = ((table["caption"], dict(zip(table["headings"], values))) for table in tables for values in table["data"])
+    return {f"row {row['_uuid'][1]} of {caption}": {name: value for name, value in row.items() if name not in MOVING_COLUMNS}
+            for caption, row in rows}
 
 
 def _sysctls():
     found = {}
-    for file in SYSCTLS.glob("ipv[46]/conf/*/*"):
+    for file in (file for file in SYSCTLS.glob("**/*") if file.is_file() and file.name not in MOVING_SYSCTLS):
         try:
             found[f"sysctl {file.relative_to(SYSCTLS)}"] = file.read_text()
         except OSError:

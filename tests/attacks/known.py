@@ -2,9 +2,12 @@
 import json
 
 from attacks.changes import kind, vhost_user, virtual_function
+from attacks.host import IDLE_BRIDGE, IDLE_VETH
 from harness.pod import ANNOTATION, Plan
 
 REFUSED, MALFORMED, TAKEN, FAILED = 102, 101, 11, 5
+# It is a pod as any other.
+NONE = 0
 
 
 class KnownAttack:
@@ -70,9 +73,9 @@ ALL = (
     KnownAttack("a device of the node as host interface", TAKEN, lambda data, _, __: data.update(vif_name="wg0")),
     KnownAttack("a device that is yet to come as host interface", REFUSED, lambda data, _, __: data.update(vif_name="wg1")),
     KnownAttack("a veth of the node's that is down as host interface", TAKEN,
-                lambda data, _, __: data.update(vif_name="tap-idle")),
+                lambda data, _, __: data.update(vif_name=IDLE_VETH)),
     KnownAttack("a bridge of the node's that is down as host interface", TAKEN,
-                lambda data, _, __: data.update(vif_name="tap-br")),
+                lambda data, _, __: data.update(vif_name=IDLE_BRIDGE)),
     KnownAttack("another pod's host interface", TAKEN, lambda data, _, victim: data.update(vif_name=victim.tap)),
     KnownAttack("another pod's port ID", TAKEN, _port),
     KnownAttack("another pod's MAC with its address", TAKEN, _mac_and_address),

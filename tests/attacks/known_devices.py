@@ -1,7 +1,7 @@
 """The same of a node's devices and sockets, whose operator has allowed their drivers."""
 from attacks import device_host as host
 from attacks.changes import SOCKETS, dpdk, host_device, kind, vhost_user, virtual_function
-from attacks.known import FAILED, MALFORMED, TAKEN, KnownAttack
+from attacks.known import FAILED, MALFORMED, NONE, TAKEN, KnownAttack
 from kubernetes.fake_devices import PF, address
 
 ABSENT_CARD = "0000:7f:10.1"
@@ -29,10 +29,10 @@ ALL = (
     KnownAttack("a path that leaves the folder", MALFORMED, vhost_user("vhu1", f"{SOCKETS}/../vhu1", "server")),
     KnownAttack("a name that leaves the folder", MALFORMED, vhost_user("vhu/../../vhu1")),
     KnownAttack("a name that is no port's", MALFORMED, vhost_user("db.sock")),
-    KnownAttack("a symbolic link in the folder to a socket of the node", TAKEN, vhost_user(host.TO_DATABASE)),
-    KnownAttack("the same, to connect to that", TAKEN, vhost_user(host.TO_DATABASE, mode="server")),
-    KnownAttack("a symbolic link in the folder to another pod's socket", TAKEN, vhost_user(host.TO_CLIENT, mode="server")),
-    KnownAttack("a directory in the folder", TAKEN, vhost_user(host.DIRECTORY)),
+    KnownAttack("a symbolic link in the folder to a socket of the node", NONE, vhost_user(host.TO_DATABASE)),
+    KnownAttack("a symbolic link in the folder to another pod's socket, to connect to that", NONE,
+                vhost_user(host.TO_CLIENT, mode="server")),
+    KnownAttack("a directory in the folder", NONE, vhost_user(host.DIRECTORY)),
 )
 
 NAMES = (host.CLIENT, host.SERVER, host.APPLICATION, host.TO_DATABASE, host.TO_CLIENT, host.DIRECTORY, "vhunew", "../vhu", "db.sock")

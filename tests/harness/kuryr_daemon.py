@@ -72,8 +72,12 @@ class KuryrDaemon:
             lines = answer.read().decode().splitlines()
         return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[:1] != "#")}
 
+    def forget_memory(self):
+        """What it has had before does not count (proc_pid_clear_refs(5))."""
+        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+
     def most_memory(self):
-        """MiB that it has had at a time since its start."""
+        """MiB that it has had at a time since its start, or since that was forgotten."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) / 1024
 
