@@ -26,6 +26,8 @@ constexpr std::pair<std::string_view, VifKind> kKinds[] = {{"ovs", VifKind::kOvs
 /// What an IPv6 link has to carry (RFC 8200, 5).
 constexpr uint32_t kLeastIpv6Mtu = 1280;
 constexpr size_t kMostLabel = 63;
+/// A node takes 256 for a VIF, with those to its gateways.
+constexpr size_t kMostRoutes = 250;
 
 std::string Trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
@@ -409,6 +411,11 @@ PoolRoute Section::ParseRoute(const std::string& text) const {
 
 void Section::ReadRoutes() {
   for (const std::string& text : List("routes")) pool_.routes.push_back(ParseRoute(text));
+  if (pool_.routes.size() > kMostRoutes) {
+    RefuseOption("routes", std::to_string(pool_.routes.size()) +
+                               " are more than nodes take; the most are " +
+                               std::to_string(kMostRoutes));
+  }
 }
 
 }  // namespace

@@ -24,6 +24,13 @@ std::vector<std::string> AddressesOf(const Pool& pool) {
   return all;
 }
 
+std::string ManyRoutes(int count) {
+  std::string routes;
+  for (int i = 0; i < count; ++i)
+    routes += (i == 0 ? "" : "\n  ") + ("10.2." + std::to_string(i) + ".0/24");
+  return routes;
+}
+
 Pool OnePool(const std::string& options) { return ReadPoolsOf("[pool:blue]\n" + options).at(0); }
 
 TEST(PoolTest, WithoutSectionsThereAreNone) {
@@ -208,6 +215,8 @@ INSTANTIATE_TEST_SUITE_P(
         With("RouteGateway", "routes = 10.2.0.0/24 via fd00::1\n", "routes",
              "a gateway of the family"),
         With("RouteHostBits", "routes = 10.2.0.1/24\n", "routes", "the network is 10.2.0.0/24"),
+        With("RoutesThatNoNodeTakes", "routes = " + ManyRoutes(251) + "\n", "routes",
+             "251 are more"),
         With("RouteFamily", "routes = fd00::/64\n", "routes", "family"),
         With("Mtu", "mtu = 67\n", "mtu", "68 to 65535"),
         Refusal{"MtuOfIpv6", "[pool:a]\ncidr = fd00::/64\nmtu = 1279\n", "mtu", "1280"},
