@@ -22,11 +22,13 @@ class Storm:
         self.counts = {}
 
     def choose(self, kills):
-        """Of eight kills one takes as long as the Lease; so does one in four restarts of the API server."""
-        quick = (self.end_leader, self.kill_follower, self.pause_any, self.pause_leader)
+        """Of eight kills and pauses one takes as long as the Lease; so does one in four restarts of the API server. For eight,
+        one leader more ends in order."""
+        quick = (self.kill_follower, self.pause_any, self.pause_leader)
         strikes = [self.random.choice(quick) for _ in range(kills)]
         for at in range(0, kills, 8):
             strikes[at] = self.kill_leader if at % 16 else self.outsleep
+        strikes += [self.end_leader] * max(1, kills // 8)
         for number in range(self.restarts):
             strikes.append(self.restart_api_slowly if number % 4 == 0 else self.restart_api)
         self.random.shuffle(strikes)
