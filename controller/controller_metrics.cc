@@ -7,6 +7,11 @@ void ControllerMetrics::CountPlanned(Clock::duration since_seen) {
   planned_.Observe(since_seen);
 }
 
+void ControllerMetrics::CountActive(Clock::duration since_seen) {
+  const MutexLock lock(mutex_);
+  active_.Observe(since_seen);
+}
+
 void ControllerMetrics::CountReleased() {
   const MutexLock lock(mutex_);
   ++released_;
@@ -28,6 +33,9 @@ void ControllerMetrics::WriteTo(service::MetricsText& text) const {
   text.Head("kuryr_controller_plan_seconds", "histogram",
             "From a scheduled pod seen to its plan written.");
   planned_.WriteTo(text, "kuryr_controller_plan_seconds", {});
+  text.Head("kuryr_controller_active_seconds", "histogram",
+            "From a scheduled pod seen to its plan written as active.");
+  active_.WriteTo(text, "kuryr_controller_active_seconds", {});
   text.Head("kuryr_controller_backend_seconds", "histogram", "How long the backend took for VIFs.");
   asked_.WriteTo(text, "kuryr_controller_backend_seconds", {});
   text.Metric("kuryr_controller_backend_errors_total", "counter", "Requests for VIFs that failed.",

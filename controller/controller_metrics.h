@@ -18,8 +18,12 @@ class ControllerMetrics {
 
   /// A plan was written, `since_seen` after its pod was to have one.
   void CountPlanned(Clock::duration since_seen) EXCLUDES(mutex_);
+  /// All VIFs of a plan were written as active, `since_seen` after its pod was to have one.
+  void CountActive(Clock::duration since_seen) EXCLUDES(mutex_);
   /// Plan and finalizer of a pod were taken away.
   void CountReleased() EXCLUDES(mutex_);
+  /// A pod got another plan.
+  void CountReplanned() EXCLUDES(mutex_);
   /// A write met another one (409).
   void CountConflict() EXCLUDES(mutex_);
   /// The backend was asked.
@@ -33,6 +37,7 @@ class ControllerMetrics {
   neutron::RequestMetrics neutron_;
   mutable Mutex mutex_;
   service::Histogram planned_ GUARDED_BY(mutex_);
+  service::Histogram active_ GUARDED_BY(mutex_);
   service::Histogram asked_ GUARDED_BY(mutex_);
   uint64_t asked_in_vain_ GUARDED_BY(mutex_) = 0;
   uint64_t released_ GUARDED_BY(mutex_) = 0;

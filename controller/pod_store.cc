@@ -31,7 +31,7 @@ std::set<std::string> OwnersOf(const PodStore::Known& known) {
   return owners;
 }
 
-bool Waits(const PodFacts& pod) { return NeedsPlan(pod) && !pod.plan.present; }
+bool Waits(const PodFacts& pod) { return NeedsPlan(pod) && !pod.plan.active; }
 
 /// The pod, whose VIFs they are.
 Owner OwnerOf(const PortFacts& port, const std::string& key) {
@@ -43,7 +43,7 @@ bool IsAt(const PodStore::Known& known, const std::string& uid, const std::strin
   return known.pod && known.pod->uid == uid && known.pod->version == version;
 }
 
-/// Since when the pod waits for a plan.
+/// Since when the pod waits for a plan that is active.
 std::chrono::steady_clock::time_point SeenSince(const PodFacts* before, const PodFacts& now) {
   const bool waited = before != nullptr && before->uid == now.uid && Waits(*before);
   return waited ? before->seen : std::chrono::steady_clock::now();

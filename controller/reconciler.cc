@@ -101,6 +101,7 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   sink_->Write(known, *vifs);
   shared_.reporter.Clear(key);
   if (!plan.present) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
+  if (active) shared_.metrics.CountActive(Clock::now() - pod.seen);
   Log(LogLevel::kDebug, "pod planned",
       {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }

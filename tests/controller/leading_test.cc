@@ -34,6 +34,18 @@ TEST_F(LeadingTest, PodIsPlannedWithOneRequest) {
   EXPECT_THAT(cluster_.EventsOf("a"), IsEmpty());
 }
 
+TEST_F(LeadingTest, PlanOfAPoolIsActiveAtOnceAndCountedSo) {
+  Start();
+  cluster_.CreatePod("a");
+  (void)cluster_.WaitForPlan("a");
+  Stop();
+
+  service::MetricsText text;
+  metrics_.WriteTo(text);
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_plan_seconds_count 1\n"));
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_active_seconds_count 1\n"));
+}
+
 TEST_F(LeadingTest, OneVifIsItsOwnAnnotation) {
   Start(SinkKind::kVif);
   cluster_.CreatePod("a");
