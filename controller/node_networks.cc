@@ -36,15 +36,25 @@ std::vector<IpAddress> InternalAddressesOf(const json& node) {
   return addresses;
 }
 
+/// A pod may name a node that is yet to come, and nobody tells when it has.
+json Find(const std::string& node, watcher::ApiClient& client) {
+  try {
+    return client.Get(NodePath(node));
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kNotFound) throw;
+    throw BackendError(BackendError::Kind::kRetry, "node " + Printable(node) + " is not there");
+  }
+}
+
 }  // namespace
 
 std::vector<IpNetwork> NodeNetworks::Of(const std::string& node, watcher::ApiClient& client) {
   {
     const MutexLock lock(mutex_);
-    const auto known = known_.find(node);
-    if (known != known_.end()) return known->second;
+    const auto known = networks_.find(node);
+    if (known != networks_.end() && now_() < known->second.until) return known->second.networks;
   }
-  std::vector<IpNetwork> networks = PodCidrsOf(client.Get(NodePath(node)));
+  std::vector<IpNetwork> networks = PodCidrsOf(Find(node, client));
   if (networks.empty()) {
     throw BackendError(BackendError::Kind::kRetry,
                        "node " + Printable(node) +
@@ -52,7 +62,8 @@ std::vector<IpNetwork> NodeNetworks::Of(const std::string& node, watcher::ApiCli
                            "--allocate-node-cidrs, or give the pool a cidr");
   }
   const MutexLock lock(mutex_);
-  return known_[node] = std::move(networks);
+  networks_.insert_or_assign(node, Networks{networks, now_() + kFresh});
+  return networks;
 }
 
 std::vector<IpAddress> NodeNetworks::AddressesOf(const std::string& node,
@@ -60,10 +71,9 @@ std::vector<IpAddress> NodeNetworks::AddressesOf(const std::string& node,
   {
     const MutexLock lock(mutex_);
     const auto known = addresses_.find(node);
-    if (known != addresses_.end() && Clock::now() < known->second.until)
-      return known->second.addresses;
+    if (known != addresses_.end() && now_() < known->second.until) return known->second.addresses;
   }
-  std::vector<IpAddress> addresses = InternalAddressesOf(client.Get(NodePath(node)));
+  std::vector<IpAddress> addresses = InternalAddressesOf(Find(node, client));
   if (addresses.empty()) {
     throw BackendError(BackendError::Kind::kRetry,
                        "node " + Printable(node) +
@@ -71,7 +81,7 @@ std::vector<IpAddress> NodeNetworks::AddressesOf(const std::string& node,
                            "cloud controller, writes them");
   }
   const MutexLock lock(mutex_);
-  addresses_.insert_or_assign(node, Addresses{addresses, Clock::now() + kFresh});
+  addresses_.insert_or_assign(node, Addresses{addresses, now_() + kFresh});
   return addresses;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ip.h"
@@ -16,11 +18,14 @@ namespace kuryr::controller {
 class NodeNetworks {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A node's addresses are asked for again after that time: its name may be another's by then.
+  using Now = std::function<Clock::time_point()>;
+  /// A node is asked about again after that time: its name may be another's by then.
   static constexpr std::chrono::seconds kFresh{60};
 
-  /// The Node's spec.podCIDRs, remembered once there are any. Throws what ApiClient does, and
-  /// BackendError kRetry where the node has none yet.
+  explicit NodeNetworks(Now now = Clock::now) : now_(std::move(now)) {}
+
+  /// The Node's spec.podCIDRs. Throws what ApiClient does, and BackendError kRetry where the node
+  /// has none yet, or is not there.
   [[nodiscard]] std::vector<IpNetwork> Of(const std::string& node, watcher::ApiClient& client)
       EXCLUDES(mutex_);
   /// The Node's status.addresses of type InternalIP. Throws the same, where it has none yet.
@@ -28,13 +33,18 @@ class NodeNetworks {
                                                    watcher::ApiClient& client) EXCLUDES(mutex_);
 
  private:
+  struct Networks {
+    std::vector<IpNetwork> networks;
+    Clock::time_point until;
+  };
   struct Addresses {
     std::vector<IpAddress> addresses;
     Clock::time_point until;
   };
 
+  const Now now_;
   Mutex mutex_;
-  std::map<std::string, std::vector<IpNetwork>> known_ GUARDED_BY(mutex_);
+  std::map<std::string, Networks> networks_ GUARDED_BY(mutex_);
   std::map<std::string, Addresses> addresses_ GUARDED_BY(mutex_);
 };
 

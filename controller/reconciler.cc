@@ -54,7 +54,10 @@ void Reconciler::Round(const std::string& key) {
     Handle(key, *known.pod, e);
   } catch (const watcher::ApiError& e) {
     constexpr int kConflict = 409;
+    constexpr int kInvalid = 422;
     if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
+    if (e.code() == watcher::ApiError::kForbidden || e.code() == kInvalid)
+      shared_.reporter.Report(*known.pod, "KuryrPlanNotWritten", e.what(), writer_);
     if (e.code() != kConflict) throw;
     shared_.metrics.CountConflict();
     shared_.queue.AddRateLimited(key);

@@ -43,6 +43,14 @@ class AnnotationSink : public VifSink {
   const Encode encode_;
 };
 
+/// As long as a label's value may be; a node's name may be longer.
+constexpr size_t kMostLabel = 63;
+
+json LabelsFor(const PodFacts& pod) {
+  if (pod.node.size() > kMostLabel) return json::object();
+  return {{"kuryr.openstack.org/nodeName", pod.node}};
+}
+
 json EncodePort(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
   json by_name = json::object();
   for (const vif::PodVif& vif : vifs) {
@@ -55,7 +63,7 @@ json EncodePort(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
           {"metadata",
            {{"name", pod.name},
             {"namespace", pod.name_space},
-            {"labels", {{"kuryr.openstack.org/nodeName", pod.node}}},
+            {"labels", LabelsFor(pod)},
             {"annotations", {{kPlannerAnnotation, kPlanner}}},
             {"ownerReferences", json::array({owner})}}},
           {"spec", {{"podUid", pod.uid}, {"podNodeName", pod.node}, {"podStatic", pod.is_static}}},

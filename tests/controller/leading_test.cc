@@ -71,6 +71,28 @@ TEST_F(LeadingTest, KuryrPortBelongsToItsPod) {
   EXPECT_TRUE(HasFinalizer(cluster_.WaitFor("Pod", "a", HasFinalizer)));
 }
 
+TEST_F(LeadingTest, NodesNameThatNoLabelMayHaveIsNone) {
+  Start(SinkKind::kKuryrPort);
+  const std::string node = std::string(70, 'n') + ".example.org";
+  cluster_.CreatePod("a", {{"nodeName", node}});
+
+  const json port = WaitForPort("a");
+
+  EXPECT_EQ(port.at("metadata").value("labels", json::object()), json::object());
+  EXPECT_EQ(port.at("spec").at("podNodeName"), node);
+}
+
+TEST_F(LeadingTest, PlanThatTheApiServerRefusesIsAnEventUntilItIsWritten) {
+  fake::Fault quota = fake::Fault::Status(403, "exceeded quota: pods");
+  quota.verb = "patch";
+  api().Inject(quota);
+  Start();
+  cluster_.CreatePod("a");
+
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrPlanNotWritten"), HasSubstr("exceeded quota"));
+  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
+}
+
 TEST_F(LeadingTest, RecreatedPodGetsAKuryrPortOfItsOwn) {
   Start(SinkKind::kKuryrPort);
   cluster_.CreatePod("a");
@@ -417,6 +439,20 @@ TEST_F(LeadingTest, OtherFinalizersAreKept) {
 
   EXPECT_THAT(cluster_.WaitForRelease("a").at("metadata").at("finalizers"),
               ::testing::ElementsAre("example.org/theirs"));
+}
+
+TEST_F(LeadingTest, NodeThatComesAfterItsPodIsWaitedFor) {
+  Pools("[pool:nodes]\nfrom_node = true\nnamespaces = *\n");
+  Start();
+  cluster_.CreatePod("a", {{"nodeName", "late"}});
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrBackendUnavailable"), HasSubstr("node late"));
+
+  api().Create({{"kind", "Node"},
+                {"apiVersion", "v1"},
+                {"metadata", {{"name", "late"}}},
+                {"spec", {{"podCIDRs", {"10.77.4.0/24"}}}}});
+
+  EXPECT_THAT(AddressOn(cluster_.WaitForPlan("a")), ::testing::StartsWith("10.77.4."));
 }
 
 TEST_F(LeadingTest, NodesOwnNetworksArePools) {

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "controller/backend.h"
 #include "tests/controller/cluster.h"
-#include "watcher/api_error.h"
 
 // What the API server says of a node.
 
@@ -31,7 +31,8 @@ class NodeNetworksTest : public ::testing::Test {
 
   Cluster cluster_;
   watcher::ApiClient client_{cluster_.ApiConfig()};
-  controller::NodeNetworks nodes_;
+  controller::NodeNetworks::Clock::time_point now_;
+  controller::NodeNetworks nodes_{[this] { return now_; }};
 };
 
 TEST_F(NodeNetworksTest, InternalAddressesAreTheNodes) {
@@ -70,8 +71,32 @@ TEST_F(NodeNetworksTest, NodeWithoutAddressesIsAskedAgain) {
   EXPECT_THAT(Addresses(), ElementsAre(IpAddress::Parse("192.0.2.10").value()));
 }
 
-TEST_F(NodeNetworksTest, NodeThatIsGoneIsAnError) {
-  EXPECT_THROW((void)Addresses(), watcher::ApiError);
+TEST_F(NodeNetworksTest, NodeThatIsNotThereIsAskedForAgain) {
+  for (const auto& ask : {std::function<void()>([&] { (void)Addresses(); }),
+                          std::function<void()>([&] { (void)nodes_.Of("node1", client_); })}) {
+    try {
+      ask();
+      FAIL();
+    } catch (const BackendError& e) {
+      EXPECT_EQ(e.kind(), BackendError::Kind::kRetry);
+      EXPECT_THAT(e.what(), HasSubstr("node node1 is not there"));
+    }
+  }
+}
+
+TEST_F(NodeNetworksTest, AfterAWhileTheNameMayBeAnotherNodes) {
+  const auto set = [&](const char* cidr) {
+    cluster_.api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {cidr}}}}});
+  };
+  AddNode(json::array());
+  set("10.77.1.0/24");
+  const auto first = nodes_.Of("node1", client_);
+  set("10.77.2.0/24");
+  EXPECT_EQ(nodes_.Of("node1", client_), first);
+
+  now_ += controller::NodeNetworks::kFresh;
+
+  EXPECT_THAT(nodes_.Of("node1", client_), ElementsAre(IpNetwork::Parse("10.77.2.0/24").value()));
 }
 
 }  // namespace
