@@ -289,9 +289,11 @@ void LocalBackend::Take(Holder& holder, Holding holding) {
 std::optional<std::string> LocalBackend::FindConflict(const Holder& holder,
                                                       const Holding& holding) const {
   const Allocator& allocator = allocators_[holding.pool];
+  // The pod's user reads it: other namespaces' pods are not named.
   const auto describe = [&](const std::string& what, const Holder& other) {
     return what + " of pool \"" + allocator.pool().name + "\" is both " +
-           Printable(other.FullName()) + "'s and " + Printable(holder.FullName()) + "'s";
+           (other.scope == holder.scope ? Printable(other.FullName()) : "another pod") + "'s and " +
+           Printable(holder.FullName()) + "'s";
   };
   for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
     const Holder* other = ledger_.Find(resource);
