@@ -33,6 +33,8 @@ struct InterfaceRequest {
   std::optional<MacAddress> mac;     ///< this one; nothing: the backend chooses
   std::optional<Owner> claim;        ///< whose kept addresses it may have
 
+  /// What it gets is not the backend's choice alone.
+  [[nodiscard]] bool HasWishes() const noexcept { return !addresses.empty() || mac || claim; }
   bool operator==(const InterfaceRequest&) const = default;
 };
 
@@ -42,6 +44,7 @@ struct PlanRequest {
   std::vector<IpNetwork> node_networks;       ///< those that the owner's node has of its own
   std::vector<IpAddress> node_addresses;      ///< the node's own, where the backend needs them
   std::vector<InterfaceRequest> interfaces;   ///< one of them is the default
+  bool anew = false;  ///< others than those of which another owner has something
 };
 
 /// Why a backend has no VIFs for an owner. what() is for the owner's user: it names the network.
@@ -91,7 +94,8 @@ class Backend {
 
   /// The VIFs for all of the request's interfaces, the default one first; the same ones at every
   /// call until Release. All or nothing: an error leaves nothing reserved that was not before.
-  /// nullopt: under way.
+  /// nullopt: under way. With `anew`, an interface that wishes for nothing gets another VIF when
+  /// the one it had has rivals; that one's addresses are kept from others until Release.
   [[nodiscard]] virtual std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) = 0;
 
@@ -100,13 +104,19 @@ class Backend {
 
   /// The owner has these VIFs: they are written. Those that this backend did not plan are kept from
   /// others, too, where they are in its networks. BackendError kRefused names the other owner when
-  /// one of them is somebody else's already; the rest is kept then.
+  /// one of them is somebody else's already; the rest is kept then. A VIF without an interface name
+  /// is what the owner may have beside its plan: kept from others, whoever else has it.
   virtual void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 
   /// The claim, an owner without interfaces, keeps these addresses until Release: nobody gets them
   /// but an interface that names the claim, one at a time. BackendError kRefused names an address
   /// that its scope may not use, or that another scope's owner has; the rest is kept then.
   virtual void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) = 0;
+
+  /// Other owners that have an address, a MAC or a VLAN of these VIFs, too, so that Reserve has
+  /// others for one of them (`anew`). nullopt: the backend does not say, and has no others.
+  [[nodiscard]] virtual std::optional<std::vector<Owner>> Rivals(
+      const Owner& owner, const std::vector<vif::PodVif>& vifs) const = 0;
 
   /// Whether traffic may pass through what Reserve gave. An owner whose VIFs are not active is
   /// woken when they are.

@@ -17,6 +17,11 @@ void ControllerMetrics::CountReleased() {
   ++released_;
 }
 
+void ControllerMetrics::CountReplanned() {
+  const MutexLock lock(mutex_);
+  ++replanned_;
+}
+
 void ControllerMetrics::CountConflict() {
   const MutexLock lock(mutex_);
   ++conflicts_;
@@ -42,6 +47,9 @@ void ControllerMetrics::WriteTo(service::MetricsText& text) const {
               static_cast<double>(asked_in_vain_));
   text.Metric("kuryr_controller_released_total", "counter", "Plans taken away from pods.",
               static_cast<double>(released_));
+  text.Metric("kuryr_controller_replanned_total", "counter",
+              "Plans that got other addresses, since another pod had them, too.",
+              static_cast<double>(replanned_));
   text.Metric("kuryr_controller_conflicts_total", "counter",
               "Writes that met another one (409) and were made again.",
               static_cast<double>(conflicts_));

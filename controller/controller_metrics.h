@@ -41,6 +41,7 @@ class ControllerMetrics {
   service::Histogram asked_ GUARDED_BY(mutex_);
   uint64_t asked_in_vain_ GUARDED_BY(mutex_) = 0;
   uint64_t released_ GUARDED_BY(mutex_) = 0;
+  uint64_t replanned_ GUARDED_BY(mutex_) = 0;
   uint64_t conflicts_ GUARDED_BY(mutex_) = 0;
 };
 

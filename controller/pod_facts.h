@@ -25,11 +25,17 @@ inline constexpr const char* kAddressesAnnotation = "kuryr.openstack.org/ip-addr
 inline constexpr const char* kMacAnnotation = "kuryr.openstack.org/mac-address";
 /// The IPAMClaim of its default interface, as OVN-Kubernetes and KubeVirt name it.
 inline constexpr const char* kClaimAnnotation = "k8s.ovn.org/primary-udn-ipamclaim";
+/// Beside a plan of ours that is not the first one: the addresses of earlier ones, separated by
+/// commas. The node may have made them true unheard.
+inline constexpr const char* kFormerAnnotation = "kuryr.openstack.org/former-addresses";
+/// As many are kept.
+inline constexpr size_t kMostFormer = 16;
 
 /// The VIFs that stand on an object.
 struct Plan {
   std::vector<vif::PodVif> vifs;
-  std::string error;  ///< why they cannot be read
+  std::string error;              ///< why they cannot be read
+  std::vector<IpAddress> former;  ///< kFormerAnnotation
 
   [[nodiscard]] bool empty() const noexcept { return vifs.empty() && error.empty(); }
 };
@@ -41,6 +47,7 @@ struct PlanState {
   bool active = false;  ///< every VIF
   std::string problem;  ///< unreadable, or, as a leader knows, somebody else has its addresses
   KeptPlan kept;        ///< for the backend of the next leader; empty where it is unreadable
+  std::vector<IpAddress> former;
 };
 
 /// Of a pod, what its plan depends on. The object itself is not kept: a cluster may have half a
@@ -64,7 +71,10 @@ struct PodFacts {
   bool deleted = false;    ///< has a deletionTimestamp
   bool expired = false;    ///< deleted, and its grace period is over
   bool running = false;    ///< a container is
-  PlanState plan;          ///< of the annotation
+  bool started = false;    ///< the node has, or had, a network for it
+  std::chrono::sys_seconds created{};
+  std::vector<IpAddress> addresses_there;      ///< that the node tells of
+  PlanState plan;                              ///< of the annotation
   std::chrono::steady_clock::time_point seen;  ///< when it was first to have a plan
 
   [[nodiscard]] Owner owner() const { return {uid, name_space, name, node}; }
@@ -74,6 +84,7 @@ struct PodFacts {
 struct PortFacts {
   bool ours = false;  ///< made by a kuryr-controller, whether or not its VIFs are there yet
   std::string uid;
+  std::string version;  ///< resourceVersion
   std::string pod_uid;
   std::string node;
   PlanState plan;
@@ -85,6 +96,11 @@ struct PortFacts {
 [[nodiscard]] PortFacts PortFactsOf(const watcher::WatchEvent& kuryrport);
 /// The VIFs on a Pod or a KuryrPort. Never throws ParseError: that is in the plan.
 [[nodiscard]] Plan PlanOn(const watcher::WatchEvent& object);
+/// The first kMostFormer that can be read.
+[[nodiscard]] std::vector<IpAddress> FormerOn(const watcher::WatchEvent& object);
+
+/// Whether `pod` keeps what both plans have: the one that is plugged does, else the older one.
+[[nodiscard]] bool GoesBefore(const PodFacts& pod, const PodFacts& other);
 
 /// What a pod that had a plan waits for before its plan may be taken away.
 enum class Awaited {

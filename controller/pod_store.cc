@@ -49,6 +49,37 @@ std::chrono::steady_clock::time_point SeenSince(const PodFacts* before, const Po
   return waited ? before->seen : std::chrono::steady_clock::now();
 }
 
+bool Has(const std::vector<IpAddress>& addresses, const IpAddress& address) {
+  return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+}
+
+/// Of earlier plans, and what the node tells of, without those of the plan that stands. A pod that
+/// runs may have lost its KuryrPort.
+std::vector<IpAddress> BesidePlan(const PodStore::Known& known) {
+  const PlanState& plan = PlanOf(known);
+  const bool lost = !plan.present && known.pod->has_finalizer && NeedsPlan(*known.pod);
+  if (!plan.ours && !lost) return {};
+  std::vector<IpAddress> beside = plan.former;
+  const std::vector<IpAddress> planned = PlannedAddresses(plan.kept.vifs());
+  for (const IpAddress& address : known.pod->addresses_there) {
+    if (!Has(planned, address) && !Has(beside, address)) beside.push_back(address);
+  }
+  return beside;
+}
+
+/// As Backend::Adopt takes them.
+vif::PodVif WithoutInterface(const std::vector<IpAddress>& addresses) {
+  std::vector<vif::FixedIp> ips;
+  ips.reserve(addresses.size());
+  for (const IpAddress& address : addresses) ips.push_back({.address = address});
+  vif::Subnet subnet;
+  subnet.ips = vif::FixedIpList{.objects = std::move(ips)};
+  vif::VifBridge vif;
+  vif.network.emplace();
+  vif.network->subnets = vif::SubnetList{.objects = std::vector<vif::Subnet>{std::move(subnet)}};
+  return {.vif = std::move(vif)};
+}
+
 bool AreActive(const std::vector<vif::PodVif>& vifs) {
   return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
     return vif::Common(vif.vif).active.value_or(false);
@@ -61,8 +92,17 @@ bool NeedsPlan(const PodFacts& pod) {
   return !pod.host_network && !pod.node.empty() && !pod.completed && !pod.deleted;
 }
 
+std::vector<IpAddress> PlannedAddresses(const std::vector<vif::PodVif>& vifs) {
+  std::vector<IpAddress> addresses;
+  for (const vif::PodVif& vif : vifs) {
+    for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
+      addresses.push_back(address.address);
+  }
+  return addresses;
+}
+
 PlanState Read(const Plan& plan) {
-  PlanState state{.present = !plan.empty(), .problem = plan.error};
+  PlanState state{.present = !plan.empty(), .problem = plan.error, .former = plan.former};
   if (plan.vifs.empty()) return state;
   state.active = AreActive(plan.vifs);
   const size_t addresses = CountAddresses(plan.vifs);
@@ -108,10 +148,29 @@ bool HasOurs(const PodStore::Known& known) {
   return known.pod->has_finalizer || known.pod->plan.ours;
 }
 
+bool MayYield(const PodStore::Known& known) {
+  const PlanState& plan = PlanOf(known);
+  return NeedsPlan(*known.pod) && !IsOthers(known) && plan.ours && !known.pod->started &&
+         plan.former.size() + PlannedAddresses(plan.kept.vifs()).size() <= kMostFormer;
+}
+
+std::string MismatchOf(const PodStore::Known& known) {
+  const PlanState& plan = PlanOf(known);
+  if (!plan.ours || plan.former.empty()) return "";
+  const std::vector<IpAddress> planned = PlannedAddresses(plan.kept.vifs());
+  for (const IpAddress& address : known.pod->addresses_there) {
+    if (Has(planned, address) || !Has(plan.former, address)) continue;
+    return "the pod has address " + address.ToString() +
+           ", which it was to have until its plan got another one: delete the pod";
+  }
+  return "";
+}
+
 std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
   return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
 }
 
+/// Every plan goes before what pods may have beside theirs.
 void PodStore::StartTelling(Backend& backend) {
   backend_ = &backend;
   const MutexLock lock(mutex_);
@@ -128,6 +187,13 @@ void PodStore::StartTelling(Backend& backend) {
     }
     wake_(key);
   }
+  for (const auto& [key, known] : known_) KeepBeside(known);
+}
+
+void PodStore::KeepBeside(const Known& known) {
+  if (backend_ == nullptr || !known.pod) return;
+  const std::vector<IpAddress> beside = BesidePlan(known);
+  if (!beside.empty()) backend_->Adopt(known.pod->owner(), {WithoutInterface(beside)});
 }
 
 /// What is gone is nothing to the next backend, which has never heard of it.
@@ -179,6 +245,7 @@ void PodStore::Update(const std::string& key, const Change& change) {
   change(known);
   const std::set<std::string> after = OwnersOf(known);
   for (const std::string& uid : after) std::erase(known.gone, uid);
+  KeepBeside(known);
   if (backend_ != nullptr) {
     std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
                         std::back_inserter(known.gone));

@@ -68,6 +68,8 @@ class PodStore : public watcher::EventConsumer {
   [[nodiscard]] std::shared_ptr<PortFacts> ReadPort(const watcher::WatchEvent& event);
   void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);
   void HandlePort(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+  /// What the pod may have beside its plan is nobody else's.
+  void KeepBeside(const Known& known) REQUIRES(mutex_);
   template <typename Change>
   void Update(const std::string& key, const Change& change) EXCLUDES(mutex_);
 
@@ -84,6 +86,8 @@ class PodStore : public watcher::EventConsumer {
 
 /// Of a plan alone.
 [[nodiscard]] PlanState Read(const Plan& plan);
+/// Of all its VIFs.
+[[nodiscard]] std::vector<IpAddress> PlannedAddresses(const std::vector<vif::PodVif>& vifs);
 /// Tells the backend of the plan, and judges it.
 void Judge(Backend& backend, const Owner& owner, PlanState& state);
 /// Both.
@@ -98,5 +102,10 @@ void Judge(Backend& backend, const Owner& owner, PlanState& state);
 /// Something that only a controller takes away again. The original's finalizer comes with a
 /// KuryrPort of its own, and is the original's to take away.
 [[nodiscard]] bool HasOurs(const PodStore::Known& known);
+/// Whether a controller may plan it anew: the plan is ours, and nobody has told that a node has
+/// made any of it true.
+[[nodiscard]] bool MayYield(const PodStore::Known& known);
+/// That it has an earlier plan's address; empty: it has not.
+[[nodiscard]] std::string MismatchOf(const PodStore::Known& known);
 
 }  // namespace kuryr::controller

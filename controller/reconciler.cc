@@ -38,6 +38,35 @@ void SetActive(std::vector<vif::PodVif>& vifs, bool active) {
   for (vif::PodVif& vif : vifs) vif::Common(vif.vif).active = active;
 }
 
+/// What the pod has wished for stays, and so do its interfaces.
+bool MayReplan(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
+  const auto has = [&](const InterfaceRequest& interface) {
+    return !interface.HasWishes() && std::any_of(vifs.begin(), vifs.end(), [&](const auto& vif) {
+      return vif.ifname == interface.ifname;
+    });
+  };
+  return request.interfaces.size() == vifs.size() &&
+         std::all_of(request.interfaces.begin(), request.interfaces.end(), has);
+}
+
+/// The addresses of two plans that only one of them has.
+struct Replaced {
+  Replaced(const std::vector<IpAddress>& before, const std::vector<IpAddress>& after)
+      : from(Without(after, before)), to(Without(before, after)) {}
+
+  std::vector<IpAddress> from;
+  std::vector<IpAddress> to;
+
+ private:
+  static std::vector<IpAddress> Without(const std::vector<IpAddress>& these,
+                                        std::vector<IpAddress> all) {
+    std::erase_if(all, [&](const IpAddress& address) {
+      return std::find(these.begin(), these.end(), address) != these.end();
+    });
+    return all;
+  }
+};
+
 }  // namespace
 
 void Reconciler::Round(const std::string& key) {
@@ -79,12 +108,67 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
       shared_.reporter.Report(pod, "KuryrPlanUnusable", plan.problem, writer_);
     return;
   }
-  if (!plan.problem.empty())
-    shared_.reporter.Report(pod, "KuryrAddressConflict", plan.problem, writer_);
+  const std::string problem = plan.present ? Settle(key, known) : std::string();
+  if (!problem.empty()) shared_.reporter.Report(pod, "KuryrAddressConflict", problem, writer_);
   if (!plan.present || !plan.active)
     Plan(key, known);
-  else if (plan.problem.empty())
+  else if (problem.empty())
     shared_.reporter.Clear(key);
+}
+
+/// Another pod that yields does so in a round of its own.
+std::string Reconciler::Settle(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  const auto rivals = shared_.backend.Rivals(pod.owner(), plan.kept.vifs());
+  if (!rivals) return plan.problem;
+  std::string problem = MismatchOf(known);
+  bool yields = false;
+  for (const Owner& rival : *rivals) {
+    const std::string other_key = KeyOf(rival.scope, rival.name);
+    const PodStore::Known other = shared_.store.Find(other_key);
+    const bool is_pod = other.pod && other.pod->uid == rival.id;
+    if (is_pod && GoesBefore(pod, *other.pod) && MayYield(other)) {
+      shared_.queue.Add(other_key);
+      continue;
+    }
+    // What a user has written, where plans stand elsewhere, makes nobody yield.
+    const bool counts = is_pod && sink_->Holds(other) && GoesBefore(*other.pod, pod);
+    yields = yields || (counts && MayYield(known));
+    if (problem.empty()) problem = plan.problem;
+    if (problem.empty())
+      problem = "another pod has this one's, too: " + Listed(PlannedAddresses(plan.kept.vifs()));
+  }
+  return yields && Replan(key, known) ? "" : problem;
+}
+
+bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  PlanRequest request = RequestOf(pod);
+  if (!sink_->Holds(known) || !MayReplan(request, plan.kept.vifs())) return false;
+  // A watch may be late, and the node may have told of the pod meanwhile.
+  const nlohmann::json now = writer_.client().Get(PodPath(pod.name_space, pod.name));
+  if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
+    shared_.queue.AddRateLimited(key);
+    return true;
+  }
+  request.anew = true;
+  auto vifs = Reserve(request);
+  if (!vifs) return true;
+  SetActive(*vifs, shared_.backend.IsActive(pod.owner(), *vifs));
+  MoveDefaultRoute(*vifs);
+  const Replaced replaced(PlannedAddresses(plan.kept.vifs()), PlannedAddresses(*vifs));
+  if (replaced.from.empty()) return true;  // The other pod is gone.
+  std::vector<IpAddress> former = plan.former;
+  former.insert(former.end(), replaced.from.begin(), replaced.from.end());
+  sink_->Replace(known, *vifs, former);
+  shared_.metrics.CountReplanned();
+  shared_.reporter.Tell(pod, "KuryrAddressChanged",
+                        "another pod has address " + Listed(replaced.from) +
+                            ", too: this one gets " + Listed(replaced.to) + " instead",
+                        writer_);
+  return true;
 }
 
 void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {

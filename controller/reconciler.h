@@ -25,6 +25,7 @@ namespace kuryr::controller {
 /// |---|---|
 /// | is to have VIFs and has none | a plan, written with the finalizer |
 /// | has a plan that is not active | activity, once the backend says so |
+/// | has what another pod has, too | other addresses, if it is the one that yields |
 /// | is done, and had a plan of ours | its plan and finalizer taken away, what it had released |
 /// | is no more | what it had released |
 /// | has a plan of somebody else | nothing |
@@ -57,6 +58,10 @@ class Reconciler {
  private:
   void RoundOf(const std::string& key, const PodStore::Known& known);
   void Plan(const std::string& key, const PodStore::Known& known);
+  /// Why a pod with a plan is not well; empty where it is. What two plans have is taken from one.
+  [[nodiscard]] std::string Settle(const std::string& key, const PodStore::Known& known);
+  /// It has other addresses now, or will have. False: it keeps those that it has.
+  [[nodiscard]] bool Replan(const std::string& key, const PodStore::Known& known);
   [[nodiscard]] PlanRequest RequestOf(const PodFacts& pod);
   /// Nothing: under way.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);

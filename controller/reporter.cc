@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "watcher/pod_event.h"
 
 namespace kuryr::controller {
 namespace {
@@ -41,9 +40,20 @@ void Reporter::Report(const PodFacts& pod, const std::string& reason, const std:
   if (!IsNews(pod, reason, message)) return;
   Log(LogLevel::kWarning, "pod not planned",
       {{"pod", KeyOf(pod.name_space, pod.name)}, {"reason", reason}, {"error", message}});
+  WriteEvent(pod, {.type = watcher::PodEvent::Type::kWarning, .reason = reason, .message = message},
+             writer);
+}
+
+void Reporter::Tell(const PodFacts& pod, const std::string& reason, const std::string& message,
+                    Writer& writer) const {
+  Log(LogLevel::kWarning, "told of a pod",
+      {{"pod", KeyOf(pod.name_space, pod.name)}, {"reason", reason}, {"message", message}});
+  WriteEvent(pod, {.reason = reason, .message = message}, writer);
+}
+
+void Reporter::WriteEvent(const PodFacts& pod, const watcher::PodEvent& event,
+                          Writer& writer) const {
   if (!use_events_) return;
-  const watcher::PodEvent event = {
-      .type = watcher::PodEvent::Type::kWarning, .reason = reason, .message = message};
   try {
     writer.CreateEvent(pod.name_space,
                        watcher::EncodePodEvent(event, {pod.name_space, pod.name, pod.uid},

@@ -7,6 +7,7 @@
 #include "base/thread_annotations.h"
 #include "controller/pod_facts.h"
 #include "controller/writer.h"
+#include "watcher/pod_event.h"
 
 namespace kuryr::controller {
 
@@ -33,6 +34,9 @@ class Reporter {
   /// The pod has no plan, because. What it throws is the caller's to forget: Events are a service.
   void Report(const PodFacts& pod, const std::string& reason, const std::string& message,
               Writer& writer) EXCLUDES(mutex_);
+  /// What a person may want to know of it, at once: it is no problem.
+  void Tell(const PodFacts& pod, const std::string& reason, const std::string& message,
+            Writer& writer) const;
   /// All is well with it, or it is gone. False when nothing was wrong.
   bool Clear(const std::string& key) EXCLUDES(mutex_);
 
@@ -40,6 +44,7 @@ class Reporter {
   [[nodiscard]] std::map<std::string, Problem> problems() const EXCLUDES(mutex_);
 
  private:
+  void WriteEvent(const PodFacts& pod, const watcher::PodEvent& event, Writer& writer) const;
   /// False when it is known already.
   [[nodiscard]] bool IsNews(const PodFacts& pod, const std::string& reason,
                             const std::string& message) EXCLUDES(mutex_);

@@ -38,6 +38,19 @@ class AnnotationSink : public VifSink {
                      vifs);
   }
 
+  [[nodiscard]] bool Holds(const PodStore::Known& known) const override {
+    return known.pod->plan.present && &PlanOf(known) == &known.pod->plan;
+  }
+
+  void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+               const std::vector<IpAddress>& former) override {
+    writer_.PatchPod(
+        *known.pod,
+        {{"annotations",
+          {{vif::kVifAnnotation, encode_(vifs)}, {kFormerAnnotation, Listed(former)}}}},
+        vifs);
+  }
+
  private:
   Writer& writer_;
   const Encode encode_;
@@ -70,6 +83,10 @@ json EncodePort(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
           {"status", {{"vifs", std::move(by_name)}}}};
 }
 
+Writer::PortVersion VersionOf(const PortFacts& port) {
+  return {.uid = port.uid, .version = port.version};
+}
+
 void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
   writer.Delete(PortsPath(pod.name_space) + "/" + pod.name, port.uid);
 }
@@ -84,12 +101,23 @@ class KuryrPortSink : public VifSink {
     if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
     const json port = EncodePort(pod, vifs);
     if (known.port && known.port->pod_uid == pod.uid) {
-      writer_.PatchPortStatus(pod, known.port->uid, port.at("status"));
+      writer_.PatchPortStatus(pod, VersionOf(*known.port), port.at("status"));
       return;
     }
     // An older pod's of that name: its addresses are not this one's.
     if (known.port) DeletePort(pod, *known.port, writer_);
     writer_.CreatePort(pod, port);
+  }
+
+  [[nodiscard]] bool Holds(const PodStore::Known& known) const override {
+    return known.port && &PlanOf(known) == &known.port->plan;
+  }
+
+  void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+               const std::vector<IpAddress>& former) override {
+    const PodFacts& pod = *known.pod;
+    const json status = EncodePort(pod, vifs).at("status");
+    writer_.ReplacePortStatus(pod, VersionOf(*known.port), status, Listed(former));
   }
 
  private:
@@ -100,12 +128,19 @@ std::string PodState(const std::vector<vif::PodVif>& vifs) { return vif::EncodeA
 
 }  // namespace
 
+std::string Listed(const std::vector<IpAddress>& addresses) {
+  std::string list;
+  for (const IpAddress& address : addresses) list += (list.empty() ? "" : ",") + address.ToString();
+  return list;
+}
+
 void ClearPlan(const PodStore::Known& known, Writer& writer) {
   const PodFacts& pod = *known.pod;
   if (known.port && known.port->ours) DeletePort(pod, *known.port, writer);
   if (!pod.has_finalizer && !pod.plan.ours) return;
   json metadata = {{"finalizers", pod.other_finalizers}};
   if (pod.plan.ours) metadata["annotations"] = {{vif::kVifAnnotation, nullptr}};
+  if (!pod.plan.former.empty()) metadata["annotations"][kFormerAnnotation] = nullptr;
   writer.PatchPod(pod, std::move(metadata));
 }
 

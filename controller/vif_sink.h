@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "controller/pod_store.h"
@@ -30,7 +31,18 @@ class VifSink {
 
   /// A first plan, or a changed one. BackendError kRefused where it cannot be said in this form.
   virtual void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// Whether the pod's plan stands where this sink writes.
+  [[nodiscard]] virtual bool Holds(const PodStore::Known& known) const = 0;
+
+  /// Another plan instead of the one that it holds, of which nothing stays but `former`: the
+  /// addresses that the pod may have from it and from earlier ones.
+  virtual void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+                       const std::vector<IpAddress>& former) = 0;
 };
+
+/// As an annotation has them.
+[[nodiscard]] std::string Listed(const std::vector<IpAddress>& addresses);
 
 /// What controllers wrote for a pod, whichever sink they had, and its finalizer are gone. What
 /// another producer wrote stays.

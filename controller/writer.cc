@@ -17,6 +17,27 @@ json AnnotationOf(const json& pod) {
   return pod.contains(kPlace) ? pod.at(kPlace) : json();
 }
 
+Writer::PortVersion VersionOf(const json& kuryrport) {
+  const json& metadata = kuryrport.at("metadata");
+  return {.uid = StringAt(metadata, "uid"), .version = StringAt(metadata, "resourceVersion")};
+}
+
+/// A definition that is taken away may come back: nobody tells of that.
+json PostPort(watcher::ApiClient& client, const std::string& path, const json& port) {
+  try {
+    return client.Post(path, port);
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kNotFound) throw;
+    throw BackendError(BackendError::Kind::kRetry,
+                       std::string("no KuryrPort can be made: ") + e.what());
+  }
+}
+
+/// One member behind "/", with its slashes.
+std::string Pointer(const char* parent, const char* member) {
+  return (json::json_pointer(parent) / std::string(member)).to_string();
+}
+
 bool HasStatus(const json& object, const json& status) {
   const auto has = object.find("status");
   return has != object.end() && *has == status;
@@ -43,11 +64,11 @@ void Writer::CreateEvent(const std::string& name_space, const json& event) {
 
 void Writer::CreatePort(const PodFacts& pod, const json& port) {
   RequireLeading();
-  json created = client_.Post(PortsPath(pod.name_space), port);
-  const std::string uid = StringAt(created.at("metadata"), "uid");
+  json created = PostPort(client_, PortsPath(pod.name_space), port);
+  const PortVersion made = VersionOf(created);
   const bool whole = HasStatus(created, port.at("status"));
   store_.LearnPort(std::move(created));
-  if (!whole) PatchPortStatus(pod, uid, port.at("status"));
+  if (!whole) PatchPortStatus(pod, made, port.at("status"));
 }
 
 void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif::PodVif>& vifs) {
@@ -60,16 +81,40 @@ void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif:
   const auto written = parser_.ParseItem(answer, {.kind = "Pod", .api_version = "v1"});
   // What an admission webhook has changed is read.
   const bool as_asked = !vifs.empty() && AnnotationOf(*written.object) == AnnotationOf(patch);
-  store_.LearnPod(written, pod.version, as_asked ? Plan{.vifs = vifs} : PlanOn(written));
+  store_.LearnPod(written, pod.version,
+                  as_asked ? Plan{.vifs = vifs, .former = FormerOn(written)} : PlanOn(written));
 }
 
-void Writer::PatchPortStatus(const PodFacts& pod, const std::string& uid, const json& status) {
+void Writer::PatchPortStatus(const PodFacts& pod, const PortVersion& port, const json& status) {
   const std::string path = PortsPath(pod.name_space) + "/" + pod.name;
-  const json patch = {{"metadata", {{"uid", uid}}}, {"status", status}};
+  json patch = {{"metadata", {{"uid", port.uid}, {"resourceVersion", port.version}}},
+                {"status", status}};
   RequireLeading();
-  if (HasStatus(client_.Patch(path, watcher::PatchType::kMerge, patch), status)) return;
+  const json answer = client_.Patch(path, watcher::PatchType::kMerge, patch);
+  if (HasStatus(answer, status)) return;
+  patch["metadata"]["resourceVersion"] = VersionOf(answer).version;
   RequireLeading();
   client_.Patch(path + "/status", watcher::PatchType::kMerge, patch);
+}
+
+/// Not merged: of the former VIFs nothing stays.
+void Writer::ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const json& status,
+                               const std::string& former) {
+  const std::string path = PortsPath(pod.name_space) + "/" + pod.name;
+  const auto changes = [&](const std::string& version) {
+    return json::array(
+        {{{"op", "replace"}, {"path", "/metadata/uid"}, {"value", port.uid}},
+         {{"op", "replace"}, {"path", "/metadata/resourceVersion"}, {"value", version}},
+         {{"op", "add"}, {"path", "/status"}, {"value", status}},
+         {{"op", "add"},
+          {"path", Pointer("/metadata/annotations", kFormerAnnotation)},
+          {"value", former}}});
+  };
+  RequireLeading();
+  const json answer = client_.Patch(path, watcher::PatchType::kJson, changes(port.version));
+  if (HasStatus(answer, status)) return;
+  RequireLeading();
+  client_.Patch(path + "/status", watcher::PatchType::kJson, changes(VersionOf(answer).version));
 }
 
 json Writer::PatchStatus(const std::string& path, const json& patch) {

@@ -31,14 +31,23 @@ class Writer {
       : client_(client), store_(store), may_write_(std::move(may_write)) {}
 
   void CreateEvent(const std::string& name_space, const nlohmann::json& event);
-  /// A definition with a status subresource takes the status by a request of its own.
+  /// A definition with a status subresource takes the status by a request of its own. BackendError
+  /// kRetry where there is no definition.
   void CreatePort(const PodFacts& pod, const nlohmann::json& port);
   /// `metadata` gets the pod's uid and resourceVersion as preconditions: a pod that has changed
   /// since is a conflict (409). `vifs`: those that its annotation says, if it has one.
   void PatchPod(const PodFacts& pod, nlohmann::json metadata,
                 const std::vector<vif::PodVif>& vifs = {});
-  /// As PatchPod; `uid` is the KuryrPort's.
-  void PatchPortStatus(const PodFacts& pod, const std::string& uid, const nlohmann::json& status);
+  /// A KuryrPort as it was known or made.
+  struct PortVersion {
+    std::string uid;
+    std::string version;  ///< resourceVersion
+  };
+  /// As PatchPod, of the pod's KuryrPort.
+  void PatchPortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status);
+  /// The same; all of the status is another one, and so is the annotation.
+  void ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status,
+                         const std::string& former);
   /// The object as it is then; `patch` carries preconditions and the status.
   nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
   /// An object that is not there is deleted already.

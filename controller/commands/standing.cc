@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "controller/election/api_time.h"
 #include "service/table.h"
@@ -68,6 +69,20 @@ std::string WhyWaiting(const PodQuestion& question) {
   return nobody.empty() ? "no Event says why" : nobody;
 }
 
+/// Who may ask for all pods may know the other's name.
+std::string WhyConflict(const PodQuestion& question) {
+  const PodStore::Known& known = question.pod.known;
+  const PlanState& plan = PlanOf(known);
+  if (plan.problem.empty()) return MismatchOf(known);
+  std::string why = plan.problem;
+  const auto rivals = question.survey.backend().Rivals(known.pod->owner(), plan.kept.vifs());
+  for (const Owner& rival : rivals.value_or(std::vector<Owner>())) {
+    if (rival.scope != known.pod->name_space)
+      why += "; pod " + Printable(KeyOf(rival.scope, rival.name));
+  }
+  return why;
+}
+
 std::string WhyInactive(const PodQuestion& question) {
   for (const vif::PodVif& vif : question.survey.FindVifs(question.pod)) {
     const vif::VifBase& common = vif::Common(vif.vif);
@@ -120,6 +135,7 @@ Standing StandingOf(const PodStore::Known& known) {
   if (IsOthers(known)) return plan.problem.empty() ? Standing::kOthers : Standing::kBad;
   if (!plan.present) return Standing::kWaiting;
   if (!plan.problem.empty()) return plan.ours ? Standing::kConflict : Standing::kBad;
+  if (!MismatchOf(known).empty()) return Standing::kConflict;
   return plan.active ? Standing::kPlanned : Standing::kInactive;
 }
 
@@ -166,6 +182,7 @@ std::string WhyOf(const PodQuestion& question) {
     case Standing::kInactive:
       return WhyInactive(question);
     case Standing::kConflict:
+      return WhyConflict(question);
     case Standing::kBad:
       return PlanOf(known).problem;
     case Standing::kReleasing:
@@ -188,7 +205,8 @@ std::string NextOf(const PodQuestion& question) {
     case Standing::kInactive:
       return "the plan becomes active when its port is";
     case Standing::kConflict:
-      return "nothing until the other pod has released the address";
+      return MayYield(known) ? "it gets another address, if the other pod is plugged or older"
+                             : "nothing until one of the pods is deleted";
     case Standing::kBad:
       return IsOthers(known) ? "nothing: another producer plans the pod"
                              : "the plan is written anew";

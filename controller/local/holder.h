@@ -18,12 +18,14 @@ struct Holding {
   uint16_t pool = 0;  ///< its index
   bool is_default = false;
   bool planned = false;  ///< the VIF is this pool's as a whole; else it is only kept from others
+  bool beside = false;   ///< no VIF of the owner's plan has it; the owner may have it all the same
 
   bool operator==(const Holding&) const = default;
 };
 
 /// An owner, known by the id it stands under. Half a million of them may be kept.
 struct Holder {
+  const std::string* id = nullptr;
   std::string scope;
   std::string name;
   std::string node;

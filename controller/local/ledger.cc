@@ -1,6 +1,7 @@
 #include "controller/local/ledger.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace kuryr::controller::local {
 
@@ -41,6 +42,15 @@ bool Ledger::Release(const Resource& resource, const Holder& holder) {
 const Holder* Ledger::Find(const Resource& resource) const {
   const auto entry = holders_.find(resource);
   return entry == holders_.end() ? nullptr : entry->second;
+}
+
+std::vector<const Holder*> Ledger::FindAll(const Resource& resource) const {
+  std::vector<const Holder*> all;
+  if (const Holder* holder = Find(resource)) all.push_back(holder);
+  const auto [begin, end] = waiting_.equal_range(resource);
+  std::transform(begin, end, std::back_inserter(all),
+                 [](const auto& claim) { return claim.second; });
+  return all;
 }
 
 std::vector<Number> Ledger::NumbersAt(const Resource& first, Number last) const {

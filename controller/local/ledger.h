@@ -36,6 +36,8 @@ class Ledger {
   bool Release(const Resource& resource, const Holder& holder);
   /// nullptr: nobody.
   [[nodiscard]] const Holder* Find(const Resource& resource) const;
+  /// Who has it, and who waits behind.
+  [[nodiscard]] std::vector<const Holder*> FindAll(const Resource& resource) const;
   /// The numbers from `first`'s to `last`, of its pool and kind, that somebody has.
   [[nodiscard]] std::vector<Number> NumbersAt(const Resource& first, Number last) const;
 

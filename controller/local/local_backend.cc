@@ -86,7 +86,10 @@ LocalBackend::LocalBackend(std::vector<Pool> pools, uint64_t seed, Now now, Wake
 
 LocalBackend::Holders::iterator LocalBackend::Open(const Owner& owner) {
   const auto [entry, is_new] = holders_.try_emplace(owner.id);
-  if (is_new) entry->second = {.scope = owner.scope, .name = owner.name, .node = owner.node};
+  if (is_new) {
+    entry->second = {
+        .id = &entry->first, .scope = owner.scope, .name = owner.name, .node = owner.node};
+  }
   return entry;
 }
 
@@ -128,15 +131,17 @@ LocalBackend::Vifs LocalBackend::ReserveAll(const PlanRequest& request) {
   CheckInterfaces(request.interfaces);
   const auto entry = Open(request.owner);
   Holder& holder = entry->second;
-  const size_t before = holder.holdings.size();
+  std::vector<Holding> before = holder.holdings;
   Rollback undo([&]() KURYR_TSA(requires_capability(mutex_)) {
-    while (holder.holdings.size() > before) {
+    while (holder.holdings.size() > before.size()) {
       const Holding holding = std::move(holder.holdings.back());
       holder.holdings.pop_back();
       ReleaseOne(holder, holding, After::kNothing);
     }
+    holder.holdings.swap(before);
     CloseIfEmpty(entry);
   });
+  if (request.anew) Withdraw(holder, request.interfaces);
   Vifs vifs;
   for (const InterfaceRequest& interface : request.interfaces) {
     if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
@@ -164,6 +169,65 @@ void LocalBackend::Plan(Holder& holder, const PlanRequest& request,
   reservation.Take(interface, node_networks);
   holder.holdings.reserve(holder.holdings.size() + 1);
   holder.holdings.push_back(reservation.Keep());
+}
+
+void LocalBackend::Withdraw(Holder& holder, const std::vector<InterfaceRequest>& interfaces) {
+  for (const InterfaceRequest& interface : interfaces) {
+    const Holding* planned = FindPlanned(holder, interface.ifname);
+    if (interface.HasWishes() || planned == nullptr) continue;
+    if (RivalsOf(&holder, holder.node, *planned).empty()) continue;
+    for (const Resource& resource : allocators_[planned->pool].ResourcesOf(*planned, holder.node)) {
+      // Whose plan has it goes first from now on.
+      ledger_.Release(resource, holder);
+      ledger_.Claim(resource, holder);
+    }
+    Holding& kept = holder.holdings[static_cast<size_t>(planned - holder.holdings.data())];
+    kept.ifname.clear();
+    kept.planned = false;
+    kept.beside = true;
+  }
+}
+
+bool LocalBackend::Uses(const Holder& holder, const Resource& resource) const {
+  for (const Holding& holding : holder.holdings) {
+    if (holding.ifname.empty()) continue;
+    const auto all = allocators_[holding.pool].ResourcesOf(holding, holder.node);
+    if (std::find(all.begin(), all.end(), resource) != all.end()) return true;
+  }
+  return false;
+}
+
+std::vector<const Holder*> LocalBackend::RivalsOf(const Holder* holder, const std::string& node,
+                                                  const Holding& holding) const {
+  const Allocator& allocator = allocators_[holding.pool];
+  std::vector<const Holder*> rivals;
+  const auto add = [&](const Holder* other) {
+    const bool is_known = std::find(rivals.begin(), rivals.end(), other) != rivals.end();
+    if (other != nullptr && other != holder && !is_known) rivals.push_back(other);
+  };
+  for (const Resource& resource : allocator.ResourcesOf(holding, node)) {
+    for (const Holder* other : ledger_.FindAll(resource)) {
+      if (Uses(*other, resource)) add(other);
+    }
+  }
+  add(allocator.FindMac(holding.mac));
+  return rivals;
+}
+
+std::optional<std::vector<Owner>> LocalBackend::Rivals(const Owner& owner,
+                                                       const std::vector<vif::PodVif>& vifs) const {
+  const MutexLock lock(mutex_);
+  const auto entry = holders_.find(owner.id);
+  const Holder* holder = entry == holders_.end() ? nullptr : &entry->second;
+  std::vector<Owner> rivals;
+  for (const vif::PodVif& vif : vifs) {
+    for (const Holding& holding : HoldingsOf(owner, vif)) {
+      for (const Holder* other : RivalsOf(holder, owner.node, holding))
+        rivals.push_back(
+            {.id = *other->id, .scope = other->scope, .name = other->name, .node = other->node});
+    }
+  }
+  return rivals;
 }
 
 const Holder* LocalBackend::FindLender(const InterfaceRequest& interface) const {
@@ -206,7 +270,8 @@ std::vector<Holding> LocalBackend::HoldingsOf(const Owner& owner, const vif::Pod
     Holding holding = {.ifname = vif.ifname,
                        .mac = common.address.value_or(MacAddress()),
                        .pool = allocator.index(),
-                       .is_default = vif.is_default};
+                       .is_default = vif.is_default,
+                       .beside = vif.ifname.empty()};
     std::copy_if(all.begin(), all.end(), std::back_inserter(holding.addresses), [&](Number number) {
       return pool.from_node || allocator.FindNetwork(number) != nullptr;
     });
@@ -231,7 +296,7 @@ void LocalBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vif
     for (Holding& holding : HoldingsOf(owner, vif)) {
       Holder& holder = Open(owner)->second;
       const auto other = FindConflict(holder, holding);
-      if (!conflict) conflict = other;
+      if (!conflict && !vif.ifname.empty()) conflict = other;
       Take(holder, std::move(holding));
     }
   }
@@ -275,6 +340,7 @@ void LocalBackend::Take(Holder& holder, Holding holding) {
     allocator.TakeAnyway(resource, holder);
   }
   const auto former = std::find_if(holdings.begin(), holdings.end(), [&](const Holding& known) {
+    if (holding.beside) return known.beside && known.pool == holding.pool;
     return holding.planned && known.planned && known.ifname == holding.ifname;
   });
   if (former == holdings.end()) {
@@ -317,13 +383,24 @@ void LocalBackend::ReleaseOne(const Holder& holder, const Holding& holding, Afte
   }
   for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
     const bool stays = std::find(kept.begin(), kept.end(), resource) != kept.end();
-    if (stays || !ledger_.Release(resource, holder)) continue;
+    if (stays) continue;
+    if (!ledger_.Release(resource, holder)) {
+      TellNext(resource);
+      continue;
+    }
     if (after == After::kRest) {
       allocator.Rest(resource, holder, now_());
     } else {
       allocator.GiveBack(resource, holder);
     }
   }
+}
+
+/// Whose plan has it may be in conflict with nobody now.
+void LocalBackend::TellNext(const Resource& resource) {
+  const Holder* next = ledger_.Find(resource);
+  if (next == nullptr || !Uses(*next, resource) || !wake_) return;
+  wake_({.id = *next->id, .scope = next->scope, .name = next->name, .node = next->node});
 }
 
 bool LocalBackend::Release(const std::string& owner_id) {

@@ -45,6 +45,8 @@ class LocalBackend final : public Backend {
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   /// An address that several pools have is kept in each. One that an owner of its own scope has is
   /// kept as soon as that one releases it.
+  [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
+      const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
   [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   bool Release(const std::string& owner_id) override;
@@ -68,6 +70,14 @@ class LocalBackend final : public Backend {
   void WakeWaiting() REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
+  /// What was planned for interfaces that wish for nothing, and has rivals, is only kept now.
+  void Withdraw(Holder& holder, const std::vector<InterfaceRequest>& interfaces) REQUIRES(mutex_);
+  /// Whose plans have something of it.
+  [[nodiscard]] std::vector<const Holder*> RivalsOf(const Holder* holder, const std::string& node,
+                                                    const Holding& holding) const REQUIRES(mutex_);
+  /// Whether the holder's plan has it.
+  [[nodiscard]] bool Uses(const Holder& holder, const Resource& resource) const REQUIRES(mutex_);
+  void TellNext(const Resource& resource) REQUIRES(mutex_);
   /// nullptr: the interface names no claim, or one that keeps nothing.
   [[nodiscard]] const Holder* FindLender(const InterfaceRequest& interface) const REQUIRES(mutex_);
   /// Whether it is the claim's from now on, at once or later.

@@ -164,6 +164,11 @@ bool NeutronBackend::Take(Holder& holder, const vif::PodVif& vif) {
   return true;
 }
 
+std::optional<std::vector<Owner>> NeutronBackend::Rivals(
+    const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) const {
+  return std::nullopt;
+}
+
 void NeutronBackend::Keep(const Owner& /*claim*/, const std::vector<IpAddress>& /*addresses*/) {}
 
 bool NeutronBackend::IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) {

@@ -64,6 +64,9 @@ class NeutronBackend final : public Backend {
   /// By its form: also what kuryr-kubernetes wrote as an annotation.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override EXCLUDES(mutex_);
+  /// A port is made for one owner: nullopt.
+  [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
+      const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;
   /// Nothing is kept.
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
   [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override

@@ -455,6 +455,19 @@ TEST_F(LeadingTest, NodeThatComesAfterItsPodIsWaitedFor) {
   EXPECT_THAT(AddressOn(cluster_.WaitForPlan("a")), ::testing::StartsWith("10.77.4."));
 }
 
+TEST_F(LeadingTest, DefinitionOfKuryrPortsThatComesBackIsWaitedFor) {
+  fake::Fault gone = fake::Fault::Status(404, "the server could not find the requested resource");
+  gone.verb = "create";
+  gone.path_prefix = "/apis/openstack.org";
+  gone.count = 2;
+  api().Inject(gone);
+  Start(SinkKind::kKuryrPort);
+  cluster_.CreatePod("a");
+
+  EXPECT_EQ(VifsOn(WaitForPort("a")).size(), 1U);
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrBackendUnavailable"), HasSubstr("KuryrPort"));
+}
+
 TEST_F(LeadingTest, NodesOwnNetworksArePools) {
   Pools("[pool:nodes]\nfrom_node = true\nnamespaces = *\n");
   api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});

@@ -12,6 +12,7 @@ from controller.controllers import Controllers
 from controller.life import Client, Foreign, Ledger
 from controller.original import Neighbours, Original
 from controller.storm import Storm
+from controller.twins import Twins
 from harness.expectation import expect, expect_same, nothing, wait_for_none
 from harness.kube_api import find_programs
 from harness.namespaces import WORK
@@ -146,9 +147,23 @@ class Scenario:
             self.original.let_go("deleting")
             left = len(self.original.taken) - 1
             wait_for_none(lambda: {self.used_of_original()} - {left}, f"addresses of the pool, not {left}")
+        self.judge_twins(facts)
         with facts.fact("the controllers end in order, and the Lease is nobody's"):
             self.controllers.stop()
             self.history.wait(lambda: self.history.leader() == "", "the Lease is released", 30)
+
+    def judge_twins(self, facts):
+        with facts.fact("of two pods with one address the younger gets another, and nobody the one that it may have while it lives"):
+            before = self.wait_until_quiet()
+            twins = Twins(self.cluster)
+            twins.write_late()
+            twins.wait_for_another()
+            twins.tell_of_the_former()
+            twins.delete(twins.older)
+            used = {key: value - before[key] for key, value in self.wait_until_quiet().items() if value > before[key]}
+            expect_same({2}, set(used.values()), "addresses that the younger one has or may have")
+            twins.delete(twins.younger)
+            expect_same(before, self.wait_until_quiet(), "addresses")
 
     def keep_logs(self):
         os.makedirs(self.options.logs, exist_ok=True)

@@ -154,6 +154,16 @@ TEST_F(StatusCommandTest, PlanThatCannotBeReadIsBad) {
               AllOf(HasSubstr("1 bad, "), ContainsRegex("default/a  bad +node1 .*kuryr-vif")));
 }
 
+TEST_F(StatusCommandTest, PodThatRunsWithAFormerAddressIsAConflict) {
+  SetLease("leader-1", 1);
+  Plan({"a"});
+  PatchPod("a", {{"metadata", {{"annotations", {{controller::kFormerAnnotation, "10.8.0.99"}}}}},
+                 {"status", {{"podIPs", {{{"ip", "10.8.0.99"}}}}}}});
+
+  EXPECT_THAT(Status().out,
+              ContainsRegex("default/a  planned,conflict .*10.8.0.99.*delete the pod"));
+}
+
 TEST_F(StatusCommandTest, TwoPodsWithOneAddressAreAConflict) {
   SetLease("leader-1", 1);
   Plan({"a", "b"});

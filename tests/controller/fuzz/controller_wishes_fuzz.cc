@@ -109,7 +109,9 @@ class Tenant {
                            Annotated({{kAddressesAnnotation, wishes.addresses},
                                       {kMacAnnotation, wishes.mac},
                                       {kClaimAnnotation, wishes.claim},
+                                      {kFormerAnnotation, wishes.addresses},
                                       {kNetworksAnnotation, wishes.networks}}));
+    Require(FormerOn(pod).size() <= kMostFormer);
     return PlanRequestOf(PodFactsOf(pod, {"access"}), {}, attachments_, claims_);
   }
   LocalBackend& backend() { return backend_; }

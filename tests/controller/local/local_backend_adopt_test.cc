@@ -138,6 +138,125 @@ TEST_F(LocalAdoptTest, TheRestOfAConflictIsKept) {
   EXPECT_EQ(Fail(Fixed(Pod("c"), "fd00::9")).kind, Kind::kExhausted);
 }
 
+TEST_F(LocalAdoptTest, OneOfTwoGetsAnotherAddressAndNobodyGetsTheOldOneWhileItLives) {
+  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
+  Start(kThree);
+  backend_->Adopt(Pod("a"), Written(kThree, Fixed(Pod("a"), "10.1.0.3")));
+  (void)FailToAdopt(Pod("b"), two);
+  PlanRequest anew = RequestOf(Pod("b"));
+  anew.anew = true;
+
+  const Vifs other = Reserve(anew);
+
+  EXPECT_NE(AddressesOf(other.at(0)), AddressesOf(two.at(0)));
+  EXPECT_EQ(Text(Reserve(anew)), Text(other));
+  EXPECT_EQ(Text(Reserve(Pod("b"))), Text(other));
+  backend_->Release("uid-a");
+  Pass(seconds(60));
+  EXPECT_EQ(Fail(Fixed(Pod("c"), "10.1.0.3")).kind, Kind::kExhausted);
+  backend_->Release("uid-b");
+  Pass(seconds(60));
+  EXPECT_EQ(Fail(Fixed(Pod("c"), "10.1.0.3")).kind, std::nullopt);
+  EXPECT_EQ(UsageOf("blue").used, 1U);
+}
+
+TEST_F(LocalAdoptTest, OfTwoFamiliesBothAreOthersAndBothAreKept) {
+  const char* dual = "[pool:blue]\ncidr = 10.1.0.0/24, fd00::/64\ndefault = true\n";
+  PlanRequest request = Fixed(Pod("b"), "10.1.0.3");
+  request.interfaces[0].addresses.push_back(Ip("fd00::9"));
+  Start(dual);
+  backend_->Adopt(Pod("a"), Written(dual, Fixed(Pod("a"), "10.1.0.3")));
+  (void)FailToAdopt(Pod("b"), Written(dual, request));
+  PlanRequest anew = RequestOf(Pod("b"));
+  anew.anew = true;
+
+  const auto addresses = AddressesOf(Reserve(anew).at(0));
+
+  EXPECT_THAT(addresses, testing::SizeIs(2));
+  EXPECT_THAT(addresses, Not(testing::Contains("fd00::9")));
+  EXPECT_EQ(Fail(Fixed(Pod("c"), "fd00::9")).kind, Kind::kExhausted);
+}
+
+TEST_F(LocalAdoptTest, WhatTheOwnerHasAloneOrWishesForStays) {
+  Start(kThree);
+  const Vifs one = Reserve(Pod("a"));
+  PlanRequest anew = RequestOf(Pod("a"));
+  anew.anew = true;
+  EXPECT_EQ(Text(Reserve(anew)), Text(one));
+  (void)FailToAdopt(Pod("b"), Written(kThree, Fixed(Pod("b"), AddressesOf(one[0])[0])));
+
+  PlanRequest fixed = Fixed(Pod("b"), AddressesOf(one[0])[0]);
+  fixed.anew = true;
+
+  EXPECT_EQ(Fail(fixed).kind, Kind::kRefused);
+}
+
+TEST_F(LocalAdoptTest, WithoutAnotherAddressThePlanStaysAsItIs) {
+  const char* one = "[pool:blue]\ncidr = 10.1.0.0/29\nranges = 10.1.0.2\ndefault = true\n";
+  const Vifs two = Written(one, RequestOf(Pod("b")));
+  Start(one);
+  (void)Reserve(Pod("a"));
+  (void)FailToAdopt(Pod("b"), two);
+  PlanRequest anew = RequestOf(Pod("b"));
+  anew.anew = true;
+
+  EXPECT_EQ(Fail(anew).kind, Kind::kExhausted);
+
+  EXPECT_THAT(*backend_->Rivals(Pod("b"), two), ElementsAre(Pod("a")));
+  backend_->Release("uid-a");
+  EXPECT_EQ(Text(Reserve(Pod("b"))), Text(two));
+}
+
+TEST_F(LocalAdoptTest, WhatStandsUntilTheOtherIsWrittenCounts) {
+  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
+  Start(kThree);
+  backend_->Adopt(Pod("a"), Written(kThree, Fixed(Pod("a"), "10.1.0.3")));
+  (void)FailToAdopt(Pod("b"), two);
+  PlanRequest anew = RequestOf(Pod("b"));
+  anew.anew = true;
+  (void)Reserve(anew);
+
+  EXPECT_EQ(FailToAdopt(Pod("b"), two).kind, Kind::kRefused);
+
+  Pass(seconds(60));
+  const Vifs other = Reserve(anew);
+  EXPECT_NE(AddressesOf(other[0]), AddressesOf(two[0]));
+  backend_->Adopt(Pod("b"), other);
+  EXPECT_EQ(Text(Reserve(Pod("b"))), Text(other));
+  EXPECT_EQ(UsageOf("blue").used, 2U);
+}
+
+TEST_F(LocalAdoptTest, WhatStandsBesideAPlanIsKeptBehindWhosePlanHasIt) {
+  vif::PodVif beside = Foreign("10.1.0.3", "00:00:00:00:00:00");
+  beside.ifname.clear();
+  const Vifs one = Written(kThree, Fixed(Pod("a"), "10.1.0.3"));
+  Start(kThree);
+  backend_->Adopt(Pod("a"), one);
+
+  backend_->Adopt(Pod("b"), {beside});
+  backend_->Adopt(Pod("b"), {beside});
+
+  EXPECT_THAT(*backend_->Rivals(Pod("a"), one), IsEmpty());
+  backend_->Release("uid-a");
+  Pass(seconds(60));
+  EXPECT_EQ(Fail(Fixed(Pod("c"), "10.1.0.3")).kind, Kind::kExhausted);
+}
+
+TEST_F(LocalAdoptTest, RivalsAreAllWhosePlansHaveItWhoeverCameFirst) {
+  const Vifs one = Written(kThree, Fixed(Pod("a"), "10.1.0.3"));
+  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
+  Start(kThree);
+  backend_->Adopt(Pod("a"), one);
+  (void)FailToAdopt(Pod("b"), two);
+
+  EXPECT_THAT(*backend_->Rivals(Pod("a"), one), ElementsAre(Pod("b")));
+  EXPECT_THAT(*backend_->Rivals(Pod("b"), two), ElementsAre(Pod("a")));
+  (void)Woken();
+  backend_->Release("uid-a");
+  EXPECT_THAT(Woken(), ElementsAre("b"));
+  EXPECT_THAT(*backend_->Rivals(Pod("b"), two), IsEmpty());
+}
+
 TEST_F(LocalAdoptTest, TwoWithOneMacAreNamed) {
   PlanRequest request = Fixed(Pod("a"), "10.1.0.3");
   request.interfaces[0].mac = MacAddress::Parse("0a:58:0a:01:00:02");
@@ -149,6 +268,8 @@ TEST_F(LocalAdoptTest, TwoWithOneMacAreNamed) {
   EXPECT_EQ(failure.kind, Kind::kRefused);
   EXPECT_THAT(failure.text, AllOf(HasSubstr("MAC address 0a:58:0a:01:00:02"), HasSubstr("team/a"),
                                   HasSubstr("team/b")));
+  EXPECT_THAT(*backend_->Rivals(Pod("b"), Written(kThree, Fixed(Pod("b"), "10.1.0.2"))),
+              ElementsAre(Pod("a")));
 }
 
 TEST_F(LocalAdoptTest, TwoWithOneVlanOnANodeAreNamed) {

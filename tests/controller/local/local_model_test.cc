@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -20,10 +21,11 @@ class LocalModelTest : public LocalBackendTest {
   struct Written {
     Owner owner;
     Vifs vifs;
+    std::vector<IpAddress> former = {};  ///< of a plan before this one
   };
 
   void Step() {
-    switch (random_() % 10) {
+    switch (random_() % 11) {
       case 0:
       case 1:
       case 2:
@@ -36,6 +38,8 @@ class LocalModelTest : public LocalBackendTest {
       case 7:
         return AddFixed();
       case 8:
+        return Collide();
+      case 9:
         return Pass(seconds(random_() % 12));
       default:
         if (random_() % 20 == 0) Restart();
@@ -52,6 +56,35 @@ class LocalModelTest : public LocalBackendTest {
                       address < Ip("10.1.0.31") &&
                       (address < Ip("10.1.0.9") || address > Ip("10.1.0.11"));
     EXPECT_EQ(Keep(request), free) << address.ToString();
+  }
+
+  /// A new pod's plan has the addresses of another one's, and it gets others.
+  void Collide() {
+    if (written_.empty()) return;
+    const Written& other = written_[random_() % written_.size()];
+    const Owner owner = Next();
+    PlanRequest request = RequestOf(owner);
+    for (const std::string& address : AddressesOf(other.vifs.at(0)))
+      request.interfaces[0].addresses.push_back(Ip(address));
+    const std::vector<IpAddress> former = request.interfaces[0].addresses;
+    EXPECT_EQ(FailToAdopt(owner, *LocalBackend(ReadPoolsOf(kPool), 1).Reserve(request)).kind,
+              Kind::kRefused);
+    request = RequestOf(owner);
+    request.anew = true;
+    if (Keep(request)) written_.back().former = former;
+    if (!written_.empty() && written_.back().owner == owner) AdoptFormer(written_.back());
+  }
+
+  void AdoptFormer(const Written& written) {
+    if (written.former.empty()) return;
+    std::vector<vif::FixedIp> ips;
+    for (const IpAddress& address : written.former) ips.push_back({.address = address});
+    vif::Subnet subnet;
+    subnet.ips = vif::FixedIpList{.objects = std::move(ips)};
+    vif::VifBridge vif;
+    vif.network.emplace();
+    vif.network->subnets = vif::SubnetList{.objects = std::vector<vif::Subnet>{subnet}};
+    backend_->Adopt(written.owner, {{.vif = vif}});
   }
 
   bool IsFree(const std::string& address) {
@@ -77,9 +110,14 @@ class LocalModelTest : public LocalBackendTest {
   void Remove() {
     if (written_.empty()) return;
     const auto gone = written_.begin() + static_cast<long>(random_() % written_.size());
-    for (const std::string& address : AddressesOf(gone->vifs.at(0))) released_[address] = now_;
+    std::vector<std::string> addresses = AddressesOf(gone->vifs.at(0));
+    for (const IpAddress& address : gone->former) addresses.push_back(address.ToString());
     backend_->Release(gone->owner.id);
     written_.erase(gone);
+    const std::set<std::string> taken = Taken();
+    for (const std::string& address : addresses) {
+      if (!taken.contains(address)) released_[address] = now_;
+    }
   }
 
   /// Rests are forgotten; what is written is not, in whatever order it is told.
@@ -88,6 +126,7 @@ class LocalModelTest : public LocalBackendTest {
     released_.clear();
     std::shuffle(written_.begin(), written_.end(), random_);
     for (const Written& written : written_) backend_->Adopt(written.owner, written.vifs);
+    for (const Written& written : written_) AdoptFormer(written);
   }
 
   void Check() {
@@ -99,30 +138,41 @@ class LocalModelTest : public LocalBackendTest {
       addresses += AddressesOf(written.vifs.at(0)).size();
     }
     ASSERT_EQ(macs.size(), written_.size());
-    ASSERT_EQ(Taken().size(), addresses);
+    ASSERT_EQ(Planned().size(), addresses);
     const NetworkUsage usage = UsageOf("blue");
     ASSERT_EQ(usage.limit, double{kAddresses});
-    ASSERT_EQ(usage.used, written_.size());
+    ASSERT_EQ(static_cast<int>(usage.used), CountIpv4(Taken()));
     ASSERT_EQ(static_cast<int>(usage.resting),
               kAddresses - FreeIpv4() - static_cast<int>(usage.used));
     ASSERT_EQ(backend_->Inventory().size(), written_.size());
   }
 
-  std::set<std::string> Taken() const {
-    std::set<std::string> taken;
+  std::set<std::string> Planned() const {
+    std::set<std::string> planned;
     for (const Written& written : written_) {
-      for (const std::string& address : AddressesOf(written.vifs.at(0))) taken.insert(address);
+      for (const std::string& address : AddressesOf(written.vifs.at(0))) planned.insert(address);
+    }
+    return planned;
+  }
+  std::set<std::string> Taken() const {
+    std::set<std::string> taken = Planned();
+    for (const Written& written : written_) {
+      for (const IpAddress& address : written.former) taken.insert(address.ToString());
     }
     return taken;
   }
+  static int CountIpv4(const std::set<std::string>& addresses) {
+    return static_cast<int>(std::count_if(addresses.begin(), addresses.end(),
+                                          [](const auto& one) { return one.starts_with("10."); }));
+  }
 
-  int FreeIpv4() {
-    int resting = 0;
+  int FreeIpv4() const {
     const std::set<std::string> taken = Taken();
+    int resting = 0;
     for (const auto& [address, since] : released_) {
       if (address.starts_with("10.") && !taken.contains(address) && since + kRest > now_) ++resting;
     }
-    return kAddresses - resting - static_cast<int>(written_.size());
+    return kAddresses - resting - CountIpv4(taken);
   }
 
   Owner Next() { return Pod(std::to_string(++pods_)); }
@@ -135,7 +185,7 @@ class LocalModelTest : public LocalBackendTest {
 
 TEST_F(LocalModelTest, WhateverHappensNoAddressIsGivenTwiceOrLost) {
   Start(kPool);
-  for (int step = 0; step < 6000; ++step) {
+  for (int step = 0; step < 4000; ++step) {
     Step();
     Check();
     if (HasFailure()) FAIL() << "in step " << step;
