@@ -72,8 +72,9 @@ void PoolFiller::Round(const std::string& text) {
 }
 
 PoolFiller::Clock::duration PoolFiller::WaitFor(const Known& known) const {
-  const auto due = known.filled_at + means_.defaults.pool.interval;
-  return std::max({due - Clock::now(), means_.ready.RestLeft(), Clock::duration{}});
+  Clock::duration left{};
+  if (known.filled_at) left = *known.filled_at + means_.defaults.pool.interval - Clock::now();
+  return std::max({left, means_.ready.RestLeft(), Clock::duration{}});
 }
 
 void PoolFiller::FillRound(const std::string& text) {

@@ -51,7 +51,7 @@ class PoolFiller {
  private:
   struct Known {
     PoolNeed need;
-    Clock::time_point filled_at;
+    std::optional<Clock::time_point> filled_at;  ///< when a fill began last
   };
 
   void Work();

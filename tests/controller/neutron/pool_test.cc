@@ -33,6 +33,16 @@ TEST_F(NeutronPoolTest, FirstPodMakesItsOwnAndThePoolIsFilledBehindIt) {
   }
 }
 
+TEST_F(PoolTest, FirstFillWaitsForNoInterval) {
+  // Longer than any machine has been up.
+  defaults_.pool.interval = std::chrono::hours(24 * 3650);
+  Start();
+
+  (void)ReserveFirst();
+
+  EXPECT_EQ(counts().fills, 1U);
+}
+
 TEST_F(NeutronPoolTest, NextPodTakesOnePut) {
   (void)ReserveFirst();
   const size_t listed = neutron_.CountOf("ListPorts");
