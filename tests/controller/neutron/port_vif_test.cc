@@ -8,6 +8,7 @@
 
 #include "controller/backend.h"
 #include "tests/controller/neutron/captures.h"
+#include "vif/pod_vifs.h"
 
 // The translation, beside that of Kuryr's own translators of the same port.
 
@@ -19,6 +20,12 @@ using ::testing::HasSubstr;
 
 json Translated(const Port& port, const std::string& folder = "") {
   return vif::EncodeVif(VifOf(port, CapturedNetwork(folder), {}));
+}
+
+/// As sink podstate writes it.
+json Annotated(const Port& port, const std::string& folder = "") {
+  return json::parse(
+      vif::EncodeAnnotation({{"eth0", true, VifOf(port, CapturedNetwork(folder), {})}}));
 }
 
 json& ProfileOf(json& vif) {
@@ -37,6 +44,15 @@ TEST_P(PortVifTest, WithOvsIsKuryrsAndSaysTheDatapathType) {
   ProfileOf(kuryrs)["datapath_type"] = "netdev";
 
   EXPECT_EQ(Translated(CapturedPort(name), "ml2-ovs/"), kuryrs);
+}
+
+TEST_P(PortVifTest, AnnotationIsKuryrsFieldByField) {
+  const std::string ovs = "ml2-ovs/" + std::string(GetParam());
+  json kuryrs = ReadJson(ovs + ".annotation");
+  ProfileOf(kuryrs["versioned_object.data"]["default_vif"])["datapath_type"] = "netdev";
+
+  EXPECT_EQ(Annotated(CapturedPort(GetParam())), ReadJson(GetParam() + std::string(".annotation")));
+  EXPECT_EQ(Annotated(CapturedPort(ovs), "ml2-ovs/"), kuryrs);
 }
 
 INSTANTIATE_TEST_SUITE_P(Captures, PortVifTest,
