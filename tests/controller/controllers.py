@@ -39,9 +39,9 @@ class Controller:
         self.name = f"controller-{number}"
         self.program, self.port = program, FIRST_PORT + number
         self.config, self.log = WORK / f"{self.name}.conf", WORK / f"{self.name}.log"
-        (WORK / "token").write_text(CONTROLLER_TOKEN)
+        (WORK / "controller-token").write_text(CONTROLLER_TOKEN)
         self.config.write_text(
-            f"[kubernetes]\napi_root = {api.url}\nssl_ca_crt_file = {api.ca}\ntoken_file = {WORK}/token\nvif_sink = {sink}\n"
+            f"[kubernetes]\napi_root = {api.url}\nssl_ca_crt_file = {api.ca}\ntoken_file = {WORK}/controller-token\nvif_sink = {sink}\n"
             f"[health_server]\nport = {self.port}\n{backend}")
         self.start()
 

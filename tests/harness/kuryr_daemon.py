@@ -3,16 +3,14 @@ import collections
 import json
 import os
 import re
-import socket
-import subprocess
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+from harness import service
 from harness.expectation import expect
 from harness.process import run
 
-READY_SECONDS = 90
 HEALTH = "http://127.0.0.1:8090"
 OVSDB_CONNECTION = "connection to ovsdb-server"
 MOST_OVSDB_CONNECTIONS = 8  # that it keeps for its next calls
@@ -40,14 +38,9 @@ class KuryrDaemon:
 
     def start(self):
         """Ready when it returns."""
-        address = self.folder / f"{Path(self.conf).stem}.ready"
-        address.unlink(missing_ok=True)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, open(self.folder / "agent.log", "ab") as log:
-            ready.bind(str(address))
-            ready.settimeout(READY_SECONDS)
-            self.process = subprocess.Popen([self.program, "--config-file", self.conf], stdout=log, stderr=log,
-                                            env={**os.environ, "NOTIFY_SOCKET": str(address)})
-            ready.recv(100)
+        with open(self.folder / "agent.log", "ab") as log:
+            self.process = service.started([self.program, "--config-file", self.conf],
+                                           self.folder / f"{Path(self.conf).stem}.ready", stdout=log, stderr=log)
 
     def kill(self):
         self.process.kill()
