@@ -6,18 +6,13 @@ from harness.expectation import expect, expect_same
 from neutron.planning import TAG
 from ovn.central import HOST_NAME
 from ovn.exchange import FAMILIES, KINDS
+from ovn.node import MODES
 
 DEAD_NODE = "node2"
-NAMES = ("planned-a", "planned-b")
 
 
 def check(facts, planning):
-    made = come(facts, planning)
-    for family in FAMILIES:
-        for kind, send in KINDS.items():
-            with facts.fact(f"{kind} between two planned pods, IPv{family}"):
-                send(made[0], made[1], family)
-    go(facts, planning, made)
+    live(facts, planning)
     with facts.fact("killed between the port's POST and its writing, the next one writes that port, and makes no second"):
         outlive_a_kill(planning)
     with facts.fact("on a node that Neutron does not know no plan is written, and an Event names the host"):
@@ -26,18 +21,31 @@ def check(facts, planning):
         find_orphans(planning)
 
 
-def come(facts, planning):
+def live(facts, planning, kind="planned", visit=None):
+    """Of two pods, from their creation to the end of their ports. visit(their attachments): what else to look for meanwhile."""
+    made = come(facts, planning, kind)
+    for family in FAMILIES:
+        for form, send in KINDS.items():
+            with facts.fact(f"{kind}: {form} between two pods, IPv{family}"):
+                send(made[0], made[1], family)
+    if visit:
+        visit(made)
+    go(facts, planning, kind, made)
+
+
+def come(facts, planning, kind):
     all_made = []
-    with facts.fact("kuryr-controller plans pods with Neutron's ports, they are plugged, and ACTIVE, and so is the plan", basis=True):
-        for name in NAMES:
-            made, port, result = planning.run_pod(name)
+    with facts.fact(f"{kind}: kuryr-controller plans pods with Neutron's ports, they are plugged, and ACTIVE, and so is the plan",
+                    basis=True):
+        for mode in MODES:
+            made, port, result = planning.run_pod(f"{kind}-{mode.split()[-1]}".replace("_", "-"), mode)
             all_made.append(made)
-            vif = planning.vifs_of(name)["eth0"]
+            vif = planning.vifs_of(made.pod.name)["eth0"]
             expect_same([port["id"], "ACTIVE", True], [vif["id"], port["status"], vif["active"]], "port and plan")
             addresses = {ip["ip_address"] for ip in port["fixed_ips"]}
             expect_same(addresses, {ip["address"].split("/")[0] for ip in result["ips"]}, "addresses")
             expect(made.link()["mtu"] == planning.network.network["mtu"], "the MTU is not the network's")
-    with facts.fact("a port says whose it is"):
+    with facts.fact(f"{kind}: a port says whose it is"):
         for made in all_made:
             port, = planning.ports_of(made.pod.uid)
             expect_same(["compute:kuryr", f"default/{made.pod.name}/eth0", HOST_NAME, [TAG], [planning.network.open]],
@@ -45,8 +53,8 @@ def come(facts, planning):
     return all_made
 
 
-def go(facts, planning, all_made):
-    with facts.fact("deleted pods are gone, and so are their ports"):
+def go(facts, planning, kind, all_made):
+    with facts.fact(f"{kind}: deleted pods are gone, and so are their ports"):
         for made in all_made:
             made.delete().silent()
             planning.delete(made.pod.name)

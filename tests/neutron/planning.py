@@ -1,19 +1,19 @@
-"""A real API server whose pods kuryr-controller plans with ports of Neutron, and the plugin alone plugs."""
+"""A real API server whose pods kuryr-controller plans with ports of Neutron, and kuryr-daemon plugs, or the plugin alone."""
 import dataclasses
 import json
 import os
 import signal
 import time
 
-from controller.cluster import Cluster
 from controller.controllers import Controller
 from harness.expectation import expect, expect_same
 from harness.kube_api import PODS, TOKEN
+from harness.kuryr_daemon import KuryrDaemon
 from harness.namespaces import WORK
 from harness.pod import Pod
 from harness.process import run
-from neutron.server import PROJECT, URL
 from ovn.central import HOST_NAME
+from ovn.node import AGENT, ALONE
 from ovn.vif import Port
 
 SECONDS = 60
@@ -22,22 +22,29 @@ TAG = "cluster-a"
 
 
 class Planning:
-    def __init__(self, node, network, programs, controller):
+    def __init__(self, node, network, cluster, chosen, seconds=SECONDS):
+        """node: one without a kuryr-daemon; chosen: the launcher's options, for the programs; seconds: how long an ADD waits."""
         self.node, self.network, self.neutron = node, network, network.neutron
-        self.cluster = Cluster(programs)
-        self.api = self.cluster.api
-        self.controller = Controller(0, controller, self.api, "kuryrport", self.backend())
-        self.conf = WORK / "planned.conf"
+        self.cluster, self.api = cluster, cluster.api
+        self.controller = Controller(0, chosen.controller, self.api, "kuryrport", self.backend())
         (WORK / "admin").write_text(TOKEN)
-        self.conf.write_text(
-            f"[kubernetes]\napi_root = {self.api.url}\nssl_ca_crt_file = {self.api.ca}\ntoken_file = {WORK}/admin\n"
-            f"[cni_daemon]\ndaemon_enabled = false\nvif_annotation_timeout = {SECONDS}\n")
+        self.confs = {AGENT: self.kuryr_conf("agent", "true", seconds), ALONE: self.kuryr_conf("alone", "false", seconds)}
+        KuryrDaemon(chosen.daemon, self.confs[AGENT], WORK).start()
 
-    def backend(self):
+    def backend(self, identity=None):
+        """identity: what kuryr.conf says of Keystone, if it is not a user's name and password."""
         return (f"[controller]\nbackend = neutron\nleader_elect = false\n"
-                f"[neutron]\nauth_type = none\nendpoint_override = {URL}\n"
-                f"[neutron_defaults]\nproject = {PROJECT}\npod_subnet = {','.join(self.network.subnets)}\n"
+                f"[neutron]\n{identity or self.neutron.identity.kuryr_options}"
+                f"[neutron_defaults]\nproject = {self.neutron.identity.project}\npod_subnet = {','.join(self.network.subnets)}\n"
                 f"pod_security_groups = {self.network.open}\nresource_tags = {TAG}\n")
+
+    def kuryr_conf(self, name, daemon_enabled, seconds):
+        path = WORK / f"planned-{name}.conf"
+        path.write_text(
+            f"[kubernetes]\napi_root = {self.api.url}\nssl_ca_crt_file = {self.api.ca}\ntoken_file = {WORK}/admin\n"
+            f"node_name = {HOST_NAME}\n"
+            f"[cni_daemon]\ndaemon_enabled = {daemon_enabled}\nvif_annotation_timeout = {seconds}\n")
+        return str(path)
 
     def create(self, name, node=HOST_NAME):
         pod = {"metadata": {"name": name}, "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
@@ -67,10 +74,10 @@ class Planning:
         subnets = [(self.network.subnets[ip["subnet_id"]], ip["ip_address"]) for ip in port["fixed_ips"]]
         return Port(port["id"], port["mac_address"], self.network.network["mtu"], tuple(subnets))
 
-    def run_pod(self, name):
+    def run_pod(self, name, mode=AGENT):
         """A pod that is planned and plugged; its attachment, and what Neutron says of its port."""
         uid = self.create(name)
-        made = self.node.attachment(pod=Pod(name, uid), conf={"kuryr_conf": str(self.conf)})
+        made = self.node.attachment(pod=Pod(name, uid), conf={"kuryr_conf": self.confs[mode]})
         result = made.add().result()
         port, = self.ports_of(uid)
         made.pod = dataclasses.replace(made.pod, plan=self.plan_of(port))
@@ -79,9 +86,13 @@ class Planning:
     def outlive_a_kill(self, controller, name, find_ports, node=HOST_NAME):
         """A pod whose port was made, and not written when its kuryr-controller was killed: the next one writes that port, and
         makes no second. find_ports(uid): its ports in Neutron. Its UID, its port as it was before, and its VIF."""
-        uid = self.create(name, node)
-        self.wait_for("the pod is heard of", lambda: controller.metrics().get('kuryr_controller_pods{state="waiting"}') == 1)
-        os.kill(self.api.process.pid, signal.SIGSTOP)
+        self.neutron.signal(signal.SIGSTOP)
+        try:
+            uid = self.create(name, node)
+            self.wait_for("the pod is heard of", lambda: controller.metrics().get('kuryr_controller_pods{state="waiting"}') == 1)
+            os.kill(self.api.process.pid, signal.SIGSTOP)
+        finally:
+            self.neutron.signal(signal.SIGCONT)
         try:
             port, = self.wait_for("its port", lambda: find_ports(uid))
             controller.end(signal.SIGKILL)

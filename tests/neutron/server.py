@@ -1,46 +1,42 @@
-"""A private neutron-server with ML2/OVN, and the MariaDB that it needs: SQLite locks with several workers."""
+"""A private neutron-server."""
 import contextlib
-import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import time
-import urllib.error
-import urllib.request
 
 from harness.namespaces import WORK
-from harness.process import run
+from neutron import database, keystone
+from neutron.http_api import Refused, ask
 from ovn.central import NORTHBOUND, SOUTHBOUND
 
 FOLDER = WORK / "neutron"
-DATABASE = FOLDER / "mariadb.sock"
 URL = "http://127.0.0.1:9696"
-PROJECT = "5d2a3c0e8f7b4c1b9e0a6d3f2c1b0a99"
-# Without Keystone a request says itself who makes it.
-HEADERS = {"Content-Type": "application/json", "X-Project-Id": PROJECT, "X-Roles": "admin"}
-PROGRAMS = ("mariadbd", "mariadb-install-db", "neutron-server")
+PROGRAMS = ("mariadbd", "mariadb-install-db", "neutron-server", *keystone.PROGRAMS)
 START_SECONDS = 120
-ANSWER_SECONDS = 60
 POLL_SECONDS = 0.1
-# Without a router plugin the thread does not start that keeps this server in Neutron's hash ring: a minute later it would
-# not hear of OVN any more.
+UNAUTHORIZED = 401
 CONF = f"""[DEFAULT]
 core_plugin = ml2
-service_plugins = ovn-router,trunk
-auth_strategy = noauth
 api_paste_config = /etc/neutron/api-paste.ini
-transport_url = fake://
 api_workers = 1
-rpc_workers = 0
 bind_host = 127.0.0.1
 state_path = {FOLDER}
 dhcp_agent_notification = false
+notify_nova_on_port_status_changes = false
+notify_nova_on_port_data_changes = false
 [oslo_concurrency]
 lock_path = {FOLDER}/lock
 [database]
-connection = mysql+pymysql://root@localhost/neutron?unix_socket={DATABASE}
+connection = {database.URL}
+"""
+# Without a router plugin the thread does not start that keeps this server in Neutron's hash ring: a minute later it would
+# not hear of OVN any more.
+OVN = f"""[DEFAULT]
+service_plugins = ovn-router,trunk
+transport_url = fake://
+rpc_workers = 0
 [ml2]
 type_drivers = geneve
 tenant_network_types = geneve
@@ -53,12 +49,8 @@ max_header_size = 38
 ovn_nb_connection = {NORTHBOUND}
 ovn_sb_connection = {SOUTHBOUND}
 """
-# The migrations take a minute; what they end in is the same.
-MAKE_TABLES = f"""
-import sqlalchemy
-from neutron.db.migration.models import head
-head.get_metadata().create_all(sqlalchemy.create_engine("mysql+pymysql://root@localhost/neutron?unix_socket={DATABASE}"))
-"""
+# A port's tags are part of its POST then. Without it they are a request of their own.
+TAGS_AT_CREATION = "[ml2]\nextension_drivers = port_security,tag_ports_during_bulk_creation\n"
 
 
 def find_missing():
@@ -66,19 +58,14 @@ def find_missing():
     return [name for name in PROGRAMS if not shutil.which(name)]
 
 
-class Refused(Exception):
-    """By Neutron, with its reason."""
-
-
 class Neutron:
-    """Its processes are children of the namespaces' first process."""
+    """Its processes are children of the namespaces' first process. The database has to be there."""
 
-    def __init__(self):
+    def __init__(self, mechanism, identity):
+        """mechanism: its part of neutron.conf; identity: a Keystone, or a NoKeystone."""
         FOLDER.mkdir()
-        (FOLDER / "neutron.conf").write_text(CONF)
-        self.start_database()
-        run("mariadb", "--no-defaults", f"--socket={DATABASE}", "--execute=CREATE DATABASE neutron CHARACTER SET utf8mb3")
-        run("/usr/bin/python3", "-c", MAKE_TABLES, cwd="/")
+        self.identity = identity
+        (FOLDER / "neutron.conf").write_text(CONF + mechanism + identity.neutron_options)
         self.start()
 
     def start(self):
@@ -90,27 +77,13 @@ class Neutron:
 
     def kill(self):
         """All of it, without a word; another one answers when it returns."""
-        os.killpg(self.server.pid, signal.SIGKILL)
+        self.signal(signal.SIGKILL)
         self.server.wait()
         self.start()
 
-    @staticmethod
-    def start_database():
-        """Ready when it returns."""
-        data = FOLDER / "mariadb"
-        # In /tmp its temporary tables have names of its process ID: in another namespace there is the same.
-        (FOLDER / "tmp").mkdir()
-        usual = ["--no-defaults", "--user=root", f"--datadir={data}", f"--tmpdir={FOLDER}/tmp"]
-        run("mariadb-install-db", *usual, "--skip-test-db", "--auth-root-authentication-method=normal")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, open(WORK / "mariadb.log", "wb") as log:
-            address = str(FOLDER / "mariadb.ready")
-            ready.bind(address)
-            ready.settimeout(START_SECONDS)
-            subprocess.Popen(["mariadbd", *usual, f"--socket={DATABASE}", "--skip-networking", "--skip-grant-tables",
-                              "--innodb-flush-log-at-trx-commit=0"], stdout=log, stderr=log,
-                             env={**os.environ, "NOTIFY_SOCKET": address})
-            while b"READY=1" not in ready.recv(4096):
-                pass
+    def signal(self, number):
+        """To all of it."""
+        os.killpg(self.server.pid, number)
 
     def wait_until_it_answers(self):
         deadline = time.monotonic() + START_SECONDS
@@ -125,20 +98,24 @@ class Neutron:
     # ---- its API
     def request(self, method, path, body=None):
         """path: below /v2.0/."""
-        request = urllib.request.Request(f"{URL}/v2.0/{path}", None if body is None else json.dumps(body).encode(), HEADERS,
-                                         method=method)
         try:
-            with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as answer:
-                return json.loads(answer.read() or "null")
-        except urllib.error.HTTPError as refused:
-            raise Refused(f"{method} {path}: {refused.code} {refused.read().decode(errors='replace')}") from None
+            return self.ask(method, path, body)
+        except Refused as refused:
+            if refused.code != UNAUTHORIZED:
+                raise
+        self.identity.forget()
+        return self.ask(method, path, body)
+
+    def ask(self, method, path, body):
+        return ask(method, f"{URL}/v2.0/{path}", body, self.identity.headers())[0]
 
     def get(self, path):
         return self.request("GET", path)
 
     def create(self, kind, **values):
         """kind: in the singular, with underscores."""
-        return self.request("POST", kind.replace("_", "-") + "s", {kind: {"tenant_id": PROJECT, **values}})[kind]
+        return self.request("POST", kind.replace("_", "-") + "s",
+                            {kind: {"tenant_id": self.identity.project, **values}})[kind]
 
     def delete(self, kind, identity):
         self.request("DELETE", f"{kind.replace('_', '-')}s/{identity}")

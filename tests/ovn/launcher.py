@@ -1,4 +1,4 @@
-"""What tests/ovn/run and tests/neutron/run have in common: options, namespaces, report, logs."""
+"""What the launchers of tests/ovn and tests/neutron have in common: options, namespaces, report, logs."""
 import argparse
 import os
 import shutil
@@ -10,10 +10,11 @@ from harness.open_vswitch import FOLDER as OVS_FOLDER
 from ovn.central import FOLDER as OVN_FOLDER
 
 
-def main(suite, text, missing, state):
-    """The exit status. missing: programs that the machine lacks; state(facts, options) states the facts, on a node."""
-    program = f"tests/{suite}/run"
-    chosen = _arguments(program, text)
+def main(program, text, missing, state, add_options=lambda parser: None):
+    """The exit status. missing: programs that the machine lacks; state(facts, options) states the facts, on a node;
+    add_options(an ArgumentParser): what this launcher has beside the common ones."""
+    suite = program.removeprefix("tests/").removesuffix("/run").replace("/", " ")
+    chosen = _arguments(program, text, add_options)
     namespaces.need_root(program)
     if missing:
         print(f"{program}: not installed: {', '.join(missing)}; tests/packages test ovn neutron brings them")
@@ -29,13 +30,14 @@ def main(suite, text, missing, state):
     return report.conclude({suite: report.unpack(namespaces.result_of(collect))}, chosen.junit)
 
 
-def _arguments(program, text):
+def _arguments(program, text, add_options):
     parser = argparse.ArgumentParser(prog=program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plugin", metavar="FILE", type=os.path.abspath, default=RELEASE / "kuryr-cni")
     parser.add_argument("--daemon", metavar="FILE", type=os.path.abspath, default=RELEASE / "kuryr-daemon")
     parser.add_argument("--controller", metavar="FILE", type=os.path.abspath, default=RELEASE / "kuryr-controller")
     parser.add_argument("--junit", metavar="FILE", type=os.path.abspath, help="write the verdicts there, too")
     parser.add_argument("--logs", metavar="FOLDER", type=os.path.abspath, help="keep the services' logs there")
+    add_options(parser)
     return parser.parse_args()
 
 
