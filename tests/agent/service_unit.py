@@ -4,6 +4,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from agent import systemd_node
 from agent.systemd_node import INSTALLED, OWN_UNITS, Journal, main_pid, properties, systemctl
 from harness.process import run
 
@@ -29,8 +30,8 @@ def drop_in(service, text):
 
 
 def start(service):
-    """Enables it, too; it is ready by its own word."""
-    systemctl("enable", "--now", "--quiet", service)
+    """It is ready by its own word."""
+    systemd_node.start(service)
     found = properties(service, "Type", "ActiveState", "SubState", "Result", "NRestarts")
     assert found == ["notify", "active", "running", "success", "0"], found
 

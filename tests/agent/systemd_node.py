@@ -1,4 +1,4 @@
-"""A node whose init is systemd, with kuryr-daemon installed as docs/install.md says."""
+"""A node whose init is systemd, with kuryr-daemon, kuryr-controller and kuryr-devices installed by their pages' commands."""
 import os
 import select
 import shlex
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from agent.storm_node import StormNode
 from harness.process import REPOSITORY, run
+from harness.transcript import Transcript
 
 UNITS = ("kuryr-daemon.service", "kuryr-daemon.socket")
 SERVICE, SOCKET = UNITS
-OTHER_UNITS = ("kuryr-controller.service", "kuryr-devices.service")
 CONF = Path("/etc/kuryr/kuryr.conf")
 INSTALLED = Path("/etc/systemd/system")
 OWN_UNITS = Path("/run/test-units")
@@ -43,9 +43,19 @@ Wants=test.service
 """
 
 
-def become_systemd(test, *programs):
-    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`. programs: what
-    the units start."""
+def commands_of_pages():
+    """{service: those that install it, and then one that starts it}"""
+    pages = {SERVICE: Transcript("As services of systemd", "docs/install.md"),
+             "kuryr-controller.service": Transcript("Start it as a service of systemd", "docs/controller.md"),
+             "kuryr-devices.service": Transcript("Start it as a service of systemd", "docs/device-plugins.md")}
+    commands = {service: page.take_commands() for service, page in pages.items()}
+    for page in pages.values():
+        page.finish()
+    return commands
+
+
+def become_systemd(test):
+    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`."""
     for folder in ("/var/tmp", *DATA_FOLDERS):
         run("mount", "-t", "tmpfs", "tmpfs", folder)
     for folder in ("/etc", "/usr/sbin"):
@@ -54,8 +64,9 @@ def become_systemd(test, *programs):
         work.mkdir(parents=True)
         run("mount", "-t", "overlay", "-o", f"lowerdir={folder},upperdir={upper},workdir={work}", "overlay", folder)
     run("mount", "-t", "tmpfs", "tmpfs", INSTALLED)
-    run("install", "-m", "755", *programs, "/usr/sbin")
-    run("install", "-m", "644", *(REPOSITORY / "etc" / unit for unit in (*UNITS, *OTHER_UNITS)), INSTALLED)
+    for commands in commands_of_pages().values():
+        for command in commands[:-1]:
+            run("bash", "-uc", command)
     OWN_UNITS.mkdir()
     for unit in BORROWED:
         (OWN_UNITS / unit).symlink_to(DEBIAN_UNITS / unit)
@@ -67,6 +78,11 @@ def become_systemd(test, *programs):
                    # Empty: none, whatever of a container's files the machine has.
                    "container": ""}
     os.execve("/lib/systemd/systemd", ["systemd", "--log-target=journal", "--show-status=no"], environment)
+
+
+def start(service):
+    """By its page's command, which enables it, too."""
+    run("bash", "-uc", commands_of_pages()[service][-1])
 
 
 def systemctl(*arguments, **options):
@@ -130,4 +146,4 @@ class SystemdNode(StormNode):
     def start_agent(self):
         CONF.parent.mkdir(exist_ok=True)
         shutil.copy(self.usual_conf, CONF)
-        systemctl("enable", "--now", "--quiet", SOCKET, SERVICE)
+        start(SERVICE)

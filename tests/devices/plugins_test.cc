@@ -4,8 +4,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -282,6 +284,27 @@ TEST_F(PluginsTest, StatusListsDevicesAndTheirPods) {
               HasSubstr("0000:03:10.1  intel.com/kernel  iavf    ens1  1   0     default/pod-0"));
   const auto of_pod = json::parse(Status({"--json", "default/pod-0"}).out);
   EXPECT_EQ(of_pod.at("devices").size(), 1U);
+}
+
+TEST_F(PluginsTest, DocsShowWhatStatusPrints) {
+  WriteConfig(R"({"resourceList": [
+    {"resourceName": "sriov_net", "selectors": {"drivers": ["iavf"], "pfNames": ["ens1"]}},
+    {"resourceName": "sriov_dpdk", "selectors": {"drivers": ["vfio-pci"]}}]})");
+  WritePods({{"0000:03:10.0", "intel.com/sriov_net"}});
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput("registered intel.com/sriov_net 1\n");
+  kubelet.WaitForOutput("registered intel.com/sriov_dpdk 1\n");
+  std::ifstream file(test::SourceDir() + "/docs/device-plugins.md");
+  const std::string docs{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto without_version = [](const std::string& text) {
+    return std::regex_replace(text, std::regex("kuryr-devices [0-9.]+:"), "kuryr-devices:");
+  };
+
+  const std::string status = Status({}).out;
+
+  EXPECT_THAT(without_version(docs),
+              HasSubstr("$ kuryr-devices status\n" + without_version(status)));
 }
 
 TEST_F(PluginsTest, StatusTellsWhoDoesNotAnswer) {

@@ -2,6 +2,7 @@
 import doctest
 import re
 import subprocess
+import textwrap
 from pathlib import Path
 
 from harness.process import run
@@ -9,17 +10,34 @@ from harness.process import run
 RUNTIMES = "docs/runtimes.md"
 
 
+def read_sections(text):
+    """{heading of level 2: its sh and console blocks, (kind, text)}; what stands before the first has the page's title."""
+    sections = [part.split("\n", 1) for part in re.split(r"^## ", text, flags=re.MULTILINE) if part]
+    return {heading: [(kind, textwrap.dedent(block)) for _, kind, block in re.findall(
+        r"^( *)```(sh|console)\n(.*?)^\1```$", body, flags=re.MULTILINE | re.DOTALL)] for heading, body in sections}
+
+
+def commands_of(block):
+    """One by one; a command goes on behind a backslash, and within quotation marks."""
+    commands = []
+    for line in block.splitlines(keepends=True):
+        if commands and (commands[-1].endswith("\\\n") or commands[-1].count("'") % 2):
+            commands[-1] += line
+        else:
+            commands.append(line)
+    return [command.rstrip("\n") for command in commands if command.strip()]
+
+
 class Transcript:
-    def __init__(self, section, page=RUNTIMES):
-        """`section`: the heading's text."""
+    def __init__(self, section, page=RUNTIMES, stand_ins=None):
+        """`section`: the heading's text. stand_ins: {what the page calls it: what it is here}."""
         self._page = page
-        sections = re.split(r"^## ", Path(page).read_text(encoding="utf-8"), flags=re.MULTILINE)
-        (text,) = [text for text in sections if text.split("\n")[0] == section]
-        self._blocks = re.findall(r"^```(sh|console)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+        self._stand_ins = stand_ins or {}
+        self._blocks = read_sections(Path(page).read_text(encoding="utf-8"))[section]
 
     def next_block(self, facts):
         """Runs the section's next block. Each command of a console block is a fact."""
-        kind, text = self._blocks.pop(0)
+        kind, text = self._take()
         if kind == "sh":
             run("bash", "-euc", text)
             return
@@ -30,12 +48,18 @@ class Transcript:
 
     def take_commands(self):
         """Those of the next block, which is an sh block, to be run one by one."""
-        kind, text = self._blocks.pop(0)
+        kind, text = self._take()
         assert kind == "sh", f"{self._page} has a {kind} block: {text}"
-        return re.findall(r"^(?:.*\\\n)*.+$", text, flags=re.MULTILINE)
+        return commands_of(text)
 
     def finish(self):
         assert not self._blocks, f"{self._page} has more than was run: {self._blocks}"
+
+    def _take(self):
+        kind, text = self._blocks.pop(0)
+        for name, here in self._stand_ins.items():
+            text = re.sub(rf"\b{name}\b", here, text)
+        return kind, text
 
     def _compare(self, command, expected):
         done = subprocess.run(["bash", "-uc", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -43,7 +43,9 @@ class DeviceFacts:
     # ---- the facts
     def daemon_set(self):
         with self.fact("docs/device-plugins.md: kuryr-devices becomes ready by its probes, and the node has its resources", basis=True):
-            Transcript("Start it", "docs/device-plugins.md").next_block(self.facts)
+            page = Transcript("Start it in Kubernetes", "docs/device-plugins.md")
+            page.next_block(self.facts)
+            page.finish()
             self.api.wait("its pod is ready", lambda pods: any(
                 is_true(pod, "Ready") for pod in of_app(pods.values(), "kuryr-devices")), SYSTEM_PODS)
             self.wait_for_devices({"intel.com/sriov_net": 0, "intel.com/sriov_dpdk": 0})

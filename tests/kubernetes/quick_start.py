@@ -1,4 +1,5 @@
 """README.md's commands for a cluster, and those of docs/install.md and docs/controller.md: run as they stand there."""
+import re
 import shutil
 from pathlib import Path
 
@@ -20,11 +21,17 @@ class QuickStart:
         """checks: KubeletFacts, on a node whose containerd runs."""
         self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
         self.install = Transcript("In Kubernetes", "docs/install.md")
-        self.commands = Transcript("On your cluster", "README.md").take_commands()
+        readme = Transcript("On your cluster", "README.md")
+        self.commands = readme.take_commands()
+        readme.finish()
 
     def load_image(self):
         self.install.next_block(self.facts)
         run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", IMAGE)
+        with self.fact("docs/install.md says how large the image is"):
+            size = int(run("podman", "image", "inspect", "--format", "{{.Size}}", "docker.io/library/kuryr-cni:latest"))
+            told = re.search(r"\bIt has (\d+) MB", Path("docs/install.md").read_text(encoding="utf-8"))[1]
+            assert abs(size / 1e6 - int(told)) <= 1, f"{size} bytes, on the page {told} MB"
 
     def edit_manifests(self, pool):
         """As its user does: pools first, then what this Kubernetes is too old for. The repository's own files stay as they are."""
@@ -39,6 +46,7 @@ class QuickStart:
 
     def apply_agent(self):
         self.install.next_block(self.facts)
+        self.install.finish()
 
     def apply_all(self):
         """README.md's first two commands, and what docs/controller.md has in their place."""
@@ -46,7 +54,12 @@ class QuickStart:
         for _ in range(2):
             self.step()
         with self.fact("docs/controller.md: the same by its command"):
-            Transcript("Start it", "docs/controller.md").next_block(self.facts)
+            self.run_whole(Transcript("Start it in Kubernetes", "docs/controller.md"))
+
+    def run_whole(self, section):
+        """A section that has one block."""
+        section.next_block(self.facts)
+        section.finish()
 
     def step(self):
         """The next command's output."""
@@ -61,7 +74,7 @@ class QuickStart:
         with self.fact("README.md: one ping was answered"):
             assert "1 packets received" in self.said, self.said
         with self.fact("docs/install.md: kuryr-cni --decode shows the plan of a pod"):
-            Transcript("Is it well?", "docs/install.md").next_block(self.facts)
+            self.run_whole(Transcript("Is it well?", "docs/install.md"))
         run("ovs-vsctl", "del-port", LINK)
         run("ip", "link", "delete", LINK)
         for name in NAMES:

@@ -5,12 +5,14 @@ import re
 from pathlib import Path
 
 from harness.process import run
+from harness.transcript import Transcript
 from runtimes import node
 
 PAGE = Path("docs/from-ovs-cni.md")
 PLUGIN = node.PLUGIN.with_name("ovs")
 ADDRESS, MAC = "10.10.10.1/24", "02:00:00:00:00:01"
 OTHERS = "vethovscni"
+CACHE = Path("/tmp/ovscache")
 
 
 class Pod:
@@ -38,7 +40,10 @@ def check(facts):
     as_it_is, with_more = re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     wanted, more = json.loads(as_it_is), json.loads(with_more)
     bridge = wanted["bridge"]
-    run(*re.search(r"`(ln -s kuryr-cni) (/opt/cni/bin/ovs)`", text)[1].split(), str(PLUGIN))
+    page = Transcript("Changing over", str(PAGE))
+    PLUGIN.write_text("ovs-cni's own\n")
+    page.next_block(facts)
+    assert PLUGIN.readlink() == Path("kuryr-cni"), PLUGIN.readlink()
     run("ip netns add pod")
     run("ovs-vsctl", "add-br", bridge, "--", "set", "Bridge", bridge, "datapath_type=netdev")
     pod = Pod(as_it_is)
@@ -49,8 +54,9 @@ def check(facts):
         (link,) = json.loads(run("ip -netns pod -json address show dev net1"))
         addresses = {f"{each['local']}/{each['prefixlen']}" for each in link["addr_info"] if each["family"] == "inet"}
         assert (link["mtu"], link["address"], addresses) == (wanted["mtu"], MAC, {ADDRESS}), link
-        listed = re.search(r"`ovs-vsctl (find .*?)`", text)[1]
-        assert host in run("ovs-vsctl", "--columns=name", *listed.split()), "the page's command does not list it"
+        (see,) = page.take_commands()
+        page.finish()
+        assert host in run("bash", "-uc", see), "the page's command does not list it"
     with facts.fact("its DEL takes the port away, and one that ovs-cni plugged for the pod, too; a second finds nothing"):
         run("ip", "link", "add", OTHERS, "type", "veth", "peer", "name", "vethother")
         run("ovs-vsctl", "add-port", bridge, OTHERS, "--", "set", "Port", OTHERS,
@@ -72,3 +78,13 @@ def check(facts):
         assert "linux-htb" in run("ovs-vsctl list QoS")
         pod.call("DEL")
         assert not run("ovs-vsctl list QoS") + run("ovs-vsctl list Mirror") + run("ovs-vsctl", "list-ports", bridge)
+    with facts.fact("the way back: ovs-cni's program has its name again, and its cache what our pods need of it"):
+        pod = Pod(as_it_is)
+        pod.add()
+        cached = json.loads((CACHE / "pod-net1").read_text())
+        assert cached["Netconf"]["bridge"] == bridge, cached
+        pod.call("DEL")
+        back = Transcript("The way back", str(PAGE))
+        back.next_block(facts)
+        back.finish()
+        assert PLUGIN.read_text() == "ovs-cni's own\n", "it is another file"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "controller/pod_facts.h"
@@ -154,6 +155,23 @@ TEST_F(AdoptCommandTest, PortsOfPodsAreToldByTheirUid) {
                       "gone: kuryr-controller orphans --remove deletes the port\n"),
             HasSubstr("leave      port 33333333-2c0d-4cd2-89de-6881cf92f73a: nothing says whose "
                       "it is\n")));
+}
+
+TEST_F(AdoptCommandTest, DocsShowWhatItPrints) {
+  AddPort(kPlanned, {{"device_id", AddAnnotatedPod("web-0")}});
+  json others = ReadData("vif-samples/kuryrport/ovs-active.json");
+  others["metadata"] = {{"name", "web-1"}};
+  others["spec"]["podUid"] = cluster_.CreatePod("web-1")["metadata"]["uid"];
+  api().Create(others);
+  AddPort("0e09aad4-fed6-4abb-96c6-26699e0da90a",
+          {{"device_id", ""}, {"name", "kuryr-pool-port"}, {"binding:host_id", "node1"}});
+  AddPort("683da866-6bb1-4da2-bf6a-a5f4137c38e7", {{"device_id", ""}});
+
+  const ProcessResult adopt = Adopt();
+
+  std::ifstream file(test::SourceDir() + "/docs/from-kuryr-kubernetes.md");
+  const std::string docs{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  EXPECT_THAT(docs, HasSubstr("$ kuryr-controller adopt --dry-run\n" + adopt.out));
 }
 
 TEST_F(AdoptCommandTest, NothingIsChanged) {

@@ -1,0 +1,111 @@
+"""Pages that hand a cluster over, by their commands: who may write plans, kuryr-controller's end, nodes of kuryr-kubernetes."""
+import os
+
+from harness.expectation import nothing
+from harness.process import REPOSITORY, run
+from harness.transcript import Transcript
+from kubernetes.cluster import NODE
+from kubernetes.controllers import APP, SYSTEM_PODS, of_app
+from kubernetes.node_pods import PORT_LIST
+from kubernetes.other_producer import OtherProducer
+from kubernetes.quick_start import MANIFESTS
+
+DAEMON_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
+# kuryr-kubernetes' own, whose program is not here.
+ORIGINAL = "kuryr-cni-ds"
+SHOP = PORT_LIST.replace("/default/", "/shop/")
+
+
+class HandOver:
+    def __init__(self, checks):
+        """checks: KubeletFacts, whose pods and DaemonSet are gone. kuryr-controller still runs."""
+        self.fact, self.facts, self.api, self.pods = checks.fact, checks.facts, checks.api, checks.pods
+
+    def state(self):
+        self.writers()
+        self.finalizers()
+        self.uninstall()
+        self.original()
+        self.nodes()
+
+    # ---- the facts
+    def writers(self):
+        with self.fact("docs/security.md: nobody but the producer may write KuryrPorts"):
+            page = Transcript("Recommended: KuryrPorts as the only source", "docs/security.md")
+            answers = {command: run("bash", "-c", f"{command} || true").strip() for command in page.take_commands()}
+            page.finish()
+            assert set(answers.values()) == {"no"}, answers
+
+    def finalizers(self):
+        with self.fact("docs/controller.md: a KuryrPort that kuryr-kubernetes left goes once its finalizer is taken away"):
+            self.api.request("POST", "/api/v1/namespaces", {
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+            self.api.request("POST", SHOP, {
+                "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
+                "metadata": {"name": "web-0", "finalizers": ["kuryr.openstack.org/kuryrport-finalizer"]},
+                "spec": {"podUid": "gone", "podNodeName": NODE, "podStatic": False}, "status": {"vifs": {}}})
+            self.api.request("DELETE", f"{SHOP}/web-0")
+            assert [each["metadata"]["name"] for each in self.api.get(SHOP)["items"]] == ["web-0"], "it has gone by itself"
+            page = Transcript("After kuryr-kubernetes", "docs/controller.md")
+            page.next_block(self.facts)
+            page.finish()
+            nothing(self.api.get(SHOP)["items"], "left")
+
+    def uninstall(self):
+        with self.fact("docs/controller.md: kuryr-controller is gone when its first command returns, and leaves nothing"):
+            page = Transcript("How to uninstall it", "docs/controller.md")
+            delete, remove = page.take_commands()
+            page.finish()
+            run("bash", "-uc", delete)
+            nothing(of_app(self.api.get(SYSTEM_PODS)["items"], APP), "pods of it")
+            environment = {**os.environ, "PATH": f"{REPOSITORY}/build/release/bin:{os.environ['PATH']}",
+                           "KUBECONFIG": os.path.expanduser("~/.kube/config")}
+            run("bash", "-uc", remove, env=environment)
+
+    def original(self):
+        with self.fact(f"a node has a pod of DaemonSet {ORIGINAL}", basis=True):
+            labels = {"app": ORIGINAL}
+            self.api.request("POST", DAEMON_SETS, {
+                "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": ORIGINAL},
+                "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
+                    "hostNetwork": True, "tolerations": [{"operator": "Exists"}], "terminationGracePeriodSeconds": 0,
+                    "containers": [{"name": "cni", "image": "localhost/busybox:1", "imagePullPolicy": "Never",
+                                    "command": ["/bin/sleep", "86400"]}]}}}})
+            self.wait_for_pods({ORIGINAL: 1})
+
+    def nodes(self):
+        page = Transcript("Step by step", "docs/from-kuryr-kubernetes.md", {"NODE": NODE})
+        with self.fact("docs/from-kuryr-kubernetes.md: the agent runs on no node before the node is handed over"):
+            file = MANIFESTS / "kuryr-daemon.yaml"
+            file.write_text(file.read_text().replace(
+                "      hostNetwork: true\n", '      nodeSelector: {kuryr-daemon: "true"}\n      hostNetwork: true\n', 1))
+            for _ in range(2):
+                page.next_block(self.facts)
+            self.wait_for_pods({ORIGINAL: 1, "kuryr-daemon": 0})
+        with self.fact("then it takes the other one's place there, and the node is in service again"):
+            page.next_block(self.facts)
+            self.wait_for_pods({ORIGINAL: 0, "kuryr-daemon": 1})
+            assert not self.api.get(f"/api/v1/nodes/{NODE}")["spec"].get("unschedulable"), "it is cordoned"
+        with self.fact("a pod that another producer plans runs on it"):
+            producer = OtherProducer(self.pods)
+            pod = producer.annotated()
+            producer.activate(pod)
+            self.pods.wait_until_run([pod])
+            self.pods.delete([pod])
+            self.pods.wait_until_gone([pod])
+        with self.fact("a port that kuryr-kubernetes left is listed"):
+            run("ovs-vsctl", "--no-wait", "add-port", "br-int", "tap-left", "--",
+                "set", "Interface", "tap-left", "external_ids:vm-uuid=kuryr")
+            run("ovs-vsctl", "--timeout=30", "wait-until", "Interface", "tap-left", "error!=[]")
+            (find,) = page.take_commands()
+            page.finish()
+            assert run("bash", "-uc", find).strip() == "tap-left"
+            run("ovs-vsctl", "del-port", "tap-left")
+
+    def wait_for_pods(self, wanted):
+        """{app: how many run}"""
+        def have(pods):
+            found = {app: [pod["status"]["phase"] for pod in of_app(pods.values(), app)] for app in wanted}
+            return all(phases == ["Running"] * wanted[app] for app, phases in found.items())
+
+        self.api.wait(f"{wanted} run", have, SYSTEM_PODS)
