@@ -1,0 +1,1 @@
+"""What tests/documentation asks of README.md and docs/, beside options and metrics: commands, messages, sentences."""

@@ -1,0 +1,80 @@
+"""Commands that pages show: each block is run by a test, and the programs have the words."""
+import re
+
+from harness.transcript import RUNTIMES, commands_of, read_sections
+from runner import lanes
+
+RUN_BY_PYTHON = re.compile(r'Transcript\("([^"]+)"(?:, (?:"([^"]+)"|str\(PAGE\)))?')
+PAGE = re.compile(r'^PAGE = Path\("([^"]+)"\)', re.MULTILINE)
+COMPARED_BY_CPP = re.compile(r'"\$ ([^"\\]*)\\n"')
+PROGRAMS = {"kuryr-cni": "cni/plugin", "kuryr-daemon": "cni/agent", "kuryr-controller": "controller/commands",
+            "kuryr-devices": "devices/commands"}
+SHARED = "service/"
+# A program at the beginning of a command, with the words and options that follow.
+CALL = re.compile(r"(?:^|[|;$] |/)(kuryr-(?:cni|daemon|controller|devices))((?: [a-z]+| --[a-z-]+)+)", re.MULTILINE)
+# Of every program, by the library that reads command lines; and words behind a program's name in messages.
+USUAL = {"--help", "--version", "is", "of", "for"}
+
+
+def unclaimed(pages, files):
+    """Sections whose blocks no test runs. pages, files: {path: text}."""
+    run = _sections_run(files)
+    compared = {command for path, text in files.items() if path.endswith("_test.cc") for command in COMPARED_BY_CPP.findall(text)}
+    of_lanes = _commands_of_lanes(files)
+    for page, text in pages.items():
+        for section, blocks in read_sections(text).items():
+            for kind, block in blocks:
+                commands = re.findall(r"^\$ (.*)", block, re.MULTILINE) if kind == "console" else _plain(commands_of(block))
+                known = compared if kind == "console" else of_lanes
+                if (section, page) not in run and not set(commands) <= known:
+                    yield f"{page}, \"{section}\": no test runs {commands[0]}"
+
+
+def _sections_run(files):
+    found = set()
+    for path, text in files.items():
+        if path.startswith("tests/") and "Transcript(" in text:
+            page = PAGE.search(text)
+            found |= {(section, named or (page[1] if page else RUNTIMES)) for section, named in RUN_BY_PYTHON.findall(text)}
+    return found
+
+
+def _commands_of_lanes(files):
+    """As a user writes them: without the options that lanes add, and what tests/demo installs."""
+    tasks = [task for lane in lanes.LANES for task in lanes.tasks_of(lane)] + list(lanes.BASES.values())
+    words = [task.command[-1] if task.command[0] == "bash" else " ".join(map(str, task.command)) for task in tasks]
+    packages = re.findall(r"tests/packages \w+", files["tests/demo"])
+    return {re.sub(r" -D (?:'[^']*'|\S+)| && true$", "", each) for each in words} | set(packages)
+
+
+def _plain(commands):
+    return [re.sub(r"\s+#.*", "", command) for command in commands]
+
+
+def unknown_words(pages, files):
+    """Commands and options that pages give the programs, and that these do not take."""
+    words = {program: _words(files, folder) for program, folder in PROGRAMS.items()}
+    for page, text in pages.items():
+        for program, rest in CALL.findall(_code(text)):
+            for word in rest.split():
+                if word.startswith("--") and word not in words[program]:
+                    yield f"{page}: {program} has no {word}"
+            first = rest.split()[0]
+            if not first.startswith("-") and first not in words[program]:
+                yield f"{page}: {program} has no command {first}"
+
+
+def _code(text):
+    """What stands in `` and in blocks of commands."""
+    blocks = [block for blocks in read_sections(text).values() for _, block in blocks]
+    inline = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL))
+    return "\n".join([*blocks, *inline])
+
+
+def _words(files, folder):
+    found = set(USUAL)
+    for path, text in files.items():
+        if path.startswith((folder, SHARED)) and path.endswith((".cc", ".h")):
+            found |= set(re.findall(r'"(--[a-z-]+)[",]', text)) | set(re.findall(r'add_subcommand\(\s*"(\w+)"', text))
+            found |= set(re.findall(r',(--[a-z-]+)', text))
+    return found
