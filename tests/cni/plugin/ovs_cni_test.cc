@@ -33,7 +33,8 @@ constexpr const char* kRangeFrom1000 =
 constexpr const char* kRangeFrom1050 =
     "[1050, 1051, 1052, 1053, 1054, 1055, 1056, 1057, 1058, 1059]";
 
-/// Of its pages cni-plugin.md, demo.md and ovs-offload.md.
+/// Of its pages README.md, cni-plugin.md, demo.md and ovs-offload.md. Names that a definition has
+/// are in the configuration, as Multus writes them there.
 const std::vector<Example> kExamples = {
     {"VLAN", R"({"name":"mynet","type":"ovs","bridge":"mynet0","vlan":100})", "100", "access", "[]",
      1500},
@@ -47,8 +48,17 @@ const std::vector<Example> kExamples = {
     {"manual test",
      R"({"cniVersion":"0.4.0","name":"mynet","type":"ovs","bridge":"br1","vlan":100})", "100",
      "access", "[]", 1500},
+    {"manual test of older versions",
+     R"({"cniVersion":"0.3.1","name":"mynet","type":"ovs","bridge":"br1","vlan":100})", "100",
+     "access", "[]", 1500},
     {"demo", R"({"cniVersion":"0.4.0","name":"ovs-net-1","type":"ovs","bridge":"br1"})", "[]",
      "trunk", "[]", 1500},
+    {"demo with VLAN",
+     R"({"cniVersion":"0.4.0","name":"ovs-net-2-vlan","type":"ovs","bridge":"br1","vlan":100})",
+     "100", "access", "[]", 1500},
+    {"front page",
+     R"({"cniVersion":"0.4.0","name":"ovs-conf","type":"ovs","bridge":"br1","vlan":100})", "100",
+     "access", "[]", 1500},
     {"demo with IPAM",
      R"({"cniVersion":"0.4.0","name":"ovs-ipam-net","type":"ovs","bridge":"br1","vlan":100,
          "ipam":{"type":"static"},"mtu":1450})",
@@ -87,6 +97,31 @@ TEST_F(OvsCniTest, EveryDocumentedExampleMakesItsPortAndADelTakesItAway) {
     for (int i = 0; i < 2; ++i) ExpectDeleted(pod, config);
     ExpectNothingButBridges();
   }
+}
+
+TEST_F(OvsCniTest, TheDemosPodHasATrunkAndAVlanOfOneBridge) {
+  const TestPod pod = MakePod("samplepod-1");
+  const json trunk = {{"cniVersion", "0.4.0"}, {"name", "ovs-net-1"}, {"bridge", "br1"}};
+  const json vlan = {
+      {"cniVersion", "0.4.0"}, {"name", "ovs-net-2-vlan"}, {"bridge", "br1"}, {"vlan", 100}};
+  auto second = Options(vlan);
+  second["CNI_IFNAME"] = "net2";
+
+  const std::string of_trunk = Added(pod, trunk);
+  const ProcessResult added = Run("ADD", pod, second);
+
+  ASSERT_EQ(added.status, 0) << added.out;
+  const std::string of_vlan = json::parse(added.out)["interfaces"][0]["name"];
+  EXPECT_EQ(BridgeOf(of_trunk), "br1");
+  EXPECT_EQ(BridgeOf(of_vlan), "br1");
+  EXPECT_EQ(Get("Port", of_trunk, "tag"), "[]");
+  EXPECT_EQ(Get("Port", of_vlan, "tag"), "100");
+  EXPECT_NE(LinkIn(pod, "eth0"), json());
+  EXPECT_NE(LinkIn(pod, "net2"), json());
+  EXPECT_EQ(Run("DEL", pod, second).status, 0);
+  EXPECT_EQ(BridgeOf(of_trunk), "br1");
+  ExpectDeleted(pod, trunk);
+  ExpectNothingButBridges();
 }
 
 TEST_F(OvsCniTest, TheDemosPodsReachEachOtherAndNoOtherVlan) {
