@@ -1,7 +1,10 @@
 #include "cni/ovs_cni/prepare.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -20,11 +23,24 @@ namespace {
 
 constexpr const char* kOvnBridge = "br-int";
 
+/// A function with a vDPA device is for a virtual machine's driver, and no pod's network device.
+void RefuseVdpa(const std::filesystem::path& function) {
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(function, gone)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("vdpa")) {
+      RefuseField("deviceID", function.filename().string() + " has the vDPA device " +
+                                  Printable(name) + ", and vDPA is not supported");
+    }
+  }
+}
+
 binding::Vf RequireVf(const std::string& device, const binding::BindingConfig& config) {
   const auto address = vif::PciAddress::Parse(device);
   if (!address) RefuseField("deviceID", "\"" + Printable(device) + "\" is no PCI address");
   auto vf = binding::FindVf(config.sysfs, *address);
   if (!vf) RefuseField("deviceID", device + " is no virtual function on this node (SR-IOV)");
+  RefuseVdpa(config.sysfs / "bus/pci/devices" / address->ToString());
   return *std::move(vf);
 }
 

@@ -130,6 +130,19 @@ TEST_F(OvsCniDeviceTest, ADeviceThatIsNoneIsNamed) {
   }
 }
 
+TEST_F(OvsCniDeviceTest, AVdpaDeviceIsRefusedByName) {
+  fs::create_directories(card_->sysfs.Device(VfAddress(1)) / "vdpa0");
+  try {
+    Call("ADD", json::object());
+    FAIL() << "accepted";
+  } catch (const CniError& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidConfig);
+    EXPECT_THAT(e.what(), HasSubstr(VfAddress(1) + " has the vDPA device vdpa0"));
+  }
+  EXPECT_TRUE(RouteSocket().FindLink(VfLink(1)).has_value());
+  EXPECT_EQ(ovs_->Vsctl({"list-ports", "br-card"}), "ens1");
+}
+
 TEST_F(OvsCniDeviceTest, ADeviceThatOvsCniGaveComesBackUnderItsName) {
   RouteSocket host;
   const binding::Netns pod = binding::Netns::Open(netns_);
