@@ -5,9 +5,8 @@
 
 namespace kuryr {
 
-/// Bad input: what() is "PATH: REASON", where PATH leads to the offending field
-/// ("$.network.subnets[0].cidr", as in JSONPath) and REASON says what was found and what was
-/// expected.
+/// Bad input. what() is "PATH: REASON": PATH leads to the field ("$.network.subnets[0].cidr", as in
+/// JSONPath), REASON says what was found and what was expected.
 class ParseError : public std::runtime_error {
  public:
   ParseError(std::string path, const std::string& reason)

@@ -18,9 +18,10 @@ class SocketWatch {
 
   /// To be called before each try. `folder`: of the server's socket; null where it has none.
   void Begin(std::shared_ptr<const FolderWatch> folder) { folder_ = std::move(folder); }
-  /// Until something has come into the folder, or for a pause from 10 ms to 1 s, which grows with
-  /// each that passed in vain: nothing tells of a folder that was missing, nor of who listens later
-  /// than it makes its socket. False when `deadline` is over. Throws std::system_error, ECANCELED.
+  /// Waits until something has come into the folder, or for a pause. Pauses are there since no
+  /// event tells of a missing folder, nor of a server that listens later than it makes its socket.
+  /// They take 10 ms to 1 s, longer each time. False when `deadline` is over. Throws
+  /// std::system_error, ECANCELED.
   [[nodiscard]] bool Wait(const Deadline& deadline);
 
  private:

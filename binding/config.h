@@ -70,9 +70,9 @@ struct BindingConfig {
   std::string dpdk_driver = "uio_pci_generic";
   /// [nested_dpdk] pci_mount_point: where pods find the addresses of their devices.
   std::filesystem::path pci_mount_point = "/var/pci_address";
-  /// Of networks that the node makes by itself: nobody else (Neutron's agent) gives the ports of
-  /// Open vSwitch their VLANs and QoS; what new ones get; whether a bridge that is missing is an
-  /// error; and how a bridge's ports reach themselves.
+  /// Of networks that the node makes by itself. owns_ports: no agent of Neutron's gives the ports
+  /// of Open vSwitch their VLANs and QoS. port: what new ones get. needs_bridge: a missing bridge
+  /// is an error. hairpin: how a bridge's ports reach themselves.
   bool owns_ports = false;
   PortSettings port;
   bool needs_bridge = false;

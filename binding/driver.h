@@ -33,8 +33,8 @@ struct FoundPlug {
   Plug plug;
 };
 
-/// An interface that was made, as the kernel has it; or, where an application with DPDK is to have
-/// it and no kernel, as it was planned.
+/// An interface that was made, as the kernel has it. Where an application with DPDK has it in the
+/// kernel's place, it is as it was planned.
 struct Interface {
   std::string name;
   MacAddress mac;

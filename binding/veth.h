@@ -18,8 +18,8 @@ namespace kuryr::binding {
 /// IsLeftover.
 [[nodiscard]] bool IsLeftoverVeth(const Link& link, const Attachment& attachment);
 
-/// The link `name`. One of a pod that this one replaces (Owner::kReplaced) is given some seconds to
-/// go, by its event: Kubernetes has no two of a name, so its DEL is under way.
+/// The link `name`. A link of a pod that this one replaces (Owner::kReplaced) has some seconds to
+/// go, and its event ends the wait. Kubernetes has no two pods of a name, so its DEL is under way.
 [[nodiscard]] std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
                                                    const Attachment& attachment,
                                                    const Deadline& deadline);

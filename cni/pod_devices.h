@@ -29,8 +29,9 @@ class PodDevices {
   explicit PodDevices(const Sources& sources) : sources_(sources) {}
 
   /// The same VIF gets the same device again. Of the kubelet's devices it takes the first that is
-  /// free. Throws CniError: 2 for a deviceID that differs from the plan's, 7 for one that is no PCI
-  /// address, 7 for a physnet without a resource, 11 where the kubelet has no device left.
+  /// free. Throws CniError 2 for a deviceID that differs from the plan's. It is 7 for a deviceID
+  /// that is no PCI address and for a physnet without a resource, and 11 where the kubelet has no
+  /// device left.
   void Assign(std::vector<vif::PodVif>& vifs);
 
  private:

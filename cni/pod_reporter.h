@@ -11,9 +11,9 @@
 
 namespace kuryr::cni {
 
-/// Tells the API server what becomes of a pod's ADD, as far as kuryr.conf wants it: Events, at most
-/// one that it waits and one that it fails, and the pod's network status. A write that fails is
-/// logged, and the ADD goes on. Calls may come from several threads, one after the other.
+/// Tells the API server what becomes of a pod's ADD, as far as kuryr.conf wants it. An ADD has at
+/// most two Events, that it waits and that it fails, and the pod's network status. A write that
+/// fails is logged, and the ADD goes on. Calls may come from several threads, one after the other.
 class PodReporter {
  public:
   /// Everything is borrowed.

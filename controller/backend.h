@@ -81,10 +81,11 @@ struct NetworkUsage {
 };
 
 /// Where VIFs come from. Knows nothing of Kubernetes, and keeps nothing on disk: after a start,
-/// Adopt tells it of all that is written on objects before the first Reserve. No call but Inventory
-/// waits for anything: what takes longer is under way, and the owner is woken when asking again is
-/// worth it (`Wake`, which a backend gets when it is made). Every call may be repeated and changes
-/// nothing then. Thread-safe. Reserve, Adopt, Keep and Release throw BackendError.
+/// Adopt tells it of all that is written on objects before the first Reserve. Inventory alone waits
+/// for anything. What takes longer in the other calls is under way, and the owner is woken when
+/// asking again is worth it (`Wake`, which a backend gets when it is made). Every call may be
+/// repeated and changes nothing then. Thread-safe. Reserve, Adopt, Keep and Release throw
+/// BackendError.
 class Backend {
  public:
   Backend() = default;

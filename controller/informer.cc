@@ -55,8 +55,8 @@ Informer::Informer(const Config& config)
   watcher_.Start();
 }
 
-/// Of the present state from the first list on: a page at a time, while one of what the API server
-/// has at hand is all in one answer.
+/// The first list is of the present state already: it comes a page at a time. A list of what the
+/// API server has at hand is all in one answer.
 void Informer::Watch(const char* path, watcher::WatchMode mode,
                      std::function<void(const std::exception& refusal)> on_forbidden) {
   ++lists_missing_;

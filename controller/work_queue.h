@@ -42,7 +42,7 @@ struct QueueMetrics {
 };
 
 /// The keys ("NAMESPACE/NAME") of what has to be looked at. A key waits once, however often it is
-/// added, and is at one worker at a time: one that is added while it is at work waits again after
+/// added, and is at one worker at a time. A key that is added while it is at work waits again after
 /// Done. The ready are handed out in the order in which they became ready. An idle key takes no
 /// memory. Thread-safe. (client-go's workqueue)
 class WorkQueue {

@@ -11,8 +11,8 @@
 namespace kuryr::controller {
 
 /// Threads that take keys from a queue, each to a round of its own. What a round throws is logged,
-/// and the key comes back: after the delay that the API server asked for, of which at most two
-/// minutes count, or rate limited. Not thread-safe.
+/// and the key comes back. It does so after the delay that the API server asked for, at most two
+/// minutes, or else rate limited. Not thread-safe.
 class Workers {
  public:
   using Round = std::function<void(const std::string& key)>;

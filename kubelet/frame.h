@@ -17,8 +17,8 @@ class FrameReader {
   explicit FrameReader(size_t most_bytes) : most_bytes_(most_bytes) {}
 
   /// Throws CallError: RESOURCE_EXHAUSTED as soon as a message says that it is longer than
-  /// `most_bytes`, UNIMPLEMENTED for a compressed one, INTERNAL for a second one: those that we
-  /// read come alone.
+  /// `most_bytes`, UNIMPLEMENTED for a compressed one. A second message is INTERNAL, since those
+  /// that we read come alone.
   void Add(std::string_view bytes);
   /// Once the stream has ended. Throws CallError, INTERNAL, for half a message, and for none.
   [[nodiscard]] std::string Take();

@@ -55,8 +55,8 @@ v1::ListPodResourcesResponse ListAll(const std::string& socket, const Deadline& 
   return ListBy(socket, kListPodResourcesAlpha, deadline);
 }
 
-/// A method that is switched off, or a pod that Get does not find, are UNKNOWN to the kubelet:
-/// whatever it says itself is tried with the next method.
+/// The kubelet says UNKNOWN of a method that is switched off, and of a pod that Get does not find.
+/// So after any word of its own the next method is tried.
 bool IsRefusal(const CallError& error) {
   const StatusCode code = error.status().code;
   return code == StatusCode::kUnimplemented || code == StatusCode::kUnknown ||

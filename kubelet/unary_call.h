@@ -36,9 +36,9 @@ class UnaryCall {
   [[nodiscard]] int fd() const noexcept;
   /// Never blocks. True when the call is over.
   bool Advance();
-  /// Once it is over: the answer, serialised. Throws CallError for another status than OK,
-  /// DEADLINE_EXCEEDED when time was up here or there, UNAVAILABLE for a lost connection, INTERNAL
-  /// for an answer that is no gRPC.
+  /// Once it is over: the answer, serialised. Throws CallError for another status than OK. It is
+  /// DEADLINE_EXCEEDED when time was up here or there, UNAVAILABLE for a lost connection, and
+  /// INTERNAL for an answer that is no gRPC.
   [[nodiscard]] std::string TakeAnswer();
 
  private:

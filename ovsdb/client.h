@@ -23,11 +23,11 @@ struct OvsdbFailure {
   [[nodiscard]] std::string ToString() const;
 };
 
-/// A client of one database (RFC 7047). Connects when first used, and again when the
-/// server has closed the connection in the meantime. A connection refused or lost
-/// (OvsdbConnectionLost), a deadline or a cancellation throw std::system_error that names the
-/// remote; a request is never sent twice, so after a loss, ETIMEDOUT and ECANCELED the transaction
-/// may have been done. Not thread-safe, and threads share nothing: one client each.
+/// A client of one database (RFC 7047). Connects when first used, and again when the server has
+/// closed the connection in the meantime. Throws std::system_error that names the remote when a
+/// connection is refused or lost (OvsdbConnectionLost), and for a deadline or a cancellation. A
+/// request is sent once. So after a loss, ETIMEDOUT and ECANCELED the transaction may have been
+/// done. Not thread-safe, and threads share nothing: one client each.
 ///
 /// With patience it waits for a server that is down, at most so long in each outage, and throws
 /// OvsdbAway then. An outage ends with the first answer.
@@ -62,8 +62,8 @@ class OvsdbClient {
     }
   }
 
-  /// All or nothing. The results, one per operation and one more when it failed at the end; what is
-  /// neither a failure nor an answer to `operations` is an OvsError. `what` is for its text.
+  /// All or nothing. The results: one per operation, and one more when it failed at the end.
+  /// Anything that does not answer `operations` is an OvsError. `what` is for its text.
   [[nodiscard]] nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
                                         const std::string& what = "transact");
   /// As Transact; a failure is an OvsError, too.

@@ -12,8 +12,8 @@
 
 namespace kuryr::service {
 
-/// A health server that listens as soon as it can: while another process has the port, or the
-/// address is none of the host's, it is tried again, 1 to 5 s later. Thread-safe.
+/// A health server that listens as soon as it can. While another process has the port, or the host
+/// lacks the address, it tries again 1 to 5 s later. Thread-safe.
 class HealthPort {
  public:
   HealthPort(std::string address, uint16_t port, HealthChecks checks);

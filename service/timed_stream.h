@@ -10,8 +10,8 @@
 
 namespace kuryr::service {
 
-/// A connection whose peer has so long to ask, and so long again to take the answer, in all:
-/// httplib's own timeouts begin anew with every byte. Not thread-safe.
+/// A connection whose peer has so long to ask, and so long again to take the answer, all bytes
+/// together. httplib's own timeouts begin anew with every byte. Not thread-safe.
 class TimedStream : public httplib::Stream {
  public:
   /// Borrows both descriptors; `cancel_fd` ends what is under way.

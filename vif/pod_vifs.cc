@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-/// nullptr where `object` is no object or has no such member, or it is null (the API server leaves
-/// out what is empty, and some clients write null for it).
+/// nullptr where `object` is no object, has no such member, or has null there. (The API server
+/// leaves out what is empty, and some clients write null for it.)
 const json* Find(const json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   const auto& members = object.get_ref<const json::object_t&>();

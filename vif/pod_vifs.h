@@ -9,8 +9,9 @@
 
 #include "vif/vif.h"
 
-// Where the VIFs of a pod stand, in every era of kuryr-kubernetes: the pod's annotation (one VIF, a
-// map by interface name, or a PodState) and KuryrPort's status.vifs (for some weeks spec.vifs).
+// Where the VIFs of a pod stand, in every era of kuryr-kubernetes. The pod's annotation has one
+// VIF, a map by interface name, or a PodState. A KuryrPort has them in status.vifs, for some weeks
+// in spec.vifs.
 
 namespace kuryr::vif {
 

@@ -304,13 +304,13 @@ struct InstanceInfo {
 /// The name on the wire: "VIFOpenVSwitch", "VIFPortProfileFPTap".
 [[nodiscard]] std::string_view ClassName(const Vif& vif);
 [[nodiscard]] std::string_view ClassName(const PortProfile& profile);
-/// The name of the host's interface, by which every kind but VIFHostDevice and VIFNestedDPDK knows
-/// its device; nullopt where the kind has none or it is unset.
+/// The name of the host's interface, by which a VIF knows its device; VIFHostDevice and
+/// VIFNestedDPDK do not. nullopt where the kind has none or it is unset.
 [[nodiscard]] std::optional<std::string> VifNameOf(const Vif& vif);
 
-/// The addresses the VIF has in `subnet`, one of its subnets, each with the subnet's prefix length
-/// (32 or 128 without a CIDR): subnet.ips, or where that is unset (os-vif 1.8.0) those of
-/// vif.fixed_ips that lie inside the CIDR. No caller needs to know of the difference.
+/// The addresses that the VIF has in `subnet`, one of its subnets, each with the subnet's prefix
+/// length (32 or 128 without a CIDR). They are subnet.ips; where that is unset (os-vif 1.8.0),
+/// those of vif.fixed_ips inside the CIDR. No caller needs to know of the difference.
 [[nodiscard]] std::vector<IpNetwork> FixedIpsOf(const VifBase& vif, const Subnet& subnet);
 /// The same of all its subnets, in their order; empty without a network.
 [[nodiscard]] std::vector<IpNetwork> AddressesOf(const VifBase& vif);
@@ -331,10 +331,10 @@ template <typename T>
 /// Whether versioned_object.changes is written: as the value keeps it, or never.
 enum class Changes { kKeep, kOmit };
 
-/// Decode accepts any 1.x version and unknown fields, and throws ParseError with the path of the
-/// field, what was found and what was expected for everything it does not understand; `path` is
-/// where `primitive` stands in its document. Encode gives what Python's obj_to_primitive() gives.
-/// Decode(Encode(value)) == value, with empty versions filled in.
+/// Decode accepts any 1.x version and unknown fields. For everything else it throws ParseError with
+/// the path of the field, what was found and what was expected. `path` is where `primitive` stands
+/// in its document. Encode gives what Python's obj_to_primitive() gives. Decode(Encode(value)) ==
+/// value, with empty versions filled in.
 [[nodiscard]] Vif DecodeVif(const nlohmann::json& primitive, const std::string& path = "$");
 [[nodiscard]] PodState DecodePodState(const nlohmann::json& primitive,
                                       const std::string& path = "$");

@@ -5,8 +5,8 @@
 
 namespace kuryr::watcher {
 
-/// One PEM or token, by file or by value; a file is read anew for every connection (PEM) or request
-/// (token), so that what rotates on disk is taken up without a restart. The value wins.
+/// One PEM or token, by file or by value. A PEM's file is read anew for every connection, a token's
+/// for every request: what rotates on disk needs no restart. The value wins.
 struct Secret {
   std::string file;
   std::string value;  ///< never printed
@@ -25,8 +25,8 @@ struct ApiConfig {
   Secret token;  ///< bearer token
   bool verify_server = true;
   std::chrono::seconds connect_timeout{30};  ///< of the TCP connection, and of the TLS handshake
-  /// How long an answer may take, and what one object's watch asks as its timeoutSeconds; a set's
-  /// watch asks 5 to 10 times as much, and is opened again after a silence of twice this and 10 s.
+  /// How long an answer may take, and the timeoutSeconds of one object's watch. A set's watch asks
+  /// 5 to 10 times as much. It is opened again after a silence of twice this and 10 s.
   std::chrono::seconds read_timeout{60};
   /// How long a watch may fail before it counts as lost (Watcher::IsAlive); it goes on trying.
   std::chrono::seconds retry_timeout{60};

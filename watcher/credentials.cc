@@ -118,8 +118,8 @@ void NameServer(SSL_CTX* context, const std::string& name) {
   if (named != 1) throw ApiUntrusted("no certificate can be verified for the name " + name);
 }
 
-/// httplib 0.11.4 would verify after the handshake, and compares IP addresses with memory that is
-/// not theirs: a certificate for another address may pass, and an IPv6 host reads out of bounds.
+/// httplib 0.11.4 would verify after the handshake, and it compares IP addresses with other memory.
+/// So a certificate for another address may pass, and an IPv6 host reads out of bounds.
 void VerifyServer(SSL_CTX* context, int& verify_error) {
   SSL_CTX_set_app_data(context, &verify_error);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, KeepVerifyError);

@@ -15,9 +15,10 @@ namespace kuryr::watcher {
 
 class ConnectionGuard;
 
-/// Who we say we are to the API server, and whom we take for it: without TLS nobody, and anybody,
-/// as a token in clear text is everybody's. What is in files is read anew at every call.
-/// Thread-safe. Throws ApiUntrusted for what is missing or malformed; no text holds a secret.
+/// Who we say we are to the API server, and whom we take for it. Without TLS we are nobody, as a
+/// token in clear text is everybody's, and take anybody for it. What is in files is read anew at
+/// every call. Thread-safe. Throws ApiUntrusted for what is missing or malformed; no text holds a
+/// secret.
 class Credentials {
  public:
   /// `root` is the one connected to.
@@ -28,8 +29,8 @@ class Credentials {
 
   /// A client for `root`, not connected yet, whose every connection `guard` holds; its timeouts are
   /// the caller's to set. With TLS it has the client certificate, and OpenSSL verifies the server's
-  /// chain and name in the handshake; what it objects to is left in `verify_error`
-  /// (X509_V_ERR_...). This object, `guard` and `verify_error` outlive the client.
+  /// chain and name in the handshake. Its objection is left in `verify_error` (X509_V_ERR_...).
+  /// This object, `guard` and `verify_error` outlive the client.
   [[nodiscard]] std::unique_ptr<httplib::ClientImpl> NewClient(const ApiRoot& root,
                                                                ConnectionGuard& guard,
                                                                int& verify_error) const;
@@ -52,8 +53,8 @@ class Credentials {
   const std::string server_name_;
 };
 
-/// Says in the log that the server's certificate is not verified (`unverified_by` says why), and
-/// that there is an identity which the server is not sent, where that is so.
+/// Warns in the log where the server's certificate is not verified (`unverified_by` says why), and
+/// where there is an identity that the server is not sent.
 void WarnOfInsecureApi(const ApiConfig& config, const std::string& unverified_by);
 
 }  // namespace kuryr::watcher

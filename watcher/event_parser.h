@@ -8,7 +8,7 @@
 namespace kuryr::watcher {
 
 /// Reads the lines of a watch as ParseWatchEvent does, and the items of a list, three times as
-/// fast: most of a node's events are kubelet's, and most of each is managedFields. Keeps its
+/// fast. Most of a node's events are the kubelet's, and most of each is managedFields. Keeps its
 /// buffers from line to line. Not thread-safe.
 class EventParser {
  public:

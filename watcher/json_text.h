@@ -9,8 +9,8 @@
 namespace kuryr::watcher {
 
 /// The text of the value at `path` ({"metadata", "name"}) in the JSON object `text`; nothing where
-/// there is none. Only looks for where values begin and end, at any depth and without memory: what
-/// it finds in a text that is no JSON means nothing, and is for a parser to judge. Keys that are
+/// there is none. Only looks for where values begin and end, at any depth and without memory. A
+/// text that is no JSON is for a parser to refuse: what is found in it means nothing. Keys that are
 /// written with escapes are not found.
 [[nodiscard]] std::optional<std::string_view> FindJsonText(
     std::string_view text, std::initializer_list<std::string_view> path);

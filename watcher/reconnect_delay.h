@@ -19,14 +19,14 @@ struct WatchTry {
   std::optional<std::chrono::seconds> retry_after;
 };
 
-/// How long to wait before the next try: not at all after one that ended in order, or expired once,
-/// and lasted a second; else the backoff, which only what was useful or ended in order resets, and
-/// not less than the server's Retry-After, of which at most two minutes count; after a passing one
-/// without it two seconds at most. So two tries begin at least 0.5 s apart. A resource that the
-/// server does not have is asked for after kLeastAbsent, then after four times as long each, at
-/// most kMostAbsent. The first fallback waits by chance, at most `spread`: many nodes may be due
-/// at one time. Those after it wait longer and longer, from `spread` to ten times that. Not
-/// thread-safe.
+/// How long to wait before the next try. A try that lasted a second, and ended in order or expired
+/// once, is followed by the next one at once. After any other the backoff counts, which a useful
+/// try or an end in order resets. The server's Retry-After is the least, up to two minutes of it. A
+/// passing failure without one costs two seconds at most. So two tries begin at least 0.5 s apart.
+/// A resource that the server does not have is asked for after kLeastAbsent, then after four times
+/// as long each, at most kMostAbsent. The first fallback waits by chance, at most `spread`: many
+/// nodes may be due at one time. Those after it wait longer and longer, from `spread` to ten times
+/// that. Not thread-safe.
 class ReconnectDelay {
  public:
   explicit ReconnectDelay(std::chrono::seconds spread = kSpread)

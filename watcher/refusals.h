@@ -4,9 +4,9 @@
 
 namespace kuryr::watcher {
 
-/// How long a server has done nothing but refuse us (401, 403, untrusted). One that has just
-/// started refuses whom it will know in a moment: kube-apiserver answers 403 until it has read the
-/// roles; and a token or certificate may just be replaced. Not thread-safe.
+/// How long a server has done nothing but refuse us (401, 403, untrusted). An API server that has
+/// just started refuses whom it will know in a moment: it answers 403 until it has read the roles.
+/// A token or certificate may also just be replaced. Not thread-safe.
 class Refusals {
  public:
   using Clock = std::chrono::steady_clock;

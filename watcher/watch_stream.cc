@@ -65,9 +65,9 @@ bool IsAtLeast(const std::string& version, const std::string& other) {
 /// So many lists in a row may fail as those of a busy server do, before it is the version.
 constexpr unsigned kBusyLists = 5;
 
-/// A list that has to begin at a version may fail where one of the present state would not: the
-/// version is gone, unknown (a restored etcd), or the answer, which then comes in one page, is too
-/// large.
+/// A list that has to begin at a version may fail where one of the present state succeeds. The
+/// version may be gone, or unknown to a restored etcd, or the answer too large, as it comes in one
+/// page.
 bool MayListAnew(const ApiError& error, unsigned failed_lists) {
   constexpr int kBadRequest = 400;
   constexpr int kInternal = 500;

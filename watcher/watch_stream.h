@@ -60,8 +60,9 @@ class WatchStream {
   /// Lists if need be, watches until the server ends the watch in order, and throws what ApiClient
   /// does. In-stream ERROR events are thrown as ApiError.
   void Once();
-  /// Makes what was heard of a set at least as new as what the server has at the call, by the least
-  /// of: a few pages, the watch from where it is, a whole list. Throws as Once does.
+  /// Makes what was heard of a set at least as new as what the server has at the call. It takes the
+  /// cheapest way that leads there: a few pages, the watch from where it is, or a whole list.
+  /// Throws as Once does.
   void CatchUp();
   /// Since the last call: an event, or a bookmark.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }

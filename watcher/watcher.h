@@ -36,8 +36,8 @@ class Watcher {
   void AskForAbsent() EXCLUDES(mutex_);
 
   /// Every set of a watcher that has started becomes at least as new as what the server has at this
-  /// moment, after which `done` is called once, in a watch's thread. A later call takes the place
-  /// of one that is not done yet. Callable from a handler.
+  /// moment. Then `done` is called once, in a watch's thread. A later call takes the place of one
+  /// that is not done yet. Callable from a handler.
   void CatchUp(const std::function<void()>& done) EXCLUDES(mutex_);
 
   void Start() EXCLUDES(mutex_);

@@ -20,9 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNote = "vf=";
 constexpr const char* kSysfs = "/sys";  // the kernel's own
 
-/// Where the kernel does not name a link's device, hardware is known by having no kind: any link
-/// with one, whatever its mark says, was made by a pod. With a made-up sysfs, veths stand in for
-/// VFs.
+/// Where the kernel names no device of a link, hardware is known by having no kind. A link with a
+/// kind was made by a pod, whatever its mark says. With a made-up sysfs, veths stand in for VFs.
 bool CanBeVf(const fs::path& sysfs, const Link& link, const vif::PciAddress& address) {
   if (!link.parent_device.empty()) return link.parent_device == address.ToString();
   return link.kind.empty() || (link.kind == "veth" && sysfs != kSysfs);
@@ -99,8 +98,8 @@ class GivingBack {
     steps.Finish();
   }
 
-  /// True when it was the VF. Otherwise it is in the pod again: on the host nothing may stay under
-  /// a name of the pod's choice, and nothing else may be in the VF's way.
+  /// True when it was the VF. Otherwise it goes back into the pod: on the host nothing may keep a
+  /// name of the pod's choice, or be in the VF's way.
   bool Take(const Netns& pod, const Link& link) {
     const std::string name = NameOnTheWay(vf_.address);
     const Netns here = Netns::Current();
@@ -123,8 +122,8 @@ class GivingBack {
     return std::nullopt;
   }
 
-  /// Mark and file go last, also of a VF that the kernel does not let be what it was: the next one
-  /// who takes it sets all of it anew.
+  /// Mark and file go last, also where the kernel refuses to make the VF what it was. Whoever takes
+  /// it next sets all of it anew.
   void Restore(const Link& link, const std::string& name) {
     Steps steps;
     if (link.up) host_.ChangeLink(link, {.up = false});

@@ -28,8 +28,8 @@ struct LentVf {
   [[nodiscard]] static LentVf Parse(const std::string& json);
 };
 
-/// The VFs that are lent, a file for each in a folder that only root may write: a pod may change
-/// its VF's alias, and this it can not. Throws std::system_error. Immutable, thread-safe.
+/// The VFs that are lent, a file for each in a folder that only root may write. A pod may change
+/// its VF's alias, and cannot change this file. Throws std::system_error. Immutable, thread-safe.
 class LentVfStore {
  public:
   /// Makes the folder. EPERM for one that somebody else owns or may write.

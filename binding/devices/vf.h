@@ -26,7 +26,7 @@ struct Vf {
 [[nodiscard]] std::optional<Vf> FindVf(const std::filesystem::path& sysfs,
                                        const vif::PciAddress& address);
 
-/// The link through which a switch inside the card reaches the VF: of the physical function's
+/// The link through which a switch inside the card reaches the VF. It is of the physical function's
 /// switch (phys_switch_id), and named after the VF (phys_port_name: pfNvfM, from older drivers M).
 /// Where a driver names no ports, `expected` if it is a port of that switch. Throws
 /// std::system_error, ENODEV.

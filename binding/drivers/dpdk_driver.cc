@@ -148,8 +148,8 @@ class DpdkDriver final : public Driver {
   }
 
  private:
-  /// A file in a folder that pods mount may name any device, such as the disk's: only what has the
-  /// driver for DPDK, or was left without one half-way, is taken.
+  /// A file in a folder that pods mount may name any device, such as the disk's. Only a device that
+  /// has the driver for DPDK, or was left half-way without a driver, is taken.
   void Unbind(const vif::PciAddress& device) const {
     if (!sysfs_.Has(device)) return;
     const auto driver = sysfs_.DriverOf(device);

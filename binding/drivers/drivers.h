@@ -32,15 +32,15 @@ inline constexpr const char* kOvsDriver = "ovs";
 [[nodiscard]] std::unique_ptr<Driver> NewOvsDriver(const DriverParts& parts);
 
 /// VIFMacvlanNested and VIFVlanNested: the node is a virtual machine, and the pod's interface
-/// stands on top of one of its links: a macvlan whose address Neutron allows on the machine's port,
-/// or a VLAN that is a subport of the machine's trunk. Nothing is made on the host: Disconnect and
-/// FindPlugs go by the marks in the attachment's namespace, and with that the interface is gone.
-/// (kuryr_kubernetes/cni/binding/nested.py)
+/// stands on top of one of its links. It is a macvlan whose address Neutron allows on the machine's
+/// port, or a VLAN that is a subport of the machine's trunk. Nothing is made on the host:
+/// Disconnect and FindPlugs go by the marks in the attachment's namespace, and with that the
+/// interface is gone. (kuryr_kubernetes/cni/binding/nested.py)
 inline constexpr const char* kNestedDriver = "nested";
 [[nodiscard]] std::unique_ptr<Driver> NewNestedDriver(const DriverParts& parts);
-/// Older kernels refuse to make a link in another namespace under a name that is taken in this one,
-/// and a node may have an eth0 as well. A nested link is then born with this name, the same for
-/// every try of a plug, and gets its own with its mark (renaming takes 0.2 ms).
+/// Older kernels refuse to make a link in another namespace under a name that is taken in this one.
+/// A node may have an eth0 as well. A nested link is then born with this name, the same for every
+/// try of a plug, and gets its own with its mark (renaming takes 0.2 ms).
 [[nodiscard]] std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment);
 
 /// VIFBridge of plugin "linux_bridge": a veth pair, its host end `vif_name` as a port of the
@@ -66,22 +66,21 @@ inline constexpr const char* kVhostUserDriver = "vhostuser";
 [[nodiscard]] std::unique_ptr<Driver> NewVhostUserDriver(const DriverParts& parts);
 
 /// VIFDPDKNested and VIFNestedDPDK, of plugin "noop" or none: a PCI device of the node, found by
-/// the VIF's MAC, that the kernel's network driver gives up for a pod with DPDK. No network
-/// interface remains. Plan looks for the device: it throws std::system_error when no or more than
-/// one has the MAC. FindPlugs goes by the file of the attachment's own interface.
-/// kuryr: cni/binding/dpdk.py.
+/// the VIF's MAC. The kernel's network driver gives it up for a pod with DPDK. No network interface
+/// remains. Plan looks for the device: it throws std::system_error when no or more than one has the
+/// MAC. FindPlugs goes by the file of the attachment's own interface. kuryr: cni/binding/dpdk.py.
 inline constexpr const char* kDpdkDriver = "dpdk";
 [[nodiscard]] std::unique_ptr<Driver> NewDpdkDriver(const DriverParts& parts);
 
 /// VIFSriov of plugin "sriov" and VIFHostDevice of plugin "ovs": the link of a virtual function
-/// (VF) goes into the pod, with MAC and VLAN enforced by its physical function (PF); that of a
+/// (VF) goes into the pod. Its physical function (PF) enforces MAC and VLAN. The VF of a
 /// VIFHostDevice is reached through its representor, a port of the Open vSwitch bridge. The one
 /// driver that moves links: hardware cannot be born elsewhere. Plan looks for the VF in sysfs, and
 /// throws HostInterfaceInUse for one that is not on the host. After Disconnect the VF is as it was;
 /// when the kernel brought it back, with the end of the namespace, it is found by its PCI address.
 /// FindPlugs goes by the marks in the attachment's namespace and on the host. A representor's port
-/// is the driver ovs' to find, and to remove.
-/// (kuryr_kubernetes/cni/binding/sriov.py; os-vif: vif_plug_ovs)
+/// is the driver ovs' to find, and to remove. (kuryr_kubernetes/cni/binding/sriov.py; os-vif:
+/// vif_plug_ovs)
 inline constexpr const char* kSriovDriver = "sriov";
 [[nodiscard]] std::unique_ptr<Driver> NewSriovDriver(const DriverParts& parts);
 

@@ -40,7 +40,7 @@ std::string TagText(const std::optional<uint16_t>& vlan) {
 /// The first of `wanted` that the port has not; nullopt when it has all.
 std::optional<std::string> DifferenceIn(const ExternalIds& ids, const ExternalIds& wanted) {
   for (const auto& [key, value] : wanted) {
-    // Neutron's agents set the one to other values in a port's life, and a plugin behind us in the
+    // Neutron's agents set the one to other values in a port's life. A plugin behind us in the
     // chain may have given the pod another MAC.
     if (key == "iface-status" || key == "attached-mac") continue;
     const auto found = ids.find(key);

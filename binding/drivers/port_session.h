@@ -27,8 +27,8 @@ class PortSession {
 
   /// Throws OvsUnreachable: with Open vSwitch down nothing is touched.
   void Connect() { ovs_.Connect(deadline_); }
-  /// Throws HostInterfaceInUse when the name is another's port, UnsupportedVif when its bridge is
-  /// missing and not to be made, or with another datapath_type than this (empty: any).
+  /// Throws HostInterfaceInUse when another's port has the name. Throws UnsupportedVif when its
+  /// bridge is missing and not to be made, or with another datapath_type than this (empty: any).
   void Add(const OvsPort& port, const std::string& datapath_type);
   /// Returns when ovs-vswitchd gave what Add added an OpenFlow number.
   void WaitUntilUp() { ovs_.WaitUntilUp(port_, added_, deadline_); }

@@ -130,9 +130,9 @@ void Insist(const std::function<void()>& step) {
   }
 }
 
-/// The representor stays, down: it is there as long as the VF. Without its port it is not found
-/// again, so it is set down before that goes; and after, for ovs-vswitchd may write back the flags
-/// it remembers.
+/// The representor stays, down: it is there as long as the VF. It is set down before its port goes,
+/// without which it could not be found again. It is set down once more afterwards, as ovs-vswitchd
+/// may write back the flags it remembers.
 void RemovePort(PortSession& session, const Plug& plug, const Attachment& attachment) {
   const ExternalIds ids = OwnerIds(attachment, plug.ifname);
   RouteSocket host;

@@ -11,10 +11,10 @@ namespace kuryr::binding {
 
 class RouteSocket;
 
-/// Removes links of one network namespace. The kernel waits for all its readers once per request,
-/// some 15 ms, however many links the request takes away: what threads ask for while it waits goes
-/// with one request, as a group of links (IFLA_GROUP). Pays with hundreds at once, or with several
-/// of one caller; where there are few, the waits of single requests overlap as well. Thread-safe.
+/// Removes links of one network namespace. For each request the kernel waits some 15 ms for all its
+/// readers, however many links the request takes away. What threads ask for meanwhile goes with one
+/// request, as a group of links (IFLA_GROUP). Pays with hundreds at once, or with several of one
+/// caller; where there are few, the waits of single requests overlap as well. Thread-safe.
 class LinkRemover {
  public:
   /// Returns when these links are gone, by whomever. `host` is of the namespace that all callers'

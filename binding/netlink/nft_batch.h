@@ -30,8 +30,8 @@ struct NatRule {
 /// else changes rules meanwhile. Needs Linux 5.2, the first with NAT in inet. Not thread-safe.
 class NftBatch {
  public:
-  /// With `generation` nothing is done, and the answer is ERESTART, if that is not the ruleset's
-  /// any more: then what was read since may be out of date.
+  /// Where `generation` is not the ruleset's any more, what was read may be out of date. Then
+  /// nothing is done, and the answer is ERESTART.
   explicit NftBatch(std::string table, std::optional<uint32_t> generation = std::nullopt);
 
   /// Fine when it is there already.

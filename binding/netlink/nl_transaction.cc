@@ -21,8 +21,8 @@
 namespace kuryr::binding {
 namespace {
 
-// One link with every attribute but its statistics is below 4 KiB, an acknowledgement far less; the
-// list of a physical function's 256 virtual ones may have all that an attribute can hold, 64 KiB.
+// One link with all attributes except its statistics is below 4 KiB, an acknowledgement far less.
+// The list of a physical function's 256 virtual ones may fill an attribute, 64 KiB.
 using Buffer = std::array<std::byte, 131072>;
 
 /// The kernel answers while the request is sent or the answer received: one that does not come in
@@ -67,9 +67,9 @@ int ErrorOf(nlmsghdr& message) {
   return error > 0 || error == INT_MIN ? EPROTO : -error;
 }
 
-/// Threads that may ask the kernel something at the same time. It works while they are in send(2),
-/// mostly under one lock for all links of the host (RTNL), and those that wait for a lock of this
-/// kind spin: what many threads more would do is take the processors from the one that has it.
+/// Threads that may ask the kernel something at the same time. The kernel works while they are in
+/// send(2), mostly under one lock for all links of the host (RTNL). Those that wait for such a lock
+/// spin, and would take the processors from the one that has it.
 constexpr ptrdiff_t kMostAtOnce = 8;
 std::counting_semaphore<kMostAtOnce> free_turns(kMostAtOnce);
 

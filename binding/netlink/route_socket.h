@@ -55,8 +55,8 @@ class RouteSocket {
   void SetAliasAndUp(const Link& link, const std::string& alias);
   /// The same with IFLA_IFNAME, for a link that is down.
   void SetNameAliasAndUp(const Link& link, const std::string& name, const std::string& alias);
-  /// Packets that leave `link` get their checksums, of SCTP too, and TCP's segments before that:
-  /// nothing is left to a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
+  /// Packets get their checksums, of SCTP too, and TCP's segments before they leave `link`, not by
+  /// a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
   void MakeChecksums(const Link& link);
   [[nodiscard]] bool LeavesChecksums(const Link& link);
   /// One request.

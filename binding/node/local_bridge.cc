@@ -17,9 +17,9 @@
 namespace kuryr::binding {
 namespace {
 
-/// 0a:58 and the last four bytes of the first gateway, as kubenet's, or of the name's hash: a
-/// bridge without a MAC of its own takes a port's, and pods would lose their gateway when that one
-/// goes.
+/// 0a:58 and the last four bytes of the first gateway, as kubenet's, or of the name's hash. A
+/// bridge without a MAC of its own takes a port's, and pods would lose their gateway with that
+/// port.
 MacAddress MacOf(const LocalBridge& wanted) {
   MacAddress mac{.bytes = {0x0a, 0x58}};
   if (wanted.gateways.empty()) {

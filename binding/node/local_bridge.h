@@ -24,14 +24,14 @@ struct LocalBridge {
 /// MTU is the one for pods. A gateway's family is forwarded by the node from then on
 /// (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding). A bridge that is there already keeps its
 /// MAC and other addresses. Idempotent, and may be done by many at the same time; since they share
-/// the bridge, what was done stays when a later step fails. Throws std::system_error, before the
-/// first change for a name that is no bridge's and for an address in a network that the bridge has
-/// another address in.
+/// the bridge, what was done stays when a later step fails. Throws std::system_error. It does so
+/// before the first change for a name that is no bridge's, and for a second address in a network of
+/// the bridge's.
 Link MakeLocalBridge(const LocalBridge& wanted);
 
-/// Of the node's links that lead somewhere: up, and neither loopback, a bridge, dummy, made by us,
-/// nor a virtual port of another link, as VMs and other plugins' pods have (a physical port
-/// counts). 1500 without any.
+/// Of the node's links that are up and lead somewhere. Loopback, bridges, dummies and our own links
+/// do not. Nor do virtual ports of another link, as VMs and other plugins' pods have; a physical
+/// port counts. 1500 without any.
 [[nodiscard]] uint32_t SmallestMtu();
 
 }  // namespace kuryr::binding

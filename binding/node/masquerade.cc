@@ -28,9 +28,9 @@ void MergeInto(const std::vector<IpNetwork>& networks, std::vector<IpNetwork>& t
   to.erase(std::unique(to.begin(), to.end()), to.end());
 }
 
-/// What other networks on this bridge had masqueraded. The chain is the only one that knows: of the
-/// bridge's addresses some may be the operator's, whose neighbours are to see the node's address
-/// instead of a pod's, and others' of networks without masquerade.
+/// What other networks on this bridge had masqueraded. Only the chain knows. Some of the bridge's
+/// addresses may be the operator's, whose neighbours are to see the node's address instead of a
+/// pod's. Others may be of networks without masquerade.
 std::vector<IpNetwork> EarlierPods(const Masquerade& masquerade, const std::string& what) {
   std::vector<IpNetwork> earlier = MasqueradedIn(kTable, ChainOf(masquerade.bridge), what);
   const auto erase_those_of = [&](const std::vector<IpNetwork>& networks, bool inside) {

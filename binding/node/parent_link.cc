@@ -24,7 +24,7 @@ std::optional<Link> FindKubeletsLink(RouteSocket& host) {
   return link && IsUsable(*link) ? link : std::nullopt;
 }
 
-/// Asks for one route instead of looking for the default one among all: documentation addresses
+/// Asks for one route instead of looking for the default one among all. Documentation addresses
 /// (RFC 5737, RFC 3849) are nowhere, so their way is the default's.
 std::optional<Link> FindDefaultRoutesLink(RouteSocket& host) {
   for (const char* anywhere : {"192.0.2.1", "2001:db8::1"}) {

@@ -116,9 +116,9 @@ class OpenVSwitch {
   void Connect(const Deadline& deadline);
 
   /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
-  /// changed otherwise. Waits until ovs-vswitchd has applied all earlier changes: a port removed
-  /// and added again in one step keeps the userspace datapath on the device of old, and gets no
-  /// packets.
+  /// changed otherwise. Waits until ovs-vswitchd has applied all earlier changes. Of a port that is
+  /// removed and added again in one step, the userspace datapath keeps the old device, which gets
+  /// no packets.
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
                                                            const Deadline& deadline,
                                                            const AddRules& rules = {}) {
@@ -145,7 +145,7 @@ class OpenVSwitch {
   void WaitUntilApplied(const Deadline& deadline);
 
   /// Whether ovs-vswitchd runs: it says when it has applied a configuration, here that of now once
-  /// more. Its lock on the database would say so, too, but asking for one may get it, and an
+  /// more. Its lock on the database would say so, too. But who asks for the lock may get it, and an
   /// ovs-vswitchd that starts in that moment removes all ports.
   [[nodiscard]] bool IsServed(const Deadline& deadline);
   [[nodiscard]] bool HasBridge(const std::string& name, const Deadline& deadline);

@@ -16,9 +16,8 @@
 
 namespace kuryr::cni {
 
-/// Takes calls from a listening unix socket and has each answered in a thread of its own: an ADD
-/// may wait a minute, and a DEL is not to wait for it. Only root of our own user namespace is
-/// heard.
+/// Takes calls from a listening unix socket. Each is answered in a thread of its own: an ADD may
+/// wait a minute, and a DEL is not to wait for it. Only root of our own user namespace is heard.
 class AgentServer {
  public:
   /// `cancel` is set when the other side has gone.

@@ -11,9 +11,9 @@
 
 namespace kuryr::cni {
 
-/// The last failure of each pod's calls, for people. Forgotten with the pod's deletion, and by a
-/// success: that of a DEL by a DEL's, others by any other's, since the runtime deletes what it
-/// could not add before it tries again. Thread-safe.
+/// The last failure of each pod's calls, for people. They are forgotten with the pod's deletion,
+/// and by a success. A DEL's error ends with a DEL's success, others with any other's: the runtime
+/// deletes what it could not add before it tries again. Thread-safe.
 class LastErrors : public watcher::ResourceEventHandler {
  public:
   using Clock = std::chrono::steady_clock;

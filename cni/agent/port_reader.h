@@ -19,10 +19,10 @@
 
 namespace kuryr::cni {
 
-/// The KuryrPorts of the pods that are being plugged, each asked for by its name: what that costs
-/// the API server does not grow with the cluster. (By a label it would look at every KuryrPort for
-/// each list, and at every node's watch for each change.) One that an ADD still waits for is
-/// watched. Where the API server has no KuryrPorts, it is asked rarely. Thread-safe.
+/// The KuryrPorts of the pods that are being plugged, each asked for by its name. The cost for the
+/// API server does not grow with the cluster. (By a label it would look at every KuryrPort for each
+/// list, and at every node's watch for each change.) One that an ADD still waits for is watched.
+/// Where the API server has no KuryrPorts, it is asked rarely. Thread-safe.
 class PortReader {
  public:
   using Clock = std::chrono::steady_clock;

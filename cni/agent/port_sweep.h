@@ -15,10 +15,10 @@
 
 namespace kuryr::cni {
 
-/// Removes the ports of Open vSwitch that nobody is left to delete: those without a record whose
-/// pod is gone, as when pods went while records and the runtime's state were lost. Ports of a
-/// network without a producer stay, whatever the API server knows, and so do those of static pods,
-/// which may run without it. Thread-safe.
+/// Removes the ports of Open vSwitch that nobody else will delete: those without a record whose pod
+/// is gone. They are left where pods went while records and the runtime's state were lost. Ports of
+/// a network without a producer stay, whatever the API server knows, and so do those of static
+/// pods, which may run without it. Thread-safe.
 class PortSweep {
  public:
   /// Both are asked from the sweep's own thread.

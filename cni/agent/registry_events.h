@@ -16,9 +16,10 @@
 namespace kuryr::cni {
 
 /// The events of one ADD's pod, from the node's registry. What is known already is handled in the
-/// calling thread, what comes later in a thread of its own, which starts with the first of it: the
-/// watch never waits for the plugging of one pod. That thread logs as the one that made the object.
-/// What was not handled yet is kept once: the newest state, the pod's end, and the newest failure.
+/// calling thread. What comes later is handled in a thread of its own, so that the watch never
+/// waits for the plugging of one pod. It starts with the first such event. That thread logs as the
+/// one that made the object. What was not handled yet is kept once: the newest state, the pod's
+/// end, and the newest failure.
 class RegistryEvents : public PodEventSource, private PodHandler {
  public:
   /// What only the agent knows.

@@ -20,8 +20,9 @@ using namespace std::chrono_literals;
 const char* WhyStale(const AttachmentRecord& record) {
   if (record.boot_id != BootId()) return "of an earlier boot";
   if (!record.added) return "of an add that was never answered, or left by a del";
-  // Here may be none of the node's mounts: nothing at the path, or the plain file that a namespace
-  // is mounted on, says nothing. Only another namespace in its place says that it has gone.
+  // The node's mounts may be missing here. So a path that is not there, or has the plain file that
+  // a namespace is mounted on, proves nothing. Only another namespace in its place says that it has
+  // gone.
   const auto present = binding::FindNetnsId(record.netns);
   const bool replaced = present && present->device == record.netns_id.device &&
                         present->inode != record.netns_id.inode;

@@ -14,13 +14,14 @@
 
 namespace kuryr::cni {
 
-/// Undoes what earlier processes and an earlier boot left: records of another boot, of a namespace
-/// that is gone, of an ADD that was never answered and has no process any more, and those that a
-/// DEL has left to the agent. Attachments of pods that run are not touched. Thread-safe.
+/// Undoes what earlier processes and an earlier boot left. That is records of another boot, of a
+/// namespace that is gone, and of an ADD that had no answer and whose process is gone. A DEL may
+/// also have left its record to the agent. Attachments of pods that run are not touched.
+/// Thread-safe.
 class Sweep {
  public:
-  /// Tries it once: the agent does not serve before. What cannot be undone by `deadline` is logged,
-  /// and tried again and again in a thread of its own, until it is undone or this object ends.
+  /// Tries it once: the agent does not serve before. What cannot be undone by `deadline` is logged.
+  /// A thread tries it again and again, until it is undone or this object ends.
   Sweep(const Node& node, const Deadline& deadline);
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;

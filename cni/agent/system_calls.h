@@ -2,8 +2,8 @@
 
 namespace kuryr::cni {
 
-/// Gives up for good the system calls that lead out of a container, or change what is the node's
-/// and no network's (seccomp(2)): mounts, other namespaces than networks', other processes' memory,
+/// Gives up for good the system calls that lead out of a container, or change more of the node than
+/// its networks (seccomp(2)). Mounts, namespaces other than networks, other processes' memory,
 /// programs, modules, BPF and the like end with EPERM. For this thread and those that it starts.
 /// no_new_privs has to be set. A kernel without seccomp is fine, and logged. Throws
 /// std::system_error.

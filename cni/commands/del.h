@@ -13,9 +13,9 @@ namespace kuryr::cni {
 /// record stays, and the runtime's next DEL tries again. The answer is empty.
 std::string Del(const Call& call);
 
-/// For a DEL that failed while the agent is down: the record says from now on that nobody wants the
-/// attachment, and the agent sweeps it when it is back. False where there is no record, where
-/// another call is at work on it, or where a delegated plugin has addresses to release, which the
+/// For a DEL that failed while the agent is down. The record says from now on that nobody wants the
+/// attachment, and the agent sweeps it when it is back. False where there is no record, or another
+/// call is at work on it. False, too, where a delegated plugin has addresses to release, which the
 /// agent never does. Throws std::system_error.
 [[nodiscard]] bool LeaveToAgent(const AttachmentKey& key, AttachmentStore& attachments);
 

@@ -7,10 +7,10 @@
 
 namespace kuryr::cni {
 
-/// The ADD of a network that this node makes by itself, as kubenet did: addresses from the
-/// delegated IPAM plugin, a bridge that is the pods' gateway (or a port of Open vSwitch), the pod's
-/// interface. What was plugged is the caller's to undo, and so are the addresses: the record tells
-/// of both before they are there. The bridge stays, as others may be on it.
+/// The ADD of a network that this node makes by itself, as kubenet did. Addresses come from the
+/// delegated IPAM plugin. The pod gets its interface, and a bridge that is the pods' gateway, or a
+/// port of Open vSwitch. What was plugged is the caller's to undo, and so are the addresses: the
+/// record tells of both before they are there. The bridge stays, as others may be on it.
 [[nodiscard]] Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadline);
 
 }  // namespace kuryr::cni

@@ -12,9 +12,9 @@ namespace kuryr::cni {
 [[nodiscard]] std::optional<std::string> OvsBridgeOf(const Config& config);
 
 /// Serves a STATUS: returns when an ADD could be served now. Throws CniError 50 that says what is
-/// missing: the API server (for VIFs from annotations), Open vSwitch or its bridge; 51 when
-/// attachments of this network are on a bridge that is down; or the delegate's own. The answer is
-/// empty.
+/// missing: the API server (for VIFs from annotations), Open vSwitch or its bridge. It is 51 when
+/// attachments of this network are on a bridge that is down. The delegate's error is its own. The
+/// answer is empty.
 std::string Status(const Call& call);
 
 }  // namespace kuryr::cni

@@ -5,7 +5,7 @@
 
 namespace kuryr::cni::doctor {
 
-/// Whether the API server answers to who this process is there, and what it lets it do: one
+/// Whether the API server answers to this process' identity, and what that may do. There is one
 /// SelfSubjectAccessReview for each right that kuryr-cni or its agent needs.
 [[nodiscard]] Findings CheckApi(const Config& config);
 

@@ -6,8 +6,8 @@
 
 namespace kuryr::cni::doctor {
 
-/// Open vSwitch and the bridge of [neutron_defaults] ovs_bridge; and whether what tunnels carry is
-/// large enough for the MTU of the VIFs that this node has plugged.
+/// Open vSwitch and the bridge of [neutron_defaults] ovs_bridge. Also whether tunnels carry packets
+/// as large as the MTU of the VIFs that this node has plugged.
 [[nodiscard]] Findings CheckOvs(const Config& config, const Deadline& deadline);
 
 }  // namespace kuryr::cni::doctor

@@ -9,8 +9,8 @@
 
 namespace kuryr::cni {
 
-/// Takes away what ovs-cni plugged for the attachment of a DEL: its ports, by the external_ids that
-/// ovs-cni gives them, and the veth pair; a device goes back to the host under its name. Ports with
+/// Takes away what ovs-cni plugged for the attachment of a DEL: the veth pair, and its ports by the
+/// external_ids that ovs-cni gives them. A device goes back to the host under its name. Ports with
 /// our own external_ids are left alone. `entry` is what ovs-cni kept of the attachment. Idempotent.
 /// Where Open vSwitch does not answer, throws what OpenVSwitch does if there is an entry: without
 /// one there may be nothing.

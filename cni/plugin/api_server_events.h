@@ -14,8 +14,8 @@
 
 namespace kuryr::cni {
 
-/// The pod's own watch at the API server, for a plugin that works without an agent; and its
-/// KuryrPort's, from when the pod is seen without VIFs.
+/// The pod's own watch at the API server, for a plugin that works without an agent. From when the
+/// pod is seen without VIFs, its KuryrPort's watch, too.
 class ApiServerEvents : public PodEventSource, private watcher::EventConsumer {
  public:
   ApiServerEvents(watcher::ApiConfig config, VifSource source)

@@ -12,7 +12,7 @@ struct Decoding {
 
 /// `kuryr-cni --decode`: the VIFs of each file, as vif::DecodeToJson or vif::DecodeToText has them.
 /// The text also says of each VIF by which driver this node would plug it now, or why it refuses
-/// that: kuryr.conf (`config_files`, as LoadConfig has them) and the node's links decide. Throws
+/// the VIF. kuryr.conf (`config_files`, as for LoadConfig) and the node's links decide. Throws
 /// std::runtime_error that names the file.
 [[nodiscard]] std::string Decode(const Decoding& decoding,
                                  const std::vector<std::string>& config_files);

@@ -5,10 +5,10 @@
 
 namespace kuryr::cni {
 
-// The interface by which the kubelet executed network plugins before CNI, its options
-// --network-plugin=openstack.org/kuryr and --network-plugin-dir: "init", "setup NAMESPACE POD ID",
-// "teardown NAMESPACE POD ID" and "status NAMESPACE POD ID"; some versions add words behind.
-// (Kubernetes before 1.6, pkg/kubelet/network/exec/exec.go)
+// The interface by which the kubelet executed network plugins before CNI, by its options
+// --network-plugin=openstack.org/kuryr and --network-plugin-dir. The calls are "init", "setup
+// NAMESPACE POD ID", "teardown NAMESPACE POD ID" and "status NAMESPACE POD ID". Some versions add
+// words behind. (Kubernetes before 1.6, pkg/kubelet/network/exec/exec.go)
 
 /// Whether a command line is such a call, and not CNI's or a person's.
 [[nodiscard]] bool IsExecCall(const std::vector<std::string>& arguments);

@@ -13,8 +13,9 @@ namespace kuryr::cni {
 /// [kubernetes] vif_source: which objects may have a pod's VIFs.
 enum class VifSource { kAny, kAnnotation, kKuryrPort };
 
-/// Whether a kubelet has put it at the API server to stand for a static pod: a node is its owner,
-/// and it has the annotation that nobody can add later and with which no kubelet runs a pod.
+/// Whether a kubelet has put it at the API server to stand for a static pod. Then a node is its
+/// owner, and it has the annotation config.mirror: nobody can add that later, and no kubelet runs a
+/// pod that has it.
 [[nodiscard]] bool IsMirrorPod(const nlohmann::json& pod);
 
 /// A pod as far as an ADD needs it. Copies share the plan, which never changes.

@@ -20,8 +20,8 @@ namespace kuryr::cni {
 [[nodiscard]] bool IsGonePod(const watcher::ApiConfig& config, const PodArgs& wanted);
 
 /// The same, when the API server has `present` under that name, or nothing. False for a static pod,
-/// which runs before its mirror is at the API server: the kubelet gives it the hash of its manifest
-/// for a UID, which is none of RFC 4122, and annotates its mirror.
+/// which runs before its mirror is at the API server. Its UID is the hash of its manifest, none of
+/// RFC 4122; the kubelet annotates the mirror with it.
 [[nodiscard]] bool IsGone(const PodArgs& wanted, const std::optional<nlohmann::json>& present);
 
 }  // namespace kuryr::cni

@@ -12,9 +12,9 @@
 
 namespace kuryr::cni {
 
-/// One call of the plugin as it is handed to the node's agent over a unix stream socket: what the
-/// runtime gave, and the pod's namespace as an open descriptor (SCM_RIGHTS), since a path may mean
-/// something else to the agent.
+/// One call of the plugin, as it is handed to the node's agent over a unix stream socket. It has
+/// what the runtime gave, and the pod's namespace as an open descriptor (SCM_RIGHTS): a path may
+/// mean something else to the agent.
 struct AgentCall {
   Environment environment;
   std::string input;  ///< stdin
@@ -24,8 +24,8 @@ struct AgentCall {
   /// Ends the lines that either side logs of the call (IsTraceId). To one that comes without, as
   /// from an older plugin, ReceiveCall gives one.
   std::string trace_id;
-  /// Instead of all that a question to the agent itself, at a socket of its own (StatusSocketOf):
-  /// "alive", "ready", or "status", with a pod (NAMESPACE/NAME) or nothing as `input`. Empty for a
+  /// In place of a call, a question to the agent itself, at its other socket (StatusSocketOf):
+  /// "alive", "ready" or "status". `input` is then a pod (NAMESPACE/NAME) or empty. Empty for a
   /// call of the plugin.
   std::string query;
 };
@@ -37,9 +37,9 @@ struct AgentReply {
 };
 
 // On the wire: four bytes, the length of what follows in network order, and one JSON object. The
-// descriptor comes with the first byte. All throw std::system_error when the other side is
-// gone or the deadline is over, ParseError for what is no message; a message has at most
-// kMostMessage bytes.
+// descriptor comes with the first byte. A message has at most kMostMessage bytes. All functions
+// throw std::system_error when the other side is gone or the deadline is over, and ParseError for
+// what is no message.
 
 /// Whether the other side has ended, or does not want us.
 [[nodiscard]] bool IsPeerGone(const std::system_error& error);

@@ -11,8 +11,8 @@ namespace kuryr::cni {
 /// "type" of a network configuration of ovs-cni.
 inline constexpr const char* kOvsCniType = "ovs";
 
-/// A port's part in a mirror of its bridge: what comes from the pod (ingress of the switch) or goes
-/// to it is mirrored, or the pod gets what is (output).
+/// A port's part in a mirror of its bridge. As a source, what comes from the pod (the switch's
+/// ingress) or goes to it is mirrored. As the output, the pod gets what is mirrored.
 struct OvsCniMirror {
   std::string name;
   bool ingress = false;

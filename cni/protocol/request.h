@@ -30,9 +30,9 @@ struct Request {
   }
 };
 
-/// Throws CniError: 4 names every missing and invalid variable at once, 6 is no JSON object, 7 a
-/// malformed field, 1 an unsupported cniVersion, also one that does not have the command. VERSION
-/// is answered whatever the rest looks like.
+/// Throws CniError 4 that names every missing and invalid variable at once, 6 for what is no JSON
+/// object, and 7 for a malformed field. It is 1 for a cniVersion that is not supported, or that
+/// does not have the command. VERSION is answered whatever the rest looks like.
 [[nodiscard]] Request ParseRequest(const Environment& environment, std::string_view input);
 
 /// The version an error is to be answered in: the input's cniVersion where it can be told, else the

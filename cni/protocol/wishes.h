@@ -23,11 +23,11 @@ struct Wishes {
   bool operator==(const Wishes&) const = default;
 };
 
-/// From the network configuration: runtimeConfig, before args.cni, before CNI_ARGS; a device also
-/// from its own "deviceID", in the place of args.cni; an OVN port from CNI_ARGS, before args.cni.
-/// The keys inside both are compared without regard to case: go-cni writes "HostPort". portMappings
-/// and bandwidth are for plugins behind us in the chain, and only looked at. Throws CniError 7 for
-/// malformed values, and 4 for those of CNI_ARGS.
+/// What the network configuration says in runtimeConfig wins over args.cni, and that over CNI_ARGS.
+/// A device may stand in its own "deviceID", in the place of args.cni. Of an OVN port CNI_ARGS wins
+/// over args.cni. The keys inside both are compared without regard to case: go-cni writes
+/// "HostPort". portMappings and bandwidth are for plugins behind us in the chain, and only looked
+/// at. Throws CniError 7 for malformed values, and 4 for those of CNI_ARGS.
 [[nodiscard]] Wishes ParseWishes(const nlohmann::json& config, const Args& args);
 
 }  // namespace kuryr::cni

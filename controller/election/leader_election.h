@@ -44,8 +44,8 @@ class LeaderElection {
   /// Returns true when this process leads, false when asked to stop. Failures are logged and tried
   /// again.
   [[nodiscard]] bool Acquire(const std::stop_token& stop);
-  /// Renews the Lease. Returns when another leads or may soon, and MayWrite() is false for good; or
-  /// when asked to stop, and MayWrite() stays true for what is under way.
+  /// Renews the Lease. Returns when another leads or may soon: then MayWrite() is false for good.
+  /// When asked to stop, it returns as well, and MayWrite() stays true for what is under way.
   void HoldUntilLost(const std::stop_token& stop);
   /// The Lease is nobody's, so that another leads at once: to be called when nothing is under way
   /// any more. Takes at most renew_deadline, or some seconds. A failure is logged.

@@ -25,7 +25,7 @@ struct Resource {
 };
 
 /// Who has what. A resource that two have, because it was written so, is the first one's, and the
-/// other's when that one is gone: it never looks free meanwhile. Not thread-safe.
+/// other's when the first is gone. It never looks free meanwhile. Not thread-safe.
 class Ledger {
  public:
   /// Who has it now: `holder`, or another, behind whom `holder` waits then. Repeatable.

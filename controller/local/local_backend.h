@@ -28,14 +28,14 @@ class LocalBackend final : public Backend {
   /// Asking again for this owner is worth it. Must not call the backend.
   using Wake = std::function<void(const Owner& owner)>;
 
-  /// `seed` chooses where each pool begins: another one in every process, so that a new leader does
-  /// not give away what a former one, paused meanwhile, is about to write.
+  /// `seed` chooses where each pool begins. It is another one in every process: a former leader
+  /// that was paused may still write its last address, and the new one begins elsewhere.
   explicit LocalBackend(std::vector<Pool> pools, uint64_t seed = RandomSeed(),
                         Now now = std::chrono::steady_clock::now, Wake wake = {});
 
-  /// kRetry says when a fixed address has rested. Who gets kExhausted of a pool waits in line: it
-  /// is woken when there is an address for it, or told when to come, and goes before who came
-  /// later.
+  /// kRetry says when a fixed address has rested. Who gets kExhausted of a pool waits in line,
+  /// before those that come later. It is woken when there is an address for it, or told when to
+  /// come.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) override;
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
@@ -91,8 +91,8 @@ class LocalBackend final : public Backend {
   [[nodiscard]] std::optional<std::string> FindConflict(const Holder& holder,
                                                         const Holding& holding) const
       REQUIRES(mutex_);
-  /// What of `holding`, which is not the holder's any more, no other of its holdings has: it rests,
-  /// or is as if it had never been taken.
+  /// `holding` is not the holder's any more. What no other of its holdings has rests then, or is as
+  /// if it had never been taken.
   enum class After { kRest, kNothing };
   void ReleaseOne(const Holder& holder, const Holding& holding, After after) REQUIRES(mutex_);
 

@@ -8,10 +8,10 @@
 
 namespace kuryr::controller::local {
 
-/// The pool that an interface gets its addresses of: the one it names, if its owner may use that;
-/// else by the owner's labels, else by its namespace, else the default. Of several, the first by
-/// name; one that lists the namespace goes before one that has them all. Throws BackendError kGone
-/// or kRefused.
+/// The pool that an interface gets its addresses of: the one it names, if its owner may use that.
+/// Otherwise the owner's labels choose it, then its namespace; the default comes last. Of several,
+/// the first by name; one that lists the namespace goes before one that has them all. Throws
+/// BackendError kGone or kRefused.
 [[nodiscard]] Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& request,
                                     const InterfaceRequest& interface);
 
