@@ -75,9 +75,15 @@ static void init_library(void) {
   }
 }
 
-static void init_library_once(void) {
+// The library opens a pipe, and ends the program where it gets none.
+static int init_library_once(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
+  int ends[2];
+  if (pipe(ends)) return errno;
+  close(ends[0]);
+  close(ends[1]);
   pthread_once(&once, init_library);
+  return 0;
 }
 
 static int is_over(struct ovsdb_limit limit) {
@@ -164,9 +170,10 @@ static int open_stream(const char* remote, struct ovsdb_limit limit, struct stre
 int ovsdb_open(const char* remote, struct ovsdb_limit limit, struct ovsdb_connection** connection) {
   *connection = NULL;
   if (limit.cancel_fd == 0) return EINVAL;
-  init_library_once();
+  int error = init_library_once();
+  if (error) return error;
   struct stream* stream = NULL;
-  int error = open_stream(remote, limit, &stream);
+  error = open_stream(remote, limit, &stream);
   if (error) return error;
   error = connect_stream(stream, limit);
   if (error) {

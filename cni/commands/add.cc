@@ -31,6 +31,10 @@ binding::Netns OpenPodNetns(const Request& request) {
     }
     return pod;
   } catch (const std::system_error& e) {
+    // A lack of descriptors says nothing of the namespace.
+    if (e.code() == std::errc::too_many_files_open ||
+        e.code() == std::errc::too_many_files_open_in_system)
+      throw;
     throw CniError(ErrorCode::kInvalidEnvironment, "CNI_NETNS is no network namespace",
                    Printable(e.what(), 300));
   }
