@@ -37,6 +37,8 @@ struct Subnet {
   std::vector<IpAddress> dns;
   std::vector<HostRoute> host_routes;
   std::vector<AddressRange> allocation_pools;
+  std::string pool_id;  ///< of the subnet pool that cidr is of; empty without one
+  std::vector<std::string> tags;
   /// Addresses follow from the MAC: ipv6_address_mode slaac or dhcpv6-stateless.
   bool is_slaac = false;
 
@@ -50,8 +52,46 @@ struct Network {
   uint32_t mtu = 0;  ///< 0 where Neutron names none
   /// provider:segmentation_id of a network of type vlan; hidden from all but admins.
   std::optional<uint16_t> vlan;
+  std::string description;
+  std::vector<std::string> subnet_ids;
+  std::vector<std::string> tags;
 
   bool operator==(const Network&) const = default;
+};
+
+/// POST /v2.0/networks. What is empty is not sent.
+struct NetworkRequest {
+  std::string project_id;  ///< the token's when empty
+  std::string name;
+  std::string description;
+
+  bool operator==(const NetworkRequest&) const = default;
+};
+
+/// Which networks are listed; what is empty filters nothing.
+struct NetworkFilter {
+  std::string name;
+  std::string project_id;
+
+  bool operator==(const NetworkFilter&) const = default;
+};
+
+/// GET /v2.0/subnetpools/ID.
+struct SubnetPool {
+  std::string id;
+  IpFamily family = IpFamily::kIpv4;
+
+  bool operator==(const SubnetPool&) const = default;
+};
+
+/// POST /v2.0/subnets, of a prefix that Neutron takes from the pool; without DHCP.
+struct SubnetRequest {
+  std::string project_id;  ///< the token's when empty
+  std::string name;
+  std::string network_id;
+  SubnetPool pool;
+
+  bool operator==(const SubnetRequest&) const = default;
 };
 
 }  // namespace kuryr::controller::neutron

@@ -29,6 +29,25 @@ class NeutronApi {
   /// All of the network's, as Neutron orders them.
   [[nodiscard]] virtual std::vector<Subnet> ListSubnets(const std::string& network_id) = 0;
 
+  /// All pages.
+  [[nodiscard]] virtual std::vector<Network> ListNetworks(const NetworkFilter& filter) = 0;
+  virtual Network CreateNetwork(const NetworkRequest& request) = 0;
+  virtual void DescribeNetwork(const std::string& id, const std::string& description) = 0;
+  /// These and no others.
+  virtual void SetNetworkTags(const std::string& id, const std::vector<std::string>& tags) = 0;
+  /// With its subnets; also when there is none (404). kConflict while a port is in it.
+  virtual void DeleteNetwork(const std::string& id) = 0;
+  [[nodiscard]] virtual SubnetPool GetSubnetPool(const std::string& id) = 0;
+  /// kUnavailable also where the pool has no prefix left: Neutron's answer to that is a 500.
+  virtual Subnet CreateSubnet(const SubnetRequest& request) = 0;
+  /// These and no others.
+  virtual void SetSubnetTags(const std::string& id, const std::vector<std::string>& tags) = 0;
+  /// kBadRequest where it is the router's already, or its prefix overlaps another of the router's.
+  virtual void AddRouterInterface(const std::string& router_id, const std::string& subnet_id) = 0;
+  /// Also when it is none of the router's (404).
+  virtual void RemoveRouterInterface(const std::string& router_id,
+                                     const std::string& subnet_id) = 0;
+
   /// The port has the request's tags afterwards, whatever TagsAtCreation() says. Where setting them
   /// failed, the port is there without: the error is that of SetTags, and uncertain().
   virtual Port CreatePort(const PortRequest& request) = 0;
@@ -49,6 +68,9 @@ class NeutronApi {
   [[nodiscard]] virtual std::vector<Port> ListPorts(const PortFilter& filter) = 0;
   /// Those of `ids` whose status is ACTIVE, in no order. One request for each 150 of them.
   [[nodiscard]] virtual std::vector<std::string> ActivePorts(
+      const std::vector<std::string>& ids) = 0;
+  /// Those of `ids` that there are, likewise. Requests that pods wait for go first.
+  [[nodiscard]] virtual std::vector<std::string> ExistingPorts(
       const std::vector<std::string>& ids) = 0;
 
   /// All pages, of any project that the credentials see.

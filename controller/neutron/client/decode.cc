@@ -62,6 +62,8 @@ Subnet SubnetOf(const json& value, const Path& path) {
                 .dns = object.List("dns_nameservers", AddressOf),
                 .host_routes = object.List("host_routes", RouteOf),
                 .allocation_pools = object.List("allocation_pools", RangeOf),
+                .pool_id = object.Text("subnetpool_id"),
+                .tags = object.Texts("tags"),
                 .is_slaac = mode == "slaac" || mode == "dhcpv6-stateless"};
   if (subnet.gateway && subnet.gateway->family != subnet.cidr.address.family)
     Path(path, "gateway_ip").Refuse(value["gateway_ip"], "an address of cidr's family");
@@ -72,7 +74,10 @@ Network NetworkOf(const json& value, const Path& path) {
   const AnswerObject object(value, path);
   Network network{.id = object.Id("id"),
                   .name = object.Text("name"),
-                  .mtu = static_cast<uint32_t>(object.Number("mtu", 0, kMostMtu))};
+                  .mtu = static_cast<uint32_t>(object.Number("mtu", 0, kMostMtu)),
+                  .description = object.Text("description"),
+                  .subnet_ids = object.Texts("subnets"),
+                  .tags = object.Texts("tags")};
   if (object.Text("provider:network_type") == "vlan" &&
       object.Find("provider:segmentation_id") != nullptr) {
     network.vlan = static_cast<uint16_t>(object.Number("provider:segmentation_id", 1, kMostVlan));
@@ -162,11 +167,27 @@ NodePort NodePortOf(const json& value, const Path& path) {
   return port;
 }
 
-bool HasNext(const AnswerObject& object) {
-  const auto rels = object.List("ports_links", [](const json& link, const Path& path) {
+SubnetPool SubnetPoolOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  constexpr int64_t kSix = 6;
+  return {
+      .id = object.Id("id"),
+      .family = object.Number("ip_version", 4, kSix) == kSix ? IpFamily::kIpv6 : IpFamily::kIpv4};
+}
+
+/// What `decode` makes of the elements of the list `key`.
+template <typename Decode>
+auto PageOf(std::string_view body, const std::string& key, Decode decode) {
+  const json document = Parse(body);
+  const Path root(Root());
+  const AnswerObject object(document, root);
+  const auto rels = object.List((key + "_links").c_str(), [](const json& link, const Path& path) {
     return AnswerObject(link, path).Text("rel");
   });
-  return std::find(rels.begin(), rels.end(), "next") != rels.end();
+  auto items = object.RequiredList(key.c_str(), decode);
+  return Page<typename decltype(items)::value_type>{
+      .items = std::move(items),
+      .has_next = std::find(rels.begin(), rels.end(), "next") != rels.end()};
 }
 
 }  // namespace
@@ -183,18 +204,14 @@ std::vector<Subnet> DecodeSubnets(std::string_view body) {
 
 Port DecodePort(std::string_view body) { return Member(body, "port", PortOf); }
 
-PortPage DecodePorts(std::string_view body) {
-  const json document = Parse(body);
-  const Path root(Root());
-  const AnswerObject object(document, root);
-  return {.ports = object.RequiredList("ports", PortOf), .has_next = HasNext(object)};
-}
+Page<Port> DecodePorts(std::string_view body) { return PageOf(body, "ports", PortOf); }
 
-NodePortPage DecodeNodePorts(std::string_view body) {
-  const json document = Parse(body);
-  const Path root(Root());
-  const AnswerObject object(document, root);
-  return {.ports = object.RequiredList("ports", NodePortOf), .has_next = HasNext(object)};
+Page<NodePort> DecodeNodePorts(std::string_view body) { return PageOf(body, "ports", NodePortOf); }
+
+Page<Network> DecodeNetworks(std::string_view body) { return PageOf(body, "networks", NetworkOf); }
+
+SubnetPool DecodeSubnetPool(std::string_view body) {
+  return Member(body, "subnetpool", SubnetPoolOf);
 }
 
 PortQuota DecodePortQuota(std::string_view body) {

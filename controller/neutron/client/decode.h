@@ -18,24 +18,22 @@ namespace kuryr::controller::neutron {
 [[nodiscard]] std::vector<Subnet> DecodeSubnets(std::string_view body);
 [[nodiscard]] Port DecodePort(std::string_view body);
 
-/// GET /v2.0/ports.
-struct PortPage {
-  std::vector<Port> ports;
-  bool has_next = false;  ///< ports_links has one of rel next
+/// Of a list.
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  bool has_next = false;  ///< its links have one of rel next
 
-  bool operator==(const PortPage&) const = default;
+  bool operator==(const Page&) const = default;
 };
-/// Also of a creation in bulk.
-[[nodiscard]] PortPage DecodePorts(std::string_view body);
-
+/// GET /v2.0/ports. Also of a creation in bulk.
+[[nodiscard]] Page<Port> DecodePorts(std::string_view body);
 /// GET /v2.0/ports with the fields that NodePort has.
-struct NodePortPage {
-  std::vector<NodePort> ports;
-  bool has_next = false;
+[[nodiscard]] Page<NodePort> DecodeNodePorts(std::string_view body);
+/// GET /v2.0/networks.
+[[nodiscard]] Page<Network> DecodeNetworks(std::string_view body);
 
-  bool operator==(const NodePortPage&) const = default;
-};
-[[nodiscard]] NodePortPage DecodeNodePorts(std::string_view body);
+[[nodiscard]] SubnetPool DecodeSubnetPool(std::string_view body);
 
 /// GET /v2.0/quotas/PROJECT/details.
 [[nodiscard]] PortQuota DecodePortQuota(std::string_view body);

@@ -47,6 +47,23 @@ json EncodePortUpdate(const PortUpdate& update) {
   return port;
 }
 
+json EncodeNetworkRequest(const NetworkRequest& request) {
+  json network = {{"name", request.name}};
+  AddText(network, "project_id", request.project_id);
+  AddText(network, "description", request.description);
+  return network;
+}
+
+json EncodeSubnetRequest(const SubnetRequest& request) {
+  json subnet = {{"network_id", request.network_id},
+                 {"name", request.name},
+                 {"subnetpool_id", request.pool.id},
+                 {"ip_version", request.pool.family == IpFamily::kIpv6 ? 6 : 4},
+                 {"enable_dhcp", false}};
+  AddText(subnet, "project_id", request.project_id);
+  return subnet;
+}
+
 json EncodeSubPort(const SubPort& sub_port) {
   return {{"port_id", sub_port.port_id},
           {"segmentation_type", "vlan"},

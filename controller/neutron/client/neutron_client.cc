@@ -10,21 +10,19 @@
 #include "base/names.h"
 #include "controller/neutron/client/decode.h"
 #include "controller/neutron/client/encode.h"
-#include "controller/neutron/client/refusal.h"
 #include "controller/neutron/client/url.h"
 
 namespace kuryr::controller::neutron {
 namespace {
 
 using Kind = NeutronError::Kind;
-using Clock = std::chrono::steady_clock;
 
 constexpr const char* kTagsExtension = "tag-ports-during-bulk-creation";
 /// A URL of more than 8 kB is a 414; each id takes 40 bytes of it.
 constexpr size_t kMostIds = 150;
 constexpr const char* kPageSize = "500";
 /// More than a cluster has, and less than fills the memory.
-constexpr size_t kMostPorts = 200'000;
+constexpr size_t kMostItems = 200'000;
 
 /// For messages: "a port of DEVICE in network ID". A ready one has none, but a host.
 std::string Described(const PortRequest& request) {
@@ -65,8 +63,8 @@ std::string NodePortTarget(const NodePortFilter& filter, const std::string& mark
   return "/ports" + QueryOf(query);
 }
 
-std::string PollTarget(std::span<const std::string> ids) {
-  std::string target = "/ports?status=ACTIVE&fields=id";
+/// `begin` of a query, and the ids.
+std::string IdsTarget(std::string target, std::span<const std::string> ids) {
   for (const std::string& id : ids) target += "&id=" + Escaped(id);
   return target;
 }
@@ -88,128 +86,138 @@ void CheckId(const std::string& what, const std::string& id) {
 
 }  // namespace
 
-struct NeutronClient::Call {
-  RequestKind kind;
-  std::string what;  ///< HttpRequest::what
-  const char* method = "GET";
-  std::string target;  ///< below /v2.0
-  std::string body;
-  std::string if_match;
-  RequestGate::Rank rank = RequestGate::Rank::kUsual;
-};
-
-/// One place in the gate.
-class NeutronClient::Turn {
- public:
-  Turn(RequestGate& gate, const std::string& what, RequestGate::Rank rank) : gate_(gate) {
-    switch (gate.Enter(rank)) {
-      case RequestGate::Turn::kMine:
-        return;
-      case RequestGate::Turn::kTooLate:
-        throw NeutronError(Kind::kUnavailable,
-                           what +
-                               ": too many requests to Neutron; [neutron] max_requests and "
-                               "request_rate limit them",
-                           {});
-      case RequestGate::Turn::kStopped:
-        throw NeutronError(Kind::kUnavailable, what + ": request cancelled", {});
-    }
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() { gate_.Leave(); }
-
- private:
-  RequestGate& gate_;
-};
-
 NeutronClient::NeutronClient(const NeutronConfig& config, RequestObserver* observer)
-    : config_(config),
-      observer_(observer),
-      session_(config, observer),
-      gate_({.at_a_time = config.max_requests,
-             .a_second = config.request_rate,
-             .patience = config.access.timeout}) {}
+    : caller_(config, observer) {}
 
-/// A new catalog may name another URL.
-std::shared_ptr<Endpoint> NeutronClient::EndpointAt(const std::string& url) {
-  const MutexLock lock(mutex_);
-  if (!neutron_ || neutron_->server().url != url) {
-    neutron_ = std::make_shared<Endpoint>(
-        HttpServer{.name = "Neutron", .url = url, .access = config_.access});
-    if (stopped_) neutron_->Stop();
-  }
-  return neutron_;
-}
-
-HttpAnswer NeutronClient::Exchange(const Call& call, const Access& access, HttpRequest& request) {
-  request.token = access.token;
-  const std::shared_ptr<Endpoint> endpoint = EndpointAt(access.url);
-  const Turn turn(gate_, call.what, call.rank);
-  const Clock::time_point begin = Clock::now();
-  const auto tell = [&](std::optional<Kind> failure) {
-    if (observer_ != nullptr) observer_->OnRequest(call.kind, failure, Clock::now() - begin);
-  };
-  try {
-    HttpAnswer answer = endpoint->Send(request);
-    const bool succeeded = answer.status / 100 == 2;
-    tell(succeeded ? std::nullopt : std::optional(RefusalOf(request, answer).kind()));
-    return answer;
-  } catch (const NeutronError& e) {
-    tell(e.kind());
-    throw;
-  }
-}
-
-/// An answer of a 2xx.
-HttpAnswer NeutronClient::Answer(const Call& call) {
-  HttpRequest request{.what = call.what,
-                      .method = call.method,
-                      .target = call.target,
-                      .body = call.body,
-                      .if_match = call.if_match};
-  const Access access = session_.Get();
-  HttpAnswer answer = Exchange(call, access, request);
-  if (answer.status == 401 && !access.token.empty()) {
-    session_.Refuse(access.token);
-    answer = Exchange(call, session_.Get(), request);
-  }
-  if (answer.status / 100 == 2) return answer;
-  throw RefusalOf(request, answer);
-}
-
-template <typename Decode>
-auto NeutronClient::Decoded(const Call& call, Decode decode) {
-  const HttpAnswer answer = Answer(call);
-  try {
-    return decode(answer.body);
-  } catch (const ParseError& e) {
-    throw NoAnswerOf({.what = call.what, .method = call.method}, answer,
-                     std::string(e.what()) + " (" + Printable(answer.content_type) + ")");
+/// The next page begins behind the last of this one. Its link is not followed: behind a proxy it
+/// may name a server that is out of reach.
+template <typename Target, typename Decode>
+auto NeutronClient::AllPages(RequestKind kind, const std::string& collection, Target target,
+                             Decode decode) {
+  decltype(decode("").items) all;
+  std::set<std::string> seen;
+  for (std::string marker;;) {
+    const Call call{.kind = kind, .what = "list " + collection, .target = target(marker)};
+    auto page = caller_.Decoded(call, [&](const std::string& body) {
+      auto next = decode(body);
+      if (next.has_next && (next.items.empty() || !seen.insert(next.items.back().id).second))
+        throw ParseError("$." + collection + "_links", "names a next page that leads nowhere");
+      if (all.size() + next.items.size() > kMostItems)
+        throw ParseError("$." + collection, "more than " + std::to_string(kMostItems) + " in all");
+      return next;
+    });
+    std::move(page.items.begin(), page.items.end(), std::back_inserter(all));
+    if (!page.has_next) return all;
+    marker = all.back().id;
   }
 }
 
 Network NeutronClient::GetNetwork(const std::string& id) {
   const std::string what = "get network " + Printable(id);
   CheckId(what, id);
-  return Decoded({.kind = RequestKind::kNetworkGet, .what = what, .target = "/networks/" + id},
-                 DecodeNetwork);
+  return caller_.Decoded(
+      {.kind = RequestKind::kNetworkGet, .what = what, .target = "/networks/" + id}, DecodeNetwork);
 }
 
 Subnet NeutronClient::GetSubnet(const std::string& id) {
   const std::string what = "get subnet " + Printable(id);
   CheckId(what, id);
-  return Decoded({.kind = RequestKind::kSubnetGet, .what = what, .target = "/subnets/" + id},
-                 DecodeSubnet);
+  return caller_.Decoded(
+      {.kind = RequestKind::kSubnetGet, .what = what, .target = "/subnets/" + id}, DecodeSubnet);
 }
 
 std::vector<Subnet> NeutronClient::ListSubnets(const std::string& network_id) {
   const std::string what = "list subnets of network " + Printable(network_id);
   CheckId(what, network_id);
-  return Decoded({.kind = RequestKind::kSubnetList,
-                  .what = what,
-                  .target = "/subnets?network_id=" + network_id},
-                 DecodeSubnets);
+  return caller_.Decoded({.kind = RequestKind::kSubnetList,
+                          .what = what,
+                          .target = "/subnets?network_id=" + network_id},
+                         DecodeSubnets);
+}
+
+std::vector<Network> NeutronClient::ListNetworks(const NetworkFilter& filter) {
+  return AllPages(
+      RequestKind::kNetworkList, "networks",
+      [&](const std::string& marker) {
+        return "/networks" + QueryOf({{"name", filter.name},
+                                      {"project_id", filter.project_id},
+                                      {"limit", kPageSize},
+                                      {"marker", marker}});
+      },
+      DecodeNetworks);
+}
+
+Network NeutronClient::CreateNetwork(const NetworkRequest& request) {
+  const nlohmann::json body = {{"network", EncodeNetworkRequest(request)}};
+  return caller_.Decoded({.kind = RequestKind::kNetworkCreate,
+                          .what = "create network " + Printable(request.name),
+                          .method = "POST",
+                          .target = "/networks",
+                          .body = body.dump()},
+                         DecodeNetwork);
+}
+
+void NeutronClient::DescribeNetwork(const std::string& id, const std::string& description) {
+  const std::string what = "update network " + Printable(id);
+  CheckId(what, id);
+  const nlohmann::json network = {{"description", description}};
+  const nlohmann::json body = {{"network", network}};
+  (void)caller_.Answer({.kind = RequestKind::kNetworkUpdate,
+                        .what = what,
+                        .method = "PUT",
+                        .target = "/networks/" + id,
+                        .body = body.dump()});
+}
+
+void NeutronClient::DeleteNetwork(const std::string& id) {
+  Delete({.kind = RequestKind::kNetworkDelete, .what = "delete network ", .target = "/networks/"},
+         id);
+}
+
+SubnetPool NeutronClient::GetSubnetPool(const std::string& id) {
+  const std::string what = "get subnet pool " + Printable(id);
+  CheckId(what, id);
+  return caller_.Decoded(
+      {.kind = RequestKind::kSubnetPoolGet, .what = what, .target = "/subnetpools/" + id},
+      DecodeSubnetPool);
+}
+
+Subnet NeutronClient::CreateSubnet(const SubnetRequest& request) {
+  const nlohmann::json body = {{"subnet", EncodeSubnetRequest(request)}};
+  return caller_.Decoded({.kind = RequestKind::kSubnetCreate,
+                          .what = "create subnet " + Printable(request.name) +
+                                  " from subnet pool " + Printable(request.pool.id),
+                          .method = "POST",
+                          .target = "/subnets",
+                          .body = body.dump()},
+                         DecodeSubnet);
+}
+
+void NeutronClient::AddRouterInterface(const std::string& router_id, const std::string& subnet_id) {
+  const std::string what =
+      "add subnet " + Printable(subnet_id) + " to router " + Printable(router_id);
+  CheckId(what, router_id);
+  (void)caller_.Answer({.kind = RequestKind::kRouterInterface,
+                        .what = what,
+                        .method = "PUT",
+                        .target = "/routers/" + router_id + "/add_router_interface",
+                        .body = nlohmann::json{{"subnet_id", subnet_id}}.dump()});
+}
+
+void NeutronClient::RemoveRouterInterface(const std::string& router_id,
+                                          const std::string& subnet_id) {
+  const std::string what =
+      "remove subnet " + Printable(subnet_id) + " from router " + Printable(router_id);
+  try {
+    CheckId(what, router_id);
+    (void)caller_.Answer({.kind = RequestKind::kRouterInterface,
+                          .what = what,
+                          .method = "PUT",
+                          .target = "/routers/" + router_id + "/remove_router_interface",
+                          .body = nlohmann::json{{"subnet_id", subnet_id}}.dump()});
+  } catch (const NeutronError& e) {
+    if (e.kind() != Kind::kNotFound) throw;
+  }
 }
 
 /// Neutron without the extension has dropped them.
@@ -235,13 +243,13 @@ nlohmann::json NeutronClient::BodyOf(const PortRequest& request) {
 
 Port NeutronClient::CreatePort(const PortRequest& request) {
   const nlohmann::json body = {{"port", BodyOf(request)}};
-  Port port = Decoded({.kind = RequestKind::kPortCreate,
-                       .what = "create " + Described(request),
-                       .method = "POST",
-                       .target = "/ports",
-                       .body = body.dump(),
-                       .rank = RankOf(request)},
-                      DecodePort);
+  Port port = caller_.Decoded({.kind = RequestKind::kPortCreate,
+                               .what = "create " + Described(request),
+                               .method = "POST",
+                               .target = "/ports",
+                               .body = body.dump(),
+                               .rank = RankOf(request)},
+                              DecodePort);
   AddTags(port, request);
   return port;
 }
@@ -257,8 +265,8 @@ std::vector<Port> NeutronClient::CreatePorts(const std::vector<PortRequest>& req
                   .target = "/ports",
                   .body = body.dump(),
                   .rank = RankOf(requests.front())};
-  std::vector<Port> ports = Decoded(call, [&](const std::string& answer) {
-    std::vector<Port> made = DecodePorts(answer).ports;
+  std::vector<Port> ports = caller_.Decoded(call, [&](const std::string& answer) {
+    std::vector<Port> made = DecodePorts(answer).items;
     if (made.size() != requests.size())
       throw ParseError("$.ports", "has " + std::to_string(made.size()) + " ports of " +
                                       std::to_string(requests.size()));
@@ -276,76 +284,71 @@ Port NeutronClient::UpdatePort(const std::string& id, const PortUpdate& update) 
   const std::string what = "update port " + Printable(id);
   CheckId(what, id);
   const nlohmann::json body = {{"port", EncodePortUpdate(update)}};
-  return Decoded({.kind = RequestKind::kPortUpdate,
-                  .what = what,
-                  .method = "PUT",
-                  .target = "/ports/" + id,
-                  .body = body.dump(),
-                  .if_match = update.revision ? IfMatch(*update.revision) : ""},
-                 DecodePort);
+  return caller_.Decoded({.kind = RequestKind::kPortUpdate,
+                          .what = what,
+                          .method = "PUT",
+                          .target = "/ports/" + id,
+                          .body = body.dump(),
+                          .if_match = update.revision ? IfMatch(*update.revision) : ""},
+                         DecodePort);
 }
 
-void NeutronClient::SetTags(const std::string& id, const std::vector<std::string>& tags) {
-  const std::string what = "set tags of port " + Printable(id);
-  CheckId(what, id);
-  (void)Answer({.kind = RequestKind::kPortTags,
-                .what = what,
-                .method = "PUT",
-                .target = "/ports/" + id + "/tags",
-                .body = nlohmann::json{{"tags", tags}}.dump()});
-}
-
-void NeutronClient::DeletePort(const std::string& id) {
-  const std::string what = "delete port " + Printable(id);
+/// `call` without its method; what and target want the id.
+void NeutronClient::Delete(Call call, const std::string& id) {
+  call.what += Printable(id);
+  call.method = "DELETE";
+  call.target += id;
   try {
-    CheckId(what, id);
-    (void)Answer({.kind = RequestKind::kPortDelete,
-                  .what = what,
-                  .method = "DELETE",
-                  .target = "/ports/" + id});
+    CheckId(call.what, id);
+    (void)caller_.Answer(call);
   } catch (const NeutronError& e) {
     if (e.kind() != Kind::kNotFound) throw;
   }
 }
 
+void NeutronClient::PutTags(RequestKind kind, const std::string& thing, const std::string& id,
+                            const std::vector<std::string>& tags) {
+  const std::string what = "set tags of " + thing + " " + Printable(id);
+  CheckId(what, id);
+  (void)caller_.Answer({.kind = kind,
+                        .what = what,
+                        .method = "PUT",
+                        .target = "/" + thing + "s/" + id + "/tags",
+                        .body = nlohmann::json{{"tags", tags}}.dump()});
+}
+
+void NeutronClient::SetTags(const std::string& id, const std::vector<std::string>& tags) {
+  PutTags(RequestKind::kPortTags, "port", id, tags);
+}
+
+void NeutronClient::SetNetworkTags(const std::string& id, const std::vector<std::string>& tags) {
+  PutTags(RequestKind::kNetworkTags, "network", id, tags);
+}
+
+void NeutronClient::SetSubnetTags(const std::string& id, const std::vector<std::string>& tags) {
+  PutTags(RequestKind::kSubnetTags, "subnet", id, tags);
+}
+
+void NeutronClient::DeletePort(const std::string& id) {
+  Delete({.kind = RequestKind::kPortDelete, .what = "delete port ", .target = "/ports/"}, id);
+}
+
 Port NeutronClient::GetPort(const std::string& id) {
   const std::string what = "get port " + Printable(id);
   CheckId(what, id);
-  return Decoded({.kind = RequestKind::kPortGet, .what = what, .target = "/ports/" + id},
-                 DecodePort);
-}
-
-/// The next page begins behind the last port of this one. Its link is not followed: behind a proxy
-/// it may name a server that is out of reach.
-template <typename Target, typename Decode>
-auto NeutronClient::AllPages(RequestKind kind, Target target, Decode decode) {
-  decltype(decode("").ports) all;
-  std::set<std::string> seen;
-  for (std::string marker;;) {
-    const Call call{.kind = kind, .what = "list ports", .target = target(marker)};
-    auto page = Decoded(call, [&](const std::string& body) {
-      auto next = decode(body);
-      if (next.has_next && (next.ports.empty() || !seen.insert(next.ports.back().id).second))
-        throw ParseError("$.ports_links", "names a next page that leads nowhere");
-      if (all.size() + next.ports.size() > kMostPorts)
-        throw ParseError("$.ports", "more than " + std::to_string(kMostPorts) + " ports in all");
-      return next;
-    });
-    std::move(page.ports.begin(), page.ports.end(), std::back_inserter(all));
-    if (!page.has_next) return all;
-    marker = all.back().id;
-  }
+  return caller_.Decoded({.kind = RequestKind::kPortGet, .what = what, .target = "/ports/" + id},
+                         DecodePort);
 }
 
 std::vector<Port> NeutronClient::ListPorts(const PortFilter& filter) {
   return AllPages(
-      RequestKind::kPortList, [&](const std::string& marker) { return ListTarget(filter, marker); },
-      DecodePorts);
+      RequestKind::kPortList, "ports",
+      [&](const std::string& marker) { return ListTarget(filter, marker); }, DecodePorts);
 }
 
 std::vector<NodePort> NeutronClient::ListNodePorts(const NodePortFilter& filter) {
   return AllPages(
-      RequestKind::kNodePortList,
+      RequestKind::kNodePortList, "ports",
       [&](const std::string& marker) { return NodePortTarget(filter, marker); }, DecodeNodePorts);
 }
 
@@ -354,11 +357,11 @@ void NeutronClient::AddSubPort(const std::string& trunk_id, const SubPort& sub_p
                            std::to_string(sub_port.vlan) + " to trunk " + Printable(trunk_id);
   CheckId(what, trunk_id);
   const nlohmann::json body = {{"sub_ports", nlohmann::json::array({EncodeSubPort(sub_port)})}};
-  (void)Answer({.kind = RequestKind::kSubPortAdd,
-                .what = what,
-                .method = "PUT",
-                .target = "/trunks/" + trunk_id + "/add_subports",
-                .body = body.dump()});
+  (void)caller_.Answer({.kind = RequestKind::kSubPortAdd,
+                        .what = what,
+                        .method = "PUT",
+                        .target = "/trunks/" + trunk_id + "/add_subports",
+                        .body = body.dump()});
 }
 
 void NeutronClient::RemoveSubPort(const std::string& trunk_id, const std::string& port_id) {
@@ -368,11 +371,11 @@ void NeutronClient::RemoveSubPort(const std::string& trunk_id, const std::string
   const nlohmann::json body = {{"sub_ports", nlohmann::json::array({port})}};
   try {
     CheckId(what, trunk_id);
-    (void)Answer({.kind = RequestKind::kSubPortRemove,
-                  .what = what,
-                  .method = "PUT",
-                  .target = "/trunks/" + trunk_id + "/remove_subports",
-                  .body = body.dump()});
+    (void)caller_.Answer({.kind = RequestKind::kSubPortRemove,
+                          .what = what,
+                          .method = "PUT",
+                          .target = "/trunks/" + trunk_id + "/remove_subports",
+                          .body = body.dump()});
   } catch (const NeutronError& e) {
     if (e.kind() != Kind::kNotFound) throw;
   }
@@ -384,36 +387,50 @@ void NeutronClient::SetAddressPairs(const std::string& port_id,
   CheckId(what, port_id);
   const nlohmann::json port = {{"allowed_address_pairs", EncodeAddressPairs(pairs)}};
   const nlohmann::json body = {{"port", port}};
-  (void)Answer({.kind = RequestKind::kAddressPairs,
-                .what = what,
-                .method = "PUT",
-                .target = "/ports/" + port_id,
-                .body = body.dump(),
-                .if_match = IfMatch(revision)});
+  (void)caller_.Answer({.kind = RequestKind::kAddressPairs,
+                        .what = what,
+                        .method = "PUT",
+                        .target = "/ports/" + port_id,
+                        .body = body.dump(),
+                        .if_match = IfMatch(revision)});
+}
+
+/// `call` without its target, whose begin is `target`.
+std::vector<std::string> NeutronClient::IdsAmong(const std::vector<std::string>& ids, Call call,
+                                                 const std::string& target) {
+  std::vector<std::string> found;
+  for (size_t begin = 0; begin < ids.size(); begin += kMostIds) {
+    const auto chunk = std::span(ids).subspan(begin, std::min(kMostIds, ids.size() - begin));
+    call.target = IdsTarget(target, chunk);
+    const std::vector<std::string> some = caller_.Decoded(call, DecodePortIds);
+    found.insert(found.end(), some.begin(), some.end());
+  }
+  return found;
 }
 
 std::vector<std::string> NeutronClient::ActivePorts(const std::vector<std::string>& ids) {
-  std::vector<std::string> active;
-  for (size_t begin = 0; begin < ids.size(); begin += kMostIds) {
-    const auto chunk = std::span(ids).subspan(begin, std::min(kMostIds, ids.size() - begin));
-    const std::vector<std::string> some =
-        Decoded({.kind = RequestKind::kPortPoll,
-                 .what = "ask which of " + std::to_string(chunk.size()) + " ports are ACTIVE",
-                 .target = PollTarget(chunk)},
-                DecodePortIds);
-    active.insert(active.end(), some.begin(), some.end());
-  }
-  return active;
+  return IdsAmong(ids,
+                  {.kind = RequestKind::kPortPoll,
+                   .what = "ask which of " + std::to_string(ids.size()) + " ports are ACTIVE"},
+                  "/ports?status=ACTIVE&fields=id");
+}
+
+std::vector<std::string> NeutronClient::ExistingPorts(const std::vector<std::string>& ids) {
+  return IdsAmong(ids,
+                  {.kind = RequestKind::kPortLook,
+                   .what = "ask which of " + std::to_string(ids.size()) + " ports there are",
+                   .rank = RequestGate::Rank::kLast},
+                  "/ports?fields=id");
 }
 
 /// A project's id is 32 digits, and need not be.
 std::optional<PortQuota> NeutronClient::GetPortQuota(const std::string& project_id) {
-  const std::string id = project_id.empty() ? session_.Get().project_id : project_id;
+  const std::string id = project_id.empty() ? caller_.project_id() : project_id;
   if (id.empty()) return std::nullopt;
-  return Decoded({.kind = RequestKind::kQuotaGet,
-                  .what = "get the quota of project " + Printable(id),
-                  .target = "/quotas/" + Escaped(id) + "/details"},
-                 DecodePortQuota);
+  return caller_.Decoded({.kind = RequestKind::kQuotaGet,
+                          .what = "get the quota of project " + Printable(id),
+                          .target = "/quotas/" + Escaped(id) + "/details"},
+                         DecodePortQuota);
 }
 
 bool NeutronClient::TagsAtCreation() {
@@ -422,21 +439,13 @@ bool NeutronClient::TagsAtCreation() {
     if (tags_at_creation_) return *tags_at_creation_;
   }
   const bool takes =
-      Decoded({.kind = RequestKind::kExtensions,
-               .what = "list Neutron's extensions",
-               .target = "/extensions"},
-              [](const std::string& body) { return HasExtension(body, kTagsExtension); });
+      caller_.Decoded({.kind = RequestKind::kExtensions,
+                       .what = "list Neutron's extensions",
+                       .target = "/extensions"},
+                      [](const std::string& body) { return HasExtension(body, kTagsExtension); });
   const MutexLock lock(mutex_);
   tags_at_creation_ = takes;
   return takes;
-}
-
-void NeutronClient::Stop() noexcept {
-  gate_.Stop();
-  session_.Stop();
-  const MutexLock lock(mutex_);
-  stopped_ = true;
-  if (neutron_) neutron_->Stop();
 }
 
 }  // namespace kuryr::controller::neutron

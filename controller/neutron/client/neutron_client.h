@@ -1,17 +1,14 @@
 #pragma once
 
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/neutron/client/endpoint.h"
+#include "controller/neutron/client/caller.h"
 #include "controller/neutron/client/neutron_config.h"
-#include "controller/neutron/client/request_gate.h"
 #include "controller/neutron/client/request_observer.h"
-#include "controller/neutron/client/session.h"
 #include "controller/neutron/neutron_api.h"
 
 namespace kuryr::controller::neutron {
@@ -28,6 +25,16 @@ class NeutronClient final : public NeutronApi {
   [[nodiscard]] Network GetNetwork(const std::string& id) override;
   [[nodiscard]] Subnet GetSubnet(const std::string& id) override;
   [[nodiscard]] std::vector<Subnet> ListSubnets(const std::string& network_id) override;
+  [[nodiscard]] std::vector<Network> ListNetworks(const NetworkFilter& filter) override;
+  Network CreateNetwork(const NetworkRequest& request) override;
+  void DescribeNetwork(const std::string& id, const std::string& description) override;
+  void SetNetworkTags(const std::string& id, const std::vector<std::string>& tags) override;
+  void DeleteNetwork(const std::string& id) override;
+  [[nodiscard]] SubnetPool GetSubnetPool(const std::string& id) override;
+  Subnet CreateSubnet(const SubnetRequest& request) override;
+  void SetSubnetTags(const std::string& id, const std::vector<std::string>& tags) override;
+  void AddRouterInterface(const std::string& router_id, const std::string& subnet_id) override;
+  void RemoveRouterInterface(const std::string& router_id, const std::string& subnet_id) override;
   Port CreatePort(const PortRequest& request) override;
   std::vector<Port> CreatePorts(const std::vector<PortRequest>& requests) override;
   Port BindPort(const std::string& id, const std::string& host_id) override;
@@ -37,6 +44,8 @@ class NeutronClient final : public NeutronApi {
   [[nodiscard]] Port GetPort(const std::string& id) override;
   [[nodiscard]] std::vector<Port> ListPorts(const PortFilter& filter) override;
   [[nodiscard]] std::vector<std::string> ActivePorts(const std::vector<std::string>& ids) override;
+  [[nodiscard]] std::vector<std::string> ExistingPorts(
+      const std::vector<std::string>& ids) override;
   [[nodiscard]] std::vector<NodePort> ListNodePorts(const NodePortFilter& filter) override;
   void AddSubPort(const std::string& trunk_id, const SubPort& sub_port) override;
   void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) override;
@@ -46,31 +55,25 @@ class NeutronClient final : public NeutronApi {
   [[nodiscard]] bool TagsAtCreation() override EXCLUDES(mutex_);
 
   /// For good: calls under way end at once with kUnavailable, as does every later one.
-  void Stop() noexcept EXCLUDES(mutex_);
+  void Stop() noexcept { caller_.Stop(); }
 
  private:
-  struct Call;  ///< one request
-  class Turn;
-
-  [[nodiscard]] HttpAnswer Answer(const Call& call);
-  [[nodiscard]] HttpAnswer Exchange(const Call& call, const Access& access, HttpRequest& request);
-  template <typename Decode>
-  [[nodiscard]] auto Decoded(const Call& call, Decode decode);
   /// `target` makes the target of a page behind a marker.
   template <typename Target, typename Decode>
-  [[nodiscard]] auto AllPages(RequestKind kind, Target target, Decode decode);
-  [[nodiscard]] std::shared_ptr<Endpoint> EndpointAt(const std::string& url) EXCLUDES(mutex_);
+  [[nodiscard]] auto AllPages(RequestKind kind, const std::string& collection, Target target,
+                              Decode decode);
+  /// `call` without its target, whose begin is `target`.
+  [[nodiscard]] std::vector<std::string> IdsAmong(const std::vector<std::string>& ids, Call call,
+                                                  const std::string& target);
   [[nodiscard]] nlohmann::json BodyOf(const PortRequest& request);
   void AddTags(Port& port, const PortRequest& request);
+  void PutTags(RequestKind kind, const std::string& thing, const std::string& id,
+               const std::vector<std::string>& tags);
+  void Delete(Call call, const std::string& id);
 
-  const NeutronConfig config_;
-  RequestObserver* const observer_;
-  Session session_;
-  RequestGate gate_;
+  Caller caller_;
   Mutex mutex_;
-  std::shared_ptr<Endpoint> neutron_ GUARDED_BY(mutex_);
   std::optional<bool> tags_at_creation_ GUARDED_BY(mutex_);
-  bool stopped_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace kuryr::controller::neutron

@@ -64,8 +64,9 @@ Kind KindOf(int status, const std::string& type) {
       return Kind::kForbidden;
     case 404:
       // A URL that is not Neutron's has a 404 of another type, or none: nothing is gone then.
-      return type.ends_with("NotFound") && type != "HTTPNotFound" ? Kind::kNotFound
-                                                                  : Kind::kUnavailable;
+      return type.find("NotFound") != std::string::npos && type != "HTTPNotFound"
+                 ? Kind::kNotFound
+                 : Kind::kUnavailable;
     case 409:
       return KindOfConflict(type);
     case 408:

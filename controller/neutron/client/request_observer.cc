@@ -11,10 +11,28 @@ std::string_view NameOf(RequestKind kind) {
       return "extensions";
     case kNetworkGet:
       return "network_get";
+    case kNetworkList:
+      return "network_list";
+    case kNetworkCreate:
+      return "network_create";
+    case kNetworkUpdate:
+      return "network_update";
+    case kNetworkTags:
+      return "network_tags";
+    case kNetworkDelete:
+      return "network_delete";
+    case kSubnetPoolGet:
+      return "subnet_pool_get";
     case kSubnetGet:
       return "subnet_get";
     case kSubnetList:
       return "subnet_list";
+    case kSubnetCreate:
+      return "subnet_create";
+    case kSubnetTags:
+      return "subnet_tags";
+    case kRouterInterface:
+      return "router_interface";
     case kPortCreate:
       return "port_create";
     case kPortBulkCreate:
@@ -31,6 +49,8 @@ std::string_view NameOf(RequestKind kind) {
       return "port_list";
     case kPortPoll:
       return "port_poll";
+    case kPortLook:
+      return "port_look";
     case kNodePortList:
       return "node_port_list";
     case kSubPortAdd:

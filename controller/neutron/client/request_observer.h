@@ -13,8 +13,17 @@ enum class RequestKind {
   kToken,
   kExtensions,
   kNetworkGet,
+  kNetworkList,
+  kNetworkCreate,
+  kNetworkUpdate,
+  kNetworkTags,
+  kNetworkDelete,
+  kSubnetPoolGet,
   kSubnetGet,
   kSubnetList,
+  kSubnetCreate,
+  kSubnetTags,
+  kRouterInterface,  ///< added or removed
   kPortCreate,
   kPortBulkCreate,
   kPortUpdate,
@@ -23,6 +32,7 @@ enum class RequestKind {
   kPortGet,
   kPortList,
   kPortPoll,  ///< which ports are ACTIVE
+  kPortLook,  ///< which ports there are
   kNodePortList,
   kSubPortAdd,
   kSubPortRemove,

@@ -36,7 +36,7 @@ void DecodeAs(uint8_t kind, std::string_view body) {
       Require(DecodePort(body).id.size() == 36);
       break;
     case 4:
-      for (const Port& port : DecodePorts(body).ports) Require(port.id.size() == 36);
+      for (const Port& port : DecodePorts(body).items) Require(port.id.size() == 36);
       break;
     case 5:
       for (const std::string& id : DecodePortIds(body)) Require(id.size() == 36);
@@ -48,7 +48,7 @@ void DecodeAs(uint8_t kind, std::string_view body) {
       Require(DecodePortQuota(body).limit >= -1);
       break;
     case 8:
-      for (const NodePort& port : DecodeNodePorts(body).ports) {
+      for (const NodePort& port : DecodeNodePorts(body).items) {
         for (const SubPort& sub_port : port.sub_ports) Require(sub_port.vlan <= 4094);
       }
       break;

@@ -123,6 +123,16 @@ void FakeNeutron::SetAllActive() {
   }
 }
 
+void FakeNeutron::Erase(const std::string& id) {
+  const MutexLock lock(mutex_);
+  ports_.erase(id);
+}
+
+void FakeNeutron::HideFromLists(const std::string& id) {
+  const MutexLock lock(mutex_);
+  hidden_.insert(id);
+}
+
 Port FakeNeutron::Add(const PortRequest& request) {
   const MutexLock lock(mutex_);
   return Make(request);
@@ -174,8 +184,9 @@ std::optional<FakeNeutron::Fault> FakeNeutron::Begin(const std::string& name) {
 }
 
 void FakeNeutron::ThrowFault(const std::string& call, const Fault& fault) {
-  static const std::set<std::string> kReads = {"GetPort", "ListPorts", "ActivePorts",
-                                               "ListNodePorts"};
+  static const std::set<std::string> kReads = {
+      "GetPort",      "ListPorts",   "ActivePorts",   "ExistingPorts", "ListNodePorts",
+      "ListNetworks", "ListSubnets", "GetSubnetPool", "GetSubnet",     "GetNetwork"};
   const bool changes = !kReads.contains(call);
   throw NeutronError(fault.kind, call + ": no answer",
                      {.retry_after = fault.retry_after,
@@ -249,7 +260,10 @@ Port FakeNeutron::Make(const PortRequest& request) {
 }
 
 Network FakeNeutron::GetNetwork(const std::string& id) {
-  return Call("GetNetwork", [&] { return Network{.id = id, .name = "pods", .mtu = 1442}; });
+  return Call("GetNetwork", [&]() KURYR_TSA(requires_capability(mutex_)) {
+    const auto made = networks_.find(id);
+    return made == networks_.end() ? Network{.id = id, .name = "pods", .mtu = 1442} : made->second;
+  });
 }
 
 Subnet FakeNeutron::GetSubnet(const std::string& id) {
@@ -355,6 +369,16 @@ std::vector<std::string> FakeNeutron::ActivePorts(const std::vector<std::string>
       if (port != ports_.end() && port->second.active) active.push_back(id);
     }
     return active;
+  });
+}
+
+std::vector<std::string> FakeNeutron::ExistingPorts(const std::vector<std::string>& ids) {
+  return Call("ExistingPorts", [&]() KURYR_TSA(requires_capability(mutex_)) {
+    std::vector<std::string> there;
+    for (const std::string& id : ids) {
+      if (ports_.contains(id) && !hidden_.contains(id)) there.push_back(id);
+    }
+    return there;
   });
 }
 

@@ -235,6 +235,19 @@ TEST_F(ReplayTest, ThePollAsksForActivePortsAndTheirIdsAlone) {
             "/v2.0/ports?status=ACTIVE&fields=id&id=" + first + "&id=" + second);
 }
 
+TEST_F(ReplayTest, WhetherPortsAreThereIsAskedWhateverTheirStatus) {
+  neutron_.Replay("ports-list-by-ids-fields");
+  const std::string first = "46e1c13c-11a3-4402-bb66-6db7c9a4741b";
+  const std::string second = "4f155431-bc1d-448d-96f8-ebe74347186b";
+
+  EXPECT_THAT(ClientWithoutKeystone().ExistingPorts({first, kPortId, second}),
+              ElementsAre(first, second));
+
+  EXPECT_EQ(neutron_.Requests().back().target,
+            "/v2.0/ports?fields=id&id=" + first + "&id=" + kPortId + "&id=" + second);
+  EXPECT_THAT(observed_.All(), ElementsAre("port_look ok"));
+}
+
 TEST_F(ReplayTest, NoPortIsActiveWhereTheListIsEmpty) {
   neutron_.Replay("ports-list-by-owner-status");
 
@@ -251,7 +264,9 @@ TEST_F(ReplayTest, ANetworkHasItsMtuAndAVlanOnlyWhereItIsOne) {
   EXPECT_EQ(got("network-get"), (Network{.id = "66b5ab1d-8be8-4059-9a41-79cd1135b9f8",
                                          .name = "pods",
                                          .mtu = 1442,
-                                         .vlan = std::nullopt}));
+                                         .vlan = std::nullopt,
+                                         .subnet_ids = {"61ed89fe-1cbc-4c74-966b-afad38aeed29",
+                                                        "a26eeeca-dce2-416d-a18e-748a37d60d23"}}));
   EXPECT_EQ(got("ml2-ovs/network-get").vlan, 124);
 }
 
