@@ -29,17 +29,27 @@ struct InterfaceRequest {
   std::string ifname;  ///< inside the pod
   bool is_default = false;
   std::string network;  ///< which one, by the backend's name for it; empty: the backend chooses
-  std::vector<IpAddress> addresses;  ///< these and no others; empty: any
-  std::optional<MacAddress> mac;     ///< this one; nothing: the backend chooses
-  std::optional<Owner> claim;        ///< whose kept addresses it may have
+  std::vector<IpAddress> addresses;          ///< these and no others; empty: any
+  std::optional<MacAddress> mac;             ///< this one; nothing: the backend chooses
+  std::optional<Owner> claim;                ///< whose kept addresses it may have
+  std::vector<std::string> security_groups;  ///< by the backend's ids; empty: its scope's
 
   /// What it gets is not the backend's choice alone.
   [[nodiscard]] bool HasWishes() const noexcept { return !addresses.empty() || mac || claim; }
   bool operator==(const InterfaceRequest&) const = default;
 };
 
+/// What stands of an owner's scope, where the backend asks for it.
+struct Scope {
+  std::string id;  ///< of one life (a namespace's UID); empty: it is not asked for
+  std::vector<std::string> security_groups;  ///< its owners'; empty: the backend chooses
+
+  bool operator==(const Scope&) const = default;
+};
+
 struct PlanRequest {
   Owner owner;
+  Scope scope;
   std::map<std::string, std::string> labels;  ///< what a backend may choose a network by
   std::vector<IpNetwork> node_networks;       ///< those that the owner's node has of its own
   std::vector<IpAddress> node_addresses;      ///< the node's own, where the backend needs them
@@ -123,9 +133,16 @@ class Backend {
   /// woken when they are.
   [[nodiscard]] virtual bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 
+  /// Which of the VIFs that are written as active carry nothing any more, and why, for the owner's
+  /// user; the owner is woken when that changes. Those that are not active, Reserve replaces.
+  [[nodiscard]] virtual std::optional<std::string> FindLost(const Owner& owner) const = 0;
+
   /// What the owner of this id had is free again, after a rest. True when nothing of it is left;
   /// false: under way.
   virtual bool Release(const std::string& owner_id) = 0;
+
+  /// A scope has ended, or all that there are are known: what is kept for others goes.
+  virtual void SweepScopes() = 0;
 
   /// Owners that have something here, by id: what is among them and not in the cluster is an
   /// orphan.

@@ -18,11 +18,11 @@ ChosenBackend::ChosenBackend(const Config& config, const Hooks& hooks) {
     return;
   }
   client_ = std::make_unique<neutron::NeutronClient>(config.neutron->client, hooks.observer);
-  auto backend = std::make_unique<neutron::NeutronBackend>(
-      neutron::NeutronBackend::Parts{.api = *client_,
-                                     .defaults = config.neutron->pods,
-                                     .hooks = {.wake = hooks.wake, .may_write = hooks.may_write},
-                                     .workers = config.neutron->client.max_requests});
+  auto backend = std::make_unique<neutron::NeutronBackend>(neutron::NeutronBackend::Parts{
+      .api = *client_,
+      .defaults = config.neutron->pods,
+      .hooks = {.wake = hooks.wake, .may_write = hooks.may_write, .is_scope = hooks.is_scope},
+      .workers = config.neutron->client.max_requests});
   neutron_ = backend.get();
   backend_ = std::move(backend);
 }
@@ -74,6 +74,9 @@ void ChosenBackend::WriteTo(service::MetricsText& text) const {
   text.Metric("kuryr_controller_neutron_waiting_ports", "gauge",
               "Ports of written plans that are not ACTIVE yet.",
               static_cast<double>(neutron_->waiting()));
+  text.Metric("kuryr_controller_neutron_lost_ports", "gauge",
+              "Ports of active plans that Neutron has no more.",
+              static_cast<double>(neutron_->lost()));
   WritePools(neutron_->pools(), text);
 }
 

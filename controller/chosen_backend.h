@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "controller/backend.h"
 #include "controller/config.h"
@@ -19,6 +20,7 @@ class ChosenBackend {
   struct Hooks {
     std::function<void(const Owner& owner)> wake;  ///< as Backend says
     std::function<bool()> may_write;
+    std::function<bool(const std::string& id)> is_scope = {};  ///< nothing: none is swept
     neutron::RequestObserver* observer = nullptr;  ///< of requests to Neutron; outlives it
   };
 

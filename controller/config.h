@@ -31,6 +31,9 @@ struct Config {
   uint32_t workers = 8;                         ///< [controller] workers
   std::vector<local::Pool> pools;               ///< [pool:NAME]
   std::optional<NeutronSettings> neutron;       ///< nothing: the backend is `local`
+  /// Whether the backend asks what stands of pods' namespaces.
+  [[nodiscard]] bool asks_for_scopes() const { return neutron && neutron->pods.asks_for_scopes(); }
+
   ProgramOptions program{.health_port = 8082};  ///< [health_server], [DEFAULT]
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "controller/missing_right.h"
+#include "controller/writer.h"
 
 namespace kuryr::controller {
 namespace {
@@ -41,17 +41,24 @@ Informer::Informer(const Config& config)
       attachments_([this](const std::string& key)
                        KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       claims_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      namespaces_([this](const std::string& key)
+                      KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   pipeline_.Register(pods_);
   pipeline_.Register(attachments_);
   pipeline_.Register(claims_);
+  pipeline_.Register(namespaces_);
   Watch("/api/v1/pods", WatchMode::kSet);
   Watch("/apis/openstack.org/v1/kuryrports", WatchMode::kOptionalSet);
   Watch("/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", WatchMode::kOptionalSet,
         ForbiddenLog("network-attachment-definitions"));
   Watch("/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims", WatchMode::kOptionalSet,
         ForbiddenLog("ipamclaims, whose addresses others may get"));
+  if (config.asks_for_scopes()) {
+    Watch("/api/v1/namespaces", WatchMode::kOptionalSet,
+          [this](const std::exception& refusal) { namespaces_.Refuse(WithMissingRight(refusal)); });
+  }
   watcher_.Start();
 }
 
@@ -94,6 +101,7 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   next_.reset();
   pods_.StartTelling(leader->backend);
   claims_.StartKeeping(leader->backend);
+  namespaces_.StartTelling(leader->backend);
   leader->begin();
 }
 
@@ -107,6 +115,7 @@ void Informer::EndLeader() {
   leader_.reset();
   pods_.StopTelling();
   claims_.StopKeeping();
+  namespaces_.StopTelling();
 }
 
 }  // namespace kuryr::controller

@@ -10,6 +10,7 @@
 #include "controller/backend.h"
 #include "controller/config.h"
 #include "controller/ipam_claims.h"
+#include "controller/namespaces.h"
 #include "controller/network_attachments.h"
 #include "controller/pod_store.h"
 #include "watcher/event_pipeline.h"
@@ -18,7 +19,8 @@
 namespace kuryr::controller {
 
 /// What a controller knows of the cluster, whether or not it leads: it watches pods, KuryrPorts,
-/// NetworkAttachmentDefinitions and IPAMClaims as long as the process lives. Thread-safe.
+/// NetworkAttachmentDefinitions and IPAMClaims as long as the process lives, and namespaces where
+/// the backend asks for scopes. Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -49,6 +51,7 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] PodStore& pods() noexcept { return pods_; }
   [[nodiscard]] NetworkAttachments& attachments() noexcept { return attachments_; }
   [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
+  [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
 
  private:
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -65,6 +68,7 @@ class Informer : private watcher::EventHandler {
   PodStore pods_;
   NetworkAttachments attachments_;
   IpamClaims claims_;
+  Namespaces namespaces_;
   watcher::EventPipeline pipeline_;
   watcher::Watcher watcher_;  // last: it uses all of the above
 };

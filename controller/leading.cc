@@ -52,6 +52,8 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
       may_write_(std::move(may_write)),
       backend_(parts.config, {.wake = [this](const Owner& owner) { Wake(owner); },
                               .may_write = may_write_,
+                              .is_scope = [&namespaces = parts.informer.namespaces()](
+                                              const std::string& id) { return namespaces.Has(id); },
                               .observer = &parts.metrics.neutron()}) {
   parts_.informer.Lead({.backend = backend_.get(),
                         .wake = [this](const std::string& key) { queue_.Add(key); },
@@ -85,9 +87,11 @@ Workers::Round Leading::MakeRound() {
                                      .nodes = nodes_,
                                      .attachments = parts_.informer.attachments(),
                                      .claims = parts_.informer.claims(),
+                                     .namespaces = parts_.informer.namespaces(),
                                      .sink = sink_,
                                      .nodes_have_networks = HasNodePool(parts_.config.pools),
                                      .asks_for_node_addresses = HasNestedPods(parts_.config),
+                                     .asks_for_scopes = parts_.config.asks_for_scopes(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
   const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, shared);

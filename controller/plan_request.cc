@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "controller/annotation_text.h"
+#include "controller/namespaces.h"
 #include "controller/network_selection.h"
 
 namespace kuryr::controller {
@@ -100,6 +101,8 @@ PlanRequest PlanRequestOf(const PodFacts& pod, std::vector<IpNetwork> node_netwo
   std::vector<InterfaceRequest> interfaces = {DefaultInterface(pod)};
   UseClaim(pod.claim, pod, claims, interfaces);
   AddSelected(pod, attachments, claims, interfaces);
+  for (InterfaceRequest& interface : interfaces)
+    interface.security_groups = SecurityGroupsIn(pod.security_groups);
   return {.owner = pod.owner(),
           .labels = pod.labels,
           .node_networks = std::move(node_networks),

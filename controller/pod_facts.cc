@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "controller/annotation_text.h"
 #include "controller/election/api_time.h"
+#include "controller/namespaces.h"
 #include "controller/network_selection.h"
 
 namespace kuryr::controller {
@@ -115,6 +116,7 @@ void ReadMetadata(const json& metadata, const std::set<std::string>& label_keys,
   facts.addresses = StringAt(annotations, kAddressesAnnotation).substr(0, kMostWish);
   facts.mac = StringAt(annotations, kMacAnnotation).substr(0, kMostWish);
   facts.claim = StringAt(annotations, kClaimAnnotation).substr(0, kMostWish);
+  facts.security_groups = StringAt(annotations, kSecurityGroupsAnnotation).substr(0, kMostWish);
   facts.networks = StringAt(annotations, kNetworksAnnotation).substr(0, kMostNetworksText + 1);
   facts.is_static = annotations.contains("kubernetes.io/config.mirror");
   const json& labels = Part(metadata, "labels");

@@ -63,6 +63,7 @@ struct PodFacts {
   std::string addresses;                      ///< kAddressesAnnotation
   std::string mac;                            ///< kMacAnnotation
   std::string claim;                          ///< kClaimAnnotation
+  std::string security_groups;                ///< kSecurityGroupsAnnotation
   std::string networks;                       ///< kNetworksAnnotation; too long where it was cut
   bool has_finalizer = false;                 ///< kPodFinalizer
   bool host_network = false;

@@ -67,6 +67,16 @@ struct Replaced {
   }
 };
 
+/// Whether the plan, which is not active, names these VIFs: one that was lost has been replaced.
+bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
+  const std::vector<vif::PodVif> written = plan.kept.vifs();
+  return std::all_of(vifs.begin(), vifs.end(), [&](const vif::PodVif& vif) {
+    return std::any_of(written.begin(), written.end(), [&](const vif::PodVif& other) {
+      return other.ifname == vif.ifname && vif::Common(other.vif).id == vif::Common(vif.vif).id;
+    });
+  });
+}
+
 }  // namespace
 
 void Reconciler::Round(const std::string& key) {
@@ -113,7 +123,15 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
   if (!plan.present || !plan.active)
     Plan(key, known);
   else if (problem.empty())
+    ReportLost(key, pod);
+}
+
+void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
+  if (const auto lost = shared_.backend.FindLost(pod.owner())) {
+    shared_.reporter.Report(pod, kPortLost, *lost, writer_);
+  } else {
     shared_.reporter.Clear(key);
+  }
 }
 
 /// Another pod that yields does so in a round of its own.
@@ -145,16 +163,16 @@ std::string Reconciler::Settle(const std::string& key, const PodStore::Known& kn
 bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  PlanRequest request = RequestOf(pod);
-  if (!sink_->Holds(known) || !MayReplan(request, plan.kept.vifs())) return false;
+  std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request || !sink_->Holds(known) || !MayReplan(*request, plan.kept.vifs())) return false;
   // A watch may be late, and the node may have told of the pod meanwhile.
   const nlohmann::json now = writer_.client().Get(PodPath(pod.name_space, pod.name));
   if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
     shared_.queue.AddRateLimited(key);
     return true;
   }
-  request.anew = true;
-  auto vifs = Reserve(request);
+  request->anew = true;
+  auto vifs = Reserve(*request);
   if (!vifs) return true;
   SetActive(*vifs, shared_.backend.IsActive(pod.owner(), *vifs));
   MoveDefaultRoute(*vifs);
@@ -174,15 +192,16 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
 void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  const PlanRequest request = RequestOf(pod);
-  auto vifs = Reserve(request);
+  const std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request) return;
+  auto vifs = Reserve(*request);
   if (!vifs) return;
-  if (!plan.present && !RecordClaims(request, *vifs)) {
+  if (!plan.present && !RecordClaims(*request, *vifs)) {
     shared_.queue.AddRateLimited(key);
     return;
   }
   const bool active = shared_.backend.IsActive(pod.owner(), *vifs);
-  if (plan.present && !active) return;
+  if (plan.present && !active && SaysPorts(plan, *vifs)) return;
   SetActive(*vifs, active);
   MoveDefaultRoute(*vifs);
   sink_->Write(known, *vifs);
@@ -193,11 +212,15 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
       {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }
 
-PlanRequest Reconciler::RequestOf(const PodFacts& pod) {
+std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const PodFacts& pod) {
+  std::optional<Scope> scope = Scope();
+  if (shared_.asks_for_scopes) scope = shared_.namespaces.Find(pod.name_space, key);
+  if (!scope) return std::nullopt;
   std::vector<IpNetwork> networks;
   if (shared_.nodes_have_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
   PlanRequest request =
       PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
+  request.scope = std::move(*scope);
   if (shared_.asks_for_node_addresses)
     request.node_addresses = shared_.nodes.AddressesOf(pod.node, writer_.client());
   return request;

@@ -9,6 +9,7 @@
 #include "controller/backend.h"
 #include "controller/controller_metrics.h"
 #include "controller/ipam_claims.h"
+#include "controller/namespaces.h"
 #include "controller/network_attachments.h"
 #include "controller/node_networks.h"
 #include "controller/pod_store.h"
@@ -28,6 +29,7 @@ namespace kuryr::controller {
 /// | has what another pod has, too | other addresses, if it is the one that yields |
 /// | is done, and had a plan of ours | its plan and finalizer taken away, what it had released |
 /// | is no more | what it had released |
+/// | has an active plan that carries nothing any more | an Event that says so |
 /// | has a plan of somebody else | nothing |
 ///
 /// One for each worker: not thread-safe, what it shares is.
@@ -43,9 +45,11 @@ class Reconciler {
     NodeNetworks& nodes;
     NetworkAttachments& attachments;
     IpamClaims& claims;
+    Namespaces& namespaces;
     SinkKind sink;
     bool nodes_have_networks;              ///< some network is a node's own
     bool asks_for_node_addresses;          ///< the backend finds nodes by their addresses
+    bool asks_for_scopes;                  ///< the backend asks what stands of namespaces
     std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
   };
 
@@ -62,7 +66,9 @@ class Reconciler {
   [[nodiscard]] std::string Settle(const std::string& key, const PodStore::Known& known);
   /// It has other addresses now, or will have. False: it keeps those that it has.
   [[nodiscard]] bool Replan(const std::string& key, const PodStore::Known& known);
-  [[nodiscard]] PlanRequest RequestOf(const PodFacts& pod);
+  void ReportLost(const std::string& key, const PodFacts& pod);
+  /// Nothing: its namespace has not been heard of yet, and its key is woken then.
+  [[nodiscard]] std::optional<PlanRequest> RequestOf(const std::string& key, const PodFacts& pod);
   /// Nothing: under way.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);
   /// Before the plan: a claim's next pod gets what this one had, whatever happens to it. False:

@@ -27,7 +27,9 @@ bool SaysTheSame(const Reporter::Problem& problem, const std::string& reason,
 bool Reporter::IsNews(const PodFacts& pod, const std::string& reason, const std::string& message) {
   const MutexLock lock(mutex_);
   Problem& problem = problems_[KeyOf(pod.name_space, pod.name)];
-  const bool is_known = problem.uid == pod.uid && SaysTheSame(problem, reason, message);
+  const bool is_known = problem.uid == pod.uid && SaysTheSame(problem, reason, message) &&
+                        Clock::now() < problem.told + again_;
+  if (!is_known) problem.told = Clock::now();
   if (problem.uid != pod.uid) problem.since = Clock::now();
   problem.uid = pod.uid;
   problem.reason = reason;

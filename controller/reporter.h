@@ -13,9 +13,11 @@ namespace kuryr::controller {
 
 /// The reason of a pod that waits for an address. Its message counts those that others have.
 inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
+/// The reason of a pod whose active plan carries nothing any more.
+inline constexpr const char* kPortLost = "KuryrPortLost";
 
-/// Why pods have no plan: an Event on each that a person understands, once for each reason and
-/// message, numbers of kNoFreeAddress apart; and for status and metrics what fails now.
+/// Why pods have no plan: an Event on each that a person understands, for each reason and message
+/// once in half an hour, numbers of kNoFreeAddress apart; and for metrics what fails now.
 /// Thread-safe; a Writer is its caller's own.
 class Reporter {
  public:
@@ -26,10 +28,14 @@ class Reporter {
     std::string reason;   ///< one word, CamelCase
     std::string message;  ///< for people
     Clock::time_point since;
+    Clock::time_point told;
   };
+  /// The API server forgets an Event after an hour.
+  static constexpr std::chrono::minutes kAgain{30};
 
-  /// `use_events`: or the log alone.
-  explicit Reporter(bool use_events) : use_events_(use_events) {}
+  /// `use_events`: or the log alone. `again`: after that time, what is still so is told once more.
+  explicit Reporter(bool use_events, std::chrono::seconds again = kAgain)
+      : use_events_(use_events), again_(again) {}
 
   /// The pod has no plan, because. What it throws is the caller's to forget: Events are a service.
   void Report(const PodFacts& pod, const std::string& reason, const std::string& message,
@@ -50,6 +56,7 @@ class Reporter {
                             const std::string& message) EXCLUDES(mutex_);
 
   const bool use_events_;
+  const std::chrono::seconds again_;
   mutable Mutex mutex_;
   std::map<std::string, Problem> problems_ GUARDED_BY(mutex_);
 };

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/rollback.h"
-#include "controller/missing_right.h"
+#include "controller/writer.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {

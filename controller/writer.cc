@@ -132,4 +132,12 @@ void Writer::Delete(const std::string& path, const std::string& uid) {
   }
 }
 
+std::string WithMissingRight(const std::exception& failure) {
+  std::string text = failure.what();
+  const auto* refusal = dynamic_cast<const watcher::ApiError*>(&failure);
+  if (refusal != nullptr && refusal->code() == watcher::ApiError::kForbidden)
+    text += "; this release's etc/kubernetes/rbac-controller.yaml gives the right: apply it";
+  return text;
+}
+
 }  // namespace kuryr::controller

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
@@ -63,6 +64,10 @@ class Writer {
   const MayWrite may_write_;
   watcher::EventParser parser_;
 };
+
+/// What the failure says; where the API server has forbidden something, also where the right is
+/// given.
+[[nodiscard]] std::string WithMissingRight(const std::exception& failure);
 
 /// "/api/v1/namespaces/default/pods/nginx"
 [[nodiscard]] std::string PodPath(const std::string& name_space, const std::string& name);

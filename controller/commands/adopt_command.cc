@@ -47,6 +47,7 @@ class Adoption {
       case Standing::kWaiting:
         return Say(Fate::kPlanned, what, "it has no plan");
       case Standing::kPlanned:
+      case Standing::kLost:
       case Standing::kInactive:
         return Say(Fate::kTaken, what, "its plan is one of this backend");
       case Standing::kOthers:

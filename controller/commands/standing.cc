@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/election/api_time.h"
+#include "controller/reporter.h"
 #include "service/table.h"
 #include "vif/pod_vifs.h"
 #include "watcher/api_error.h"
@@ -139,6 +140,14 @@ Standing StandingOf(const PodStore::Known& known) {
   return plan.active ? Standing::kPlanned : Standing::kInactive;
 }
 
+Standing StandingOf(const PodQuestion& question) {
+  const Standing standing = StandingOf(question.pod.known);
+  const PodEvents::Told* told = question.events.Find(question.pod.event.uid);
+  const bool is_lost =
+      standing == Standing::kPlanned && told != nullptr && told->reason == kPortLost;
+  return is_lost ? Standing::kLost : standing;
+}
+
 const char* NameOf(Standing state) {
   switch (state) {
     case Standing::kNone:
@@ -153,6 +162,8 @@ const char* NameOf(Standing state) {
       return "planned,inactive";
     case Standing::kConflict:
       return "planned,conflict";
+    case Standing::kLost:
+      return "planned,lost";
     case Standing::kBad:
       return "bad";
     case Standing::kReleasing:
@@ -172,11 +183,13 @@ seconds AgeOf(const Survey::Pod& pod) {
 
 std::string WhyOf(const PodQuestion& question) {
   const PodStore::Known& known = question.pod.known;
-  switch (StandingOf(known)) {
+  switch (StandingOf(question)) {
     case Standing::kNone:
     case Standing::kOthers:
     case Standing::kPlanned:
       return "";
+    case Standing::kLost:
+      return NewestEvent(question);
     case Standing::kWaiting:
       return WhyWaiting(question);
     case Standing::kInactive:
@@ -193,7 +206,7 @@ std::string WhyOf(const PodQuestion& question) {
 
 std::string NextOf(const PodQuestion& question) {
   const PodStore::Known& known = question.pod.known;
-  switch (StandingOf(known)) {
+  switch (StandingOf(question)) {
     case Standing::kNone:
       return NextOfUnplanned(*known.pod);
     case Standing::kPlanned:
@@ -207,6 +220,8 @@ std::string NextOf(const PodQuestion& question) {
     case Standing::kConflict:
       return MayYield(known) ? "it gets another address, if the other pod is plugged or older"
                              : "nothing until one of the pods is deleted";
+    case Standing::kLost:
+      return "nothing until the pod is deleted";
     case Standing::kBad:
       return IsOthers(known) ? "nothing: another producer plans the pod"
                              : "the plan is written anew";

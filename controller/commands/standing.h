@@ -17,10 +17,11 @@ enum class Standing {
   kWaiting,    ///< it has none yet
   kInactive,   ///< a VIF is not active yet
   kConflict,   ///< another pod has an address of it
+  kLost,       ///< it is active, and carries nothing any more, as its newest Event says
   kBad,        ///< it cannot be read
   kReleasing,  ///< the pod is done or deleted, and still has its plan or the finalizer
 };
-inline constexpr size_t kStandings = 8;
+inline constexpr size_t kStandings = 9;
 
 [[nodiscard]] Standing StandingOf(const PodStore::Known& known);
 /// As status has it: "waiting", "planned,inactive".
@@ -35,6 +36,8 @@ struct PodQuestion {
   const PodEvents& events;
   Survey& survey;  ///< for what is to be asked about its node
 };
+/// The same as far as Events tell, too.
+[[nodiscard]] Standing StandingOf(const PodQuestion& question);
 /// Why it is so, where it is not as it should be.
 [[nodiscard]] std::string WhyOf(const PodQuestion& question);
 /// What a controller does next with it, and why.

@@ -35,7 +35,7 @@ json ToJson(const Leader& leader) {
 
 json RowOf(const PodQuestion& question) {
   const Survey::Pod& pod = question.pod;
-  return {{"state", NameOf(StandingOf(pod.known))},
+  return {{"state", NameOf(StandingOf(question))},
           {"uid", pod.event.uid},
           {"node", OrNull(pod.known.pod->node)},
           {"age", AgeOf(pod).count()},
@@ -68,14 +68,14 @@ struct Overview {
 Overview LookAround(Survey& survey, const Leader& leader, const PodEvents& events) {
   Overview overview;
   survey.ForEachPod([&](const Survey::Pod& pod) {
-    const Standing state = StandingOf(pod.known);
+    const PodQuestion question{.pod = pod, .leader = leader, .events = events, .survey = survey};
+    const Standing state = StandingOf(question);
     ++overview.counts.at(static_cast<size_t>(state));
     if (IsWell(state)) return;
     if (overview.rows.size() == kMostRows) {
       ++overview.more;
     } else {
-      overview.rows[KeyOf(pod.event.name_space, pod.event.name)] =
-          RowOf({.pod = pod, .leader = leader, .events = events, .survey = survey});
+      overview.rows[KeyOf(pod.event.name_space, pod.event.name)] = RowOf(question);
     }
   });
   return overview;
@@ -94,7 +94,7 @@ json CountsOf(const Overview& overview) {
   json counts = json::object();
   for (const Standing state :
        {Standing::kPlanned, Standing::kWaiting, Standing::kInactive, Standing::kConflict,
-        Standing::kBad, Standing::kOthers, Standing::kReleasing})
+        Standing::kLost, Standing::kBad, Standing::kOthers, Standing::kReleasing})
     counts[NameOf(state)] = overview.CountOf(state);
   return counts;
 }
@@ -107,6 +107,7 @@ void PrintCounts(const Overview& overview) {
   print(Standing::kWaiting, "waiting, ");
   print(Standing::kInactive, "inactive, ");
   if (overview.CountOf(Standing::kConflict) > 0) print(Standing::kConflict, "in conflict, ");
+  if (overview.CountOf(Standing::kLost) > 0) print(Standing::kLost, "lost, ");
   if (overview.CountOf(Standing::kBad) > 0) print(Standing::kBad, "bad, ");
   print(Standing::kOthers, "other producers', ");
   print(Standing::kReleasing, "releasing\n");
@@ -207,8 +208,11 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name,
   const PodEvents events(survey.client(), key.name_space);
   json pods = json::object();
   std::vector<vif::PodVif> vifs;
+  bool well = false;
   if (pod) {
-    pods[name] = Describe({.pod = *pod, .leader = leader, .events = events, .survey = survey});
+    const PodQuestion question{.pod = *pod, .leader = leader, .events = events, .survey = survey};
+    well = IsWell(StandingOf(question)) && !leader.absent();
+    pods[name] = Describe(question);
     vifs = survey.FindVifs(*pod);
     pods[name]["vifs"] = ToJson(vifs);
   }
@@ -228,7 +232,7 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name,
       std::printf("%s is not in the cluster\n", name.c_str());
     }
   }
-  return pod && IsWell(StandingOf(pod->known)) && !leader.absent() ? 0 : 1;
+  return well ? 0 : 1;
 }
 
 }  // namespace

@@ -42,6 +42,16 @@ void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
   }
 }
 
+/// A wish for less traffic is not passed over in silence.
+void CheckGroups(const std::vector<InterfaceRequest>& interfaces) {
+  for (const InterfaceRequest& interface : interfaces) {
+    if (!interface.security_groups.empty())
+      throw BackendError(Kind::kRefused, "security group " + interface.security_groups.front() +
+                                             ": pools have none; [controller] backend = neutron "
+                                             "has");
+  }
+}
+
 std::vector<IpNetwork> Masked(std::vector<IpNetwork> networks) {
   for (IpNetwork& network : networks) network = network.Masked();
   return networks;
@@ -129,6 +139,7 @@ void LocalBackend::WakeWaiting() {
 
 LocalBackend::Vifs LocalBackend::ReserveAll(const PlanRequest& request) {
   CheckInterfaces(request.interfaces);
+  CheckGroups(request.interfaces);
   const auto entry = Open(request.owner);
   Holder& holder = entry->second;
   std::vector<Holding> before = holder.holdings;

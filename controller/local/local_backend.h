@@ -49,6 +49,12 @@ class LocalBackend final : public Backend {
       const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
   [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  /// None: nobody takes an address away.
+  [[nodiscard]] std::optional<std::string> FindLost(const Owner& /*owner*/) const override {
+    return std::nullopt;
+  }
+  /// Nothing is kept for scopes.
+  void SweepScopes() override {}
   bool Release(const std::string& owner_id) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// Of a pool with `from_node`, the networks of nodes that were asked for.

@@ -30,6 +30,11 @@ size_t ActivePoll::waiting() const {
   return waiting_.size();
 }
 
+std::vector<std::string> ActivePoll::ids() const {
+  const MutexLock lock(mutex_);
+  return {waiting_.begin(), waiting_.end()};
+}
+
 void ActivePoll::Run(const std::stop_token& stop) {
   while (true) {
     const std::vector<std::string> ids = WaitForTurn(stop);

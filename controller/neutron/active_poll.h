@@ -35,6 +35,7 @@ class ActivePoll {
   void Add(const std::string& id) EXCLUDES(mutex_);
   void Remove(const std::string& id) EXCLUDES(mutex_);
   [[nodiscard]] size_t waiting() const EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<std::string> ids() const EXCLUDES(mutex_);
 
  private:
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);

@@ -15,6 +15,11 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds kMayWriteAgain{1};
 /// No owner's id: a round that looks for late ports.
 constexpr const char* kLatePorts = "";
+/// Nor are these: rounds that look whether ports are there, those of all plans and those that wait.
+constexpr const char* kAllPorts = "/all";
+constexpr const char* kWaitingPorts = "/waiting";
+/// And this one: networks of scopes that are not there.
+constexpr const char* kScopes = "/scopes";
 /// Of what a server asks for, that much counts.
 constexpr std::chrono::seconds kLongestRetryAfter{120};
 
@@ -48,6 +53,7 @@ NeutronBackend::NeutronBackend(Parts parts)
       filler_(MakeFiller()) {
   threads_.reserve(parts.workers);
   if (times_.search.count() > 0) queue_.AddAfter(kLatePorts, times_.search);
+  queue_.AddAfter(kAllPorts, times_.look);
   for (size_t i = 0; i < parts.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -107,6 +113,7 @@ std::optional<std::vector<vif::PodVif>> NeutronBackend::Reserve(const PlanReques
     throw BackendError(holder.failure->kind, holder.failure->text,
                        std::chrono::ceil<milliseconds>(holder.failure->until - now));
   }
+  holder.scope = request.scope;
   holder.node_addresses = request.node_addresses;
   Want(holder, request.interfaces);
   return std::nullopt;
@@ -140,6 +147,8 @@ void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& v
 
 bool NeutronBackend::Take(Holder& holder, const vif::PodVif& vif) {
   const std::string id = PortOf(vif);
+  // Who reads the plan has not replaced it yet.
+  if (holder.lost.contains(id) && !IsActiveVif(vif)) return true;
   const auto [owner, is_new] = owners_.try_emplace(id, holder.owner.id);
   if (owner->second != holder.owner.id) return false;
   auto held = FindById(holder.ports, id);
@@ -183,7 +192,32 @@ bool NeutronBackend::IsActive(const Owner& owner, const std::vector<vif::PodVif>
     all = false;
     poll_.Add(held->id);
   }
+  if (!all) queue_.AddAfter(kWaitingPorts, times_.look_at_waiting);
   return all;
+}
+
+std::optional<std::string> NeutronBackend::FindLost(const Owner& owner) const {
+  const MutexLock lock(mutex_);
+  const auto holder = holders_.find(owner.id);
+  if (holder == holders_.end()) return std::nullopt;
+  std::string lost;
+  for (const HeldPort& port : holder->second.ports) {
+    if (port.gone) lost += (lost.empty() ? "" : ", ") + port.ifname + "'s port " + port.id;
+  }
+  if (lost.empty()) return std::nullopt;
+  return "Neutron has no more " + lost +
+         ", which somebody has deleted there; what is plugged gets " +
+         "no packets, and a pod that is made anew gets another port";
+}
+
+size_t NeutronBackend::lost() const {
+  const MutexLock lock(mutex_);
+  size_t count = 0;
+  for (const auto& [id, holder] : holders_) {
+    count += static_cast<size_t>(std::count_if(holder.ports.begin(), holder.ports.end(),
+                                               [](const HeldPort& port) { return port.gone; }));
+  }
+  return count;
 }
 
 void NeutronBackend::OnActive(const std::vector<std::string>& ids) {
@@ -221,6 +255,10 @@ bool NeutronBackend::Release(const std::string& owner_id) {
   return false;
 }
 
+void NeutronBackend::SweepScopes() {
+  if (planner_.has_scope_networks() && hooks_.is_scope) queue_.Add(kScopes);
+}
+
 std::vector<Owner> NeutronBackend::Inventory() const { return planner_.Owners(); }
 
 void NeutronBackend::Work() {
@@ -242,6 +280,13 @@ void NeutronBackend::Round(const std::string& id) {
     return;
   }
   if (id == kLatePorts) return FindLatePorts();
+  if (id == kScopes && !planner_.SweepScopes(hooks_.is_scope)) return queue_.AddRateLimited(id);
+  if (id == kScopes) return;
+  if (id == kWaitingPorts) return LookFor(poll_.ids());
+  if (id == kAllPorts) {
+    LookFor(WrittenPorts());
+    return queue_.AddAfter(kAllPorts, times_.look);
+  }
   PortWork work;
   const Act act = Begin(id, work);
   if (act == Act::kNothing) return;
@@ -260,12 +305,16 @@ NeutronBackend::Act NeutronBackend::Begin(const std::string& id, PortWork& work)
   if (entry == holders_.end()) return Act::kNothing;
   Holder& holder = entry->second;
   work = {.owner = holder.owner,
+          .scope = holder.scope,
           .node_addresses = holder.node_addresses,
           .interfaces = holder.wanted,
           .ports = holder.ports,
           .must_search = holder.must_search};
   if (holder.life == Life::kReleasing) return Act::kRelease;
   if (holder.life == Life::kReleased) return Act::kNothing;
+  const bool has_doubts = std::any_of(holder.ports.begin(), holder.ports.end(),
+                                      [](const HeldPort& port) { return port.doubted; });
+  if (has_doubts) return Act::kVerify;
   if (!holder.wanted.empty()) return Act::kPlan;
   if (!holder.search_at) return Act::kNothing;
   if (now >= *holder.search_at) return Act::kSearch;
@@ -279,6 +328,8 @@ void NeutronBackend::Do(Act act, PortWork& work) {
       return planner_.Plan(work);
     case Act::kSearch:
       return planner_.Search(work);
+    case Act::kVerify:
+      return planner_.Verify(work);
     case Act::kRelease:
       return planner_.Release(work);
     case Act::kNothing:
@@ -294,6 +345,8 @@ void NeutronBackend::Finish(Act act, PortWork& work) {
     holder.must_search = work.must_search;
     if (act == Act::kRelease) {
       FinishRelease(holder, work);
+    } else if (act == Act::kVerify) {
+      FinishVerify(holder, work);
     } else {
       Merge(holder, work.ports);
       if (act == Act::kPlan) FinishPlan(holder, work);
@@ -321,6 +374,57 @@ void NeutronBackend::FinishPlan(Holder& holder, PortWork& work) {
 void NeutronBackend::FinishSearch(Holder& holder, PortWork& work) {
   holder.search_at.reset();
   if (work.error) SearchAfter(holder, DelayOf(holder, *work.error));
+}
+
+void NeutronBackend::FinishVerify(Holder& holder, PortWork& work) {
+  for (const HeldPort& seen : work.ports) {
+    const auto held = FindById(holder.ports, seen.id);
+    if (!seen.doubted || held == holder.ports.end()) continue;
+    held->doubted = false;
+    if (seen.gone) Lose(holder, seen.id);
+  }
+  // What was wanted meanwhile is next.
+  if (!holder.wanted.empty()) queue_.Add(holder.owner.id);
+}
+
+void NeutronBackend::Lose(Holder& holder, const std::string& port) {
+  poll_.Remove(port);
+  const auto held = FindById(holder.ports, port);
+  if (held->gone) return;
+  held->gone = held->written && !held->vif;
+  Log(LogLevel::kWarning, held->gone ? "port gone: its pod has no network" : "port gone: made anew",
+      {{"pod", holder.owner.scope + "/" + holder.owner.name}, {"port", port}});
+  if (held->gone) return;
+  holder.lost.insert(port);
+  Disown(holder, port);
+  holder.ports.erase(held);
+}
+
+std::vector<std::string> NeutronBackend::WrittenPorts() const {
+  const MutexLock lock(mutex_);
+  std::vector<std::string> ids;
+  for (const auto& [id, holder] : holders_) {
+    for (const HeldPort& port : holder.ports) {
+      if (port.written && holder.life == Life::kHeld) ids.push_back(port.id);
+    }
+  }
+  return ids;
+}
+
+void NeutronBackend::LookFor(const std::vector<std::string>& ids) {
+  if (ids.empty()) return;
+  const std::vector<std::string> missing = planner_.Missing(ids);
+  const MutexLock lock(mutex_);
+  for (const std::string& id : missing) {
+    const auto owner = owners_.find(id);
+    const auto entry = owner == owners_.end() ? holders_.end() : holders_.find(owner->second);
+    if (entry == holders_.end() || entry->second.life != Life::kHeld) continue;
+    const auto held = FindById(entry->second.ports, id);
+    if (held == entry->second.ports.end()) continue;
+    held->doubted = true;
+    queue_.Add(entry->first);
+  }
+  if (poll_.waiting() > 0) queue_.AddAfter(kWaitingPorts, times_.look_at_waiting);
 }
 
 void NeutronBackend::FinishRelease(Holder& holder, PortWork& work) {

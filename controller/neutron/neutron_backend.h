@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -14,7 +15,6 @@
 #include "base/thread_annotations.h"
 #include "controller/backend.h"
 #include "controller/neutron/active_poll.h"
-#include "controller/neutron/held_port.h"
 #include "controller/neutron/neutron_api.h"
 #include "controller/neutron/pod_defaults.h"
 #include "controller/neutron/pool_filler.h"
@@ -37,6 +37,8 @@ class NeutronBackend final : public Backend {
     std::function<void(const Owner& owner)> wake;
     /// While false, nothing is asked of Neutron.
     std::function<bool()> may_write;
+    /// Whether there is such a scope; asked after SweepScopes alone.
+    std::function<bool(const std::string& scope_id)> is_scope;
   };
   struct Times {
     std::chrono::milliseconds retry_least{1000};
@@ -44,6 +46,10 @@ class NeutronBackend final : public Backend {
     /// How long ports of a controller before this one, or of a request without an answer, may
     /// still come to light. 0: there was none before.
     std::chrono::milliseconds search{120'000};
+    /// Between two looks whether the ports of plans are there.
+    std::chrono::milliseconds look{300'000};
+    /// The same of those that are not ACTIVE yet.
+    std::chrono::milliseconds look_at_waiting{5'000};
     ActivePoll::Pace pace;
     PoolFiller::Times pool;
   };
@@ -71,8 +77,12 @@ class NeutronBackend final : public Backend {
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
   [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override
       EXCLUDES(mutex_);
+  /// Ports that somebody has deleted in Neutron.
+  [[nodiscard]] std::optional<std::string> FindLost(const Owner& owner) const override
+      EXCLUDES(mutex_);
   /// Ports that Neutron does not know as this owner's stay, whatever was adopted.
   bool Release(const std::string& owner_id) override EXCLUDES(mutex_);
+  void SweepScopes() override;
   /// By the tags of kuryr.conf: owners that have ports in Neutron now; nobody without tags. Throws
   /// NeutronError.
   [[nodiscard]] std::vector<Owner> Inventory() const override;
@@ -85,6 +95,8 @@ class NeutronBackend final : public Backend {
 
   /// Ports that are not ACTIVE yet.
   [[nodiscard]] size_t waiting() const { return poll_.waiting(); }
+  /// Ports of active plans that Neutron has no more.
+  [[nodiscard]] size_t lost() const EXCLUDES(mutex_);
   /// With [kubernetes] vif_pool_driver.
   [[nodiscard]] std::map<PoolKey, PoolCounts> pools() const {
     return planner_.pool_means().ready.Counts();
@@ -104,6 +116,7 @@ class NeutronBackend final : public Backend {
   /// What is known of an owner.
   struct Holder {
     Owner owner;
+    Scope scope;
     std::vector<IpAddress> node_addresses;
     Life life = Life::kHeld;
     std::vector<HeldPort> ports;
@@ -114,9 +127,10 @@ class NeutronBackend final : public Backend {
     bool must_search = false;                    ///< as PortWork's
     bool uncertain = false;                      ///< the same
     std::optional<Clock::time_point> search_at;  ///< once more
+    std::set<std::string> lost;  ///< ids of ports that were gone before their plan was active
   };
   using Holders = std::unordered_map<std::string, Holder>;
-  enum class Act { kNothing, kPlan, kSearch, kRelease };
+  enum class Act { kNothing, kPlan, kSearch, kVerify, kRelease };
 
   [[nodiscard]] Holder& Open(const Owner& owner) REQUIRES(mutex_);
   [[nodiscard]] static std::optional<std::vector<vif::PodVif>> VifsFor(
@@ -133,11 +147,18 @@ class NeutronBackend final : public Backend {
   void Finish(Act act, PortWork& work) EXCLUDES(mutex_);
   void FinishPlan(Holder& holder, PortWork& work) REQUIRES(mutex_);
   void FinishSearch(Holder& holder, PortWork& work) REQUIRES(mutex_);
+  void FinishVerify(Holder& holder, PortWork& work) REQUIRES(mutex_);
   void FinishRelease(Holder& holder, PortWork& work) REQUIRES(mutex_);
   void SearchAfter(Holder& holder, Clock::duration delay) REQUIRES(mutex_);
   /// Once, when nothing of a controller before this one comes to light any more: an owner that has
   /// a port beside those it holds is searched.
   void FindLatePorts() EXCLUDES(mutex_);
+  /// Of these ports, each that a list of Neutron's lacks is asked for by itself.
+  void LookFor(const std::vector<std::string>& ids) EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<std::string> WrittenPorts() const EXCLUDES(mutex_);
+  /// Where its plan is active, it stays as gone: the pod may run. Else the next Reserve makes
+  /// another one.
+  void Lose(Holder& holder, const std::string& port) REQUIRES(mutex_);
   /// `port` may be any owner's.
   void Disown(const Holder& holder, const std::string& port) REQUIRES(mutex_);
   /// What was adopted meanwhile stays as it is.

@@ -22,15 +22,69 @@ void TakeIds(const Option& option, std::vector<std::string>& target) {
   }
 }
 
+void TakeScopeSubnets(const ConfigFiles& files, PodDefaults& defaults) {
+  const Option driver = files.Find("kubernetes", "pod_subnets_driver");
+  if (!driver.set() || *driver.value == "default") return;
+  if (*driver.value != "namespace")
+    Refuse(driver.where, "\"" + Printable(*driver.value) + "\"; expected default or namespace");
+  defaults.scope_subnets = true;
+  const Option pools = files.Find("namespace_subnet", "pod_subnet_pool");
+  TakeIds(pools, defaults.subnet_pools);
+  if (defaults.subnet_pools.empty() || defaults.subnet_pools.size() > 2)
+    Refuse(pools.where, "expected the UUID of a subnet pool, or of one of each family");
+  const Option router = files.Find("namespace_subnet", "pod_router");
+  Take(router, defaults.router);
+  if (!IsUuid(defaults.router))
+    Refuse(router.where, "expected the UUID of the router that connects the namespaces' networks");
+}
+
 void TakeSubnets(const ConfigFiles& files, PodDefaults& defaults) {
+  TakeScopeSubnets(files, defaults);
   const Option own = files.Find("neutron_defaults", "pod_subnet");
   TakeIds(own, defaults.subnets);
-  if (defaults.subnets.empty())
+  if (defaults.subnets.empty() && !defaults.scope_subnets)
     Refuse(own.where,
            "is not set; expected the UUID of the pods' subnet, or of one of each family");
   const Option more = files.Find("neutron_defaults", "additional_subnets");
   defaults.any_subnet = more.set() && *more.value == "*";
   if (!defaults.any_subnet) TakeIds(more, defaults.more_subnets);
+}
+
+NamedSubnets ReadNamed(const ConfigFiles& files, const std::string& section) {
+  NamedSubnets named;
+  TakeIds(files.Find(section, "subnet"), named.ids);
+  const Option option = files.Find(section, "namespaces");
+  Take(option, named.namespaces);
+  named.all_namespaces = std::erase(named.namespaces, "*") > 0;
+  for (const std::string& name : named.namespaces) {
+    if (!IsDnsName(name))
+      Refuse(option.where, "\"" + Printable(name) + "\" is no namespace's name, nor * for all");
+  }
+  return named;
+}
+
+/// A section without `subnet` is another backend's.
+void TakePools(const ConfigFiles& files, PodDefaults& defaults) {
+  const std::string prefix = "pool:";
+  std::map<std::string, std::string> pool_of;
+  for (const std::string& section : files.SectionsOf(prefix)) {
+    if (!files.Find(section, "subnet").set()) continue;
+    NamedSubnets named = ReadNamed(files, section);
+    for (const std::string& name : named.namespaces) {
+      const auto [other, is_new] = pool_of.emplace(name, section);
+      if (!is_new)
+        Refuse(files.Find(section, "namespaces").where,
+               "namespace " + name + " is in [" + other->second + "], too");
+    }
+    defaults.pools.emplace(section.substr(prefix.size()), std::move(named));
+  }
+}
+
+void TakeGroups(const ConfigFiles& files, PodDefaults& defaults) {
+  TakeIds(files.Find("neutron_defaults", "pod_security_groups"), defaults.security_groups);
+  const Option more = files.Find("neutron_defaults", "additional_security_groups");
+  defaults.any_group = more.set() && *more.value == "*";
+  if (!defaults.any_group) TakeIds(more, defaults.more_groups);
 }
 
 void TakeTags(const Option& option, std::vector<std::string>& target) {
@@ -76,8 +130,14 @@ PodDefaults ReadPodDefaults(const ConfigFiles& files) {
   PodDefaults defaults;
   Take(files.Find("neutron_defaults", "project"), defaults.project);
   TakeSubnets(files, defaults);
-  TakeIds(files.Find("neutron_defaults", "pod_security_groups"), defaults.security_groups);
-  TakeTags(files.Find("neutron_defaults", "resource_tags"), defaults.tags);
+  TakePools(files, defaults);
+  TakeGroups(files, defaults);
+  const Option tags = files.Find("neutron_defaults", "resource_tags");
+  TakeTags(tags, defaults.tags);
+  if (defaults.scope_subnets && defaults.tags.empty())
+    Refuse(tags.where,
+           "is not set; with pod_subnets_driver = namespace, expected tags of this cluster's own: "
+           "the networks of namespaces that are gone are known by them");
   TakePairs(files.Find("neutron_defaults", "host_mapping"), "NODE:HOST", defaults.hosts,
             [](const std::string& node, const std::string& /*host*/) { return IsDnsName(node); });
   const Option bridge = files.Find("neutron_defaults", "ovs_bridge");

@@ -97,6 +97,8 @@ void PoolFiller::FillRound(const std::string& text) {
     if (e.kind() == ErrorKind::kQuota || e.kind() == ErrorKind::kExhausted)
       means_.ready.Rest(kFullRest);
     if (e.retry_after()) means_.ready.Rest(*e.retry_after());
+    // Its namespace is gone, or somebody has deleted it: the next pod says what it needs.
+    if (e.kind() == ErrorKind::kNotFound) return;
     throw;
   } catch (const BackendError&) {
     means_.ready.Count(need.key, Event::kFailedFill);
@@ -105,7 +107,8 @@ void PoolFiller::FillRound(const std::string& text) {
 }
 
 void PoolFiller::Fill(const PoolNeed& need) {
-  const size_t count = means_.ready.Lacking(need.key);
+  const ReadyPorts::Room room = means_.ready.TakeRoom(need.key, means_.ready.Lacking(need.key));
+  const size_t count = room.count();
   if (count == 0) return;
   const PodNetwork network = means_.networks.Find(need.subnets);
   PortRequest request = ReadyRequestOf(network, means_.defaults);

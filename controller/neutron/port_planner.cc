@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -47,7 +48,10 @@ void PortPlanner::Plan(PortWork& work) {
     work.error = e;
   }
   if (!work.error) return;
-  if (work.error->kind() == Kind::kGone) networks_.Forget();
+  if (work.error->kind() == Kind::kGone) {
+    networks_.Forget();
+    scopes_.Forget(work.scope.id);
+  }
   if (work.error->kind() != Kind::kRetry) Undo(work);
 }
 
@@ -60,6 +64,26 @@ void PortPlanner::Search(PortWork& work) {
   } catch (const BackendError& e) {
     work.error = e;
   }
+}
+
+void PortPlanner::Verify(PortWork& work) {
+  work.error.reset();
+  for (HeldPort& held : work.ports) {
+    if (!held.doubted) continue;
+    try {
+      (void)api_.GetPort(held.id);
+    } catch (const NeutronError& e) {
+      held.gone = e.kind() == NeutronError::Kind::kNotFound;
+      if (!held.gone) work.error = PlanErrorOf(e, nullptr);
+    }
+  }
+}
+
+std::vector<std::string> PortPlanner::Missing(std::vector<std::string> ids) {
+  const std::vector<std::string> there = api_.ExistingPorts(ids);
+  const std::set<std::string> known(there.begin(), there.end());
+  std::erase_if(ids, [&](const std::string& id) { return known.contains(id); });
+  return ids;
 }
 
 void PortPlanner::FindAll(PortWork& work) {
@@ -104,7 +128,9 @@ std::vector<PortPlanner::Wanted> PortPlanner::MissingIn(const PortWork& work) {
     const bool is_there =
         std::any_of(work.ports.begin(), work.ports.end(),
                     [&](const HeldPort& port) { return port.ifname == interface.ifname; });
-    if (!is_there) missing.push_back({interface, NetworkFor(interface)});
+    if (is_there) continue;
+    missing.push_back(
+        {interface, NetworkFor(work, interface), GroupsFor(interface, work.scope, defaults_)});
   }
   return missing;
 }
@@ -131,7 +157,8 @@ void PortPlanner::Create(PortWork& work) {
 
 void PortPlanner::Claim(PortWork& work, const std::vector<Wanted>& missing) {
   for (const Wanted& wanted : missing) {
-    auto port = pools_.Claim(work.owner, NodeOf(work), wanted.interface, wanted.network);
+    auto port =
+        pools_.Claim(work.owner, NodeOf(work), {wanted.interface, wanted.network, wanted.groups});
     if (!port) continue;
     // A bound one may be ACTIVE by the pod before, whose interface is about to go.
     port->active = port->active && defaults_.is_nested();
@@ -148,6 +175,7 @@ void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) 
   for (const Wanted& wanted : missing) {
     pools_.Free(wanted.interface);
     requests.push_back(PortRequestOf(work.owner, wanted.interface, wanted.network, defaults_));
+    if (!wanted.groups.empty()) requests.back().security_groups = wanted.groups;
     driver_->Describe(requests.back(), work.owner);
     if (tags_later && requests.back().description.empty())
       requests.back().description = MarkOf(defaults_);
@@ -200,12 +228,23 @@ void PortPlanner::Complete(PortWork& work) {
     if (driver_->OwnerIdOf(port) != work.owner.id)
       throw BackendError(Kind::kGone, "port " + port.id + " is another pod's");
     held->known = true;
-    Join(work, port, NetworkFor(interface));
+    Join(work, port, NetworkFor(work, interface));
   }
 }
 
-PodNetwork PortPlanner::NetworkFor(const InterfaceRequest& interface) {
-  return networks_.Find(SubnetsFor(interface, defaults_));
+PodNetwork PortPlanner::NetworkFor(const PortWork& work, const InterfaceRequest& interface) {
+  std::vector<std::string> subnets = SubnetsFor(interface, work.owner.scope, defaults_);
+  if (subnets.empty()) subnets = scopes_.Find({.id = work.scope.id, .name = work.owner.scope});
+  return networks_.Find(subnets);
+}
+
+bool PortPlanner::SweepScopes(const std::function<bool(const std::string& scope_id)>& is_there) {
+  const auto remove_port = [this](const Port& port) {
+    if (!PortPools::IsFree(*driver_, defaults_, port)) return false;
+    driver_->Delete(port.id);
+    return true;
+  };
+  return scopes_.SweepAll({.is_there = is_there, .remove_port = remove_port});
 }
 
 void PortPlanner::Undo(PortWork& work) {

@@ -1,25 +1,42 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "controller/backend.h"
-#include "controller/neutron/held_port.h"
 #include "controller/neutron/networks.h"
 #include "controller/neutron/neutron_api.h"
 #include "controller/neutron/pod_defaults.h"
 #include "controller/neutron/port_pools.h"
 #include "controller/neutron/project_quota.h"
 #include "controller/neutron/ready_ports.h"
+#include "controller/neutron/scope_networks.h"
 #include "controller/neutron/vif_driver.h"
+#include "vif/pod_vifs.h"
 
 namespace kuryr::controller::neutron {
+
+/// A port that an owner has.
+struct HeldPort {
+  std::string id;
+  std::string ifname;
+  bool is_default = false;
+  bool known = false;    ///< Neutron has said that it is this owner's
+  bool written = false;  ///< its VIF stands on an object
+  bool active = false;   ///< its status has been ACTIVE
+  bool doubted = false;  ///< a list of Neutron's lacks it
+  bool gone = false;     ///< Neutron has none of this id (404)
+  /// Nothing of a port that is not bound yet, and of one that is written and active.
+  std::optional<vif::Vif> vif;
+};
 
 /// What is to be had for one owner, and what came of it.
 struct PortWork {
   Owner owner;
+  Scope scope;
   std::vector<IpAddress> node_addresses;
   std::vector<InterfaceRequest> interfaces;
   std::vector<HeldPort> ports;  ///< before and after
@@ -48,6 +65,7 @@ class PortPlanner {
       : api_(api),
         defaults_(std::move(defaults)),
         networks_(api),
+        scopes_(api, defaults_),
         quota_(api, defaults_.project),
         driver_(MakeVifDriver(api, defaults_)),
         ready_(defaults_.pool),
@@ -59,10 +77,14 @@ class PortPlanner {
   void Plan(PortWork& work);
   /// What Neutron has for the owner is held, and each interface has one port alone.
   void Search(PortWork& work);
+  /// Of the doubted ports, whether they are gone.
+  void Verify(PortWork& work);
   /// None of its ports is left, or an error says so. Those that a pool takes are ready then.
   void Release(PortWork& work);
   /// Of the whole cluster, as its tags say; nothing without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Owners();
+  /// Of these ports, those that a list of Neutron's lacks. Throws NeutronError.
+  [[nodiscard]] std::vector<std::string> Missing(std::vector<std::string> ids);
 
   /// The same, port by port. Throws NeutronError.
   [[nodiscard]] std::vector<ClusterPort> ListPorts();
@@ -70,19 +92,24 @@ class PortPlanner {
   /// are among them. Throws NeutronError.
   [[nodiscard]] std::vector<ClusterPort> ListOwned();
 
+  /// ScopeNetworks::SweepAll. Ready ports of scopes that are not there go, too.
+  [[nodiscard]] bool SweepScopes(const std::function<bool(const std::string& scope_id)>& is_there);
+  [[nodiscard]] bool has_scope_networks() const noexcept { return defaults_.scope_subnets; }
+
   /// Whether the VIF is one of those that are planned.
   [[nodiscard]] bool Makes(const vif::Vif& vif) const { return driver_->Makes(vif); }
 
   [[nodiscard]] const PoolOptions& pool_options() const noexcept { return defaults_.pool; }
   /// What a PoolFiller needs; borrowed.
   [[nodiscard]] PortPools::Means pool_means() {
-    return {api_, defaults_, networks_, *driver_, ready_};
+    return {api_, defaults_, networks_, scopes_, *driver_, ready_};
   }
 
  private:
   struct Wanted {
     const InterfaceRequest& interface;
     PodNetwork network;
+    std::vector<std::string> groups;
   };
 
   [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
@@ -102,7 +129,7 @@ class PortPlanner {
   [[nodiscard]] std::vector<Port> CreateEach(PortWork& work,
                                              const std::vector<PortRequest>& requests);
   [[nodiscard]] std::vector<Port> CreateInBulk(PortWork& work, std::vector<PortRequest> requests);
-  [[nodiscard]] PodNetwork NetworkFor(const InterfaceRequest& interface);
+  [[nodiscard]] PodNetwork NetworkFor(const PortWork& work, const InterfaceRequest& interface);
   /// Those that are not written are deleted.
   void Undo(PortWork& work);
   /// What Neutron has for the owner now.
@@ -113,6 +140,7 @@ class PortPlanner {
   NeutronApi& api_;
   const PodDefaults defaults_;
   Networks networks_;
+  ScopeNetworks scopes_;
   ProjectQuota quota_;
   const std::unique_ptr<VifDriver> driver_;
   ReadyPorts ready_;

@@ -21,16 +21,23 @@ std::vector<std::string> Sorted(std::vector<std::string> texts) {
   return texts;
 }
 
+std::vector<std::string> IdsOf(const PodNetwork& network) {
+  std::vector<std::string> ids;
+  for (const Subnet& subnet : network.subnets) ids.push_back(subnet.id);
+  return ids;
+}
+
 PoolKey KeyFor(const std::string& place, const PodNetwork& network) {
-  PoolKey key{.place = place};
-  for (const Subnet& subnet : network.subnets) key.subnets.push_back(subnet.id);
-  key.subnets = Sorted(std::move(key.subnets));
-  return key;
+  return {.place = place, .subnets = Sorted(IdsOf(network))};
 }
 
 /// Whether pods are ever in these.
-bool IsPods(const std::vector<std::string>& subnets, const PodDefaults& defaults) {
-  if (subnets == Sorted(defaults.subnets)) return true;
+bool IsPods(const std::vector<std::string>& subnets, const PortPools::Means& means) {
+  const PodDefaults& defaults = means.defaults;
+  if (subnets == Sorted(defaults.subnets) || means.scopes.Has(subnets)) return true;
+  for (const auto& [name, pool] : defaults.pools) {
+    if (subnets == Sorted(pool.ids)) return true;
+  }
   const auto lists = [&](const std::vector<std::string>& ids) {
     return std::find(ids.begin(), ids.end(), subnets.front()) != ids.end();
   };
@@ -68,7 +75,7 @@ std::optional<PoolKey> PortPools::KeyOf(const Means& means, const Port& port) {
   key.subnets = Sorted(std::move(key.subnets));
   const bool has_two_of_one =
       std::adjacent_find(key.subnets.begin(), key.subnets.end()) != key.subnets.end();
-  if (has_two_of_one || !IsPods(key.subnets, means.defaults)) return std::nullopt;
+  if (has_two_of_one || !IsPods(key.subnets, means)) return std::nullopt;
   return key;
 }
 
@@ -84,27 +91,31 @@ ReadyPort PortPools::ReadyOf(const PodDefaults& defaults, const Port& port) {
 }
 
 std::optional<Port> PortPools::Claim(const Owner& owner, const PodNode& node,
-                                     const InterfaceRequest& interface, const PodNetwork& network) {
-  if (!enabled() || AsksForItsOwn(interface)) return std::nullopt;
+                                     const Wanted& wanted) {
+  if (!enabled() || AsksForItsOwn(wanted.interface)) return std::nullopt;
   const auto place = means_.driver.PlaceOf(node);
   if (!place) return std::nullopt;
-  const PoolKey key = KeyFor(*place, network);
+  const PoolKey key = KeyFor(*place, wanted.network);
+  PortUpdate update = ClaimOf(owner, wanted.interface.ifname);
+  if (Sorted(wanted.groups) != Sorted(means_.defaults.security_groups))
+    update.security_groups = wanted.groups;
   std::optional<Port> claimed;
   while (!claimed) {
     const auto ready = means_.ready.Take(key);
     if (!ready) break;
-    claimed = TryClaim(key, *ready, ClaimOf(owner, interface.ifname));
+    claimed = TryClaim(key, *ready, update);
     means_.ready.Count(key, claimed ? Event::kClaim : Event::kConflict);
   }
   if (!claimed) means_.ready.Count(key, Event::kMiss);
   if (means_.ready.Lacking(key) > 0)
-    hooks_.want({.key = key, .node = node, .subnets = SubnetsFor(interface, means_.defaults)});
+    hooks_.want({.key = key, .node = node, .subnets = IdsOf(wanted.network)});
   return claimed;
 }
 
 std::optional<Port> PortPools::TryClaim(const PoolKey& key, const ReadyPort& ready,
                                         PortUpdate update) {
-  if (ready.other_groups) update.security_groups = means_.defaults.security_groups;
+  if (ready.other_groups && !update.security_groups)
+    update.security_groups = means_.defaults.security_groups;
   if (ready.described && !update.description) update.description = "";
   update.revision = ready.revision;
   // Once more where its status has changed since: that moves the revision, too.
@@ -160,7 +171,9 @@ PortUpdate PortPools::ReturnOf(const Port& port) const {
 bool PortPools::Return(const Port& port) {
   if (!enabled()) return false;
   const auto key = KeyOf(means_, port);
-  if (!key || !means_.ready.HasRoom(*key)) return false;
+  if (!key) return false;
+  const ReadyPorts::Room room = means_.ready.TakeRoom(*key, 1);
+  if (room.count() == 0) return false;
   try {
     const bool is_back = IsReady(means_.driver, port);
     const Port now = is_back ? port : means_.api.UpdatePort(port.id, ReturnOf(port));

@@ -13,6 +13,7 @@
 #include "controller/neutron/neutron_api.h"
 #include "controller/neutron/pod_defaults.h"
 #include "controller/neutron/ready_ports.h"
+#include "controller/neutron/scope_networks.h"
 #include "controller/neutron/vif_driver.h"
 
 namespace kuryr::controller::neutron {
@@ -42,17 +43,22 @@ class PortPools {
     NeutronApi& api;
     const PodDefaults& defaults;
     Networks& networks;
+    ScopeNetworks& scopes;
     VifDriver& driver;
     ReadyPorts& ready;
   };
 
   PortPools(const Means& means, PoolHooks hooks) : means_(means), hooks_(std::move(hooks)) {}
 
+  struct Wanted {
+    const InterfaceRequest& interface;
+    const PodNetwork& network;
+    const std::vector<std::string>& groups;  ///< as GroupsFor
+  };
   /// A port that is the owner's from now on; nothing where none is ready, and where the interface
   /// asks for an address or a MAC of its own.
   [[nodiscard]] std::optional<Port> Claim(const Owner& owner, const PodNode& node,
-                                          const InterfaceRequest& interface,
-                                          const PodNetwork& network);
+                                          const Wanted& wanted);
   /// Whether the port, an owner's until now, is a ready one again; false: it is to be deleted.
   [[nodiscard]] bool Return(const Port& port);
   /// What the interface asks for by name is no ready port's afterwards.

@@ -12,6 +12,8 @@ namespace {
 using Kind = BackendError::Kind;
 
 constexpr size_t kLongestText = 255;
+/// A namespace's UID may stand behind it.
+constexpr size_t kLongestMark = 200;
 
 std::string Readable(const Subnet& subnet) {
   const std::string name = subnet.name.empty() ? "" : Printable(subnet.name) + " ";
@@ -47,21 +49,80 @@ std::vector<FixedIpRequest> FixedIpsOf(const InterfaceRequest& interface,
   return wanted;
 }
 
+bool Lists(const std::vector<std::string>& ids, const std::string& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+std::vector<std::string> UsualSubnets(const std::string& scope, const PodDefaults& defaults) {
+  for (const auto& [name, pool] : defaults.pools) {
+    if (Lists(pool.namespaces, scope)) return pool.ids;
+  }
+  return defaults.scope_subnets ? std::vector<std::string>() : defaults.subnets;
+}
+
+void RequireGiven(const std::string& name, const NamedSubnets& pool, const std::string& scope) {
+  if (pool.all_namespaces || Lists(pool.namespaces, scope)) return;
+  throw BackendError(Kind::kRefused, "pool \"" + name + "\" is not for namespace " +
+                                         Printable(scope) + ": [pool:" + name +
+                                         "] namespaces in kuryr.conf does not list it");
+}
+
+/// What may stand on a namespace: `additional_security_groups` lists it, or has a star.
+void RequireListed(const std::string& group, const PodDefaults& defaults) {
+  const bool is_listed = defaults.any_group || Lists(defaults.security_groups, group) ||
+                         Lists(defaults.more_groups, group);
+  if (is_listed && IsUuid(group)) return;
+  throw BackendError(Kind::kRefused,
+                     "security group \"" + Printable(group) +
+                         "\", which an annotation of the namespace names, is not for pods: "
+                         "[neutron_defaults] additional_security_groups in kuryr.conf does not "
+                         "list it");
+}
+
+/// What may stand on a pod: its namespace's, or without any what kuryr.conf lists.
+void RequireAllowed(const std::string& group, const Scope& scope, const PodDefaults& defaults) {
+  const std::vector<std::string>& own = scope.security_groups;
+  const bool is_allowed =
+      own.empty() ? Lists(defaults.security_groups, group) || Lists(defaults.more_groups, group)
+                  : Lists(own, group);
+  if (is_allowed) return;
+  throw BackendError(
+      Kind::kRefused,
+      "security group \"" + Printable(group) + "\" is not for this pod: " +
+          (own.empty()
+               ? "[neutron_defaults] additional_security_groups in kuryr.conf does not list "
+                 "it"
+               : "the annotation of its namespace does not name it"));
+}
+
 }  // namespace
 
-std::vector<std::string> SubnetsFor(const InterfaceRequest& interface,
+std::vector<std::string> GroupsFor(const InterfaceRequest& interface, const Scope& scope,
+                                   const PodDefaults& defaults) {
+  for (const std::string& group : scope.security_groups) RequireListed(group, defaults);
+  for (const std::string& group : interface.security_groups) RequireAllowed(group, scope, defaults);
+  if (!interface.security_groups.empty()) return interface.security_groups;
+  return scope.security_groups.empty() ? defaults.security_groups : scope.security_groups;
+}
+
+std::vector<std::string> SubnetsFor(const InterfaceRequest& interface, const std::string& scope,
                                     const PodDefaults& defaults) {
-  if (interface.network.empty()) return defaults.subnets;
+  if (interface.network.empty()) return UsualSubnets(scope, defaults);
+  const auto pool = defaults.pools.find(interface.network);
+  if (pool != defaults.pools.end()) {
+    RequireGiven(pool->first, pool->second, scope);
+    return pool->second.ids;
+  }
   const std::string what = "network \"" + Printable(interface.network) + "\"";
   if (!IsUuid(interface.network)) {
     throw BackendError(
         Kind::kRefused,
-        what + " is no subnet's UUID: its definition has to say {\"subnetId\": UUID}");
+        what +
+            " is neither a subnet's UUID, which its definition says as {\"subnetId\": UUID}, "
+            "nor a [pool:NAME] of kuryr.conf with a subnet");
   }
-  const auto lists = [&](const std::vector<std::string>& ids) {
-    return std::find(ids.begin(), ids.end(), interface.network) != ids.end();
-  };
-  if (!defaults.any_subnet && !lists(defaults.subnets) && !lists(defaults.more_subnets)) {
+  if (!defaults.any_subnet && !Lists(defaults.subnets, interface.network) &&
+      !Lists(defaults.more_subnets, interface.network)) {
     throw BackendError(Kind::kRefused,
                        what +
                            " is not for pods: [neutron_defaults] additional_subnets in "
@@ -96,7 +157,7 @@ std::string MarkOf(const PodDefaults& defaults) {
   std::string all;
   for (const std::string& tag : tags) all += (all.empty() ? "" : ", ") + tag;
   const std::string prefix = "kuryr-controller of ";
-  const bool is_short = prefix.size() + all.size() <= kLongestText;
+  const bool is_short = prefix.size() + all.size() <= kLongestMark;
   return prefix + (is_short ? all : std::to_string(Hash(all)));
 }
 

@@ -18,10 +18,18 @@ inline constexpr const char* kDeviceOwner = "compute:kuryr";
 inline constexpr const char* kReadyName = "kuryr-pool-port";
 inline constexpr const char* kFormerReadyName = "available-port";
 
-/// Which subnets the interface is to be in: the one that it names, or the pods' own. BackendError
-/// kRefused where it may not name it.
+/// Which subnets an interface of the scope is to be in: what it names, those of the pool that lists
+/// the scope, or the pods' own; none: its scope's own network. BackendError kRefused where it may
+/// not name it.
 [[nodiscard]] std::vector<std::string> SubnetsFor(const InterfaceRequest& interface,
+                                                  const std::string& scope,
                                                   const PodDefaults& defaults);
+
+/// Which security groups the interface is to have; empty: the project's group "default". A
+/// namespace's annotation names groups that kuryr.conf lists, and a pod's chooses among those of
+/// its namespace. BackendError kRefused names the group that may not be had.
+[[nodiscard]] std::vector<std::string> GroupsFor(const InterfaceRequest& interface,
+                                                 const Scope& scope, const PodDefaults& defaults);
 
 /// The port to be made for an interface, without what the VIF driver says. BackendError kRefused
 /// names an address that pods do not get, and why.

@@ -70,12 +70,21 @@ std::optional<ReadyPort> ReadyPorts::TakeAny(const std::vector<std::string>& sub
 
 size_t ReadyPorts::SizeOf(const PoolKey& key) const {
   const auto pool = pools_.find(key);
-  return pool == pools_.end() ? 0 : pool->second.ports.size();
+  return pool == pools_.end() ? 0 : pool->second.ports.size() + pool->second.coming;
 }
 
-bool ReadyPorts::HasRoom(const PoolKey& key) const {
+ReadyPorts::Room ReadyPorts::TakeRoom(const PoolKey& key, size_t wanted) {
   const MutexLock lock(mutex_);
-  return options_.most == 0 || SizeOf(key) < options_.most;
+  const size_t size = SizeOf(key);
+  const size_t left = options_.most > size ? options_.most - size : 0;
+  const size_t granted = options_.most == 0 ? wanted : std::min(wanted, left);
+  pools_[key].coming += granted;
+  return {*this, key, granted};
+}
+
+void ReadyPorts::GiveBack(const PoolKey& key, size_t count) {
+  const MutexLock lock(mutex_);
+  pools_[key].coming -= count;
 }
 
 size_t ReadyPorts::Lacking(const PoolKey& key) const {

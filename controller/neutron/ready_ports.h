@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ip.h"
@@ -73,8 +74,25 @@ class ReadyPorts {
   [[nodiscard]] std::optional<ReadyPort> TakeAny(const std::vector<std::string>& subnets)
       EXCLUDES(mutex_);
 
-  /// Whether a released port is kept.
-  [[nodiscard]] bool HasRoom(const PoolKey& key) const EXCLUDES(mutex_);
+  /// So many ports are on their way into a pool, for as long as this lives: nobody else has their
+  /// places.
+  class Room {
+   public:
+    Room(ReadyPorts& ports, PoolKey key, size_t count)
+        : ports_(ports), key_(std::move(key)), count_(count) {}
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    ~Room() { ports_.GiveBack(key_, count_); }
+
+    [[nodiscard]] size_t count() const noexcept { return count_; }
+
+   private:
+    ReadyPorts& ports_;
+    const PoolKey key_;
+    const size_t count_;
+  };
+  /// For `wanted` ports, or fewer where the pool is nearly full.
+  [[nodiscard]] Room TakeRoom(const PoolKey& key, size_t wanted) EXCLUDES(mutex_);
   /// How many ports a fill is to make: none while there are enough, or while fills rest.
   [[nodiscard]] size_t Lacking(const PoolKey& key) const EXCLUDES(mutex_);
   /// No pool is filled for that long: what there is goes to pods.
@@ -96,8 +114,11 @@ class ReadyPorts {
   struct Pool {
     std::deque<ReadyPort> ports;
     PoolCounts counts;
+    size_t coming = 0;  ///< Room
   };
 
+  void GiveBack(const PoolKey& key, size_t count) EXCLUDES(mutex_);
+  /// Those on their way among them.
   [[nodiscard]] size_t SizeOf(const PoolKey& key) const REQUIRES(mutex_);
   void DropUnlisted(const std::set<std::string>& ids) REQUIRES(mutex_);
   /// False where it is not known.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,15 @@ TEST_F(ReporterTest, WaitingPodIsToldOnceHoweverTheCountsChange) {
   EXPECT_EQ(reporter_.problems().at("default/a").message,
             "pool small has no free address in 10.8.0.0/30: 1 are taken");
   EXPECT_THAT(EventsOnceTold("KuryrPlanRefused"), SizeIs(2));
+}
+
+TEST_F(ReporterTest, WhatIsStillSoIsToldAgainBeforeTheApiServerForgetsIt) {
+  Reporter patient(true);
+  Reporter impatient(true, std::chrono::seconds(0));
+  for (Reporter* reporter : {&patient, &patient, &impatient, &impatient})
+    reporter->Report(pod_, kPortLost, "port 1 is gone", writer_);
+
+  EXPECT_THAT(EventsOnceTold("KuryrPlanRefused"), SizeIs(4));
 }
 
 TEST_F(ReporterTest, AnotherPoolOrAnotherAddressIsNews) {

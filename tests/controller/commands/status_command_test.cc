@@ -92,6 +92,31 @@ TEST_F(StatusCommandTest, EventsOfOthersAndOfAnOlderPodSayNothing) {
   EXPECT_THAT(Status().out, ContainsRegex("default/a  waiting  node1  [0-9]+s +no Event says why"));
 }
 
+TEST_F(StatusCommandTest, ActivePlanWhosePortIsLostIsListedAsItsEventSays) {
+  SetLease("leader-1", 1);
+  Plan({"a", "b"});
+  const json pod = cluster_.WaitForPlan("a");
+  api().Create({{"kind", "Event"},
+                {"apiVersion", "v1"},
+                {"metadata", {{"name", "x"}, {"namespace", "default"}}},
+                {"involvedObject",
+                 {{"kind", "Pod"},
+                  {"namespace", "default"},
+                  {"name", "a"},
+                  {"uid", pod.at("metadata").at("uid")}}},
+                {"source", {{"component", "kuryr-controller"}}},
+                {"reason", "KuryrPortLost"},
+                {"message", "Neutron has no more eth0's port 1"},
+                {"lastTimestamp", "2026-01-01T00:00:00Z"}});
+
+  const ProcessResult status = Status();
+
+  EXPECT_EQ(status.status, 1) << status.err;
+  EXPECT_THAT(status.out, HasSubstr("1 planned, 0 waiting, 0 inactive, 1 lost, "));
+  EXPECT_THAT(status.out, ContainsRegex("default/a +planned,lost +node1 .*KuryrPortLost"));
+  EXPECT_THAT(status.out, Not(HasSubstr("default/b")));
+}
+
 TEST_F(StatusCommandTest, NobodyLeadsWithoutALeaseOrWithAnOldOne) {
   cluster_.CreatePod("a");
   const ProcessResult without = Status();

@@ -123,7 +123,27 @@ TEST_F(NeutronPlanTest, NetworkThatIsNoUuidIsRefused) {
   PlanRequest request = RequestOf(Pod("a"));
   request.interfaces[0].network = "blue";
 
-  EXPECT_THAT(Fail(request).text, HasSubstr("\"blue\" is no subnet's UUID"));
+  EXPECT_THAT(Fail(request).text, HasSubstr("\"blue\" is neither a subnet's UUID"));
+}
+
+TEST_F(NeutronPlanTest, PoolOfKuryrConfIsGivenByNameToNamespacesThatItLists) {
+  defaults_.pools = {{"storage", {.ids = {FakeNeutron::kOtherSubnet}, .namespaces = {"team"}}},
+                     {"lab", {.ids = {FakeNeutron::kSubnet4}, .namespaces = {"lab"}}},
+                     {"all", {.ids = {FakeNeutron::kSubnet6}, .all_namespaces = true}}};
+  Start();
+  PlanRequest request = RequestOf(Pod("a"), {"net1"});
+  const auto subnet_of = [&](size_t interface) {
+    return neutron_.GetPort(IdOf(Reserve(request).at(interface))).fixed_ips.at(0).subnet_id;
+  };
+
+  request.interfaces[1].network = "all";
+  EXPECT_EQ(subnet_of(0), FakeNeutron::kOtherSubnet) << "the namespace's own";
+  EXPECT_EQ(subnet_of(1), FakeNeutron::kSubnet6);
+  request.owner = Pod("b");
+  request.interfaces[1].network = "lab";
+  const Failure failure = Fail(request);
+  EXPECT_EQ(failure.kind, Kind::kRefused);
+  EXPECT_THAT(failure.text, HasSubstr("[pool:lab] namespaces in kuryr.conf does not list it"));
 }
 
 TEST_F(NeutronPlanTest, SecurityGroupsAndHostsAreKuryrConfs) {

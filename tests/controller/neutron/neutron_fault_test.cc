@@ -227,6 +227,36 @@ TEST_F(NeutronFaultTest, WhatIsReleasedWhileItIsMadeIsDeleted) {
   EXPECT_THAT(neutron_.ports(), IsEmpty());
 }
 
+TEST_F(NeutronFaultTest, NeutronThatIsAwayForLongLosesNothingAndMakesNothingTwice) {
+  constexpr int kTimes = 40;
+  times_.retry_least = times_.retry_most = milliseconds(1);
+  Start();
+  const Vifs waiting = Reserve(Pod("waiting"));
+  (void)Reserve(Pod("ended"));
+  for (const char* call : {"CreatePort", "DeletePort", "ListPorts", "ActivePorts"}) {
+    for (int i = 0; i < kTimes; ++i) neutron_.Fail(call, {});
+  }
+  neutron_.SetAllActive();
+
+  EXPECT_FALSE(backend_->IsActive(Pod("waiting"), waiting));
+  (void)backend_->Release("uid-ended");
+  EXPECT_THAT(ReserveAtLast(RequestOf(Pod("new"))), SizeIs(1));
+  EXPECT_TRUE(WaitUntilActive(Pod("waiting"), waiting));
+  EXPECT_TRUE(Release("uid-ended"));
+
+  EXPECT_THAT(neutron_.ports(), SizeIs(2));
+  EXPECT_EQ(neutron_.CountOf("CreatePort"), 2U + kTimes + 1U);
+}
+
+TEST_F(NeutronFaultTest, MacInUseIsRefused) {
+  PlanRequest request = RequestOf(Pod("a"));
+  request.interfaces[0].mac = MacAddress::Parse("0a:58:0a:0a:00:4d");
+  neutron_.Fail("CreatePort", {.kind = ErrorKind::kConflict});
+
+  EXPECT_EQ(Fail(request).kind, Kind::kRefused);
+  EXPECT_THAT(neutron_.ports(), IsEmpty());
+}
+
 TEST_F(NeutronFaultTest, WhoLeadsNoMoreAsksNothing) {
   may_write_ = false;
 

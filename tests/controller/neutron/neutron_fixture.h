@@ -56,7 +56,8 @@ class NeutronBackendTest : public ::testing::Test {
         NeutronBackend::Parts{.api = neutron_,
                               .defaults = defaults_,
                               .hooks = {.wake = [this](const Owner& owner) { Wake(owner); },
-                                        .may_write = [this] { return may_write_.load(); }},
+                                        .may_write = [this] { return may_write_.load(); },
+                                        .is_scope = is_scope_},
                               .workers = 4,
                               .times = times_});
   }
@@ -134,6 +135,7 @@ class NeutronBackendTest : public ::testing::Test {
       .search = std::chrono::hours(1),
       .pace = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)}};
   std::atomic<bool> may_write_ = true;
+  std::function<bool(const std::string& id)> is_scope_;
   Mutex mutex_;
   std::condition_variable_any woken_;
   size_t wakes_ GUARDED_BY(mutex_) = 0;

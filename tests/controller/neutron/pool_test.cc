@@ -129,6 +129,35 @@ TEST_F(NeutronPoolTest, MoreThanTheMostAreDeleted) {
   EXPECT_THAT(neutron_.ports(), SizeIs(3));
 }
 
+TEST_F(NeutronPoolTest, ThatComeBackAtOnceAreNotMoreThanTheMost) {
+  defaults_.pool = {.enabled = true, .least = 0, .most = 1};
+  Start();
+  for (const char* name : {"a", "b", "c"}) (void)Reserve(Pod(name));
+  neutron_.Hold("UpdatePort");
+
+  for (const char* id : {"uid-a", "uid-b", "uid-c"}) EXPECT_FALSE(backend_->Release(id));
+
+  EXPECT_TRUE(neutron_.WaitForCount("DeletePort", 2)) << "while the first is on its way";
+  neutron_.LetGo();
+  EXPECT_TRUE(WaitForReady(1));
+  EXPECT_THAT(neutron_.ports(), SizeIs(1));
+}
+
+TEST_F(NeutronPoolTest, WhatAFillIsMakingHasItsPlaces) {
+  defaults_.pool.most = 3;
+  Start();
+  neutron_.Hold("CreatePorts");
+  (void)Reserve(Pod("a"));
+  ASSERT_TRUE(neutron_.WaitForHeld());
+
+  EXPECT_TRUE(Release("uid-a"));
+
+  EXPECT_EQ(neutron_.CountOf("DeletePort"), 1U);
+  neutron_.LetGo();
+  EXPECT_TRUE(WaitForReady(3));
+  EXPECT_THAT(neutron_.ports(), SizeIs(3));
+}
+
 TEST_F(NeutronPoolTest, LessThanTheMostIsMade) {
   defaults_.pool.most = 2;
   Start();

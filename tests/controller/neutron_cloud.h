@@ -1,0 +1,51 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "tests/fake_apiserver/http_message.h"
+#include "tests/fake_apiserver/server.h"
+
+namespace kuryr::test {
+
+/// A Neutron over HTTP that takes whatever is asked for and keeps it as JSON: networks, subnets and
+/// ports. It refuses nothing but what is not there. Thread-safe.
+class NeutronCloud {
+ public:
+  using Objects = std::vector<nlohmann::json>;
+
+  NeutronCloud();
+
+  [[nodiscard]] std::string url() const;
+  /// "networks", "subnets", "ports".
+  [[nodiscard]] Objects All(const std::string& collection) EXCLUDES(mutex_);
+  /// Until it is so of a collection. False after 30 s.
+  [[nodiscard]] bool WaitUntil(const std::string& collection,
+                               const std::function<bool(const Objects&)>& condition)
+      EXCLUDES(mutex_);
+
+ private:
+  using Collection = std::map<std::string, nlohmann::json>;
+
+  void Serve(fake::Connection& connection);
+  [[nodiscard]] fake::Answer Handle(const fake::HttpRequest& request) EXCLUDES(mutex_);
+  [[nodiscard]] fake::Answer HandleRouter(const std::string& router, const std::string& verb,
+                                          const nlohmann::json& body) REQUIRES(mutex_);
+  [[nodiscard]] fake::Answer HandleOne(const fake::HttpRequest& request,
+                                       const std::vector<std::string>& path) REQUIRES(mutex_);
+  nlohmann::json Make(const std::string& collection, nlohmann::json fields) REQUIRES(mutex_);
+  [[nodiscard]] Objects ListOf(const std::string& collection) const REQUIRES(mutex_);
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, Collection> collections_ GUARDED_BY(mutex_);
+  unsigned made_ GUARDED_BY(mutex_) = 0;
+  fake::Server server_;  // last: its threads use all of the above
+};
+
+}  // namespace kuryr::test

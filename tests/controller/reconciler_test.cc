@@ -1,0 +1,168 @@
+#include "controller/reconciler.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "controller/namespaces.h"
+#include "tests/controller/cluster.h"
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Gives one VIF, and says of it what the test wants.
+class OneVifBackend final : public Backend {
+ public:
+  std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request) override {
+    asked_.push_back(request);
+    vif::VifOpenVSwitch vif;
+    vif.id = port_;
+    vif.active = false;
+    return std::vector<vif::PodVif>{{.ifname = "eth0", .is_default = true, .vif = vif}};
+  }
+  bool Owns(const Owner& /*owner*/, const vif::PodVif& /*vif*/) const override { return true; }
+  void Adopt(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
+  void Keep(const Owner& /*claim*/, const std::vector<IpAddress>& /*addresses*/) override {}
+  std::optional<std::vector<Owner>> Rivals(
+      const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) const override {
+    return std::nullopt;
+  }
+  bool IsActive(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {
+    return active_;
+  }
+  std::optional<std::string> FindLost(const Owner& /*owner*/) const override { return lost_; }
+  bool Release(const std::string& /*owner_id*/) override { return true; }
+  void SweepScopes() override {}
+  std::vector<Owner> Inventory() const override { return {}; }
+  std::vector<NetworkUsage> Usage() const override { return {}; }
+
+  std::vector<PlanRequest> asked_;
+  std::string port_ = "port-1";
+  bool active_ = false;
+  std::optional<std::string> lost_;
+};
+
+/// Rounds for one pod, which is as the API server has it.
+class ReconcilerTest : public ::testing::Test {
+ protected:
+  ReconcilerTest() {
+    store_.StartTelling(backend_);
+    cluster_.CreatePod("a", {}, {{"annotations", {{kSecurityGroupsAnnotation, groups_}}}});
+    Tell();
+  }
+
+  void Tell() {
+    store_.Handle(
+        watcher::MakeEvent(watcher::EventType::kModified, client_.Get(PodPath("default", "a"))));
+  }
+  void Round() { Reconciler(shared_, writer_).Round("default/a"); }
+  [[nodiscard]] std::string Annotation() {
+    return client_.Get(PodPath("default", "a"))
+        .at("metadata")
+        .at("annotations")
+        .value(vif::kVifAnnotation, "");
+  }
+  size_t Patches() {
+    const auto requests = cluster_.api().Requests();
+    return static_cast<size_t>(std::count_if(
+        requests.begin(), requests.end(), [](const auto& one) { return one.method == "PATCH"; }));
+  }
+
+  const std::string groups_ = "9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf";
+  test::Cluster cluster_;
+  OneVifBackend backend_;
+  PodStore store_{{}, [](const std::string&) {}};
+  WorkQueue queue_;
+  Reporter reporter_{true};
+  ControllerMetrics metrics_;
+  NodeNetworks nodes_;
+  NetworkAttachments attachments_{[](const std::string&) {}};
+  IpamClaims claims_{[](const std::string&) {}};
+  Namespaces namespaces_{[this](const std::string& key) { queue_.Add(key); }};
+  Reconciler::Shared shared_{.backend = backend_,
+                             .store = store_,
+                             .queue = queue_,
+                             .reporter = reporter_,
+                             .metrics = metrics_,
+                             .nodes = nodes_,
+                             .attachments = attachments_,
+                             .claims = claims_,
+                             .namespaces = namespaces_,
+                             .sink = SinkKind::kPodState,
+                             .nodes_have_networks = false,
+                             .asks_for_node_addresses = false,
+                             .asks_for_scopes = false,
+                             .ask_for_absent = [] {}};
+  watcher::ApiClient client_{cluster_.ApiConfig()};
+  Writer writer_{client_, store_, [] { return true; }};
+};
+
+TEST_F(ReconcilerTest, PlanThatIsNotActiveIsWrittenAnewWhereItsVifIsAnother) {
+  Round();
+  EXPECT_THAT(Annotation(), HasSubstr("port-1"));
+  Round();
+  EXPECT_EQ(Patches(), 1U) << "nothing has changed";
+
+  backend_.port_ = "port-2";
+  Round();
+
+  EXPECT_THAT(Annotation(), HasSubstr("port-2"));
+  EXPECT_THAT(Annotation(), ::testing::Not(HasSubstr("port-1")));
+  backend_.active_ = true;
+  Round();
+  EXPECT_THAT(Annotation(), HasSubstr("\"active\":true"));
+}
+
+TEST_F(ReconcilerTest, ActivePlanWhosePortIsLostStaysAndIsTold) {
+  backend_.active_ = true;
+  Round();
+  const std::string plan = Annotation();
+
+  backend_.lost_ = "Neutron has no more eth0's port port-1";
+  Round();
+
+  EXPECT_EQ(Annotation(), plan);
+  EXPECT_THAT(cluster_.WaitForEvent("a", kPortLost), HasSubstr("port-1"));
+  EXPECT_EQ(reporter_.problems().at("default/a").reason, kPortLost);
+  backend_.lost_.reset();
+  Round();
+  EXPECT_THAT(reporter_.problems(), IsEmpty());
+}
+
+TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
+  shared_.asks_for_scopes = true;
+  Round();
+  EXPECT_THAT(backend_.asked_, IsEmpty());
+  EXPECT_THAT(reporter_.problems(), IsEmpty());
+
+  namespaces_.Handle(watcher::MakeEvent(
+      watcher::EventType::kAdded,
+      {{"kind", "Namespace"}, {"metadata", {{"name", "default"}, {"uid", "uid-of-default"}}}}));
+
+  EXPECT_EQ(queue_.Get()->key, "default/a");
+  Round();
+  ASSERT_THAT(backend_.asked_, SizeIs(1));
+  EXPECT_EQ(backend_.asked_[0].scope.id, "uid-of-default");
+  EXPECT_THAT(backend_.asked_[0].interfaces.at(0).security_groups, ElementsAre(groups_));
+}
+
+TEST_F(ReconcilerTest, NamespacesThatMayNotBeReadAreAnEvent) {
+  shared_.asks_for_scopes = true;
+  namespaces_.Refuse("403");
+
+  Round();
+
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrBackendUnavailable"),
+              HasSubstr("namespaces cannot be read: 403"));
+}
+
+}  // namespace
+}  // namespace kuryr::controller
