@@ -1,13 +1,51 @@
 #include "kubelet/pod_resources.h"
 
+#include <poll.h>
+
+#include <cerrno>
 #include <system_error>
 
+#include "base/backoff.h"
+#include "base/error.h"
 #include "kubelet/message.h"
 #include "kubelet/methods.h"
 #include "kubelet/podresources.pb.h"
 
 namespace kuryr::kubelet {
 namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRest{20};
+constexpr milliseconds kLongestRest{200};
+
+/// Newer kubelets answer ten questions at once, and then a hundred a second
+/// (kubernetes/kubernetes, pkg/kubelet/apis/grpc/ratelimit.go).
+bool IsTooOften(const CallError& error) {
+  return error.status().code == StatusCode::kResourceExhausted &&
+         error.status().message.find("rate limit") != std::string::npos;
+}
+
+void Rest(milliseconds time, const Deadline& deadline) {
+  pollfd cancelled{.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0};
+  if (::poll(&cancelled, 1, static_cast<int>(time.count())) > 0)
+    ThrowErrno(ECANCELED, "ask the kubelet");
+}
+
+/// Again where it was too often.
+template <typename Response, typename Request>
+Response AskPatiently(const CallRequest& call, const Request& request, const Deadline& deadline) {
+  Backoff backoff(kRest, kLongestRest);
+  while (true) {
+    try {
+      return Ask<Response>(call, request, deadline);
+    } catch (const CallError& e) {
+      const milliseconds rest = backoff.Next();
+      if (!IsTooOften(e) || rest >= deadline.Remaining()) throw;
+      Rest(rest, deadline);
+    }
+  }
+}
 
 void Add(const v1::PodResources& pod, DevicesByResource& devices) {
   for (const v1::ContainerResources& container : pod.containers()) {
@@ -34,7 +72,7 @@ std::optional<DevicesByResource> Get(const std::string& socket, const PodName& p
   v1::GetPodResourcesRequest request;
   request.set_pod_name(pod.name);
   request.set_pod_namespace(pod.name_space);
-  const auto answer = Ask<v1::GetPodResourcesResponse>(
+  const auto answer = AskPatiently<v1::GetPodResourcesResponse>(
       {.socket = socket, .method = kGetPodResources}, request, deadline);
   if (!IsOf(answer.pod_resources(), pod)) return std::nullopt;
   return DevicesIn(answer.pod_resources());
@@ -42,8 +80,8 @@ std::optional<DevicesByResource> Get(const std::string& socket, const PodName& p
 
 v1::ListPodResourcesResponse ListBy(const std::string& socket, const char* method,
                                     const Deadline& deadline) {
-  return Ask<v1::ListPodResourcesResponse>({.socket = socket, .method = method},
-                                           v1::ListPodResourcesRequest(), deadline);
+  return AskPatiently<v1::ListPodResourcesResponse>({.socket = socket, .method = method},
+                                                    v1::ListPodResourcesRequest(), deadline);
 }
 
 v1::ListPodResourcesResponse ListAll(const std::string& socket, const Deadline& deadline) {

@@ -1,5 +1,9 @@
 #include "kubelet/pod_resources.h"
 
+#include <atomic>
+#include <system_error>
+
+#include "base/event_fd.h"
 #include "kubelet/methods.h"
 #include "kubelet/podresources.pb.h"
 #include "tests/kubelet/kubelet_fixture.h"
@@ -15,6 +19,19 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 
 const PodName kPod = {.name_space = "default", .name = "web"};
+
+// Protobuf's bytes, for fields that no message of ours has; their numbers are below 16.
+std::string Base128(size_t value) {
+  std::string bytes;
+  for (; value > 0x7f; value >>= 7) bytes += static_cast<char>((value & 0x7f) | 0x80);
+  return bytes + static_cast<char>(value);
+}
+std::string Text(int field, const std::string& text) {
+  return static_cast<char>(field << 3 | 2) + Base128(text.size()) + text;
+}
+std::string Integer(int field, size_t value) {
+  return static_cast<char>(field << 3) + Base128(value);
+}
 
 /// Kubelets of several ages.
 class PodResourcesTest : public KubeletTest {
@@ -99,6 +116,76 @@ TEST_F(PodResourcesTest, AllPodsAreListedByTheOldestListToo) {
 
     EXPECT_EQ(all, "default/web a other/db b ") << method;
   }
+}
+
+/// A pod as kubelets since these versions describe it, with each field that came.
+TEST_F(PodResourcesTest, WhatLaterKubeletsSayBesidesChangesNothing) {
+  const std::string numa_nodes = Text(1, Integer(1, 1));
+  const std::string memory = Text(1, "hugepages-2Mi") + Integer(2, 64) + Text(3, numa_nodes);
+  const std::string claim = Text(1, "gpu") + Text(2, "claim") + Text(3, "default");
+  const std::string cdi = Text(1, Text(1, "example.com/gpu=0"));
+  const std::string named = Text(2, "gpu.example.com") + Text(3, "pool") + Text(4, "gpu-0");
+  const std::string ids = Text(1, "intel.com/a") + Text(2, "one") + Text(2, "two");
+  const std::string of_1_20 = Text(1, "main") + Text(2, ids);
+  const std::string of_1_21 = Text(1, "main") + Text(2, ids + Text(3, numa_nodes)) + Integer(3, 4);
+  const std::string of_1_22 = of_1_21 + Text(4, memory);
+  const std::string of_1_27 = of_1_22 + Text(5, claim + Text(4, cdi));
+  const std::string of_1_31 = of_1_22 + Text(5, claim + Text(4, cdi + named));
+  const std::string pod = Text(1, "web") + Text(2, "default");
+
+  for (const std::string& described :
+       {pod + Text(3, of_1_20), pod + Text(3, of_1_21), pod + Text(3, of_1_22),
+        pod + Text(3, of_1_27), pod + Text(3, of_1_31),
+        pod + Text(3, of_1_31) + Integer(4, 4) + Text(5, memory)}) {
+    const auto answer = [&](const std::string&) { return Text(1, described); };
+    for (const char* method : {kGetPodResources, kListPodResources, kListPodResourcesAlpha}) {
+      const RunningServer kubelet(kubelet_socket(), {.unary = {{method, answer}}});
+
+      EXPECT_EQ(Asked(), "one two ") << method;
+    }
+  }
+}
+
+TEST_F(PodResourcesTest, WhoIsRefusedForAskingTooOftenAsksAgain) {
+  std::atomic<int> times = 0;
+  const UnaryHandler busy = [&, got = Get(Pod(kPod, "got"))](const std::string& request) {
+    if (++times < 4) throw CallError({StatusCode::kResourceExhausted, "rejected by rate limit"});
+    return got(request);
+  };
+  const RunningServer kubelet(kubelet_socket(), {.unary = {{kGetPodResources, busy}}});
+
+  EXPECT_EQ(Asked(), "got ");
+  EXPECT_EQ(times, 4);
+}
+
+TEST_F(PodResourcesTest, AskingAgainEndsWithTheCall) {
+  const EventFd cancel;
+  const UnaryHandler busy = [&](const std::string&) -> std::string {
+    cancel.Set();
+    throw CallError({StatusCode::kResourceExhausted, "rejected by rate limit"});
+  };
+  const RunningServer kubelet(kubelet_socket(), {.unary = {{kGetPodResources, busy}}});
+  Deadline deadline = Soon();
+  deadline.cancel_fd = cancel.fd();
+
+  try {
+    (void)Asked(deadline);
+    ADD_FAILURE();
+  } catch (const std::system_error& e) {
+    EXPECT_EQ(e.code(), std::errc::operation_canceled);
+  }
+}
+
+TEST_F(PodResourcesTest, AnotherShortageIsToldAtOnce) {
+  std::atomic<int> times = 0;
+  const UnaryHandler short_of_memory = [&](const std::string&) -> std::string {
+    ++times;
+    throw CallError({StatusCode::kResourceExhausted, "no memory"});
+  };
+  const RunningServer kubelet(kubelet_socket(), {.unary = {{kGetPodResources, short_of_memory}}});
+
+  EXPECT_THAT(Asked(), HasSubstr("RESOURCE_EXHAUSTED: no memory"));
+  EXPECT_EQ(times, 1);
 }
 
 TEST_F(PodResourcesTest, APodHasANamespaceAndAName) {
