@@ -1,9 +1,13 @@
 #include "kubelet/unary_call.h"
 
+#include <sys/socket.h>
+
+#include <array>
 #include <string>
 #include <system_error>
 
 #include "base/event_fd.h"
+#include "base/unique_fd.h"
 #include "kubelet/frame.h"
 #include "tests/kubelet/kubelet_fixture.h"
 #include "tests/kubelet/raw_peer.h"
@@ -76,6 +80,24 @@ TEST_F(UnaryCallTest, AServerThatGoesAwayIsUnavailableUnlessItHasAnswered) {
   EXPECT_EQ(OutcomeOf(goaway(1) + Headers(AnswerFields()) + Data(Frame("last")) +
                       Trailers(Field("grpc-status", "0"))),
             "last");
+}
+
+TEST_F(UnaryCallTest, APingIsAnsweredWhileTheAnswerIsAwaited) {
+  std::array<int, 2> both{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, both.data()), 0);
+  const UniqueFd server(both[1]);
+  UnaryCall call(UniqueFd(both[0]), Request("/a/B"), Soon());
+  const std::string ping =
+      RawFrame{.type = kSettings}.Bytes() + RawFrame{.type = kPing, .payload = "12345678"}.Bytes();
+  ASSERT_EQ(::send(server.get(), ping.data(), ping.size(), 0), static_cast<ssize_t>(ping.size()));
+
+  EXPECT_FALSE(call.Advance());
+
+  std::array<char, 4096> heard{};
+  const ssize_t size = ::recv(server.get(), heard.data(), heard.size(), 0);
+  ASSERT_GT(size, 0);
+  EXPECT_THAT(std::string(heard.data(), static_cast<size_t>(size)),
+              HasSubstr(RawFrame{.type = kPing, .flags = kAck, .payload = "12345678"}.Bytes()));
 }
 
 TEST_F(UnaryCallTest, HostileServersAreRefusedBeforeTheyHaveSaidAll) {
