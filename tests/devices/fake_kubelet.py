@@ -4,7 +4,11 @@
 fake_kubelet.py serve KUBELET_DIR: removes what is in device-plugins/, as a kubelet that starts, and prints what plugins tell:
 "options RESOURCE BYTES", "devices RESOURCE ID@NODE,..." and "registered RESOURCE TIMES". What pods have, it reads from
 KUBELET_DIR/pods.json, {ID: RESOURCE}, each time it is asked.
-fake_kubelet.py allocate SOCKET ID...: prints the answer as JSON. fake_kubelet.py prefer SOCKET SIZE ID...: prints the ids."""
+fake_kubelet.py allocate SOCKET ID...: prints the answer as JSON. fake_kubelet.py prefer SOCKET SIZE ID...: prints the ids.
+fake_kubelet.py prestart SOCKET ID...: prints "ready".
+
+Before these words, the ways of older ones: --path-as-authority, which is the socket's, and --answers-first: Registration is
+answered before they dial back."""
 import json
 import sys
 import threading
@@ -19,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from harness.cri import message, parse  # noqa: E402
 
 SECONDS = 10
+WAYS = {word for word in sys.argv[1:] if word.startswith("--")}
 
 
 def say(*words):
@@ -35,8 +40,12 @@ def every(encoded, number):
     return [value for field, value in parse(encoded) if field == number]
 
 
+def connect(socket):
+    return grpc.insecure_channel(f"unix:{socket}", [("grpc.default_authority", str(socket))] if "--path-as-authority" in WAYS else [])
+
+
 def call(socket, method, request):
-    with grpc.insecure_channel(f"unix:{socket}") as channel:
+    with connect(socket) as channel:
         return channel.unary_unary(f"/v1beta1.DevicePlugin/{method}")(request, timeout=SECONDS, wait_for_ready=True)
 
 
@@ -71,17 +80,25 @@ class Kubelet:
     def handler(service, method, answer):
         return grpc.method_handlers_generic_handler(service, {method: grpc.unary_unary_rpc_method_handler(answer)})
 
-    def register(self, request, _):
-        socket, resource = self.sockets / first(request, 2).decode(), first(request, 3).decode()
+    def register(self, request, context):
+        if first(request, 1) != b"v1beta1":
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "another version")
+        named = self.sockets / first(request, 2).decode(), first(request, 3).decode()
+        if "--answers-first" in WAYS:
+            threading.Thread(target=self.dial_back, args=named, daemon=True).start()
+        else:
+            self.dial_back(*named)
+        return b""
+
+    def dial_back(self, socket, resource):
         say("options", resource, call(socket, "GetDevicePluginOptions", b"").hex())
         threading.Thread(target=self.watch, args=(socket, resource), daemon=True).start()
         self.registered[resource] += 1
         say("registered", resource, self.registered[resource])
-        return b""
 
     @staticmethod
     def watch(socket, resource):
-        with grpc.insecure_channel(f"unix:{socket}") as channel:
+        with connect(socket) as channel:
             try:
                 for answer in channel.unary_stream("/v1beta1.DevicePlugin/ListAndWatch")(b"", wait_for_ready=True):
                     say("devices", resource, ",".join(listed(answer)))
@@ -112,11 +129,14 @@ def main(command, where, *words):
         Kubelet(Path(where)).serve()
     elif command == "allocate":
         allocate(where, list(words))
+    elif command == "prestart":
+        call(where, "PreStartContainer", message({1: list(words)}))
+        say("ready")
     else:
         prefer(where, int(words[0]), list(words[1:]))
 
 
 try:
-    main(*sys.argv[1:])
+    main(*(word for word in sys.argv[1:] if word not in WAYS))
 except grpc.RpcError as failure:
     sys.exit(f"{failure.code().name}: {failure.details()}")

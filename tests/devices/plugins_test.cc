@@ -68,8 +68,10 @@ class PluginsTest : public ::testing::Test {
     return Process(
         {.argv = {test::BinDir() + "/kuryr-devices", "--config-file", Conf(), "--debug"}});
   }
-  [[nodiscard]] Process StartKubelet() const {
-    return Process({.argv = {kFakeKubelet, "serve", Kubelet()}});
+  [[nodiscard]] Process StartKubelet(std::vector<std::string> ways = {}) const {
+    ways.insert(ways.begin(), kFakeKubelet);
+    ways.insert(ways.end(), {"serve", Kubelet()});
+    return Process({.argv = std::move(ways)});
   }
   [[nodiscard]] static ProcessResult Ask(std::vector<std::string> words) {
     words.insert(words.begin(), kFakeKubelet);
@@ -110,6 +112,27 @@ TEST_F(PluginsTest, KubeletMayComeLaterAndComeAgain) {
   for (int round = 0; round < 3; ++round) {
     Process kubelet = StartKubelet();
     kubelet.WaitForOutput(kBoth);
+    kubelet.Signal(SIGKILL);
+  }
+}
+
+/// As those of 1.20, those of 1.25 and the newest speak.
+TEST_F(PluginsTest, KubeletsOfAllAgesAreServed) {
+  const std::vector<std::vector<std::string>> ages = {
+      {"--path-as-authority", "--answers-first"}, {"--path-as-authority"}, {}};
+  const Process devices = StartDevices();
+  for (const std::vector<std::string>& ways : ages) {
+    const auto ask = [&](std::vector<std::string> words) {
+      words.insert(words.begin(), ways.begin(), ways.end());
+      return Ask(std::move(words));
+    };
+    Process kubelet = StartKubelet(ways);
+    kubelet.WaitForOutput("registered intel.com/kernel 1\n");
+    kubelet.WaitForOutput(kBoth);
+
+    EXPECT_EQ(ask({"prefer", SocketOf("kernel"), "1", "0000:03:10.1"}).out, "0000:03:10.1\n");
+    EXPECT_EQ(ask({"allocate", SocketOf("kernel"), "0000:03:10.1"}).status, 0);
+    EXPECT_EQ(ask({"prestart", SocketOf("kernel"), "0000:03:10.1"}).out, "ready\n");
     kubelet.Signal(SIGKILL);
   }
 }
@@ -182,8 +205,12 @@ TEST_F(PluginsTest, ResourcesComeAndGoWithConfigAndABadFileChangesNothing) {
   WriteConfig(
       R"({"resourceList": [{"resourceName": "kernel", "selectors": {"drivers": ["iavf"], "pfNames": ["ens1"]}},
                                    {"resourceName": "card", "selectors": {"pfNames": ["ens2"]}}]})");
-
   kubelet.WaitForOutput("devices intel.com/card 0000:05:00.0@1\n");
+  WriteConfig(
+      R"({"resourceList": [{"resourceName": "kernel", "selectors": {"drivers": ["iavf"], "pfNames": ["ens1"]}},
+                                   {"resourceName": "card", "excludeTopology": true, "selectors": {"pfNames": ["ens2"]}}]})");
+
+  kubelet.WaitForOutput("devices intel.com/card 0000:05:00.0\n");
   WriteConfig(R"({"resourceList": []})");
   kubelet.WaitForOutput("devices intel.com/card \n");
   kubelet.WaitForOutput("devices intel.com/kernel \n");
