@@ -33,9 +33,6 @@ UniqueFd OpenUevents() {
   return {};
 }
 
-/// "add@/devices/pci0000:00/...": pods' links are below /devices/virtual.
-bool IsOfHardware(std::string_view uevent) { return uevent.find("/pci") != std::string_view::npos; }
-
 }  // namespace
 
 ChangeEvents::ChangeEvents(Watched watched)
@@ -99,5 +96,7 @@ void ChangeEvents::TakeUevents(Changes& changes) {
     if (IsOfHardware(uevent) || IsOfBridge(watched_.bridges, uevent)) changes.devices = true;
   }
 }
+
+bool IsOfHardware(std::string_view uevent) { return uevent.find("/pci") != std::string_view::npos; }
 
 }  // namespace kuryr::devices

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/unique_fd.h"
 #include "devices/bridges.h"
@@ -48,5 +49,9 @@ class ChangeEvents {
   UniqueFd uevents_;
   std::map<int, bool Changes::*> watches_;
 };
+
+/// "add@/devices/pci0000:00/0000:00:1c.0": of a PCI device, or a part of one. Pods' links are below
+/// /devices/virtual.
+[[nodiscard]] bool IsOfHardware(std::string_view uevent);
 
 }  // namespace kuryr::devices
