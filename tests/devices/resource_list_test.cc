@@ -85,7 +85,6 @@ TEST(ResourceListTest, WhatIsAbsentNullOrEmptyMatchesEveryDevice) {
   }
 }
 
-/// As sriov-network-device-plugin's README.md has them.
 TEST(ResourceListTest, CommaBehindTheLastElementIsPassedOver) {
   const auto resources = Parse(R"({"resourceList": [
     {"resourceName": "net", "selectors": [{"drivers": ["a,]", "\",}",], },], }, ], })");
@@ -93,16 +92,6 @@ TEST(ResourceListTest, CommaBehindTheLastElementIsPassedOver) {
   ASSERT_THAT(resources, SizeIs(1));
   EXPECT_THAT(resources[0].selectors[0].drivers, ElementsAre("a,]", "\",}"));
   EXPECT_THAT(FailureOfSelectors(R"({"drivers": ["a",,]})"), HasSubstr("no JSON at byte"));
-}
-
-/// Its generator of files for each node writes them so.
-TEST(ResourceListTest, FieldsThatAProgramHasWrittenAreTaken) {
-  const auto resources = Parse(
-      R"({"resourceList":[{"resourceName":"nics","selectors":{"pfNames":["ens1#0-4","ens2#0-9"],)"
-      R"("IsRdma":false,"NeedVhostNet":false},"SelectorObj":null}]})");
-
-  ASSERT_THAT(resources, SizeIs(1));
-  EXPECT_THAT(resources[0].selectors[0].pf_names, SizeIs(2));
 }
 
 TEST(ResourceListTest, NamesOfFieldsCountInEitherCase) {
