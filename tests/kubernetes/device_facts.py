@@ -10,6 +10,7 @@ from harness.transcript import Transcript
 from kubernetes import fake_devices, metrics_page
 from kubernetes.cluster import LOGS, NODE
 from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
+from kubernetes.device_vifs import DeviceVifs
 from kubernetes.node_pods import SPEC
 from kubernetes.replacement import Process
 
@@ -25,13 +26,14 @@ ROUNDS = 3
 class DeviceFacts:
     def __init__(self, checks):
         """checks: KubeletFacts."""
-        self.fact, self.facts = checks.fact, checks.facts
+        self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
         self.cluster, self.api, self.pods = checks.cluster, checks.api, checks.pods
 
     def state(self, rounds=1):
         self.daemon_set()
         self.capacity()
         self.allocations()
+        self.vifs()
         self.drivers()
         for number in range(1, rounds + 1):
             self.restarts(f"round {number}: " if rounds > 1 else "")
@@ -76,6 +78,27 @@ class DeviceFacts:
             told = json.loads(self.ask("status", "--json"))["devices"]
             expect_same({device: f"default/{name}" for name, device in self.given.items()},
                         {each["id"]: each["pod"] for each in told}, "told")
+
+    def vifs(self):
+        vifs = DeviceVifs(self.checks, RESOURCE, self.devices)
+        leaving, staying = self.running[0], self.running[1:]
+        with self.fact("an agent with [sriov] physnet_resource_mappings is rolled out", basis=True):
+            vifs.prepare()
+        with self.fact("a VIFSriov that names no device is plugged with the one that the kubelet gave its pod"):
+            self.pods.delete([leaving])
+            pod = vifs.make(self.asking(RESOURCE))
+            device = self.device_of(pod)
+            expect_same(self.given.pop(leaving.name), device, "given")
+            vifs.check(pod, device)
+        with self.fact("when that pod ends, the device is the node's again, and the next pod gets it"):
+            self.pods.delete([pod])
+            vifs.wait_until_back()
+            (late,) = self.make(1)
+            self.pods.wait_until_run([late])
+            expect_same(device, self.device_of(late), "given")
+        vifs.remove_links()
+        self.running = [late, *staying]
+        self.given[late.name] = device
 
     def drivers(self):
         with self.fact("a device that a pod has stays its resource's while its driver is another"):
@@ -199,8 +222,13 @@ class DeviceFacts:
         return run(PROGRAM, f"--config-file={self.conf}", *arguments)
 
     def make(self, count, resource=RESOURCE):
+        return self.pods.make(count, **self.asking(resource))
+
+    @staticmethod
+    def asking(resource):
+        """The specification of a pod that asks for one."""
         (container,) = SPEC["containers"]
-        return self.pods.make(count, containers=[{**container, "resources": {"limits": {resource: "1"}}}])
+        return {"containers": [{**container, "resources": {"limits": {resource: "1"}}}]}
 
     def device_of(self, pod):
         (container,) = self.pods.get(pod)["status"]["containerStatuses"]
