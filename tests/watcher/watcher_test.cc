@@ -379,6 +379,21 @@ TEST_F(WatcherTlsTest, WhatIsForbiddenForAMomentIsAServerThatIsNotAvailable) {
               ElementsAre(unavailable, unavailable, unavailable, unavailable, "ADDED x"));
 }
 
+TEST_F(WatcherTlsTest, RefusalsWithAnotherFailureBetweenThemHaveNotLasted) {
+  for (const int code : {403, 403, 503, 403}) server_.Inject(fake::Fault::Status(code, "not now"));
+  server_.Create(PodNamed("x"));
+  ApiConfig config = For(server_);
+  config.token = {.value = "good"};
+  config.refusal_grace = seconds(0);
+  Watcher watcher(config, listener_, listener_.OnFailure());
+  watcher.Add(kPodX);
+  watcher.Start();
+
+  const auto unavailable = AllOf(HasSubstr("unavailable: "), HasSubstr("403"));
+  EXPECT_THAT(listener_.WaitFor(5),
+              ElementsAre(unavailable, unavailable, HasSubstr("503"), unavailable, "ADDED x"));
+}
+
 TEST_F(WatcherTlsTest, ATokenThatRotatesIsReadAnew) {
   const std::string file = TokenFile("old");
   ApiConfig config = For(server_);
