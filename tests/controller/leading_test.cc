@@ -38,6 +38,9 @@ TEST_F(LeadingTest, PlanOfAPoolIsActiveAtOnceAndCountedSo) {
   Start();
   cluster_.CreatePod("a");
   (void)cluster_.WaitForPlan("a");
+  // The round that planned it has ended before another one releases it.
+  SetStatus("a", {{"phase", "Succeeded"}});
+  (void)cluster_.WaitForRelease("a");
   Stop();
 
   service::MetricsText text;
