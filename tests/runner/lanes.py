@@ -150,7 +150,7 @@ def tasks_of(lane):
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), 1, 30)],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 110),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
-                                    1, 60, name="neutron with ML2/OVS")],
+                                    1, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
         "asan": lambda: ctest("asan", ASAN, 430),
         "tsan": lambda: ctest("tsan", TSAN, 230),
