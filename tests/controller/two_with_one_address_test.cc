@@ -287,6 +287,7 @@ TEST_F(TwoWithOneAddressTest, PodThatRunsWithoutItsKuryrPortKeepsItsAddressFromO
   Stop();
   informer_.reset();
   api().Delete("kuryrports", "default", "a");
+  ASSERT_TRUE(cluster_.WaitUntilGone("KuryrPort", "a"));
 
   Start(SinkKind::kKuryrPort);
   (void)WaitForPort("a");
