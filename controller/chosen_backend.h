@@ -20,8 +20,8 @@ class ChosenBackend {
   struct Hooks {
     std::function<void(const Owner& owner)> wake;  ///< as Backend says
     std::function<bool()> may_write;
-    std::function<bool(const std::string& id)> is_scope = {};  ///< nothing: none is swept
-    neutron::RequestObserver* observer = nullptr;  ///< of requests to Neutron; outlives it
+    std::function<bool(const std::string& id)> is_scope;  ///< nothing: none is swept
+    neutron::RequestObserver* observer = nullptr;         ///< of requests to Neutron; outlives it
   };
 
   ChosenBackend(const Config& config, const Hooks& hooks);

@@ -73,7 +73,7 @@ struct PodFacts {
   bool expired = false;    ///< deleted, and its grace period is over
   bool running = false;    ///< a container is
   bool started = false;    ///< the node has, or had, a network for it
-  std::chrono::sys_seconds created{};
+  std::chrono::sys_seconds created;
   std::vector<IpAddress> addresses_there;      ///< that the node tells of
   PlanState plan;                              ///< of the annotation
   std::chrono::steady_clock::time_point seen;  ///< when it was first to have a plan

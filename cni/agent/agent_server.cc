@@ -138,7 +138,8 @@ void AgentServer::Admit(Call& call, size_t bytes) {
         std::to_string(bytes) + " bytes, at most " + std::to_string(kMostBytes) + " are accepted");
   }
   call.bytes = bytes;
-  if ((bytes_ += bytes) <= kMostBytes) return;
+  const size_t all = bytes_ += bytes;
+  if (all <= kMostBytes) return;
   throw CniError(ErrorCode::kTryAgainLater, "kuryr-daemon has too many large requests at work",
                  "this one has " + std::to_string(bytes) + " bytes, and together they may have " +
                      std::to_string(kMostBytes));

@@ -23,6 +23,7 @@ std::vector<std::string> Sorted(std::vector<std::string> texts) {
 
 std::vector<std::string> IdsOf(const PodNetwork& network) {
   std::vector<std::string> ids;
+  ids.reserve(network.subnets.size());
   for (const Subnet& subnet : network.subnets) ids.push_back(subnet.id);
   return ids;
 }

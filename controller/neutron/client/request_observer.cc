@@ -1,69 +1,26 @@
 #include "controller/neutron/client/request_observer.h"
 
-namespace kuryr::controller::neutron {
+#include <array>
+#include <cstddef>
 
-std::string_view NameOf(RequestKind kind) {
-  using enum RequestKind;
-  switch (kind) {
-    case kToken:
-      return "token";
-    case kExtensions:
-      return "extensions";
-    case kNetworkGet:
-      return "network_get";
-    case kNetworkList:
-      return "network_list";
-    case kNetworkCreate:
-      return "network_create";
-    case kNetworkUpdate:
-      return "network_update";
-    case kNetworkTags:
-      return "network_tags";
-    case kNetworkDelete:
-      return "network_delete";
-    case kSubnetPoolGet:
-      return "subnet_pool_get";
-    case kSubnetGet:
-      return "subnet_get";
-    case kSubnetList:
-      return "subnet_list";
-    case kSubnetCreate:
-      return "subnet_create";
-    case kSubnetTags:
-      return "subnet_tags";
-    case kRouterInterface:
-      return "router_interface";
-    case kPortCreate:
-      return "port_create";
-    case kPortBulkCreate:
-      return "port_bulk_create";
-    case kPortUpdate:
-      return "port_update";
-    case kPortTags:
-      return "port_tags";
-    case kPortDelete:
-      return "port_delete";
-    case kPortGet:
-      return "port_get";
-    case kPortList:
-      return "port_list";
-    case kPortPoll:
-      return "port_poll";
-    case kPortLook:
-      return "port_look";
-    case kNodePortList:
-      return "node_port_list";
-    case kSubPortAdd:
-      return "subport_add";
-    case kSubPortRemove:
-      return "subport_remove";
-    case kAddressPairs:
-      return "address_pairs";
-    case kQuotaGet:
-      return "quota_get";
-  }
-  return "";
-}
+namespace kuryr::controller::neutron {
+namespace {
+
+/// In the order of RequestKind.
+constexpr std::array<std::string_view, 28> kNames = {
+    "token",           "extensions",       "network_get",   "network_list",
+    "network_create",  "network_update",   "network_tags",  "network_delete",
+    "subnet_pool_get", "subnet_get",       "subnet_list",   "subnet_create",
+    "subnet_tags",     "router_interface", "port_create",   "port_bulk_create",
+    "port_update",     "port_tags",        "port_delete",   "port_get",
+    "port_list",       "port_poll",        "port_look",     "node_port_list",
+    "subport_add",     "subport_remove",   "address_pairs", "quota_get",
+};
+static_assert(kNames.size() == static_cast<size_t>(RequestKind::kQuotaGet) + 1);
+
+}  // namespace
+
+std::string_view NameOf(RequestKind kind) { return kNames.at(static_cast<size_t>(kind)); }
 
 std::string_view NameOf(std::optional<NeutronError::Kind> failure) {
   using enum NeutronError::Kind;
