@@ -65,7 +65,7 @@ def calls(node):
 
 def large_calls(node):
     """Of which a runtime hands over what a pod's user has written."""
-    _call_often(node, LARGE_CALLS, {"args": {"cni": json.loads(EMPTY_LISTS)}}, at_work=1)
+    _call_often(node, LARGE_CALLS, {"args": {"cni": {"lists": json.loads(EMPTY_LISTS)}}}, at_work=1)
 
 
 def health_port(node):
