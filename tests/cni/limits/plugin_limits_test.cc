@@ -46,6 +46,8 @@ class PluginLimitsTest : public PluginTest {
 
 TEST_F(PluginLimitsTest, WithAnyNumberAnAddIsAnsweredAndNothingIsLeft) {
   SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS();
+  // An API server that it cannot connect to is tried again until then.
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 2\n");
   const TestPod pod = MakePod("nginx");
   Annotate(pod, Vif(pod, true));
   bool succeeded = false;
