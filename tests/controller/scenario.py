@@ -106,7 +106,8 @@ class Scenario:
         """This share of all pods may begin; those that are left at the end."""
         count = min(round(share * self.options.pods), self.options.pods - self.given)
         self.given += count
-        self.permits.release(count)
+        if count:
+            self.permits.release(count)
 
     def settle(self):
         """Until as many pods have lived as there are clients, or all that may: a storm of nothing but strikes starves them."""

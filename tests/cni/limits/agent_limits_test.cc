@@ -23,10 +23,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::Eq;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class AgentLimitsTest : public AgentTest {
  protected:
@@ -82,29 +79,6 @@ class AgentLimitsTest : public AgentTest {
   }
   static Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
 };
-
-TEST_F(AgentLimitsTest, WithAnyNumberOfDescriptorsACallIsAnsweredAndNothingIsLeft) {
-  SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS();
-  const TestPod pod = ActivePod("nginx");
-  bool succeeded = false;
-  for (unsigned count = 0; !succeeded; ++count) {
-    ASSERT_LT(count, 40U) << "no ADD has succeeded";
-    LeaveDescriptors(count);
-
-    const ProcessResult add = Run("ADD", pod);
-
-    LeaveAllDescriptors();
-    succeeded = add.status == 0;
-    EXPECT_THAT(add.out, Not(HasSubstr("CNI_NETNS"))) << count;
-    if (!succeeded) {
-      const json error = json::parse(add.out, nullptr, false);
-      ASSERT_TRUE(error.is_object()) << count << ": " << add.out << add.err;
-      EXPECT_THAT(error.at("code").get<int>(), AnyOf(Eq(5), Eq(11))) << count << ": " << add.out;
-    }
-    EXPECT_EQ(Run("DEL", pod).status, 0) << count;
-    ExpectNothingLeft();
-  }
-}
 
 TEST_F(AgentLimitsTest, WithoutADescriptorForACallItIsTakenLaterAndTheAgentRestsMeanwhile) {
   SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS();
