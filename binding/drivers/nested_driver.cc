@@ -32,11 +32,12 @@ uint16_t VlanOf(const vif::Vif& vif) {
 
 bool IsNested(const Link& link) { return link.kind == "macvlan" || link.kind == "vlan"; }
 
-/// `inside` is a socket of the pod's namespace.
-void RemoveOwn(RouteSocket& inside, const Plug& plug, const Attachment& attachment) {
+void RemoveOwn(const Netns& pod, LinkRemover& links, const Plug& plug,
+               const Attachment& attachment) {
+  RouteSocket inside = RouteSocket::OpenIn(pod);
   for (const std::string& name : {plug.ifname, TemporaryLinkName(plug, attachment)}) {
     const auto link = inside.FindLink(name);
-    if (link && IsNested(*link) && IsOwn(OwnerOf(*link, attachment))) inside.DeleteLink(name);
+    if (link && IsNested(*link) && IsOwn(OwnerOf(*link, attachment))) links.RemoveIn(pod, *link);
   }
 }
 
@@ -126,7 +127,9 @@ class NestedDriver final : public Driver {
     RemoveLeftovers(inside, plug, attachment);
 
     // Before the act: its answer may be lost.
-    Rollback undo([&] { TryUndo(plug.ifname, [&] { RemoveOwn(inside, plug, attachment); }); });
+    Rollback undo([&] {
+      TryUndo(plug.ifname, [&] { RemoveOwn(pod, parts_.shared.links, plug, attachment); });
+    });
     if (planned.vlan == 0) {
       host.CreateMacvlan(link);
     } else {
@@ -146,9 +149,7 @@ class NestedDriver final : public Driver {
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& /*deadline*/) override {
     const auto pod = NetnsOf(attachment);
-    if (!pod) return;
-    RouteSocket inside = RouteSocket::OpenIn(*pod);
-    RemoveOwn(inside, plug, attachment);
+    if (pod) RemoveOwn(*pod, parts_.shared.links, plug, attachment);
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,

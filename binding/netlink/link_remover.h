@@ -2,24 +2,38 @@
 
 #include <condition_variable>
 #include <exception>
+#include <future>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/event_fd.h"
 #include "binding/netlink/link.h"
 
 namespace kuryr::binding {
 
+class Netns;
 class RouteSocket;
 
-/// Removes links of one network namespace. For each request the kernel waits some 15 ms for all its
-/// readers, however many links the request takes away. What threads ask for meanwhile goes with one
-/// request, as a group of links (IFLA_GROUP). Pays with hundreds at once, or with several of one
-/// caller; where there are few, the waits of single requests overlap as well. Thread-safe.
+/// Removes links. The kernel forgets a link within some 2 ms, and answers 15 ms later: before it
+/// frees the memory, it waits for all its readers. A thread of its own waits for that answer. What
+/// is asked for while links of the host are being forgotten goes with one request, as a group of
+/// links (IFLA_GROUP). Thread-safe.
 class LinkRemover {
  public:
-  /// Returns when these links are gone, by whomever. `host` is of the namespace that all callers'
-  /// are of. Throws as RouteSocket::DeleteLink; then the others may be gone.
+  LinkRemover() = default;
+  LinkRemover(const LinkRemover&) = delete;
+  LinkRemover& operator=(const LinkRemover&) = delete;
+  /// Waits for the kernel's answers.
+  ~LinkRemover() = default;
+
+  /// Returns when these links are gone, by whomever (WaitUntilGone, link_watch.h). `host` is of the
+  /// namespace that all callers' are of. Throws as RouteSocket::DeleteLink; then the others may be
+  /// gone.
   void Remove(RouteSocket& host, const std::vector<Link>& links);
+  /// The same of a link in another namespace, by itself. The calling thread visits it meanwhile.
+  void RemoveIn(const Netns& netns, const Link& link);
 
  private:
   struct Order {
@@ -27,13 +41,24 @@ class LinkRemover {
     bool done = false;
     std::exception_ptr failure = nullptr;
   };
+  /// What is in the way of each list of a request.
+  using Failures = std::vector<std::exception_ptr>;
+  using Answer = std::shared_future<Failures>;
 
-  static void Carry(RouteSocket& host, const std::vector<Order*>& orders) noexcept;
+  /// The calling thread is in the links' namespace, and so is `host`.
+  void Carry(RouteSocket& host, const std::vector<Order*>& orders) noexcept;
+  /// Sets `answered` before the answer is there. Throws std::system_error where there can be no
+  /// thread.
+  Answer Send(const std::vector<std::vector<Link>>& lists,
+              const std::shared_ptr<EventFd>& answered);
+  /// Until few enough requests have no answer.
+  void WaitForTurn();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Order*> waiting_;
-  bool busy_ = false;  ///< one of the callers is removing
+  bool busy_ = false;  ///< one of the callers is removing links of the host
+  std::list<Answer> unanswered_;
 };
 
 }  // namespace kuryr::binding

@@ -1,5 +1,7 @@
 #include "binding/netlink/link_watch.h"
 
+#include <arpa/inet.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
@@ -7,6 +9,8 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 
 #include "base/error.h"
 #include "base/unique_fd.h"
@@ -14,12 +18,33 @@
 namespace kuryr::binding {
 namespace {
 
-UniqueFd OpenLinkEvents() {
+/// Lets nothing through but RTM_DELLINK of one link: on a busy node others come all the time.
+class EndOf {
+ public:
+  explicit EndOf(int index)
+      : steps_{{BPF_STMT(BPF_LD | BPF_H | BPF_ABS, offsetof(nlmsghdr, nlmsg_type)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htons(RTM_DELLINK), 0, 3),
+                BPF_STMT(BPF_LD | BPF_W | BPF_ABS, NLMSG_HDRLEN + offsetof(ifinfomsg, ifi_index)),
+                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(static_cast<uint32_t>(index)), 0, 1),
+                BPF_STMT(BPF_RET | BPF_K, UINT32_MAX), BPF_STMT(BPF_RET | BPF_K, 0)}} {}
+
+  [[nodiscard]] sock_fprog program() {
+    return {.len = static_cast<uint16_t>(steps_.size()), .filter = steps_.data()};
+  }
+
+ private:
+  std::array<sock_filter, 6> steps_;
+};
+
+UniqueFd OpenEventsOf(const Link& link) {
   UniqueFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
   const sockaddr_nl groups{.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
+  EndOf filter(link.index);
+  const sock_fprog program = filter.program();
   if (!socket ||
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0 ||
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&groups), sizeof groups) != 0)
-    ThrowErrno("listen to events of links");
+    ThrowErrno("listen to the end of link " + link.name);
   return socket;
 }
 
@@ -33,7 +58,7 @@ void Drain(const UniqueFd& events) {
 }  // namespace
 
 bool WaitUntilGone(RouteSocket& host, const Link& link, const Deadline& deadline) {
-  const UniqueFd events = OpenLinkEvents();
+  const UniqueFd events = OpenEventsOf(link);
   std::array<pollfd, 2> fds = {{{.fd = events.get(), .events = POLLIN, .revents = 0},
                                 {.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0}}};
   while (host.FindLink(link.index)) {

@@ -42,7 +42,8 @@ void BareDel(PluginNode& node, const TestPod& pod) {
   const Deadline deadline = Deadline::After(std::chrono::seconds(10));
   binding::OpenVSwitch ovs(node.Remote());
   ovs.DeletePort(pod.tap, {{binding::OpenVSwitch::kContainerId, pod.container_id}}, deadline);
-  binding::RouteSocket().DeleteLink(pod.tap);
+  binding::RouteSocket host;
+  node.links().Remove(host, {host.FindLink(pod.tap).value()});
 }
 
 }  // namespace kuryr::test

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "binding/netlink/link_remover.h"
 #include "tests/cni/plugin/plugin_fixture.h"
 #include "vif/vif.h"
 
@@ -23,16 +24,21 @@ class PluginNode : public PluginTest {
   using PluginTest::Vif;
   using PluginTest::work_;
 
+  /// As the agent has it, for the floor.
+  [[nodiscard]] binding::LinkRemover& links() { return links_; }
   [[nodiscard]] std::string Remote() const { return ovs_->remote(); }
   TestPod ActivePod() {
     TestPod pod = MakePod("pod" + std::to_string(pods_made_));
     Annotate(pod, Vif(pod, true));
     return pod;
   }
+
+ private:
+  binding::LinkRemover links_;
 };
 
 /// The floor of an ADD and a DEL: their netlink requests and OVSDB transactions in a process that
-/// does nothing else.
+/// does nothing else, and the kernel's word that the links are gone.
 void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif);
 void BareDel(PluginNode& node, const TestPod& pod);
 

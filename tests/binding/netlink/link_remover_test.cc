@@ -1,6 +1,9 @@
 #include "binding/netlink/link_remover.h"
 
+#include <net/if.h>
+
 #include <atomic>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +34,37 @@ TEST_F(LinkRemoverTest, NothingOfTheOrderStays) {
   EXPECT_FALSE(host_.FindLink("tap0"));
   EXPECT_FALSE(host_.FindLink("tap1"));
   EXPECT_TRUE(host_.FindLink("tap2"));
+}
+
+// The kernel has not freed it by then.
+TEST_F(LinkRemoverTest, NothingLeadsToALinkThatWasRemovedAndItsNameIsFree) {
+  const Netns pod = MakePodNetns();
+  for (int round = 0; round < 10; ++round) {
+    host_.CreateVeth({.name = "tap0", .peer_name = "eth0", .peer_netns_fd = pod.fd()});
+    const Link link = host_.FindLink("tap0").value();
+    host_.SetUp(link);
+
+    remover_.Remove(host_, {link});
+
+    EXPECT_FALSE(host_.FindLink("tap0"));
+    EXPECT_FALSE(host_.FindLink(link.index));
+    EXPECT_FALSE(std::filesystem::exists("/proc/sys/net/ipv4/conf/tap0"));
+    EXPECT_EQ(::if_nametoindex("tap0"), 0U);
+    EXPECT_FALSE(RouteSocket::OpenIn(pod).FindLink("eth0"));
+  }
+}
+
+TEST_F(LinkRemoverTest, LinkOfAnotherNamespaceGoesFromThere) {
+  const Netns pod = MakePodNetns();
+  for (const int netns : {-1, pod.fd()})
+    host_.CreateVeth(
+        {.name = "tap" + std::to_string(netns), .peer_name = "eth0", .peer_netns_fd = netns});
+  const Link inside = RouteSocket::OpenIn(pod).FindLink("eth0").value();
+
+  remover_.RemoveIn(pod, inside);
+
+  EXPECT_FALSE(RouteSocket::OpenIn(pod).FindLink("eth0"));
+  EXPECT_TRUE(RouteSocket().FindLink("eth0"));
 }
 
 TEST_F(LinkRemoverTest, LinksThatAreGoneAreNoError) {
