@@ -187,7 +187,8 @@ std::vector<FoundPlug> Binding::FindOvsPlugs(const Deadline& deadline) const {
 std::optional<std::string> Binding::FindOvsProblem(const std::string& bridge,
                                                    const Deadline& deadline) const {
   try {
-    OpenVSwitch ovs(parts_.config.ovsdb_connection, &parts_.shared.ovsdb);
+    Shared& shared = parts_.shared;
+    OpenVSwitch ovs(parts_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
     if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
     if (!ovs.HasBridge(bridge, deadline)) return "bridge " + bridge + " of Open vSwitch is missing";
     return std::nullopt;

@@ -102,6 +102,7 @@ class HybridWiring {
     session_.Connect();
     RequireFree(inside_, plug_.ifname);
     RemoveLeftovers();
+    session_.WaitUntilLetGo(port.name);
 
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridge();

@@ -38,6 +38,7 @@ class Wiring {
     session_.Connect();
     RequireFree(inside_, ifname);
     RemoveLeftover();
+    session_.WaitUntilLetGo(tap_);
 
     // Before the act: its answer may be lost.
     Rollback undo([this] { Undo(); });

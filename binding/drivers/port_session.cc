@@ -94,12 +94,13 @@ PortSession::PortSession(const DriverParts& parts, const Deadline& deadline,
                          Deadline::Clock::duration patience)
     : parts_(parts),
       deadline_(deadline),
-      ovs_(parts.config.ovsdb_connection, &parts.shared.ovsdb, patience) {}
+      ovs_(parts.config.ovsdb_connection, &parts.shared.ovsdb, patience, &parts.shared.changes) {}
 
 void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
   const AddRules rules = {
       .may_replace = [&](const PortState& there) { return MayReplace(there, port); },
       .before_bridge = [&] { RequireAllowedBridge(port, datapath_type); }};
+  if (!let_go_) WaitUntilLetGo(port.name);
   auto result = ovs_.AddPort(port, deadline_, rules);
   if (const auto* taken = std::get_if<TakenPort>(&result)) {
     Log(LogLevel::kWarning, "port of Open vSwitch is another's", {{"owner", taken->owner}});

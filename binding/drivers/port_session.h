@@ -27,6 +27,12 @@ class PortSession {
 
   /// Throws OvsUnreachable: with Open vSwitch down nothing is touched.
   void Connect() { ovs_.Connect(deadline_); }
+  /// For a port of this name; before what is to be the port is made, since ovs-vswitchd is busy
+  /// with that then. Add does it otherwise.
+  void WaitUntilLetGo(const std::string& port) {
+    ovs_.WaitUntilLetGo(port, deadline_);
+    let_go_ = true;
+  }
   /// Throws HostInterfaceInUse when another's port has the name. Throws UnsupportedVif when its
   /// bridge is missing and not to be made, or with another datapath_type than this (empty: any).
   void Add(const OvsPort& port, const std::string& datapath_type);
@@ -61,6 +67,7 @@ class PortSession {
   const DriverParts& parts_;
   const Deadline deadline_;
   OpenVSwitch ovs_;
+  bool let_go_ = false;
   OvsPort port_;     ///< after Add
   AddedPort added_;  ///< likewise
   std::string datapath_type_;

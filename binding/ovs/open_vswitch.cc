@@ -120,9 +120,12 @@ std::variant<AddedPort, TakenPort> OpenVSwitch::AddOrReplacePort(const OvsPort& 
                                                                  const AddRules& rules) {
   OvsdbFailure failure;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    WaitUntilApplied(deadline);
+    if (attempt > 0) WaitUntilApplied(deadline);
     auto result = TryAddPort(port, deadline, rules);
-    if (auto* added = std::get_if<AddedPort>(&result)) return *added;
+    if (auto* added = std::get_if<AddedPort>(&result)) {
+      NoteChange(added->config);
+      return *added;
+    }
     failure = std::get<OvsdbFailure>(result);
     if (failure.error != kConstraintViolation) break;
     const auto row = FindPort(port.name, deadline);
@@ -269,6 +272,7 @@ bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
   }
   LeaveMirrors(*row, deadline);
   const json results = Transact(row->Deletion(), deadline, "delete port " + name);
+  NoteChange(ReadConfigNumber(results), name);
   return results.at(0).at("count") != 0;
 }
 
@@ -286,18 +290,42 @@ void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline&
   }
 }
 
-void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
+struct OpenVSwitch::Numbers {
+  ConfigNumber last;
+  ConfigNumber applied;
+};
+
+OpenVSwitch::Numbers OpenVSwitch::ReadNumbers(const Deadline& deadline) {
   const json results = Transact(
       json::array({Select("Open_vSwitch", Everywhere(), json::array({"next_cfg", "cur_cfg"}))}),
       deadline, "read cur_cfg");
-  const ConfigNumber wanted = ReadConfigNumber(results);
-  if (results.at(0).at("rows").at(0).at("cur_cfg") >= wanted) return;
+  const ConfigNumber last = ReadConfigNumber(results);
+  return {.last = last, .applied = results.at(0).at("rows").at(0).at("cur_cfg")};
+}
+
+void OpenVSwitch::WaitUntilApplied(const Deadline& deadline) {
+  const Numbers now = ReadNumbers(deadline);
+  if (now.applied < now.last) WaitUntilApplied(now.last, deadline);
+}
+
+void OpenVSwitch::WaitUntilLetGo(const std::string& port, const Deadline& deadline) {
+  const Numbers now = ReadNumbers(deadline);
+  const bool must_wait =
+      changes_ == nullptr || changes_->MayHaveRemoved(port, now.applied, now.last);
+  if (must_wait && now.applied < now.last) WaitUntilApplied(now.last, deadline);
+}
+
+void OpenVSwitch::WaitUntilApplied(ConfigNumber wanted, const Deadline& deadline) {
   Await("wait for ovs-vswitchd to apply what the database says", deadline, [&] {
     SwitchState state;
     const Rollback stop([this] { client_.StopMonitor(); });
     state.Apply(client_.StartMonitor(SwitchState::Requests({}), deadline));
     while (state.applied() < wanted) state.Apply(client_.NextUpdate(deadline));
   });
+}
+
+void OpenVSwitch::NoteChange(ConfigNumber number, const std::string& removed_port) const {
+  if (changes_ != nullptr) changes_->Add(number, removed_port);
 }
 
 std::vector<std::string> OpenVSwitch::FindNames(const char* table, const ExternalIds& ids,
@@ -351,7 +379,8 @@ std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Dead
 bool OpenVSwitch::IsServed(const Deadline& deadline) {
   json operations = json::array();
   AppendConfigNumber(operations);
-  (void)Transact(operations, deadline, "ask ovs-vswitchd to apply what the database says");
+  NoteChange(ReadConfigNumber(
+      Transact(operations, deadline, "ask ovs-vswitchd to apply what the database says")));
   try {
     WaitUntilApplied(deadline);
     return true;

@@ -14,6 +14,7 @@
 
 #include "base/deadline.h"
 #include "binding/ovs/database.h"
+#include "binding/ovs/own_changes.h"
 #include "binding/ovs/port_settings.h"
 #include "ovsdb/client.h"
 
@@ -50,9 +51,6 @@ struct OvsPort {
   PortSettings settings;  ///< its VLANs have no effect where it is isolated
   std::string qos_type;   ///< of a QoS row of its own; empty: none
 };
-
-/// A state of the configuration: Open_vSwitch.next_cfg (ovs-vswitchd.conf.db(5)).
-using ConfigNumber = int64_t;
 
 struct CreatedBridge {
   std::string name;
@@ -108,17 +106,20 @@ class OpenVSwitch {
   /// Of a port that joins mirrors: their names.
   static constexpr const char* kMirrors = "kuryr-mirrors";
 
+  /// `changes`, if any, are of all that the process does with this database.
   explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr,
-                       Deadline::Clock::duration patience = {})
-      : client_(kOpenVSwitchDatabase, std::move(remote), kept, patience) {}
+                       Deadline::Clock::duration patience = {}, OwnChanges* changes = nullptr)
+      : client_(kOpenVSwitchDatabase, std::move(remote), kept, patience), changes_(changes) {}
 
   /// Throws OvsUnreachable. Every other call connects by itself.
   void Connect(const Deadline& deadline);
 
+  /// Returns when ovs-vswitchd has let go of what was a port of this name: removed and added again
+  /// in one step, it keeps the userspace datapath on the device of old, and gets no packets. Waits
+  /// for changes that others have made too, but for none of this process's to other ports.
+  void WaitUntilLetGo(const std::string& port, const Deadline& deadline);
   /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
-  /// changed otherwise. Waits until ovs-vswitchd has applied all earlier changes. Of a port that is
-  /// removed and added again in one step, the userspace datapath keeps the old device, which gets
-  /// no packets.
+  /// changed otherwise. One of its name has been let go of.
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
                                                            const Deadline& deadline,
                                                            const AddRules& rules = {}) {
@@ -185,7 +186,13 @@ class OpenVSwitch {
   nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
                           const std::string& what);
 
+  struct Numbers;
+  Numbers ReadNumbers(const Deadline& deadline);
+  void WaitUntilApplied(ConfigNumber wanted, const Deadline& deadline);
+  void NoteChange(ConfigNumber number, const std::string& removed_port = {}) const;
+
   OvsdbClient client_;
+  OwnChanges* changes_;
 };
 
 }  // namespace kuryr::binding

@@ -355,20 +355,37 @@ TEST_F(OpenVSwitchTest, IsServedAsLongAsVswitchdAnswers) {
   EXPECT_FALSE(switch_->IsServed(Deadline::After(30ms)));
 }
 
-TEST_F(OpenVSwitchTest, AddPortWaitsUntilVswitchdLetGoOfAnEarlierDevice) {
+TEST_F(OpenVSwitchTest, PortIsLetGoOfWhenVswitchdHasAppliedItsRemoval) {
   MakeDevice("tap0");
   switch_->WaitUntilUp(Port("tap0"), Add(Port("tap0")), Soon());
   ovs_->vswitchd().Signal(SIGSTOP);
   switch_->DeletePort("tap0", {}, Soon());
 
   std::string what;
-  EXPECT_EQ(CodeOf([&] { (void)switch_->AddPort(Port("tap0"), Deadline::After(30ms)); }, &what),
+  EXPECT_EQ(CodeOf([&] { switch_->WaitUntilLetGo("tap0", Deadline::After(30ms)); }, &what),
             std::errc::timed_out);
   EXPECT_THAT(what, HasSubstr("wait for ovs-vswitchd to apply"));
   ovs_->vswitchd().Signal(SIGCONT);
-  Add(Port("tap0"));
+  EXPECT_NO_THROW(switch_->WaitUntilLetGo("tap0", Soon()));
+}
 
-  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "list-ports", "br-int"}), "tap0");
+TEST_F(OpenVSwitchTest, NobodyWaitsForWhatItsProcessDoesToOtherPorts) {
+  OwnChanges changes;
+  OpenVSwitch own(ovs_->remote(), nullptr, {}, &changes);
+  Add(Port("tap0"));
+  switch_->WaitUntilApplied(Soon());
+  ovs_->vswitchd().Signal(SIGSTOP);
+  const auto wait_briefly = [&](const char* port) {
+    return CodeOf([&] { own.WaitUntilLetGo(port, Deadline::After(30ms)); });
+  };
+
+  own.DeletePort("tap0", {}, Soon());
+  (void)own.AddPort(Port("tap1"), Soon());
+  EXPECT_NO_THROW(own.WaitUntilLetGo("tap2", Soon()));
+  EXPECT_EQ(wait_briefly("tap0"), std::errc::timed_out);
+
+  switch_->DeletePort("tap1", {}, Soon());
+  EXPECT_EQ(wait_briefly("tap2"), std::errc::timed_out) << "another process has removed something";
 }
 
 TEST_F(OpenVSwitchTest, CreatedBridgeGoesOnlyWhenEmpty) {

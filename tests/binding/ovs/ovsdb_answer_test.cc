@@ -105,6 +105,7 @@ const std::map<std::string, std::function<void(OpenVSwitch&)>> kRequests = {
     {"DeleteEmptyBridge",
      [](OpenVSwitch& ovs) { ovs.DeleteEmptyBridge({.name = "br-int", .uuid = "u"}, Soon()); }},
     {"WaitUntilApplied", [](OpenVSwitch& ovs) { ovs.WaitUntilApplied(Soon()); }},
+    {"WaitUntilLetGo", [](OpenVSwitch& ovs) { ovs.WaitUntilLetGo("tap1", Soon()); }},
     {"IsServed", [](OpenVSwitch& ovs) { (void)ovs.IsServed(Soon()); }},
     {"HasBridge", [](OpenVSwitch& ovs) { (void)ovs.HasBridge("br-int", Soon()); }},
     {"FindPorts", [](OpenVSwitch& ovs) { (void)ovs.FindPorts({}, Soon()); }},
