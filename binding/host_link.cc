@@ -15,10 +15,15 @@ void Silence(const std::string& bridge) {
   SetSysctl("net/ipv4/conf/" + bridge + "/arp_announce", '2');
 }
 
+void MarkAndSetUp(RouteSocket& host, const Link& link, const std::string& mark) {
+  host.ChangeLink(link, {.alias = mark});
+  host.SetUp(link);
+}
+
 void SetUpHostEnd(RouteSocket& host, const std::string& name, const std::string& mark) {
   DisableIpv6(name);
   SetSysctl("net/ipv4/conf/" + name + "/rp_filter", '1');
-  host.SetAliasAndUp(Find(host, name), mark);
+  MarkAndSetUp(host, Find(host, name), mark);
 }
 
 }  // namespace kuryr::binding

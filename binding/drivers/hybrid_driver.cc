@@ -149,7 +149,7 @@ class HybridWiring {
       throw HostInterfaceInUse("bridge " + plug_.device + " was made by somebody else just now");
     const Link bridge = Find(host_, plug_.device);
     Silence(bridge.name);
-    host_.SetAliasAndUp(bridge, mark_);
+    MarkAndSetUp(host_, bridge, mark_);
     return bridge;
   }
 

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "binding/drivers/binding.h"
+#include "binding/netlink/link_remover.h"
+#include "binding/netlink/route_socket.h"
 #include "tests/support/netns_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -55,6 +57,13 @@ class BenchNode : public test::NetnsTest {
   void Disconnect(const BenchPod& pod) {
     binding_->Disconnect({pod.planned.plug}, pod.attachment, Soon());
   }
+  /// For the floor, of the host or the calling thread's namespace.
+  void DeleteLink(const std::string& name) {
+    RouteSocket socket;
+    links_.Remove(socket, {socket.FindLink(name).value()});
+  }
+  /// ovs-vswitchd's, when it has nothing left to do.
+  [[nodiscard]] long CountReconfigurations() { return ovs_ ? ovs_->CountReconfigurations() : 0; }
   [[nodiscard]] const BindingConfig& config() const { return config_; }
   [[nodiscard]] const std::string& remote() const { return config_.ovsdb_connection; }
 
@@ -63,6 +72,7 @@ class BenchNode : public test::NetnsTest {
   std::unique_ptr<BenchDevices> devices_;
   BindingConfig config_;
   std::optional<Binding> binding_;
+  LinkRemover links_;
   int pods_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // What each driver's Connect and Disconnect cost, side by side with their floor (driver_floor.h),
 // in the process, layer 3 included; with 0 and more pods of the same driver on the node. Counters
-// are medians in milliseconds.
+// are medians in milliseconds; of what wakes ovs-vswitchd, means of numbers.
 
 #include <benchmark/benchmark.h>
 
@@ -13,6 +13,7 @@
 #include "tests/bench/bench_node.h"
 #include "tests/bench/driver_floor.h"
 #include "tests/binding/vifs.h"
+#include "tests/support/route_monitor.h"
 
 namespace kuryr::binding {
 namespace {
@@ -72,6 +73,38 @@ void MeasureOn(BenchNode& node, benchmark::State& state, const Subject& subject)
   state.counters["disc_ratio"] = MedianOf(disconnect) / MedianOf(floor_disconnect);
 }
 
+/// What ovs-vswitchd is woken by, and what it does then, for one act; means.
+struct WakeUps {
+  double notices = 0;  ///< of links, addresses and routes of the host
+  double reconfigurations = 0;
+
+  void Add(BenchNode& node, const std::function<void()>& act) {
+    const long before = node.CountReconfigurations();
+    test::RouteMonitor host;
+    act();
+    const long after = node.CountReconfigurations();
+    const auto heard = host.Until([](const auto&) { return true; });
+    notices += static_cast<double>(heard.size()) / kRounds;
+    reconfigurations += static_cast<double>(after - before) / kRounds;
+  }
+
+  static constexpr int kRounds = 10;
+};
+
+void CountWakeUps(BenchNode& node, benchmark::State& state, const Subject& subject) {
+  WakeUps connect;
+  WakeUps disconnect;
+  for (int round = 0; round < WakeUps::kRounds; ++round) {
+    const BenchPod pod = node.Make(subject.vif);
+    connect.Add(node, [&] { node.Connect(pod); });
+    disconnect.Add(node, [&] { node.Disconnect(pod); });
+  }
+  state.counters["notices"] = connect.notices;
+  state.counters["reconf"] = connect.reconfigurations;
+  state.counters["disc_notices"] = disconnect.notices;
+  state.counters["disc_reconf"] = disconnect.reconfigurations;
+}
+
 void Measure(benchmark::State& state, const Subject& subject) {
   const int pods = static_cast<int>(state.range(0));
   try {
@@ -83,6 +116,7 @@ void Measure(benchmark::State& state, const Subject& subject) {
     for (int n = 0; n < pods && !subject.one_device; ++n)
       node.Connect(present.emplace_back(node.Make(subject.vif)));
     MeasureOn(node, state, subject);
+    CountWakeUps(node, state, subject);
   } catch (const std::exception& e) {
     state.SkipWithError(e.what());
   }

@@ -108,6 +108,21 @@ void PrivateOvs::ForgetFlows() {
   Run({"ovs-appctl", "--target=" + Path("ovs-vswitchd.ctl"), "revalidator/purge"});
 }
 
+long PrivateOvs::CountReconfigurations() {
+  const auto read = [&] {
+    return std::stol(Run({"ovs-appctl", "--target=" + Path("ovs-vswitchd.ctl"),
+                          "coverage/read-counter", "bridge_reconfigure"}));
+  };
+  // It answers once in a round of its loop, and acts on a notice in the round after it.
+  long before = -1;
+  long now = read();
+  for (int same = 0; same < 3; same = now == before ? same + 1 : 0) {
+    before = now;
+    now = read();
+  }
+  return now;
+}
+
 std::string PrivateOvs::Run(std::vector<std::string> argv) {
   std::string what;
   for (const std::string& argument : argv) what += argument + " ";

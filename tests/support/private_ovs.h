@@ -51,6 +51,8 @@ class PrivateOvs {
   /// Every packet is decided anew: on a busy machine ovs-vswitchd is late to see that a datapath's
   /// flow, such as one that drops, is outdated.
   void ForgetFlows();
+  /// How often ovs-vswitchd has looked at the whole node, when nothing is left that would make it.
+  [[nodiscard]] long CountReconfigurations();
 
  private:
   [[nodiscard]] std::string Path(const std::string& name) const;

@@ -1,0 +1,77 @@
+// What the kernel tells of the host when a pod on Open vSwitch comes and goes. ovs-vswitchd looks
+// at the whole node after each such notice.
+#include <gmock/gmock.h>
+#include <linux/if.h>
+#include <linux/rtnetlink.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "binding/ovs/open_vswitch.h"
+#include "tests/binding/node_fixture.h"
+#include "tests/support/route_monitor.h"
+
+namespace kuryr::binding {
+namespace {
+
+using test::RouteMonitor;
+using test::RouteNotice;
+using ::testing::Le;
+using ::testing::SizeIs;
+using Notices = std::vector<RouteNotice>;
+
+class WakeUpsTest : public NodeTest {
+ protected:
+  void SetUp() override {
+    NodeTest::SetUp();
+    // The first port gives br-int its MTU.
+    peer_.emplace(MakePod(PlugScenarios().front(), 1));
+    Connect(*peer_);
+    OpenVSwitch(ovs_->remote()).WaitUntilApplied(Soon());
+  }
+  /// Whether a link is told of with these flags.
+  static bool HasFlags(const Notices& notices, unsigned int flags) {
+    return std::any_of(notices.begin(), notices.end(),
+                       [&](const RouteNotice& notice) { return (notice.flags & flags) == flags; });
+  }
+  static bool HasEnd(const Notices& notices) {
+    return std::any_of(notices.begin(), notices.end(),
+                       [](const RouteNotice& notice) { return notice.type == RTM_DELLINK; });
+  }
+  static bool IsOfKernel() { return test::PrivateOvs::datapath_type() == "system"; }
+  /// The kernel's datapath is a link's master, and tells of that, too.
+  static size_t OfDatapath() { return IsOfKernel() ? 2 : 0; }
+  /// What a port has. The kernel does not tell of what itself made promiscuous.
+  static unsigned int PortFlags() { return IsOfKernel() ? 0 : IFF_PROMISC; }
+
+  std::optional<Pod> peer_;
+};
+
+TEST_F(WakeUpsTest, HostHearsOfANewPodOnceForEachStateOfItsLink) {
+  const Pod pod = MakePod(PlugScenarios().front(), 2);
+  RouteMonitor host;
+
+  Connect(pod);
+
+  // There; up; a port, which is promiscuous; connected.
+  EXPECT_THAT(host.Until([](const Notices& notices) {
+    return HasFlags(notices, PortFlags()) && HasFlags(notices, IFF_LOWER_UP);
+  }),
+              SizeIs(Le(4 + OfDatapath())));
+}
+
+TEST_F(WakeUpsTest, HostHearsOfAPodsEndOnceForEachStateOfItsLink) {
+  const Pod pod = MakePod(PlugScenarios().front(), 2);
+  Connect(pod);
+  OpenVSwitch(ovs_->remote()).WaitUntilApplied(Soon());
+  RouteMonitor host;
+
+  Disconnect(pod);
+
+  // No port any more; down; gone.
+  EXPECT_THAT(host.Until(HasEnd), SizeIs(Le(3 + OfDatapath())));
+}
+
+}  // namespace
+}  // namespace kuryr::binding
