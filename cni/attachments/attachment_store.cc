@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 
@@ -42,13 +41,19 @@ void WaitForLock(int fd, const fs::path& path) {
 }
 
 std::string ReadAll(int fd, const fs::path& path) {
-  std::string text;
-  std::array<char, 4096> buffer{};
-  ssize_t size = 0;
-  while ((size = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(text.size()))) > 0) {
-    text.append(buffer.data(), static_cast<size_t>(size));
+  // A record is never changed in its place. An ADD reads those of all pods of the node.
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0) ThrowErrno("stat " + path.string());
+  std::string text(static_cast<size_t>(status.st_size), '\0');
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t size =
+        ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (size < 0) ThrowErrno("read " + path.string());
+    if (size == 0) break;
+    done += static_cast<size_t>(size);
   }
-  if (size < 0) ThrowErrno("read " + path.string());
+  text.resize(done);
   return text;
 }
 
