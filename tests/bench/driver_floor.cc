@@ -63,10 +63,9 @@ void ConnectHybrid(BenchNode& node, const BenchPod& pod) {
 
 void DisconnectHybrid(BenchNode& node, const BenchPod& pod) {
   DeletePort(node, "o" + pod.planned.plug.device);
-  RouteSocket host;
   for (const std::string& name :
        {pod.planned.plug.host_interface, "o" + pod.planned.plug.device, pod.planned.plug.device})
-    host.DeleteLink(name);
+    node.DeleteLink(name);
 }
 
 StackedLink OnUplink(RouteSocket& host, const BenchPod& pod) {
@@ -86,22 +85,21 @@ void DeleteInPod(BenchNode& /*node*/, const BenchPod& pod) {
 Floor OvsFloor() {
   return {.connect = ConnectToOvs, .disconnect = [](BenchNode& node, const BenchPod& pod) {
             DeletePort(node, pod.planned.plug.host_interface);
-            RouteSocket().DeleteLink(pod.planned.plug.host_interface);
+            node.DeleteLink(pod.planned.plug.host_interface);
           }};
 }
 
 Floor HybridFloor() { return {.connect = ConnectHybrid, .disconnect = DisconnectHybrid}; }
 
 Floor BridgeFloor() {
-  return {.connect =
-              [](BenchNode& /*node*/, const BenchPod& pod) {
-                MakeVeth(pod, pod.planned.plug.host_interface, "br-lan");
-                SetUpInPod(pod);
-              },
-          .disconnect =
-              [](BenchNode& /*node*/, const BenchPod& pod) {
-                RouteSocket().DeleteLink(pod.planned.plug.host_interface);
-              }};
+  return {
+      .connect =
+          [](BenchNode& /*node*/, const BenchPod& pod) {
+            MakeVeth(pod, pod.planned.plug.host_interface, "br-lan");
+            SetUpInPod(pod);
+          },
+      .disconnect = [](BenchNode& node,
+                       const BenchPod& pod) { node.DeleteLink(pod.planned.plug.host_interface); }};
 }
 
 Floor MacvlanFloor() {

@@ -1,16 +1,18 @@
 // A node full of pods: what an ADD and a DEL take through the agent, without it, by Debian's Go
 // plugin bridge (which plugs an L2 interface, and no more) and as bare requests (plugin_node.h), in
-// turn; and what the agent takes of the node. Prints one table. node_bench [PODS [ROUNDS]], default
-// 500 and 100.
-
-#include <unistd.h>
+// turn; many at once; and what the agent takes of the node. node_bench [PODS [ROUNDS [FILE]]]: one
+// table for each of PODS, such as 20,100,500 (default: 500), of so many ROUNDS (100); FILE gets the
+// same as JSON.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -18,15 +20,20 @@
 
 #include "binding/ovs/open_vswitch.h"
 #include "tests/bench/plugin_node.h"
+#include "tests/bench/process_usage.h"
 
 namespace kuryr::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Options = std::map<std::string, std::string>;
+using Json = nlohmann::ordered_json;
 
-constexpr int kAtOnce = 32;
-constexpr std::chrono::seconds kOvsTime{60};
+constexpr std::array<int, 5> kBursts = {1, 8, 32, 100, 500};
+/// Beyond it only the floor and the agent: 500 programs that work alone have no memory left.
+constexpr int kMostPrograms = 100;
+constexpr std::chrono::seconds kOvsTime{120};
+constexpr std::chrono::seconds kIdleTime{10};
 
 double Milliseconds(const std::function<void()>& action) {
   const auto start = Clock::now();
@@ -39,81 +46,115 @@ double Percentile(std::vector<double> times, double percent) {
   return times.at(static_cast<size_t>(static_cast<double>(times.size() - 1) * percent / 100));
 }
 
-/// One way of plugging, and how long it took each time.
+Json Spread(const std::vector<double>& times) {
+  Json spread;
+  for (const int percent : {10, 50, 90, 99})
+    spread["p" + std::to_string(percent)] = Percentile(times, percent);
+  return spread;
+}
+
+/// One way of plugging.
 struct Way {
   const char* name;
   std::function<void(const TestPod&)> add;
   std::function<void(const TestPod&)> del;
-  std::vector<double> adds = {};
-  std::vector<double> dels = {};
+  bool is_cheap = false;  ///< no program of its own that does all of the work
+};
 
-  void Print() const {
-    std::printf("%-22s %8.2f %8.2f %8.2f %8.2f\n", name, Percentile(adds, 50), Percentile(adds, 99),
-                Percentile(dels, 50), Percentile(dels, 99));
-  }
+struct Times {
+  std::vector<double> adds;
+  std::vector<double> dels;
 };
 
 void Succeed(const ProcessResult& result) {
   if (result.status != 0) throw std::runtime_error(result.out + result.err);
 }
 
-/// User and system time of the process so far.
-double CpuMilliseconds(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::istringstream words(text.substr(text.rfind(')') + 2));
-  std::string word;
-  double ticks = 0;
-  for (int i = 3; words >> word; ++i) {
-    if (i == 14 || i == 15) ticks += std::stod(word);
-  }
-  return ticks * 1000 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-}
-
-std::string ResidentMemory(pid_t pid) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return line.substr(6);
-  }
-  return "?";
-}
-
 class Bench {
  public:
-  explicit Bench(int pods) {
+  Bench() {
     std::ofstream(node_.work_ / "alone.conf") << std::ifstream(node_.work_ / "kuryr.conf").rdbuf()
                                               << "[cni_daemon]\ndaemon_enabled = false\n";
     node_.StartAgent();
-    for (int i = 0; i < pods; ++i) Succeed(node_.Run("ADD", node_.ActivePod()));
   }
 
-  void Run(int rounds) {
-    std::vector<Way> ways = {Bare(), ByAgent(), Alone(), GoBridge()};
-    for (int round = 0; round < rounds; ++round) {
-      for (Way& way : ways) Round(way);
-    }
-    std::printf("%-22s %8s %8s %8s %8s\n", "ms, of one call", "ADD p50", "ADD p99", "DEL p50",
-                "DEL p99");
-    for (const Way& way : ways) way.Print();
-    for (const Way& way : {Bare(), ByAgent(), Alone(), GoBridge()}) Burst(way);
-    const pid_t agent = node_.agent_->id();
-    const double before = CpuMilliseconds(agent);
-    Way by_agent = ByAgent();
-    for (int round = 0; round < rounds; ++round) Round(by_agent);
-    std::printf("agent: %s resident, %.2f ms of CPU for an ADD and its DEL\n",
-                ResidentMemory(agent).c_str(), (CpuMilliseconds(agent) - before) / rounds);
+  /// With so many pods, more than before.
+  Json Run(int pods, int rounds) {
+    for (; present_ < pods; ++present_) Succeed(node_.Run("ADD", node_.ActivePod()));
+    std::printf("%d pods on the node\n", pods);
+    Json result = {{"pods", pods}, {"rounds", rounds}};
+    result["single"] = InTurn(rounds);
+    result["bursts"] = Bursts();
+    result["agent"] = Agent(rounds);
+    return result;
   }
 
  private:
-  /// What ovs-vswitchd still has to do for one call is not for the next one to wait for.
-  void Round(Way& way) {
-    const TestPod pod = node_.ActivePod();
-    binding::OpenVSwitch ovs(node_.Remote());
-    ovs.WaitUntilApplied(Deadline::After(kOvsTime));
-    way.adds.push_back(Milliseconds([&] { way.add(pod); }));
-    ovs.WaitUntilApplied(Deadline::After(kOvsTime));
-    way.dels.push_back(Milliseconds([&] { way.del(pod); }));
+  Json InTurn(int rounds) {
+    const std::vector<Way> ways = Ways();
+    std::vector<Times> times(ways.size());
+    for (int round = 0; round < rounds; ++round) {
+      for (size_t way = 0; way < ways.size(); ++way) Round(ways[way], times[way]);
+    }
+    Json result;
+    std::printf("%-22s %26s %26s\n%-22s", "ms, of one call", "ADD", "DEL", "");
+    for (int i = 0; i < 2; ++i) std::printf(" %8s %8s %8s", "p10", "p50", "p99");
+    std::printf("\n");
+    for (size_t way = 0; way < ways.size(); ++way) {
+      std::printf("%-22s", ways[way].name);
+      for (const auto* all : {&times[way].adds, &times[way].dels}) {
+        for (const int percent : {10, 50, 99}) std::printf(" %8.2f", Percentile(*all, percent));
+      }
+      std::printf("\n");
+      result[ways[way].name] = {{"ADD", Spread(times[way].adds)}, {"DEL", Spread(times[way].dels)}};
+    }
+    return result;
   }
+
+  Json Bursts() {
+    Json result;
+    for (const int at_once : kBursts) {
+      for (const Way& way : Ways()) {
+        if (at_once <= kMostPrograms || way.is_cheap)
+          result[std::to_string(at_once)][way.name] = Burst(way, at_once);
+      }
+    }
+    return result;
+  }
+
+  Json Agent(int rounds) {
+    const pid_t agent = node_.agent_->id();
+    const Way way = ByAgent();
+    Times times;
+    const ProcessUsage before(agent);
+    for (int round = 0; round < rounds; ++round) Round(way, times);
+    const ProcessUsage after(agent);
+    std::this_thread::sleep_for(kIdleTime);
+    const ProcessUsage idle(agent);
+    const Json result = {{"resident_kib", after.resident_kib},
+                         {"peak_kib", after.peak_kib},
+                         {"threads", idle.threads},
+                         {"cpu_ms_of_add_and_del", (after.cpu_ms - before.cpu_ms) / rounds},
+                         {"idle_wake_ups_in_10_s", idle.wake_ups - after.wake_ups},
+                         {"idle_cpu_ms_in_10_s", idle.cpu_ms - after.cpu_ms}};
+    std::printf("agent: %s\n", result.dump().c_str());
+    return result;
+  }
+
+  /// What ovs-vswitchd still has to do for one call is not for the next one to wait for.
+  void Settle() {
+    binding::OpenVSwitch(node_.Remote()).WaitUntilApplied(Deadline::After(kOvsTime));
+  }
+
+  void Round(const Way& way, Times& times) {
+    const TestPod pod = node_.ActivePod();
+    Settle();
+    times.adds.push_back(Milliseconds([&] { way.add(pod); }));
+    Settle();
+    times.dels.push_back(Milliseconds([&] { way.del(pod); }));
+  }
+
+  std::vector<Way> Ways() { return {Bare(), ByAgent(), Alone(), GoBridge()}; }
 
   Way Bare() {
     return {.name = "bare requests",
@@ -121,18 +162,22 @@ class Bench {
                 [this](const TestPod& pod) {
                   BareAdd(node_, pod, vif::DecodeVif(node_.Vif(pod, true)));
                 },
-            .del = [this](const TestPod& pod) { BareDel(node_, pod); }};
+            .del = [this](const TestPod& pod) { BareDel(node_, pod); },
+            .is_cheap = true};
   }
-  Way ByCalls(const char* name, const Options& options) {
+  Way ByCalls(const char* name, const Options& options, bool is_cheap) {
     return {.name = name,
             .add = [=, this](const TestPod& pod) { Succeed(node_.Run("ADD", pod, options)); },
-            .del = [=, this](const TestPod& pod) { Succeed(node_.Run("DEL", pod, options)); }};
+            .del = [=, this](const TestPod& pod) { Succeed(node_.Run("DEL", pod, options)); },
+            .is_cheap = is_cheap};
   }
-  Way ByAgent() { return ByCalls("kuryr-cni and agent", {}); }
+  Way ByAgent() { return ByCalls("kuryr-cni and agent", {}, true); }
   Way Alone() {
-    return ByCalls("kuryr-cni alone", {{"stdin", R"({"cniVersion":"0.3.1","kuryr_conf":")" +
-                                                     (node_.work_ / "alone.conf").string() +
-                                                     R"(","name":"kuryr","type":"kuryr-cni"})"}});
+    return ByCalls("kuryr-cni alone",
+                   {{"stdin", R"({"cniVersion":"0.3.1","kuryr_conf":")" +
+                                  (node_.work_ / "alone.conf").string() +
+                                  R"(","name":"kuryr","type":"kuryr-cni"})"}},
+                   false);
   }
   Way GoBridge() {
     const auto call = [this](const std::string& command, const TestPod& pod) {
@@ -148,32 +193,35 @@ class Bench {
             .del = [=](const TestPod& pod) { call("DEL", pod); }};
   }
 
-  void Burst(const Way& way) {
+  Json Burst(const Way& way, int at_once) {
     std::vector<TestPod> pods;
-    for (int i = 0; i < kAtOnce; ++i) pods.push_back(node_.ActivePod());
+    for (int i = 0; i < at_once; ++i) pods.push_back(node_.ActivePod());
     const auto all = [&](const std::function<void(const TestPod&)>& act) {
+      Settle();
       return Milliseconds([&] {
-               std::vector<std::jthread> callers;
-               for (const TestPod& pod : pods) callers.emplace_back([&] { act(pod); });
-             }) /
-             kAtOnce;
+        std::vector<std::jthread> callers;
+        for (const TestPod& pod : pods) callers.emplace_back([&] { act(pod); });
+      });
     };
-    binding::OpenVSwitch ovs(node_.Remote());
-    ovs.WaitUntilApplied(Deadline::After(kOvsTime));
     const double add = all(way.add);
-    ovs.WaitUntilApplied(Deadline::After(kOvsTime));
-    std::printf("%d at once, %-22s %8.2f ms an ADD, %8.2f ms a DEL\n", kAtOnce, way.name, add,
-                all(way.del));
+    const double del = all(way.del);
+    std::printf("%3d at once, %-22s ADDs %9.2f ms in all, DELs %9.2f\n", at_once, way.name, add,
+                del);
+    return {{"ADD", add}, {"DEL", del}};
   }
 
   PluginNode node_;
+  int present_ = 0;
 };
 
 }  // namespace
 }  // namespace kuryr::test
 
 int main(int argc, char** argv) {
-  const int pods = argc > 1 ? std::atoi(argv[1]) : 500;
-  std::printf("%d pods on the node\n", pods);
-  kuryr::test::Bench(pods).Run(argc > 2 ? std::atoi(argv[2]) : 100);
+  kuryr::test::Bench bench;
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  std::istringstream numbers(argc > 1 ? argv[1] : "500");
+  for (std::string pods; std::getline(numbers, pods, ',');)
+    results.push_back(bench.Run(std::atoi(pods.c_str()), argc > 2 ? std::atoi(argv[2]) : 100));
+  if (argc > 3) std::ofstream(argv[3]) << results.dump(2) << "\n";
 }

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+namespace kuryr::test {
+
+/// The number behind `key` in a status file of /proc (proc(5)); 0 where there is none.
+inline long StatusOf(const std::filesystem::path& file, const std::string& key) {
+  std::ifstream status(file);
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key + ":")) return std::stol(line.substr(key.size() + 1));
+  }
+  return 0;
+}
+
+/// What a process takes of the node.
+struct ProcessUsage {
+  double cpu_ms = 0;      ///< user and system time so far
+  long resident_kib = 0;  ///< and at its peak
+  long peak_kib = 0;
+  long threads = 0;
+  long wake_ups = 0;  ///< of the threads that are there: how often each went to sleep so far
+
+  explicit ProcessUsage(pid_t pid) {
+    const std::filesystem::path folder = "/proc/" + std::to_string(pid);
+    std::ifstream file(folder / "stat");
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    std::istringstream words(text.substr(text.rfind(')') + 2));
+    std::string word;
+    for (int field = 3; words >> word; ++field) {
+      if (field == 14 || field == 15)
+        cpu_ms += std::stod(word) * 1000 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    }
+    resident_kib = StatusOf(folder / "status", "VmRSS");
+    peak_kib = StatusOf(folder / "status", "VmHWM");
+    for (const auto& thread : std::filesystem::directory_iterator(folder / "task")) {
+      ++threads;
+      wake_ups += StatusOf(thread.path() / "status", "voluntary_ctxt_switches");
+    }
+  }
+};
+
+}  // namespace kuryr::test
