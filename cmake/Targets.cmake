@@ -101,7 +101,9 @@ function(kuryr_test name)
     add_dependencies(${name} ${ARG_PROGRAMS})
   endif()
   kuryr_precompiled(${name} kuryr_test_headers)
-  gtest_discover_tests(${name} PROPERTIES LABELS "${ARG_LABEL}" DISCOVERY_MODE PRE_TEST)
+  # A list would be taken apart; ctest looks for a label by regular expression.
+  list(JOIN ARG_LABEL "+" label)
+  gtest_discover_tests(${name} PROPERTIES LABELS ${label} DISCOVERY_MODE PRE_TEST)
   if(KURYR_STATIC)
     # The optimiser's time is for what is shipped.
     target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
