@@ -23,13 +23,16 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Eq;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class AgentLimitsTest : public AgentTest {
  protected:
-  void SetUp() override {
-    PluginTest::SetUp();
-    WriteConfig(DefaultKubernetes(), "[cni_daemon]\nagent_wait = 1\n");
+  void SetUp() override { PluginTest::SetUp(); }
+  void StartWith(const std::string& options) {
+    WriteConfig(DefaultKubernetes(), "[cni_daemon]\nagent_wait = 1\n" + options);
     StartAgent();
     ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
   }
@@ -80,8 +83,34 @@ class AgentLimitsTest : public AgentTest {
   static Deadline Soon() { return Deadline::After(std::chrono::seconds(30)); }
 };
 
+TEST_F(AgentLimitsTest, WithAnyNumberOfDescriptorsACallIsAnsweredAndNothingIsLeft) {
+  SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS();
+  // What an ADD cannot open is tried again until then.
+  StartWith("vif_annotation_timeout = 2\n");
+  const TestPod pod = ActivePod("nginx");
+  bool succeeded = false;
+  for (unsigned count = 0; !succeeded; ++count) {
+    ASSERT_LT(count, 40U) << "no ADD has succeeded";
+    LeaveDescriptors(count);
+
+    const ProcessResult add = Run("ADD", pod);
+
+    LeaveAllDescriptors();
+    succeeded = add.status == 0;
+    EXPECT_THAT(add.out, Not(HasSubstr("CNI_NETNS"))) << count;
+    if (!succeeded) {
+      const json error = json::parse(add.out, nullptr, false);
+      ASSERT_TRUE(error.is_object()) << count << ": " << add.out << add.err;
+      EXPECT_THAT(error.at("code").get<int>(), AnyOf(Eq(5), Eq(11))) << count << ": " << add.out;
+    }
+    EXPECT_EQ(Run("DEL", pod).status, 0) << count;
+    ExpectNothingLeft();
+  }
+}
+
 TEST_F(AgentLimitsTest, WithoutADescriptorForACallItIsTakenLaterAndTheAgentRestsMeanwhile) {
   SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS();
+  StartWith("");
   const TestPod pod = ActivePod("nginx");
   LeaveDescriptors(0);
   Process add(Call("ADD", pod));
@@ -101,6 +130,7 @@ TEST_F(AgentLimitsTest, WithoutADescriptorForACallItIsTakenLaterAndTheAgentRests
 
 TEST_F(AgentLimitsTest, LargeRequestsAreRefusedWhereTooManyAreAtWork) {
   constexpr size_t kLarge = 300'000;
+  StartWith("");
   const TestPod waiting = MakePod("waiting");
   Annotate(waiting, Vif(waiting, false));
   const TestPod pod = ActivePod("nginx");
