@@ -63,7 +63,7 @@ class ReconcilerTest : public ::testing::Test {
     store_.Handle(
         watcher::MakeEvent(watcher::EventType::kModified, client_.Get(PodPath("default", "a"))));
   }
-  void Round() { Reconciler(shared_, writer_).Round("default/a"); }
+  void Round(const std::string& key = "default/a") { Reconciler(shared_, writer_).Round(key); }
   [[nodiscard]] std::string Annotation() {
     return client_.Get(PodPath("default", "a"))
         .at("metadata")
@@ -162,6 +162,26 @@ TEST_F(ReconcilerTest, NamespacesThatMayNotBeReadAreAnEvent) {
 
   EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrBackendUnavailable"),
               HasSubstr("namespaces cannot be read: 403"));
+}
+
+TEST_F(ReconcilerTest, KuryrPortOfAPodThatIsNotHeardOfYetStays) {
+  const json pod = cluster_.CreatePod("b");
+  const json port = cluster_.api().Create(
+      {{"kind", "KuryrPort"},
+       {"apiVersion", "openstack.org/v1"},
+       {"metadata", {{"name", "b"}, {"annotations", {{kPlannerAnnotation, kPlanner}}}}},
+       {"spec", {{"podUid", pod.at("metadata").at("uid")}, {"podNodeName", "node1"}}},
+       {"status", {{"vifs", json::object()}}}});
+  store_.Handle(watcher::MakeEvent(watcher::EventType::kAdded, port));
+  const std::string path = PortsPath("default") + "/b";
+
+  Round("default/b");
+
+  EXPECT_EQ(client_.Get(path).at("metadata").at("uid"), port.at("metadata").at("uid"));
+  cluster_.api().Delete("pods", "default", "b");
+  cluster_.CreatePod("b");
+  Round("default/b");
+  EXPECT_THROW((void)client_.Get(path), watcher::ApiError) << "it is of an earlier pod";
 }
 
 }  // namespace
