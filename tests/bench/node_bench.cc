@@ -1,14 +1,16 @@
 // A node full of pods: what an ADD and a DEL take through the agent, without it, by Debian's Go
-// plugin bridge (which plugs an L2 interface, and no more) and as bare requests (plugin_node.h), in
-// turn; many at once; and what the agent takes of the node. node_bench [PODS [ROUNDS [FILE]]]: one
+// plugin bridge (with and without addresses) and as bare requests (plugin_node.h), in turn; many at
+// once; and what the agent takes of the node. node_bench [PODS [ROUNDS [FILE [CONFIG...]]]]: one
 // table for each of PODS, such as 20,100,500 (default: 500), of so many ROUNDS (100); FILE gets the
-// same as JSON.
+// same as JSON. Each CONFIG is a network configuration of another plugin, which is in CNI_PATH
+// (/usr/lib/cni).
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -33,6 +35,8 @@ constexpr std::array<int, 5> kBursts = {1, 8, 32, 100, 500};
 /// Beyond it only the floor and the agent: 500 programs that work alone have no memory left.
 constexpr int kMostPrograms = 100;
 constexpr std::chrono::seconds kOvsTime{120};
+/// Until the threads of calls have ended.
+constexpr std::chrono::seconds kRestTime{1};
 constexpr std::chrono::seconds kIdleTime{10};
 
 double Milliseconds(const std::function<void()>& action) {
@@ -55,7 +59,7 @@ Json Spread(const std::vector<double>& times) {
 
 /// One way of plugging.
 struct Way {
-  const char* name;
+  std::string name;
   std::function<void(const TestPod&)> add;
   std::function<void(const TestPod&)> del;
   bool is_cheap = false;  ///< no program of its own that does all of the work
@@ -70,9 +74,26 @@ void Succeed(const ProcessResult& result) {
   if (result.status != 0) throw std::runtime_error(result.out + result.err);
 }
 
+/// Folders with a colon between them.
+std::string PluginFolders() {
+  const char* given = std::getenv("CNI_PATH");
+  return given == nullptr ? "/usr/lib/cni" : given;
+}
+
+std::string FindPlugin(const std::string& name) {
+  std::istringstream folders(PluginFolders());
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto path = std::filesystem::path(folder) / name;
+    if (std::filesystem::exists(path)) return path;
+  }
+  throw std::runtime_error("no plugin " + name + " in CNI_PATH " + PluginFolders());
+}
+
 class Bench {
  public:
-  Bench() {
+  /// `peers` are network configurations, beside those that are always there.
+  explicit Bench(const std::vector<Json>& peers) : peers_(DefaultPeers()) {
+    peers_.insert(peers_.end(), peers.begin(), peers.end());
     std::ofstream(node_.work_ / "alone.conf") << std::ifstream(node_.work_ / "kuryr.conf").rdbuf()
                                               << "[cni_daemon]\ndaemon_enabled = false\n";
     node_.StartAgent();
@@ -84,8 +105,8 @@ class Bench {
     std::printf("%d pods on the node\n", pods);
     Json result = {{"pods", pods}, {"rounds", rounds}};
     result["single"] = InTurn(rounds);
-    result["bursts"] = Bursts();
     result["agent"] = Agent(rounds);
+    result["bursts"] = Bursts();
     return result;
   }
 
@@ -101,7 +122,7 @@ class Bench {
     for (int i = 0; i < 2; ++i) std::printf(" %8s %8s %8s", "p10", "p50", "p99");
     std::printf("\n");
     for (size_t way = 0; way < ways.size(); ++way) {
-      std::printf("%-22s", ways[way].name);
+      std::printf("%-22s", ways[way].name.c_str());
       for (const auto* all : {&times[way].adds, &times[way].dels}) {
         for (const int percent : {10, 50, 99}) std::printf(" %8.2f", Percentile(*all, percent));
       }
@@ -129,14 +150,15 @@ class Bench {
     const ProcessUsage before(agent);
     for (int round = 0; round < rounds; ++round) Round(way, times);
     const ProcessUsage after(agent);
+    std::this_thread::sleep_for(kRestTime);
+    const ProcessUsage rested(agent);
     std::this_thread::sleep_for(kIdleTime);
     const ProcessUsage idle(agent);
     const Json result = {{"resident_kib", after.resident_kib},
-                         {"peak_kib", after.peak_kib},
                          {"threads", idle.threads},
                          {"cpu_ms_of_add_and_del", (after.cpu_ms - before.cpu_ms) / rounds},
-                         {"idle_wake_ups_in_10_s", idle.wake_ups - after.wake_ups},
-                         {"idle_cpu_ms_in_10_s", idle.cpu_ms - after.cpu_ms}};
+                         {"idle_wake_ups_in_10_s", idle.wake_ups - rested.wake_ups},
+                         {"idle_cpu_ms_in_10_s", idle.cpu_ms - rested.cpu_ms}};
     std::printf("agent: %s\n", result.dump().c_str());
     return result;
   }
@@ -154,7 +176,11 @@ class Bench {
     times.dels.push_back(Milliseconds([&] { way.del(pod); }));
   }
 
-  std::vector<Way> Ways() { return {Bare(), ByAgent(), Alone(), GoBridge()}; }
+  std::vector<Way> Ways() {
+    std::vector<Way> ways = {Bare(), ByAgent(), Alone()};
+    for (const Json& peer : peers_) ways.push_back(Peer(peer));
+    return ways;
+  }
 
   Way Bare() {
     return {.name = "bare requests",
@@ -179,18 +205,32 @@ class Bench {
                                   R"(","name":"kuryr","type":"kuryr-cni"})"}},
                    false);
   }
-  Way GoBridge() {
-    const auto call = [this](const std::string& command, const TestPod& pod) {
-      Command bridge = node_.Call(
-          command, pod,
-          {{"stdin",
-            R"({"cniVersion":"0.3.1","name":"go","type":"bridge","bridge":"go0","ipam":{}})"}});
-      bridge.argv = {"/usr/lib/cni/bridge"};
-      Succeed(RunProgram(bridge));
+  /// Another's plugin, found as a runtime does.
+  Way Peer(const Json& config) {
+    const std::string name = config.at("type");
+    const auto call = [this, name, input = config.dump()](const char* command, const TestPod& pod) {
+      Command peer = node_.Call(command, pod, {{"stdin", input}});
+      peer.env.value()["CNI_PATH"] = PluginFolders();
+      peer.argv = {FindPlugin(name)};
+      Succeed(RunProgram(peer));
     };
-    return {.name = "Go bridge, L2 only",
+    return {.name = config.at("name"),
             .add = [=](const TestPod& pod) { call("ADD", pod); },
             .del = [=](const TestPod& pod) { call("DEL", pod); }};
+  }
+  Json BridgeConfig(const char* name, const Json& ipam) {
+    return {{"cniVersion", "0.3.1"},
+            {"name", name},
+            {"type", "bridge"},
+            {"bridge", "go0"},
+            {"ipam", ipam}};
+  }
+  std::vector<Json> DefaultPeers() {
+    const Json host_local = {{"type", "host-local"},
+                             {"subnet", "10.244.0.0/16"},
+                             {"dataDir", (node_.work_ / "host-local").string()}};
+    return {BridgeConfig("go-bridge-l2", Json::object()),
+            BridgeConfig("go-bridge-host-local", host_local)};
   }
 
   Json Burst(const Way& way, int at_once) {
@@ -203,14 +243,18 @@ class Bench {
         for (const TestPod& pod : pods) callers.emplace_back([&] { act(pod); });
       });
     };
+    const pid_t agent = node_.agent_->id();
+    ForgetPeak(agent);
     const double add = all(way.add);
     const double del = all(way.del);
-    std::printf("%3d at once, %-22s ADDs %9.2f ms in all, DELs %9.2f\n", at_once, way.name, add,
-                del);
-    return {{"ADD", add}, {"DEL", del}};
+    const long peak = ProcessUsage(agent).peak_kib;
+    std::printf("%3d at once, %-22s ADDs %9.2f ms in all, DELs %9.2f, agent's peak %ld KiB\n",
+                at_once, way.name.c_str(), add, del, peak);
+    return {{"ADD", add}, {"DEL", del}, {"agent_peak_kib", peak}};
   }
 
   PluginNode node_;
+  std::vector<Json> peers_;
   int present_ = 0;
 };
 
@@ -218,7 +262,10 @@ class Bench {
 }  // namespace kuryr::test
 
 int main(int argc, char** argv) {
-  kuryr::test::Bench bench;
+  std::vector<nlohmann::ordered_json> peers;
+  for (int i = 4; i < argc; ++i)
+    peers.push_back(nlohmann::ordered_json::parse(std::ifstream(argv[i])));
+  kuryr::test::Bench bench(peers);
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   std::istringstream numbers(argc > 1 ? argv[1] : "500");
   for (std::string pods; std::getline(numbers, pods, ',');)

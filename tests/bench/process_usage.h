@@ -22,9 +22,9 @@ inline long StatusOf(const std::filesystem::path& file, const std::string& key) 
 
 /// What a process takes of the node.
 struct ProcessUsage {
-  double cpu_ms = 0;      ///< user and system time so far
-  long resident_kib = 0;  ///< and at its peak
-  long peak_kib = 0;
+  double cpu_ms = 0;  ///< user and system time so far
+  long resident_kib = 0;
+  long peak_kib = 0;  ///< since ForgetPeak
   long threads = 0;
   long wake_ups = 0;  ///< of the threads that are there: how often each went to sleep so far
 
@@ -46,5 +46,10 @@ struct ProcessUsage {
     }
   }
 };
+
+/// The peak is what is resident now (proc(5), clear_refs).
+inline void ForgetPeak(pid_t pid) {
+  std::ofstream("/proc/" + std::to_string(pid) + "/clear_refs") << "5";
+}
 
 }  // namespace kuryr::test
