@@ -8,6 +8,7 @@
 
 #include "controller/namespaces.h"
 #include "tests/controller/cluster.h"
+#include "watcher/api_error.h"
 
 namespace kuryr::controller {
 namespace {
