@@ -53,7 +53,7 @@ NeutronBackend::NeutronBackend(Parts parts)
       filler_(MakeFiller()) {
   threads_.reserve(parts.workers);
   if (times_.search.count() > 0) queue_.AddAfter(kLatePorts, times_.search);
-  queue_.AddAfter(kAllPorts, times_.look);
+  queue_.AddAfter(kAllPorts, times_.look_at_waiting);
   for (size_t i = 0; i < parts.workers; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -284,8 +284,9 @@ void NeutronBackend::Round(const std::string& id) {
   if (id == kScopes) return;
   if (id == kWaitingPorts) return LookFor(poll_.ids());
   if (id == kAllPorts) {
-    LookFor(WrittenPorts());
-    return queue_.AddAfter(kAllPorts, times_.look);
+    const std::vector<std::string> ids = WrittenPorts();
+    LookFor(ids);
+    return queue_.AddAfter(kAllPorts, ids.empty() ? times_.look_at_waiting : times_.look);
   }
   PortWork work;
   const Act act = Begin(id, work);

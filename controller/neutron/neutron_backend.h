@@ -48,7 +48,8 @@ class NeutronBackend final : public Backend {
     std::chrono::milliseconds search{120'000};
     /// Between two looks whether the ports of plans are there.
     std::chrono::milliseconds look{300'000};
-    /// The same of those that are not ACTIVE yet.
+    /// The same of those that are not ACTIVE yet; also until the first look at all, which tells of
+    /// what went while nobody led.
     std::chrono::milliseconds look_at_waiting{5'000};
     ActivePoll::Pace pace;
     PoolFiller::Times pool;
