@@ -58,13 +58,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Pod:
-    """Of namespace default; plan is None where somebody else planned it."""
+    """plan is None where somebody else planned it."""
 
     name: str
     uid: str
     plan: Plan = None
+    namespace: str = "default"
 
     @property
     def arguments(self):
         """CNI_ARGS' pairs, the sandbox's apart."""
-        return ["IgnoreUnknown=1", "K8S_POD_NAMESPACE=default", f"K8S_POD_NAME={self.name}", f"K8S_POD_UID={self.uid}"]
+        return ["IgnoreUnknown=1", f"K8S_POD_NAMESPACE={self.namespace}", f"K8S_POD_NAME={self.name}", f"K8S_POD_UID={self.uid}"]

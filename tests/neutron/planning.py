@@ -7,18 +7,19 @@ import time
 
 from controller.controllers import Controller
 from harness.expectation import expect, expect_same
-from harness.kube_api import PODS, TOKEN
+from harness.kube_api import TOKEN
 from harness.kuryr_daemon import KuryrDaemon
 from harness.namespaces import WORK
 from harness.pod import Pod
 from harness.process import run
 from ovn.central import HOST_NAME
 from ovn.node import AGENT, ALONE
-from ovn.vif import Port
+from ovn.vif import Port, Subnet
 
 SECONDS = 60
 AGAIN_SECONDS = 0.05
 TAG = "cluster-a"
+DEFAULT = "default"
 
 
 class Planning:
@@ -46,16 +47,23 @@ class Planning:
             f"[cni_daemon]\ndaemon_enabled = {daemon_enabled}\nvif_annotation_timeout = {seconds}\n")
         return str(path)
 
-    def create(self, name, node=HOST_NAME):
-        pod = {"metadata": {"name": name}, "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
-        return json.loads(self.api.request("POST", PODS, pod))["metadata"]["uid"]
+    @staticmethod
+    def path(kind, namespace=DEFAULT):
+        """Of a namespace's objects of the core."""
+        return f"/api/v1/namespaces/{namespace}/{kind}"
+
+    def create(self, name, node=HOST_NAME, namespace=DEFAULT, annotations=None):
+        """Its UID."""
+        pod = {"metadata": {"name": name, "annotations": annotations or {}},
+               "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
+        return json.loads(self.api.request("POST", self.path("pods", namespace), pod))["metadata"]["uid"]
 
     def ports_of(self, uid):
         return self.neutron.get(f"ports?device_id={uid}")["ports"]
 
-    def vifs_of(self, name):
+    def vifs_of(self, name, namespace=DEFAULT):
         """That its KuryrPort has: {interface: their data}."""
-        for each in self.api.get("/apis/openstack.org/v1/namespaces/default/kuryrports")["items"]:
+        for each in self.api.get(f"/apis/openstack.org/v1/namespaces/{namespace}/kuryrports")["items"]:
             if each["metadata"]["name"] == name:
                 return {ifname: vif["vif"]["versioned_object.data"] for ifname, vif in each["status"]["vifs"].items()}
         return {}
@@ -71,17 +79,30 @@ class Planning:
 
     def plan_of(self, port):
         """Of Neutron's port, as the tests of traffic want it."""
-        subnets = [(self.network.subnets[ip["subnet_id"]], ip["ip_address"]) for ip in port["fixed_ips"]]
-        return Port(port["id"], port["mac_address"], self.network.network["mtu"], tuple(subnets))
+        mtu = self.neutron.get(f"networks/{port['network_id']}")["network"]["mtu"]
+        return Port(port["id"], port["mac_address"], mtu, tuple(
+            (self.subnet_of(ip), ip["ip_address"]) for ip in port["fixed_ips"]))
 
-    def run_pod(self, name, mode=AGENT):
-        """A pod that is planned and plugged; its attachment, and what Neutron says of its port."""
-        uid = self.create(name)
-        made = self.node.attachment(pod=Pod(name, uid), conf={"kuryr_conf": self.confs[mode]})
+    def subnet_of(self, fixed_ip):
+        found = self.neutron.get(f"subnets/{fixed_ip['subnet_id']}")["subnet"]
+        return Subnet(found["cidr"], found["gateway_ip"])
+
+    def run_pod(self, name, mode=AGENT, **how):
+        """A pod that is planned and plugged; its attachment, and what Neutron says of eth0's port. how: create()'s."""
+        made = self.attach(name, self.create(name, **how), mode, how.get("namespace", DEFAULT))
         result = made.add().result()
-        port, = self.ports_of(uid)
-        made.pod = dataclasses.replace(made.pod, plan=self.plan_of(port))
+        port = self.take_plan(made)
         return made, port, result
+
+    def attach(self, name, uid, mode=AGENT, namespace=DEFAULT):
+        """A pod's sandbox, which is not plugged yet."""
+        return self.node.attachment(pod=Pod(name, uid, namespace=namespace), conf={"kuryr_conf": self.confs[mode]})
+
+    def take_plan(self, made):
+        """What Neutron says of eth0's port, which is the attachment's plan from now on."""
+        port, = [each for each in self.ports_of(made.pod.uid) if each["name"].endswith("/eth0")]
+        made.pod = dataclasses.replace(made.pod, plan=self.plan_of(port))
+        return port
 
     def outlive_a_kill(self, controller, name, find_ports, node=HOST_NAME):
         """A pod whose port was made, and not written when its kuryr-controller was killed: the next one writes that port, and
@@ -105,17 +126,17 @@ class Planning:
         expect_same([port["id"]], [each["id"] for each in find_ports(uid)], "ports")
         return uid, port, vif
 
-    def delete(self, name):
-        self.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
+    def delete(self, name, namespace=DEFAULT):
+        self.api.request("DELETE", f"{self.path('pods', namespace)}/{name}?gracePeriodSeconds=0")
 
-    def pods(self):
-        return self.api.get(PODS)["items"]
+    def pods(self, namespace=DEFAULT):
+        return self.api.get(self.path("pods", namespace))["items"]
 
-    def is_gone(self, name):
-        return name not in [pod["metadata"]["name"] for pod in self.pods()]
+    def is_gone(self, name, namespace=DEFAULT):
+        return name not in [pod["metadata"]["name"] for pod in self.pods(namespace)]
 
-    def events_of(self, name):
-        events = self.api.get("/api/v1/namespaces/default/events")["items"]
+    def events_of(self, name, namespace=DEFAULT):
+        events = self.api.get(self.path("events", namespace))["items"]
         return {each["reason"]: each["message"] for each in events if each["involvedObject"]["name"] == name}
 
     def orphans(self, *options):
