@@ -49,8 +49,6 @@ max_header_size = 38
 ovn_nb_connection = {NORTHBOUND}
 ovn_sb_connection = {SOUTHBOUND}
 """
-# A port's tags are part of its POST then. Without it they are a request of their own.
-TAGS_AT_CREATION = "[ml2]\nextension_drivers = port_security,tag_ports_during_bulk_creation\n"
 
 
 def find_missing():
