@@ -148,7 +148,7 @@ def tasks_of(lane):
         "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), 1, 60)],
         "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), 1, 230)],
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), 1, 30)],
-        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 110),
+        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 180),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
                                     1, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
