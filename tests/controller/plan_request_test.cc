@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/namespaces.h"
 #include "controller/network_selection.h"
 
 namespace kuryr::controller {
@@ -95,10 +96,22 @@ TEST_F(PlanRequestTest, WishesOfTheDefaultInterfaceAreItsOwn) {
   EXPECT_FALSE(request.interfaces[1].mac);
 }
 
+TEST_F(PlanRequestTest, SecurityGroupsAreThoseOfAllInterfaces) {
+  const std::string group = "9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf";
+
+  const PlanRequest request =
+      RequestOf({{kSecurityGroupsAnnotation, group}, {kNetworksAnnotation, "lan"}});
+
+  ASSERT_THAT(request.interfaces, SizeIs(2));
+  for (const InterfaceRequest& interface : request.interfaces)
+    EXPECT_THAT(interface.security_groups, ElementsAre(group)) << interface.ifname;
+}
+
 TEST_F(PlanRequestTest, MalformedWishesAreRefusedByAnnotation) {
   EXPECT_THAT(Refusal({{kAddressesAnnotation, "10.0.0.5,"}}), HasSubstr(kAddressesAnnotation));
   EXPECT_THAT(Refusal({{kMacAnnotation, "01:00:5e:00:00:01"}}), HasSubstr(kMacAnnotation));
   EXPECT_THAT(Refusal({{kNetworksAnnotation, "lan@eth0"}}), HasSubstr(kNetworksAnnotation));
+  EXPECT_THAT(Refusal({{kSecurityGroupsAnnotation, "web"}}), HasSubstr(kSecurityGroupsAnnotation));
 }
 
 TEST_F(PlanRequestTest, EachSelectionIsAnInterfaceInItsNetwork) {

@@ -44,6 +44,18 @@ TEST_F(NestedReplayTest, TrunkOfAnAddressIsFoundWithItsSubPorts) {
   EXPECT_THAT(observed_.All(), ElementsAre("node_port_list ok"));
 }
 
+TEST_F(NestedReplayTest, WhereAPageNamesANextItIsAskedForFromTheLastPortOn) {
+  neutron_.Replay("ports-list-by-host");
+  AnswerPorts(json::array());
+
+  const auto ports = ClientWithoutKeystone().ListNodePorts({});
+
+  ASSERT_THAT(ports, SizeIs(2));
+  ASSERT_THAT(neutron_.Requests(), SizeIs(2));
+  EXPECT_EQ(neutron_.Requests()[0].Query("marker"), "");
+  EXPECT_EQ(neutron_.Requests()[1].Query("marker"), "0492bb8f-ccf6-4de9-9955-7cf8b90ce4ed");
+}
+
 TEST_F(NestedReplayTest, SubPortIsAddedAsRecorded) {
   neutron_.Replay("trunk-add-subports");
 
