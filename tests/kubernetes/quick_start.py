@@ -73,8 +73,10 @@ class QuickStart:
             self.step()
         with self.fact("README.md: one ping was answered"):
             assert "1 packets received" in self.said, self.said
-        with self.fact("docs/install.md: kuryr-cni --decode shows the plan of a pod"):
+        with self.fact("docs/install.md: the agent is ready, shows its pods, and kuryr-cni --decode the plan of one"):
             self.run_whole(Transcript("Is it well?", "docs/install.md"))
+        with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, has nothing to mend"):
+            self.run_whole(Transcript("A node that will not do", "docs/operations.md"))
         run("ovs-vsctl", "del-port", LINK)
         run("ip", "link", "delete", LINK)
         for name in NAMES:
