@@ -190,8 +190,7 @@ std::optional<std::string> Binding::FindOvsProblem(const std::string& bridge,
     Shared& shared = parts_.shared;
     OpenVSwitch ovs(parts_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
     if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
-    if (!ovs.HasBridge(bridge, deadline)) return "bridge " + bridge + " of Open vSwitch is missing";
-    return std::nullopt;
+    return ovs.FindBridgeProblem(bridge, deadline);
   } catch (const std::system_error& e) {
     return e.what();
   }

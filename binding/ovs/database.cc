@@ -50,6 +50,7 @@ bool IsOptional(const json& value) {
 /// A name has one type in all tables that we read.
 const std::map<std::string_view, IsAtom> kTypes = {{"_uuid", IsUuid},
                                                    {"cur_cfg", IsNumber},
+                                                   {"datapath_id", IsOptional<IsText>},
                                                    {"datapath_type", IsText},
                                                    {"datapath_types", IsSet<IsText>},
                                                    {"error", IsOptional<IsText>},

@@ -390,6 +390,18 @@ bool OpenVSwitch::IsServed(const Deadline& deadline) {
   }
 }
 
+std::optional<std::string> OpenVSwitch::FindBridgeProblem(const std::string& name,
+                                                          const Deadline& deadline) {
+  const json results = Transact(
+      json::array({Select("Bridge", Where("name", "==", name), json::array({"datapath_id"}))}),
+      deadline, "find bridge " + name);
+  const json& rows = results.at(0).at("rows");
+  if (rows.empty()) return "bridge " + name + " of Open vSwitch is missing";
+  // ovs-vswitchd writes it when it has made the bridge.
+  if (rows.at(0).at("datapath_id").is_string()) return std::nullopt;
+  return "ovs-vswitchd did not make bridge " + name + WhyNotMade(name, deadline);
+}
+
 bool OpenVSwitch::HasBridge(const std::string& name, const Deadline& deadline) {
   const json results =
       Transact(json::array({Select("Bridge", Where("name", "==", name), json::array({"_uuid"}))}),
@@ -475,8 +487,8 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
   }
   if (!type.empty())
     return ", whose datapath_type is " + Printable(type) + "; it can do " + Printable(known, 200);
-  return ": its log says why; it may make no bridge of the name that bridge_name of the VIF, or "
-         "bridge of its network, gives";
+  return ": its log says why; the kernel may lack openvswitch, or Open vSwitch refuse the name "
+         "that ovs_bridge, bridge_name of the VIF, or bridge of its network, gives";
 }
 
 /// Of what may be done twice.

@@ -150,6 +150,10 @@ class OpenVSwitch {
   /// ovs-vswitchd that starts in that moment removes all ports.
   [[nodiscard]] bool IsServed(const Deadline& deadline);
   [[nodiscard]] bool HasBridge(const std::string& name, const Deadline& deadline);
+  /// Why no port of the bridge can come up: it is missing, or ovs-vswitchd could not make it. One
+  /// that was made once, and is changed to what cannot be, is found when ovs-vswitchd starts anew.
+  [[nodiscard]] std::optional<std::string> FindBridgeProblem(const std::string& name,
+                                                             const Deadline& deadline);
   /// The ports whose interfaces have all of `ids`.
   [[nodiscard]] std::vector<std::string> FindPortNames(const ExternalIds& ids,
                                                        const Deadline& deadline);

@@ -64,8 +64,8 @@ Findings CheckOvs(const Config& config, const Deadline& deadline) {
   const binding::Binding binding(config.binding);
   if (const auto problem = binding.FindOvsProblem(*bridge, deadline)) {
     return {{subject, Verdict::kBad, *problem,
-             "start Open vSwitch (openvswitch-switch); " + config.binding.ovsdb_connection +
-                 " is [os_vif_ovs] ovsdb_connection, " + *bridge +
+             "start Open vSwitch (openvswitch-switch), or load the kernel's module openvswitch; " +
+                 config.binding.ovsdb_connection + " is [os_vif_ovs] ovsdb_connection, " + *bridge +
                  " is [neutron_defaults] ovs_bridge"}};
   }
   Findings findings = {{subject, Verdict::kGood, "bridge " + *bridge + " is there and up", ""}};

@@ -36,23 +36,38 @@ std::optional<fs::path> FirstConfiguration(const fs::path& folder) {
   return files.empty() ? std::nullopt : std::optional(*files.begin());
 }
 
-std::string FirstType(const fs::path& file) {
-  const json configuration = ParseJson(ReadFile(file, FileOwner::kAnybody).value_or(""));
+json FirstPlugin(const fs::path& file) {
+  json configuration = ParseJson(ReadFile(file, FileOwner::kAnybody).value_or(""));
   const auto plugins = configuration.find("plugins");
-  if (plugins == configuration.end()) return StringAt(configuration, "type");
-  return plugins->is_array() && !plugins->empty() ? StringAt(plugins->front(), "type") : "";
+  if (plugins == configuration.end()) return configuration;
+  return plugins->is_array() && !plugins->empty() ? plugins->front() : json::object();
 }
 
-Finding CheckConfiguration(const fs::path& folder) {
-  const auto file = FirstConfiguration(folder);
+/// Installed by another name, as `ovs` in place of ovs-cni.
+bool IsOwnProgram(const fs::path& folder, const std::string& type) {
+  std::error_code error;
+  return !type.empty() && type.find('/') == std::string::npos &&
+         fs::equivalent(folder / type, folder / kOwnType, error);
+}
+
+Finding CheckConfiguration(const RuntimeFolders& folders, bool& is_local) {
+  const auto file = FirstConfiguration(folders.conf_dir);
   if (!file) {
-    return {kSubject, Verdict::kBad, "there is none in " + folder.string(),
+    return {kSubject, Verdict::kBad, "there is none in " + folders.conf_dir.string(),
             "put etc/10-kuryr.conflist there: the node is not ready without"};
   }
   try {
-    const std::string type = FirstType(*file);
+    const json plugin = FirstPlugin(*file);
+    const std::string type = StringAt(plugin, "type");
     const std::string found = Printable(file->string()) + " has type " + Printable(type);
+    const bool renamed = type != kOwnType && IsOwnProgram(folders.bin_dir, type);
+    is_local = renamed || (type == kOwnType && plugin.contains("ipam"));
+    if (renamed) return {kSubject, Verdict::kGood, found + ", which is kuryr-cni", ""};
     if (type == kOwnType) return {kSubject, Verdict::kGood, found, ""};
+    if (type.starts_with("multus")) {
+      return {kSubject, Verdict::kUnknown, found,
+              "none, if kuryr-cni is among the networks that Multus calls"};
+    }
     return {kSubject, Verdict::kBad, found + ", and runtimes take the first file by name",
             "remove it, or give kuryr-cni's a name that sorts before"};
   } catch (const std::exception& e) {
@@ -72,8 +87,10 @@ Finding CheckProgram(const fs::path& folder) {
 
 }  // namespace
 
-Findings CheckRuntime(const RuntimeFolders& folders) {
-  return {CheckConfiguration(folders.conf_dir), CheckProgram(folders.bin_dir)};
+Runtime CheckRuntime(const RuntimeFolders& folders) {
+  Runtime runtime;
+  runtime.findings = {CheckConfiguration(folders, runtime.is_local), CheckProgram(folders.bin_dir)};
+  return runtime;
 }
 
 bool HasAgent(const Config& config) {

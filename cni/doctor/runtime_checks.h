@@ -14,8 +14,13 @@ struct RuntimeFolders {
   std::filesystem::path bin_dir = "/opt/cni/bin";
 };
 
+struct Runtime {
+  Findings findings;
+  bool is_local = false;  ///< its network is the node's own: no API server tells of it
+};
+
 /// Which network configuration the runtime takes, and whether the program that it names is there.
-[[nodiscard]] Findings CheckRuntime(const RuntimeFolders& folders);
+[[nodiscard]] Runtime CheckRuntime(const RuntimeFolders& folders);
 
 /// Whether kuryr-cni is to find one here.
 [[nodiscard]] bool HasAgent(const Config& config);

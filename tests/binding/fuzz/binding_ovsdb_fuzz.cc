@@ -60,7 +60,7 @@ void Ask(uint8_t what) {
   const std::string remote = "fuzz:";
   OpenVSwitch ovs(remote);
   const Deadline deadline;
-  switch (what % 13) {
+  switch (what % 14) {
     case 0:
       return void(ovs.AddPort(kPort, deadline));
     case 1:
@@ -85,8 +85,10 @@ void Ask(uint8_t what) {
       return void(PortWiring(remote, nullptr, WaitForWiring::kAuto).Describe({kPlanned}, deadline));
     case 11:
       return void(FindTunnel(remote, deadline));
-    default:
+    case 12:
       return void(ListBridges(remote, deadline));
+    default:
+      return void(ovs.FindBridgeProblem("br-int", deadline));
   }
 }
 

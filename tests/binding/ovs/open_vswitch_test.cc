@@ -355,6 +355,25 @@ TEST_F(OpenVSwitchTest, IsServedAsLongAsVswitchdAnswers) {
   EXPECT_FALSE(switch_->IsServed(Deadline::After(30ms)));
 }
 
+TEST_F(OpenVSwitchTest, ABridgeThatVswitchdCouldNotMakeIsAProblem) {
+  EXPECT_EQ(switch_->FindBridgeProblem("br-int", Soon()),
+            "bridge br-int of Open vSwitch is missing");
+  ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
+               "datapath_type=" + test::PrivateOvs::datapath_type()});
+  EXPECT_EQ(switch_->FindBridgeProblem("br-int", Soon()), std::nullopt);
+
+  // ovs-vswitchd finds such a name suspicious.
+  ovs_->Vsctl({"--no-wait", "add-br", "br\\x"});
+  ovs_->Vsctl(
+      {"--no-wait", "add-br", "br-odd", "--", "set", "Bridge", "br-odd", "datapath_type=odd"});
+  EXPECT_TRUE(switch_->IsServed(Soon()));
+
+  EXPECT_THAT(switch_->FindBridgeProblem("br\\x", Soon()).value_or(""),
+              HasSubstr("ovs-vswitchd did not make bridge br\\x: its log says why"));
+  EXPECT_THAT(switch_->FindBridgeProblem("br-odd", Soon()).value_or(""),
+              HasSubstr("did not make bridge br-odd, whose datapath_type is odd"));
+}
+
 TEST_F(OpenVSwitchTest, PortIsLetGoOfWhenVswitchdHasAppliedItsRemoval) {
   MakeDevice("tap0");
   switch_->WaitUntilUp(Port("tap0"), Add(Port("tap0")), Soon());

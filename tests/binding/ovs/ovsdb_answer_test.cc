@@ -108,6 +108,7 @@ const std::map<std::string, std::function<void(OpenVSwitch&)>> kRequests = {
     {"WaitUntilLetGo", [](OpenVSwitch& ovs) { ovs.WaitUntilLetGo("tap1", Soon()); }},
     {"IsServed", [](OpenVSwitch& ovs) { (void)ovs.IsServed(Soon()); }},
     {"HasBridge", [](OpenVSwitch& ovs) { (void)ovs.HasBridge("br-int", Soon()); }},
+    {"FindBridgeProblem", [](OpenVSwitch& ovs) { (void)ovs.FindBridgeProblem("br-int", Soon()); }},
     {"FindPorts", [](OpenVSwitch& ovs) { (void)ovs.FindPorts({}, Soon()); }},
     {"FindPortState", [](OpenVSwitch& ovs) { (void)ovs.FindPortState("tap1", Soon()); }},
     {"FindTunnel", [](OpenVSwitch&) { (void)FindTunnel(LyingServer::kRemote, Soon()); }},

@@ -121,6 +121,41 @@ TEST_F(DoctorTest, ConfigurationOfAnotherPluginThatComesFirstIsNamed) {
               AllOf(HasSubstr("bad: "), HasSubstr("00-bridge.conflist has type bridge")));
 }
 
+TEST_F(DoctorTest, ConfigurationOfMultusIsLeftToItsReader) {
+  Write("net.d/00-multus.conf", R"({"type": "multus-shim"})");
+
+  EXPECT_THAT(Of("network configuration"), HasSubstr("unknown: "));
+}
+
+TEST_F(DoctorTest, InOvsCnisPlaceItNeedsNeitherApiServerNorItsOwnBridge) {
+  ovs_->Vsctl({"del-br", "br-int"});
+  api_.reset();
+  Write("net.d/00-ovs.conf", R"({"type": "ovs", "bridge": "br1"})");
+  EXPECT_THAT(Of("network configuration"), HasSubstr("bad: "));
+
+  std::filesystem::create_symlink("kuryr-cni", work_ / "bin/ovs");
+
+  EXPECT_THAT(Of("network configuration"), HasSubstr("has type ovs, which is kuryr-cni"));
+  EXPECT_THAT(Of("Open vSwitch"), HasSubstr("unknown: bridge br-int"));
+  EXPECT_THAT(Of("API server"), HasSubstr("unknown: "));
+}
+
+TEST_F(DoctorTest, ANetworkOfTheNodeItselfNeedsNoApiServer) {
+  api_.reset();
+  Write("net.d/00-kuryr.conflist",
+        R"({"plugins": [{"type": "kuryr-cni", "ipam": {"type": "host-local"}}]})");
+
+  EXPECT_THAT(Of("API server"), HasSubstr("unknown: "));
+}
+
+TEST_F(DoctorTest, BridgeThatVswitchdCannotMakeIsNamed) {
+  ovs_->Vsctl({"del-br", "br-int"});
+  ovs_->Vsctl(
+      {"--no-wait", "add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=nonsense"});
+
+  EXPECT_THAT(Of("Open vSwitch"), HasSubstr("bad: ovs-vswitchd did not make bridge br-int"));
+}
+
 TEST_F(DoctorTest, ConfigurationThatIsNoFileIsNamedAndNotAwaited) {
   ASSERT_EQ(::mkfifo((work_ / "net.d/00-\x1b[2J.conf").c_str(), 0666), 0);
 
