@@ -128,11 +128,14 @@ void LinkRemover::Carry(RouteSocket& host, const std::vector<Order*>& orders) no
 LinkRemover::Answer LinkRemover::Send(const std::vector<std::vector<Link>>& lists,
                                       const std::shared_ptr<EventFd>& answered) {
   WaitForTurn();
-  // The thread's socket is of the caller's namespace.
+  // The thread's socket is of the caller's namespace. What it opens goes with it, while the answer
+  // is kept until somebody looks.
   Answer answer =
-      std::async(std::launch::async, [lists, answered, socket = RouteSocket()]() mutable {
-        const Rollback tell([&] { answered->Set(); });
-        return Delete(socket, lists);
+      std::async(std::launch::async, [lists, kept = answered, socket = RouteSocket()]() mutable {
+        RouteSocket own_socket = std::move(socket);
+        const std::shared_ptr<EventFd> own_answered = std::move(kept);
+        const Rollback tell([&] { own_answered->Set(); });
+        return Delete(own_socket, lists);
       });
   const std::lock_guard lock(mutex_);
   return unanswered_.emplace_back(std::move(answer));

@@ -3,7 +3,9 @@
 #include <net/if.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +67,20 @@ TEST_F(LinkRemoverTest, LinkOfAnotherNamespaceGoesFromThere) {
 
   EXPECT_FALSE(RouteSocket::OpenIn(pod).FindLink("eth0"));
   EXPECT_TRUE(RouteSocket().FindLink("eth0"));
+}
+
+TEST_F(LinkRemoverTest, NoDescriptorOutlivesTheKernelsAnswer) {
+  const auto count = [] {
+    const std::filesystem::directory_iterator open("/proc/self/fd");
+    return std::distance(begin(open), end(open));
+  };
+  const auto before = count();
+  for (int i = 0; i < 5; ++i) remover_.Remove(host_, {MakeVeth("tap0")});
+
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (count() > before && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+
+  EXPECT_EQ(count(), before);
 }
 
 TEST_F(LinkRemoverTest, LinksThatAreGoneAreNoError) {
