@@ -330,12 +330,11 @@ void OpenVSwitch::NoteChange(ConfigNumber number, const std::string& removed_por
 
 std::vector<std::string> OpenVSwitch::FindNames(const char* table, const ExternalIds& ids,
                                                 const Deadline& deadline) {
-  const json results =
-      Transact(json::array({Select(table, Where("external_ids", "includes", ovsdb::Map(ids)),
-                                   json::array({"name"}))}),
-               deadline, "find the attachment's ports");
+  const json wanted =
+      Select(table, Where("external_ids", "includes", ovsdb::Map(ids)), json::array({"name"}));
   std::vector<std::string> names;
-  for (const json& row : results.at(0).at("rows")) names.push_back(row.at("name"));
+  for (const json& row : Read(wanted, deadline, "find the attachment's ports"))
+    names.push_back(row.at("name"));
   return names;
 }
 
@@ -351,9 +350,8 @@ std::vector<std::string> OpenVSwitch::FindPortNamesOf(const ExternalIds& port_id
 
 std::string OpenVSwitch::FindBridgeOfInterface(const std::string& name, const Deadline& deadline) {
   const auto uuids = [&](const char* table, const json& where) {
-    json results = Transact(json::array({Select(table, where, json::array({"_uuid"}))}), deadline,
-                            "find the bridge of " + name);
-    return results.at(0).at("rows");
+    return Read(Select(table, where, json::array({"_uuid"})), deadline,
+                "find the bridge of " + name);
   };
   for (const json& interface : uuids("Interface", Where("name", "==", name))) {
     for (const json& port : uuids("Port", Where("interfaces", "includes", interface.at("_uuid"))))
@@ -392,10 +390,8 @@ bool OpenVSwitch::IsServed(const Deadline& deadline) {
 
 std::optional<std::string> OpenVSwitch::FindBridgeProblem(const std::string& name,
                                                           const Deadline& deadline) {
-  const json results = Transact(
-      json::array({Select("Bridge", Where("name", "==", name), json::array({"datapath_id"}))}),
-      deadline, "find bridge " + name);
-  const json& rows = results.at(0).at("rows");
+  const json rows = Read(Select("Bridge", Where("name", "==", name), json::array({"datapath_id"})),
+                         deadline, "find bridge " + name);
   if (rows.empty()) return "bridge " + name + " of Open vSwitch is missing";
   // ovs-vswitchd writes it when it has made the bridge.
   if (rows.at(0).at("datapath_id").is_string()) return std::nullopt;
@@ -403,10 +399,8 @@ std::optional<std::string> OpenVSwitch::FindBridgeProblem(const std::string& nam
 }
 
 bool OpenVSwitch::HasBridge(const std::string& name, const Deadline& deadline) {
-  const json results =
-      Transact(json::array({Select("Bridge", Where("name", "==", name), json::array({"_uuid"}))}),
-               deadline, "find bridge " + name);
-  return !results.at(0).at("rows").empty();
+  const json wanted = Select("Bridge", Where("name", "==", name), json::array({"_uuid"}));
+  return !Read(wanted, deadline, "find bridge " + name).empty();
 }
 
 std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
@@ -436,11 +430,10 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
 
 /// Its name and datapath_type; nothing where it has no such port any more.
 json OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& deadline) {
-  const json results =
-      Transact(json::array({Select("Bridge", Where("ports", "includes", Uuid(port_uuid)),
-                                   json::array({"name", "datapath_type"}))}),
-               deadline, "find the bridge of port " + port_uuid);
-  return results.at(0).value(json::json_pointer("/rows/0"), json::object());
+  const json wanted = Select("Bridge", Where("ports", "includes", Uuid(port_uuid)),
+                             json::array({"name", "datapath_type"}));
+  const json rows = Read(wanted, deadline, "find the bridge of port " + port_uuid);
+  return rows.empty() ? json::object() : rows.at(0);
 }
 
 void OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
@@ -489,6 +482,10 @@ std::string OpenVSwitch::WhyNotMade(const std::string& bridge, const Deadline& d
     return ", whose datapath_type is " + Printable(type) + "; it can do " + Printable(known, 200);
   return ": its log says why; the kernel may lack openvswitch, or Open vSwitch refuse the name "
          "that ovs_bridge, bridge_name of the VIF, or bridge of its network, gives";
+}
+
+json OpenVSwitch::Read(const json& select, const Deadline& deadline, const std::string& what) {
+  return Transact(json::array({select}), deadline, what).at(0).at("rows");
 }
 
 /// Of what may be done twice.

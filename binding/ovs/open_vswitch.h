@@ -187,6 +187,9 @@ class OpenVSwitch {
   bool FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
   template <typename Follow>
   auto Await(const std::string& what, const Deadline& deadline, const Follow& follow);
+  /// The rows that one select gives.
+  nlohmann::json Read(const nlohmann::json& select, const Deadline& deadline,
+                      const std::string& what);
   nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
                           const std::string& what);
 
