@@ -99,7 +99,9 @@ class OvsRestartTest : public NodeTest {
   void PlugAndUnplug(int round, int n) {
     const Pod pod = MakePod(Scenario(round % 4 == 0 ? "Hybrid" : "Ovs"), n);
     const std::string failure = FailureOfConnect(pod);
-    if (failure.empty()) EXPECT_TRUE(Reaches(pod, "10.1.0.1"));
+    if (failure.empty()) {
+      EXPECT_TRUE(Reaches(pod, "10.1.0.1"));
+    }
     progress_.Count(failure);
     DisconnectForSure(pod);
     RemovePodNetns(pod.attachment.netns);

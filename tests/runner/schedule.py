@@ -64,10 +64,17 @@ class Schedule:
         while task := self.next():
             del self.waiting[task.name]
             if need := self.lacks(task):
-                self.ended[task.name] = (self.ended[need][0], 0)
+                self.give_up(task, need)
                 continue
             self.tell(f"{task.name}: begins")
             self.running[task.name] = Running(task, Path(self.out, f"{task.lane}.log"))
+
+    def give_up(self, task, need):
+        """Its lane's log says why: it may have no other line."""
+        verdict = self.ended[need][0]
+        with open(Path(self.out, f"{task.lane}.log"), "a") as log:
+            log.write(f"{task.name} did not run: {need} {verdict}\n")
+        self.ended[task.name] = (verdict, 0)
 
     # ---- the run
     def run(self):
