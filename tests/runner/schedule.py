@@ -1,5 +1,6 @@
 """Tasks side by side: those that wait beside one that compiles."""
 import json
+import math
 import os
 import selectors
 import signal
@@ -52,13 +53,28 @@ class Schedule:
 
     def next(self):
         ready = [task for task in self.waiting.values() if all(name in self.ended for name in task.needs + task.after)]
-        reserved = False
+        spare = math.inf  # seconds until one that is more urgent can begin
         for task in sorted(ready, key=self.urgency, reverse=True):
-            if self.lacks(task) or (self.fits(task) and (task.builds or not reserved)):
+            if self.lacks(task) or (self.fits(task) and (task.builds or self.seconds(task) <= spare)):
                 return task
             # Less urgent ones would keep processors from it for ever.
-            reserved = reserved or not task.builds
+            if not task.builds:
+                spare = min(spare, self.seconds_until_it_fits(task))
         return None
+
+    def seconds_until_it_fits(self, task):
+        """As enough of those that run will have ended then."""
+        now = sorted((self.left_of(running), running.task.cores) for running in self.running.values() if not running.task.builds)
+        busy = sum(cores for _, cores in now)
+        for left, cores in now:
+            busy -= cores
+            if busy == 0 or busy + task.cores <= self.processors:
+                return left
+        return 0.0
+
+    def left_of(self, running):
+        """Seconds: none of one that takes longer than it should."""
+        return max(0.0, self.seconds(running.task) - (time.monotonic() - running.began))
 
     def begin_what_fits(self):
         while task := self.next():
@@ -121,7 +137,7 @@ class Schedule:
         """Seconds: the longest way, or all the work on all processors, whichever is more."""
         way, work = 0.0, 0.0
         for name, running in self.running.items():
-            left = max(0.0, self.seconds(running.task) - (time.monotonic() - running.began))
+            left = self.left_of(running)
             way = max(way, self.ways[name] - self.seconds(running.task) + left)
             work += left * self.load(running.task)
         for task in self.waiting.values():
