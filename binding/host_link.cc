@@ -23,7 +23,7 @@ void MarkAndSetUp(RouteSocket& host, const Link& link, const std::string& mark) 
 void SetUpHostEnd(RouteSocket& host, const std::string& name, const std::string& mark) {
   DisableIpv6(name);
   SetSysctl("net/ipv4/conf/" + name + "/rp_filter", '1');
-  MarkAndSetUp(host, Find(host, name), mark);
+  MarkAndSetUp(host, GlanceAt(host, name), mark);
 }
 
 }  // namespace kuryr::binding

@@ -14,10 +14,21 @@
 
 namespace kuryr::binding {
 
-Link Find(RouteSocket& socket, const std::string& name) {
-  auto link = socket.FindLink(name);
+namespace {
+
+Link Required(std::optional<Link> link, const std::string& name) {
   if (!link) ThrowErrno(ENODEV, "find interface " + name);
   return *std::move(link);
+}
+
+}  // namespace
+
+Link Find(RouteSocket& socket, const std::string& name) {
+  return Required(socket.FindLink(name), name);
+}
+
+Link GlanceAt(RouteSocket& socket, const std::string& name) {
+  return Required(socket.GlanceAt(name), name);
 }
 
 Interface Describe(const Link& link, bool in_pod) {

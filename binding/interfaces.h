@@ -12,6 +12,8 @@ namespace kuryr::binding {
 
 /// A link that has to be there; throws std::system_error, ENODEV.
 [[nodiscard]] Link Find(RouteSocket& socket, const std::string& name);
+/// The same, as far as RouteSocket::GlanceAt goes.
+[[nodiscard]] Link GlanceAt(RouteSocket& socket, const std::string& name);
 [[nodiscard]] Interface Describe(const Link& link, bool in_pod);
 [[noreturn]] void ThrowTaken(const std::string& ifname);
 /// Throws InterfaceExists when `inside`, a socket of the pod's namespace, finds the name.

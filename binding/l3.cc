@@ -90,7 +90,7 @@ void EnableIpv6(const std::string& conf) {
 }
 
 void SetLoopbackUp(RouteSocket& socket) {
-  const std::optional<Link> loopback = socket.FindLink("lo");
+  const std::optional<Link> loopback = socket.GlanceAt("lo");
   if (loopback && !loopback->up) socket.SetUp(*loopback);
 }
 
@@ -155,7 +155,7 @@ L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
 
 void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan) {
   RouteSocket socket = RouteSocket::OpenIn(pod);
-  const std::optional<Link> link = socket.FindLink(ifname);
+  const std::optional<Link> link = socket.GlanceAt(ifname);
   if (!link) ThrowErrno(ENODEV, "configure " + Printable(ifname) + " in the pod");
   SetLoopbackUp(socket);
   if (WantsIpv6(plan)) {

@@ -52,14 +52,6 @@ std::string SharedBridgeOf(const vif::VifBridge& vif) {
   return bridge;
 }
 
-/// Of the veth whose pod end `inside` sees: marked and up, both ends.
-void Finish(RouteSocket& host, RouteSocket& inside, const Plug& plug,
-            const Attachment& attachment) {
-  const std::string mark = LinkMark{attachment}.ToString();
-  SetUpHostEnd(host, plug.host_interface, mark);
-  inside.SetAliasAndUp(Find(inside, plug.ifname), mark);
-}
-
 class BridgeDriver final : public Driver {
  public:
   explicit BridgeDriver(DriverParts parts) : parts_(std::move(parts)) {}
@@ -94,16 +86,8 @@ class BridgeDriver final : public Driver {
       TryUndo(plug.host_interface,
               [&] { DeleteOwnVeth(host, parts_.shared.links, plug.host_interface, attachment); });
     });
-    host.CreateVeth({.name = plug.host_interface,
-                     .peer_name = plug.ifname,
-                     .peer_netns_fd = pod.fd(),
-                     .peer_mac = planned.mac,
-                     .mtu = MtuOnBridge(host, planned),
-                     .master = bridge.link().index,
-                     .group = BirthGroup(attachment)});
-    if (parts_.config.hairpin == HairpinMode::kHairpinVeth)
-      host.SetHairpin(Find(host, plug.host_interface));
-    Finish(host, inside, plug, attachment);
+    MakeVeth(host, request, bridge.link());
+    inside.SetAliasAndUp(Find(inside, plug.ifname), LinkMark{attachment}.ToString());
     ConfigureL3(pod, plug.ifname, planned.l3);
     const Link host_end = Find(host, plug.host_interface);
     // Who made the bridge may have failed meanwhile, and have taken it away again.
@@ -171,6 +155,22 @@ class BridgeDriver final : public Driver {
   }
 
  private:
+  void MakeVeth(RouteSocket& host, const PlugRequest& request, const Link& bridge) {
+    const auto& [planned, attachment, pod, deadline] = request;
+    const Plug& plug = planned.plug;
+    const MutexLock turn(parts_.shared.making_links);
+    host.CreateVeth({.name = plug.host_interface,
+                     .peer_name = plug.ifname,
+                     .peer_netns_fd = pod.fd(),
+                     .peer_mac = planned.mac,
+                     .mtu = MtuOnBridge(host, planned),
+                     .master = bridge.index,
+                     .group = BirthGroup(attachment)});
+    if (parts_.config.hairpin == HairpinMode::kHairpinVeth)
+      host.SetHairpin(Find(host, plug.host_interface));
+    SetUpHostEnd(host, plug.host_interface, LinkMark{attachment}.ToString());
+  }
+
   DriverParts parts_;
 };
 

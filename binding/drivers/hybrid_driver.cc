@@ -105,19 +105,18 @@ class HybridWiring {
     session_.WaitUntilLetGo(port.name);
 
     Rollback undo([this] { Undo(); });
-    const Link bridge = MakeBridge();
-    LinkToOpenVSwitch(bridge, mtu);
+    const Link bridge = MakeBridgeAndPort(mtu);
     session_.Add(port, planned.datapath_type);
-    if (session_.IsUserspace()) host_.MakeChecksums(Find(host_, BridgeEndOf(plug_)));
+    if (session_.IsUserspace()) host_.MakeChecksums(GlanceAt(host_, BridgeEndOf(plug_)));
     // ovs-vswitchd is at work; meanwhile the pod's side.
     LinkToPod(bridge, mtu);
     ConfigureL3(request_.pod, plug_.ifname, planned.l3);
     session_.WaitUntilUp();
-    const Link port_end = Find(host_, port.name);
+    const Link port_end = GlanceAt(host_, port.name);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
     if (!port_end.up) host_.SetUp(port_end);
-    std::vector<Interface> interfaces = {Describe(Find(host_, plug_.host_interface), false),
-                                         Describe(Find(inside_, plug_.ifname), true)};
+    std::vector<Interface> interfaces = {Describe(GlanceAt(host_, plug_.host_interface), false),
+                                         Describe(GlanceAt(inside_, plug_.ifname), true)};
     undo.Dismiss();
     return interfaces;
   }
@@ -144,6 +143,14 @@ class HybridWiring {
     if (unfinished) RemovePortAndLinks(session_, parts_.shared, plug_, own);
   }
 
+  /// With a link to Open vSwitch.
+  Link MakeBridgeAndPort(uint32_t mtu) {
+    const MutexLock turn(parts_.shared.making_links);
+    const Link bridge = MakeBridge();
+    LinkToOpenVSwitch(bridge, mtu);
+    return bridge;
+  }
+
   Link MakeBridge() {
     if (!host_.CreateHub(plug_.device, BirthGroup(request_.attachment)))
       throw HostInterfaceInUse("bridge " + plug_.device + " was made by somebody else just now");
@@ -164,6 +171,7 @@ class HybridWiring {
   }
 
   void LinkToPod(const Link& bridge, uint32_t mtu) {
+    const MutexLock turn(parts_.shared.making_links);
     host_.CreateVeth({.name = plug_.host_interface,
                       .peer_name = plug_.ifname,
                       .peer_netns_fd = request_.pod.fd(),
@@ -172,7 +180,7 @@ class HybridWiring {
                       .master = bridge.index,
                       .group = BirthGroup(request_.attachment)});
     SetUpHostEnd(host_, plug_.host_interface, mark_);
-    inside_.SetUp(Find(inside_, plug_.ifname));
+    inside_.SetUp(GlanceAt(inside_, plug_.ifname));
   }
 
   void Undo() noexcept {

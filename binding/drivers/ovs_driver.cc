@@ -42,30 +42,35 @@ class Wiring {
 
     // Before the act: its answer may be lost.
     Rollback undo([this] { Undo(); });
-    host_.CreateVeth({.name = tap_,
-                      .peer_name = ifname,
-                      .peer_netns_fd = pod.fd(),
-                      .peer_mac = planned.mac,
-                      .mtu = MtuOnBridge(host_, planned),
-                      .group = BirthGroup(attachment)});
-    SetUpHostEnd(host_, tap_, LinkMark{attachment}.ToString());
+    MakeVeth();
     session_.Add(OwnedPort(planned, attachment), planned.datapath_type);
     // ovs-vswitchd is at work; meanwhile the pod's side.
-    const Link pod_end = Find(inside_, ifname);
+    const Link pod_end = GlanceAt(inside_, ifname);
     if (session_.IsUserspace()) inside_.MakeChecksums(pod_end);
     inside_.SetUp(pod_end);
     ConfigureL3(pod, ifname, planned.l3);
     session_.WaitUntilUp();
-    const Link host_end = Find(host_, tap_);
+    const Link host_end = GlanceAt(host_, tap_);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
     if (!host_end.up) host_.SetUp(host_end);
     std::vector<Interface> interfaces = {Describe(host_end, false),
-                                         Describe(Find(inside_, ifname), true)};
+                                         Describe(GlanceAt(inside_, ifname), true)};
     undo.Dismiss();
     return interfaces;
   }
 
  private:
+  void MakeVeth() {
+    const MutexLock turn(parts_.shared.making_links);
+    host_.CreateVeth({.name = tap_,
+                      .peer_name = request_.planned.plug.ifname,
+                      .peer_netns_fd = request_.pod.fd(),
+                      .peer_mac = request_.planned.mac,
+                      .mtu = MtuOnBridge(host_, request_.planned),
+                      .group = BirthGroup(request_.attachment)});
+    SetUpHostEnd(host_, tap_, LinkMark{request_.attachment}.ToString());
+  }
+
   void RemoveLeftover() {
     const Attachment& own = request_.attachment;
     const auto link = FindOnceReplaced(host_, tap_, own, session_.deadline());

@@ -13,6 +13,7 @@
 #include <netlink/socket.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -46,6 +47,13 @@ void Describe(const StackedLink& stacked, rtnl_link& link, const std::string& wh
   if (stacked.mac) SetEthernetAddress(link, *stacked.mac);
   if (stacked.mtu) rtnl_link_set_mtu(&link, *stacked.mtu);
   rtnl_link_set_group(&link, stacked.group);
+}
+
+/// False where there is no such link. Any socket of the namespace will do.
+bool Ask(int socket, unsigned long command, ifreq& request, const std::string& what) {
+  if (::ioctl(socket, command, &request) == 0) return true;
+  if (errno != ENODEV) ThrowErrno(what);
+  return false;
 }
 
 }  // namespace
@@ -201,6 +209,24 @@ void RouteSocket::MakeChecksums(const Link& link) {
 
 bool RouteSocket::LeavesChecksums(const Link& link) {
   return AskEthtool(link, ETHTOOL_GTXCSUM, "read tx-checksumming of " + link.name) != 0;
+}
+
+std::optional<Link> RouteSocket::GlanceAt(const std::string& name) {
+  if (name.size() >= IFNAMSIZ) return std::nullopt;
+  const std::string what = "look at link " + name;
+  const int socket = nl_socket_get_fd(socket_.get());
+  ifreq request{};
+  name.copy(request.ifr_name, name.size());
+  Link link{.name = name};
+  if (!Ask(socket, SIOCGIFINDEX, request, what)) return std::nullopt;
+  link.index = request.ifr_ifindex;
+  if (!Ask(socket, SIOCGIFHWADDR, request, what)) return std::nullopt;
+  std::copy_n(request.ifr_hwaddr.sa_data, link.mac.bytes.size(), link.mac.bytes.begin());
+  if (!Ask(socket, SIOCGIFMTU, request, what)) return std::nullopt;
+  link.mtu = static_cast<uint32_t>(request.ifr_mtu);
+  if (!Ask(socket, SIOCGIFFLAGS, request, what)) return std::nullopt;
+  link.up = (request.ifr_flags & IFF_UP) != 0;
+  return link;
 }
 
 /// The request's value is 0. Any socket of the namespace will do.

@@ -25,6 +25,9 @@ class RouteSocket {
 
   [[nodiscard]] std::optional<Link> FindLink(const std::string& name);
   [[nodiscard]] std::optional<Link> FindLink(int index);
+  /// Index, name, MAC, MTU and whether it is up; the rest is unset. Without the kernel's lock of
+  /// links (RTNL), which ovs-vswitchd takes for each link that it lists (netdevice(7)).
+  [[nodiscard]] std::optional<Link> GlanceAt(const std::string& name);
   /// The index of the link through which packets to `destination` leave; nullopt without a route.
   [[nodiscard]] std::optional<int> FindOutputLink(const IpAddress& destination);
 

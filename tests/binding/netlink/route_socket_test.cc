@@ -44,6 +44,21 @@ TEST_F(RouteSocketTest, CreateVethWithoutNamespaceKeepsBothEndsHere) {
   EXPECT_EQ(Shown(Netns::Current(), {"link", "show", "qvb0"}).at("link"), "qvo0");
 }
 
+TEST_F(RouteSocketTest, GlanceSeesWhatARequestDoes) {
+  host_.CreateVeth({.name = "tap0", .peer_name = "tap1", .mtu = 1442});
+  for (const char* name : {"tap0", "lo"}) {
+    const Link link = host_.FindLink(name).value();
+    const Link known = {
+        .index = link.index, .name = name, .mac = link.mac, .mtu = link.mtu, .up = link.up};
+
+    EXPECT_EQ(host_.GlanceAt(name), known);
+    host_.SetUp(link);
+    EXPECT_TRUE(host_.GlanceAt(name)->up);
+  }
+  EXPECT_FALSE(host_.GlanceAt("tap2"));
+  EXPECT_FALSE(host_.GlanceAt("tap0" + std::string(IFNAMSIZ, '0')));
+}
+
 TEST_F(RouteSocketTest, LinksAreBornInTheirGroup) {
   const Netns pod = MakePodNetns();
   constexpr uint32_t kGroup = 0xfedcba98;
