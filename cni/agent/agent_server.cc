@@ -1,5 +1,6 @@
 #include "cni/agent/agent_server.h"
 
+#include <malloc.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -38,6 +39,8 @@ constexpr size_t kFirstCall = 4;
 /// arguments. JSON's values take up to 20 times as much as its text.
 constexpr size_t kUsualBytes = size_t{16} << 10;
 constexpr size_t kMostBytes = size_t{512} << 10;
+/// Calls at once whose memory is worth the time to give it back.
+constexpr size_t kBurst = 16;
 
 UniqueFd TimerOf(time_t seconds) {
   UniqueFd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
@@ -92,6 +95,7 @@ void AgentServer::Run(int stop_fd, service::Watchdog watchdog) {
     eventfd_t count = 0;
     if (fds[2].revents != 0) (void)::eventfd_read(finished_.get(), &count);
     if (calls_.remove_if([](const Call& call) { return call.done.load(); }) > 0) starved_ = false;
+    if (calls_.empty()) Rest();
     if (listener_ && fds[1].revents != 0) Accept();
   }
 }
@@ -114,6 +118,12 @@ void AgentServer::HandBack() {
   }
 }
 
+/// glibc keeps for ever what a burst of calls needed.
+void AgentServer::Rest() {
+  if (most_calls_ >= kBurst) (void)::malloc_trim(0);
+  most_calls_ = 0;
+}
+
 void AgentServer::Accept() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket && (errno == ECONNABORTED || errno == EINTR)) return;
@@ -122,6 +132,7 @@ void AgentServer::Accept() {
     Call& call = calls_.emplace_back();
     call.socket = std::move(socket);
     call.thread = std::jthread([this, &call] { Answer(call); });
+    most_calls_ = std::max(most_calls_, calls_.size());
   } catch (const std::system_error& e) {
     if (!calls_.empty() && !calls_.back().thread.joinable()) calls_.pop_back();
     // The backlog would wake us again at once.

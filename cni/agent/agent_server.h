@@ -52,6 +52,7 @@ class AgentServer {
   void Answer(Call& call);
   void CancelGone(const std::vector<pollfd>& fds);
   void HandBack();
+  void Rest();
 
   UniqueFd listener_;  ///< unset once the server is to stop
   const size_t max_calls_;
@@ -60,6 +61,7 @@ class AgentServer {
   UniqueFd drain_;        ///< timerfd: calls at work have had their time; unset while serving
   bool starved_ = false;  ///< of descriptors or threads: the next call waits for some
   std::atomic<size_t> bytes_ = 0;  ///< of the large requests at work
+  size_t most_calls_ = 0;          ///< at once, since there were none
   std::list<Call> calls_;
 };
 
