@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -41,19 +43,15 @@ void WaitForLock(int fd, const fs::path& path) {
 }
 
 std::string ReadAll(int fd, const fs::path& path) {
-  // A record is never changed in its place. An ADD reads those of all pods of the node.
-  struct stat status = {};
-  if (::fstat(fd, &status) != 0) ThrowErrno("stat " + path.string());
-  std::string text(static_cast<size_t>(status.st_size), '\0');
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t size =
-        ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
+  // Most need one read: a record is never changed in its place.
+  std::string text;
+  std::array<char, 4096> buffer{};
+  ssize_t size = 0;
+  do {
+    size = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
     if (size < 0) ThrowErrno("read " + path.string());
-    if (size == 0) break;
-    done += static_cast<size_t>(size);
-  }
-  text.resize(done);
+    text.append(buffer.data(), static_cast<size_t>(size));
+  } while (static_cast<size_t>(size) == buffer.size());
   return text;
 }
 
@@ -213,13 +211,17 @@ std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) 
 
 std::vector<AttachmentRecord> AttachmentStore::FindMentioning(
     const std::vector<std::string>& texts) const {
+  std::vector<std::boyer_moore_horspool_searcher<std::string::const_iterator>> searchers;
+  searchers.reserve(texts.size());
+  for (const std::string& text : texts) searchers.emplace_back(text.begin(), text.end());
   std::vector<AttachmentRecord> found;
   MakeFolders();
+  // An ADD looks through the records of all pods of the node.
   for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
-    if (file.path().filename().string().front() == '.') continue;
+    if (file.path().filename().native().front() == '.') continue;
     const std::string text = TextOf(file.path());
-    const bool mentions = std::any_of(texts.begin(), texts.end(), [&](const std::string& wanted) {
-      return text.find(wanted) != std::string::npos;
+    const bool mentions = std::any_of(searchers.begin(), searchers.end(), [&](const auto& wanted) {
+      return std::search(text.begin(), text.end(), wanted) != text.end();
     });
     auto record = mentions ? Parse(text, file.path()) : std::nullopt;
     if (record) found.push_back(*std::move(record));
