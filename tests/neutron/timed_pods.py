@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
+from harness.expectation import expect
 from harness.pod import Pod
 from neutron.facts_of_pools import READY
 from neutron.planning import SECONDS
@@ -13,6 +14,8 @@ from ovn import exchange
 from ovn.node import AGENT
 
 CLIENTS = 8
+# That kuryr-controller takes.
+MOST_BATCH = 100
 ADD_SECONDS = 600
 FILL_SECONDS = 600
 # So long a controller that begins to lead looks for what another one made for each pod.
@@ -30,17 +33,21 @@ def tell(what, seconds):
 def pool_of(count):
     """Options of a pool that has a port for each of so many pods, and is not filled again while they come."""
     return (f"[kubernetes]\nvif_pool_driver = neutron\n[vif_pool]\nports_pool_min = {count}\nports_pool_max = {2 * count}\n"
-            f"ports_pool_batch = {count}\nports_pool_update_frequency = 3600\n")
+            f"ports_pool_batch = {min(count, MOST_BATCH)}\nports_pool_update_frequency = 3600\n")
 
 
 def fill(planning, controller, count):
     """By the first pod of the node. Then the controller is no new leader any more."""
     began = time.monotonic()
     planning.create("first")
-    planning.wait_for(f"{count} ready ports", lambda: sum(
-        value for name, value in controller.metrics().items() if "_pool_ports{" in name) >= count, FILL_SECONDS)
+    planning.wait_for(f"{count} ready ports", lambda: ready_ports(controller) >= count, FILL_SECONDS)
     tell(f"a pool of {count}, filled", [time.monotonic() - began])
     planning.wait_for("settled", lambda: time.monotonic() > began + SETTLED_SECONDS, 2 * SETTLED_SECONDS)
+
+
+def ready_ports(controller):
+    expect(controller.crash() is None, f"kuryr-controller ended; see {controller.log}")
+    return sum(value for name, value in controller.metrics().items() if "_pool_ports{" in name)
 
 
 def measure(planning, controller, rounds, count):
