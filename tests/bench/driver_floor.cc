@@ -1,5 +1,6 @@
 #include "tests/bench/driver_floor.h"
 
+#include "binding/host_link.h"
 #include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
@@ -17,6 +18,7 @@ void MakeVeth(const BenchPod& pod, const std::string& name, const std::string& b
                    .peer_mac = *vif::Common(pod.vif).address,
                    .mtu = kMtu,
                    .master = bridge.empty() ? 0 : host.FindLink(bridge)->index});
+  DisableIpv6(name);
   host.SetUp(*host.FindLink(name));
 }
 
@@ -47,12 +49,16 @@ void ConnectHybrid(BenchNode& node, const BenchPod& pod) {
   const std::string& hub = pod.planned.plug.device;
   RouteSocket host;
   host.CreateHub(hub);
+  DisableIpv6(hub);
   host.SetUp(*host.FindLink(hub));
   host.CreateVeth({.name = "v" + hub,
                    .peer_name = "o" + hub,
                    .mtu = kMtu,
                    .master = host.FindLink(hub)->index});
-  for (const std::string& name : {"v" + hub, "o" + hub}) host.SetUp(*host.FindLink(name));
+  for (const std::string& name : {"v" + hub, "o" + hub}) {
+    DisableIpv6(name);
+    host.SetUp(*host.FindLink(name));
+  }
   OpenVSwitch ovs(node.remote());
   const OvsPort port = PortOf("o" + hub);
   const auto added = std::get<AddedPort>(ovs.AddPort(port, Soon()));

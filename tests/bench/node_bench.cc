@@ -174,6 +174,7 @@ class Bench {
     times.adds.push_back(Milliseconds([&] { way.add(pod); }));
     Settle();
     times.dels.push_back(Milliseconds([&] { way.del(pod); }));
+    node_.Forget(pod);
   }
 
   std::vector<Way> Ways() {
@@ -247,10 +248,15 @@ class Bench {
     ForgetPeak(agent);
     const double add = all(way.add);
     const double del = all(way.del);
-    const long peak = ProcessUsage(agent).peak_kib;
-    std::printf("%3d at once, %-22s ADDs %9.2f ms in all, DELs %9.2f, agent's peak %ld KiB\n",
-                at_once, way.name.c_str(), add, del, peak);
-    return {{"ADD", add}, {"DEL", del}, {"agent_peak_kib", peak}};
+    for (const TestPod& pod : pods) node_.Forget(pod);
+    const ProcessUsage usage(agent);
+    std::printf(
+        "%3d at once, %-22s ADDs %9.2f ms in all, DELs %9.2f, agent's peak %ld KiB, then %ld\n",
+        at_once, way.name.c_str(), add, del, usage.peak_kib, usage.resident_kib);
+    return {{"ADD", add},
+            {"DEL", del},
+            {"agent_peak_kib", usage.peak_kib},
+            {"agent_kib", usage.resident_kib}};
   }
 
   PluginNode node_;

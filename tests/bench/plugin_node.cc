@@ -3,6 +3,8 @@
 #include <chrono>
 #include <variant>
 
+#include "base/thread_annotations.h"
+#include "binding/host_link.h"
 #include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/ovs/open_vswitch.h"
@@ -18,18 +20,26 @@ binding::OvsPort PortOf(const TestPod& pod) {
           .datapath_type = PrivateOvs::datapath_type()};
 }
 
-}  // namespace
-
-void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif) {
-  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
-  const binding::Netns netns = binding::Netns::Open(pod.netns);
+/// One at a time, as in the drivers: Shared::making_links.
+void MakeVeth(const TestPod& pod, const binding::Netns& netns) {
+  static Mutex making_links;
+  const MutexLock turn(making_links);
   binding::RouteSocket host;
   host.CreateVeth({.name = pod.tap,
                    .peer_name = "eth0",
                    .peer_netns_fd = netns.fd(),
                    .peer_mac = MacAddress::Parse(pod.mac),
                    .mtu = 1500});
+  binding::DisableIpv6(pod.tap);
   host.SetUp(*host.FindLink(pod.tap));
+}
+
+}  // namespace
+
+void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif) {
+  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+  const binding::Netns netns = binding::Netns::Open(pod.netns);
+  MakeVeth(pod, netns);
   binding::OpenVSwitch ovs(node.Remote());
   const auto added = std::get<binding::AddedPort>(ovs.AddPort(PortOf(pod), deadline));
   binding::RouteSocket inside = binding::RouteSocket::OpenIn(netns);

@@ -32,6 +32,8 @@ class PluginNode : public PluginTest {
     Annotate(pod, Vif(pod, true));
     return pod;
   }
+  /// Deleted, as a pod is whose DEL was answered: the agent forgets its plan.
+  void Forget(const TestPod& pod) { api_->Delete("pods", "default", pod.name); }
 
  private:
   binding::LinkRemover links_;

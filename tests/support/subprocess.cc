@@ -126,8 +126,8 @@ Process::Process(const Command& command) : name_(command.argv.at(0)) {
                   .failure = failure.write.get(),
                   .parent = ::getpid()};
 
-  pid_ = ::fork();
-  if (pid_ < 0) ThrowErrno("fork");
+  pid_ = ::vfork();
+  if (pid_ < 0) ThrowErrno("vfork");
   if (pid_ == 0) BecomeProgram(exec);
 
   pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
