@@ -165,6 +165,7 @@ class Bench {
 
   /// What ovs-vswitchd still has to do for one call is not for the next one to wait for.
   void Settle() {
+    node_.agent_->ForgetOutput();
     binding::OpenVSwitch(node_.Remote()).WaitUntilApplied(Deadline::After(kOvsTime));
   }
 

@@ -186,6 +186,13 @@ void Process::WaitForOutput(std::string_view text, std::chrono::milliseconds tim
   }
 }
 
+void Process::ForgetOutput() {
+  for (const UniqueFd* fd : {&out_fd_, &err_fd_}) {
+    std::string text;
+    for (size_t before = 1; before > 0 && Drain(*fd, text); text.clear()) before = text.size();
+  }
+}
+
 ProcessResult Process::Wait(std::chrono::milliseconds timeout) {
   const TimePoint deadline = std::chrono::steady_clock::now() + timeout;
   while (!status_ && ReadOutput(deadline)) {

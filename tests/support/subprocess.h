@@ -45,6 +45,8 @@ class Process {
   /// the end of the output.
   void WaitForOutput(std::string_view text,
                      std::chrono::milliseconds timeout = std::chrono::seconds(10));
+  /// Throws away what it has written and nobody waited for: of one that writes more than 1 MiB.
+  void ForgetOutput();
   /// What it has written to stdout, as far as anybody waited for it.
   [[nodiscard]] const std::string& output() const noexcept { return out_; }
   /// Its end. Throws std::errc::timed_out, what() with the end of the output; the child lives on.
