@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness import namespaces
 from harness.expectation import expect_same, nothing, wait_for_none
+from harness.kube_api import PODS
 from harness.kuryr_daemon import CAPABILITIES, check_capabilities
 from harness.process import run
 from harness.traffic import ping
@@ -261,6 +262,11 @@ class KubeletFacts:
                 agent.wait_for_end()
             self.pods.delete([last])
             wait_for_none(self.pods.remains, "left")
+            # The kubelet says so some seconds later, and kuryr-controller has to hear of it before it is gone itself.
+            wait_for_none(self.terminating, "still terminating at the API server")
+
+    def terminating(self):
+        return [pod["metadata"]["name"] for pod in self.api.get(PODS)["items"] if "deletionTimestamp" in pod["metadata"]]
 
     def keep_logs(self, folder):
         os.makedirs(folder, exist_ok=True)
