@@ -38,6 +38,8 @@ constexpr std::chrono::seconds kOvsTime{120};
 /// Until the threads of calls have ended.
 constexpr std::chrono::seconds kRestTime{1};
 constexpr std::chrono::seconds kIdleTime{10};
+/// A new pod's multicast goes to all ports for so long.
+constexpr std::chrono::seconds kMulticastTime{20};
 
 double Milliseconds(const std::function<void()>& action) {
   const auto start = Clock::now();
@@ -102,6 +104,7 @@ class Bench {
   /// With so many pods, more than before.
   Json Run(int pods, int rounds) {
     for (; present_ < pods; ++present_) Succeed(node_.Run("ADD", node_.ActivePod()));
+    std::this_thread::sleep_for(kMulticastTime);
     std::printf("%d pods on the node\n", pods);
     Json result = {{"pods", pods}, {"rounds", rounds}};
     result["single"] = InTurn(rounds);
