@@ -35,6 +35,15 @@ class WakeUpsTest : public NodeTest {
     return std::any_of(notices.begin(), notices.end(),
                        [&](const RouteNotice& notice) { return (notice.flags & flags) == flags; });
   }
+  /// Without those that say that the pod's end is not up yet: the kernel leaves them out when it has
+  /// told of another link less than a second ago.
+  static Notices WithoutWait(Notices notices) {
+    const auto waits = [](const RouteNotice& notice) {
+      return (notice.flags & IFF_UP) != 0 && (notice.flags & IFF_RUNNING) == 0;
+    };
+    notices.erase(std::remove_if(notices.begin(), notices.end(), waits), notices.end());
+    return notices;
+  }
   static bool HasEnd(const Notices& notices) {
     return std::any_of(notices.begin(), notices.end(),
                        [](const RouteNotice& notice) { return notice.type == RTM_DELLINK; });
@@ -55,10 +64,10 @@ TEST_F(WakeUpsTest, HostHearsOfANewPodOnceForEachStateOfItsLink) {
   Connect(pod);
 
   // There; up; a port, which is promiscuous; connected.
-  EXPECT_THAT(host.Until([](const Notices& notices) {
-    return HasFlags(notices, PortFlags()) && HasFlags(notices, IFF_LOWER_UP);
-  }),
-              SizeIs(Le(4 + OfDatapath())));
+  const Notices notices = host.Until([](const Notices& so_far) {
+    return HasFlags(so_far, PortFlags()) && HasFlags(so_far, IFF_LOWER_UP);
+  });
+  EXPECT_THAT(WithoutWait(notices), SizeIs(Le(4 + OfDatapath())));
 }
 
 TEST_F(WakeUpsTest, HostHearsOfAPodsEndOnceForEachStateOfItsLink) {
