@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
-#include <functional>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -40,19 +38,6 @@ void WaitForLock(int fd, const fs::path& path) {
   while (::flock(fd, LOCK_EX) != 0) {
     if (errno != EINTR) ThrowErrno("lock " + path.string());
   }
-}
-
-std::string ReadAll(int fd, const fs::path& path) {
-  // Most need one read: a record is never changed in its place.
-  std::string text;
-  std::array<char, 4096> buffer{};
-  ssize_t size = 0;
-  do {
-    size = ::pread(fd, buffer.data(), buffer.size(), static_cast<off_t>(text.size()));
-    if (size < 0) ThrowErrno("read " + path.string());
-    text.append(buffer.data(), static_cast<size_t>(size));
-  } while (static_cast<size_t>(size) == buffer.size());
-  return text;
 }
 
 void WriteAll(int fd, const std::string& text, const fs::path& path) {
@@ -86,18 +71,12 @@ std::optional<AttachmentRecord> Parse(const std::string& text, const fs::path& p
 }
 
 std::optional<AttachmentRecord> Read(int fd, const fs::path& path) {
-  return Parse(ReadAll(fd, path), path);
+  return Parse(ReadRecord(fd, path), path);
 }
 
-/// Empty where there is none.
-std::string TextOf(const fs::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd) return ReadAll(fd.get(), path);
-  if (errno != ENOENT) ThrowErrno("open " + path.string());
-  return {};
+std::optional<AttachmentRecord> ReadFile(const fs::path& path) {
+  return Parse(ReadRecordAt(path), path);
 }
-
-std::optional<AttachmentRecord> ReadFile(const fs::path& path) { return Parse(TextOf(path), path); }
 
 /// As the file's name says, for it may be empty yet; a long one's record says.
 std::optional<AttachmentKey> KeyOf(const fs::path& path) {
@@ -136,7 +115,7 @@ void LockedAttachment::Remove() {
 }
 
 AttachmentStore::AttachmentStore(const fs::path& state_dir)
-    : directory_(state_dir / "attachments") {
+    : directory_(state_dir / "attachments"), index_(directory_) {
   MakeFolders();
 }
 
@@ -211,19 +190,14 @@ std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) 
 
 std::vector<AttachmentRecord> AttachmentStore::FindMentioning(
     const std::vector<std::string>& texts) const {
-  std::vector<std::boyer_moore_horspool_searcher<std::string::const_iterator>> searchers;
-  searchers.reserve(texts.size());
-  for (const std::string& text : texts) searchers.emplace_back(text.begin(), text.end());
-  std::vector<AttachmentRecord> found;
   MakeFolders();
-  // An ADD looks through the records of all pods of the node.
-  for (const fs::directory_entry& file : fs::directory_iterator(directory_)) {
-    if (file.path().filename().native().front() == '.') continue;
-    const std::string text = TextOf(file.path());
-    const bool mentions = std::any_of(searchers.begin(), searchers.end(), [&](const auto& wanted) {
-      return std::search(text.begin(), text.end(), wanted) != text.end();
+  std::vector<AttachmentRecord> found;
+  for (const fs::path& path : index_.Find(texts)) {
+    const std::string text = ReadRecordAt(path);
+    const bool mentions = std::any_of(texts.begin(), texts.end(), [&](const std::string& wanted) {
+      return text.find(wanted) != std::string::npos;
     });
-    auto record = mentions ? Parse(text, file.path()) : std::nullopt;
+    auto record = mentions ? Parse(text, path) : std::nullopt;
     if (record) found.push_back(*std::move(record));
   }
   return found;

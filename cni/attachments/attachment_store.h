@@ -8,6 +8,7 @@
 
 #include "base/unique_fd.h"
 #include "cni/attachments/attachment_record.h"
+#include "cni/attachments/record_index.h"
 
 namespace kuryr::cni {
 
@@ -57,7 +58,8 @@ class AttachmentStore {
 
   /// To read only; std::nullopt when there is none, or none yet that can be read.
   [[nodiscard]] std::optional<AttachmentRecord> Find(const AttachmentKey& key) const;
-  /// The records whose JSON has one of `texts`; the others are not parsed.
+  /// The records whose JSON has one of `texts`, each a string in quotation marks; the others are
+  /// not parsed.
   [[nodiscard]] std::vector<AttachmentRecord> FindMentioning(
       const std::vector<std::string>& texts) const;
   /// Since the record was last written: zero when there is none.
@@ -74,6 +76,7 @@ class AttachmentStore {
   [[nodiscard]] std::filesystem::path PathOf(const AttachmentKey& key) const;
 
   const std::filesystem::path directory_;
+  mutable RecordIndex index_;
 };
 
 }  // namespace kuryr::cni
