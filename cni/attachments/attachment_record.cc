@@ -77,7 +77,7 @@ std::string ToJson(const AttachmentRecord& record) {
       {"plugs", PlugsJson(record)},
       {"delegate_config", record.delegate_config},
   };
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 AttachmentRecord ParseAttachmentRecord(std::string_view text) {

@@ -188,11 +188,13 @@ std::optional<AttachmentRecord> AttachmentStore::Find(const AttachmentKey& key) 
   return ReadFile(PathOf(key));
 }
 
-std::vector<AttachmentRecord> AttachmentStore::FindMentioning(
-    const std::vector<std::string>& texts) const {
+std::vector<AttachmentRecord> AttachmentStore::FindOthersMentioning(
+    const std::vector<std::string>& texts, const AttachmentKey& own) const {
   MakeFolders();
+  const fs::path own_path = PathOf(own);
   std::vector<AttachmentRecord> found;
   for (const fs::path& path : index_.Find(texts)) {
+    if (path == own_path) continue;
     const std::string text = ReadRecordAt(path);
     const bool mentions = std::any_of(texts.begin(), texts.end(), [&](const std::string& wanted) {
       return text.find(wanted) != std::string::npos;

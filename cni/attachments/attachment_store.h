@@ -58,10 +58,10 @@ class AttachmentStore {
 
   /// To read only; std::nullopt when there is none, or none yet that can be read.
   [[nodiscard]] std::optional<AttachmentRecord> Find(const AttachmentKey& key) const;
-  /// The records whose JSON has one of `texts`, each a string in quotation marks; the others are
-  /// not parsed.
-  [[nodiscard]] std::vector<AttachmentRecord> FindMentioning(
-      const std::vector<std::string>& texts) const;
+  /// The records of others than `own` whose JSON has one of `texts`, each a string in quotation
+  /// marks; no more are parsed.
+  [[nodiscard]] std::vector<AttachmentRecord> FindOthersMentioning(
+      const std::vector<std::string>& texts, const AttachmentKey& own) const;
   /// Since the record was last written: zero when there is none.
   [[nodiscard]] std::chrono::seconds AgeOf(const AttachmentKey& key) const;
   /// Those that have a record now: all, or those of a network.

@@ -102,8 +102,9 @@ void RequireDifferent(const std::vector<Identity>& identities, const AttachmentR
 
 void RequireOwnIdentity(const AttachmentRecord& own, const AttachmentStore& attachments) {
   const std::vector<Identity> identities = IdentitiesOf(own);
-  for (const AttachmentRecord& other : attachments.FindMentioning(TextsOf(identities))) {
-    if (other.key == own.key || IsSamePod(own, other) || !Lives(other)) continue;
+  for (const AttachmentRecord& other :
+       attachments.FindOthersMentioning(TextsOf(identities), own.key)) {
+    if (IsSamePod(own, other) || !Lives(other)) continue;
     RequireDifferent(identities, other);
   }
 }
