@@ -80,7 +80,7 @@ def program(lane, needs, command, cores, seconds, name=None, environment=None):
         return (*command, "--junit", str(to))
 
     return Task(name, lane, told(report), tuple(need.name for need in needs), (KUBERNETES.name,), cores, seconds, report=report,
-                again=lambda names, again: told(again), environment=environment or {})
+                again=lambda names, again: told(again), is_story=True, environment=environment or {})
 
 
 def conformance():
@@ -165,7 +165,7 @@ def bandwidth(served):
         return ("tests/kernel", "--run", "tests/runtimes/run", "--junit", str(to), "bandwidth")
 
     return Task("bandwidth", "bandwidth", command(report), (*(need.name for need in served), LIBCNI.name), (), 1, 60, report=report,
-                again=lambda names, again: command(again), environment=boots("bandwidth"))
+                again=lambda names, again: command(again), is_story=True, environment=boots("bandwidth"))
 
 
 def with_bases(tasks):

@@ -18,28 +18,41 @@ class Failure:
     def name(self):
         return f"{self.task.name}: {self.test.name}"
 
+    @property
+    def subject(self):
+        """What is run again for it."""
+        return self.task.name if self.task.is_story else self.name
+
 
 def retry(failures, out, tell):
-    """Those that pass the second time. Both logs are kept in the folder out/flaky."""
+    """Those that pass the second time. Both logs are kept in the folder out/flaky. A story is told once for all its failures."""
     if len(failures) > MOST:
         return []
-    flaky = []
+    passed = {}
     for failure in failures:
-        if not failure.task.again:
-            continue
-        tell(f"{failure.name}: failed, and is run once more, alone")
-        if passes(failure, out / "flaky"):
-            flaky.append(failure)
-    return flaky
+        keep_first_log(failure, out / "flaky")
+        if failure.task.again and failure.subject not in passed:
+            tell(f"{failure.subject}: failed, and is run once more, alone")
+            passed[failure.subject] = run_again(failure, out / "flaky")
+    return [failure for failure in failures if failure.test.name in passed.get(failure.subject, ())]
 
 
-def passes(failure, folder):
+def stem_of(failure):
+    return "".join(letter if letter.isalnum() else "-" for letter in failure.name)[:100]
+
+
+def keep_first_log(failure, folder):
     folder.mkdir(exist_ok=True)
-    stem = "".join(letter if letter.isalnum() else "-" for letter in failure.name)[:100]
-    (folder / f"{stem}.first.log").write_text(failure.test.said)
+    (folder / f"{stem_of(failure)}.first.log").write_text(failure.test.said)
+
+
+def run_again(failure, folder):
+    """The names of the tests that passed."""
+    folder.mkdir(exist_ok=True)
+    stem = stem_of(failure)
     result = folder / f"{stem}.xml"
     result.unlink(missing_ok=True)
     with open(folder / f"{stem}.second.log", "wb") as log:
         subprocess.run(failure.task.again([failure.test.name], result), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                        env=os.environ | failure.task.environment, check=False)
-    return any(test.name == failure.test.name and test.verdict == "passed" for test in report.read(result))
+    return {test.name for test in report.read(result) if test.verdict == "passed"}

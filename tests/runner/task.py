@@ -26,6 +26,7 @@ class Task:
     report: Path | None = None  # the JUnit file that it writes
     environment: dict = field(default_factory=dict)
     again: object = None  # (names of tests, report) -> the command that runs these alone
+    is_story: bool = False  # run again from its beginning, whichever of its tests failed
 
 
 class Running:
