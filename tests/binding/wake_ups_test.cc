@@ -35,8 +35,8 @@ class WakeUpsTest : public NodeTest {
     return std::any_of(notices.begin(), notices.end(),
                        [&](const RouteNotice& notice) { return (notice.flags & flags) == flags; });
   }
-  /// Without those that say that the pod's end is not up yet: the kernel leaves them out when it has
-  /// told of another link less than a second ago.
+  /// Without those that say that the pod's end is not up yet: the kernel leaves them out when it
+  /// has told of another link less than a second ago.
   static Notices WithoutWait(Notices notices) {
     const auto waits = [](const RouteNotice& notice) {
       return (notice.flags & IFF_UP) != 0 && (notice.flags & IFF_RUNNING) == 0;
