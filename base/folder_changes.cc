@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 
@@ -53,7 +54,7 @@ std::optional<std::set<std::string>> FolderChanges::Take() {
   ssize_t size = 0;
   while (is_all && (size = ::read(events_.get(), notices.data(), notices.size())) > 0)
     is_all = AddNames(notices.data(), static_cast<size_t>(size), names);
-  if (is_all) return names;
+  if (is_all && size < 0 && errno == EAGAIN) return names;
   // Who asks once has no use for it, and would wait for the kernel to end it.
   if (std::exchange(was_taken_, true)) Watch();
   return std::nullopt;

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <functional>
 #include <string_view>
-#include <utility>
 
 #include "base/error.h"
 #include "base/unique_fd.h"

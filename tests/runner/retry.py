@@ -48,7 +48,6 @@ def keep_first_log(failure, folder):
 
 def run_again(failure, folder):
     """The names of the tests that passed."""
-    folder.mkdir(exist_ok=True)
     stem = stem_of(failure)
     result = folder / f"{stem}.xml"
     result.unlink(missing_ok=True)
