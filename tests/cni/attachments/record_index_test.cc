@@ -108,13 +108,13 @@ TEST_F(RecordIndexTest, OneWithManyStringsMayHaveAnyOfThem) {
 
 TEST_F(RecordIndexTest, WhoCouldNotReadOneReadsAllTheNextTime) {
   LookTwice();
-  Write("net:a:eth0", "one");
-  fs::create_directory(folder_ / "net:b:eth0");
+  fs::create_directory(folder_ / "net:a:eth0");  // the first that is read
+  Write("net:b:eth0", "one");
   EXPECT_THROW((void)Find({}), std::system_error);
 
-  fs::remove(folder_ / "net:b:eth0");
+  fs::remove(folder_ / "net:a:eth0");
 
-  EXPECT_THAT(Find({R"("one")"}), ElementsAre("net:a:eth0"));
+  EXPECT_THAT(Find({R"("one")"}), ElementsAre("net:b:eth0"));
 }
 
 TEST_F(RecordIndexTest, AFolderThatIsGoneIsAnErrorAndANewOneIsSeen) {
