@@ -35,11 +35,15 @@ function(kuryr_precompiled target name)
   endif()
 endfunction()
 
+# In a unity build a library or program is one file to the compiler: 34 of them instead of 57 of up to 8 files.
+set(KURYR_ALL_IN_ONE UNITY_BUILD_BATCH_SIZE 0)
+
 # kuryr_library(NAME SOURCES file... DEPENDS target...): a folder's library, kuryr::NAME.
 function(kuryr_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(kuryr_${name} STATIC ${ARG_SOURCES})
   add_library(kuryr::${name} ALIAS kuryr_${name})
+  set_target_properties(kuryr_${name} PROPERTIES ${KURYR_ALL_IN_ONE})
   target_link_libraries(kuryr_${name} PUBLIC kuryr_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   kuryr_precompiled(kuryr_${name} kuryr_headers)
 endfunction()
@@ -69,6 +73,7 @@ endif()
 function(kuryr_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES ${KURYR_ALL_IN_ONE})
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
   if(KURYR_STATIC)
     target_link_options(${name} PRIVATE -static -no-pie -nostartfiles ${KURYR_START_FILES} -Wl,--eh-frame-hdr -Wl,--gc-sections

@@ -34,7 +34,7 @@ std::string HexOf(const std::string& text) {
   return text.starts_with("0x") ? text.substr(2) : text;
 }
 
-std::optional<uint16_t> ParsePkey(const std::string& text) {
+std::optional<uint16_t> PkeyIn(const std::string& text) {
   const std::string digits = HexOf(text);
   uint16_t pkey = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pkey, 16);
@@ -186,8 +186,8 @@ class Reader {
     if (!has_no_link || !own.empty()) device.link_type = LinkTypeOf(own.empty() ? device.pf : own);
     device.rdma_name = FirstOf(folder.Entries("infiniband"));
     const SysfsFolder port = folder.At("infiniband").At(device.rdma_name).At("ports/1/pkeys");
-    device.pkey = ParsePkey(own.empty() ? "" : root_.At("class/net").At(own).Read("pkey"));
-    if (!device.pkey && !device.rdma_name.empty()) device.pkey = ParsePkey(port.Read("0"));
+    device.pkey = PkeyIn(own.empty() ? "" : root_.At("class/net").At(own).Read("pkey"));
+    if (!device.pkey && !device.rdma_name.empty()) device.pkey = PkeyIn(port.Read("0"));
   }
 
   [[nodiscard]] std::string LinkTypeOf(const std::string& link) const {

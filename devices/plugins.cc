@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr auto kRescan = 10s;
 /// A kubelet that has just started does not know its pods yet.
 constexpr auto kSettling = 10s;
-constexpr auto kMostAsking = 1s;
+constexpr auto kMostListing = 1s;
 
 /// Null when there is none of that name.
 const Resource* FindResource(const std::vector<Resource>& resources, const std::string& name) {
@@ -108,7 +108,7 @@ void Plugins::TakeBridges() {
 void Plugins::AskForPods() {
   kubelet_ = FileIdentity::Of(KubeletSocket());
   try {
-    pods_ = ListPodDevices(config_.kubelet_dir, Deadline::After(kMostAsking));
+    pods_ = ListPodDevices(config_.kubelet_dir, Deadline::After(kMostListing));
   } catch (const std::exception& e) {
     pods_.reset();
     Log(LogLevel::kDebug, "the kubelet does not tell what pods have", {{"error", e.what()}});

@@ -11,10 +11,10 @@
 namespace kuryr::watcher {
 namespace {
 
-using Clock = std::chrono::system_clock;
+using WallClock = std::chrono::system_clock;
 
-std::string Timestamp(Clock::time_point now) {
-  const std::time_t time = Clock::to_time_t(now);
+std::string Timestamp(WallClock::time_point now) {
+  const std::time_t time = WallClock::to_time_t(now);
   std::tm parts{};
   ::gmtime_r(&time, &parts);
   std::array<char, 32> text{};
@@ -22,7 +22,7 @@ std::string Timestamp(Clock::time_point now) {
 }
 
 /// As client-go names events: no two of a pod happen at one moment.
-std::string NameOf(const PodName& pod, Clock::time_point now) {
+std::string NameOf(const PodName& pod, WallClock::time_point now) {
   constexpr size_t kLongestName = 253;
   std::array<char, 32> moment{};
   const int size = std::snprintf(
@@ -36,7 +36,7 @@ std::string NameOf(const PodName& pod, Clock::time_point now) {
 nlohmann::json EncodePodEvent(const PodEvent& event, const PodName& pod,
                               const EventSource& source) {
   constexpr size_t kLongestMessage = 1000;
-  const Clock::time_point now = Clock::now();
+  const WallClock::time_point now = WallClock::now();
   nlohmann::json json = {
       {"apiVersion", "v1"},
       {"kind", "Event"},

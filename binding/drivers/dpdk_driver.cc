@@ -18,21 +18,21 @@ namespace {
 
 constexpr const char* kPciMountPoint = "[nested_dpdk] pci_mount_point";
 
-struct Device {
+struct PciDevice {
   std::string link;
   vif::PciAddress address;
 };
 
 /// What stands on a device (VLAN, bridge, bond) has its MAC too, but is none.
-Device FindDevice(const Sysfs& sysfs, const MacAddress& mac) {
+PciDevice FindDevice(const Sysfs& sysfs, const MacAddress& mac) {
   std::string what = "find the PCI device with MAC " + mac.ToString();
-  std::optional<Device> found;
+  std::optional<PciDevice> found;
   for (const std::string& link : sysfs.Links()) {
     if (sysfs.MacOf(link) != mac) continue;
     const auto address = sysfs.PciDeviceOf(link);
     if (!address) continue;
     if (found) ThrowErrno(ENOTUNIQ, what.append(": both ").append(found->link) + " and " + link);
-    found = Device{.link = link, .address = *address};
+    found = PciDevice{.link = link, .address = *address};
   }
   if (!found) {
     ThrowErrno(ENODEV, what +
@@ -44,7 +44,7 @@ Device FindDevice(const Sysfs& sysfs, const MacAddress& mac) {
 
 /// Whoever writes an annotation can name the MAC of the node's own uplink. A link that is up is in
 /// use: it has addresses, or a switch or VLAN on top of it that does not show here.
-Link RequireSpare(const Sysfs& sysfs, const Device& device) {
+Link RequireSpare(const Sysfs& sysfs, const PciDevice& device) {
   RouteSocket host;
   Link link = Find(host, device.link);
   std::string what =
@@ -86,7 +86,7 @@ class DpdkDriver final : public Driver {
   std::vector<Interface> Connect(const PlugRequest& request) override {
     const auto& [planned, attachment, pod, deadline] = request;
     const Plug& plug = planned.plug;
-    const Device device = FindDevice(sysfs_, planned.mac);
+    const PciDevice device = FindDevice(sysfs_, planned.mac);
     if (device.address != PciAddressOf(plug))
       ThrowErrno(ENODEV, "find " + planned.mac.ToString() + " on PCI device " + plug.device);
     const Link link = RequireSpare(sysfs_, device);

@@ -121,10 +121,11 @@ class Schedule:
                 self.tell(self.progress())
 
     def end(self, name):
-        verdict, seconds = self.ended[name] = self.running.pop(name).end()
+        verdict, seconds, busy = self.running.pop(name).end()
+        self.ended[name] = (verdict, seconds)
         if verdict == "ok":
             self.times[name] = round(seconds, 1)
-        self.tell(f"{name}: {verdict} after {seconds:.0f} s")
+        self.tell(f"{name}: {verdict} after {seconds:.0f} s, {busy:.1f} processors")
 
     def progress(self):
         parts = []

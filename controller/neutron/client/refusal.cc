@@ -25,18 +25,18 @@ struct Said {
 };
 
 Said SaidBy(const std::string& body) {
-  nlohmann::json json;
+  nlohmann::json answer;
   try {
-    json = ParseJson(body);
+    answer = ParseJson(body);
   } catch (const ParseError&) {
     return {};
   }
-  if (!json.is_object()) return {};
-  const auto neutron = json.find("NeutronError");
-  if (neutron == json.end()) {
+  if (!answer.is_object()) return {};
+  const auto neutron = answer.find("NeutronError");
+  if (neutron == answer.end()) {
     // keystonemiddleware's 401 and 503.
-    const auto error = json.find("error");
-    return {"", StringAt(error == json.end() ? json : *error, "message")};
+    const auto error = answer.find("error");
+    return {"", StringAt(error == answer.end() ? answer : *error, "message")};
   }
   if (neutron->is_string()) return {"", neutron->get<std::string>()};
   return {StringAt(*neutron, "type"), StringAt(*neutron, "message")};
