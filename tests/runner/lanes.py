@@ -41,6 +41,10 @@ def build(name, lane, preset, targets=(), needs=(), seconds=200, options=(), the
                 tuple(needs), seconds=seconds, builds=True)
 
 
+# Of a processor: what waits most of its time, for timeouts, boots and other programs.
+WAITS = 0.5
+
+
 # ---- what lanes stand on
 RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs'")
 PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=170)
@@ -67,7 +71,7 @@ def ctest(lane, base, seconds):
         return ("ctest", "--preset", lane, f"-j{2 * (os.cpu_count() or 1)}", "--output-junit", str(report), *selection)
 
     report = OUT / f"{lane}.xml"
-    return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), 2, seconds, report=report,
+    return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), 1, seconds, report=report,
                  again=lambda names, again: command(again, "-R", exactly(names)))]
 
 
@@ -99,7 +103,7 @@ def case_suite(name, words):
     def command(to, *selection):
         return ("tests/conformance", *words, "--junit", str(to), *selection)
 
-    return Task(name, "conformance", command(report), ("fake API server",), (), 1, 50, report=report,
+    return Task(name, "conformance", command(report), ("fake API server",), (), WAITS, 50, report=report,
                 again=lambda names, again: command(again, "--only", ",".join(each.split()[0] for each in names)))
 
 
@@ -144,13 +148,13 @@ def tasks_of(lane):
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 2, 40),
                             program("attacks on devices", served, (
                                 "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 2, 30)],
-        "systemd": lambda: [program("systemd", served, ("tests/agent/systemd",), 1, 150)],
-        "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), 1, 60)],
-        "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), 1, 230)],
-        "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), 1, 30)],
-        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 180),
+        "systemd": lambda: [program("systemd", served, ("tests/agent/systemd",), WAITS, 150)],
+        "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), WAITS, 60)],
+        "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 230)],
+        "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
+        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 180),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
-                                    1, 60, name="neutron openvswitch")],
+                                    WAITS, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
         "asan": lambda: ctest("asan", ASAN, 430),
         "tsan": lambda: ctest("tsan", TSAN, 230),
