@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/event_fd.h"
 #include "base/unique_fd.h"
@@ -86,7 +87,8 @@ TEST_F(UnaryCallTest, APingIsAnsweredWhileTheAnswerIsAwaited) {
   std::array<int, 2> both{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, both.data()), 0);
   const UniqueFd server(both[1]);
-  UnaryCall call(UniqueFd(both[0]), Request("/a/B"), Soon());
+  UniqueFd client(both[0]);
+  UnaryCall call(std::move(client), Request("/a/B"), Soon());
   const std::string ping =
       RawFrame{.type = kSettings}.Bytes() + RawFrame{.type = kPing, .payload = "12345678"}.Bytes();
   ASSERT_EQ(::send(server.get(), ping.data(), ping.size(), 0), static_cast<ssize_t>(ping.size()));

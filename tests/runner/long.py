@@ -10,6 +10,7 @@ LANES = {
              "200 pods with ports of Neutron, all parts killed",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
+    "dev": "the developer's build, of everything by g++, file by file",
     "reproducible": "two builds of the shipped programs and packages are the same bytes",
     "bench": "tests/bench/run: read its ratios",
 }
@@ -19,8 +20,8 @@ SOAK_TESTS = "Soak|OvsRestart|KubeWatchSet|PythonExchange"
 
 
 def tasks_of(lane):
-    return {"soak": soak, "storm": storm, "recreation": recreation, "fuzzing": fuzzing, "reproducible": reproducible,
-            "bench": bench}[lane]()
+    return {"soak": soak, "storm": storm, "recreation": recreation, "fuzzing": fuzzing, "dev": dev,
+            "reproducible": reproducible, "bench": bench}[lane]()
 
 
 def soak():
@@ -48,6 +49,10 @@ def fuzzing():
     seconds = os.environ.get("KURYR_FUZZ_SECONDS", "600")
     return [Task(f"{task.name}, long", "fuzzing", (*task.command[:2], seconds), task.needs, (), 1, int(seconds) + 3)
             for task in lanes.fuzz()]
+
+
+def dev():
+    return [lanes.build("dev build", "dev", "dev", seconds=780)]
 
 
 def reproducible():

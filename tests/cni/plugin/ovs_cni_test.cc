@@ -93,7 +93,9 @@ TEST_F(OvsCniTest, EveryDocumentedExampleMakesItsPortAndADelTakesItAway) {
     const json link = LinkIn(pod, "eth0");
     EXPECT_EQ(link["mtu"], example.mtu);
     EXPECT_EQ(link.dump().find("10.10.10.1") != std::string::npos, has_ipam);
-    if (has_ipam) EXPECT_EQ(link["address"], "0a:58:0a:0a:0a:01");
+    if (has_ipam) {
+      EXPECT_EQ(link["address"], "0a:58:0a:0a:0a:01");
+    }
     for (int i = 0; i < 2; ++i) ExpectDeleted(pod, config);
     ExpectNothingButBridges();
   }

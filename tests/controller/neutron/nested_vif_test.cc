@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "controller/backend.h"
 #include "controller/neutron/port_vif.h"
 #include "tests/support/paths.h"
 #include "vif/vif.h"

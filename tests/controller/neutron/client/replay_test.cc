@@ -86,8 +86,9 @@ class ReplayTest : public CloudFixture {
     const bool was_ours = body.is_object() && !body.at("port").contains("nonsense");
     if (was_ours) request = RequestOf(body.at("port"));
     const auto failure = FailureOf([&] { client.CreatePort(request); });
-    if (was_ours && body.at("port").contains("admin_state_up"))
+    if (was_ours && body.at("port").contains("admin_state_up")) {
       EXPECT_EQ(DifferenceOf(neutron_.Requests().back(), recorded), "") << name;
+    }
     return failure.value();
   }
 };
