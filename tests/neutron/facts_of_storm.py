@@ -9,7 +9,7 @@ from neutron.planning import TAG
 
 NAME = "storm-"
 # A request of a kuryr-controller that was killed may be carried out late; it is looked for until then.
-LATE_SECONDS = 150
+LATE_SECONDS = 400
 
 
 def check(facts, planning, pools, count, seed=None):

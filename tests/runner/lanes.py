@@ -43,6 +43,8 @@ def build(name, lane, preset, targets=(), needs=(), seconds=200, options=(), the
 
 # Of a processor: what waits most of its time, for timeouts, boots and other programs.
 WAITS = 0.5
+# What leaves the rest to it.
+COMPUTES = 1.5
 
 
 # ---- what lanes stand on
@@ -71,7 +73,7 @@ def ctest(lane, base, seconds):
         return ("ctest", "--preset", lane, f"-j{2 * (os.cpu_count() or 1)}", "--output-junit", str(report), *selection)
 
     report = OUT / f"{lane}.xml"
-    return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), 1, seconds, report=report,
+    return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), COMPUTES, seconds, report=report,
                  again=lambda names, again: command(again, "-R", exactly(names)))]
 
 
@@ -152,7 +154,7 @@ def tasks_of(lane):
         "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), WAITS, 60)],
         "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 230)],
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
-        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 180),
+        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 180),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
                                     WAITS, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
