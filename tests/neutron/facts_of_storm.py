@@ -14,8 +14,9 @@ LATE_SECONDS = 400
 
 def check(facts, planning, pools, count, seed=None):
     seed = random.SystemRandom().randrange(2**32) if seed is None else seed
+    print(f"storm: seed {seed}", flush=True)
     with facts.fact(f"storm: {count} pods come and go, kuryr-controller, neutron-server, Keystone and OVN's parts killed meanwhile: "
-                    f"Neutron has the ports of pods and pools, and no others (seed {seed})"):
+                    "Neutron has the ports of pods and pools, and no others"):
         Storm(planning, pools, random.Random(seed)).rage(count)
 
 
