@@ -24,8 +24,8 @@ def tell(text):
 
 
 def arguments():
-    described = [f"  {name:12}{text}" for name, text in lanes.LANES.items()]
-    described += ["lanes of long:"] + [f"  {name:12}{text}" for name, text in long.LANES.items()]
+    described = [f"  {name:14}{text}" for name, text in lanes.LANES.items()]
+    described += ["lanes of long:"] + [f"  {name:14}{text}" for name, text in long.LANES.items()]
     parser = argparse.ArgumentParser(prog="tests/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      epilog="lanes:\n" + "\n".join(described))
     parser.add_argument("lanes", nargs="*", metavar="quick | [long] LANE")
