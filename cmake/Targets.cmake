@@ -35,7 +35,7 @@ function(kuryr_precompiled target name)
   endif()
 endfunction()
 
-# In a unity build a library or program is one file to the compiler: 34 of them instead of 57 of up to 8 files.
+# In a unity build a library or program is one file to the compiler.
 set(KURYR_ALL_IN_ONE UNITY_BUILD_BATCH_SIZE 0)
 
 # kuryr_library(NAME SOURCES file... DEPENDS target...): a folder's library, kuryr::NAME.

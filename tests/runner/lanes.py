@@ -43,7 +43,7 @@ def build(name, lane, preset, targets=(), needs=(), seconds=200, options=(), the
 
 # Of a processor: what waits most of its time, for timeouts, boots and other programs.
 WAITS = 0.5
-# What leaves the rest to it.
+# Of what computes, and leaves room for one that waits.
 COMPUTES = 1.5
 
 
@@ -156,7 +156,7 @@ def tasks_of(lane):
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 180),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
-                                    WAITS, 60, name="neutron openvswitch")],
+                                    1, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
         "asan": lambda: ctest("asan", ASAN, 430),
         "tsan": lambda: ctest("tsan", TSAN, 230),

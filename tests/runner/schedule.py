@@ -121,11 +121,10 @@ class Schedule:
                 self.tell(self.progress())
 
     def end(self, name):
-        verdict, seconds, busy = self.running.pop(name).end()
-        self.ended[name] = (verdict, seconds)
+        verdict, seconds = self.ended[name] = self.running.pop(name).end()
         if verdict == "ok":
             self.times[name] = round(seconds, 1)
-        self.tell(f"{name}: {verdict} after {seconds:.0f} s, {busy:.1f} processors")
+        self.tell(f"{name}: {verdict} after {seconds:.0f} s")
 
     def progress(self):
         parts = []
