@@ -98,7 +98,8 @@ class Bench {
     peers_.insert(peers_.end(), peers.begin(), peers.end());
     std::ofstream(node_.work_ / "alone.conf") << std::ifstream(node_.work_ / "kuryr.conf").rdbuf()
                                               << "[cni_daemon]\ndaemon_enabled = false\n";
-    node_.StartAgent();
+    // As its unit does.
+    node_.StartAgent({"env", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"});
   }
 
   /// With so many pods, more than before.
@@ -272,6 +273,8 @@ class Bench {
 }  // namespace kuryr::test
 
 int main(int argc, char** argv) {
+  // Lines are there while the next ones are measured.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   std::vector<nlohmann::ordered_json> peers;
   for (int i = 4; i < argc; ++i)
     peers.push_back(nlohmann::ordered_json::parse(std::ifstream(argv[i])));

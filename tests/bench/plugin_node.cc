@@ -34,10 +34,13 @@ void MakeVeth(const TestPod& pod, const binding::Netns& netns) {
   host.SetUp(*host.FindLink(pod.tap));
 }
 
+/// 500 at once on a node of many pods take some seconds.
+Deadline Soon() { return Deadline::After(std::chrono::minutes(1)); }
+
 }  // namespace
 
 void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif) {
-  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+  const Deadline deadline = Soon();
   const binding::Netns netns = binding::Netns::Open(pod.netns);
   MakeVeth(pod, netns);
   binding::OpenVSwitch ovs(node.Remote());
@@ -49,7 +52,7 @@ void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif) {
 }
 
 void BareDel(PluginNode& node, const TestPod& pod) {
-  const Deadline deadline = Deadline::After(std::chrono::seconds(10));
+  const Deadline deadline = Soon();
   binding::OpenVSwitch ovs(node.Remote());
   ovs.DeletePort(pod.tap, {{binding::OpenVSwitch::kContainerId, pod.container_id}}, deadline);
   binding::RouteSocket host;

@@ -91,6 +91,8 @@ void PrivateOvs::StartVswitchd(const std::string& program) {
   vswitchd_.emplace(Command{.argv = std::move(argv), .env = env_});
   // Logged when it has applied the database for the first time.
   vswitchd_->WaitForOutput(" (Open vSwitch) ");
+  // It tells of each port, nobody reads it, and one whose output is full stands still.
+  Run({"ovs-appctl", "--target=" + Path("ovs-vswitchd.ctl"), "vlog/set", "console:warn"});
 }
 
 void PrivateOvs::StopServer() { Stop(server_); }
