@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <semaphore>
 
 #include "base/error.h"
@@ -87,10 +88,10 @@ void Exchange(nl_sock& socket, nl_msg& request, const std::string& what,
               const std::function<bool(nlmsghdr&)>& take) {
   Send(socket, request, what);
   const uint32_t sequence = nlmsg_hdr(&request)->nlmsg_seq;
-  alignas(nlmsghdr) Buffer buffer;
+  const auto buffer = std::make_unique_for_overwrite<Buffer>();
   while (true) {
-    int left = Receive(socket, buffer, what);
-    auto* message = reinterpret_cast<nlmsghdr*>(buffer.data());
+    int left = Receive(socket, *buffer, what);
+    auto* message = reinterpret_cast<nlmsghdr*>(buffer->data());
     for (; nlmsg_ok(message, left) != 0; message = nlmsg_next(message, &left)) {
       // An earlier request on this socket may have ended in an exception before its answer.
       if (message->nlmsg_seq == sequence && take(*message)) return;
@@ -157,10 +158,10 @@ NlAnswer TransactBatch(nl_sock& socket, std::span<const NlMsgPtr> batch, const s
     bytes.insert(bytes.end(), begin, begin + NLMSG_ALIGN(header->nlmsg_len));
   }
   CheckNl(nl_sendto(&socket, bytes.data(), bytes.size()), what);
-  alignas(nlmsghdr) Buffer buffer;
+  const auto buffer = std::make_unique_for_overwrite<Buffer>();
   while (true) {
-    int left = Receive(socket, buffer, what);
-    auto* message = reinterpret_cast<nlmsghdr*>(buffer.data());
+    int left = Receive(socket, *buffer, what);
+    auto* message = reinterpret_cast<nlmsghdr*>(buffer->data());
     for (; nlmsg_ok(message, left) != 0; message = nlmsg_next(message, &left)) {
       if (message->nlmsg_type != NLMSG_ERROR) continue;
       const int error = ErrorOf(*message);
