@@ -118,9 +118,12 @@ void AgentServer::HandBack() {
   }
 }
 
-/// glibc keeps for ever what a burst of calls needed.
+/// glibc keeps for ever what a burst of calls needed. Its pods' plans go later, when the API server
+/// tells of their end: at the rest after the next calls they are gone.
 void AgentServer::Rest() {
-  if (most_calls_ >= kBurst) (void)::malloc_trim(0);
+  const bool was_burst = most_calls_ >= kBurst;
+  if (was_burst || was_burst_) (void)::malloc_trim(0);
+  was_burst_ = was_burst;
   most_calls_ = 0;
 }
 

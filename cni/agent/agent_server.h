@@ -62,6 +62,7 @@ class AgentServer {
   bool starved_ = false;  ///< of descriptors or threads: the next call waits for some
   std::atomic<size_t> bytes_ = 0;  ///< of the large requests at work
   size_t most_calls_ = 0;          ///< at once, since there were none
+  bool was_burst_ = false;         ///< when there were none for the last time
   std::list<Call> calls_;
 };
 
