@@ -199,7 +199,8 @@ TEST_F(OlderRoleTest, PodsAreAllPlannedOnceTheirRightsHaveCome) {
                    {"verbs", {"patch"}}});
   api_->Patch(kRbac + "roles/older", watcher::PatchType::kMerge, {{"rules", rules}});
 
-  EXPECT_EQ(AddressesOfNew("b"), Claim().at("status").at("ips"));
+  const json addresses = AddressesOfNew("b");
+  EXPECT_EQ(Claim().at("status").at("ips"), addresses);
 }
 
 }  // namespace
