@@ -102,7 +102,9 @@ class HybridWiring {
     session_.Connect();
     RequireFree(inside_, plug_.ifname);
     RemoveLeftovers();
-    session_.WaitUntilLetGo(port.name);
+    // The pod's link is no port, and may be named like one that was: ovs-vswitchd sets that down by
+    // name.
+    for (const std::string& name : {plug_.host_interface, port.name}) session_.WaitUntilLetGo(name);
 
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridgeAndPort(mtu);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
+#include "binding/netlink/route_socket.h"
 #include "tests/binding/node_fixture.h"
 #include "tests/support/environment.h"
 #include "tests/support/subprocess.h"
@@ -153,6 +154,31 @@ TEST_F(OvsRestartTest, ConnectSucceedsOrFailsCleanWhileOvsIsKilled) {
   std::cout << connects << " connects, " << kills << " kills: " << failures.size()
             << " failed clean\n";
   EXPECT_THAT(failures, Each(ContainsRegex("OVSDB|ovs-vswitchd")));
+}
+
+/// ovs-vswitchd writes the flags of a port's link back when it lets go of it, by its name: it may
+/// set a new link down.
+TEST_F(OvsRestartTest, ALinkNamedLikeAnEarlierPortIsMadeOnceThatIsLetGo) {
+  Connect(MakePod(Scenario("Ovs"), 1));
+  const Pod port = MakePod(Scenario("Ovs"), 2);
+  Connect(port);
+  ovs_->vswitchd().Signal(SIGSTOP);
+  Disconnect(port);
+  RemovePodNetns(port.attachment.netns);
+  const Pod pod = MakePod(Scenario("Hybrid"), 2);
+  const std::string& name = pod.planned.plug.host_interface;
+  ASSERT_EQ(name, port.planned.plug.host_interface);
+
+  std::jthread connecting([&] { Connect(pod); });
+  // Connect is never seen to wait: it would have made the link by then.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  RouteSocket host;
+  while (!host.FindLink(name) && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+
+  EXPECT_FALSE(host.FindLink(name));
+  ovs_->vswitchd().Signal(SIGCONT);
+  connecting.join();
+  EXPECT_TRUE(Reaches(pod, "10.1.0.1"));
 }
 
 }  // namespace
