@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from . import lanes
-from .report import read
+from .report import Test, read
 
 BUILD = lanes.ROOT / "build/dev"
-PASSED = BUILD / "passed.json"
+KNOWN = BUILD / "quick.json"  # {name: {state: of its program when it passed last, seconds}}
 TEST_SECONDS = 100
 SLICE_SECONDS = 15  # between two looks at the clock
 UNKNOWN_SECONDS = 0.3  # of a test that never ran here
@@ -31,14 +31,18 @@ def run(tell):
             shown(tell, "configure", "cmake", "--preset", "dev", "--log-level=ERROR") and
             shown(tell, "build", "cmake", "--build", "--preset", "dev")):
         return 1
-    tests = known_tests()
+    known = json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
+    tests = tests_with(known)
     states = {program: state(program) for program in {test["program"] for test in tests}}
-    passed = json.loads(PASSED.read_text()) if PASSED.exists() else {}
-    reached = [test for test in tests if passed.get(test["name"]) != states[test["program"]]]
+    reached = [test for test in tests if known.get(test["name"], {}).get("state") != states[test["program"]]]
     tell(f"{len(reached)} of {len(tests)} tests: the others passed with programs as they are")
-    verdicts = run_for_a_while(reached, changed_folders())
-    good = {test["name"]: states[test["program"]] for test in reached if verdicts.get(test["name"], "failed") != "failed"}
-    PASSED.write_text(json.dumps(passed | good, indent=0))
+    results = run_for_a_while(reached, changed_folders())
+    for test in reached:
+        if result := results.get(test["name"]):
+            passed = result.verdict != "failed"
+            known[test["name"]] = {"state": states[test["program"]] if passed else None, "seconds": result.seconds}
+    KNOWN.write_text(json.dumps(known, indent=0))
+    verdicts = {name: result.verdict for name, result in results.items()}
     failed = [name for name, verdict in verdicts.items() if verdict == "failed"]
     for name in failed:
         print(f"failed: {name}")
@@ -55,31 +59,26 @@ def changed_folders():
 
 
 def run_for_a_while(reached, folders):
-    """{name: verdict} of those for which there is time: of changed folders first, and of these and the others the shortest."""
+    """{name: result} of those for which there is time: the shortest first; one of another folder counts as five times as long."""
     def order(test):
-        return Path(test["program"]).name.split("_")[0] not in folders, test["seconds"]
+        return test["seconds"] * (1 if Path(test["program"]).name.split("_")[0] in folders else 5)
 
-    verdicts, left, end = {}, sorted(reached, key=order), time.monotonic() + TEST_SECONDS
+    results, left, end = {}, sorted(reached, key=order), time.monotonic() + TEST_SECONDS
     while left and time.monotonic() < end:
         count, seconds = 0, 0.0
         while count < len(left) and (count == 0 or seconds + left[count]["seconds"] <= SLICE_SECONDS * JOBS):
             seconds += left[count]["seconds"]
             count += 1
-        verdicts |= run_tests(left[:count])
+        results |= run_tests(left[:count])
         left = left[count:]
-    return verdicts
+    return results
 
 
-def known_tests():
+def tests_with(known):
     """[{name, number, program, seconds}] as ctest has them."""
     told = subprocess.run(["ctest", "--preset", "dev", "--show-only=json-v1"], cwd=lanes.ROOT, stdout=subprocess.PIPE, check=True)
-    costs = {}
-    log = BUILD / "Testing/Temporary/CTestCostData.txt"
-    for line in log.read_text().splitlines() if log.exists() else ():
-        words = line.split()
-        if len(words) == 3:
-            costs[words[0]] = float(words[2])
-    return [{"name": test["name"], "number": number, "program": test["command"][0], "seconds": costs.get(test["name"], UNKNOWN_SECONDS)}
+    return [{"name": test["name"], "number": number, "program": test["command"][0],
+             "seconds": known.get(test["name"], {}).get("seconds", UNKNOWN_SECONDS)}
             for number, test in enumerate(json.loads(told.stdout)["tests"], 1) if test.get("command")]
 
 
@@ -95,7 +94,7 @@ def state(program):
 
 
 def run_tests(chosen):
-    """{name: verdict}"""
+    """{name: result}"""
     result = lanes.OUT / "quick.xml"
     result.unlink(missing_ok=True)
     numbers = lanes.OUT / "quick.tests"
@@ -103,5 +102,5 @@ def run_tests(chosen):
     numbers.write_text("0,0,0," + ",".join(str(test["number"]) for test in chosen) + "\n")
     subprocess.run(["ctest", "--preset", "dev", f"-j{JOBS}", "-I", str(numbers), "--progress", "--output-junit", str(result)],
                    cwd=lanes.ROOT, check=False)
-    told = {test.name: test.verdict for test in read(result)}
-    return {test["name"]: told.get(test["name"], "failed") for test in chosen}
+    told = {test.name: test for test in read(result)}
+    return {test["name"]: told.get(test["name"], Test(test["name"], "failed", "", 0)) for test in chosen}

@@ -9,6 +9,7 @@ class Test:
     name: str
     verdict: str  # passed, failed, skipped
     said: str
+    seconds: float
 
 
 def read(report):
@@ -17,7 +18,7 @@ def read(report):
         cases = ElementTree.parse(report).getroot().iter("testcase")
     except (OSError, ElementTree.ParseError):
         return []
-    return [Test(case.get("name"), verdict(case), said(case)) for case in cases]
+    return [Test(case.get("name"), verdict(case), said(case), float(case.get("time") or 0)) for case in cases]
 
 
 def verdict(case):
