@@ -1,5 +1,5 @@
 """tests/run [LANE...]: what has to hold before a change lands, or some of its lanes.
-tests/run quick: after every change: builds dev, and runs the tests that the change can reach.
+tests/run quick: after every change: builds dev, and runs the tests that the change can reach, for two minutes; again: the rest.
 tests/run long [LANE...]: what takes hours: soak, fuzzing, chaos, benchmarks.
 
 On a fresh Debian 12, as root. Installs what is missing, uses private namespaces and run directories only, and leaves the
