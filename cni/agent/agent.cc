@@ -124,6 +124,7 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
   try {
     request = ParseRequest(call.environment, call.input);
     request.netns_fd = call.netns.get();
+    request.trace_id = call.trace_id;
     if (call.netns_lost) ThrowStarved();
     running.SetCommand(request.command, LongestFor(request.command, config_));
     reply.out = Serve(request, running, cancel);

@@ -74,6 +74,7 @@ std::string ToJson(const AttachmentRecord& record) {
       {"boot_id", record.boot_id},
       {"owner_pid", record.owner.pid},
       {"owner_start_time", record.owner.start_time},
+      {"trace_id", record.trace_id},
       {"plugs", PlugsJson(record)},
       {"delegate_config", record.delegate_config},
   };
@@ -94,6 +95,7 @@ AttachmentRecord ParseAttachmentRecord(std::string_view text) {
     record.boot_id = json.at("boot_id");
     record.owner = {NumberAt<pid_t>(json, "owner_pid"),
                     NumberAt<uint64_t>(json, "owner_start_time")};
+    record.trace_id = json.value("trace_id", "");
     for (const nlohmann::json& plug : json.at("plugs")) TakePlug(plug, record);
     record.delegate_config = json.value("delegate_config", "");
     return record;

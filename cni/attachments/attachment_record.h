@@ -37,6 +37,7 @@ struct AttachmentRecord {
   std::string pod_uid;
   std::string boot_id;
   ProcessId owner;
+  std::string trace_id;              ///< of the ADD's call to the agent; empty without one
   std::vector<binding::Plug> plugs;  ///< in the order of their making
   std::vector<vif::PodVif> vifs;     ///< of the plugs; empty in records of version 0.1
   /// The network configuration that a delegated plugin was given; empty without one.

@@ -47,7 +47,8 @@ AttachmentRecord NewRecord(const Request& request, const Node& node, const bindi
           .pod = request.pod.name_space + "/" + request.pod.name,
           .pod_uid = request.pod.uid,
           .boot_id = BootId(),
-          .owner = node.owner};
+          .owner = node.owner,
+          .trace_id = request.trace_id};
 }
 
 [[noreturn]] void ThrowExists(const Request& request) {
@@ -55,12 +56,18 @@ AttachmentRecord NewRecord(const Request& request, const Node& node, const bindi
                  "interface " + request.ifname + " exists in the container already");
 }
 
+/// The agent was killed between its last write and its answer, and the plugin asks the next one.
+bool IsOfSameCall(const AttachmentRecord& record, const Request& request) {
+  return !record.trace_id.empty() && record.trace_id == request.trace_id;
+}
+
 /// An attachment that stands stays as it is; what a killed ADD or a lost namespace left is undone.
 void UnplugLeftover(const Request& request, const Node& node, const binding::Netns& pod,
                     LockedAttachment& attachment) {
   const bool taken = binding::RouteSocket::OpenIn(pod).FindLink(request.ifname).has_value();
   const auto& leftover = attachment.record();
-  if (taken && (!leftover || leftover->added)) ThrowExists(request);
+  const bool stands = leftover && leftover->added && !IsOfSameCall(*leftover, request);
+  if (taken && (!leftover || stands)) ThrowExists(request);
   if (leftover) Unplug(*leftover, request, node, Deadline::After(kUndoTime));
 }
 

@@ -23,6 +23,7 @@ struct Request {
   std::string path;             ///< CNI_PATH, to find it
   PodArgs pod;                  ///< of an ADD; of a DEL as far as it is well named; otherwise empty
   Wishes wishes;
+  std::string trace_id;  ///< of the call to the agent: again its own, where another agent gets it
 
   /// Where this process can open the namespace.
   [[nodiscard]] std::string netns_path() const {

@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from .task import Ended, Running
+from .task import Running
 
 TELL_SECONDS = 10
 
@@ -22,7 +22,7 @@ class Schedule:
         self.processors = os.cpu_count() or 1
         self.waiting = dict(self.tasks)
         self.running = {}
-        self.ended = {}  # name: Ended
+        self.ended = {}  # name: (verdict, seconds)
         self.ways = {name: self.way(task) for name, task in self.tasks.items()}
 
     def seconds(self, task):
@@ -40,7 +40,7 @@ class Schedule:
     # ---- what may begin
     def lacks(self, task):
         """A need of it that did not succeed."""
-        return next((need for need in task.needs if need in self.ended and self.ended[need].verdict != "ok"), None)
+        return next((need for need in task.needs if self.ended.get(need, ("ok",))[0] != "ok"), None)
 
     def fits(self, task):
         now = [running.task for running in self.running.values()]
@@ -87,14 +87,14 @@ class Schedule:
 
     def give_up(self, task, need):
         """Its lane's log says why: it may have no other line."""
-        verdict = self.ended[need].verdict
+        verdict = self.ended[need][0]
         with open(Path(self.out, f"{task.lane}.log"), "a") as log:
             log.write(f"{task.name} did not run: {need} {verdict}\n")
-        self.ended[task.name] = Ended(verdict)
+        self.ended[task.name] = (verdict, 0)
 
     # ---- the run
     def run(self):
-        """{name: Ended}"""
+        """{name: (verdict, seconds)}"""
         with selectors.DefaultSelector() as selector:
             try:
                 self.loop(selector)
@@ -121,10 +121,10 @@ class Schedule:
                 self.tell(self.progress())
 
     def end(self, name):
-        ended = self.ended[name] = self.running.pop(name).end()
-        if ended.verdict == "ok":
-            self.times[name] = round(ended.seconds, 1)
-        self.tell(f"{name}: {ended.verdict} after {ended.seconds:.0f} s")
+        verdict, seconds = self.ended[name] = self.running.pop(name).end()
+        if verdict == "ok":
+            self.times[name] = round(seconds, 1)
+        self.tell(f"{name}: {verdict} after {seconds:.0f} s")
 
     def progress(self):
         parts = []

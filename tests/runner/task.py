@@ -29,13 +29,6 @@ class Task:
     is_story: bool = False  # run again from its beginning, whichever of its tests failed
 
 
-@dataclass(frozen=True)
-class Ended:
-    verdict: str  # ok, FAILED, SKIPPED
-    seconds: float = 0
-    cpu_seconds: float = 0
-
-
 class Running:
     """A task at work. Its output goes to the lane's log."""
 
@@ -54,12 +47,10 @@ class Running:
         self.descriptor = os.pidfd_open(self.process.pid)
 
     def end(self):
-        """Of one that has ended. Processes that outlived it, or their parents' waiting, are not in its CPU time."""
-        _, status, used = os.wait4(self.process.pid, 0)
-        self.process.returncode = os.waitstatus_to_exitcode(status)
+        """(verdict, seconds) of one that has ended."""
+        status = self.process.wait()
         os.close(self.descriptor)
-        verdict = {0: "ok", SKIPPED: "SKIPPED"}.get(self.process.returncode, "FAILED")
-        return Ended(verdict, time.monotonic() - self.began, used.ru_utime + used.ru_stime)
+        return {0: "ok", SKIPPED: "SKIPPED"}.get(status, "FAILED"), time.monotonic() - self.began
 
     def stop(self):
         os.killpg(self.process.pid, signal.SIGTERM)

@@ -138,6 +138,26 @@ TEST_F(OutageTest, AnAddThatWaitsLongIsUndoneAndDoneByTheNextAgent) {
   EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
 }
 
+/// What a call looks like that is handed over again.
+TEST_F(OutageTest, AnAddWhoseAgentWasKilledBeforeItsAnswerIsDoneByTheNextAgent) {
+  const auto call_of = [](const std::string& id) {
+    return json{{"TRACEPARENT", "00-" + id + "-00f067aa0ba902b7-01"}};
+  };
+  const json call = call_of("4bf92f3577b34da6a3ce929d0e0e4736");
+  const TestPod pod = ActivePod("nginx");
+  ASSERT_EQ(Run("ADD", pod, call).status, 0);
+  StopAgent(SIGKILL);
+  StartAgent();
+
+  const ProcessResult another = Run("ADD", pod, call_of("5bf92f3577b34da6a3ce929d0e0e4736"));
+  EXPECT_EQ(json::parse(another.out)["code"], 100) << another.out;
+  const ProcessResult add = Run("ADD", pod, call);
+  EXPECT_EQ(add.status, 0) << add.out << add.err;
+  EXPECT_EQ(Ports(), std::vector<std::string>{pod.tap});
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  ExpectNothingLeft();
+}
+
 TEST_F(OutageTest, AKilledAgentsAddIsDoneByTheNextAgent) {
   const TestPod pod = MakePod("nginx");
   Annotate(pod, Vif(pod, false));

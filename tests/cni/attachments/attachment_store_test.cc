@@ -46,6 +46,7 @@ AttachmentRecord Record(const AttachmentKey& key) {
           .pod_uid = "b57463f9",
           .boot_id = BootId(),
           .owner = ProcessId::Own(),
+          .trace_id = "4bf92f3577b34da6a3ce929d0e0e4736",
           .plugs = {{"ovs", "eth0", "tap2faf4e00-fc", "br-int"}, {"ovs", "net1", "tap3", "br-ex"}}};
 }
 
