@@ -93,7 +93,7 @@ if(KURYR_STATIC AND BUILD_TESTING)
   add_custom_target(kernel_tests)
 endif()
 
-# kuryr_test(NAME LABEL unit|netns|ovs|e2e|threads... SOURCES file... DEPENDS target... PROGRAMS target...): a GoogleTest
+# kuryr_test(NAME LABEL unit|netns|ovs|e2e|limits|threads... SOURCES file... DEPENDS target... PROGRAMS target...): a GoogleTest
 # program, which executes PROGRAMS; ctest runs each of its tests by itself, selected by label.
 function(kuryr_test name)
   cmake_parse_arguments(ARG "" "" "LABEL;SOURCES;DEPENDS;PROGRAMS" ${ARGN})

@@ -18,6 +18,7 @@ LANES = {
     "demo": "the demo's scenario, on the release build",
     "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
     "kernel": "netns and ovs tests, built by gcc, on a Linux 6.1 of their own: VLANs, the kernel's OVS datapath",
+    "limits": "kuryr-cni and kuryr-daemon of the release build with too few descriptors",
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
     "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go",
     "controller": "kuryr-controllers and the API server killed and paused while pods come and go; no address twice, none lost",
@@ -29,7 +30,7 @@ LANES = {
     "bandwidth": "its limits once more, on the kernel lane's Linux: OVS' userspace datapath does not hold all of them",
     "asan": "all tests with AddressSanitizer and UndefinedBehaviorSanitizer; clang's warnings and thread-safety analysis",
     "tsan": "tests of what has threads, with ThreadSanitizer",
-    "fuzz": "every fuzz target for some seconds (KURYR_FUZZ_SECONDS, default 10)",
+    "fuzz": "every fuzz target for some seconds of a processor (KURYR_FUZZ_SECONDS, default 10)",
 }
 
 
@@ -48,7 +49,7 @@ COMPUTES = 1.5
 
 
 # ---- what lanes stand on
-RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs'")
+RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs|limits'")
 PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=170)
 FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserver"], ["programs"], 45, RELEASE_OPTIONS)
 # Listed here once, not by two boots at a time.
@@ -124,6 +125,17 @@ def half_of_kernel(name, numbers):
                 environment=boots(name.replace(" ", "-")), again=lambda names, again: command(again, "-R", exactly(names)))
 
 
+def limits():
+    report = OUT / "limits.xml"
+
+    def command(to, *selection):
+        return ("ctest", "--test-dir", "build/release", "-L", "limits", "--output-on-failure", "--no-tests=error",
+                "--output-junit", str(to), *selection)
+
+    return [Task("limits", "limits", command(report), ("kernel tests",), (), 1, 20, report=report,
+                 again=lambda names, again: command(again, "-R", exactly(names)))]
+
+
 def boots(name):
     """Where a booted Linux tells how it ended: one at a time in each folder."""
     return {"KURYR_KERNEL_STATE": str(OUT / f"boot-{name}")}
@@ -131,8 +143,9 @@ def boots(name):
 
 def fuzz():
     names = sorted(path.stem for path in ROOT.glob("tests/*/fuzz/*_fuzz.cc"))
-    return [Task(name, "fuzz", ("tests/fuzz", f"build/asan/bin/{name}", FUZZ_SECONDS), ("asan build",), (), 1,
-                 int(FUZZ_SECONDS) + 3) for name in names]
+    # An input that takes 10 s alone is too slow; here it may have to wait.
+    return [Task(name, "fuzz", ("tests/fuzz", f"build/asan/bin/{name}", FUZZ_SECONDS, "-timeout=60"), ("asan build",), (), 1,
+                 int(FUZZ_SECONDS) + 3, fills=True) for name in names]
 
 
 def tasks_of(lane):
@@ -145,6 +158,7 @@ def tasks_of(lane):
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10)],
         "conformance": conformance,
         "kernel": kernel,
+        "limits": limits,
         "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 2, 40)],
         "controller": lambda: [program("controller", (PROGRAMS,), ("tests/controller/run", "--logs", "build/run/controller"), 1, 75)],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 2, 40),
@@ -154,9 +168,9 @@ def tasks_of(lane):
         "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), WAITS, 60)],
         "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 230)],
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
-        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), 1, 180),
+        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 180),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
-                                    1, 60, name="neutron openvswitch")],
+                                    WAITS, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
         "asan": lambda: ctest("asan", ASAN, 430),
         "tsan": lambda: ctest("tsan", TSAN, 230),

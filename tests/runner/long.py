@@ -10,7 +10,7 @@ LANES = {
              "200 pods with ports of Neutron, all parts killed",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
-    "dev": "the developer's build, of everything by g++, file by file",
+    "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
     "reproducible": "two builds of the shipped programs and packages are the same bytes",
     "bench": "tests/bench/run: read its ratios",
 }
@@ -52,7 +52,8 @@ def fuzzing():
 
 
 def dev():
-    return [lanes.build("dev build", "dev", "dev", seconds=780)]
+    built = lanes.build("dev build", "dev", "dev", seconds=780)
+    return [built, *lanes.ctest("dev", built, 480)]
 
 
 def reproducible():

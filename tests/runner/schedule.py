@@ -46,25 +46,27 @@ class Schedule:
         now = [running.task for running in self.running.values()]
         if task.builds:
             return not any(other.builds for other in now)
-        if task.cores > self.processors:
+        if task.cores > self.processors or any(other.cores > self.processors for other in now):
             return not now
-        busy = sum(other.cores for other in now if not other.builds)
+        if task.fills:
+            return sum(other.fills for other in now) < self.processors
+        busy = sum(other.cores for other in now if not other.steps_back)
         return busy == 0 or busy + task.cores <= self.processors
 
     def next(self):
         ready = [task for task in self.waiting.values() if all(name in self.ended for name in task.needs + task.after)]
         spare = math.inf  # seconds until one that is more urgent can begin
         for task in sorted(ready, key=self.urgency, reverse=True):
-            if self.lacks(task) or (self.fits(task) and (task.builds or self.seconds(task) <= spare)):
+            if self.lacks(task) or (self.fits(task) and (task.steps_back or self.seconds(task) <= spare)):
                 return task
             # Less urgent ones would keep processors from it for ever.
-            if not task.builds:
+            if not task.steps_back:
                 spare = min(spare, self.seconds_until_it_fits(task))
         return None
 
     def seconds_until_it_fits(self, task):
         """As enough of those that run will have ended then."""
-        now = sorted((self.left_of(running), running.task.cores) for running in self.running.values() if not running.task.builds)
+        now = sorted((self.left_of(running), running.task.cores) for running in self.running.values() if not running.task.steps_back)
         busy = sum(cores for _, cores in now)
         for left, cores in now:
             busy -= cores
@@ -122,7 +124,7 @@ class Schedule:
 
     def end(self, name):
         verdict, seconds = self.ended[name] = self.running.pop(name).end()
-        if verdict == "ok":
+        if verdict == "ok" and not self.tasks[name].fills:
             self.times[name] = round(seconds, 1)
         self.tell(f"{name}: {verdict} after {seconds:.0f} s")
 

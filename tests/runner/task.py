@@ -23,10 +23,19 @@ class Task:
     cores: float = 1  # processors that it keeps busy
     seconds: int = 30  # that it takes on two processors: of a task never run here
     builds: bool = False  # one at a time, and behind all others
+    fills: bool = False  # has what all others leave of the processors
     report: Path | None = None  # the JUnit file that it writes
     environment: dict = field(default_factory=dict)
     again: object = None  # (names of tests, report) -> the command that runs these alone
     is_story: bool = False  # run again from its beginning, whichever of its tests failed
+
+    @property
+    def steps_back(self):
+        return self.builds or self.fills
+
+    def step_back(self):
+        """Of the calling process."""
+        os.nice(19 if self.fills else 10 if self.builds else 0)
 
 
 class Running:
@@ -43,7 +52,7 @@ class Running:
             self.begin = out.tell()
             self.process = subprocess.Popen(task.command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                             env=os.environ | task.environment, start_new_session=True,
-                                            preexec_fn=(lambda: os.nice(10)) if task.builds else None)
+                                            preexec_fn=task.step_back)
         self.descriptor = os.pidfd_open(self.process.pid)
 
     def end(self):

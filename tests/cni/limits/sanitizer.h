@@ -12,7 +12,7 @@
 /// pipe.
 #ifdef KURYR_CHECKS_OPEN_DESCRIPTORS
 #define SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS() \
-  GTEST_SKIP() << "SKIPPED: the sanitizer needs descriptors; lane kernel has no sanitizer"
+  GTEST_SKIP() << "SKIPPED: the sanitizer needs descriptors; lane limits has none"
 #else
 #define SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS() static_cast<void>(0)
 #endif
