@@ -69,9 +69,11 @@ def exactly(names):
     return "^(" + "|".join(re.escape(name) for name in names) + ")$"
 
 
-def ctest(lane, base, seconds):
+def ctest(lane, base, seconds, preset=None, label="."):
+    """preset: by default the lane's name."""
     def command(report, *selection):
-        return ("ctest", "--preset", lane, f"-j{2 * (os.cpu_count() or 1)}", "--output-junit", str(report), *selection)
+        jobs = 2 * (os.cpu_count() or 1)
+        return ("ctest", "--preset", preset or lane, "-L", label, f"-j{jobs}", "--output-junit", str(report), *selection)
 
     report = OUT / f"{lane}.xml"
     return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), COMPUTES, seconds, report=report,
@@ -125,17 +127,6 @@ def half_of_kernel(name, numbers):
                 environment=boots(name.replace(" ", "-")), again=lambda names, again: command(again, "-R", exactly(names)))
 
 
-def limits():
-    report = OUT / "limits.xml"
-
-    def command(to, *selection):
-        return ("ctest", "--test-dir", "build/release", "-L", "limits", "--output-on-failure", "--no-tests=error",
-                "--output-junit", str(to), *selection)
-
-    return [Task("limits", "limits", command(report), ("kernel tests",), (), 1, 20, report=report,
-                 again=lambda names, again: command(again, "-R", exactly(names)))]
-
-
 def boots(name):
     """Where a booted Linux tells how it ended: one at a time in each folder."""
     return {"KURYR_KERNEL_STATE": str(OUT / f"boot-{name}")}
@@ -158,7 +149,7 @@ def tasks_of(lane):
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10)],
         "conformance": conformance,
         "kernel": kernel,
-        "limits": limits,
+        "limits": lambda: ctest("limits", KERNEL_TESTS, 20, "release", "limits"),
         "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 2, 40)],
         "controller": lambda: [program("controller", (PROGRAMS,), ("tests/controller/run", "--logs", "build/run/controller"), 1, 75)],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 2, 40),
