@@ -7,10 +7,11 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${cache} ${CCACHE_PROGRAM})
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${cache} CCACHE_PCH_EXTSUM=1 ${PROJECT_SOURCE_DIR}/cmake/compile)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${cache} CCACHE_PCH_EXTSUM=1 CCACHE_PREFIX=${PROJECT_SOURCE_DIR}/cmake/with-header
+      CCACHE_PREFIX_CPP=${PROJECT_SOURCE_DIR}/cmake/with-header ${PROJECT_SOURCE_DIR}/cmake/compile)
     # ccache knows a precompiled header by this option alone.
     set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>)
-    # __FILE__ in a file of a unity build is the file's whole path otherwise, and so the clone's.
+    # The debug information of a cached compilation would name the folder of the clone that it is from.
     add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   endif()
 endif()

@@ -14,19 +14,26 @@ target_compile_options(kuryr_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wlogical-op>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>)
 
-# kuryr_precompile(NAME HEADER... DEPENDS target...): precompiled headers, which the libraries and tests of debug builds share:
-# half of a file's compile time.
+# The optimiser's time is for what is shipped, and fuzz targets link no test: of three times as long, a third remains.
+set(KURYR_TEST_OPTIONS -O0 -U_FORTIFY_SOURCE)
+if(KURYR_FUZZ)
+  list(APPEND KURYR_TEST_OPTIONS -fno-sanitize=fuzzer-no-link)
+endif()
+
+# kuryr_precompile(NAME HEADER... DEPENDS target... OPTIONS option...): precompiled headers, which the libraries and tests of debug
+# builds share: half of a file's compile time.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(KURYR_PRECOMPILE ON)
 endif()
 function(kuryr_precompile name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;OPTIONS" ${ARGN})
   if(NOT KURYR_PRECOMPILE)
     return()
   endif()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/${name}.cc)
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
+  target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
   target_precompile_headers(${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
 endfunction()
 function(kuryr_precompiled target name)
@@ -35,15 +42,41 @@ function(kuryr_precompiled target name)
   endif()
 endfunction()
 
-# In a unity build a library or program is one file to the compiler.
-set(KURYR_ALL_IN_ONE UNITY_BUILD_BATCH_SIZE 0)
+option(KURYR_UNITY "Several files of a target are one to the compiler, which reads their headers once" OFF)
+
+# kuryr_sources(OUT NAME MOST file...): what target NAME compiles: with KURYR_UNITY, files that include up to MOST of its own. The
+# paths in them are those of every clone, so that ccache knows them again; CMAKE_UNITY_BUILD's begin with the clone's folder.
+function(kuryr_sources out name most)
+  set(files ${ARGN})
+  list(LENGTH files count)
+  if(NOT KURYR_UNITY OR count EQUAL 1)
+    set(${out} ${files} PARENT_SCOPE)
+    return()
+  endif()
+  set(compiled ${files})
+  list(FILTER compiled EXCLUDE REGEX "\\.cc$")
+  list(FILTER files INCLUDE REGEX "\\.cc$")
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  list(TRANSFORM files REPLACE "(.+)" "#include \"${folder}/\\1\"\n")
+  list(LENGTH files count)
+  math(EXPR last "${count} - 1")
+  foreach(first RANGE 0 ${last} ${most})
+    list(SUBLIST files ${first} ${most} batch)
+    list(JOIN batch "" includes)
+    file(CONFIGURE OUTPUT ${name}_${first}.cc CONTENT "${includes}" @ONLY)
+    list(APPEND compiled ${CMAKE_CURRENT_BINARY_DIR}/${name}_${first}.cc)
+  endforeach()
+  set(${out} ${compiled} PARENT_SCOPE)
+endfunction()
+# Of a library or program, all.
+set(KURYR_ALL 1000)
 
 # kuryr_library(NAME SOURCES file... DEPENDS target...): a folder's library, kuryr::NAME.
 function(kuryr_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
-  add_library(kuryr_${name} STATIC ${ARG_SOURCES})
+  kuryr_sources(sources ${name} ${KURYR_ALL} ${ARG_SOURCES})
+  add_library(kuryr_${name} STATIC ${sources})
   add_library(kuryr::${name} ALIAS kuryr_${name})
-  set_target_properties(kuryr_${name} PROPERTIES ${KURYR_ALL_IN_ONE})
   target_link_libraries(kuryr_${name} PUBLIC kuryr_options ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   kuryr_precompiled(kuryr_${name} kuryr_headers)
 endfunction()
@@ -72,8 +105,8 @@ endif()
 # kuryr_program(NAME SOURCES file... DEPENDS target...): a program in bin/.
 function(kuryr_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES ${KURYR_ALL_IN_ONE})
+  kuryr_sources(sources ${name} ${KURYR_ALL} ${ARG_SOURCES})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
   if(KURYR_STATIC)
     target_link_options(${name} PRIVATE -static -no-pie -nostartfiles ${KURYR_START_FILES} -Wl,--eh-frame-hdr -Wl,--gc-sections
@@ -93,27 +126,45 @@ if(KURYR_STATIC AND BUILD_TESTING)
   add_custom_target(kernel_tests)
 endif()
 
-# kuryr_test(NAME LABEL unit|netns|ovs|e2e|limits|threads... SOURCES file... DEPENDS target... PROGRAMS target...): a GoogleTest
-# program, which executes PROGRAMS; ctest runs each of its tests by itself, selected by label.
+# kuryr_test(NAME LABEL unit|netns|ovs|e2e|limits|threads... SOURCES file... DEPENDS target... PROGRAMS target... SHARDS n): a
+# GoogleTest program, which executes PROGRAMS. ctest, which selects by label, runs each of its tests by itself; of a program with
+# label unit, all in SHARDS processes, default 1.
 function(kuryr_test name)
-  cmake_parse_arguments(ARG "" "" "LABEL;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SHARDS" "LABEL;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
   if(NOT ARG_LABEL MATCHES "${KURYR_TEST_LABELS}")
     return()
   endif()
-  add_executable(${name} ${ARG_SOURCES})
+  kuryr_sources(sources ${name} 8 ${ARG_SOURCES})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${KURYR_TEST_OPTIONS})
   if(ARG_PROGRAMS)
     add_dependencies(${name} ${ARG_PROGRAMS})
   endif()
   kuryr_precompiled(${name} kuryr_test_headers)
   # A list would be taken apart; ctest looks for a label by regular expression.
   list(JOIN ARG_LABEL "+" label)
-  gtest_discover_tests(${name} PROPERTIES LABELS ${label} DISCOVERY_MODE PRE_TEST)
+  if(label MATCHES unit)
+    kuryr_shards(${name} ${label} ${ARG_SHARDS})
+  else()
+    gtest_discover_tests(${name} PROPERTIES LABELS ${label} DISCOVERY_MODE PRE_TEST)
+  endif()
   if(KURYR_STATIC)
-    # The optimiser's time is for what is shipped.
-    target_compile_options(${name} PRIVATE -O0 -U_FORTIFY_SOURCE)
     add_dependencies(kernel_tests ${name})
   endif()
+endfunction()
+
+# With sanitizers a process costs 50 ms, more than most unit tests. What ctest knows as NAME.INDEX tells its tests in
+# gtest/NAME.INDEX.xml. COST: these begin first, as they take longest.
+function(kuryr_shards name label)
+  set(count 1 ${ARGN})
+  list(GET count -1 count)
+  math(EXPR last "${count} - 1")
+  foreach(index RANGE ${last})
+    add_test(NAME ${name}.${index} COMMAND ${name})
+    set(environment GTEST_TOTAL_SHARDS=${count} GTEST_SHARD_INDEX=${index} GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/gtest/${name}.${index}.xml)
+    set_tests_properties(${name}.${index} PROPERTIES LABELS ${label} ENVIRONMENT "${environment}" COST 10)
+  endforeach()
 endfunction()
 
 # kuryr_fuzz(NAME SOURCES file... DEPENDS target...): a libFuzzer program, built by preset fuzz.

@@ -9,6 +9,7 @@
 #include "tests/fake_apiserver/control.h"
 #include "tests/fake_apiserver/event_stream.h"
 #include "tests/fake_apiserver/status.h"
+#include "tests/support/paths.h"
 
 namespace kuryr::fake {
 namespace {
@@ -38,7 +39,7 @@ LoggedRequest LogEntry(const HttpRequest& request, const RequestInfo& info) {
 }  // namespace
 
 std::string CertificateFile(const std::string& name) {
-  return std::string(KURYR_FAKE_CERTIFICATES) + "/" + name;
+  return test::BinDir() + "/../tests/fake_apiserver/certificates/" + name;
 }
 
 TlsFiles TestTls() {

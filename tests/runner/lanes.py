@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "build/run"
 # As cmake/CacheFolder.cmake has it.
 CACHE = os.environ.get("KURYR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/kuryr-cni"
-FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "10")
+FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "5")
 
 LANES = {
     "format": "clang-format, flake8, include directions, Kubernetes manifests, documentation, alert rules",
@@ -30,7 +30,7 @@ LANES = {
     "bandwidth": "its limits once more, on the kernel lane's Linux: OVS' userspace datapath does not hold all of them",
     "asan": "all tests with AddressSanitizer and UndefinedBehaviorSanitizer; clang's warnings and thread-safety analysis",
     "tsan": "tests of what has threads, with ThreadSanitizer",
-    "fuzz": "every fuzz target for some seconds of a processor (KURYR_FUZZ_SECONDS, default 10)",
+    "fuzz": "every fuzz target for some seconds of a processor (KURYR_FUZZ_SECONDS, default 5)",
 }
 
 
@@ -77,7 +77,7 @@ def ctest(lane, base, seconds, preset=None, label="."):
 
     report = OUT / f"{lane}.xml"
     return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), COMPUTES, seconds, report=report,
-                 again=lambda names, again: command(again, "-R", exactly(names)))]
+                 parts=ROOT / "build" / (preset or lane) / "gtest", again=lambda names, again: command(again, "-R", exactly(names)))]
 
 
 def program(lane, needs, command, cores, seconds, name=None, environment=None):

@@ -21,7 +21,7 @@ class Failure:
     @property
     def subject(self):
         """What is run again for it."""
-        return self.task.name if self.task.is_story else self.name
+        return self.task.name if self.task.is_story else f"{self.task.name}: {self.test.process}"
 
 
 def retry(failures, out, tell):
@@ -52,6 +52,6 @@ def run_again(failure, folder):
     result = folder / f"{stem}.xml"
     result.unlink(missing_ok=True)
     with open(folder / f"{stem}.second.log", "wb") as log:
-        subprocess.run(failure.task.again([failure.test.name], result), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        subprocess.run(failure.task.again([failure.test.process], result), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                        env=os.environ | failure.task.environment, check=False)
-    return {test.name for test in report.read(result) if test.verdict == "passed"}
+    return {test.name for test in report.read(result, failure.task.parts) if test.verdict == "passed"}

@@ -49,30 +49,33 @@ class Schedule:
         if task.cores > self.processors or any(other.cores > self.processors for other in now):
             return not now
         if task.fills:
-            return sum(other.fills for other in now) < self.processors
+            # Others wait for builds, which step back as well.
+            builds = any(other.builds for other in (*now, *self.waiting.values()))
+            return not builds and sum(other.fills for other in now) < self.processors
         busy = sum(other.cores for other in now if not other.steps_back)
         return busy == 0 or busy + task.cores <= self.processors
 
     def next(self):
+        """The most urgent; or one that keeps it from nothing when it can begin (EASY backfilling)."""
         ready = [task for task in self.waiting.values() if all(name in self.ended for name in task.needs + task.after)]
-        spare = math.inf  # seconds until one that is more urgent can begin
+        spare_seconds, spare_cores = math.inf, 0.0
         for task in sorted(ready, key=self.urgency, reverse=True):
-            if self.lacks(task) or (self.fits(task) and (task.steps_back or self.seconds(task) <= spare)):
+            is_short = task.steps_back or self.seconds(task) <= spare_seconds or task.cores <= spare_cores
+            if self.lacks(task) or (self.fits(task) and is_short):
                 return task
-            # Less urgent ones would keep processors from it for ever.
-            if not task.steps_back:
-                spare = min(spare, self.seconds_until_it_fits(task))
+            if not task.steps_back and spare_seconds == math.inf:
+                spare_seconds, spare_cores = self.room_beside(task)
         return None
 
-    def seconds_until_it_fits(self, task):
-        """As enough of those that run will have ended then."""
+    def room_beside(self, task):
+        """(seconds until it fits, as enough of those that run will have ended; processors that nothing has then)"""
         now = sorted((self.left_of(running), running.task.cores) for running in self.running.values() if not running.task.steps_back)
         busy = sum(cores for _, cores in now)
         for left, cores in now:
             busy -= cores
             if busy == 0 or busy + task.cores <= self.processors:
-                return left
-        return 0.0
+                return left, self.processors - busy - task.cores
+        return 0.0, 0.0
 
     def left_of(self, running):
         """Seconds: none of one that takes longer than it should."""

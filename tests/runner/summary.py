@@ -19,7 +19,7 @@ class Summary:
         self.failed = [failure for failure in self.failures if failure not in self.flaky]
 
     def count(self, task, verdict):
-        tests = report.read(task.report) if task.report else []
+        tests = report.read(task.report, task.parts) if task.report else []
         self.counts[task.name] = len(tests)
         failed = [Failure(task, test) for test in tests if test.verdict == "failed"]
         self.failures += failed

@@ -1,6 +1,7 @@
 """One command of a run: what it needs, what it writes, how far it is."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -25,6 +26,7 @@ class Task:
     builds: bool = False  # one at a time, and behind all others
     fills: bool = False  # has what all others leave of the processors
     report: Path | None = None  # the JUnit file that it writes
+    parts: Path | None = None  # the folder of the JUnit files of processes that are several tests
     environment: dict = field(default_factory=dict)
     again: object = None  # (names of tests, report) -> the command that runs these alone
     is_story: bool = False  # run again from its beginning, whichever of its tests failed
@@ -46,6 +48,8 @@ class Running:
         self.began = time.monotonic()
         if task.report:
             task.report.unlink(missing_ok=True)
+        if task.parts:
+            shutil.rmtree(task.parts, ignore_errors=True)
         with open(log, "ab") as out:
             out.write(f"\n== {task.name}: {' '.join(map(str, task.command))}\n".encode())
             out.flush()
