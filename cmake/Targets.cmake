@@ -127,8 +127,8 @@ if(KURYR_STATIC AND BUILD_TESTING)
 endif()
 
 # kuryr_test(NAME LABEL unit|netns|ovs|e2e|limits|threads... SOURCES file... DEPENDS target... PROGRAMS target... SHARDS n): a
-# GoogleTest program, which executes PROGRAMS. ctest, which selects by label, runs each of its tests by itself; of a program with
-# label unit, all in SHARDS processes, default 1.
+# GoogleTest program, which executes PROGRAMS. ctest, which selects by label, runs each of its tests by itself; with SHARDS, all
+# in so many processes; those with label unit in one.
 function(kuryr_test name)
   cmake_parse_arguments(ARG "" "SHARDS" "LABEL;SOURCES;DEPENDS;PROGRAMS" ${ARGN})
   if(NOT ARG_LABEL MATCHES "${KURYR_TEST_LABELS}")
@@ -144,7 +144,10 @@ function(kuryr_test name)
   kuryr_precompiled(${name} kuryr_test_headers)
   # A list would be taken apart; ctest looks for a label by regular expression.
   list(JOIN ARG_LABEL "+" label)
-  if(label MATCHES unit)
+  if(label MATCHES unit AND NOT ARG_SHARDS)
+    set(ARG_SHARDS 1)
+  endif()
+  if(ARG_SHARDS)
     kuryr_shards(${name} ${label} ${ARG_SHARDS})
   else()
     gtest_discover_tests(${name} PROPERTIES LABELS ${label} DISCOVERY_MODE PRE_TEST)
@@ -154,16 +157,15 @@ function(kuryr_test name)
   endif()
 endfunction()
 
-# With sanitizers a process costs 50 ms, more than most unit tests. What ctest knows as NAME.INDEX tells its tests in
-# gtest/NAME.INDEX.xml. COST: these begin first, as they take longest.
-function(kuryr_shards name label)
-  set(count 1 ${ARGN})
-  list(GET count -1 count)
+# With sanitizers a process costs 50 ms, more than most unit tests, and an API server 5 s, which a suite may share. What ctest
+# knows as NAME.INDEX tells its tests in gtest/NAME.INDEX.xml. COST: these begin first, as they take longest.
+function(kuryr_shards name label count)
   math(EXPR last "${count} - 1")
   foreach(index RANGE ${last})
-    add_test(NAME ${name}.${index} COMMAND ${name})
-    set(environment GTEST_TOTAL_SHARDS=${count} GTEST_SHARD_INDEX=${index} GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/gtest/${name}.${index}.xml)
-    set_tests_properties(${name}.${index} PROPERTIES LABELS ${label} ENVIRONMENT "${environment}" COST 10)
+    set(shard ${name}.${index})
+    add_test(NAME ${shard} COMMAND ${name})
+    set(environment GTEST_TOTAL_SHARDS=${count} GTEST_SHARD_INDEX=${index} GTEST_OUTPUT=xml:${PROJECT_BINARY_DIR}/gtest/${shard}.xml)
+    set_tests_properties(${shard} PROPERTIES LABELS ${label} ENVIRONMENT "${environment}" COST 10 TIMEOUT 1800)
   endforeach()
 endfunction()
 

@@ -43,9 +43,9 @@ def build(name, lane, preset, targets=(), needs=(), seconds=200, options=(), the
 
 
 # Of a processor: what waits most of its time, for timeouts, boots and other programs.
-WAITS = 0.5
-# Of what computes, and leaves room for one that waits.
-COMPUTES = 1.5
+WAITS = 0.375
+# Of what computes, and leaves room for two that wait.
+COMPUTES = 1.25
 
 
 # ---- what lanes stand on
@@ -69,14 +69,14 @@ def exactly(names):
     return "^(" + "|".join(re.escape(name) for name in names) + ")$"
 
 
-def ctest(lane, base, seconds, preset=None, label="."):
+def ctest(lane, base, seconds, cores=COMPUTES, preset=None, label="."):
     """preset: by default the lane's name."""
     def command(report, *selection):
         jobs = 2 * (os.cpu_count() or 1)
         return ("ctest", "--preset", preset or lane, "-L", label, f"-j{jobs}", "--output-junit", str(report), *selection)
 
     report = OUT / f"{lane}.xml"
-    return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), COMPUTES, seconds, report=report,
+    return [Task(lane, lane, command(report), (base.name,), (KUBERNETES.name,), cores, seconds, report=report,
                  parts=ROOT / "build" / (preset or lane) / "gtest", again=lambda names, again: command(again, "-R", exactly(names)))]
 
 
@@ -108,7 +108,7 @@ def case_suite(name, words):
     def command(to, *selection):
         return ("tests/conformance", *words, "--junit", str(to), *selection)
 
-    return Task(name, "conformance", command(report), ("fake API server",), (), WAITS, 50, report=report,
+    return Task(name, "conformance", command(report), ("fake API server",), (), 0.5, 50, report=report,
                 again=lambda names, again: command(again, "--only", ",".join(each.split()[0] for each in names)))
 
 
@@ -123,7 +123,7 @@ def half_of_kernel(name, numbers):
     def command(to, *selection):
         return ("tests/kernel", str(to), *selection)
 
-    return Task(name, name.replace(" ", "-"), command(report, "-I", numbers), ("kernel tests",), (), 1, 200, report=report,
+    return Task(name, name.replace(" ", "-"), command(report, "-I", numbers), ("kernel tests",), (), 1, 140, report=report,
                 environment=boots(name.replace(" ", "-")), again=lambda names, again: command(again, "-R", exactly(names)))
 
 
@@ -149,22 +149,22 @@ def tasks_of(lane):
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10)],
         "conformance": conformance,
         "kernel": kernel,
-        "limits": lambda: ctest("limits", KERNEL_TESTS, 20, "release", "limits"),
-        "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 2, 40)],
-        "controller": lambda: [program("controller", (PROGRAMS,), ("tests/controller/run", "--logs", "build/run/controller"), 1, 75)],
-        "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 2, 40),
+        "limits": lambda: ctest("limits", KERNEL_TESTS, 50, WAITS, "release", "limits"),
+        "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 1, 40)],
+        "controller": lambda: [program("controller", (PROGRAMS,), ("tests/controller/run", "--logs", "build/run/controller"), WAITS, 75)],
+        "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
-                                "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 2, 30)],
+                                "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 1, 30)],
         "systemd": lambda: [program("systemd", served, ("tests/agent/systemd",), WAITS, 150)],
         "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), WAITS, 60)],
-        "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 230)],
+        "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 330)],
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
-        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 180),
+        "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
                                     WAITS, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
-        "asan": lambda: ctest("asan", ASAN, 430),
-        "tsan": lambda: ctest("tsan", TSAN, 230),
+        "asan": lambda: ctest("asan", ASAN, 500),
+        "tsan": lambda: ctest("tsan", TSAN, 330),
         "fuzz": fuzz,
     }[lane]()
 

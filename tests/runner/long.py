@@ -16,7 +16,7 @@ LANES = {
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
         "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000"}
-SOAK_TESTS = "Soak|OvsRestart|KubeWatchSet|PythonExchange"
+SOAK_TESTS = "Soak|OvsRestart|kubernetes_test|PythonExchange"
 
 
 def tasks_of(lane):

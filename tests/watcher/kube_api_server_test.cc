@@ -44,11 +44,16 @@ std::string Refusal(const std::function<void()>& request) {
   }
 }
 
+/// One server; no test finds another's pods.
 class KubeApiServerTest : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    if (!KubeApiServer::Unavailable()) server_.emplace();
+  }
+  static void TearDownTestSuite() { server_.reset(); }
   void SetUp() override {
     if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
-    server_.emplace();
+    ApiClient(AsAdmin()).Delete(kPods);
   }
 
   ApiConfig With(const Secret& token) const {
@@ -56,7 +61,7 @@ class KubeApiServerTest : public ::testing::Test {
   }
   ApiConfig AsAdmin() const { return With({.file = server_->token_file()}); }
 
-  std::optional<KubeApiServer> server_;
+  static inline std::optional<KubeApiServer> server_;
 };
 
 /// As admin: by token (true) or by client certificate.

@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@ using std::chrono::seconds;
 using test::KubeApiServer;
 
 constexpr const char* kAllPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
 
 /// KURYR_KUBE_PODS=1000 KURYR_KUBE_RESTARTS=20 in the environment make it thorough.
 int FromEnvironment(const char* name, int otherwise) {
@@ -74,16 +76,23 @@ class Replica : public EventHandler {
   int contradictions_ GUARDED_BY(mutex_) = 0;
 };
 
+/// One server; no test finds another's objects.
 class KubeWatchSetTest : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    if (!KubeApiServer::Unavailable()) server_.emplace();
+  }
+  static void TearDownTestSuite() { server_.reset(); }
   void SetUp() override {
     if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
-    server_ = std::make_unique<KubeApiServer>();
     config_ = {.api_root = server_->url(),
                .ca = {.file = server_->ca_file()},
                .token = {.file = server_->token_file()},
                .fallback_spread = seconds(0)};
     client_ = std::make_unique<ApiClient>(config_);
+    // No kubelet ends pods of a node.
+    client_->Delete(kAllPods, {{"gracePeriodSeconds", 0}});
+    client_->Delete(kConfigMaps);
   }
 
   void Create(int number) {
@@ -115,7 +124,7 @@ class KubeWatchSetTest : public ::testing::Test {
     return std::string(kAllPods) + "/p" + std::to_string(number);
   }
 
-  std::unique_ptr<KubeApiServer> server_;
+  static inline std::optional<KubeApiServer> server_;
   ApiConfig config_;
   std::unique_ptr<ApiClient> client_;
   std::map<int, std::string> uids_;  ///< of the pods there are
@@ -179,10 +188,9 @@ TEST_F(KubeWatchSetTest, AServerThatComesBackAfterOtherWritesIsWatchedOn) {
 
   // The watch does not hear of these, and the new server's cache begins after them.
   for (int i = 0; i < 5; ++i) {
-    client_->Post("/api/v1/namespaces/default/configmaps",
-                  {{"apiVersion", "v1"},
-                   {"kind", "ConfigMap"},
-                   {"metadata", {{"name", "c" + std::to_string(i)}}}});
+    client_->Post(kConfigMaps, {{"apiVersion", "v1"},
+                                {"kind", "ConfigMap"},
+                                {"metadata", {{"name", "c" + std::to_string(i)}}}});
   }
   server_->KillApiServer();
   server_->StartApiServer();
@@ -216,10 +224,9 @@ TEST_P(KubeCatchUpTest, WhatWasWrittenBeforeACallIsHeardOfWhenItIsDone) {
     if (round % 3 == 0) {
       Patch(round, "changed");
     } else {
-      client_->Post("/api/v1/namespaces/default/configmaps",
-                    {{"apiVersion", "v1"},
-                     {"kind", "ConfigMap"},
-                     {"metadata", {{"name", "c" + std::to_string(round)}}}});
+      client_->Post(kConfigMaps, {{"apiVersion", "v1"},
+                                  {"kind", "ConfigMap"},
+                                  {"metadata", {{"name", "c" + std::to_string(round)}}}});
     }
     const auto present = List();
     const auto start = std::chrono::steady_clock::now();

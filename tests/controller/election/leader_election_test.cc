@@ -62,16 +62,20 @@ class LeaseWatch : public watcher::EventHandler {
   watcher::Watcher watcher_;  // last: it calls Handle
 };
 
-/// With a real API server.
+/// With a real API server, on which no test finds another's Lease.
 class LeaderElectionTest : public ::testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    if (!KubeApiServer::Unavailable()) server_.emplace();
+  }
+  static void TearDownTestSuite() { server_.reset(); }
   void SetUp() override {
     if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
-    server_.emplace();
     api_ = {.api_root = server_->url(),
             .ca = {.file = server_->ca_file()},
             .token = {.file = server_->token_file()}};
     admin_.emplace(api_);
+    admin_->Delete(kLeases);
   }
 
   [[nodiscard]] json Spec() { return admin_->Get(kLease).at("spec"); }
@@ -82,7 +86,7 @@ class LeaderElectionTest : public ::testing::Test {
     return probe;
   }
 
-  std::optional<KubeApiServer> server_;
+  static inline std::optional<KubeApiServer> server_;
   watcher::ApiConfig api_;
   std::optional<ApiClient> admin_;
 };
