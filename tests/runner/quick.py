@@ -103,4 +103,4 @@ def run_tests(chosen):
     subprocess.run(["ctest", "--preset", "dev", f"-j{JOBS}", "-I", str(numbers), "--progress", "--output-junit", str(result)],
                    cwd=lanes.ROOT, check=False)
     told = {test.name: test for test in read(result)}
-    return {test["name"]: told.get(test["name"], Test(test["name"], "failed", "", 0)) for test in chosen}
+    return {test["name"]: told.get(test["name"], Test(test["name"], "failed", "", 0, test["name"])) for test in chosen}
