@@ -98,6 +98,8 @@ TEST_F(HealthTest, APortThatIsTakenIsToldAndTakenWhenItIsFree) {
                           "time.sleep(600)\n"}});
   other.WaitForOutput("taken");
   StartAgent();
+  // It has listed the pods before it watches them.
+  ASSERT_TRUE(api_->WaitForRequest("watch", "/api/v1", 2));
   const auto ask = [this](const char* question) {
     return RunProgram({.argv = {test::BinDir() + "/kuryr-daemon", "--config-file",
                                 (work_ / "kuryr.conf").string(), question}});
