@@ -60,8 +60,8 @@ class Schedule:
         ready = [task for task in self.waiting.values() if all(name in self.ended for name in task.needs + task.after)]
         spare_seconds, spare_cores = math.inf, 0.0
         for task in sorted(ready, key=self.urgency, reverse=True):
-            is_short = task.steps_back or self.seconds(task) <= spare_seconds or task.cores <= spare_cores
-            if self.lacks(task) or (self.fits(task) and is_short):
+            leaves_room = task.steps_back or self.seconds(task) <= spare_seconds or task.cores <= spare_cores
+            if self.lacks(task) or (self.fits(task) and leaves_room):
                 return task
             if not task.steps_back and spare_seconds == math.inf:
                 spare_seconds, spare_cores = self.room_beside(task)

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "tests/support/kube_api_test.h"
 #include "tests/watcher/listener.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
@@ -17,7 +18,6 @@ namespace kuryr::watcher {
 namespace {
 
 using nlohmann::json;
-using test::KubeApiServer;
 using ::testing::ElementsAre;
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
@@ -45,14 +45,11 @@ std::string Refusal(const std::function<void()>& request) {
 }
 
 /// One server; no test finds another's pods.
-class KubeApiServerTest : public ::testing::Test {
+class KubeApiServerTest : public test::KubeApiTest {
  protected:
-  static void SetUpTestSuite() {
-    if (!KubeApiServer::Unavailable()) server_.emplace();
-  }
-  static void TearDownTestSuite() { server_.reset(); }
   void SetUp() override {
-    if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
+    KubeApiTest::SetUp();
+    if (HasNoServer()) return;
     ApiClient(AsAdmin()).Delete(kPods);
   }
 
@@ -60,8 +57,6 @@ class KubeApiServerTest : public ::testing::Test {
     return {.api_root = server_->url(), .ca = {.file = server_->ca_file()}, .token = token};
   }
   ApiConfig AsAdmin() const { return With({.file = server_->token_file()}); }
-
-  static inline std::optional<KubeApiServer> server_;
 };
 
 /// As admin: by token (true) or by client certificate.

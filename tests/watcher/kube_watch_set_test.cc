@@ -6,14 +6,13 @@
 #include <future>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "base/thread_annotations.h"
-#include "tests/support/kube_api_server.h"
+#include "tests/support/kube_api_test.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
 #include "watcher/watcher.h"
@@ -23,7 +22,6 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::seconds;
-using test::KubeApiServer;
 
 constexpr const char* kAllPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
@@ -77,14 +75,11 @@ class Replica : public EventHandler {
 };
 
 /// One server; no test finds another's objects.
-class KubeWatchSetTest : public ::testing::Test {
+class KubeWatchSetTest : public test::KubeApiTest {
  protected:
-  static void SetUpTestSuite() {
-    if (!KubeApiServer::Unavailable()) server_.emplace();
-  }
-  static void TearDownTestSuite() { server_.reset(); }
   void SetUp() override {
-    if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
+    KubeApiTest::SetUp();
+    if (HasNoServer()) return;
     config_ = {.api_root = server_->url(),
                .ca = {.file = server_->ca_file()},
                .token = {.file = server_->token_file()},
@@ -124,7 +119,6 @@ class KubeWatchSetTest : public ::testing::Test {
     return std::string(kAllPods) + "/p" + std::to_string(number);
   }
 
-  static inline std::optional<KubeApiServer> server_;
   ApiConfig config_;
   std::unique_ptr<ApiClient> client_;
   std::map<int, std::string> uids_;  ///< of the pods there are

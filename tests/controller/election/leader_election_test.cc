@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tests/controller/election/candidate.h"
-#include "tests/support/kube_api_server.h"
+#include "tests/support/kube_api_test.h"
 #include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
 #include "watcher/api_client.h"
@@ -27,7 +27,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::json;
-using test::KubeApiServer;
 using test::Process;
 using watcher::ApiClient;
 using watcher::EventType;
@@ -63,14 +62,11 @@ class LeaseWatch : public watcher::EventHandler {
 };
 
 /// With a real API server, on which no test finds another's Lease.
-class LeaderElectionTest : public ::testing::Test {
+class LeaderElectionTest : public test::KubeApiTest {
  protected:
-  static void SetUpTestSuite() {
-    if (!KubeApiServer::Unavailable()) server_.emplace();
-  }
-  static void TearDownTestSuite() { server_.reset(); }
   void SetUp() override {
-    if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
+    KubeApiTest::SetUp();
+    if (HasNoServer()) return;
     api_ = {.api_root = server_->url(),
             .ca = {.file = server_->ca_file()},
             .token = {.file = server_->token_file()}};
@@ -86,7 +82,6 @@ class LeaderElectionTest : public ::testing::Test {
     return probe;
   }
 
-  static inline std::optional<KubeApiServer> server_;
   watcher::ApiConfig api_;
   std::optional<ApiClient> admin_;
 };
