@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kMostAddresses = 16;
 
-[[noreturn]] void Refuse(const char* annotation, const std::string& value, const char* expected) {
+[[noreturn]] void RefuseAnnotation(const char* annotation, const std::string& value,
+                                   const char* expected) {
   throw BackendError(BackendError::Kind::kRefused, "annotation " + std::string(annotation) +
                                                        ": \"" + Printable(value) + "\"; expected " +
                                                        expected);
@@ -27,7 +28,7 @@ std::vector<IpAddress> AddressesIn(const std::string& text) {
   for (const std::string& item : ListItems(text)) {
     const auto address = IpAddress::Parse(item);
     if (!address || addresses.size() == kMostAddresses)
-      Refuse(kAddressesAnnotation, text, "up to 16 IP addresses, separated by commas");
+      RefuseAnnotation(kAddressesAnnotation, text, "up to 16 IP addresses, separated by commas");
     addresses.push_back(*address);
   }
   return addresses;
@@ -38,7 +39,7 @@ InterfaceRequest DefaultInterface(const PodFacts& pod) {
   interface.addresses = AddressesIn(pod.addresses);
   if (pod.mac.empty()) return interface;
   interface.mac = ParseInterfaceMac(pod.mac);
-  if (!interface.mac) Refuse(kMacAnnotation, pod.mac, "the MAC address of one interface");
+  if (!interface.mac) RefuseAnnotation(kMacAnnotation, pod.mac, "the MAC address of one interface");
   return interface;
 }
 

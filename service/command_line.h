@@ -1,42 +1,86 @@
 #pragma once
 
+#include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/program_options.h"
-
-// NOLINTNEXTLINE(readability-identifier-naming): CLI11's name.
+// NOLINTBEGIN(readability-identifier-naming): CLI11's names. Only one file reads its header, which
+// takes a compiler seconds.
 namespace CLI {
 class App;
+class Option;
 }  // namespace CLI
+// NOLINTEND(readability-identifier-naming)
 
 namespace kuryr::service {
 
-/// What the command lines of programs that run for long have in common.
-struct CommonOptions {
-  std::vector<std::string> config_files;  ///< --config-file
-  bool debug = false;                     ///< --debug
+/// An option of a CommandLine, and as long-lived.
+class CommandLineOption {
+ public:
+  explicit CommandLineOption(CLI::Option* option) : option_(option) {}
+
+  CommandLineOption& Require();
+  /// It makes no sense without `other`.
+  CommandLineOption& Need(const CommandLineOption& other);
+  CommandLineOption& AllowOnly(const std::vector<std::string>& values);
+
+ private:
+  CLI::Option* option_;
 };
-/// Adds them and --version to the program's `app`, which fills `options` when it parses.
-void AddCommonOptions(CLI::App& app, CommonOptions& options);
 
-/// The log's level and file. Throws std::system_error for a file that cannot be written.
-void SetUpLog(const CommonOptions& options, const ProgramOptions& program);
+/// Options of a program or of one of its commands; a handle, that lives as long as the ProgramLine.
+class CommandLine {
+ public:
+  /// `name`: "--name", or "NAME" of what is known by its place. ProgramLine::Parse writes to the
+  /// second argument.
+  CommandLineOption Add(const std::string& name, std::string& value, const std::string& about);
+  CommandLineOption Add(const std::string& name, std::filesystem::path& value,
+                        const std::string& about);
+  /// May be given several times.
+  CommandLineOption Add(const std::string& name, std::vector<std::string>& values,
+                        const std::string& about);
+  CommandLineOption Add(const std::string& name, bool& is_given, const std::string& about);
+  /// After its name, the program's options may be given as well.
+  CommandLine AddCommand(const std::string& name, const std::string& about);
 
-/// What a command ends with that could not do its work; 1 says that something is not as it should
-/// be.
-inline constexpr int kCommandFailed = 2;
+  /// Of a command: whether it is the one that is wanted.
+  [[nodiscard]] bool IsGiven() const;
 
-enum class StatusForm { kText, kJson };
+ protected:
+  explicit CommandLine(CLI::App* app) : app_(app) {}
 
-/// What command "status" is asked for.
-struct StatusOptions {
-  std::string pod;  ///< NAMESPACE/NAME; empty: all
-  StatusForm form = StatusForm::kText;
+ private:
+  CLI::App* app_;
 };
-/// Adds command "status" likewise; `about` says what it tells, `about_pod` what it tells of one
-/// pod.
-CLI::App* AddStatusCommand(CLI::App& app, StatusOptions& options, const std::string& about,
-                           const std::string& about_pod);
+
+/// A program ends with it before it has begun.
+struct EarlyEnd {
+  std::string text;  ///< help, version, or what is wrong with the command line
+  int exit_code = 0;
+
+  /// On stdout, or on stderr when something is wrong. Returns the exit code.
+  [[nodiscard]] int Print() const;
+};
+
+/// The whole command line of a program, which has --help and --version by itself.
+class ProgramLine : public CommandLine {
+ public:
+  /// `footer`: what --help ends with.
+  ProgramLine(const std::string& name, const std::string& about, const std::string& footer = "");
+  ~ProgramLine();
+  ProgramLine(const ProgramLine&) = delete;
+  ProgramLine& operator=(const ProgramLine&) = delete;
+
+  /// Nothing where the program is to go on.
+  [[nodiscard]] std::optional<EarlyEnd> Parse(int argc, const char* const* argv);
+  [[nodiscard]] bool HasCommand() const;
+
+ private:
+  explicit ProgramLine(std::unique_ptr<CLI::App> owned);
+
+  std::unique_ptr<CLI::App> owned_;
+};
 
 }  // namespace kuryr::service

@@ -20,7 +20,7 @@ namespace {
 /// Kinds that no driver makes true.
 constexpr std::array kUnsupported = {kKind<vif::VifGeneric>, kKind<vif::VifDirect>};
 
-constexpr bool Names(const DriverRow& row, size_t kind) {
+constexpr bool Takes(const DriverRow& row, size_t kind) {
   return std::any_of(row.vifs.begin(), row.vifs.end(),
                      [kind](const AcceptedVif& accepted) { return accepted.kind == kind; });
 }
@@ -29,7 +29,7 @@ constexpr bool Names(const DriverRow& row, size_t kind) {
 constexpr bool IsEveryKindNamed() {
   for (size_t kind = 0; kind < std::variant_size_v<vif::Vif>; ++kind) {
     const bool supported = std::any_of(kDrivers.begin(), kDrivers.end(),
-                                       [kind](const DriverRow& row) { return Names(row, kind); });
+                                       [kind](const DriverRow& row) { return Takes(row, kind); });
     const bool unsupported =
         std::find(kUnsupported.begin(), kUnsupported.end(), kind) != kUnsupported.end();
     if (supported == unsupported) return false;
@@ -52,7 +52,7 @@ const DriverRow& DriverRowFor(const vif::Vif& vif) {
     if (Accepts(row, vif.index(), plugin)) return row;
   }
   const bool supported = std::any_of(kDrivers.begin(), kDrivers.end(),
-                                     [&](const DriverRow& row) { return Names(row, vif.index()); });
+                                     [&](const DriverRow& row) { return Takes(row, vif.index()); });
   const std::string kind(ClassName(vif));
   if (supported) throw UnsupportedVif(kind + " with plugin \"" + Printable(plugin) + "\"");
   throw UnsupportedVif(kind + " (plugin \"" + Printable(plugin) + "\") has no driver");

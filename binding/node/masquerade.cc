@@ -48,8 +48,8 @@ std::vector<IpNetwork> EarlierPods(const Masquerade& masquerade, const std::stri
   return earlier;
 }
 
-void AddRules(const IpNetwork& pods, std::vector<IpNetwork> exceptions,
-              std::vector<NatRule>& rules) {
+void AddSubnet(const IpNetwork& pods, std::vector<IpNetwork> exceptions,
+               std::vector<NatRule>& rules) {
   const IpFamily family = pods.address.family;
   std::erase_if(exceptions, [&](const auto& cidr) { return cidr.address.family != family; });
   exceptions.push_back(MulticastOf(family));
@@ -76,7 +76,7 @@ std::vector<NatRule> RulesOf(const Masquerade& masquerade, const std::vector<IpN
   std::vector<IpNetwork> exceptions = all;
   MergeInto(cidrs, exceptions);
   std::vector<NatRule> rules;
-  for (const IpNetwork& subnet : all) AddRules(subnet, exceptions, rules);
+  for (const IpNetwork& subnet : all) AddSubnet(subnet, exceptions, rules);
   return rules;
 }
 

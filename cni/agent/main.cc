@@ -1,7 +1,6 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +22,7 @@
 #include "cni/agent/system_calls.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
-#include "service/command_line.h"
+#include "service/common_options.h"
 #include "service/health_port.h"
 #include "service/notify.h"
 #include "service/stop_signals.h"
@@ -103,29 +102,28 @@ void Run(const Config& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(kAbout, "kuryr-daemon");
+  service::ProgramLine line("kuryr-daemon", kAbout);
   service::CommonOptions options;
-  service::AddCommonOptions(app, options);
+  service::AddCommonOptions(line, options);
   service::StatusOptions wanted_status;
-  const CLI::App* status =
-      service::AddStatusCommand(app, wanted_status, "what the agent that runs knows of its pods",
+  const service::CommandLine status =
+      service::AddStatusCommand(line, wanted_status, "what the agent that runs knows of its pods",
                                 "this one's way from its interface to the bridge");
   std::string wanted = "alive";
-  CLI::App* health = app.add_subcommand(
+  service::CommandLine health = line.AddCommand(
       "health", "whether the agent that runs is well: \"ok\", or why not and an exit status of 1");
-  health->fallthrough();
   health
-      ->add_option("QUESTION", wanted,
-                   "alive: only a restart would help where it is not (default); ready: pods can be "
-                   "plugged now")
-      ->check(CLI::IsMember({"alive", "ready"}));
-  CLI11_PARSE(app, argc, argv);
+      .Add("QUESTION", wanted,
+           "alive: only a restart would help where it is not (default); ready: pods can be "
+           "plugged now")
+      .AllowOnly({"alive", "ready"});
+  if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
-    if (status->parsed()) {
+    if (status.IsGiven()) {
       const std::string socket = StatusSocketOf(LoadAgentSocket(options.config_files));
       return PrintStatus(socket, wanted_status);
     }
-    if (health->parsed())
+    if (health.IsGiven())
       return PrintHealth(StatusSocketOf(LoadAgentSocket(options.config_files)), wanted);
     Run(ReadConfig(options));
     return 0;

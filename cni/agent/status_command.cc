@@ -152,7 +152,7 @@ int PrintStatus(const std::string& socket, const service::StatusOptions& wanted)
   const std::string& pod = wanted.pod;
   const json status = AskStatus(socket, pod);
   const json& pods = status.at("pods");
-  if (wanted.form == service::StatusForm::kJson) {
+  if (wanted.as_json) {
     std::printf("%s\n", status.dump(2, ' ', false, json::error_handler_t::replace).c_str());
     return status.at("problem").is_null() ? 0 : 1;
   }

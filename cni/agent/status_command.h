@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "service/command_line.h"
+#include "service/common_options.h"
 
 namespace kuryr::cni {
 

@@ -60,7 +60,7 @@ vif::RouteList RoutesOf(const Result& addresses) {
   return {.objects = std::move(routes)};
 }
 
-vif::Network NetworkOf(const Request& request, const Result& addresses) {
+vif::Network PlannedNetwork(const Request& request, const Result& addresses) {
   const LocalNetwork& local = *request.config.local;
   vif::Network network;
   network.id = IdOf(request);
@@ -85,7 +85,7 @@ template <typename T>
 vif::Vif Fill(T vif, const Request& request, const Result& addresses, const char* plugin) {
   vif.id = IdOf(request);
   vif.address = MacOf(request, addresses);
-  vif.network = NetworkOf(request, addresses);
+  vif.network = PlannedNetwork(request, addresses);
   vif.plugin = plugin;
   vif.active = true;
   if constexpr (requires { vif.bridge_name; }) {

@@ -2,14 +2,13 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <sstream>
 #include <stdexcept>
 
 #include "cni/doctor/doctor.h"
 #include "cni/plugin/decode.h"
 #include "cni/plugin/install.h"
+#include "service/command_line.h"
 
 namespace kuryr::cni {
 namespace {
@@ -36,15 +35,14 @@ struct Examination {
   bool json = false;
 };
 
-CLI::App* AddDoctorCommand(CLI::App& app, Examination& examination) {
-  CLI::App* command = app.add_subcommand(
-      "doctor", "look at all that a pod needs on this node, and say what to mend");
-  command->add_option(
-      "--cni-conf-dir", examination.folders.conf_dir,
-      "where the runtime looks for network configurations (default /etc/cni/net.d)");
-  command->add_option("--cni-bin-dir", examination.folders.bin_dir,
-                      "where it looks for programs (default /opt/cni/bin)");
-  command->add_flag("--json", examination.json, "for programs");
+service::CommandLine AddDoctorCommand(service::CommandLine& line, Examination& examination) {
+  service::CommandLine command =
+      line.AddCommand("doctor", "look at all that a pod needs on this node, and say what to mend");
+  command.Add("--cni-conf-dir", examination.folders.conf_dir,
+              "where the runtime looks for network configurations (default /etc/cni/net.d)");
+  command.Add("--cni-bin-dir", examination.folders.bin_dir,
+              "where it looks for programs (default /opt/cni/bin)");
+  command.Add("--json", examination.json, "for programs");
   return command;
 }
 
@@ -54,16 +52,16 @@ void Examine(const Examination& examination, Options& options) {
   options.exit_code = doctor::IsHealthy(findings) ? 0 : 1;
 }
 
-CLI::App* AddInstallCommand(CLI::App& app, Installation& installation) {
-  CLI::App* command = app.add_subcommand(
+service::CommandLine AddInstallCommand(service::CommandLine& line, Installation& installation) {
+  service::CommandLine command = line.AddCommand(
       "install", "put this program, kuryr.conf and the network configuration on a node");
-  command->add_option("--host", installation.host, "where the node's root is (default /host)");
-  command->add_option("--conflist", installation.conflist,
-                      "the network configuration (default that of the image)");
-  command->add_option("--cni-conf-dir", installation.conf_dir,
-                      "where the runtime looks for those (default /etc/cni/net.d)");
-  command->add_option("--cni-bin-dir", installation.bin_dir,
-                      "where it looks for programs (default /opt/cni/bin)");
+  command.Add("--host", installation.host, "where the node's root is (default /host)");
+  command.Add("--conflist", installation.conflist,
+              "the network configuration (default that of the image)");
+  command.Add("--cni-conf-dir", installation.conf_dir,
+              "where the runtime looks for those (default /etc/cni/net.d)");
+  command.Add("--cni-bin-dir", installation.bin_dir,
+              "where it looks for programs (default /opt/cni/bin)");
   return command;
 }
 
@@ -84,34 +82,31 @@ Options ParseOptions(int argc, char** argv) {
     return options;
   }
 
-  CLI::App app(kAbout, "kuryr-cni");
-  app.footer(kExample);
-  app.set_version_flag("--version", "kuryr-cni " KURYR_VERSION);
-  app.add_option(
+  service::ProgramLine line("kuryr-cni", kAbout, kExample);
+  line.Add(
       "--config-file", options.config_files,
       "kuryr.conf; may be given several times, a later one wins (default /etc/kuryr/kuryr.conf)");
-  app.add_flag("--debug", options.debug, "log every step on stderr");
+  line.Add("--debug", options.debug, "log every step on stderr");
   Decoding decoding;
-  CLI::Option* decode_option = app.add_option(
+  const service::CommandLineOption decode_option = line.Add(
       "--decode", decoding.files,
       "print the VIFs of a Pod, KuryrPort, annotation or VIF in each FILE (- for stdin), and which "
       "driver this node would take");
-  app.add_flag("--json", decoding.json, "with --decode: as normalised JSON")->needs(decode_option);
+  line.Add("--json", decoding.json, "with --decode: as normalised JSON").Need(decode_option);
   Examination examination;
-  const CLI::App* doctor_command = AddDoctorCommand(app, examination);
+  const service::CommandLine doctor_command = AddDoctorCommand(line, examination);
   Installation installation;
-  const CLI::App* install_command = AddInstallCommand(app, installation);
+  const service::CommandLine install_command = AddInstallCommand(line, installation);
+  if (const auto end = line.Parse(argc, argv)) {
+    options.text = end->text;
+    options.is_error = end->exit_code != 0;
+    options.exit_code = end->exit_code;
+    return options;
+  }
   try {
-    app.parse(argc, argv);
     if (!decoding.files.empty()) options.text = Decode(decoding, options.config_files);
-    if (doctor_command->parsed()) Examine(examination, options);
-    if (install_command->parsed()) options.text = InstallAs(installation, options.config_files);
-  } catch (const CLI::ParseError& e) {
-    std::ostringstream out;
-    std::ostringstream error;
-    options.exit_code = app.exit(e, out, error);
-    options.text = out.str() + error.str();
-    options.is_error = options.exit_code != 0;
+    if (doctor_command.IsGiven()) Examine(examination, options);
+    if (install_command.IsGiven()) options.text = InstallAs(installation, options.config_files);
   } catch (const std::exception& e) {
     options.text = std::string("kuryr-cni: ") + e.what() + "\n";
     options.is_error = true;

@@ -1,6 +1,5 @@
 #include <poll.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -19,7 +18,7 @@
 #include "controller/commands/status_command.h"
 #include "controller/config.h"
 #include "controller/controller.h"
-#include "service/command_line.h"
+#include "service/common_options.h"
 #include "service/health_port.h"
 #include "service/notify.h"
 #include "service/stop_signals.h"
@@ -88,37 +87,35 @@ OrphanAct ActOf(bool remove, bool force) {
 int main(int argc, char** argv) {
   // OpenSSL writes to connections that their peer has closed.
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app(kAbout, "kuryr-controller");
+  service::ProgramLine line("kuryr-controller", kAbout);
   service::CommonOptions options;
-  service::AddCommonOptions(app, options);
+  service::AddCommonOptions(line, options);
   service::StatusOptions wanted_status;
-  const CLI::App* status = service::AddStatusCommand(
-      app, wanted_status, "asks the API server what is planned, awaited and failing, and why",
+  const service::CommandLine status = service::AddStatusCommand(
+      line, wanted_status, "asks the API server what is planned, awaited and failing, and why",
       "this one's plan, and what is next");
   bool remove = false;
   bool force = false;
-  CLI::App* orphans = app.add_subcommand(
+  service::CommandLine orphans = line.AddCommand(
       "orphans",
       "what is left that nobody takes away: KuryrPorts of pods that are gone, finalizers");
-  orphans->fallthrough();
-  CLI::Option* removes = orphans->add_flag("--remove", remove, "remove it; no controller may lead");
-  orphans->add_flag("--force", force, "remove it though one leads")->needs(removes);
-  CLI::App* adopt = app.add_subcommand(
+  const service::CommandLineOption removes =
+      orphans.Add("--remove", remove, "remove it; no controller may lead");
+  orphans.Add("--force", force, "remove it though one leads").Need(removes);
+  service::CommandLine adopt = line.AddCommand(
       "adopt", "what a controller takes over once it leads, releases, and leaves as it is");
-  adopt->fallthrough();
   bool is_dry_run = false;
-  adopt->add_flag("--dry-run", is_dry_run, "only says so: a controller that leads does it")
-      ->required();
-  CLI11_PARSE(app, argc, argv);
+  adopt.Add("--dry-run", is_dry_run, "only says so: a controller that leads does it").Require();
+  if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
-    if (status->parsed()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
-    if (orphans->parsed())
+    if (status.IsGiven()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
+    if (orphans.IsGiven())
       return PrintOrphans(ReadConfig(options.config_files), ActOf(remove, force));
-    if (adopt->parsed()) return PrintAdoption(ReadConfig(options.config_files));
+    if (adopt.IsGiven()) return PrintAdoption(ReadConfig(options.config_files));
     Run(ReadServiceConfig(options));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-controller: %s\n", e.what());
-    return app.get_subcommands().empty() ? 1 : service::kCommandFailed;
+    return line.HasCommand() ? service::kCommandFailed : 1;
   }
 }

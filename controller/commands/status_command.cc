@@ -125,12 +125,11 @@ void PrintTable(const Overview& overview) {
   if (overview.more > 0) std::printf("and %zu more\n", overview.more);
 }
 
-int PrintAll(Survey& survey, const Leader& leader, const std::string& here,
-             service::StatusForm form) {
+int PrintAll(Survey& survey, const Leader& leader, const std::string& here, bool as_json) {
   const PodEvents events(survey.client());
   const Overview overview = LookAround(survey, leader, events);
   const std::vector<std::string> gaps = GapsOf(survey, events);
-  if (form == service::StatusForm::kJson) {
+  if (as_json) {
     Dump({{"version", KURYR_VERSION},
           {"leader", ToJson(leader)},
           {"here", OrNull(here)},
@@ -201,8 +200,7 @@ void PrintPod(const std::string& name, const json& pod) {
   std::printf("  next: %s\n", text("next").c_str());
 }
 
-int PrintOne(Survey& survey, const Leader& leader, const std::string& name,
-             service::StatusForm form) {
+int PrintOne(Survey& survey, const Leader& leader, const std::string& name, bool as_json) {
   const PodKey key(name);
   const auto pod = survey.FindPod(key);
   const PodEvents events(survey.client(), key.name_space);
@@ -217,7 +215,7 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name,
     pods[name]["vifs"] = ToJson(vifs);
   }
   const std::vector<std::string> gaps = GapsOf(survey, events);
-  if (form == service::StatusForm::kJson) {
+  if (as_json) {
     Dump({{"version", KURYR_VERSION},
           {"leader", ToJson(leader)},
           {"pods", std::move(pods)},
@@ -240,8 +238,8 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name,
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   Survey survey(config);
   const Leader leader = survey.FindLeader();
-  return wanted.pod.empty() ? PrintAll(survey, leader, LocalRole(config), wanted.form)
-                            : PrintOne(survey, leader, wanted.pod, wanted.form);
+  return wanted.pod.empty() ? PrintAll(survey, leader, LocalRole(config), wanted.as_json)
+                            : PrintOne(survey, leader, wanted.pod, wanted.as_json);
 }
 
 }  // namespace kuryr::controller

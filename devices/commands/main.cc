@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -7,7 +6,7 @@
 #include "devices/config.h"
 #include "devices/drain.h"
 #include "devices/serve.h"
-#include "service/command_line.h"
+#include "service/common_options.h"
 #include "service/stop_signals.h"
 
 namespace {
@@ -36,26 +35,26 @@ int Turn(const service::CommonOptions& options, void (devices::Drain::*act)() co
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app(kAbout, "kuryr-devices");
+  service::ProgramLine line("kuryr-devices", kAbout);
   service::CommonOptions options;
-  service::AddCommonOptions(app, options);
+  service::AddCommonOptions(line, options);
   service::StatusOptions wanted_status;
-  const CLI::App* status = service::AddStatusCommand(
-      app, wanted_status, "lists the node's devices, their resources, and the pods that have them",
+  const service::CommandLine status = service::AddStatusCommand(
+      line, wanted_status, "lists the node's devices, their resources, and the pods that have them",
       "its devices alone");
-  const CLI::App* drain = app.add_subcommand(
+  const service::CommandLine drain = line.AddCommand(
       "drain", "from now on gives pods no device; those that they have stay theirs");
-  const CLI::App* undrain = app.add_subcommand("undrain", "ends drain");
-  CLI11_PARSE(app, argc, argv);
+  const service::CommandLine undrain = line.AddCommand("undrain", "ends drain");
+  if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
-    if (drain->parsed()) return Turn(options, &devices::Drain::Begin);
-    if (undrain->parsed()) return Turn(options, &devices::Drain::End);
-    if (status->parsed())
+    if (drain.IsGiven()) return Turn(options, &devices::Drain::Begin);
+    if (undrain.IsGiven()) return Turn(options, &devices::Drain::End);
+    if (status.IsGiven())
       return devices::PrintStatus(devices::LoadConfig(options.config_files), wanted_status);
     Run(options);
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-devices: %s\n", e.what());
-    return app.get_subcommands().empty() ? 1 : service::kCommandFailed;
+    return line.HasCommand() ? service::kCommandFailed : 1;
   }
 }

@@ -135,7 +135,7 @@ void PrintBridges(const json& bridges) {
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   const Found found = LookAround(config);
   const json rows = RowsOf(found, wanted.pod);
-  if (wanted.form == service::StatusForm::kJson) {
+  if (wanted.as_json) {
     const json status = {{"version", KURYR_VERSION},
                          {"devices", rows},
                          {"bridges", found.bridges},

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "devices/config.h"
-#include "service/command_line.h"
+#include "service/common_options.h"
 
 namespace kuryr::devices {
 

@@ -133,7 +133,7 @@ TEST(WatchTest, PodMadeAgainUnderItsNameHasAnotherUid) {
 TEST(WatchTest, ManyWatchesSeeEveryChangeOfManyWriters) {
   constexpr int kWatches = 8;
   constexpr int kWriters = 4;
-  constexpr int kPods = 10;
+  constexpr int kMany = 10;
   FakeApiServer server;
   std::vector<RawClient> watches;
   for (int i = 0; i < kWatches; ++i) {
@@ -145,7 +145,7 @@ TEST(WatchTest, ManyWatchesSeeEveryChangeOfManyWriters) {
   std::vector<std::thread> writers;
   for (int writer = 0; writer < kWriters; ++writer) {
     writers.emplace_back([&server, writer] {
-      for (int pod = 0; pod < kPods; ++pod) {
+      for (int pod = 0; pod < kMany; ++pod) {
         server.Create(PodOn("n1", "w" + std::to_string(writer) + "-" + std::to_string(pod)));
       }
     });
@@ -154,7 +154,7 @@ TEST(WatchTest, ManyWatchesSeeEveryChangeOfManyWriters) {
   server.EndWatches();
 
   for (RawClient& watch : watches) {
-    EXPECT_EQ(Types(ParseAnswer(watch.ReadToEnd())).size(), size_t{kWriters} * kPods);
+    EXPECT_EQ(Types(ParseAnswer(watch.ReadToEnd())).size(), size_t{kWriters} * kMany);
   }
 }
 

@@ -22,7 +22,7 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kPods = "/api/v1/pods";
+constexpr const char* kPodsPath = "/api/v1/pods";
 
 json Pod(const std::string& name) {
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", name}}}};
@@ -43,11 +43,11 @@ json Nested(int levels) {
 class WatchSetTest : public ::testing::Test {
  protected:
   void Start() {
-    watcher_.Add(kPods, WatchMode::kSet);
+    watcher_.Add(kPodsPath, WatchMode::kSet);
     watcher_.Start();
     ASSERT_TRUE(server_.WaitForWatches(1));
   }
-  WatchMetrics Metrics() { return watcher_.Metrics().at(kPods); }
+  WatchMetrics Metrics() { return watcher_.Metrics().at(kPodsPath); }
   uint64_t Reconnects(ReconnectReason reason) {
     return Metrics().reconnects[static_cast<size_t>(reason)];
   }
@@ -127,7 +127,7 @@ TEST_F(WatchSetTest, AfterAFallbackTheNextListCostsLittleAgain) {
   Start();
   server_.ExpireWatches();
 
-  ASSERT_TRUE(server_.WaitForRequest("list", kPods, 3));
+  ASSERT_TRUE(server_.WaitForRequest("list", kPodsPath, 3));
   EXPECT_THAT(Queries("list").at(1), Not(HasSubstr("resourceVersion")));
   EXPECT_THAT(Queries("list").at(2), HasSubstr("resourceVersion="));
 }
@@ -175,7 +175,7 @@ TEST_F(WatchSetTest, AKnownObjectThatCannotBeReadAnyMoreIsNotGone) {
 TEST_F(WatchSetTest, WhatIsTooLargeForAPageIsListedInSmallerOnes) {
   for (int i = 0; i < 7; ++i) server_.Create(Pod("p" + std::to_string(i)));
   server_.Inject({.verb = "list",
-                  .path_prefix = kPods,
+                  .path_prefix = kPodsPath,
                   .count = 3,
                   .answer = {.body = std::string((size_t{64} << 20) + 1, ' ')}});
   Start();
@@ -193,7 +193,7 @@ TEST_F(WatchSetTest, AnEndedStreamGoesOnWhereItWas) {
   server_.Create(Pod("a"));
   Start();
   server_.EndWatches();
-  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 2));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPodsPath, 2));
   ASSERT_TRUE(server_.WaitForWatches(1));
 
   server_.Create(Pod("b"));
@@ -235,7 +235,7 @@ TEST_F(WatchSetTest, ObjectsDeletedInAGapThatWasCompactedComeOutAsDeleted) {
   EXPECT_TRUE(listener_.Hears("MODIFIED changed"));
   EXPECT_TRUE(listener_.Hears("ADDED new"));
   // The one that began, the one that was too late, the one after the list.
-  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 3));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPodsPath, 3));
   EXPECT_THAT(listener_.WaitFor(6), Contains("ADDED same").Times(1));
   EXPECT_THAT(Reconnects(ReconnectReason::kExpired), Ge(1U));
   EXPECT_EQ(Metrics().lists, 2U);
@@ -246,7 +246,7 @@ TEST_F(WatchSetTest, AnErrorEventInTheStreamIsFollowedByAList) {
   Start();
 
   server_.ExpireWatches();
-  ASSERT_TRUE(server_.WaitForRequest("list", kPods, 2));
+  ASSERT_TRUE(server_.WaitForRequest("list", kPodsPath, 2));
   ASSERT_TRUE(server_.WaitForWatches(1));
   server_.Create(Pod("b"));
 
@@ -261,7 +261,7 @@ TEST_F(WatchSetTest, AListAfterAWatchThatExpiredIsOfThePresentState) {
   const uint64_t version = server_.resource_version();
 
   EXPECT_TRUE(listener_.Hears("ADDED b"));
-  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 2));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPodsPath, 2));
   EXPECT_THAT(Queries("list").back(),
               AllOf(HasSubstr("resourceVersion="), Not(HasSubstr("limit"))));
   EXPECT_THAT(Queries("watch").back(), HasSubstr("resourceVersion=" + std::to_string(version)));
@@ -275,11 +275,11 @@ TEST_F(WatchSetTest, WhatExpiresAgainAndAgainIsReportedAndCountsAsFailing) {
   expired.count = 3;
   expired.tamper.insert = fake::stream_text::ExpiredError("too old resource version");
   server_.Inject(expired);
-  watcher_.Add(kPods, WatchMode::kSet);
+  watcher_.Add(kPodsPath, WatchMode::kSet);
   watcher_.Start();
 
   EXPECT_THAT(listener_.WaitFor(2).at(1), HasSubstr("410: "));
-  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 4));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPodsPath, 4));
   ASSERT_TRUE(server_.WaitForWatches(1));
   EXPECT_TRUE(Metrics().failing_since);
   server_.Create(Pod("b"));
@@ -295,7 +295,7 @@ TEST_F(WatchSetTest, AWatchThatFailedOnTheServersSideIsFollowedByAList) {
   server_.Inject(failed);
   server_.EndWatches();
 
-  EXPECT_TRUE(server_.WaitForRequest("list", kPods, 2));
+  EXPECT_TRUE(server_.WaitForRequest("list", kPodsPath, 2));
 }
 
 TEST_F(WatchSetTest, AWatchThatIsRefusedToUsGoesOnWhereItWas) {
@@ -305,7 +305,7 @@ TEST_F(WatchSetTest, AWatchThatIsRefusedToUsGoesOnWhereItWas) {
   server_.Inject(refused);
   server_.EndWatches();
 
-  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 3));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPodsPath, 3));
   EXPECT_EQ(Queries("list").size(), 1U);
 }
 
@@ -315,10 +315,10 @@ TEST(WatchSetSilenceTest, AWatchWithoutASingleBookmarkIsFollowedByAList) {
       fake::Options{.pace = {.bookmark_interval = 3600, .bookmark_before_end = -1}});
   Listener listener;
   Watcher watcher({.api_root = server.url(), .read_timeout = std::chrono::seconds(1)}, listener);
-  watcher.Add(kPods, WatchMode::kSet);
+  watcher.Add(kPodsPath, WatchMode::kSet);
   watcher.Start();
 
-  EXPECT_TRUE(server.WaitForRequest("list", kPods, 2, std::chrono::seconds(40)));
+  EXPECT_TRUE(server.WaitForRequest("list", kPodsPath, 2, std::chrono::seconds(40)));
 }
 
 TEST_F(WatchSetTest, BookmarksMoveThePlaceToGoOnFrom) {
@@ -330,7 +330,7 @@ TEST_F(WatchSetTest, BookmarksMoveThePlaceToGoOnFrom) {
   server_.BookmarkWatches();
   server_.EndWatches();
 
-  ASSERT_TRUE(server_.WaitForRequest("watch", kPods, 2));
+  ASSERT_TRUE(server_.WaitForRequest("watch", kPodsPath, 2));
   EXPECT_THAT(Queries("watch").at(1), HasSubstr("resourceVersion=" + std::to_string(version)));
   EXPECT_EQ(Metrics().events[static_cast<size_t>(EventType::kBookmark)], 1U);
 }
