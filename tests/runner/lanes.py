@@ -52,16 +52,16 @@ HALF = 0.5
 
 # ---- what lanes stand on
 RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs|limits'")
-PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=170)
-FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserver"], ["programs"], 45, RELEASE_OPTIONS)
+PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=150)
+FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserver"], ["programs"], 20, RELEASE_OPTIONS)
 # Listed here once, not by two boots at a time.
 KERNEL_TESTS = build("kernel tests", "kernel", "release", ["kernel_tests"], ["fake API server"], 55, RELEASE_OPTIONS,
                      "ctest --test-dir build/release -N")
 # Where it cannot be had, tests that want one are skipped.
 KUBERNETES = Task("kube-apiserver", "kubelet", ("bash", "-c", f"tests/kubernetes/build-apiserver --node '{CACHE}' || exit 77"),
-                  seconds=180, builds=True)
-ASAN = build("asan build", "asan", "asan", seconds=360)
-TSAN = build("tsan build", "tsan", "tsan", seconds=250)
+                  seconds=170, builds=True)
+ASAN = build("asan build", "asan", "asan", seconds=370)
+TSAN = build("tsan build", "tsan", "tsan", seconds=150)
 LIBCNI = Task("libcni client", "runtimes", ("tests/runtimes/run", "--build"), seconds=20, builds=True)
 BASES = {task.name: task for task in (PROGRAMS, FAKE_API_SERVER, KERNEL_TESTS, KUBERNETES, ASAN, TSAN, LIBCNI)}
 
@@ -145,7 +145,7 @@ def tasks_of(lane):
     served = (PROGRAMS, FAKE_API_SERVER)
     return {
         "format": lambda: [Task("format", "format", ("tests/format",), seconds=15)],
-        "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=600, builds=True)],
+        "lint": lambda: [Task("lint", "lint", ("tests/lint",), (), seconds=200, builds=True)],
         "release": lambda: [Task("shipped programs", "release", ("tests/programs",), ("programs",), seconds=3),
                             Task("Debian packages", "release", ("tests/debs",), ("programs",), seconds=15)],
         "demo": lambda: [Task("demo", "demo", ("tests/demo", "--quiet"), ("fake API server",), seconds=10)],
