@@ -16,7 +16,7 @@ class Option;
 
 namespace kuryr::service {
 
-/// An option of a CommandLine, and as long-lived.
+/// An option of a CommandLine, valid as long as that.
 class CommandLineOption {
  public:
   explicit CommandLineOption(CLI::Option* option) : option_(option) {}
@@ -30,7 +30,7 @@ class CommandLineOption {
   CLI::Option* option_;
 };
 
-/// Options of a program or of one of its commands; a handle, that lives as long as the ProgramLine.
+/// Options of a program or of one of its commands: a handle, valid as long as the ProgramLine.
 class CommandLine {
  public:
   /// `name`: "--name", or "NAME" of what is known by its place. ProgramLine::Parse writes to the

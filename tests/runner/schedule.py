@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from .task import Running
+from .task import Ended, Running
 
 TELL_SECONDS = 10
 
@@ -22,7 +22,7 @@ class Schedule:
         self.processors = os.cpu_count() or 1
         self.waiting = dict(self.tasks)
         self.running = {}
-        self.ended = {}  # name: (verdict, seconds)
+        self.ended = {}  # name: Ended
         self.ways = {name: self.way(task) for name, task in self.tasks.items()}
 
     def seconds(self, task):
@@ -40,7 +40,7 @@ class Schedule:
     # ---- what may begin
     def lacks(self, task):
         """A need of it that did not succeed."""
-        return next((need for need in task.needs if self.ended.get(need, ("ok",))[0] != "ok"), None)
+        return next((need for need in task.needs if need in self.ended and self.ended[need].verdict != "ok"), None)
 
     def fits(self, task):
         now = [running.task for running in self.running.values()]
@@ -92,14 +92,14 @@ class Schedule:
 
     def give_up(self, task, need):
         """Its lane's log says why: it may have no other line."""
-        verdict = self.ended[need][0]
+        verdict = self.ended[need].verdict
         with open(Path(self.out, f"{task.lane}.log"), "a") as log:
             log.write(f"{task.name} did not run: {need} {verdict}\n")
-        self.ended[task.name] = (verdict, 0)
+        self.ended[task.name] = Ended(verdict)
 
     # ---- the run
     def run(self):
-        """{name: (verdict, seconds)}"""
+        """{name: Ended}"""
         with selectors.DefaultSelector() as selector:
             try:
                 self.loop(selector)
@@ -126,10 +126,10 @@ class Schedule:
                 self.tell(self.progress())
 
     def end(self, name):
-        verdict, seconds = self.ended[name] = self.running.pop(name).end()
-        if verdict == "ok" and not self.tasks[name].fills:
-            self.times[name] = round(seconds, 1)
-        self.tell(f"{name}: {verdict} after {seconds:.0f} s")
+        ended = self.ended[name] = self.running.pop(name).end()
+        if ended.verdict == "ok" and not self.tasks[name].fills:
+            self.times[name] = round(ended.seconds, 1)
+        self.tell(f"{name}: {ended.verdict} after {ended.seconds:.0f} s")
 
     def progress(self):
         parts = []

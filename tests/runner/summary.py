@@ -7,12 +7,12 @@ LOG_LINES = 60
 
 class Summary:
     def __init__(self, tasks, ended, out, tell):
-        """ended: {name: (verdict, seconds)} of the tasks."""
+        """ended: {name: Ended} of the tasks."""
         self.tasks, self.ended, self.out = tasks, ended, out
         self.passed, self.skipped, self.failures, self.broken = 0, [], [], []
         self.counts = {}
         for task in tasks:
-            self.count(task, ended[task.name][0])
+            self.count(task, ended[task.name].verdict)
         for lane in dict.fromkeys(task.lane for task in self.broken):
             self.show_end(lane)
         self.flaky = retry(self.failures, out, tell)
@@ -47,9 +47,9 @@ class Summary:
     def print(self, seconds):
         print()
         for task in self.tasks:
-            verdict, took = self.ended[task.name]
+            ended = self.ended[task.name]
             tests = f"  {self.counts[task.name]} tests" if self.counts[task.name] else ""
-            print(f"{task.name:26} {verdict:7} {took:5.0f} s{tests}")
+            print(f"{task.name:26} {ended.verdict:7} {ended.seconds:5.0f} s {ended.cpu_seconds:5.0f} s of CPU{tests}")
         for failure in self.failed:
             print(f"\n---- {failure.name}\n{failure.test.said.strip()[-4000:]}")
         self.print_list("skipped", self.skipped)

@@ -40,6 +40,13 @@ class Task:
         os.nice(19 if self.fills else 10 if self.builds else 0)
 
 
+@dataclass(frozen=True)
+class Ended:
+    verdict: str  # ok, FAILED, SKIPPED
+    seconds: float = 0
+    cpu_seconds: float = 0  # of its processes, without those that nobody waited for
+
+
 class Running:
     """A task at work. Its output goes to the lane's log."""
 
@@ -60,10 +67,12 @@ class Running:
         self.descriptor = os.pidfd_open(self.process.pid)
 
     def end(self):
-        """(verdict, seconds) of one that has ended."""
-        status = self.process.wait()
+        """Of one that has ended."""
+        _, status, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
         os.close(self.descriptor)
-        return {0: "ok", SKIPPED: "SKIPPED"}.get(status, "FAILED"), time.monotonic() - self.began
+        return Ended({0: "ok", SKIPPED: "SKIPPED"}.get(self.process.returncode, "FAILED"), time.monotonic() - self.began,
+                     used.ru_utime + used.ru_stime)
 
     def stop(self):
         os.killpg(self.process.pid, signal.SIGTERM)
