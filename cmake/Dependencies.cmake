@@ -45,7 +45,7 @@ set_target_properties(ovs::openvswitch PROPERTIES
 
 # Its undefined behaviour is not ours to find, and fuzzing is led by our branches; addresses are checked.
 if(KURYR_FUZZ)
-  set(KURYR_UNCHECKED -fno-sanitize=undefined,fuzzer-no-link)
+  set(KURYR_UNCHECKED -fno-sanitize=undefined ${KURYR_UNGUIDED})
 endif()
 
 kuryr_cached_library(unpack-httplib HTTPLIB_PREFIX)

@@ -17,7 +17,8 @@ target_compile_options(kuryr_options INTERFACE
 # The optimiser's time is for what is shipped; fuzzing is led by its branches, not by a test's.
 set(KURYR_TEST_OPTIONS -O0 -U_FORTIFY_SOURCE)
 if(KURYR_FUZZ)
-  list(APPEND KURYR_TEST_OPTIONS -fno-sanitize=fuzzer-no-link)
+  set(KURYR_UNGUIDED -fno-sanitize=fuzzer-no-link -fno-sanitize-coverage=inline-8bit-counters,pc-table)
+  list(APPEND KURYR_TEST_OPTIONS ${KURYR_UNGUIDED})
 endif()
 
 # kuryr_precompile(NAME HEADER... DEPENDS target... OPTIONS option...): precompiled headers, which the libraries and tests of debug

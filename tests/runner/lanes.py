@@ -1,4 +1,5 @@
 """The lanes of tests/run, and the tasks that they consist of."""
+import dataclasses
 import os
 import re
 from pathlib import Path
@@ -51,6 +52,7 @@ HALF = 0.5
 
 
 # ---- what lanes stand on
+PACKAGES = Task("packages", "packages", ("tests/packages",), seconds=60)
 RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs|limits'")
 PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=150)
 FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserver"], ["programs"], 20, RELEASE_OPTIONS)
@@ -59,11 +61,11 @@ KERNEL_TESTS = build("kernel tests", "kernel", "release", ["kernel_tests"], ["fa
                      "ctest --test-dir build/release -N")
 # Where it cannot be had, tests that want one are skipped.
 KUBERNETES = Task("kube-apiserver", "kubelet", ("bash", "-c", f"tests/kubernetes/build-apiserver --node '{CACHE}' || exit 77"),
-                  seconds=170, builds=True)
+                  (PACKAGES.name,), seconds=170, builds=True)
 ASAN = build("asan build", "asan", "asan", seconds=370)
 TSAN = build("tsan build", "tsan", "tsan", seconds=150)
-LIBCNI = Task("libcni client", "runtimes", ("tests/runtimes/run", "--build"), seconds=20, builds=True)
-BASES = {task.name: task for task in (PROGRAMS, FAKE_API_SERVER, KERNEL_TESTS, KUBERNETES, ASAN, TSAN, LIBCNI)}
+LIBCNI = Task("libcni client", "runtimes", ("tests/runtimes/run", "--build"), (PACKAGES.name,), seconds=20, builds=True)
+BASES = {task.name: task for task in (PACKAGES, PROGRAMS, FAKE_API_SERVER, KERNEL_TESTS, KUBERNETES, ASAN, TSAN, LIBCNI)}
 
 
 # ---- lanes
@@ -182,8 +184,8 @@ def bandwidth(served):
 
 
 def with_bases(tasks):
-    """The tasks, with all that they stand on."""
-    wanted = {task.name: task for task in tasks}
+    """The tasks, with all that they stand on; what is no build may need any package."""
+    wanted = {task.name: task if task.builds else dataclasses.replace(task, needs=(PACKAGES.name, *task.needs)) for task in tasks}
     missing = list(wanted.values())
     while missing:
         task = missing.pop()
