@@ -40,7 +40,7 @@ class PodStore : public watcher::EventConsumer {
   /// one meanwhile.
   void LearnPod(const watcher::WatchEvent& pod, const std::string& base, const Plan& plan)
       EXCLUDES(mutex_);
-  /// A KuryrPort that it has just made; passed over where the watch has told of one.
+  /// A KuryrPort that it has just made or found; passed over where the watch has told of one.
   void LearnPort(nlohmann::json kuryrport) EXCLUDES(mutex_);
 
   /// What is known under one key.

@@ -92,12 +92,11 @@ void Reconciler::Round(const std::string& key) {
   } catch (const BackendError& e) {
     Handle(key, *known.pod, e);
   } catch (const watcher::ApiError& e) {
-    constexpr int kConflict = 409;
     constexpr int kInvalid = 422;
     if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
     if (e.code() == watcher::ApiError::kForbidden || e.code() == kInvalid)
       shared_.reporter.Report(*known.pod, "KuryrPlanNotWritten", e.what(), writer_);
-    if (e.code() != kConflict) throw;
+    if (e.code() != watcher::ApiError::kConflict) throw;
     shared_.metrics.CountConflict();
     shared_.queue.AddRateLimited(key);
   }
@@ -106,6 +105,7 @@ void Reconciler::Round(const std::string& key) {
 void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
+  if (HasLeftFinalizer(known)) ClearPlan(known, writer_);
   if (!NeedsPlan(pod)) {
     const bool waited = shared_.reporter.Clear(key) && !plan.present;
     if (HasOurs(known) && IsDone(pod)) return Release(known);
@@ -259,6 +259,14 @@ void Reconciler::Release(const PodStore::Known& known) {
   shared_.metrics.CountReleased();
   if (!shared_.backend.Release(pod.uid))
     shared_.queue.AddRateLimited(KeyOf(pod.name_space, pod.name));
+}
+
+/// A pod that runs is asked about when it is deleted: the original may have planned thousands.
+bool Reconciler::HasLeftFinalizer(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  if (!pod.has_finalizer || !known.port || known.port->ours) return false;
+  if (pod.started && !pod.deleted) return false;
+  return HasPutFinalizer(writer_.client().Get(PodPath(pod.name_space, pod.name)));
 }
 
 void Reconciler::ReleaseGone(const std::string& key, const std::vector<std::string>& gone) {

@@ -30,7 +30,7 @@ namespace kuryr::controller {
 /// | is done, and had a plan of ours | its plan and finalizer taken away, what it had released |
 /// | is no more | what it had released |
 /// | has an active plan that carries nothing any more | an Event that says so |
-/// | has a plan of somebody else | nothing |
+/// | has a plan of somebody else | nothing; a finalizer of ours that came before it is taken back |
 ///
 /// One for each worker: not thread-safe, what it shares is.
 class Reconciler {
@@ -75,6 +75,9 @@ class Reconciler {
   /// what was reserved is not the claim's, and is released.
   [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);
   void Release(const PodStore::Known& known);
+  /// Of a pod that another producer plans: its KuryrPort was not heard of yet when this controller,
+  /// or a former leader, began to plan the pod.
+  [[nodiscard]] bool HasLeftFinalizer(const PodStore::Known& known);
   void ReleaseGone(const std::string& key, const std::vector<std::string>& gone);
   /// The node has nothing of it any more.
   [[nodiscard]] bool IsDone(const PodFacts& pod);

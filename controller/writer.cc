@@ -1,5 +1,6 @@
 #include "controller/writer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -64,11 +65,24 @@ void Writer::CreateEvent(const std::string& name_space, const json& event) {
 
 void Writer::CreatePort(const PodFacts& pod, const json& port) {
   RequireLeading();
-  json created = PostPort(client_, PortsPath(pod.name_space), port);
+  json created;
+  try {
+    created = PostPort(client_, PortsPath(pod.name_space), port);
+  } catch (const watcher::ApiError& e) {
+    if (e.code() == watcher::ApiError::kConflict) LearnPortOf(pod);
+    throw;
+  }
   const PortVersion made = VersionOf(created);
   const bool whole = HasStatus(created, port.at("status"));
   store_.LearnPort(std::move(created));
   if (!whole) PatchPortStatus(pod, made, port.at("status"));
+}
+
+/// A list of one: the informer has the right to it.
+void Writer::LearnPortOf(const PodFacts& pod) {
+  json found =
+      client_.Get(PortsPath(pod.name_space) + "?fieldSelector=metadata.name%3D" + pod.name);
+  for (json& port : found.at("items")) store_.LearnPort(std::move(port));
 }
 
 void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif::PodVif>& vifs) {
@@ -77,7 +91,8 @@ void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif:
   const json patch = {{"metadata", std::move(metadata)}};
   RequireLeading();
   const std::string answer =
-      client_.PatchText(PodPath(pod.name_space, pod.name), watcher::PatchType::kMerge, patch);
+      client_.PatchText(PodPath(pod.name_space, pod.name) + "?fieldManager=" + kPlanner,
+                        watcher::PatchType::kMerge, patch);
   const auto written = parser_.ParseItem(answer, {.kind = "Pod", .api_version = "v1"});
   // What an admission webhook has changed is read.
   const bool as_asked = !vifs.empty() && AnnotationOf(*written.object) == AnnotationOf(patch);
@@ -130,6 +145,17 @@ void Writer::Delete(const std::string& path, const std::string& uid) {
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
   }
+}
+
+bool HasPutFinalizer(const json& pod) {
+  static const json::json_pointer kPlace = json::json_pointer("/fieldsV1/f:metadata/f:finalizers") /
+                                           ("v:\"" + std::string(kPodFinalizer) + "\"");
+  static const json::json_pointer kEntries("/metadata/managedFields");
+  if (!pod.contains(kEntries)) return false;
+  const json& entries = pod.at(kEntries);
+  return std::any_of(entries.begin(), entries.end(), [](const json& entry) {
+    return StringAt(entry, "manager") == kPlanner && entry.contains(kPlace);
+  });
 }
 
 std::string WithMissingRight(const std::exception& failure) {

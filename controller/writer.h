@@ -33,10 +33,12 @@ class Writer {
 
   void CreateEvent(const std::string& name_space, const nlohmann::json& event);
   /// A definition with a status subresource takes the status by a request of its own. BackendError
-  /// kRetry where there is no definition.
+  /// kRetry where there is no definition. One that is there already is a conflict (409), and is
+  /// learnt.
   void CreatePort(const PodFacts& pod, const nlohmann::json& port);
   /// `metadata` gets the pod's uid and resourceVersion as preconditions: a pod that has changed
-  /// since is a conflict (409). `vifs`: those that its annotation says, if it has one.
+  /// since is a conflict (409). `vifs`: those that its annotation says, if it has one. The API
+  /// server notes kPlanner as the manager of what it changes.
   void PatchPod(const PodFacts& pod, nlohmann::json metadata,
                 const std::vector<vif::PodVif>& vifs = {});
   /// A KuryrPort as it was known or made.
@@ -58,6 +60,7 @@ class Writer {
 
  private:
   void RequireLeading() const;
+  void LearnPortOf(const PodFacts& pod);
 
   watcher::ApiClient& client_;
   PodStore& store_;
@@ -68,6 +71,10 @@ class Writer {
 /// What the failure says; where the API server has forbidden something, also where the right is
 /// given.
 [[nodiscard]] std::string WithMissingRight(const std::exception& failure);
+
+/// Whether a Writer has put kPodFinalizer on the pod, as its metadata.managedFields tell. The
+/// original's is another manager's, although it has the same name.
+[[nodiscard]] bool HasPutFinalizer(const nlohmann::json& pod);
 
 /// "/api/v1/namespaces/default/pods/nginx"
 [[nodiscard]] std::string PodPath(const std::string& name_space, const std::string& name);

@@ -14,6 +14,7 @@ class ApiError : public std::runtime_error {
   static constexpr int kUnauthorized = 401;
   static constexpr int kForbidden = 403;
   static constexpr int kNotFound = 404;
+  static constexpr int kConflict = 409;
   static constexpr int kGone = 410;  ///< the version asked for is no longer there
 
   ApiError(int code, std::string reason, const std::string& message,

@@ -24,8 +24,6 @@ using std::chrono::seconds;
 using watcher::ApiClient;
 using watcher::ApiError;
 
-constexpr int kConflict = 409;
-
 /// Since boot. Unlike steady_clock it counts the time in which the machine sleeps.
 nanoseconds Now() {
   timespec now{};
@@ -133,7 +131,7 @@ LeaderElection::Outcome LeaderElection::Try(ApiClient& client) {
   } catch (const ApiError& e) {
     // Somebody else was faster, or the Lease has been deleted since.
     const bool is_deleted = e.code() == ApiError::kNotFound && seen_ && !seen_->version.empty();
-    if (e.code() == kConflict || is_deleted) return Outcome::kRaceLost;
+    if (e.code() == ApiError::kConflict || is_deleted) return Outcome::kRaceLost;
     return Fail(Explained(e, config_.name_space));
   } catch (const std::exception& e) {
     return client.stopped() ? Outcome::kFailed : Fail(e.what());

@@ -185,5 +185,59 @@ TEST_F(ReconcilerTest, KuryrPortOfAPodThatIsNotHeardOfYetStays) {
   EXPECT_THROW((void)client_.Get(path), watcher::ApiError) << "it is of an earlier pod";
 }
 
+/// Another producer makes its KuryrPort, and this controller has not heard of it yet.
+class UnheardKuryrPortTest : public ReconcilerTest {
+ protected:
+  UnheardKuryrPortTest() {
+    shared_.sink = SinkKind::kKuryrPort;
+    port_ = cluster_.api().Create(
+        {{"kind", "KuryrPort"},
+         {"apiVersion", "openstack.org/v1"},
+         {"metadata", {{"name", "a"}}},
+         {"spec", {{"podUid", Pod().at("metadata").at("uid")}, {"podNodeName", "node1"}}},
+         {"status", {{"vifs", json::object()}}}});
+  }
+
+  [[nodiscard]] json Pod() { return client_.Get(PodPath("default", "a")); }
+  [[nodiscard]] json Finalizers() { return Pod().at("metadata").value("finalizers", json()); }
+  void PatchPod(const json& patch) { cluster_.api().Patch("pods", "default", "a", patch); }
+  void HearOfPort() { store_.Handle(watcher::MakeEvent(watcher::EventType::kAdded, port_)); }
+
+  json port_;
+};
+
+TEST_F(UnheardKuryrPortTest, FinalizerIsTakenBack) {
+  PatchPod({{"metadata", {{"finalizers", {"example.org/own"}}}}});
+  Tell();
+  Round();
+  EXPECT_EQ(Finalizers(), json({"example.org/own", kPodFinalizer})) << "the port is in its way";
+
+  Round();
+
+  EXPECT_EQ(Finalizers(), json({"example.org/own"}));
+  EXPECT_EQ(client_.Get(PortsPath("default") + "/a"), port_);
+}
+
+TEST_F(UnheardKuryrPortTest, DeletedPodEnds) {
+  Round();
+  cluster_.api().Delete("pods", "default", "a");
+  Tell();
+
+  Round();
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+}
+
+TEST_F(UnheardKuryrPortTest, FinalizerOfThatProducerStays) {
+  PatchPod({{"metadata", {{"finalizers", {kPodFinalizer}}}}});
+  Tell();
+  HearOfPort();
+
+  Round();
+
+  EXPECT_EQ(Finalizers(), json({kPodFinalizer}));
+  EXPECT_EQ(Patches(), 0U);
+}
+
 }  // namespace
 }  // namespace kuryr::controller

@@ -85,6 +85,7 @@ Parts ParseParts(const std::string& path) {
 
 /// "capture/1" → "capture"
 std::string ManagerOf(const HttpRequest& request) {
+  if (const std::string manager = request.Query("fieldManager"); !manager.empty()) return manager;
   const std::string agent = request.Header("user-agent");
   return agent.substr(0, agent.find('/'));
 }

@@ -18,9 +18,13 @@ std::string RandomText(const char* alphabet, size_t alphabet_size, size_t length
   return text;
 }
 
-/// {"f:KEY": ...} for every key; lists count as one field.
+/// {"f:KEY": ...} for every key; a list is one field, of strings one for each: {"v:\"STRING\"": {}}.
 json FieldsOf(const json& value) {
   json fields = json::object();
+  if (value.is_array() && !value.empty() && value.front().is_string()) {
+    fields["."] = json::object();
+    for (const json& member : value) fields["v:" + member.dump()] = json::object();
+  }
   if (!value.is_object()) return fields;
   fields["."] = json::object();
   for (const auto& [key, member] : value.items()) fields["f:" + key] = FieldsOf(member);

