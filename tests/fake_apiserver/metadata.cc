@@ -18,7 +18,7 @@ std::string RandomText(const char* alphabet, size_t alphabet_size, size_t length
   return text;
 }
 
-/// {"f:KEY": ...} for every key; a list is one field, of strings one for each: {"v:\"STRING\"": {}}.
+/// {"f:KEY": ...} for every key; a list is one field, with {"v:STRING": {}} for each of its strings.
 json FieldsOf(const json& value) {
   json fields = json::object();
   if (value.is_array() && !value.empty() && value.front().is_string()) {
