@@ -18,7 +18,8 @@ std::string RandomText(const char* alphabet, size_t alphabet_size, size_t length
   return text;
 }
 
-/// {"f:KEY": ...} for every key; a list is one field, with {"v:STRING": {}} for each of its strings.
+/// {"f:KEY": ...} for every key. A list is one field; one of strings has {"v:STRING": {}} for
+/// each of them.
 json FieldsOf(const json& value) {
   json fields = json::object();
   if (value.is_array() && !value.empty() && value.front().is_string()) {
