@@ -10,6 +10,8 @@ from kubernetes.cluster import EVENT_SECONDS
 
 BEFORE, MEANWHILE = 4, 4
 EVENTS = "/api/v1/namespaces/default/events"
+# The kubelet stops a sandbox that its garbage collection has just removed.
+REMOVED = "code = NotFound desc = an error occurred when try to find sandbox"
 
 
 class Process:
@@ -59,7 +61,8 @@ class Replacement:
     def failures(self):
         """Of the kubelet, with pods."""
         return {f"{event['involvedObject']['name']}: {event['reason']}: {event['message']}"
-                for event in self.checks.api.get(EVENTS)["items"] if event["reason"].startswith("Failed")}
+                for event in self.checks.api.get(EVENTS)["items"]
+                if event["reason"].startswith("Failed") and REMOVED not in event["message"]}
 
 
 def ready_at(log):
