@@ -144,8 +144,8 @@ bool IsOthers(const PodStore::Known& known) {
 }
 
 bool HasOurs(const PodStore::Known& known) {
-  if (known.port) return known.port->ours;
-  return known.pod->has_finalizer || known.pod->plan.ours;
+  if (known.pod->plan.ours) return true;
+  return known.port ? known.port->ours : known.pod->has_finalizer;
 }
 
 bool MayYield(const PodStore::Known& known) {

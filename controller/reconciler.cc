@@ -264,7 +264,7 @@ void Reconciler::Release(const PodStore::Known& known) {
 /// A pod that runs is asked about when it is deleted: the original may have planned thousands.
 bool Reconciler::HasLeftFinalizer(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
-  if (!pod.has_finalizer || !known.port || known.port->ours) return false;
+  if (!pod.has_finalizer || pod.plan.ours || !known.port || known.port->ours) return false;
   if (pod.started && !pod.deleted) return false;
   return HasPutFinalizer(writer_.client().Get(PodPath(pod.name_space, pod.name)));
 }

@@ -228,6 +228,21 @@ TEST_F(UnheardKuryrPortTest, DeletedPodEnds) {
   EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
 }
 
+TEST_F(UnheardKuryrPortTest, PlanOnThePodStaysUntilThePodIsDone) {
+  shared_.sink = SinkKind::kPodState;
+  Round();
+  HearOfPort();
+  Round();
+  EXPECT_NE(Annotation(), "");
+  EXPECT_EQ(Finalizers(), json({kPodFinalizer}));
+  cluster_.api().Delete("pods", "default", "a");
+  Tell();
+
+  Round();
+
+  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+}
+
 TEST_F(UnheardKuryrPortTest, FinalizerOfThatProducerStays) {
   PatchPod({{"metadata", {{"finalizers", {kPodFinalizer}}}}});
   Tell();
