@@ -225,7 +225,7 @@ TEST_F(UnheardKuryrPortTest, DeletedPodEnds) {
 
   Round();
 
-  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+  EXPECT_THROW((void)Pod(), watcher::ApiError) << "it is still there";
 }
 
 TEST_F(UnheardKuryrPortTest, PlanOnThePodStaysUntilThePodIsDone) {
@@ -240,7 +240,7 @@ TEST_F(UnheardKuryrPortTest, PlanOnThePodStaysUntilThePodIsDone) {
 
   Round();
 
-  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
+  EXPECT_THROW((void)Pod(), watcher::ApiError) << "it is still there";
 }
 
 TEST_F(UnheardKuryrPortTest, FinalizerOfThatProducerStays) {
