@@ -2,18 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
 #include "base/json.h"
 #include "controller/leading.h"
 #include "controller/pod_facts.h"
+#include "tests/controller/kube_api_fixture.h"
 #include "tests/controller/local/pools_text.h"
-#include "tests/support/kube_api_server.h"
 #include "vif/pod_vifs.h"
-#include "watcher/api_client.h"
 #include "watcher/api_error.h"
 
 // IPAMClaims at a real API server: their status is a subresource, with a schema.
@@ -24,9 +21,7 @@ namespace {
 using controller::Leading;
 using nlohmann::json;
 
-constexpr const char* kDefinitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr const char* kClaims = "/apis/k8s.cni.cncf.io/v1alpha1/namespaces/default/ipamclaims";
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 /// As the working group's definition has it, without rules of later API servers.
 constexpr const char* kDefinition = R"({
   "metadata": {"name": "ipamclaims.k8s.cni.cncf.io",
@@ -44,35 +39,15 @@ constexpr const char* kDefinition = R"({
           "ips": {"type": "array", "maxItems": 2, "items": {"type": "string"}},
           "ownerPod": {"type": "string"}}}}}}}]}})";
 
-class IpamClaimsApiServerTest : public ::testing::Test {
+class IpamClaimsApiServerTest : public KubeApiTest {
  protected:
   void SetUp() override {
-    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
-    server_.emplace();
-    config_.api.api = {.api_root = server_->url(),
-                       .ca = {.file = server_->ca_file()},
-                       .token = {.file = server_->token_file()}};
+    KubeApiTest::SetUp();
+    if (!server_) return;
+    config_.api.api = Config();
     config_.pools = controller::local::ReadPoolsOf(
         "[pool:pods]\ncidr = 10.9.0.0/29, fd00:9::/64\nnamespaces = *\nrest = 0\n");
-    api_.emplace(config_.api.api);
-    api_->Post("/api/v1/namespaces/default/serviceaccounts", {{"metadata", {{"name", "default"}}}});
-    json definition = ParseJson(kDefinition);
-    definition["apiVersion"] = "apiextensions.k8s.io/v1";
-    definition["kind"] = "CustomResourceDefinition";
-    api_->Post(kDefinitions, definition);
-  }
-  /// The object as soon as it is so; the newest after 30 s.
-  json WaitFor(const std::string& path, const std::function<bool(const json& object)>& condition) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    json object;
-    do {
-      try {
-        object = api_->Get(path);
-      } catch (const watcher::ApiError& e) {
-        if (e.code() != watcher::ApiError::kNotFound) throw;
-      }
-    } while (!condition(object) && std::chrono::steady_clock::now() < until);
-    return object;
+    Define(ParseJson(kDefinition));
   }
   void CreateClaim() {
     (void)WaitFor(kClaims, [](const json& list) { return list.contains("items"); });
@@ -81,15 +56,8 @@ class IpamClaimsApiServerTest : public ::testing::Test {
                          {"metadata", {{"name", "vm"}}},
                          {"spec", {{"network", "pods"}, {"interface", "eth0"}}}});
   }
-  void CreatePod(const std::string& name, const json& annotations) {
-    api_->Post(kPods, {{"metadata", {{"name", name}, {"annotations", annotations}}},
-                       {"spec",
-                        {{"nodeName", "node1"},
-                         {"automountServiceAccountToken", false},
-                         {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
-  }
   json AddressesOfNew(const std::string& name) {
-    CreatePod(name, {{controller::kClaimAnnotation, "vm"}});
+    CreatePod(name, {{"annotations", {{controller::kClaimAnnotation, "vm"}}}});
     const json pod = WaitFor(std::string(kPods) + "/" + name,
                              [](const json& object) { return vif::VifsOf(object).has_value(); });
     const auto vifs = vif::VifsOf(pod).value();
@@ -101,8 +69,6 @@ class IpamClaimsApiServerTest : public ::testing::Test {
   }
   json Claim() { return api_->Get(std::string(kClaims) + "/vm"); }
 
-  std::optional<KubeApiServer> server_;
-  std::optional<watcher::ApiClient> api_;
   controller::Config config_;
   controller::Reporter reporter_{true};
   controller::ControllerMetrics metrics_;
@@ -128,7 +94,7 @@ TEST_F(IpamClaimsApiServerTest, StatusIsWrittenOnceAndRefusedToWhoDoesNotKnowThe
     api_->Patch(std::string(kClaims) + "/vm/status", watcher::PatchType::kMerge, stale);
     FAIL() << "written";
   } catch (const watcher::ApiError& e) {
-    EXPECT_EQ(e.code(), 409);
+    EXPECT_EQ(e.code(), watcher::ApiError::kConflict);
   }
   api_->Patch(std::string(kPods) + "/a/status", watcher::PatchType::kMerge,
               {{"status", {{"phase", "Succeeded"}}}});
@@ -142,8 +108,9 @@ TEST_F(IpamClaimsApiServerTest, MoreAddressesThanAClaimHoldsAreAnEventThatSaysSo
   const Leading leading({config_, reporter_, metrics_, informer}, controller::SinkKind::kPodState,
                         [] { return true; });
 
-  CreatePod("a", {{controller::kClaimAnnotation, "vm"},
-                  {controller::kAddressesAnnotation, "10.9.0.2,10.9.0.3,10.9.0.4"}});
+  CreatePod("a", {{"annotations",
+                   {{controller::kClaimAnnotation, "vm"},
+                    {controller::kAddressesAnnotation, "10.9.0.2,10.9.0.3,10.9.0.4"}}}});
 
   const json events = WaitFor("/api/v1/namespaces/default/events",
                               [](const json& list) { return !list.at("items").empty(); });
@@ -186,7 +153,7 @@ TEST_F(OlderRoleTest, PodsAreAllPlannedOnceTheirRightsHaveCome) {
   controller::Informer informer(config_);
   const Leading leading({config_, reporter_, metrics_, informer}, controller::SinkKind::kPodState,
                         [] { return true; });
-  CreatePod("a", json::object());
+  CreatePod("a");
   EXPECT_TRUE(vif::VifsOf(WaitFor(std::string(kPods) + "/a", [](const json& pod) {
                 return vif::VifsOf(pod).has_value();
               })).has_value());

@@ -230,8 +230,11 @@ TEST_F(UnheardKuryrPortTest, DeletedPodEnds) {
 
 TEST_F(UnheardKuryrPortTest, PlanOnThePodStaysUntilThePodIsDone) {
   shared_.sink = SinkKind::kPodState;
+  backend_.port_ = "11111111-2222-4333-8444-555555555555";
   Round();
   HearOfPort();
+  Tell();
+  ASSERT_EQ(store_.Find("default/a").pod->plan.problem, "");
   Round();
   EXPECT_NE(Annotation(), "");
   EXPECT_EQ(Finalizers(), json({kPodFinalizer}));

@@ -2,62 +2,83 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
+#include "base/json.h"
 #include "controller/pod_store.h"
-#include "tests/support/kube_api_server.h"
-#include "watcher/api_client.h"
+#include "tests/controller/kube_api_fixture.h"
 
-// Who has put a pod's finalizer on it, as a real API server's managedFields tell.
+// What a real API server tells of who has planned a pod.
 
 namespace kuryr::controller {
 namespace {
 
 using nlohmann::json;
-using test::KubeApiServer;
+using watcher::EventType;
 using watcher::PatchType;
 
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+/// As etc/kubernetes/kuryrport.yaml has it, without its schema.
+constexpr const char* kDefinition = R"({
+  "metadata": {"name": "kuryrports.openstack.org"},
+  "spec": {
+    "group": "openstack.org", "scope": "Namespaced",
+    "names": {"kind": "KuryrPort", "listKind": "KuryrPortList", "plural": "kuryrports",
+              "singular": "kuryrport"},
+    "versions": [{
+      "name": "v1", "served": true, "storage": true,
+      "schema": {"openAPIV3Schema": {
+        "type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})";
 
-class WriterApiServerTest : public ::testing::Test {
+class WriterApiServerTest : public test::KubeApiTest {
  protected:
   void SetUp() override {
-    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
-    server_.emplace();
-    api_.emplace(watcher::ApiConfig{.api_root = server_->url(),
-                                    .ca = {.file = server_->ca_file()},
-                                    .token = {.file = server_->token_file()}});
-    api_->Post("/api/v1/namespaces/default/serviceaccounts", {{"metadata", {{"name", "default"}}}});
+    KubeApiTest::SetUp();
+    if (server_) writer_.emplace(*api_, store_, [] { return true; });
   }
-  json CreatePod(const std::string& name) {
-    return api_->Post(kPods, {{"metadata", {{"name", name}}},
-                              {"spec",
-                               {{"automountServiceAccountToken", false},
-                                {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
-  }
-  json Patch(const std::string& path, const json& patch) {
-    return api_->Patch(path, PatchType::kMerge, patch);
+  /// The watch tells of it.
+  std::shared_ptr<const PodFacts> HearOfNew(const std::string& name) {
+    store_.Handle(watcher::MakeEvent(EventType::kAdded, CreatePod(name)));
+    return store_.Find(KeyOf("default", name)).pod;
   }
 
-  std::optional<KubeApiServer> server_;
-  std::optional<watcher::ApiClient> api_;
+  PodStore store_{{}, [](const std::string&) {}};
+  std::optional<Writer> writer_;
 };
 
 TEST_F(WriterApiServerTest, FinalizerIsOfWhoHasPutIt) {
-  PodStore store({}, [](const std::string&) {});
-  Writer writer(*api_, store, [] { return true; });
   const json finalizers = {{"finalizers", {"example.org/own", kPodFinalizer}}};
-  const auto created = watcher::MakeEvent(watcher::EventType::kAdded, CreatePod("ours"));
-  writer.PatchPod(PodFactsOf(created, {}), finalizers);
-
-  const json ours =
-      Patch(PodPath("default", "ours") + "/status", {{"status", {{"phase", "Running"}}}});
+  writer_->PatchPod(*HearOfNew("ours"), finalizers);
   CreatePod("others");
-  const json others = Patch(PodPath("default", "others"), {{"metadata", finalizers}});
+
+  const json ours = api_->Patch(PodPath("default", "ours") + "/status", PatchType::kMerge,
+                                {{"status", {{"phase", "Running"}}}});
+  const json others =
+      api_->Patch(PodPath("default", "others"), PatchType::kMerge, {{"metadata", finalizers}});
 
   EXPECT_TRUE(HasPutFinalizer(ours)) << ours;
   EXPECT_FALSE(HasPutFinalizer(others)) << others;
+}
+
+TEST_F(WriterApiServerTest, KuryrPortThatIsInTheWayIsLearnt) {
+  Define(ParseJson(kDefinition));
+  (void)WaitFor(PortsPath("default"), [](const json& list) { return list.contains("items"); });
+  const auto pod = HearOfNew("a");
+  const json port = {{"apiVersion", "openstack.org/v1"},
+                     {"kind", "KuryrPort"},
+                     {"metadata", {{"name", "a"}}},
+                     {"spec", {{"podUid", pod->uid}, {"podNodeName", "node1"}}},
+                     {"status", {{"vifs", json::object()}}}};
+  const json others = api_->Post(PortsPath("default"), port);
+
+  EXPECT_THROW(writer_->CreatePort(*pod, port), watcher::ApiError);
+
+  const auto learnt = store_.Find("default/a").port;
+  ASSERT_NE(learnt, nullptr);
+  EXPECT_EQ(learnt->uid, StringAt(others.at("metadata"), "uid"));
+  EXPECT_FALSE(learnt->ours);
 }
 
 }  // namespace

@@ -11,8 +11,7 @@
 #include "controller/election/lease.h"
 #include "controller/pod_facts.h"
 #include "tests/controller/commands/run_command.h"
-#include "tests/support/kube_api_server.h"
-#include "watcher/api_client.h"
+#include "tests/controller/kube_api_fixture.h"
 #include "watcher/pod_event.h"
 
 // kuryr-controller's commands on a real API server.
@@ -26,32 +25,18 @@ using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
-class CommandsApiServerTest : public ::testing::Test {
+class CommandsApiServerTest : public KubeApiTest {
  protected:
   void SetUp() override {
-    if (const auto why = KubeApiServer::Unavailable()) GTEST_SKIP() << "SKIPPED: " << *why;
-    server_.emplace();
-    api_.emplace(watcher::ApiConfig{.api_root = server_->url(),
-                                    .ca = {.file = server_->ca_file()},
-                                    .token = {.file = server_->token_file()}});
+    KubeApiTest::SetUp();
+    if (!server_) return;
     conf_ = server_->folder() / "kuryr.conf";
     std::ofstream(conf_) << "[kubernetes]\napi_root = " << server_->url()
                          << "\nssl_ca_crt_file = " << server_->ca_file()
                          << "\ntoken_file = " << server_->token_file() << "\n";
     api_->Post("/api/v1/nodes", {{"metadata", {{"name", "node1"}}}});
-    api_->Post("/api/v1/namespaces/default/serviceaccounts", {{"metadata", {{"name", "default"}}}});
-  }
-  json CreatePod(const std::string& name, const json& finalizers) {
-    return api_->Post("/api/v1/namespaces/default/pods",
-                      {{"metadata", {{"name", name}, {"finalizers", finalizers}}},
-                       {"spec",
-                        {{"nodeName", "node1"},
-                         {"automountServiceAccountToken", false},
-                         {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
   }
 
-  std::optional<KubeApiServer> server_;
-  std::optional<watcher::ApiClient> api_;
   std::string conf_;
 };
 
@@ -60,8 +45,8 @@ TEST_F(CommandsApiServerTest, StatusFindsLeaderAndEventAndOrphansEndsADeletedPod
              controller::NewLease("kuryr-controller", {.holder = "leader-1",
                                                        .duration = 3600s,
                                                        .now = std::chrono::system_clock::now()}));
-  const json waiting = CreatePod("waits", json::array());
-  CreatePod("done", {controller::kPodFinalizer});
+  const json waiting = CreatePod("waits");
+  CreatePod("done", {{"finalizers", {controller::kPodFinalizer}}});
   api_->Delete("/api/v1/namespaces/default/pods/done?gracePeriodSeconds=0");
   const auto tell = [&](const std::string& component, const std::string& reason) {
     api_->Post("/api/v1/namespaces/default/events",
