@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -119,32 +120,39 @@ json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
   // Of its own on a connection that had others' before.
   static std::atomic<uint64_t> monitors = 0;
   Connect(deadline);
-  monitor_ = ++monitors;
-  return Updates(
-      Call("monitor_cond", {database_.name, MonitorId(), requests}, deadline, "monitor_cond"));
+  const std::string id = "kuryr-" + std::to_string(++monitors);
+  json rows = Call("monitor_cond", {database_.name, id, requests}, deadline, "monitor_cond");
+  monitor_ = id;
+  return Updates(std::move(rows));
 }
 
 json OvsdbClient::NextUpdate(const Deadline& deadline) {
   for (;;) {
-    if (!connection_) FailRequest(ENOTCONN, "OVSDB monitor");
+    if (monitor_.empty()) FailRequest(ENOTCONN, "OVSDB monitor");
     char* text = nullptr;
     const int error = ovsdb_next(connection_.get(), LimitOf(deadline), &text);
     if (error != 0) FailRequest(error, "OVSDB monitor");
     const Text owner(text);
     json notification = ParseAnswer(text, "OVSDB monitor at " + remote_);
     // A stopped monitor's last updates may still come in.
-    if (IsUpdateOf(notification, MonitorId())) return Updates(std::move(notification[1][1]));
+    if (IsUpdateOf(notification, monitor_)) return Updates(std::move(notification[1][1]));
   }
 }
 
 void OvsdbClient::StopMonitor() noexcept {
-  if (!connection_) return;
-  const std::string params = "[\"" + MonitorId() + "\"]";
+  if (monitor_.empty()) return;
+  const std::string params = "[\"" + monitor_ + "\"]";
   if (ovsdb_post(connection_.get(), "monitor_cancel", params.c_str()) != 0) connection_.reset();
+  monitor_.clear();
 }
 
 void OvsdbClient::Connect(const Deadline& deadline) {
-  if (connection_ && ovsdb_refresh(connection_.get()) == 0) return;
+  if (connection_) {
+    const int error = ovsdb_refresh(connection_.get());
+    if (error == 0) return;
+    // Another connection would never tell what the caller waits for.
+    if (!monitor_.empty()) FailRequest(error, "OVSDB monitor");
+  }
   connection_ = kept_ != nullptr ? kept_->Take(remote_) : nullptr;
   while (!connection_) {
     ovsdb_connection* opened = nullptr;
@@ -186,6 +194,7 @@ json OvsdbClient::Call(const char* method, const json& params, const Deadline& d
 
 void OvsdbClient::Forget(int error) {
   connection_.reset();
+  monitor_.clear();
   if (kept_ != nullptr && error != ECANCELED) kept_->Drop(remote_);
 }
 
@@ -204,7 +213,5 @@ void OvsdbClient::FailRequest(int error, const std::string& action) {
   if (IsDown(error)) throw OvsdbConnectionLost(error, std::generic_category(), what);
   ThrowErrno(error, what);
 }
-
-std::string OvsdbClient::MonitorId() const { return "kuryr-" + std::to_string(monitor_); }
 
 }  // namespace kuryr

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -72,8 +71,8 @@ class OvsdbClient {
   [[nodiscard]] static std::optional<OvsdbFailure> FailureIn(const nlohmann::json& results);
 
   /// Sends the rows that match `requests` now and whenever they change (monitor_cond,
-  /// ovsdb-server(7)), until StopMonitor. One monitor at a time. What are no <table-updates2> is an
-  /// OvsError.
+  /// ovsdb-server(7)), until StopMonitor. One monitor at a time. It ends with its connection: the
+  /// next call of any kind throws OvsdbConnectionLost. What are no <table-updates2> is an OvsError.
   [[nodiscard]] nlohmann::json StartMonitor(const nlohmann::json& requests,
                                             const Deadline& deadline);
   /// The next <table-updates2>.
@@ -93,7 +92,6 @@ class OvsdbClient {
   void Forget(int error);
   [[noreturn]] void FailConnect(int error);
   [[noreturn]] void FailRequest(int error, const std::string& action);
-  [[nodiscard]] std::string MonitorId() const;
 
   const OvsdbDatabase& database_;
   std::string remote_;
@@ -101,7 +99,7 @@ class OvsdbClient {
   Deadline::Clock::duration patience_;
   OvsdbConnectionPtr connection_;
   std::optional<ServerOutage> outage_;
-  uint64_t monitor_ = 0;
+  std::string monitor_;  ///< its id on connection_; empty when there is none
 };
 
 }  // namespace kuryr

@@ -295,6 +295,19 @@ TEST_F(OvsdbClientTest, UpdatesOfAStoppedMonitorAreNotGivenToTheNext) {
   EXPECT_FALSE(update.contains("Bridge")) << update;
 }
 
+TEST_F(OvsdbClientTest, AMonitorIsLostWithItsConnection) {
+  test::PrivateOvs ovs("/run");
+  OvsdbClient client(kOpenVSwitchDatabase, ovs.remote());
+  (void)client.StartMonitor(json::parse(R"({"Bridge": [{"columns": ["name"]}]})"), Soon());
+
+  ovs.StopServer();
+  ovs.StartServer();
+
+  EXPECT_THROW((void)client.Transact(kSelectBridges, Soon()), OvsdbConnectionLost);
+  EXPECT_NO_THROW((void)client.Transact(kSelectBridges, Soon()));
+  EXPECT_EQ(CodeOf([&] { (void)client.NextUpdate(Soon()); }), std::errc::not_connected);
+}
+
 /// Of all unix sockets that this process has connected.
 std::set<std::string> OwnSockets() {
   std::set<std::string> sockets;
