@@ -94,7 +94,7 @@ endfunction()
 function(kuryr_test_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS})
+  target_link_libraries(${name} PRIVATE kuryr_options ${ARG_DEPENDS} GTest::gtest)
   kuryr_test_options(${name})
 endfunction()
 
