@@ -78,8 +78,13 @@ def tests_with(known):
     """[{name, number, program, seconds}] as ctest has them."""
     told = subprocess.run(["ctest", "--preset", "dev", "--show-only=json-v1"], cwd=lanes.ROOT, stdout=subprocess.PIPE, check=True)
     return [{"name": test["name"], "number": number, "program": test["command"][0],
-             "seconds": known.get(test["name"], {}).get("seconds", UNKNOWN_SECONDS)}
+             "seconds": known.get(test["name"], {}).get("seconds", cost_of(test) or UNKNOWN_SECONDS)}
             for number, test in enumerate(json.loads(told.stdout)["tests"], 1) if test.get("command")]
+
+
+def cost_of(test):
+    """What cmake/Targets.cmake has estimated of a process that is many tests."""
+    return next((each["value"] for each in test["properties"] if each["name"] == "COST"), 0)
 
 
 def state(program):
