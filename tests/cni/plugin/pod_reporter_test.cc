@@ -27,7 +27,8 @@ using ::testing::Not;
 /// the test's own children then.
 class PodReporterTest : public PluginTest {
  protected:
-  static constexpr const char* kShortTimeout = "[cni_daemon]\nvif_annotation_timeout = 1\n";
+  /// In which a busy machine, too, hears of the pod: what is not there in time is its port.
+  static constexpr const char* kShortTimeout = "[cni_daemon]\nvif_annotation_timeout = 5\n";
 
   void SetUp() override {
     PluginTest::SetUp();
