@@ -107,7 +107,7 @@ void PoolFiller::FillRound(const std::string& text) {
 }
 
 void PoolFiller::Fill(const PoolNeed& need) {
-  const ReadyPorts::Room room = means_.ready.TakeRoom(need.key, means_.ready.Lacking(need.key));
+  ReadyPorts::Room room = means_.ready.TakeRoom(need.key, means_.ready.Lacking(need.key));
   const size_t count = room.count();
   if (count == 0) return;
   const PodNetwork network = means_.networks.Find(need.subnets);
@@ -115,37 +115,37 @@ void PoolFiller::Fill(const PoolNeed& need) {
   means_.driver.Describe(request, {.node = need.node.name});
   // What says whose it is says nothing yet, or, where nothing else does, which cluster's.
   request.description = TagsComeLater(means_.api, means_.defaults) ? MarkOf(means_.defaults) : "";
-  const size_t made = Create(need, network, std::vector<PortRequest>(count, request));
+  const size_t made = Create(need, network, std::vector<PortRequest>(count, request), room);
   means_.ready.Count(need.key, Event::kFill);
   Log(LogLevel::kInfo, "pool filled", {{"pool", TextOf(need.key)}, {"ports", made}});
 }
 
 size_t PoolFiller::Create(const PoolNeed& need, const PodNetwork& network,
-                          std::vector<PortRequest> requests) {
+                          std::vector<PortRequest> requests, ReadyPorts::Room& room) {
   const size_t count = requests.size();
-  const bool tags_later = TagsComeLater(means_.api, means_.defaults);
-  if (tags_later) {
+  if (TagsComeLater(means_.api, means_.defaults)) {
     for (PortRequest& request : requests) request.tags.clear();
   }
   if (network.HasSlaac()) {
     for (const PortRequest& request : requests)
-      AddAll(need, network, {means_.api.CreatePort(request)}, tags_later);
+      AddAll(need, network, {means_.api.CreatePort(request)}, room);
   } else {
-    AddAll(need, network, means_.api.CreatePorts(requests), tags_later);
+    AddAll(need, network, means_.api.CreatePorts(requests), room);
   }
   return count;
 }
 
 void PoolFiller::AddAll(const PoolNeed& need, const PodNetwork& network,
-                        const std::vector<Port>& ports, bool tags_later) {
+                        const std::vector<Port>& ports, ReadyPorts::Room& room) {
   try {
+    const bool tags_later = TagsComeLater(means_.api, means_.defaults);
     for (const Port& port : ports) {
       (void)means_.driver.Join(need.node, port, network);
       if (tags_later) means_.api.SetTags(port.id, means_.defaults.tags);
       ReadyPort ready = PortPools::ReadyOf(means_.defaults, port);
       const bool is_as_made = !tags_later && !means_.defaults.is_nested();
       if (!is_as_made) ready.revision = 0;
-      means_.ready.Put(need.key, std::move(ready));
+      room.Put(std::move(ready));
     }
   } catch (...) {
     must_list_ = true;

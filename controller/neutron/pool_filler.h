@@ -61,10 +61,10 @@ class PoolFiller {
   [[nodiscard]] Clock::duration WaitFor(const Known& known) const;
   void Fill(const PoolNeed& need);
   [[nodiscard]] size_t Create(const PoolNeed& need, const PodNetwork& network,
-                              std::vector<PortRequest> requests);
+                              std::vector<PortRequest> requests, ReadyPorts::Room& room);
   /// After an error, what is left is to be listed.
   void AddAll(const PoolNeed& need, const PodNetwork& network, const std::vector<Port>& ports,
-              bool tags_later);
+              ReadyPorts::Room& room);
   void List();
   /// Does what a fill, another controller's perhaps, has left to do for the port that it made.
   /// Nothing where it is no ready one: what no pod can be given is deleted.

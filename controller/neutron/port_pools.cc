@@ -173,12 +173,12 @@ bool PortPools::Return(const Port& port) {
   if (!enabled()) return false;
   const auto key = KeyOf(means_, port);
   if (!key) return false;
-  const ReadyPorts::Room room = means_.ready.TakeRoom(*key, 1);
+  ReadyPorts::Room room = means_.ready.TakeRoom(*key, 1);
   if (room.count() == 0) return false;
   try {
     const bool is_back = IsReady(means_.driver, port);
     const Port now = is_back ? port : means_.api.UpdatePort(port.id, ReturnOf(port));
-    means_.ready.Put(*key, ReadyOf(means_.defaults, now));
+    room.Put(ReadyOf(means_.defaults, now));
     if (!is_back) means_.ready.Count(*key, Event::kReturn);
   } catch (const NeutronError& e) {
     if (e.kind() == ErrorKind::kNotFound) return true;

@@ -27,6 +27,18 @@ std::optional<ReadyPort> ReadyPorts::Take(const PoolKey& key) {
 
 void ReadyPorts::Put(const PoolKey& key, ReadyPort port) {
   const MutexLock lock(mutex_);
+  Add(key, std::move(port));
+}
+
+void ReadyPorts::Room::Put(ReadyPort port) {
+  const MutexLock lock(ports_.mutex_);
+  ports_.Add(key_, std::move(port));
+  if (count_ == 0) return;
+  --count_;
+  --ports_.pools_[key_].coming;
+}
+
+void ReadyPorts::Add(const PoolKey& key, ReadyPort port) {
   if (listing_) touched_.insert(port.id);
   std::deque<ReadyPort>& ports = pools_[key].ports;
   const bool known = std::any_of(ports.begin(), ports.end(),

@@ -74,8 +74,8 @@ class ReadyPorts {
   [[nodiscard]] std::optional<ReadyPort> TakeAny(const std::vector<std::string>& subnets)
       EXCLUDES(mutex_);
 
-  /// So many ports are on their way into a pool, for as long as this lives: nobody else has their
-  /// places.
+  /// So many ports are on their way into a pool, for as long as this lives or until they are put:
+  /// nobody else has their places.
   class Room {
    public:
     Room(ReadyPorts& ports, PoolKey key, size_t count)
@@ -85,11 +85,13 @@ class ReadyPorts {
     ~Room() { ports_.GiveBack(key_, count_); }
 
     [[nodiscard]] size_t count() const noexcept { return count_; }
+    /// Into the pool: it is ready now, and on its way no more.
+    void Put(ReadyPort port);
 
    private:
     ReadyPorts& ports_;
     const PoolKey key_;
-    const size_t count_;
+    size_t count_;
   };
   /// For `wanted` ports, or fewer where the pool is nearly full.
   [[nodiscard]] Room TakeRoom(const PoolKey& key, size_t wanted) EXCLUDES(mutex_);
@@ -118,6 +120,7 @@ class ReadyPorts {
   };
 
   void GiveBack(const PoolKey& key, size_t count) EXCLUDES(mutex_);
+  void Add(const PoolKey& key, ReadyPort port) REQUIRES(mutex_);
   /// Those on their way among them.
   [[nodiscard]] size_t SizeOf(const PoolKey& key) const REQUIRES(mutex_);
   void DropUnlisted(const std::set<std::string>& ids) REQUIRES(mutex_);

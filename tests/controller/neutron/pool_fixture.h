@@ -46,7 +46,9 @@ class PoolTest : public NeutronBackendTest {
   /// A pod that has made its own port, and the pool that was filled behind it.
   Vifs ReserveFirst() {
     Vifs vifs = Reserve(Pod("first"));
-    EXPECT_TRUE(WaitForReady(3));
+    EXPECT_TRUE(WaitForCounts([](const PoolCounts& all) {
+      return all.ready == 3 && all.fills + all.failed_fills > 0;
+    })) << "a fill is counted after its last port is ready";
     return vifs;
   }
 

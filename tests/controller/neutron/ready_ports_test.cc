@@ -42,5 +42,17 @@ TEST(ReadyPortsTest, WhatWasTakenDuringTheListStaysTaken) {
   EXPECT_FALSE(ready.Take(kPool));
 }
 
+TEST(ReadyPortsTest, PortOfARoomCountsOnceFromWhenItIsPut) {
+  ReadyPorts ready(PoolOptions{.enabled = true, .least = 2, .batch = 2});
+  ReadyPorts::Room room = ready.TakeRoom(kPool, 2);
+  EXPECT_EQ(ready.Lacking(kPool), 0U) << "both are on their way";
+
+  room.Put({.id = "a"});
+  EXPECT_EQ(ready.Lacking(kPool), 0U) << "one is ready, one on its way";
+  EXPECT_TRUE(ready.Take(kPool));
+
+  EXPECT_EQ(ready.Lacking(kPool), 2U) << "one is on its way, which is too few";
+}
+
 }  // namespace
 }  // namespace kuryr::controller::neutron
