@@ -42,10 +42,10 @@ json Nested(int levels) {
 
 class WatchSetTest : public ::testing::Test {
  protected:
-  void Start() {
+  void Start(std::chrono::seconds patience = std::chrono::seconds(30)) {
     watcher_.Add(kPodsPath, WatchMode::kSet);
     watcher_.Start();
-    ASSERT_TRUE(server_.WaitForWatches(1));
+    ASSERT_TRUE(server_.WaitForWatches(1, patience));
   }
   WatchMetrics Metrics() { return watcher_.Metrics().at(kPodsPath); }
   uint64_t Reconnects(ReconnectReason reason) {
@@ -178,7 +178,8 @@ TEST_F(WatchSetTest, WhatIsTooLargeForAPageIsListedInSmallerOnes) {
                   .path_prefix = kPodsPath,
                   .count = 3,
                   .answer = {.body = std::string((size_t{64} << 20) + 1, ' ')}});
-  Start();
+  // The thread sanitizer needs 6 s of a processor for these bodies.
+  Start(std::chrono::minutes(2));
 
   EXPECT_EQ(listener_.WaitFor(7).size(), 7U);
   const auto present = Not(HasSubstr("resourceVersion"));
