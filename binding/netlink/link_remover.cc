@@ -116,7 +116,7 @@ void LinkRemover::Carry(RouteSocket& host, const std::vector<Order*>& orders) no
     const auto answered = std::make_shared<EventFd>();
     const Answer answer = Send(lists, answered);
     for (size_t i = 0; i < orders.size(); ++i) {
-      if (!AreGone(host, lists[i], *answered)) orders[i]->failure = answer.get()[i];
+      if (!AreGone(host, lists[i], *answered)) orders[i]->failure = std::move(answer.get()->at(i));
     }
   } catch (const std::system_error&) {
     // No thread or no descriptor for it, and nothing sent.
@@ -135,7 +135,7 @@ LinkRemover::Answer LinkRemover::Send(const std::vector<std::vector<Link>>& list
         RouteSocket own_socket = std::move(socket);
         const std::shared_ptr<EventFd> own_answered = std::move(kept);
         const Rollback tell([&] { own_answered->Set(); });
-        return Delete(own_socket, lists);
+        return std::make_shared<Failures>(Delete(own_socket, lists));
       });
   const std::lock_guard lock(mutex_);
   return unanswered_.emplace_back(std::move(answer));

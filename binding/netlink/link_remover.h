@@ -41,9 +41,9 @@ class LinkRemover {
     bool done = false;
     std::exception_ptr failure = nullptr;
   };
-  /// What is in the way of each list of a request.
+  /// What is in the way of each list of a request; who is told of it takes it away.
   using Failures = std::vector<std::exception_ptr>;
-  using Answer = std::shared_future<Failures>;
+  using Answer = std::shared_future<std::shared_ptr<Failures>>;
 
   /// The calling thread is in the links' namespace, and so is `host`.
   void Carry(RouteSocket& host, const std::vector<Order*>& orders) noexcept;
