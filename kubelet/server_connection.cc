@@ -81,7 +81,7 @@ bool ServerConnection::Expire(Clock::time_point now) {
   for (const auto& [stream, call] : calls_) {
     if (now >= std::min(call.asked_by, call.deadline)) late.push_back(stream);
   }
-  for (const int32_t stream : late) Reset(stream, NGHTTP2_CANCEL);
+  for (const int32_t stream : late) EndLate(stream);
   return late.empty() || Flush();
 }
 
@@ -207,6 +207,16 @@ void ServerConnection::Finish(int32_t stream, const Status& status) {
   call.asked_by = Clock::now() + limits_.asking;
   session_.EndAnswer(stream, TrailersOf(status));
   Flush();
+}
+
+void ServerConnection::EndLate(int32_t stream) {
+  const auto call = calls_.find(stream);
+  if (call == calls_.end()) return;
+  const auto& answers = call->second.answers;
+  if (!answers || !answers->is_open()) return Reset(stream, NGHTTP2_CANCEL);
+  // Without a status, gRPC's client says CANCELLED where its clock is not there yet.
+  call->second.deadline = Clock::time_point::max();
+  Finish(stream, {StatusCode::kDeadlineExceeded, "the call's deadline is over"});
 }
 
 void ServerConnection::Reset(int32_t stream, uint32_t error) {

@@ -67,6 +67,9 @@ class ServerConnection final : private Http2Events {
   void AnswerStatus(int32_t stream, const Status& status);
   void Write(int32_t stream, const std::string& message);
   void Finish(int32_t stream, const Status& status);
+  /// A stream that is answered hears its status. Others have not asked in time, or do not take
+  /// their answer.
+  void EndLate(int32_t stream);
   void Reset(int32_t stream, uint32_t error);
   /// False when the connection is over.
   bool Flush();

@@ -71,7 +71,7 @@ TEST_F(GrpcPeerTest, ItsClientGivesUpAtItsDeadline) {
   methods.streaming["/a/Never"] = [](const std::string&, const std::shared_ptr<AnswerStream>&) {};
   const RunningServer server(socket(), methods);
 
-  // The server knows the deadline, too: either side may be the first to end the call.
+  // The server knows the deadline, too: whoever is the first says the same.
   EXPECT_THAT(Said({"call", socket(), "/a/Never", "", "0.2"}), StartsWith("DEADLINE_EXCEEDED "));
 }
 
