@@ -47,11 +47,15 @@ def keep_first_log(failure, folder):
 
 
 def run_again(failure, folder):
-    """The names of the tests that passed."""
+    """The names of the tests that passed, and of their process where all did: what ends by a signal fails under that name."""
     stem = stem_of(failure)
     result = folder / f"{stem}.xml"
     result.unlink(missing_ok=True)
     with open(folder / f"{stem}.second.log", "wb") as log:
         subprocess.run(failure.task.again([failure.test.process], result), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                        env=os.environ | failure.task.environment, check=False)
-    return {test.name for test in report.read(result, failure.task.parts) if test.verdict == "passed"}
+    tests = report.read(result, failure.task.parts)
+    passed = {test.name for test in tests if test.verdict == "passed"}
+    if passed and all(test.verdict in ("passed", "skipped") for test in tests):
+        passed.add(failure.test.process)
+    return passed
