@@ -94,14 +94,15 @@ class RawServer {
   std::thread thread_;
 };
 
-/// Connects, says what it is given, and hears all until the server closes.
+/// Connects, says what it is given, and hears all until the server closes or is silent for two
+/// minutes.
 class RawClient {
  public:
   explicit RawClient(const std::string& socket) : socket_(ConnectTo(socket)) {}
 
   void Say(std::string_view bytes) const {
     while (!bytes.empty()) {
-      Await(POLLOUT);
+      if (!Await(POLLOUT)) return;
       const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent <= 0) return;
       bytes.remove_prefix(static_cast<size_t>(sent));
@@ -114,26 +115,32 @@ class RawClient {
     }
     return true;
   }
-  void HearEnd() {
+  /// Whether the end came, a reset as well.
+  [[nodiscard]] bool HearsEnd() {
     while (Hear()) {
     }
+    return ended_;
   }
 
  private:
-  void Await(short events) const {
+  static constexpr int kSilence = 120000;  // ms
+
+  [[nodiscard]] bool Await(short events) const {
     pollfd waits{.fd = socket_.get(), .events = events, .revents = 0};
-    ::poll(&waits, 1, -1);
+    return ::poll(&waits, 1, kSilence) == 1;
   }
   [[nodiscard]] bool Hear() {
-    Await(POLLIN);
+    if (!Await(POLLIN)) return false;
     std::array<char, 4096> buffer{};
     const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+    ended_ = size <= 0;
     if (size > 0) heard_.append(buffer.data(), static_cast<size_t>(size));
     return size > 0;
   }
 
   UniqueFd socket_;
   std::string heard_;
+  bool ended_ = false;
 };
 
 }  // namespace kuryr::kubelet

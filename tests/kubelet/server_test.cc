@@ -94,7 +94,7 @@ TEST_F(ServerTest, APeerThatGoesAwayIsAnswered) {
              Data(Frame("hello")));
 
   EXPECT_TRUE(client.Hears(Frame("hello")));
-  client.HearEnd();
+  EXPECT_TRUE(client.HearsEnd());
 }
 
 TEST_F(ServerTest, AnswersOfSeveralMegabytesPassFlowControl) {
@@ -243,7 +243,7 @@ TEST_F(ServerTest, EndlessHeadersEndTheConnectionAlone) {
       Begin() + Headers(Fields("/a/Echo") + more, kNone) +
       RawFrame{.type = kContinuation, .flags = kEndHeaders, .stream = 1, .payload = more}.Bytes());
 
-  client.HearEnd();
+  EXPECT_TRUE(client.HearsEnd());
   EXPECT_EQ(Call(Request("/a/Echo", "still"), Soon()), "still");
 }
 
@@ -252,7 +252,7 @@ TEST_F(ServerTest, WhatIsNoHttp2EndsTheConnectionAlone) {
   for (const char* bytes : {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02", ""}) {
     RawClient client(socket());
     client.Say(bytes + std::string(*bytes == '\0' ? kPreface : "") + std::string(100, '\xff'));
-    client.HearEnd();
+    EXPECT_TRUE(client.HearsEnd());
   }
 
   EXPECT_EQ(Call(Request("/a/Echo", "still"), Soon()), "still");
@@ -277,7 +277,7 @@ TEST_F(ServerTest, APeerThatNeverAsksIsClosed) {
   const RunningServer server(socket(), Echo(), limits);
   RawClient client(socket());
 
-  client.HearEnd();
+  EXPECT_TRUE(client.HearsEnd());
 }
 
 TEST_F(ServerTest, AStreamEndsAtItsDeadline) {
@@ -302,7 +302,7 @@ TEST_F(ServerTest, TheLatestOfTooManyConnectionsIsClosed) {
 
   RawClient second(socket());
 
-  second.HearEnd();
+  EXPECT_TRUE(second.HearsEnd());
 }
 
 TEST_F(ServerTest, ItsSocketIsItsOwn) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -18,8 +17,6 @@ class FakeDelegateTest : public ::testing::Test {
   FakeDelegateTest() {
     std::string pattern = ::testing::TempDir() + "kuryr-delegate-XXXXXX";
     dir_ = ::mkdtemp(pattern.data());
-    // As the plugin's main does: a child need not read its stdin.
-    ::signal(SIGPIPE, SIG_IGN);
   }
   ~FakeDelegateTest() override { std::filesystem::remove_all(dir_); }
 

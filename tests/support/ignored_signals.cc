@@ -2,7 +2,7 @@
 
 namespace {
 
-/// As every program that uses an ApiClient: closing a connection that Stop() has cut writes to it.
+/// As every program of ours: closing a connection that was cut writes to it.
 [[maybe_unused]] const auto kIgnored = std::signal(SIGPIPE, SIG_IGN);
 
 }  // namespace
