@@ -80,6 +80,12 @@ vif::PodVif WithoutInterface(const std::vector<IpAddress>& addresses) {
   return {.vif = std::move(vif)};
 }
 
+std::shared_ptr<PortFacts> ReadPort(const watcher::WatchEvent& event) {
+  auto facts = std::make_shared<PortFacts>(PortFactsOf(event));
+  facts->plan = Read(PlanOn(event));
+  return facts;
+}
+
 bool AreActive(const std::vector<vif::PodVif>& vifs) {
   return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
     return vif::Common(vif.vif).active.value_or(false);
@@ -172,22 +178,30 @@ std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
 
 /// Every plan goes before what pods may have beside theirs.
 void PodStore::StartTelling(Backend& backend) {
-  backend_ = &backend;
   const MutexLock lock(mutex_);
+  backend_ = &backend;
   for (auto& [key, known] : known_) {
     if (known.pod) {
       const auto pod = std::make_shared<PodFacts>(*known.pod);
-      Judge(backend, pod->owner(), pod->plan);
+      Tell(*pod);
       known.pod = pod;
     }
     if (known.port) {
       const auto port = std::make_shared<PortFacts>(*known.port);
-      Judge(backend, OwnerOf(*port, key), port->plan);
+      Tell(key, *port);
       known.port = port;
     }
     wake_(key);
   }
   for (const auto& [key, known] : known_) KeepBeside(known);
+}
+
+void PodStore::Tell(PodFacts& pod) {
+  if (backend_ != nullptr) Judge(*backend_, pod.owner(), pod.plan);
+}
+
+void PodStore::Tell(const std::string& key, PortFacts& port) {
+  if (backend_ != nullptr) Judge(*backend_, OwnerOf(port, key), port.plan);
 }
 
 void PodStore::KeepBeside(const Known& known) {
@@ -198,8 +212,8 @@ void PodStore::KeepBeside(const Known& known) {
 
 /// What is gone is nothing to the next backend, which has never heard of it.
 void PodStore::StopTelling() {
-  backend_ = nullptr;
   const MutexLock lock(mutex_);
+  backend_ = nullptr;
   for (auto& [key, known] : known_) known.gone.clear();
   std::erase_if(known_, [](const auto& entry) { return !entry.second.pod && !entry.second.port; });
 }
@@ -218,12 +232,11 @@ void PodStore::Handle(const watcher::WatchEvent& event) {
 }
 
 void PodStore::LearnPod(const watcher::WatchEvent& pod, const std::string& base, const Plan& plan) {
-  const std::string key = KeyOf(pod.name_space, pod.name);
-  if (!IsAt(Find(key), pod.uid, base)) return;
   const std::shared_ptr<PodFacts> facts = ReadPod(pod, plan);
-  Update(key, [&](Known& known) {
+  Update(KeyOf(pod.name_space, pod.name), [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
     if (!IsAt(known, pod.uid, base)) return;
     facts->seen = known.pod->seen;
+    Tell(*facts);
     known.pod = facts;
   });
 }
@@ -232,8 +245,11 @@ void PodStore::LearnPort(nlohmann::json kuryrport) {
   const watcher::WatchEvent event =
       watcher::MakeEvent(watcher::EventType::kAdded, std::move(kuryrport));
   const std::shared_ptr<PortFacts> facts = ReadPort(event);
-  Update(KeyOf(event.name_space, event.name), [&](Known& known) {
-    if (!known.port && known.pod && known.pod->uid == facts->pod_uid) known.port = facts;
+  const std::string key = KeyOf(event.name_space, event.name);
+  Update(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+    if (known.port || !known.pod || known.pod->uid != facts->pod_uid) return;
+    Tell(key, *facts);
+    known.port = facts;
   });
 }
 
@@ -253,37 +269,34 @@ void PodStore::Update(const std::string& key, const Change& change) {
   if (!known.pod && !known.port && known.gone.empty()) known_.erase(key);
 }
 
-std::shared_ptr<PodFacts> PodStore::ReadPod(const watcher::WatchEvent& event, const Plan& plan) {
+std::shared_ptr<PodFacts> PodStore::ReadPod(const watcher::WatchEvent& event,
+                                            const Plan& plan) const {
   auto facts = std::make_shared<PodFacts>(PodFactsOf(event, label_keys_));
   facts->plan = Read(plan);
-  if (backend_ != nullptr) Judge(*backend_, facts->owner(), facts->plan);
-  return facts;
-}
-
-std::shared_ptr<PortFacts> PodStore::ReadPort(const watcher::WatchEvent& event) {
-  auto facts = std::make_shared<PortFacts>(PortFactsOf(event));
-  facts->plan = Read(PlanOn(event));
-  if (backend_ != nullptr)
-    Judge(*backend_, OwnerOf(*facts, KeyOf(event.name_space, event.name)), facts->plan);
   return facts;
 }
 
 void PodStore::HandlePod(const watcher::WatchEvent& event) {
-  const std::string key = KeyOf(event.name_space, event.name);
   std::shared_ptr<PodFacts> facts;
-  if (event.type != watcher::EventType::kDeleted) {
-    facts = ReadPod(event, PlanOn(event));
-  }
-  Update(key, [&](Known& known) {
-    if (facts) facts->seen = SeenSince(known.pod.get(), *facts);
-    known.pod = std::move(facts);
-  });
+  if (event.type != watcher::EventType::kDeleted) facts = ReadPod(event, PlanOn(event));
+  Update(KeyOf(event.name_space, event.name),
+         [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+           if (facts) {
+             facts->seen = SeenSince(known.pod.get(), *facts);
+             Tell(*facts);
+           }
+           known.pod = std::move(facts);
+         });
 }
 
 void PodStore::HandlePort(const watcher::WatchEvent& event) {
   std::shared_ptr<PortFacts> facts;
   if (event.type != watcher::EventType::kDeleted) facts = ReadPort(event);
-  Update(KeyOf(event.name_space, event.name), [&](Known& known) { known.port = std::move(facts); });
+  const std::string key = KeyOf(event.name_space, event.name);
+  Update(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+    if (facts) Tell(key, *facts);
+    known.port = std::move(facts);
+  });
 }
 
 PodStore::Known PodStore::Find(const std::string& key) const {

@@ -18,7 +18,7 @@ namespace kuryr::controller {
 
 /// What the watches have told of the cluster's pods and their KuryrPorts, as PodFacts. While there
 /// is a backend, it hears of every plan; of everything that changed the pod's key is woken.
-/// Thread-safe, but while a backend comes or goes nothing may be handled or learnt.
+/// Thread-safe.
 class PodStore : public watcher::EventConsumer {
  public:
   using Wake = std::function<void(const std::string& key)>;
@@ -30,6 +30,7 @@ class PodStore : public watcher::EventConsumer {
   /// The backend, which is borrowed and new, hears of every plan that is known, and of those to
   /// come. Every key is woken.
   void StartTelling(Backend& backend) EXCLUDES(mutex_);
+  /// When it returns, the backend is used no more.
   void StopTelling() EXCLUDES(mutex_);
 
   /// Pods and KuryrPorts.
@@ -64,19 +65,21 @@ class PodStore : public watcher::EventConsumer {
 
  private:
   [[nodiscard]] std::shared_ptr<PodFacts> ReadPod(const watcher::WatchEvent& event,
-                                                  const Plan& plan);
-  [[nodiscard]] std::shared_ptr<PortFacts> ReadPort(const watcher::WatchEvent& event);
+                                                  const Plan& plan) const;
   void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);
   void HandlePort(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+  // The backend, if there is one, of a plan, which it judges.
+  void Tell(PodFacts& pod) REQUIRES(mutex_);
+  void Tell(const std::string& key, PortFacts& port) REQUIRES(mutex_);
   /// What the pod may have beside its plan is nobody else's.
   void KeepBeside(const Known& known) REQUIRES(mutex_);
   template <typename Change>
   void Update(const std::string& key, const Change& change) EXCLUDES(mutex_);
 
-  Backend* backend_ = nullptr;  ///< null: nobody leads here
   const std::set<std::string> label_keys_;
   const Wake wake_;
   mutable Mutex mutex_;
+  Backend* backend_ GUARDED_BY(mutex_) = nullptr;  ///< null: nobody leads here
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
 };
 
