@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "binding/drivers/binding.h"
+#include "binding/ovs/open_vswitch.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -200,6 +201,8 @@ TEST_F(SriovOvsTest, WithTheRecordLostBothHalvesAreFoundAndRemoved) {
                .device = "0000:03:10.1"}));
   binding.Disconnect(plugs, pod_->attachment, Soon());
   EXPECT_EQ(Vsctl({"--columns=name", "find", "Interface", "name=wire1"}), "");
+  // While ovs-vswitchd lets go of the port, it writes back the flags it remembers.
+  OpenVSwitch(ovs_->remote()).WaitUntilApplied(Soon());
   RunOnHost({"ip", "link", "set", "wire1", "down"});
   EXPECT_THAT(StateWith(*pod_), HasSubstr(before.substr(0, before.find("--"))));
 }
