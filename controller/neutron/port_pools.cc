@@ -170,7 +170,8 @@ PortUpdate PortPools::ReturnOf(const Port& port) const {
 }
 
 bool PortPools::Return(const Port& port) {
-  if (!enabled()) return false;
+  // Without tags the mark alone says whose a port is, and a return clears it.
+  if (!enabled() || !HasTags(port, means_.defaults.tags)) return false;
   const auto key = KeyOf(means_, port);
   if (!key) return false;
   ReadyPorts::Room room = means_.ready.TakeRoom(*key, 1);

@@ -66,6 +66,18 @@ TEST_F(PoolLeftoverTest, EveryClustersMarkIsItsOwnAndShortEnoughForNeutron) {
   EXPECT_LE(MarkOf(one).size(), 255U);
 }
 
+TEST_F(PoolLeftoverTest, PodsPortThatNeverGotItsTagsIsDeletedAtThePodsEnd) {
+  const std::string id = IdOf(ReserveFirst().at(0));
+  neutron_.Change(id, [](Port& port) { port.tags.clear(); });
+  times_.search = std::chrono::hours(1);
+  Lead();
+  ASSERT_TRUE(WaitForReady(3));
+
+  EXPECT_TRUE(Release(Pod("first").id));
+
+  EXPECT_EQ(PortAt(id).id, "") << "without tags and mark, nobody would ever know whose it is";
+}
+
 TEST_F(PoolLeftoverTest, PodsPortHasNoDescription) {
   (void)ReserveFirst();
 
