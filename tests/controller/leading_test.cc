@@ -271,15 +271,13 @@ TEST_F(LeadingTest, PlanWithAWholePoolTakesNothingOfIt) {
 }
 
 TEST_F(LeadingTest, KuryrPortOfAnotherProducerIsWaitedFor) {
-  Start(SinkKind::kKuryrPort);
   const json pod = cluster_.CreatePod("a", {{"nodeName", nullptr}});
   api().Create({{"kind", "KuryrPort"},
                 {"apiVersion", "openstack.org/v1"},
                 {"metadata", {{"name", "a"}}},
                 {"spec", {{"podUid", pod.at("metadata").at("uid")}, {"podNodeName", "node1"}}},
                 {"status", {{"vifs", json::object()}}}});
-  cluster_.CreatePod("between");
-  (void)WaitForPort("between");
+  Start(SinkKind::kKuryrPort);
 
   api().Patch("pods", "default", "a", {{"spec", {{"nodeName", "node1"}}}});
   cluster_.CreatePod("last");
