@@ -46,7 +46,8 @@ struct BindingConfig {
   /// [os_vif_ovs] wait_for_wiring: whose part in a new port an ADD waits for.
   WaitForWiring wait_for_wiring = WaitForWiring::kAuto;
   /// [os_vif_ovs] default_qos_type, of the QoS row that each port gets; empty: none. With
-  /// linux-noop ovs-vswitchd leaves alone what others (CNI's bandwidth plugin) set with tc.
+  /// linux-noop ovs-vswitchd leaves alone a link's root qdisc (CNI's bandwidth plugin). It deletes
+  /// an ingress qdisc all the same (Open vSwitch, netdev_linux_set_policing).
   std::string default_qos_type = "linux-noop";
   /// [neutron_defaults] network_device_mtu: upper limit; 0 for none.
   uint32_t network_device_mtu = 0;

@@ -28,7 +28,7 @@ LANES = {
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
     "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts of each part",
     "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills",
-    "bandwidth": "its limits once more, on the kernel lane's Linux: OVS' userspace datapath does not hold all of them",
+    "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
     "asan": "all tests with AddressSanitizer and UndefinedBehaviorSanitizer; clang's warnings and thread-safety analysis",
     "tsan": "tests of what has threads, with ThreadSanitizer",
     "fuzz": "every fuzz target for some seconds of a processor (KURYR_FUZZ_SECONDS, default 5)",

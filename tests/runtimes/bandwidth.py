@@ -4,10 +4,8 @@ import json
 import os
 from pathlib import Path
 
-from harness.open_vswitch import KERNEL_DATAPATH
 from harness.pod import Plan
 from harness.process import run
-from harness.report import Skipped
 from harness.runtime_node import SHAPING
 from harness.traffic import flow, ping
 from harness.transcript import Transcript
@@ -55,9 +53,8 @@ class Pair:
             _check_rate(self.free, self.limited)
 
     def check_sent(self):
+        """Not on Open vSwitch, which deletes that limit when the link changes (docs/runtimes.md)."""
         with self._facts.fact(f"{self._name}: what the pod sends is held to 20 Mbit/s"):
-            if "Open" in self._name and not KERNEL_DATAPATH:
-                raise Skipped("no openvswitch.ko (lane bandwidth has it); the userspace datapath reads before tc does")
             _check_rate(self.limited, self.free)
 
     def delete(self):
@@ -98,7 +95,6 @@ def _check_open_vswitch(facts, shaper):
              Pair(facts, "Open vSwitch, local mode", [local, shaper])]
     for pair in pairs:
         pair.check_received()
-        pair.check_sent()
     ovs.restart_vswitchd()
     for pair in pairs:
         pair.check_received(" after a restart of ovs-vswitchd")
