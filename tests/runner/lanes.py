@@ -85,15 +85,17 @@ def ctest(lane, base, seconds, cores=COMPUTES, preset=None, label="."):
 
 
 def program(lane, needs, command, cores, seconds, name=None, environment=None):
-    """A suite that writes its verdicts to --junit FILE. As it is one story, it is told from the beginning again."""
+    """A suite that writes its verdicts to --junit FILE. As it is one story, it is told from the beginning again, and its --logs
+    of that time are beside the first's."""
     name = name or lane
     report = OUT / f"{name.replace(' ', '-')}.xml"
+    once_more = tuple(f"{word}-again" if before == "--logs" else word for before, word in zip(("", *command), command))
 
-    def told(to):
-        return (*command, "--junit", str(to))
+    def told(words, to):
+        return (*words, "--junit", str(to))
 
-    return Task(name, lane, told(report), tuple(need.name for need in needs), (KUBERNETES.name,), cores, seconds, report=report,
-                again=lambda names, again: told(again), is_story=True, environment=environment or {})
+    return Task(name, lane, told(command, report), tuple(need.name for need in needs), (KUBERNETES.name,), cores, seconds, report=report,
+                again=lambda names, again: told(once_more, again), is_story=True, environment=environment or {})
 
 
 def conformance():
