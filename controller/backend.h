@@ -113,11 +113,32 @@ class Backend {
   /// Whether the VIF was planned by this backend for this owner.
   [[nodiscard]] virtual bool Owns(const Owner& owner, const vif::PodVif& vif) const = 0;
 
-  /// The owner has these VIFs: they are written. Those that this backend did not plan are kept from
-  /// others, too, where they are in its networks. BackendError kRefused names the other owner when
-  /// one of them is somebody else's already; the rest is kept then. A VIF without an interface name
-  /// is what the owner may have beside its plan: kept from others, whoever else has it.
+  /// Why Reserve would never give this VIF to the owner, although Owns says yes: who may write
+  /// where plans stand may have made it up. nullopt: it could.
+  [[nodiscard]] virtual std::optional<std::string> WhyNeverGiven(const Owner& owner,
+                                                                 const vif::PodVif& vif) const = 0;
+
+  /// The owner has these VIFs, which are its own: they are written. Those of networks that are not
+  /// there any more are kept from others where another network has their addresses. BackendError
+  /// kRefused names the other owner when one of them is somebody else's already; the rest is kept
+  /// then.
   virtual void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// Another producer has planned these VIFs for the owner, and what it planned before counts no
+  /// more. Their addresses are kept from others in networks that the owner's scope may use; this
+  /// backend's own plans and claims go before them. BackendError kRefused as Adopt's.
+  virtual void Heed(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// What the owner may have beside its plan.
+  struct Beside {
+    std::vector<IpAddress> there;   ///< as its node tells
+    std::vector<IpAddress> former;  ///< of earlier plans, as its object says
+
+    [[nodiscard]] bool empty() const noexcept { return there.empty() && former.empty(); }
+  };
+  /// Kept from others until Release, whoever else has it; what is former, in networks that the
+  /// owner's scope may use.
+  virtual void KeepBeside(const Owner& owner, const Beside& beside) = 0;
 
   /// The claim, an owner without interfaces, keeps these addresses until Release: nobody gets them
   /// but an interface that names the claim, one at a time. BackendError kRefused names an address

@@ -22,6 +22,20 @@ void TakeSink(const Option& option, std::optional<SinkKind>& sink) {
   }
 }
 
+void TakeOthers(const Option& option, std::optional<OtherProducers>& others) {
+  if (!option.set()) return;
+  if (*option.value == "none") {
+    others = OtherProducers::kNone;
+  } else if (*option.value == "kuryrports") {
+    others = OtherProducers::kKuryrPorts;
+  } else if (*option.value == "annotations") {
+    others = OtherProducers::kAnnotations;
+  } else {
+    Refuse(option.where,
+           "\"" + Printable(*option.value) + "\"; expected none, kuryrports or annotations");
+  }
+}
+
 /// What the backend takes: pools or Neutron.
 void TakeBackend(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   const Option backend = files.Find("controller", "backend");
@@ -43,6 +57,13 @@ void TakeName(const Option& option, std::string& target) {
 
 }  // namespace
 
+PlanPlaces PlacesOf(const Config& config, SinkKind sink) {
+  const bool writes_annotations = sink != SinkKind::kKuryrPort;
+  return {.sink = sink,
+          .others = config.other_producers.value_or(
+              writes_annotations ? OtherProducers::kAnnotations : OtherProducers::kKuryrPorts)};
+}
+
 Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   constexpr uint32_t kMostWorkers = 256;
   const ConfigFiles files(std::move(names));
@@ -51,6 +72,7 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   TakeSink(files.Find("kubernetes", "vif_sink"), config.sink);
   Take(files.Find("kubernetes", "use_events"), config.use_events);
   TakeBackend(files, getenv, config);
+  TakeOthers(files.Find("controller", "other_producers"), config.other_producers);
   Take(files.Find("controller", "leader_elect"), config.leader_elect);
   TakeName(files.Find("controller", "lease_namespace"), config.lease_namespace);
   TakeName(files.Find("controller", "lease_name"), config.lease_name);

@@ -9,7 +9,7 @@
 #include "controller/local/pool.h"
 #include "controller/neutron/client/neutron_config.h"
 #include "controller/neutron/pod_defaults.h"
-#include "controller/vif_sink.h"
+#include "controller/plan_places.h"
 #include "watcher/api_options.h"
 
 namespace kuryr::controller {
@@ -24,18 +24,23 @@ struct NeutronSettings {
 struct Config {
   watcher::ApiOptions api;       ///< [kubernetes]
   std::optional<SinkKind> sink;  ///< [kubernetes] vif_sink; nothing: what the cluster has
-  bool use_events = true;        ///< [kubernetes] use_events
-  bool leader_elect = true;      ///< [controller] leader_elect
-  std::string lease_namespace = "kube-system";  ///< [controller] lease_namespace
-  std::string lease_name = "kuryr-controller";  ///< [controller] lease_name
-  uint32_t workers = 8;                         ///< [controller] workers
-  std::vector<local::Pool> pools;               ///< [pool:NAME]
-  std::optional<NeutronSettings> neutron;       ///< nothing: the backend is `local`
+  std::optional<OtherProducers> other_producers;  ///< [controller] other_producers
+  bool use_events = true;                         ///< [kubernetes] use_events
+  bool leader_elect = true;                       ///< [controller] leader_elect
+  std::string lease_namespace = "kube-system";    ///< [controller] lease_namespace
+  std::string lease_name = "kuryr-controller";    ///< [controller] lease_name
+  uint32_t workers = 8;                           ///< [controller] workers
+  std::vector<local::Pool> pools;                 ///< [pool:NAME]
+  std::optional<NeutronSettings> neutron;         ///< nothing: the backend is `local`
   /// Whether the backend asks what stands of pods' namespaces.
   [[nodiscard]] bool asks_for_scopes() const { return neutron && neutron->pods.asks_for_scopes(); }
 
   ProgramOptions program{.health_port = 8082};  ///< [health_server], [DEFAULT]
 };
+
+/// Whose plans count where this controller writes its own. Unless kuryr.conf says more: annotations
+/// where it writes annotations itself, else KuryrPorts.
+[[nodiscard]] PlanPlaces PlacesOf(const Config& config, SinkKind sink);
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
 /// Throws ConfigError that names file, section and option.

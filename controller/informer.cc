@@ -99,7 +99,7 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   EndLeader();
   leader_ = std::move(next_);
   next_.reset();
-  pods_.StartTelling(leader->backend);
+  pods_.StartTelling(leader->backend, leader->places);
   claims_.StartKeeping(leader->backend);
   namespaces_.StartTelling(leader->backend);
   leader->begin();

@@ -32,6 +32,7 @@ class Informer : private watcher::EventHandler {
   /// Who leads here.
   struct Leader {
     Backend& backend;
+    PlanPlaces places;
     std::function<void(const std::string& key)> wake;  ///< of every key that something happened to
     std::function<void()> begin;  ///< called once, in a watch's thread: all that is planned now is
                                   ///< known, and the backend has been told of it

@@ -56,6 +56,7 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
                                               const std::string& id) { return namespaces.Has(id); },
                               .observer = &parts.metrics.neutron()}) {
   parts_.informer.Lead({.backend = backend_.get(),
+                        .places = PlacesOf(parts_.config, sink_),
                         .wake = [this](const std::string& key) { queue_.Add(key); },
                         .begin = [this] { Begin(); }});
 }

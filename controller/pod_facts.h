@@ -17,6 +17,9 @@ namespace kuryr::controller {
 
 /// The original's: a pod that has it stays until its VIFs are released.
 inline constexpr const char* kPodFinalizer = "kuryr.openstack.org/pod-finalizer";
+/// The original's: a KuryrPort that has it stays until its pod's VIFs are released, whoever deletes
+/// it: a namespace's end deletes KuryrPorts before pods that still end.
+inline constexpr const char* kPortFinalizer = "kuryr.openstack.org/kuryrport-finalizer";
 /// Who made a KuryrPort.
 inline constexpr const char* kPlannerAnnotation = "kuryr.openstack.org/planner";
 inline constexpr const char* kPlanner = "kuryr-controller";
@@ -43,10 +46,12 @@ struct Plan {
 /// What became of a plan once it was heard of.
 struct PlanState {
   bool present = false;
-  bool ours = false;    ///< the backend's own; known to a leader
-  bool active = false;  ///< every VIF
-  std::string problem;  ///< unreadable, or, as a leader knows, somebody else has its addresses
-  KeptPlan kept;        ///< for the backend of the next leader; empty where it is unreadable
+  bool ours = false;     ///< the backend's own; known to a leader
+  bool active = false;   ///< every VIF
+  bool ignored = false;  ///< another producer's, where none is heeded; known to a leader
+  std::string problem;   ///< unreadable, or, as a leader knows, somebody else has its addresses
+  std::string refused;   ///< why the backend would never give it; known to a leader
+  KeptPlan kept;         ///< for the backend of the next leader; empty where it is unreadable
   std::vector<IpAddress> former;
 };
 
@@ -88,6 +93,7 @@ struct PortFacts {
   std::string version;  ///< resourceVersion
   std::string pod_uid;
   std::string node;
+  bool judged = false;  ///< with the pod that it is for; known to a leader
   PlanState plan;
 };
 

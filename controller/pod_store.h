@@ -11,6 +11,7 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backend.h"
+#include "controller/plan_places.h"
 #include "controller/pod_facts.h"
 #include "watcher/event_pipeline.h"
 
@@ -28,8 +29,8 @@ class PodStore : public watcher::EventConsumer {
       : label_keys_(std::move(label_keys)), wake_(std::move(wake)) {}
 
   /// The backend, which is borrowed and new, hears of every plan that is known, and of those to
-  /// come. Every key is woken.
-  void StartTelling(Backend& backend) EXCLUDES(mutex_);
+  /// come, where they count. Every key is woken.
+  void StartTelling(Backend& backend, const PlanPlaces& places) EXCLUDES(mutex_);
   /// When it returns, the backend is used no more.
   void StopTelling() EXCLUDES(mutex_);
 
@@ -50,6 +51,8 @@ class PodStore : public watcher::EventConsumer {
     std::shared_ptr<const PortFacts> port;
     std::vector<std::string> gone;  ///< UIDs of pods that are no more, and may still have something
                                     ///< at the backend
+    bool heeds = false;             ///< the backend keeps what another producer planned for the pod
+    std::string others_problem;     ///< why it does not, or who else has it
   };
   [[nodiscard]] Known Find(const std::string& key) const EXCLUDES(mutex_);
   /// The pod of that UID, gone before, has nothing any more.
@@ -68,11 +71,10 @@ class PodStore : public watcher::EventConsumer {
                                                   const Plan& plan) const;
   void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);
   void HandlePort(const watcher::WatchEvent& event) EXCLUDES(mutex_);
-  // The backend, if there is one, of a plan, which it judges.
+  /// The backend, if there is one, of a plan, which it judges.
   void Tell(PodFacts& pod) REQUIRES(mutex_);
-  void Tell(const std::string& key, PortFacts& port) REQUIRES(mutex_);
-  /// What the pod may have beside its plan is nobody else's.
-  void KeepBeside(const Known& known) REQUIRES(mutex_);
+  /// The backend of what counts beside plans of its own.
+  void TellRest(Known& known) REQUIRES(mutex_);
   template <typename Change>
   void Update(const std::string& key, const Change& change) EXCLUDES(mutex_);
 
@@ -80,35 +82,8 @@ class PodStore : public watcher::EventConsumer {
   const Wake wake_;
   mutable Mutex mutex_;
   Backend* backend_ GUARDED_BY(mutex_) = nullptr;  ///< null: nobody leads here
+  PlanPlaces places_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
 };
-
-/// A pod that is to have VIFs: scheduled, of a network of its own, and neither deleted nor
-/// completed.
-[[nodiscard]] bool NeedsPlan(const PodFacts& pod);
-
-/// Of a plan alone.
-[[nodiscard]] PlanState Read(const Plan& plan);
-/// Of all its VIFs.
-[[nodiscard]] std::vector<IpAddress> PlannedAddresses(const std::vector<vif::PodVif>& vifs);
-/// Tells the backend of the plan, and judges it.
-void Judge(Backend& backend, const Owner& owner, PlanState& state);
-/// Both.
-[[nodiscard]] PlanState Adopt(Backend& backend, const Owner& owner, const Plan& plan);
-
-// Of what is known of a pod that is there:
-
-/// What stands on the pod or beside it.
-[[nodiscard]] const PlanState& PlanOf(const PodStore::Known& known);
-/// Another producer plans this pod, or has just begun to: its KuryrPort comes before its VIFs.
-[[nodiscard]] bool IsOthers(const PodStore::Known& known);
-/// Something that only a controller takes away again. The original's finalizer comes with a
-/// KuryrPort of its own, and is the original's to take away.
-[[nodiscard]] bool HasOurs(const PodStore::Known& known);
-/// Whether a controller may plan it anew: the plan is ours, and nobody has told that a node has
-/// made any of it true.
-[[nodiscard]] bool MayYield(const PodStore::Known& known);
-/// That it has an earlier plan's address; empty: it has not.
-[[nodiscard]] std::string MismatchOf(const PodStore::Known& known);
 
 }  // namespace kuryr::controller

@@ -7,7 +7,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "controller/default_route.h"
+#include "controller/lost_plan.h"
 #include "controller/plan_request.h"
+#include "controller/plan_verdict.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
@@ -19,6 +21,8 @@ using Clock = ControllerMetrics::Clock;
 constexpr std::chrono::seconds kRefusedAgain{60};
 /// The same for a node that has to be asked about.
 constexpr std::chrono::seconds kNodeAgain{10};
+
+constexpr const char* kAddressConflict = "KuryrAddressConflict";
 
 const char* ReasonOf(BackendError::Kind kind) {
   switch (kind) {
@@ -109,21 +113,35 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
   if (!NeedsPlan(pod)) {
     const bool waited = shared_.reporter.Clear(key) && !plan.present;
     if (HasOurs(known) && IsDone(pod)) return Release(known);
-    // Others wait behind it.
-    if (waited) shared_.backend.Release(pod.uid);
+    // Others wait behind it. What it may run with stays its own until its finalizer goes.
+    if (waited && !HasOurs(known)) shared_.backend.Release(pod.uid);
     return;
   }
   if (IsOthers(known)) {
-    if (!plan.problem.empty())
-      shared_.reporter.Report(pod, "KuryrPlanUnusable", plan.problem, writer_);
+    const std::string problem = ProblemOf(known);
+    if (!problem.empty()) shared_.reporter.Report(pod, "KuryrPlanUnusable", problem, writer_);
+    return;
+  }
+  if (!plan.refused.empty()) {
+    if (Refuse(known)) Plan(key, known);
     return;
   }
   const std::string problem = plan.present ? Settle(key, known) : std::string();
-  if (!problem.empty()) shared_.reporter.Report(pod, "KuryrAddressConflict", problem, writer_);
+  if (!problem.empty()) shared_.reporter.Report(pod, kAddressConflict, problem, writer_);
   if (!plan.present || !plan.active)
     Plan(key, known);
   else if (problem.empty())
     ReportLost(key, pod);
+}
+
+bool Reconciler::Refuse(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  if (!pod.started) return true;
+  shared_.reporter.Report(pod, "KuryrPlanRefused",
+                          "its plan is none that a controller would write: " +
+                              PlanOf(known).refused + "; delete the pod",
+                          writer_);
+  return false;
 }
 
 void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
@@ -192,24 +210,56 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
 void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  const std::optional<PlanRequest> request = RequestOf(key, pod);
+  std::optional<PlanRequest> request = RequestOf(key, pod);
   if (!request) return;
-  auto vifs = Reserve(*request);
+  const bool is_lost = HasLostPlan(known);
+  auto vifs = is_lost ? ReserveTheSame(key, pod, *request) : Reserve(*request);
   if (!vifs) return;
-  if (!plan.present && !RecordClaims(*request, *vifs)) {
+  const bool is_first = !plan.present || !plan.refused.empty();
+  if (is_first && !RecordClaims(*request, *vifs)) {
     shared_.queue.AddRateLimited(key);
     return;
   }
   const bool active = shared_.backend.IsActive(pod.owner(), *vifs);
-  if (plan.present && !active && SaysPorts(plan, *vifs)) return;
+  if (!is_first && !active && SaysPorts(plan, *vifs)) return;
   SetActive(*vifs, active);
   MoveDefaultRoute(*vifs);
-  sink_->Write(known, *vifs);
+  Write(known, *vifs);
   shared_.reporter.Clear(key);
-  if (!plan.present) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
+  if (is_lost) {
+    shared_.reporter.Tell(
+        pod, "KuryrPlanRestored",
+        "its plan was taken away while it runs: it keeps " + Listed(PlannedAddresses(*vifs)),
+        writer_);
+  }
+  if (is_first) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
   if (active) shared_.metrics.CountActive(Clock::now() - pod.seen);
   Log(LogLevel::kDebug, "pod planned",
       {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
+}
+
+/// Of a plan that is refused nothing stays.
+void Reconciler::Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) {
+  if (!PlanOf(known).refused.empty() && sink_->Holds(known)) return sink_->Replace(known, vifs, {});
+  sink_->Write(known, vifs);
+}
+
+std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::string& key,
+                                                                   const PodFacts& pod,
+                                                                   PlanRequest& request) {
+  AskForTheSame(pod, writer_.client().Get(PodPath(pod.name_space, pod.name)), request);
+  try {
+    return Reserve(request);
+  } catch (const BackendError& e) {
+    if (e.kind() == BackendError::Kind::kRetry) throw;
+    shared_.reporter.Report(pod, kAddressConflict,
+                            std::string("its plan was taken away while it runs, and it may not "
+                                        "have its addresses again: ") +
+                                e.what() + "; delete the pod",
+                            writer_);
+    shared_.queue.AddAfter(key, kRefusedAgain);
+    return std::nullopt;
+  }
 }
 
 std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const PodFacts& pod) {
@@ -264,7 +314,7 @@ void Reconciler::Release(const PodStore::Known& known) {
 /// A pod that runs is asked about when it is deleted: the original may have planned thousands.
 bool Reconciler::HasLeftFinalizer(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
-  if (!pod.has_finalizer || pod.plan.ours || !known.port || known.port->ours) return false;
+  if (!pod.has_finalizer || pod.plan.ours || !known.port || !IsOthers(known)) return false;
   if (pod.started && !pod.deleted) return false;
   return HasPutFinalizer(writer_.client().Get(PodPath(pod.name_space, pod.name)));
 }
@@ -297,7 +347,7 @@ void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
   }
-  writer_.Delete(PortsPath(name_space) + "/" + name, port.uid);
+  writer_.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
 }
 
 void Reconciler::Handle(const std::string& key, const PodFacts& pod, const BackendError& error) {

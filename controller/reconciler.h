@@ -26,11 +26,13 @@ namespace kuryr::controller {
 /// |---|---|
 /// | is to have VIFs and has none | a plan, written with the finalizer |
 /// | has a plan that is not active | activity, once the backend says so |
-/// | has what another pod has, too | other addresses, if it is the one that yields |
-/// | is done, and had a plan of ours | its plan and finalizer taken away, what it had released |
-/// | is no more | what it had released |
-/// | has an active plan that carries nothing any more | an Event that says so |
-/// | has a plan of somebody else | nothing; a finalizer of ours that came before it is taken back |
+/// | runs, and has lost its plan | a plan with the addresses that it has |
+/// | has a plan that no controller would have given it | another one, as long as nothing of it runs
+/// | | has what another pod has, too | other addresses, if it is the one that yields | | is done,
+/// and had a plan of ours | its plan and finalizer taken away, what it had released | | is no more
+/// | what it had released | | has an active plan that carries nothing any more | an Event that says
+/// so | | has a plan of somebody else | nothing; a finalizer of ours that came before it is taken
+/// back |
 ///
 /// One for each worker: not thread-safe, what it shares is.
 class Reconciler {
@@ -62,6 +64,9 @@ class Reconciler {
  private:
   void RoundOf(const std::string& key, const PodStore::Known& known);
   void Plan(const std::string& key, const PodStore::Known& known);
+  /// Of a pod whose plan is none that the backend would give. True: it is to be planned.
+  [[nodiscard]] bool Refuse(const PodStore::Known& known);
+  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs);
   /// Why a pod with a plan is not well; empty where it is. What two plans have is taken from one.
   [[nodiscard]] std::string Settle(const std::string& key, const PodStore::Known& known);
   /// It has other addresses now, or will have. False: it keeps those that it has.
@@ -71,6 +76,10 @@ class Reconciler {
   [[nodiscard]] std::optional<PlanRequest> RequestOf(const std::string& key, const PodFacts& pod);
   /// Nothing: under way.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);
+  /// For a pod that has lost its plan. Nothing: under way, or told as a conflict.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> ReserveTheSame(const std::string& key,
+                                                                       const PodFacts& pod,
+                                                                       PlanRequest& request);
   /// Before the plan: a claim's next pod gets what this one had, whatever happens to it. False:
   /// what was reserved is not the claim's, and is released.
   [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);

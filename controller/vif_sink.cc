@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "controller/plan_verdict.h"
+
 namespace kuryr::controller {
 namespace {
 
@@ -78,6 +80,7 @@ json EncodePort(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
             {"namespace", pod.name_space},
             {"labels", LabelsFor(pod)},
             {"annotations", {{kPlannerAnnotation, kPlanner}}},
+            {"finalizers", {kPortFinalizer}},
             {"ownerReferences", json::array({owner})}}},
           {"spec", {{"podUid", pod.uid}, {"podNodeName", pod.node}, {"podStatic", pod.is_static}}},
           {"status", {{"vifs", std::move(by_name)}}}};
@@ -88,7 +91,7 @@ Writer::PortVersion VersionOf(const PortFacts& port) {
 }
 
 void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
-  writer.Delete(PortsPath(pod.name_space) + "/" + pod.name, port.uid);
+  writer.DeletePort(PortsPath(pod.name_space) + "/" + pod.name, port.uid);
 }
 
 /// The finalizer first: a KuryrPort without it would not hold its pod.
@@ -100,11 +103,11 @@ class KuryrPortSink : public VifSink {
     const PodFacts& pod = *known.pod;
     if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
     const json port = EncodePort(pod, vifs);
-    if (known.port && known.port->pod_uid == pod.uid) {
+    if (known.port && known.port->ours && known.port->pod_uid == pod.uid) {
       writer_.PatchPortStatus(pod, VersionOf(*known.port), port.at("status"));
       return;
     }
-    // An older pod's of that name: its addresses are not this one's.
+    // An older pod's of that name, or another producer's that counts for nothing.
     if (known.port) DeletePort(pod, *known.port, writer_);
     writer_.CreatePort(pod, port);
   }
@@ -142,18 +145,6 @@ void ClearPlan(const PodStore::Known& known, Writer& writer) {
   if (pod.plan.ours) metadata["annotations"] = {{vif::kVifAnnotation, nullptr}};
   if (!pod.plan.former.empty()) metadata["annotations"][kFormerAnnotation] = nullptr;
   writer.PatchPod(pod, std::move(metadata));
-}
-
-const char* NameOf(SinkKind kind) {
-  switch (kind) {
-    case SinkKind::kKuryrPort:
-      return "kuryrport";
-    case SinkKind::kPodState:
-      return "podstate";
-    case SinkKind::kVif:
-      return "vif";
-  }
-  return "";
 }
 
 std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer) {

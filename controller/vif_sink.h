@@ -4,20 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "controller/plan_places.h"
 #include "controller/pod_store.h"
 #include "controller/writer.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller {
-
-enum class SinkKind {
-  kKuryrPort,  ///< a KuryrPort of the pod's name, as the original's 3.0 to 10.0
-  kPodState,   ///< the pod's annotation, as 0.5 to 2.0
-  kVif,        ///< the pod's annotation with one VIF, as 0.1 to 0.4
-};
-
-/// As kuryr.conf names it.
-[[nodiscard]] const char* NameOf(SinkKind kind);
 
 /// Where plans are written for the node to read. What it writes for a pod holds the pod's finalizer
 /// with it. All throw what Writer throws; a conflict (409) leaves nothing half done that the next

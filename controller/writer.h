@@ -53,8 +53,9 @@ class Writer {
                          const std::string& former);
   /// The object as it is then; `patch` carries preconditions and the status.
   nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
-  /// An object that is not there is deleted already.
-  void Delete(const std::string& path, const std::string& uid);
+  /// With kPortFinalizer, which only a controller takes away. A KuryrPort that is not there is
+  /// deleted already; one that changes meanwhile is a conflict (409).
+  void DeletePort(const std::string& path, const std::string& uid);
 
   [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
+#include "controller/plan_verdict.h"
 
 namespace kuryr::controller {
 namespace {
@@ -56,7 +57,7 @@ class Adoption {
         return Say(Fate::kReleased, what, "it is done or deleted, and has a plan");
       case Standing::kConflict:
       case Standing::kBad:
-        return Lose(what, PlanOf(pod.known).problem);
+        return Lose(what, ProblemOf(pod.known));
     }
   }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "controller/commands/adopt_command.h"
+#include "controller/commands/move_command.h"
 #include "controller/commands/orphans_command.h"
 #include "controller/commands/status_command.h"
 #include "controller/config.h"
@@ -77,6 +79,12 @@ void Run(const Config& config) {
   service::Notify("STOPPING=1");
 }
 
+int Adopt(const service::CommonOptions& options, bool is_dry_run, const std::string& from) {
+  if (is_dry_run && from.empty()) return PrintAdoption(ReadConfig(options.config_files));
+  if (!is_dry_run && !from.empty()) return MovePlans(ReadConfig(options.config_files), from);
+  throw std::runtime_error("adopt needs --dry-run or --from podstate, one of them");
+}
+
 OrphanAct ActOf(bool remove, bool force) {
   if (!remove) return OrphanAct::kList;
   return force ? OrphanAct::kRemoveAnyway : OrphanAct::kRemove;
@@ -105,13 +113,17 @@ int main(int argc, char** argv) {
   service::CommandLine adopt = line.AddCommand(
       "adopt", "what a controller takes over once it leads, releases, and leaves as it is");
   bool is_dry_run = false;
-  adopt.Add("--dry-run", is_dry_run, "only says so: a controller that leads does it").Require();
+  adopt.Add("--dry-run", is_dry_run, "only says so: a controller that leads does it");
+  std::string from;
+  adopt.Add("--from", from,
+            "podstate: writes the plans that an earlier vif_sink left in pods' annotations to "
+            "KuryrPorts; no controller may lead");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     if (status.IsGiven()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
     if (orphans.IsGiven())
       return PrintOrphans(ReadConfig(options.config_files), ActOf(remove, force));
-    if (adopt.IsGiven()) return PrintAdoption(ReadConfig(options.config_files));
+    if (adopt.IsGiven()) return Adopt(options, is_dry_run, from);
     Run(ReadServiceConfig(options));
     return 0;
   } catch (const std::exception& e) {

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
+#include "controller/plan_verdict.h"
 #include "controller/vif_sink.h"
 #include "controller/writer.h"
 #include "watcher/api_error.h"
@@ -64,7 +65,7 @@ class Removal {
     const PodKey name(key);
     if (!IsPodGone(survey_, PodPath(name.name_space, name.name), port)) return;
     Take("KuryrPort " + key, "its pod is gone",
-         [&] { writer_.Delete(PortsPath(name.name_space) + "/" + name.name, port.uid); });
+         [&] { writer_.DeletePort(PortsPath(name.name_space) + "/" + name.name, port.uid); });
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "controller/election/api_time.h"
+#include "controller/plan_verdict.h"
 #include "controller/reporter.h"
 #include "service/table.h"
 #include "vif/pod_vifs.h"
@@ -133,8 +134,9 @@ Standing StandingOf(const PodStore::Known& known) {
     if (HasOurs(known)) return Standing::kReleasing;
     return IsOthers(known) ? Standing::kOthers : Standing::kNone;
   }
-  if (IsOthers(known)) return plan.problem.empty() ? Standing::kOthers : Standing::kBad;
+  if (IsOthers(known)) return ProblemOf(known).empty() ? Standing::kOthers : Standing::kBad;
   if (!plan.present) return Standing::kWaiting;
+  if (!plan.refused.empty()) return Standing::kBad;
   if (!plan.problem.empty()) return plan.ours ? Standing::kConflict : Standing::kBad;
   if (!MismatchOf(known).empty()) return Standing::kConflict;
   return plan.active ? Standing::kPlanned : Standing::kInactive;
@@ -197,7 +199,7 @@ std::string WhyOf(const PodQuestion& question) {
     case Standing::kConflict:
       return WhyConflict(question);
     case Standing::kBad:
-      return PlanOf(known).problem;
+      return ProblemOf(known);
     case Standing::kReleasing:
       return WhyReleasing(question);
   }
@@ -223,8 +225,10 @@ std::string NextOf(const PodQuestion& question) {
     case Standing::kLost:
       return "nothing until the pod is deleted";
     case Standing::kBad:
-      return IsOthers(known) ? "nothing: another producer plans the pod"
-                             : "the plan is written anew";
+      if (IsOthers(known)) return "nothing: another producer plans the pod";
+      return !PlanOf(known).refused.empty() && known.pod->started
+                 ? "nothing until the pod is deleted"
+                 : "the plan is written anew";
     case Standing::kReleasing: {
       const std::string holdup = Holdup(question);
       return (holdup.empty() ? "" : "after " + holdup + ": ") +

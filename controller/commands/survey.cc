@@ -8,7 +8,9 @@
 #include "base/names.h"
 #include "controller/election/api_time.h"
 #include "controller/election/lease.h"
+#include "controller/leading.h"
 #include "controller/node_networks.h"
+#include "controller/plan_verdict.h"
 #include "controller/writer.h"
 #include "service/table.h"
 #include "watcher/api_error.h"
@@ -135,18 +137,26 @@ void Survey::ListPorts(const std::string& path,
   }
 }
 
+const PlanPlaces& Survey::places() {
+  if (!places_) places_ = PlacesOf(config_, ChooseSink(config_));
+  return *places_;
+}
+
+/// Judged once its pod is known.
 PortFacts Survey::ReadPort(const WatchEvent& event) {
   PortFacts facts = PortFactsOf(event);
-  facts.plan = Adopt(backend_.get(), {facts.pod_uid, event.name_space, event.name, facts.node},
-                     PlanOn(event));
+  facts.plan = Read(PlanOn(event));
   return facts;
 }
 
 Survey::Pod Survey::ReadPod(WatchEvent event, const PortFacts* port) {
   auto facts = std::make_shared<PodFacts>(PodFactsOf(event, {}));
-  facts->plan = Adopt(backend_.get(), facts->owner(), PlanOn(event));
+  facts->plan = Read(PlanOn(event));
+  Judge(backend_.get(), places(), *facts);
   Pod pod{.event = std::move(event), .known = {.pod = std::move(facts)}};
   if (port != nullptr) pod.known.port = std::make_shared<PortFacts>(*port);
+  JudgePort(backend_.get(), places(), pod.known);
+  HeedOthers(backend_.get(), pod.known);
   return pod;
 }
 

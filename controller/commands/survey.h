@@ -51,6 +51,8 @@ class Survey {
   explicit Survey(const Config& config);
 
   [[nodiscard]] Leader FindLeader();
+  /// Where plans stand, by kuryr.conf or what the cluster has; asked for once.
+  [[nodiscard]] const PlanPlaces& places();
 
   struct Pod {
     watcher::WatchEvent event;
@@ -89,7 +91,7 @@ class Survey {
                  const std::function<void(const watcher::WatchEvent& port)>& sink);
   [[nodiscard]] std::optional<watcher::WatchEvent> FindPort(const std::string& name_space,
                                                             const std::string& name);
-  [[nodiscard]] PortFacts ReadPort(const watcher::WatchEvent& event);
+  [[nodiscard]] static PortFacts ReadPort(const watcher::WatchEvent& event);
   [[nodiscard]] Pod ReadPod(watcher::WatchEvent event, const PortFacts* port);
   void AddBadItem(const std::string& problem);
 
@@ -99,6 +101,7 @@ class Survey {
   size_t wakes_ GUARDED_BY(mutex_) = 0;
   ChosenBackend backend_;
   watcher::ApiClient client_;
+  std::optional<PlanPlaces> places_;
   Ports ports_;
   std::vector<std::string> bad_items_;
   std::unordered_map<std::string, bool> gone_nodes_;

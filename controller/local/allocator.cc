@@ -138,12 +138,9 @@ void Allocator::Rest(const Resource& resource, const Holder& holder, TimePoint n
 const Holder* Allocator::FindMac(const MacAddress& mac) const {
   const Holder* own =
       ledger_.Find({.number = MacNumber(mac), .pool = index_, .kind = Resource::Kind::kMac});
-  if (own != nullptr ||
-      !std::equal(kIpv4MacPrefix.begin(), kIpv4MacPrefix.end(), mac.bytes.begin()))
-    return own;
-  IpAddress ip;
-  std::copy(mac.bytes.begin() + 2, mac.bytes.end(), ip.bytes.begin());
-  const Number address = NumberOf(ip);
+  const auto ip = AddressOfMac(mac);
+  if (own != nullptr || !ip) return own;
+  const Number address = NumberOf(*ip);
   const Holder* holder = ledger_.Find({.number = address, .pool = index_});
   if (holder == nullptr) return nullptr;
   const bool has =
@@ -163,6 +160,14 @@ MacAddress Allocator::MacFor(const std::vector<Number>& addresses, uint32_t atte
   for (size_t i = 1; i < mac.bytes.size(); ++i, hash >>= 8)
     mac.bytes[i] = static_cast<uint8_t>(hash);
   return mac;
+}
+
+std::optional<IpAddress> AddressOfMac(const MacAddress& mac) {
+  if (!std::equal(kIpv4MacPrefix.begin(), kIpv4MacPrefix.end(), mac.bytes.begin()))
+    return std::nullopt;
+  IpAddress ip;
+  std::copy(mac.bytes.begin() + 2, mac.bytes.end(), ip.bytes.begin());
+  return ip;
 }
 
 uint64_t RestKeyOf(const Holder& holder) { return Hash(holder.FullName()); }

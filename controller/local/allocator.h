@@ -46,7 +46,7 @@ class Allocator {
   /// Nobody has it any more; it rests from `now` on.
   void Rest(const Resource& resource, const Holder& holder, TimePoint now);
 
-  /// Who has this MAC address; nullptr: nobody.
+  /// Who has this MAC address in the pool; nullptr: nobody.
   [[nodiscard]] const Holder* FindMac(const MacAddress& mac) const;
   /// Where an interface's own choice begins: of the address. `attempt` tells one from another, if
   /// somebody wished for the first.
@@ -63,6 +63,9 @@ class Allocator {
   std::map<IpNetwork, Network> networks_;
   std::map<std::string, AddressSet> vlans_;  ///< by node
 };
+
+/// The IPv4 address that the MAC follows from by its form, 0a:58 and the address; nullopt: none.
+[[nodiscard]] std::optional<IpAddress> AddressOfMac(const MacAddress& mac);
 
 /// By whom an address may be taken while it rests.
 [[nodiscard]] uint64_t RestKeyOf(const Holder& holder);

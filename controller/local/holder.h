@@ -19,6 +19,7 @@ struct Holding {
   bool is_default = false;
   bool planned = false;  ///< the VIF is this pool's as a whole; else it is only kept from others
   bool beside = false;   ///< no VIF of the owner's plan has it; the owner may have it all the same
+  bool others = false;   ///< a VIF of another producer's has it
 
   bool operator==(const Holding&) const = default;
 };

@@ -5,43 +5,65 @@
 
 namespace kuryr::controller::local {
 
-const Holder* Ledger::Claim(const Resource& resource, const Holder& holder) {
-  const auto [entry, is_new] = holders_.try_emplace(resource, &holder);
-  if (is_new || entry->second == &holder) return &holder;
-  const auto [begin, end] = waiting_.equal_range(resource);
-  const bool waits =
-      std::any_of(begin, end, [&](const auto& claim) { return claim.second == &holder; });
-  if (!waits) waiting_.emplace(resource, &holder);
-  return entry->second;
+const Holder* Ledger::Claim(const Resource& resource, const Holder& holder, Right right) {
+  const auto [entry, is_new] = holders_.try_emplace(resource, Claimant{&holder, right});
+  Claimant& first = entry->second;
+  if (is_new) return &holder;
+  if (first.holder == &holder) {
+    first.right = std::min(first.right, right);
+    return &holder;
+  }
+  auto waits = WaitingOf(resource, holder);
+  if (waits == waiting_.end()) waits = waiting_.emplace(resource, Claimant{&holder, right});
+  waits->second.right = std::min(waits->second.right, right);
+  if (waits->second.right < first.right) std::swap(waits->second, first);
+  return first.holder;
 }
 
 void Ledger::Lend(const Resource& resource, const Holder& lender, const Holder& holder) {
-  holders_.at(resource) = &holder;
-  waiting_.emplace(resource, &lender);
+  holders_.at(resource) = {.holder = &holder};
+  waiting_.emplace(resource, Claimant{.holder = &lender});
+}
+
+Ledger::Waiting::iterator Ledger::WaitingOf(const Resource& resource, const Holder& holder) {
+  const auto [begin, end] = waiting_.equal_range(resource);
+  const auto found =
+      std::find_if(begin, end, [&](const auto& claim) { return claim.second.holder == &holder; });
+  return found == end ? waiting_.end() : found;
+}
+
+Ledger::Waiting::iterator Ledger::NextOf(const Resource& resource) {
+  const auto [begin, end] = waiting_.equal_range(resource);
+  if (begin == end) return waiting_.end();
+  return std::min_element(begin, end, [](const auto& one, const auto& other) {
+    return one.second.right < other.second.right;
+  });
 }
 
 bool Ledger::Release(const Resource& resource, const Holder& holder) {
   const auto entry = holders_.find(resource);
   if (entry == holders_.end()) return false;
-  const auto [begin, end] = waiting_.equal_range(resource);
-  if (entry->second != &holder) {
-    const auto claim =
-        std::find_if(begin, end, [&](const auto& waiting) { return waiting.second == &holder; });
-    if (claim != end) waiting_.erase(claim);
-    return false;
-  }
-  if (begin == end) {
+  const auto waits = WaitingOf(resource, holder);
+  if (waits != waiting_.end()) waiting_.erase(waits);
+  if (entry->second.holder != &holder) return false;
+  const auto next = NextOf(resource);
+  if (next == waiting_.end()) {
     holders_.erase(entry);
     return true;
   }
-  entry->second = begin->second;
-  waiting_.erase(begin);
+  entry->second = next->second;
+  waiting_.erase(next);
   return false;
+}
+
+bool Ledger::IsOthers(const Resource& resource) const {
+  const auto entry = holders_.find(resource);
+  return entry != holders_.end() && entry->second.right == Right::kOthers;
 }
 
 const Holder* Ledger::Find(const Resource& resource) const {
   const auto entry = holders_.find(resource);
-  return entry == holders_.end() ? nullptr : entry->second;
+  return entry == holders_.end() ? nullptr : entry->second.holder;
 }
 
 std::vector<const Holder*> Ledger::FindAll(const Resource& resource) const {
@@ -49,7 +71,7 @@ std::vector<const Holder*> Ledger::FindAll(const Resource& resource) const {
   if (const Holder* holder = Find(resource)) all.push_back(holder);
   const auto [begin, end] = waiting_.equal_range(resource);
   std::transform(begin, end, std::back_inserter(all),
-                 [](const auto& claim) { return claim.second; });
+                 [](const auto& claim) { return claim.second.holder; });
   return all;
 }
 

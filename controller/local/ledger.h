@@ -24,16 +24,26 @@ struct Resource {
   }
 };
 
-/// Who has what. A resource that two have, because it was written so, is the first one's, and the
-/// other's when the first is gone. It never looks free meanwhile. Not thread-safe.
+/// By what right an owner has a resource.
+enum class Right : uint8_t {
+  kOwn,     ///< by this controller's plan, a claim, or what its node tells
+  kOthers,  ///< by another producer's plan: goes behind every kOwn
+};
+
+/// Who has what. A resource that two have by the same right, because it was written so, is the
+/// first one's, and the other's when the first is gone. It never looks free meanwhile. Not
+/// thread-safe.
 class Ledger {
  public:
-  /// Who has it now: `holder`, or another, behind whom `holder` waits then. Repeatable.
-  const Holder* Claim(const Resource& resource, const Holder& holder);
+  /// Who has it now: `holder`, or another, behind whom `holder` waits then. Repeatable; a better
+  /// right replaces the one that the holder had.
+  const Holder* Claim(const Resource& resource, const Holder& holder, Right right = Right::kOwn);
   /// `lender` has it now; `holder` has it from now on, and `lender` waits behind.
   void Lend(const Resource& resource, const Holder& lender, const Holder& holder);
   /// Whether nobody has it now who had it before.
   bool Release(const Resource& resource, const Holder& holder);
+  /// Whether who has it now has it by another producer's plan.
+  [[nodiscard]] bool IsOthers(const Resource& resource) const;
   /// nullptr: nobody.
   [[nodiscard]] const Holder* Find(const Resource& resource) const;
   /// Who has it, and who waits behind.
@@ -42,8 +52,18 @@ class Ledger {
   [[nodiscard]] std::vector<Number> NumbersAt(const Resource& first, Number last) const;
 
  private:
-  std::map<Resource, const Holder*> holders_;
-  std::multimap<Resource, const Holder*> waiting_;
+  struct Claimant {
+    const Holder* holder = nullptr;
+    Right right = Right::kOwn;
+  };
+  using Waiting = std::multimap<Resource, Claimant>;
+
+  /// The next one of `resource`: of those by the best right, the first. end(): nobody waits.
+  [[nodiscard]] Waiting::iterator NextOf(const Resource& resource);
+  [[nodiscard]] Waiting::iterator WaitingOf(const Resource& resource, const Holder& holder);
+
+  std::map<Resource, Claimant> holders_;
+  Waiting waiting_;
 };
 
 }  // namespace kuryr::controller::local

@@ -32,6 +32,11 @@ void Lines::Leave(const std::string& owner_id) {
   set_.erase(set);
 }
 
+void Lines::Drop(AddressSet& set) {
+  lines_.erase(&set);
+  std::erase_if(set_, [&](const auto& place) { return place.second == &set; });
+}
+
 std::vector<Owner> Lines::Call(TimePoint now) {
   std::vector<Owner> all;
   for (auto line = lines_.begin(); line != lines_.end();) {

@@ -19,6 +19,8 @@ class Lines {
   /// As Line says; a place before another set is given up.
   TimePoint Wait(AddressSet& set, const Owner& owner, TimePoint now);
   void Leave(const std::string& owner_id);
+  /// The set is about to end: who waits for it waits no more, and comes again by itself.
+  void Drop(AddressSet& set);
   /// Who is to come now, to be asked after every change of any set.
   [[nodiscard]] std::vector<Owner> Call(TimePoint now);
 

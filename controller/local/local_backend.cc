@@ -64,20 +64,6 @@ const Holding* FindPlanned(const Holder& holder, const std::string& ifname) {
   return found == holder.holdings.end() ? nullptr : &*found;
 }
 
-/// Of all subnets, each once.
-std::vector<Number> AddressNumbersOf(const vif::VifBase& vif) {
-  std::vector<Number> addresses;
-  if (!vif.network.has_value() || !vif.network->subnets.has_value()) return addresses;
-  for (const vif::Subnet& subnet : *vif.network->subnets) {
-    for (const IpNetwork& address : vif::FixedIpsOf(vif, subnet)) {
-      const Number number = NumberOf(address.address);
-      if (std::find(addresses.begin(), addresses.end(), number) == addresses.end())
-        addresses.push_back(number);
-    }
-  }
-  return addresses;
-}
-
 }  // namespace
 
 uint64_t LocalBackend::RandomSeed() {
@@ -176,7 +162,11 @@ void LocalBackend::Plan(Holder& holder, const PlanRequest& request,
   if (allocator.pool().from_node) LearnNodeNetworks(allocator, node_networks);
   const Reservation::Asker asker = {
       .id = request.owner.id, .holder = holder, .lender = FindLender(interface)};
-  Reservation reservation(allocator, ledger_, lines_, asker, now_());
+  Reservation reservation({.allocator = allocator,
+                           .segment = {allocators_, allocator},
+                           .ledger = ledger_,
+                           .lines = lines_},
+                          asker, now_());
   reservation.Take(interface, node_networks);
   holder.holdings.reserve(holder.holdings.size() + 1);
   holder.holdings.push_back(reservation.Keep());
@@ -210,18 +200,17 @@ bool LocalBackend::Uses(const Holder& holder, const Resource& resource) const {
 
 std::vector<const Holder*> LocalBackend::RivalsOf(const Holder* holder, const std::string& node,
                                                   const Holding& holding) const {
-  const Allocator& allocator = allocators_[holding.pool];
   std::vector<const Holder*> rivals;
   const auto add = [&](const Holder* other) {
     const bool is_known = std::find(rivals.begin(), rivals.end(), other) != rivals.end();
     if (other != nullptr && other != holder && !is_known) rivals.push_back(other);
   };
-  for (const Resource& resource : allocator.ResourcesOf(holding, node)) {
+  for (const Resource& resource : allocators_[holding.pool].ResourcesOf(holding, node)) {
     for (const Holder* other : ledger_.FindAll(resource)) {
       if (Uses(*other, resource)) add(other);
     }
   }
-  add(allocator.FindMac(holding.mac));
+  add(SegmentOf(holding).FindMac(holding.mac));
   return rivals;
 }
 
@@ -252,114 +241,36 @@ void LocalBackend::LearnNodeNetworks(Allocator& allocator, const std::vector<IpN
     if (allocator.networks().contains(cidr)) continue;
     if (const auto why = WhyNoSubnet(cidr))
       throw BackendError(Kind::kRefused, "the node's network " + *why);
-    for (const Allocator& other : allocators_) {
-      if (!ShareSegment(other.pool(), allocator.pool())) continue;
-      for (const auto& [known, network] : other.networks()) {
-        if (!RangeOf(known).Overlaps(RangeOf(cidr))) continue;
-        throw BackendError(Kind::kRefused, "the node's network " + cidr.ToString() + " overlaps " +
-                                               known.ToString() + " of pool \"" +
-                                               other.pool().name + "\"");
-      }
-    }
+    ForgetUnused(allocator, cidr);
+    RequireApart(allocator, cidr);
     allocator.AddNetwork(cidr);
   }
 }
 
-bool LocalBackend::Owns(const Owner& owner, const vif::PodVif& vif) const {
-  return vif::Common(vif.vif).id == vif::Field<std::string>(VifIdOf(owner.id, vif.ifname));
-}
-
-std::vector<Holding> LocalBackend::HoldingsOf(const Owner& owner, const vif::PodVif& vif) const {
-  const vif::VifBase& common = vif::Common(vif.vif);
-  const std::string network = common.network.has_value() ? common.network->id.value_or("") : "";
-  const auto* nested = std::get_if<vif::VifVlanNested>(&vif.vif);
-  const std::vector<Number> all = AddressNumbersOf(common);
-  std::vector<Holding> holdings;
-  for (const Allocator& allocator : allocators_) {
-    const Pool& pool = allocator.pool();
-    const bool is_its = network == NetworkIdOf(pool.name);
-    Holding holding = {.ifname = vif.ifname,
-                       .mac = common.address.value_or(MacAddress()),
-                       .pool = allocator.index(),
-                       .is_default = vif.is_default,
-                       .beside = vif.ifname.empty()};
-    std::copy_if(all.begin(), all.end(), std::back_inserter(holding.addresses), [&](Number number) {
-      return pool.from_node || allocator.FindNetwork(number) != nullptr;
-    });
-    if (pool.kind == VifKind::kVlan && nested != nullptr && nested->vlan_id.has_value() &&
-        pool.vlan_ids.Contains(*nested->vlan_id))
-      holding.vlan = *nested->vlan_id;
-    if (holding.addresses.empty() && holding.vlan == 0) continue;
-    holding.planned = is_its && holding.addresses.size() == all.size() && !all.empty() &&
-                      Owns(owner, vif) && (pool.kind != VifKind::kVlan || holding.vlan != 0);
-    // Whose network it is has it alone; what only lies in the same range is kept from everybody.
-    if (holding.planned) return {std::move(holding)};
-    holdings.push_back(std::move(holding));
-  }
-  return holdings;
-}
-
-void LocalBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
-  const MutexLock lock(mutex_);
-  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
-  std::optional<std::string> conflict;
-  for (const vif::PodVif& vif : vifs) {
-    for (Holding& holding : HoldingsOf(owner, vif)) {
-      Holder& holder = Open(owner)->second;
-      const auto other = FindConflict(holder, holding);
-      if (!conflict && !vif.ifname.empty()) conflict = other;
-      Take(holder, std::move(holding));
+void LocalBackend::ForgetUnused(Allocator& allocator, const IpNetwork& cidr) {
+  const TimePoint now = now_();
+  auto& networks = allocator.networks();
+  for (auto known = networks.begin(); known != networks.end();) {
+    AddressSet& addresses = known->second.addresses;
+    const bool is_used = addresses.taken() > 0 || addresses.resting(now) > 0;
+    if (is_used || !RangeOf(known->first).Overlaps(RangeOf(cidr))) {
+      ++known;
+    } else {
+      lines_.Drop(addresses);
+      known = networks.erase(known);
     }
   }
-  if (conflict) throw BackendError(Kind::kRefused, *conflict);
 }
 
-void LocalBackend::Keep(const Owner& claim, const std::vector<IpAddress>& addresses) {
-  const MutexLock lock(mutex_);
-  std::optional<std::string> refused;
-  for (const IpAddress& address : addresses) {
-    bool kept = false;
-    for (Allocator& allocator : allocators_) {
-      if (KeepIn(allocator, claim, NumberOf(address))) kept = true;
+void LocalBackend::RequireApart(const Allocator& allocator, const IpNetwork& cidr) const {
+  for (const Allocator& other : allocators_) {
+    if (!ShareSegment(other.pool(), allocator.pool())) continue;
+    for (const auto& [known, network] : other.networks()) {
+      if (!RangeOf(known).Overlaps(RangeOf(cidr))) continue;
+      throw BackendError(Kind::kRefused, "the node's network " + cidr.ToString() + " overlaps " +
+                                             known.ToString() + " of pool \"" + other.pool().name +
+                                             "\"");
     }
-    if (!kept && !refused) refused = address.ToString();
-  }
-  if (!refused) return;
-  throw BackendError(Kind::kRefused, "address " + *refused + " of " +
-                                         Printable(claim.scope + "/" + claim.name) +
-                                         " is another namespace's, or none that pools give to it");
-}
-
-bool LocalBackend::KeepIn(Allocator& allocator, const Owner& claim, Number address) {
-  const Pool& pool = allocator.pool();
-  const Allocator::Network* network = allocator.FindNetwork(address);
-  const bool given =
-      network == nullptr ? pool.from_node : network->addresses.all().Contains(address);
-  if (!given || !MayUse(pool, claim.scope)) return false;
-  const Holder* other = ledger_.Find({.number = address, .pool = allocator.index()});
-  if (other != nullptr && other->scope != claim.scope) return false;
-  Take(Open(claim)->second, {.addresses = {address}, .pool = allocator.index()});
-  return true;
-}
-
-void LocalBackend::Take(Holder& holder, Holding holding) {
-  auto& holdings = holder.holdings;
-  if (std::find(holdings.begin(), holdings.end(), holding) != holdings.end()) return;
-  Allocator& allocator = allocators_[holding.pool];
-  for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
-    ledger_.Claim(resource, holder);
-    allocator.TakeAnyway(resource, holder);
-  }
-  const auto former = std::find_if(holdings.begin(), holdings.end(), [&](const Holding& known) {
-    if (holding.beside) return known.beside && known.pool == holding.pool;
-    return holding.planned && known.planned && known.ifname == holding.ifname;
-  });
-  if (former == holdings.end()) {
-    holdings.reserve(holdings.size() + 1);
-    holdings.push_back(std::move(holding));
-  } else {
-    std::swap(*former, holding);
-    ReleaseOne(holder, holding, After::kRest);
   }
 }
 
@@ -376,7 +287,7 @@ std::optional<std::string> LocalBackend::FindConflict(const Holder& holder,
     const Holder* other = ledger_.Find(resource);
     if (other != nullptr && other != &holder) return describe(Describe(resource), *other);
   }
-  const Holder* other = allocator.FindMac(holding.mac);
+  const Holder* other = SegmentOf(holding).FindMac(holding.mac);
   if (other == nullptr || other == &holder) return std::nullopt;
   return describe("MAC address " + holding.mac.ToString(), *other);
 }

@@ -39,10 +39,14 @@ class LocalBackend final : public Backend {
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) override;
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
-  /// What Reserve gave for one of these interfaces, and nobody wrote, is released. What this
-  /// backend did not plan is kept until Release. An address that another owner has becomes this
-  /// one's when the other releases it; until then, Reserve refuses.
+  /// Of a pool that is not the scope's, outside of its ranges, or with a MAC that is not for it.
+  [[nodiscard]] std::optional<std::string> WhyNeverGiven(const Owner& owner,
+                                                         const vif::PodVif& vif) const override;
+  /// What Reserve gave for one of these interfaces, and nobody wrote, is released. An address that
+  /// another owner has becomes this one's when the other releases it; until then, Reserve refuses.
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  void Heed(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  void KeepBeside(const Owner& owner, const Beside& beside) override;
   /// An address that several pools have is kept in each. One that an owner of its own scope has is
   /// kept as soon as that one releases it.
   [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
@@ -90,13 +94,22 @@ class LocalBackend final : public Backend {
   bool KeepIn(Allocator& allocator, const Owner& claim, Number address) REQUIRES(mutex_);
   void LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks)
       REQUIRES(mutex_);
+  /// Throws kRefused where another network has some of its addresses.
+  void RequireApart(const Allocator& allocator, const IpNetwork& cidr) const REQUIRES(mutex_);
+  /// A network of a node that is gone: nobody has anything of it, and another one overlaps it.
+  void ForgetUnused(Allocator& allocator, const IpNetwork& cidr) REQUIRES(mutex_);
   [[nodiscard]] std::vector<Holding> HoldingsOf(const Owner& owner, const vif::PodVif& vif) const
       REQUIRES(mutex_);
+  [[nodiscard]] Segment SegmentOf(const Holding& holding) const REQUIRES(mutex_) {
+    return {allocators_, allocators_[holding.pool]};
+  }
   /// Makes it the holder's, instead of what it had planned for this interface.
   void Take(Holder& holder, Holding holding) REQUIRES(mutex_);
   [[nodiscard]] std::optional<std::string> FindConflict(const Holder& holder,
                                                         const Holding& holding) const
       REQUIRES(mutex_);
+  /// What another producer planned is the holder's no more, but for `stays`.
+  void ReleaseOthers(Holder& holder, const std::vector<Holding>& stays) REQUIRES(mutex_);
   /// `holding` is not the holder's any more. What no other of its holdings has rests then, or is as
   /// if it had never been taken.
   enum class After { kRest, kNothing };

@@ -22,6 +22,7 @@ std::chrono::milliseconds Until(TimePoint end, TimePoint now) {
 Reservation::~Reservation() {
   if (kept_) return;
   for (const Resource& resource : allocator_.ResourcesOf(holding_, holder_.node)) {
+    if (HasBeside(resource)) continue;
     // What was taken of the sets and not claimed yet is nobody's, too.
     ledger_.Release(resource, holder_);
     if (ledger_.Find(resource) == nullptr) allocator_.GiveBack(resource, holder_);
@@ -121,18 +122,17 @@ void Reservation::TakeFixed(const Networks& networks, const IpAddress& address) 
                      holding_.addresses.end();
   if (twice) throw BackendError(Kind::kRefused, what + " is asked for twice");
   const Resource resource = {.number = number, .pool = allocator_.index()};
-  if (!IsLent(resource))
+  if (!IsLent(resource) && !HasBeside(resource))
     throw BackendError(Kind::kExhausted, what + " is taken by " + Describe(ledger_.Find(resource)));
   holding_.addresses.push_back(number);
 }
 
 void Reservation::TakeMac(const MacAddress& mac) {
-  const std::string what = "MAC address " + mac.ToString();
-  if ((mac.bytes[0] & 1U) != 0 || mac == MacAddress())
-    throw BackendError(Kind::kRefused, what + " is no interface's: the first byte has to be even");
-  if (const Holder* other = allocator_.FindMac(mac)) {
-    throw BackendError(Kind::kExhausted,
-                       what + " is taken in " + PoolText() + " by " + Describe(other));
+  if (const auto why = segment_.WhyNotFor(holding_.addresses, mac))
+    throw BackendError(Kind::kRefused, *why);
+  if (const Holder* other = segment_.FindMac(mac)) {
+    throw BackendError(Kind::kExhausted, "MAC address " + mac.ToString() + " is taken in " +
+                                             PoolText() + " by " + Describe(other));
   }
   holding_.mac = mac;
 }
@@ -142,7 +142,21 @@ void Reservation::ChooseMac() {
   uint32_t attempt = 0;
   do {
     holding_.mac = allocator_.MacFor(holding_.addresses, attempt++);
-  } while (allocator_.FindMac(holding_.mac) != nullptr);
+  } while (segment_.FindMac(holding_.mac) != nullptr);
+}
+
+bool Reservation::HasBeside(const Resource& resource) const {
+  if (resource.kind != Resource::Kind::kAddress || ledger_.Find(resource) != &holder_) return false;
+  const auto has = [&](const Holding& holding) {
+    return holding.pool == resource.pool &&
+           std::find(holding.addresses.begin(), holding.addresses.end(), resource.number) !=
+               holding.addresses.end();
+  };
+  const auto& all = holder_.holdings;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Holding& one) { return one.beside && has(one); }) &&
+         std::none_of(all.begin(), all.end(),
+                      [&](const Holding& one) { return one.planned && has(one); });
 }
 
 void Reservation::TakeVlan() {

@@ -7,6 +7,7 @@
 #include "controller/local/holder.h"
 #include "controller/local/ledger.h"
 #include "controller/local/lines.h"
+#include "controller/local/segment.h"
 
 namespace kuryr::controller::local {
 
@@ -32,12 +33,19 @@ class Reservation {
     const Holder* lender;  ///< a claim whose addresses it may have; nullptr: none
   };
 
-  /// All of them outlive it. Who waits in `lines` goes first.
-  Reservation(Allocator& allocator, Ledger& ledger, const Lines& lines, const Asker& asker,
-              TimePoint now)
-      : allocator_(allocator),
-        ledger_(ledger),
-        lines_(lines),
+  /// What outlives it. Who waits in `lines` goes first.
+  struct Book {
+    Allocator& allocator;
+    Segment segment;  ///< the allocator's
+    Ledger& ledger;
+    const Lines& lines;
+  };
+
+  Reservation(const Book& book, const Asker& asker, TimePoint now)
+      : allocator_(book.allocator),
+        segment_(book.segment),
+        ledger_(book.ledger),
+        lines_(book.lines),
         id_(asker.id),
         holder_(asker.holder),
         lender_(asker.lender),
@@ -66,10 +74,13 @@ class Reservation {
   [[nodiscard]] bool IsLent(const Resource& resource) const {
     return lender_ != nullptr && ledger_.Find(resource) == lender_;
   }
+  /// The holder has it, and no plan of it does.
+  [[nodiscard]] bool HasBeside(const Resource& resource) const;
   [[nodiscard]] std::string PoolText() const;
   [[nodiscard]] std::string Describe(const Holder* other) const;
 
   Allocator& allocator_;
+  const Segment segment_;
   Ledger& ledger_;
   const Lines& lines_;
   const std::string& id_;

@@ -70,7 +70,15 @@ class NeutronBackend final : public Backend {
       EXCLUDES(mutex_);
   /// By its form: also what kuryr-kubernetes wrote as an annotation.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
+  /// What a port has is asked for, not taken from the plan: nullopt.
+  [[nodiscard]] std::optional<std::string> WhyNeverGiven(
+      const Owner& /*owner*/, const vif::PodVif& /*vif*/) const override {
+    return std::nullopt;
+  }
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override EXCLUDES(mutex_);
+  /// Neutron gives no address twice.
+  void Heed(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
+  void KeepBeside(const Owner& /*owner*/, const Beside& /*beside*/) override {}
   /// A port is made for one owner: nullopt.
   [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
       const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;

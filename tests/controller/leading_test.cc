@@ -305,17 +305,17 @@ TEST_F(LeadingTest, PodWhosePlanSomebodyRewroteIsLetGo) {
   EXPECT_EQ(after.at("metadata").at("annotations").at("openstack.org/kuryr-vif"), plan.dump());
 }
 
-TEST_F(LeadingTest, AnotherSinkThanTheFormerLeadersTakesItsPlansAway) {
-  Start();
-  cluster_.CreatePod("a");
-  (void)cluster_.WaitForPlan("a");
-  Stop();
+TEST_F(LeadingTest, AnotherSinkThanTheFormerLeadersTakesItsKuryrPortsAway) {
   Start(SinkKind::kKuryrPort);
+  cluster_.CreatePod("a");
+  (void)WaitForPort("a");
+  Stop();
+  Start();
 
   SetStatus("a", {{"phase", "Succeeded"}});
 
-  EXPECT_TRUE(cluster_.WaitForRelease("a").contains("metadata"));
-  EXPECT_EQ(Writes("/apis/openstack.org/v1/namespaces/default/kuryrports"), 0U);
+  EXPECT_TRUE(cluster_.WaitUntilGone("KuryrPort", "a"));
+  (void)cluster_.WaitFor("Pod", "a", [](const json& pod) { return !HasFinalizer(pod); });
 }
 
 TEST_F(LeadingTest, NextLeaderKeepsWhatWasGiven) {

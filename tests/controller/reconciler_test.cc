@@ -30,7 +30,13 @@ class OneVifBackend final : public Backend {
     return std::vector<vif::PodVif>{{.ifname = "eth0", .is_default = true, .vif = vif}};
   }
   bool Owns(const Owner& /*owner*/, const vif::PodVif& /*vif*/) const override { return true; }
+  std::optional<std::string> WhyNeverGiven(const Owner& /*owner*/,
+                                           const vif::PodVif& /*vif*/) const override {
+    return std::nullopt;
+  }
   void Adopt(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
+  void Heed(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
+  void KeepBeside(const Owner& /*owner*/, const Beside& /*beside*/) override {}
   void Keep(const Owner& /*claim*/, const std::vector<IpAddress>& /*addresses*/) override {}
   std::optional<std::vector<Owner>> Rivals(
       const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) const override {
@@ -55,7 +61,7 @@ class OneVifBackend final : public Backend {
 class ReconcilerTest : public ::testing::Test {
  protected:
   ReconcilerTest() {
-    store_.StartTelling(backend_);
+    store_.StartTelling(backend_, {.sink = SinkKind::kPodState});
     cluster_.CreatePod("a", {}, {{"annotations", {{kSecurityGroupsAnnotation, groups_}}}});
     Tell();
   }

@@ -41,7 +41,7 @@ class AdoptCommandTest : public CommandsTest {
     Use("vif_pool_driver = neutron\n");
   }
   void Use(const std::string& driver) {
-    std::ofstream(conf_) << "[kubernetes]\napi_root = " << api().url() << "\n"
+    std::ofstream(conf_) << "[kubernetes]\napi_root = " << api().url() << "\nvif_sink = podstate\n"
                          << driver
                          << "[controller]\nbackend = neutron\n[neutron]\nauth_type = none\n"
                             "endpoint_override = "
@@ -193,7 +193,7 @@ TEST_F(AdoptCommandTest, DryRunHasToBeAskedFor) {
   const ProcessResult adopt = RunCommand("adopt", {}, conf_);
 
   EXPECT_NE(adopt.status, 0);
-  EXPECT_THAT(adopt.err, HasSubstr("--dry-run is required"));
+  EXPECT_THAT(adopt.err, HasSubstr("adopt needs --dry-run or --from podstate"));
 }
 
 }  // namespace

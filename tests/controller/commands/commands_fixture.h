@@ -37,8 +37,10 @@ class CommandsTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove(conf_); }
 
   fake::FakeApiServer& api() { return cluster_.api(); }
-  void Configure(const std::string& more) {
+  void Configure(const std::string& more,
+                 controller::SinkKind sink = controller::SinkKind::kPodState) {
     std::ofstream(conf_) << "[kubernetes]\napi_root = " << api().url()
+                         << "\nvif_sink = " << controller::NameOf(sink)
                          << "\n[pool:pods]\ncidr = 10.8.0.0/29\nranges = 10.8.0.2-10.8.0.3\n"
                             "namespaces = *\nrest = 0\n"
                          << more;

@@ -189,13 +189,18 @@ TEST_F(StatusCommandTest, PodThatRunsWithAFormerAddressIsAConflict) {
               ContainsRegex("default/a  planned,conflict .*10.8.0.99.*delete the pod"));
 }
 
+std::string MacOn(const json& pod) {
+  return vif::Common(VifsOn(pod).at(0).vif).address->ToString();
+}
+
 TEST_F(StatusCommandTest, TwoPodsWithOneAddressAreAConflict) {
   SetLease("leader-1", 1);
   Plan({"a", "b"});
   const json other = *api().Get("pods", "default", "b");
   std::string text = other["metadata"]["annotations"]["openstack.org/kuryr-vif"];
-  text = std::regex_replace(text, std::regex(AddressOn(other)),
-                            AddressOn(*api().Get("pods", "default", "a")));
+  const json one = *api().Get("pods", "default", "a");
+  text = std::regex_replace(text, std::regex(AddressOn(other)), AddressOn(one));
+  text = std::regex_replace(text, std::regex(MacOn(other)), MacOn(one));
   PatchPod("b", {{"metadata", {{"annotations", {{"openstack.org/kuryr-vif", text}}}}}});
 
   EXPECT_THAT(Status().out, AllOf(HasSubstr("1 planned, 0 waiting, 0 inactive, 1 in conflict"),

@@ -227,14 +227,12 @@ TEST_F(LocalAdoptTest, WhatStandsUntilTheOtherIsWrittenCounts) {
 }
 
 TEST_F(LocalAdoptTest, WhatStandsBesideAPlanIsKeptBehindWhosePlanHasIt) {
-  vif::PodVif beside = Foreign("10.1.0.3", "00:00:00:00:00:00");
-  beside.ifname.clear();
   const Vifs one = Written(kThree, Fixed(Pod("a"), "10.1.0.3"));
   Start(kThree);
   backend_->Adopt(Pod("a"), one);
 
-  backend_->Adopt(Pod("b"), {beside});
-  backend_->Adopt(Pod("b"), {beside});
+  backend_->KeepBeside(Pod("b"), {.there = {Ip("10.1.0.3")}});
+  backend_->KeepBeside(Pod("b"), {.there = {Ip("10.1.0.3")}});
 
   EXPECT_THAT(*backend_->Rivals(Pod("a"), one), IsEmpty());
   backend_->Release("uid-a");
@@ -258,18 +256,19 @@ TEST_F(LocalAdoptTest, RivalsAreAllWhosePlansHaveItWhoeverCameFirst) {
 }
 
 TEST_F(LocalAdoptTest, TwoWithOneMacAreNamed) {
-  PlanRequest request = Fixed(Pod("a"), "10.1.0.3");
-  request.interfaces[0].mac = MacAddress::Parse("0a:58:0a:01:00:02");
+  PlanRequest one = Fixed(Pod("a"), "10.1.0.3");
+  PlanRequest two = Fixed(Pod("b"), "10.1.0.2");
+  for (PlanRequest* request : {&one, &two})
+    request->interfaces[0].mac = MacAddress::Parse("52:54:00:00:00:01");
   Start(kThree);
-  backend_->Adopt(Pod("a"), Written(kThree, request));
+  backend_->Adopt(Pod("a"), Written(kThree, one));
 
-  const Failure failure = FailToAdopt(Pod("b"), Written(kThree, Fixed(Pod("b"), "10.1.0.2")));
+  const Failure failure = FailToAdopt(Pod("b"), Written(kThree, two));
 
   EXPECT_EQ(failure.kind, Kind::kRefused);
-  EXPECT_THAT(failure.text, AllOf(HasSubstr("MAC address 0a:58:0a:01:00:02"), HasSubstr("team/a"),
+  EXPECT_THAT(failure.text, AllOf(HasSubstr("MAC address 52:54:00:00:00:01"), HasSubstr("team/a"),
                                   HasSubstr("team/b")));
-  EXPECT_THAT(*backend_->Rivals(Pod("b"), Written(kThree, Fixed(Pod("b"), "10.1.0.2"))),
-              ElementsAre(Pod("a")));
+  EXPECT_THAT(*backend_->Rivals(Pod("b"), Written(kThree, two)), ElementsAre(Pod("a")));
 }
 
 TEST_F(LocalAdoptTest, TwoWithOneVlanOnANodeAreNamed) {
@@ -285,7 +284,7 @@ TEST_F(LocalAdoptTest, TwoWithOneVlanOnANodeAreNamed) {
 
 TEST_F(LocalAdoptTest, ForeignVifsInOurNetworksAreKeptFromOthers) {
   Start(kThree);
-  backend_->Adopt(Pod("a"), {Foreign("10.1.0.3", "52:54:00:00:00:01")});
+  backend_->Heed(Pod("a"), {Foreign("10.1.0.3", "52:54:00:00:00:01")});
 
   EXPECT_EQ(Fail(Fixed(Pod("b"), "10.1.0.3")).kind, Kind::kExhausted);
   PlanRequest request = RequestOf(Pod("b"));
@@ -302,7 +301,7 @@ TEST_F(LocalAdoptTest, AForeignVlanInterfaceHasItsIdOnItsNode) {
   vif::VifVlanNested vif;
   vif.id = "450e5c61-dc7c-5f0d-84da-bc7052e8b541";
   vif.vlan_id = uint16_t{100};
-  backend_->Adopt(Pod("a"), {{.ifname = "eth0", .is_default = true, .vif = vif}});
+  backend_->Heed(Pod("a"), {{.ifname = "eth0", .is_default = true, .vif = vif}});
 
   EXPECT_EQ(Fail(RequestOf(Pod("b"))).kind, Kind::kExhausted);
   EXPECT_EQ(Reserve(Pod("c", "team", "n2")).size(), 1U);
@@ -311,8 +310,8 @@ TEST_F(LocalAdoptTest, AForeignVlanInterfaceHasItsIdOnItsNode) {
 TEST_F(LocalAdoptTest, ForeignVifsElsewhereAreNotRemembered) {
   Start(kThree);
 
-  backend_->Adopt(Pod("a"), {Foreign("10.2.0.3", "52:54:00:00:00:01")});
-  backend_->Adopt(Pod("b"), {});
+  backend_->Heed(Pod("a"), {Foreign("10.2.0.3", "52:54:00:00:00:01")});
+  backend_->Heed(Pod("b"), {});
 
   EXPECT_THAT(backend_->Inventory(), IsEmpty());
 }

@@ -264,24 +264,34 @@ TEST_F(LocalBackendTest, AWishedMacIsNobodyElsesInThePool) {
 TEST_F(LocalBackendTest, AMacOfAnAddressIsItsHolders) {
   Start(kThree);
   (void)Reserve(Fixed(Pod("a"), {"10.1.0.3"}));
-  EXPECT_EQ(Fail(WithMac(Pod("b"), "0a:58:0a:01:00:03")).kind, Kind::kExhausted);
+  EXPECT_EQ(Fail(WithMac(Pod("b"), "0a:58:0a:01:00:03")).kind, Kind::kRefused);
 
-  PlanRequest request = Fixed(Pod("b"), {"10.1.0.2"});
-  request.interfaces[0].mac = MacAddress::Parse("0a:58:0a:01:00:04");
-  (void)Reserve(request);
-
-  const std::string mac = MacOf(Reserve(Fixed(Pod("c"), {"10.1.0.4"})).at(0));
-  EXPECT_NE(mac, "0a:58:0a:01:00:04");
-  EXPECT_EQ(Fail(WithMac(Pod("d"), mac)).kind, Kind::kExhausted);
+  for (const char* mac : {"0a:58:0a:01:00:04", "0a:58:0a:01:00:01"}) {
+    PlanRequest request = Fixed(Pod("b"), {"10.1.0.2"});
+    request.interfaces[0].mac = MacAddress::Parse(mac);
+    const Failure failure = Fail(request);
+    EXPECT_EQ(failure.kind, Kind::kRefused)
+        << mac << ": of an address that is free, of the gateway";
+    EXPECT_THAT(failure.text, HasSubstr("is for the interface with address 10.1.0."));
+  }
 }
 
-TEST_F(LocalBackendTest, AMacOfAnAddressIsFreeWhereItsHolderHasAnother) {
-  Start(kThree);
-  PlanRequest request = Fixed(Pod("a"), {"10.1.0.3"});
-  request.interfaces[0].mac = MacAddress::Parse("52:54:00:00:00:01");
-  (void)Reserve(request);
+TEST_F(LocalBackendTest, AMacIsNobodyElsesOnTheBridgeWhateverThePool) {
+  Start(
+      "[pool:blue]\ncidr = 10.1.0.0/24\ndefault = true\n"
+      "[pool:evil]\ncidr = 10.2.0.0/24\nnamespaces = evil\n"
+      "[pool:apart]\nbridge = b\ncidr = 10.3.0.0/24\nnamespaces = apart\n");
+  (void)Reserve(Fixed(Pod("a"), {"10.1.0.3"}));
+  (void)Reserve(WithMac(Pod("b"), "52:54:00:00:00:01"));
 
-  EXPECT_EQ(MacOf(Reserve(WithMac(Pod("b"), "0a:58:0a:01:00:03")).at(0)), "0a:58:0a:01:00:03");
+  const Failure same = Fail(WithMac(Pod("c", "evil"), "52:54:00:00:00:01"));
+
+  EXPECT_EQ(same.kind, Kind::kExhausted);
+  EXPECT_THAT(same.text, HasSubstr("by another pod"));
+  EXPECT_EQ(Fail(WithMac(Pod("c", "evil"), "0a:58:0a:01:00:03")).kind, Kind::kRefused);
+  EXPECT_EQ(Fail(WithMac(Pod("c", "evil"), "0a:58:0a:01:00:01")).kind, Kind::kRefused);
+  EXPECT_EQ(MacOf(Reserve(WithMac(Pod("d", "apart"), "52:54:00:00:00:01")).at(0)),
+            "52:54:00:00:00:01");
 }
 
 TEST_F(LocalBackendTest, TwoInterfacesOfOnePodHaveTwoMacs) {

@@ -79,14 +79,7 @@ class LocalModelTest : public LocalBackendTest {
 
   void AdoptFormer(const Written& written) {
     if (written.former.empty()) return;
-    std::vector<vif::FixedIp> ips;
-    for (const IpAddress& address : written.former) ips.push_back({.address = address});
-    vif::Subnet subnet;
-    subnet.ips = vif::FixedIpList{.objects = std::move(ips)};
-    vif::VifBridge vif;
-    vif.network.emplace();
-    vif.network->subnets = vif::SubnetList{.objects = std::vector<vif::Subnet>{subnet}};
-    backend_->Adopt(written.owner, {{.vif = vif}});
+    backend_->KeepBeside(written.owner, {.former = written.former});
   }
 
   bool IsFree(const std::string& address) {
