@@ -50,8 +50,7 @@ json Known(const json& object, std::initializer_list<std::string_view> names) {
 MacAddress ParseMac(const std::string& field, const std::string& text) {
   const auto mac = MacAddress::Parse(text);
   if (!mac) RefuseField(field, "\"" + Printable(text) + "\" is no MAC address");
-  if ((mac->bytes[0] & 1) != 0 || mac->bytes == MacAddress{}.bytes)
-    RefuseField(field, "\"" + text + "\" is no unicast address");
+  if (!mac->IsUnicast()) RefuseField(field, "\"" + text + "\" is no unicast address");
   return *mac;
 }
 

@@ -128,7 +128,7 @@ void Reservation::TakeFixed(const Networks& networks, const IpAddress& address) 
 
 void Reservation::TakeMac(const MacAddress& mac) {
   const std::string what = "MAC address " + mac.ToString();
-  if ((mac.bytes[0] & 1U) != 0 || mac == MacAddress())
+  if (!mac.IsUnicast())
     throw BackendError(Kind::kRefused, what + " is no interface's: the first byte has to be even");
   if (const Holder* other = allocator_.FindMac(mac)) {
     throw BackendError(Kind::kExhausted,

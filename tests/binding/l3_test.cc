@@ -359,6 +359,17 @@ TEST_F(L3Test, InterfaceThatIsNotThereIsNamed) {
                                       Property(&std::system_error::what, HasSubstr("eth7")))));
 }
 
+TEST_F(L3Test, AnMtuTooSmallForIpv6IsNamedWithTheAddress) {
+  pod_ = MakePluggedPod("tap1", 1279);
+  const auto vif = VifWith({SubnetOf("fd00::/64", {"fd00::5"})});
+
+  EXPECT_THAT([&] { Configure("eth0", vif, true); },
+              Throws<std::system_error>(
+                  Property(&std::system_error::what,
+                           AllOf(HasSubstr("fd00::5/64 to eth0"), HasSubstr("MTU 1279")))));
+  EXPECT_NO_THROW(Configure("eth0", VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"})}), true));
+}
+
 TEST_F(L3Test, RouteTheKernelRefusesIsNamed) {
   const auto vif = VifWith({SubnetOf("fd00::/64", {"fd00::5"}, "fd00::5")});
 
