@@ -20,9 +20,8 @@ constexpr const char* kQosPort = "kuryr-port";
 
 json PortRowOf(const OvsPort& port) {
   const PortSettings& settings = port.settings;
-  json row = {{"name", port.name},
-              {"interfaces", NamedUuid("interface")},
-              {"other_config", ovsdb::Map({{"transient", "true"}})}};
+  json row = {{"name", port.name}, {"interfaces", NamedUuid("interface")}};
+  if (port.transient) row["other_config"] = ovsdb::Map({{"transient", "true"}});
   if (port.isolated) {
     row["tag"] = kDeadVlan;
     row["trunks"] = kDeadVlan;
