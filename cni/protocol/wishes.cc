@@ -1,7 +1,6 @@
 #include "cni/protocol/wishes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -9,18 +8,13 @@
 
 #include "base/error.h"
 #include "cni/protocol/field.h"
+#include "cni/protocol/keys.h"
 #include "cni/protocol/result_form.h"
 
 namespace kuryr::cni {
 namespace {
 
 using nlohmann::json;
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// All keys inside in lower case: a runtime written in Go may send either.
 json WithLowerKeys(const json& value) {
