@@ -62,7 +62,8 @@ constexpr std::string_view kArgs[] = {"cni"};
 constexpr std::string_view kAttachment[] = {"containerID", "ifname"};
 constexpr std::string_view kTrunk[] = {"id", "minID", "maxID"};
 constexpr std::string_view kKuryr[] = {"vif", "bridge", "vlan", "uplink"};
-constexpr std::string_view kBandwidth[] = {"ingressRate", "egressRate", "egressBurst"};
+constexpr std::string_view kBandwidth[] = {"ingressRate", "ingressBurst", "egressRate",
+                                           "egressBurst"};
 constexpr std::string_view kMirror[] = {"name", "ingress", "egress"};
 
 struct KeySection {

@@ -113,13 +113,16 @@ uint64_t TakeRate(const json& object, const char* name) {
   return found->get<uint64_t>();
 }
 
-OvsCniBandwidth TakeBandwidth(const json& config) {
+Bandwidth TakeBandwidth(const json& config) {
   const json* object = TakeObject(config, "", "bandwidth");
   if (object == nullptr) return {};
   RequireKnownKeys(*object, "bandwidth", "bandwidth");
-  const OvsCniBandwidth bandwidth = {.ingress_rate = TakeRate(*object, "ingressRate"),
-                                     .egress_rate = TakeRate(*object, "egressRate"),
-                                     .egress_burst = TakeRate(*object, "egressBurst")};
+  const Bandwidth bandwidth = {.ingress_rate = TakeRate(*object, "ingressRate"),
+                               .ingress_burst = TakeRate(*object, "ingressBurst"),
+                               .egress_rate = TakeRate(*object, "egressRate"),
+                               .egress_burst = TakeRate(*object, "egressBurst")};
+  if (bandwidth.ingress_burst != 0 && bandwidth.ingress_rate == 0)
+    RefuseField("bandwidth.ingressBurst", "is set without ingressRate");
   if (bandwidth.egress_burst != 0 && bandwidth.egress_rate == 0)
     RefuseField("bandwidth.egressBurst", "is set without egressRate");
   return bandwidth;

@@ -108,16 +108,21 @@ void CheckPortMappings(const json& object, const std::string& where) {
   }
 }
 
-/// For bandwidth, behind us: bits and bits per second.
-void CheckBandwidth(const json& object, const std::string& where) {
+void TakeBandwidth(const json& object, const std::string& where, Wishes& wishes) {
   const json* bandwidth = TakeObject(object, where, "bandwidth");
   if (bandwidth == nullptr) return;
-  for (const char* name : {"ingressrate", "ingressburst", "egressrate", "egressburst"}) {
+  const auto take = [&](const char* name) -> uint64_t {
     const auto found = bandwidth->find(name);
-    if (found != bandwidth->end() && !found->is_number_unsigned())
+    if (found == bandwidth->end()) return 0;
+    if (!found->is_number_unsigned())
       RefuseField(where + "bandwidth." + name,
                   "is " + Printable(found->dump(-1, ' ', true)) + ", expected a number");
-  }
+    return found->get<uint64_t>();
+  };
+  wishes.bandwidth = {.ingress_rate = take("ingressrate"),
+                      .ingress_burst = take("ingressburst"),
+                      .egress_rate = take("egressrate"),
+                      .egress_burst = take("egressburst")};
 }
 
 void TakeDns(const json& object, const std::string& where, Wishes& wishes) {
@@ -181,7 +186,7 @@ Wishes ParseWishes(const json& config, const Args& args) {
   TakeDeviceId(runtime, where, "deviceid", wishes);
   TakeDns(runtime, where, wishes);
   CheckPortMappings(runtime, where);
-  CheckBandwidth(runtime, where);
+  TakeBandwidth(runtime, where, wishes);
   return wishes;
 }
 
