@@ -49,6 +49,9 @@ struct BindingConfig {
   /// linux-noop ovs-vswitchd leaves alone a link's root qdisc (CNI's bandwidth plugin). It deletes
   /// an ingress qdisc all the same (Open vSwitch, netdev_linux_set_policing).
   std::string default_qos_type = "linux-noop";
+  /// [os_vif_ovs] transient_ports: new ports get the mark by which ovs-ctl finds what to delete
+  /// before ovs-vswitchd starts.
+  bool transient_ports = true;
   /// [neutron_defaults] network_device_mtu: upper limit; 0 for none.
   uint32_t network_device_mtu = 0;
   /// [binding] drivers and bridges: what VIFs may ask for; empty: what RequireAllowedDriver and

@@ -77,10 +77,13 @@ bool IsReachable(const L3Plan& plan, const IpAddress& gateway) {
          });
 }
 
-bool WantsIpv6(const L3Plan& plan) {
-  return std::any_of(plan.addresses.begin(), plan.addresses.end(), [](const auto& address) {
-    return address.network.address.family == IpFamily::kIpv6;
-  });
+/// The network's MTU was looked at before; that of what is below is known now.
+void RequireMtuForIpv6(const Link& link, const IpNetwork& address) {
+  if (link.mtu >= kLeastIpv6Mtu) return;
+  ThrowErrno(EINVAL, "give address " + address.ToString() + " to " + link.name + ", whose MTU " +
+                         std::to_string(link.mtu) + " is below IPv6's " +
+                         std::to_string(kLeastIpv6Mtu) +
+                         " (network_device_mtu, or that of the bridge or link below)");
 }
 
 /// In the calling thread's namespace. Without the setting, the kernel has no IPv6: the address will
@@ -137,6 +140,13 @@ std::optional<std::string> CheckRoute(const Routes& present, const Link& link,
 
 }  // namespace
 
+const L3Plan::Address* FindIpv6(const L3Plan& plan) {
+  const auto found = std::find_if(
+      plan.addresses.begin(), plan.addresses.end(),
+      [](const auto& address) { return address.network.address.family == IpFamily::kIpv6; });
+  return found == plan.addresses.end() ? nullptr : &*found;
+}
+
 L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
   L3Plan plan{.is_default = is_default};
   const vif::Network& network = vif::Required(vif.network, "$.network");
@@ -158,7 +168,8 @@ void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan
   const std::optional<Link> link = socket.GlanceAt(ifname);
   if (!link) ThrowErrno(ENODEV, "configure " + Printable(ifname) + " in the pod");
   SetLoopbackUp(socket);
-  if (WantsIpv6(plan)) {
+  if (const L3Plan::Address* ipv6 = FindIpv6(plan)) {
+    RequireMtuForIpv6(*link, ipv6->network);
     const NetnsGuard guard(pod);
     EnableIpv6("all");
     EnableIpv6(link->name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ struct L3Plan {
   bool is_default = false;             ///< the default VIF's routes win
 };
 
+/// What a link with an IPv6 address has to carry (RFC 8200, 5). The kernel has no IPv6 below it.
+inline constexpr uint32_t kLeastIpv6Mtu = 1280;
+/// The first IPv6 address of the plan; null where it has none.
+[[nodiscard]] const L3Plan::Address* FindIpv6(const L3Plan& plan);
+
 /// Every fixed IP; subnet by subnet its routes and, when `is_default`, a default route through its
 /// gateway, one for each family: the first gateway wins. A gateway that is unset, null or 0.0.0.0
 /// is none. Throws ParseError without a network, and for a subnet or route without CIDR.
@@ -35,8 +41,8 @@ struct L3Plan {
 /// 1024 and the link's index, so that two VIFs of one network do not take each other's away. Sets
 /// lo up, and lifts disable_ipv6 (ip-sysctl) where an address is IPv6. Doing it twice is fine;
 /// nothing is undone on failure, as all of it goes with the interface. Throws std::system_error
-/// that names the address or route and the interface. The calling thread visits the pod's namespace
-/// meanwhile.
+/// that names the address or route and the interface, and the MTU that is too small for IPv6. The
+/// calling thread visits the pod's namespace meanwhile.
 void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan);
 /// The first part of the plan that is not so; nullopt when all is.
 [[nodiscard]] std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link,

@@ -88,6 +88,7 @@ void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name
                .type = config.port.interface_type,
                .datapath_type = config.datapath_type,
                .isolated = config.isolate_vif,
+               .transient = config.transient_ports,
                .settings = config.port,
                .qos_type = config.port.max_rate != 0 ? "linux-htb" : config.default_qos_type};
   const std::string& iface_id = config.port.iface_id;

@@ -2,7 +2,30 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace kuryr::binding {
+namespace {
+
+MacAddress UnicastOf(const vif::VifBase& vif) {
+  const MacAddress mac = vif::Required(vif.address, "$.address");
+  if (!mac.IsUnicast())
+    throw ParseError("$.address",
+                     "is " + mac.ToString() + ", which no interface can have: expected unicast");
+  return mac;
+}
+
+/// A link below may be too small as well, which ConfigureL3 says.
+void RequireIpv6Mtu(const vif::VifBase& vif, const L3Plan& plan) {
+  const std::optional<uint32_t> mtu = vif::MtuOf(vif);
+  const L3Plan::Address* address = FindIpv6(plan);
+  if (!mtu || *mtu >= kLeastIpv6Mtu || address == nullptr) return;
+  throw ParseError("$.network.mtu", "is " + std::to_string(*mtu) + ", too small for address " +
+                                        address->network.ToString() + ": IPv6 needs " +
+                                        std::to_string(kLeastIpv6Mtu));
+}
+
+}  // namespace
 
 uint32_t PlannedMtu::On(uint32_t below) const {
   const uint32_t mtu = of_network_.value_or(below);
@@ -12,9 +35,10 @@ uint32_t PlannedMtu::On(uint32_t below) const {
 Planned PlanCommon(const vif::PodVif& vif, const Plug& plug, const BindingConfig& config) {
   const vif::VifBase& common = vif::Common(vif.vif);
   Planned planned{.plug = plug};
-  planned.mac = vif::Required(common.address, "$.address");
+  planned.mac = UnicastOf(common);
   planned.mtu = {vif::MtuOf(common), config.network_device_mtu};
   planned.l3 = PlanL3(common, vif.is_default);
+  RequireIpv6Mtu(common, planned.l3);
   return planned;
 }
 

@@ -69,7 +69,8 @@ struct Planned {
 };
 
 /// What is decided of every VIF alike: the plug as it is given, MAC, MTU and layer 3. Throws
-/// ParseError for a VIF without MAC or network, and what PlanL3 throws.
+/// ParseError for a VIF without network, without a unicast MAC, or with an MTU that is too small
+/// for its IPv6 addresses, and what PlanL3 throws.
 [[nodiscard]] Planned PlanCommon(const vif::PodVif& vif, const Plug& plug,
                                  const BindingConfig& config);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <string>
 
 #include "base/config_file.h"
@@ -82,6 +83,17 @@ void TakePools(const ConfigFiles& files, binding::NamedElsewhere& named) {
   for (const std::string& section : files.SectionsOf("pool:")) TakePool(files, section, named);
 }
 
+std::optional<bool> TakeUnlessAuto(const Option& option) {
+  if (!option.set() || *option.value == "auto") return std::nullopt;
+  bool value = false;
+  try {
+    Take(option, value);
+  } catch (const ConfigError&) {
+    Refuse(option.where, "\"" + Printable(*option.value) + "\"; expected auto, true or false");
+  }
+  return value;
+}
+
 void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   constexpr uint32_t kMaxMtu = 65535;
   Take(files.Find("os_vif_ovs", "ovsdb_connection"), binding.ovsdb_connection);
@@ -147,14 +159,9 @@ std::string HostName() {
 }
 
 UseAgent ParseUseAgent(const Option& option) {
-  if (!option.set() || *option.value == "auto") return UseAgent::kAuto;
-  bool use = false;
-  try {
-    Take(option, use);
-  } catch (const ConfigError&) {
-    Refuse(option.where, "\"" + Printable(*option.value) + "\"; expected auto, true or false");
-  }
-  return use ? UseAgent::kAlways : UseAgent::kNever;
+  const std::optional<bool> use = TakeUnlessAuto(option);
+  if (!use) return UseAgent::kAuto;
+  return *use ? UseAgent::kAlways : UseAgent::kNever;
 }
 
 /// The original listened at a TCP address, which any pod of the host's network could reach: one in
@@ -192,6 +199,8 @@ Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
   Config config;
   if (scope == ConfigScope::kAll) TakeKubernetes(files, getenv, config);
   TakeBinding(files, config.binding);
+  config.transient_ports = TakeUnlessAuto(files.Find("os_vif_ovs", "transient_ports"));
+  config.binding.transient_ports = config.transient_ports.value_or(true);
   TakeDevices(files, config.devices);
   Take(files.Find("ovs_cni", "cache_dir"), config.ovs_cni_cache_dir);
   TakeDaemon(files, getenv, config);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct Config {
   bool network_status = false;
   VifSource vif_source = VifSource::kAny;  ///< [kubernetes] vif_source
   binding::BindingConfig binding;          ///< [binding], [os_vif_ovs], [neutron_defaults]
+  /// [os_vif_ovs] transient_ports; unset: true, but not where an agent removes what a reboot
+  /// leaves.
+  std::optional<bool> transient_ports;
   /// [ovs_cni] cache_dir: where ovs-cni keeps what it plugged.
   std::filesystem::path ovs_cni_cache_dir = "/tmp/ovscache";
   DeviceConfig devices;                             ///< [devices], [sriov]

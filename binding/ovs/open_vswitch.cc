@@ -438,9 +438,7 @@ json OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& dea
 
 void OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
                             const Deadline& deadline) {
-  const json ids = ovsdb::Map(QosIds(port, owner));
-  (void)Transact(json::array({ovsdb::Delete("QoS", Where("external_ids", "includes", ids))}),
-                 deadline, "delete the QoS of port " + port);
+  (void)Transact(QosDeletions(port, owner), deadline, "delete the QoS of port " + port);
 }
 
 void OpenVSwitch::LeaveMirrors(const PortRow& row, const Deadline& deadline) {
@@ -453,11 +451,11 @@ json OpenVSwitch::PortRow::Deletion() const {
   // Port and interface go with the bridge's reference to them. A QoS row does not, and stays as
   // long as a port that is on its way out refers to it.
   const json port = Uuid(uuid);
-  const json qos_ids = ovsdb::Map(QosIds(name, state.external_ids));
   json operations =
       json::array({Mutate("Bridge", Where("ports", "includes", port), "ports", "delete", port),
-                   ovsdb::Update("Port", Where("_uuid", "==", port), {{"qos", ovsdb::Nothing()}}),
-                   ovsdb::Delete("QoS", Where("external_ids", "includes", qos_ids))});
+                   ovsdb::Update("Port", Where("_uuid", "==", port), {{"qos", ovsdb::Nothing()}})});
+  for (json& deletion : QosDeletions(name, state.external_ids))
+    operations.push_back(std::move(deletion));
   AppendConfigNumber(operations);
   return operations;
 }

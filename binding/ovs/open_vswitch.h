@@ -48,6 +48,7 @@ struct OvsPort {
   /// No packets until somebody (Neutron's agent) gives the port its VLAN: tag and trunks are 4095,
   /// which no datapath lets through.
   bool isolated = false;
+  bool transient = true;  ///< other_config:transient: ovs-ctl(8), --delete-transient-ports
   PortSettings settings;  ///< its VLANs have no effect where it is isolated
   std::string qos_type;   ///< of a QoS row of its own; empty: none
 };
@@ -118,7 +119,7 @@ class OpenVSwitch {
   /// in one step, it keeps the userspace datapath on the device of old, and gets no packets. Waits
   /// for changes that others have made too, but for none of this process's to other ports.
   void WaitUntilLetGo(const std::string& port, const Deadline& deadline);
-  /// Adds the port, marked transient, and its bridge where there is none; an existing bridge is not
+  /// Adds the port, and its bridge where there is none; an existing bridge is not
   /// changed otherwise. One of its name has been let go of.
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
                                                            const Deadline& deadline,

@@ -15,14 +15,13 @@ using ovsdb::NamedUuid;
 // 802.1Q reserves it: on a port with this tag no packet goes anywhere.
 constexpr int kDeadVlan = 4095;
 
-/// In the external_ids of a QoS row, beside those of its port's interface: whose it is.
+/// In the external_ids of rows of QoS, beside those of the port's interface: whose they are.
 constexpr const char* kQosPort = "kuryr-port";
 
 json PortRowOf(const OvsPort& port) {
   const PortSettings& settings = port.settings;
-  json row = {{"name", port.name},
-              {"interfaces", NamedUuid("interface")},
-              {"other_config", ovsdb::Map({{"transient", "true"}})}};
+  json row = {{"name", port.name}, {"interfaces", NamedUuid("interface")}};
+  if (port.transient) row["other_config"] = ovsdb::Map({{"transient", "true"}});
   if (port.isolated) {
     row["tag"] = kDeadVlan;
     row["trunks"] = kDeadVlan;
@@ -50,11 +49,35 @@ json InterfaceRowOf(const OvsPort& port) {
   return row;
 }
 
+ExternalIds QosIds(const std::string& port, const ExternalIds& port_ids) {
+  ExternalIds ids{{kQosPort, port}};
+  for (const char* key : {OpenVSwitch::kContainerId, OpenVSwitch::kNetwork}) {
+    const auto found = port_ids.find(key);
+    if (found != port_ids.end()) ids.insert(*found);
+  }
+  return ids;
+}
+
+/// The burst is a queue's.
+bool HasQueue(const OvsPort& port) { return port.settings.max_burst != 0; }
+
 json QosRowOf(const OvsPort& port) {
   std::map<std::string, std::string> limits;
   if (port.settings.max_rate != 0) limits["max-rate"] = std::to_string(port.settings.max_rate);
-  return {{"type", port.qos_type},
-          {"other_config", ovsdb::Map(limits)},
+  json row = {{"type", port.qos_type},
+              {"other_config", ovsdb::Map(limits)},
+              {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}};
+  if (HasQueue(port))
+    row["queues"] = json::array({"map", json::array({json::array({0, NamedUuid("queue")})})});
+  return row;
+}
+
+/// Queue 0 is for all packets that are given no other. Of a min-rate below the max-rate the kernel
+/// would count the burst in too much time.
+json QueueRowOf(const OvsPort& port) {
+  const std::string rate = std::to_string(port.settings.max_rate);
+  const std::string burst = std::to_string(port.settings.max_burst);
+  return {{"other_config", ovsdb::Map({{"max-rate", rate}, {"min-rate", rate}, {"burst", burst}})},
           {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}};
 }
 
@@ -74,20 +97,17 @@ bool IsEmptySet(const json& value) { return value == json::array({"set", json::a
 
 }  // namespace
 
-ExternalIds QosIds(const std::string& port, const ExternalIds& port_ids) {
-  ExternalIds ids{{kQosPort, port}};
-  for (const char* key : {OpenVSwitch::kContainerId, OpenVSwitch::kNetwork}) {
-    const auto found = port_ids.find(key);
-    if (found != port_ids.end()) ids.insert(*found);
-  }
-  return ids;
-}
-
 json PortInsertions(const OvsPort& port) {
   json operations = json::array({Insert("Interface", "interface", InterfaceRowOf(port)),
                                  Insert("Port", "port", PortRowOf(port))});
   if (!port.qos_type.empty()) operations.push_back(Insert("QoS", "qos", QosRowOf(port)));
+  if (HasQueue(port)) operations.push_back(Insert("Queue", "queue", QueueRowOf(port)));
   return operations;
+}
+
+json QosDeletions(const std::string& port, const ExternalIds& port_ids) {
+  const json where = ovsdb::Where("external_ids", "includes", ovsdb::Map(QosIds(port, port_ids)));
+  return json::array({ovsdb::Delete("QoS", where), ovsdb::Delete("Queue", where)});
 }
 
 json PortColumns() { return json::array({"_uuid", "tag", "trunks", "vlan_mode", "qos"}); }

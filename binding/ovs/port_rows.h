@@ -9,10 +9,11 @@ namespace kuryr::binding {
 
 /// The rows of a port in the database, as operations of RFC 7047.
 
-/// The external_ids of a port's QoS row: whose it is. The row stays when the port goes.
-[[nodiscard]] ExternalIds QosIds(const std::string& port, const ExternalIds& port_ids);
 /// Inserts the port's rows; that of the port itself is the named UUID "port".
 [[nodiscard]] nlohmann::json PortInsertions(const OvsPort& port);
+/// Deletes the QoS of the port with these external_ids of its interface: its rows stay when the
+/// port goes.
+[[nodiscard]] nlohmann::json QosDeletions(const std::string& port, const ExternalIds& port_ids);
 /// What StateOf needs of either table.
 [[nodiscard]] nlohmann::json PortColumns();
 [[nodiscard]] nlohmann::json InterfaceColumns();

@@ -43,6 +43,8 @@ Config ReadConfig(const service::CommonOptions& options) {
   if (!kuryr::IsDnsName(config.node_name))
     throw std::runtime_error("\"" + kuryr::Printable(config.node_name) +
                              "\" is no node's name; set [kubernetes] node_name");
+  // The sweep of ports removes those that a reboot leaves.
+  if (!config.transient_ports) config.binding.transient_ports = config.orphan_grace.count() == 0;
   service::SetUpLog(options, config.program);
   kuryr::watcher::WarnOfInsecureApi(config.api, config.unverified_by);
   return config;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cni/protocol/environment.h"
 #include "cni/protocol/error.h"
+#include "cni/protocol/keys.h"
 #include "cni/protocol/network_config.h"
 
 namespace kuryr::cni {
@@ -42,7 +43,10 @@ void Merge(const json& from, json& config) {
 json Parse(const std::string& text, const std::string& file) {
   try {
     json conf = ParseJson(text);
-    if (conf.is_object()) return conf;
+    if (conf.is_object()) {
+      NameKeys(conf);
+      return conf;
+    }
   } catch (const ParseError& e) {
     // Without what stands there: whoever writes network configurations need not be root.
     throw CniError(ErrorCode::kInvalidConfig, "malformed " + Printable(file, 300),

@@ -1,6 +1,7 @@
 #include "cni/ovs_cni/prepare.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -96,6 +97,39 @@ uint32_t InThousands(uint64_t rate) {
   return static_cast<uint32_t>((rate + kThousand - 1) / kThousand);
 }
 
+/// Of one direction, in bit/s and bit; 0: none, and Open vSwitch's own.
+struct RateLimit {
+  uint64_t rate = 0;
+  uint64_t burst = 0;
+};
+
+/// Runtimes say 2^32 - 1 for a burst of which nobody told them. The kernel counts a burst in time,
+/// and what comes in more than 274 s overflows.
+RateLimit InBounds(RateLimit limit) {
+  constexpr uint64_t kMostRate = 1'000'000'000'000;
+  constexpr uint64_t kMostSeconds = 100;
+  limit.rate = std::min(limit.rate, kMostRate);
+  limit.burst = limit.burst >= UINT32_MAX ? 0 : std::min(limit.burst, limit.rate * kMostSeconds);
+  return limit;
+}
+
+/// The network's is the most that a pod gets: whoever annotates the pod chooses the wish.
+RateLimit LowerOf(const RateLimit& networks, const RateLimit& wish) {
+  const bool is_wish = networks.rate == 0 || (wish.rate != 0 && wish.rate < networks.rate);
+  return InBounds(is_wish ? wish : networks);
+}
+
+void LimitRates(const Bandwidth& networks, const Bandwidth& wish, binding::PortSettings& settings) {
+  const RateLimit egress =
+      LowerOf({networks.egress_rate, networks.egress_burst}, {wish.egress_rate, wish.egress_burst});
+  const RateLimit ingress = LowerOf({networks.ingress_rate, networks.ingress_burst},
+                                    {wish.ingress_rate, wish.ingress_burst});
+  settings.policing_rate = InThousands(egress.rate);
+  settings.policing_burst = InThousands(egress.burst);
+  settings.max_rate = ingress.rate;
+  settings.max_burst = ingress.burst;
+}
+
 binding::PortSettings SettingsOf(const Request& request) {
   const OvsCniConfig& own = *request.config.local->ovs_cni;
   binding::PortSettings settings{.vlan = own.vlan,
@@ -103,10 +137,8 @@ binding::PortSettings SettingsOf(const Request& request) {
                                  .trunks = own.trunks,
                                  .interface_type = own.interface_type,
                                  .ofport_request = own.ofport_request,
-                                 .policing_rate = InThousands(own.bandwidth.egress_rate),
-                                 .policing_burst = InThousands(own.bandwidth.egress_burst),
-                                 .max_rate = own.bandwidth.ingress_rate,
                                  .iface_id = request.wishes.ovn_port};
+  LimitRates(own.bandwidth, request.wishes.bandwidth, settings);
   for (const OvsCniMirror& mirror : own.mirrors)
     settings.mirrors.push_back({.name = mirror.name,
                                 .ingress = mirror.ingress,

@@ -145,7 +145,8 @@ std::string ServeExec(const std::vector<std::string>& arguments, int cancel_fd) 
   const json config = ReadNetworkConfig();
   if (word == "init") {
     // A kubelet that starts hears of a malformed configuration before any pod does.
-    (void)LoadConfigFor(ParseNetworkConfig(config, Command::kAdd), ConfigScope::kAll);
+    (void)LoadConfigFor(ParseNetworkConfig(ParseInput(config.dump()), Command::kAdd),
+                        ConfigScope::kAll);
     return {};
   }
   const Sandbox sandbox = SandboxOf(arguments);

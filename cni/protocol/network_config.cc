@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/names.h"
 #include "cni/protocol/field.h"
+#include "cni/protocol/keys.h"
 
 namespace kuryr::cni {
 namespace {
@@ -83,6 +84,13 @@ void RequireConsistent(const LocalNetwork& local) {
                 "and kuryr.uplink of a bridge need each other: the VLAN is the uplink's");
 }
 
+/// Where CNI's plugin bridge has it. Passed over, it would be a network without isolation.
+void RefuseVlanOutside(const json& config) {
+  const auto vlan = config.find("vlan");
+  if (vlan == config.end() || vlan->is_null() || *vlan == 0) return;
+  RefuseField("vlan", "stands beside the section kuryr; it is a field of that section");
+}
+
 LocalNetwork TakeOvsCni(const json& config) {
   OvsCniConfig own = TakeOvsCniConfig(config);
   LocalNetwork local{
@@ -98,6 +106,8 @@ std::optional<LocalNetwork> TakeLocal(const json& config, const std::string& ipa
     return std::nullopt;
   }
   const json kuryr = object != nullptr ? *object : json::object();
+  RequireKnownKeys(kuryr, "kuryr", "kuryr");
+  RefuseVlanOutside(config);
   constexpr uint32_t kLeastMtu = 68;
   constexpr uint32_t kMostMtu = 65535;
   constexpr uint32_t kMostVlan = 4094;
@@ -168,6 +178,7 @@ json ParseInput(std::string_view input) {
     throw CniError(ErrorCode::kDecodeFailure, std::string("network configuration is a JSON ") +
                                                   config.type_name() + ", expected an object");
   }
+  NameKeys(config);
   return config;
 }
 
@@ -192,6 +203,7 @@ NetworkConfig ParseNetworkConfig(json input, Command command) {
   if (const auto* ipam = TakeObject(input, "", "ipam"))
     config.ipam = TakePluginName(*ipam, "ipam.");
   if (command != Command::kDel) {
+    RequireOneSpelling(input);
     config.local =
         config.is_ovs_cni ? std::optional(TakeOvsCni(input)) : TakeLocal(input, config.ipam);
     config.dns = TakeDns(input);

@@ -56,7 +56,7 @@ struct NetworkConfig {
   nlohmann::json json;  ///< all of it, for the delegate
 };
 
-/// The object on stdin. Throws CniError 6.
+/// The object on stdin, its keys named as NameKeys says. Throws CniError 6.
 [[nodiscard]] nlohmann::json ParseInput(std::string_view input);
 /// Empty where it is missing. Throws CniError 6 for another type.
 [[nodiscard]] std::string VersionField(const nlohmann::json& config);

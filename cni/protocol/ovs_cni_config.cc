@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "cni/protocol/field.h"
+#include "cni/protocol/keys.h"
 
 namespace kuryr::cni {
 namespace {
@@ -113,22 +113,16 @@ uint64_t TakeRate(const json& object, const char* name) {
   return found->get<uint64_t>();
 }
 
-/// Of what limits or copies packets, a word that is not known is not passed over.
-void RequireKnown(const json& object, const std::string& field,
-                  std::initializer_list<std::string_view> known) {
-  for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      RefuseField(field, "has \"" + Printable(key) + "\", which is not known");
-  }
-}
-
-OvsCniBandwidth TakeBandwidth(const json& config) {
+Bandwidth TakeBandwidth(const json& config) {
   const json* object = TakeObject(config, "", "bandwidth");
   if (object == nullptr) return {};
-  RequireKnown(*object, "bandwidth", {"ingressRate", "egressRate", "egressBurst"});
-  const OvsCniBandwidth bandwidth = {.ingress_rate = TakeRate(*object, "ingressRate"),
-                                     .egress_rate = TakeRate(*object, "egressRate"),
-                                     .egress_burst = TakeRate(*object, "egressBurst")};
+  RequireKnownKeys(*object, "bandwidth", "bandwidth");
+  const Bandwidth bandwidth = {.ingress_rate = TakeRate(*object, "ingressRate"),
+                               .ingress_burst = TakeRate(*object, "ingressBurst"),
+                               .egress_rate = TakeRate(*object, "egressRate"),
+                               .egress_burst = TakeRate(*object, "egressBurst")};
+  if (bandwidth.ingress_burst != 0 && bandwidth.ingress_rate == 0)
+    RefuseField("bandwidth.ingressBurst", "is set without ingressRate");
   if (bandwidth.egress_burst != 0 && bandwidth.egress_rate == 0)
     RefuseField("bandwidth.egressBurst", "is set without egressRate");
   return bandwidth;
@@ -143,7 +137,7 @@ bool IsMirrorName(const std::string& name) {
 
 OvsCniMirror TakeMirror(const json& entry, const std::string& field) {
   if (!entry.is_object()) RefuseField(field, "is no object");
-  RequireKnown(entry, field, {"name", "ingress", "egress"});
+  RequireKnownKeys(entry, "mirrors", field);
   const std::string where = field + ".";
   constexpr const char* kBoolean = "true or false";
   OvsCniMirror mirror{.name = Take<std::string>(entry, where, "name", "a string"),

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cni/protocol/bandwidth.h"
+
 namespace kuryr::cni {
 
 /// "type" of a network configuration of ovs-cni.
@@ -22,15 +24,6 @@ struct OvsCniMirror {
   bool operator==(const OvsCniMirror&) const = default;
 };
 
-/// As CNI's plugin bandwidth has it, from the pod's side, in bit/s and bit; 0: no limit.
-struct OvsCniBandwidth {
-  uint64_t ingress_rate = 0;
-  uint64_t egress_rate = 0;
-  uint64_t egress_burst = 0;
-
-  bool operator==(const OvsCniBandwidth&) const = default;
-};
-
 /// What a network configuration of ovs-cni says (its page cni-plugin.md), and vlan_mode, bandwidth
 /// and mirrors beside it.
 struct OvsCniConfig {
@@ -41,7 +34,7 @@ struct OvsCniConfig {
   uint32_t mtu = 0;              ///< bytes; 0: the bridge's
   uint32_t ofport_request = 0;   ///< 1 to 65279; 0: Open vSwitch chooses
   std::string interface_type;    ///< empty or "system"
-  OvsCniBandwidth bandwidth;
+  Bandwidth bandwidth;
   std::vector<OvsCniMirror> mirrors;
 
   bool operator==(const OvsCniConfig&) const = default;

@@ -1,7 +1,6 @@
 #include "cni/protocol/wishes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -9,18 +8,13 @@
 
 #include "base/error.h"
 #include "cni/protocol/field.h"
+#include "cni/protocol/keys.h"
 #include "cni/protocol/result_form.h"
 
 namespace kuryr::cni {
 namespace {
 
 using nlohmann::json;
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 /// All keys inside in lower case: a runtime written in Go may send either.
 json WithLowerKeys(const json& value) {
@@ -50,8 +44,7 @@ json Known(const json& object, std::initializer_list<std::string_view> names) {
 MacAddress ParseMac(const std::string& field, const std::string& text) {
   const auto mac = MacAddress::Parse(text);
   if (!mac) RefuseField(field, "\"" + Printable(text) + "\" is no MAC address");
-  if ((mac->bytes[0] & 1) != 0 || mac->bytes == MacAddress{}.bytes)
-    RefuseField(field, "\"" + text + "\" is no unicast address");
+  if (!mac->IsUnicast()) RefuseField(field, "\"" + text + "\" is no unicast address");
   return *mac;
 }
 
@@ -115,16 +108,21 @@ void CheckPortMappings(const json& object, const std::string& where) {
   }
 }
 
-/// For bandwidth, behind us: bits and bits per second.
-void CheckBandwidth(const json& object, const std::string& where) {
+void TakeBandwidth(const json& object, const std::string& where, Wishes& wishes) {
   const json* bandwidth = TakeObject(object, where, "bandwidth");
   if (bandwidth == nullptr) return;
-  for (const char* name : {"ingressrate", "ingressburst", "egressrate", "egressburst"}) {
+  const auto take = [&](const char* name) -> uint64_t {
     const auto found = bandwidth->find(name);
-    if (found != bandwidth->end() && !found->is_number_unsigned())
+    if (found == bandwidth->end()) return 0;
+    if (!found->is_number_unsigned())
       RefuseField(where + "bandwidth." + name,
                   "is " + Printable(found->dump(-1, ' ', true)) + ", expected a number");
-  }
+    return found->get<uint64_t>();
+  };
+  wishes.bandwidth = {.ingress_rate = take("ingressrate"),
+                      .ingress_burst = take("ingressburst"),
+                      .egress_rate = take("egressrate"),
+                      .egress_burst = take("egressburst")};
 }
 
 void TakeDns(const json& object, const std::string& where, Wishes& wishes) {
@@ -188,7 +186,7 @@ Wishes ParseWishes(const json& config, const Args& args) {
   TakeDeviceId(runtime, where, "deviceid", wishes);
   TakeDns(runtime, where, wishes);
   CheckPortMappings(runtime, where);
-  CheckBandwidth(runtime, where);
+  TakeBandwidth(runtime, where, wishes);
   return wishes;
 }
 

@@ -82,6 +82,7 @@ std::optional<std::string> LocalBackend::WhyNeverGiven(const Owner& owner,
                                                        const vif::PodVif& vif) const {
   const MutexLock lock(mutex_);
   for (const Holding& holding : HoldingsOf(owner, vif)) {
+    if (!holding.planned) continue;
     const Allocator& allocator = allocators_[holding.pool];
     const std::string pool = "pool \"" + allocator.pool().name + "\"";
     if (!MayUse(allocator.pool(), owner.scope))
@@ -91,7 +92,6 @@ std::optional<std::string> LocalBackend::WhyNeverGiven(const Owner& owner,
       if (network == nullptr || network->addresses.all().Contains(address)) continue;
       return "address " + AddressOf(address).ToString() + " is none that " + pool + " gives";
     }
-    if (holding.mac == MacAddress()) continue;
     if (auto why = SegmentOf(holding).WhyNotFor(holding.addresses, holding.mac)) return why;
   }
   return std::nullopt;

@@ -41,6 +41,11 @@ bool IsDnsLabel(const std::string& text) {
   return IsDnsName(text) && text.size() <= kMostLabel && text.find('.') == std::string::npos;
 }
 
+bool IsLinkLocal(const IpAddress& address) {
+  return IpNetwork::Parse("fe80::/10")->Contains(address) ||
+         IpNetwork::Parse("169.254.0.0/16")->Contains(address);
+}
+
 /// A Kubernetes label's key or value: at most 253 and 63 of [A-Za-z0-9._-], and '/' in the key.
 bool IsLabelText(std::string_view text, std::string_view others) {
   return text.size() <= 317 && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -84,6 +89,8 @@ class Section {
                                                    const std::vector<IpNetwork>& cidrs) const;
   [[nodiscard]] IpAddress Gateway(const std::string& text,
                                   const std::vector<IpNetwork>& cidrs) const;
+  /// Of one outside of cidr: every pod reaches a link-local one on its link.
+  void RequireOnLink(const IpAddress& gateway, const std::vector<IpNetwork>& cidrs) const;
   [[nodiscard]] Range ParseRange(const char* option, const std::string& text) const;
   [[nodiscard]] std::vector<Range> Ranges(const char* option,
                                           const std::vector<IpNetwork>& cidrs) const;
@@ -293,14 +300,27 @@ void Section::ReadSubnets() {
   }
 }
 
+void Section::RequireOnLink(const IpAddress& gateway, const std::vector<IpNetwork>& cidrs) const {
+  const std::string text = gateway.ToString();
+  if (!IsLinkLocal(gateway))
+    RefuseOption("gateway", text +
+                                " is outside of cidr; pods reach a gateway of their own network, "
+                                "or one of fe80::/10 or 169.254.0.0/16");
+  const bool has_family = std::any_of(cidrs.begin(), cidrs.end(), [&](const IpNetwork& cidr) {
+    return cidr.address.family == gateway.family;
+  });
+  if (!has_family) RefuseOption("gateway", text + " is of a family that cidr does not have");
+}
+
 IpAddress Section::Gateway(const std::string& text, const std::vector<IpNetwork>& cidrs) const {
   const auto address = IpAddress::Parse(text);
   if (!address) RefuseOption("gateway", Quoted(text) + " is neither an address nor none");
   const auto cidr = std::find_if(cidrs.begin(), cidrs.end(),
                                  [&](const IpNetwork& known) { return known.Contains(*address); });
-  if (cidr == cidrs.end())
-    RefuseOption("gateway",
-                 text + " is outside of cidr; pods reach a gateway of their own network");
+  if (cidr == cidrs.end()) {
+    RequireOnLink(*address, cidrs);
+    return *address;
+  }
   if (IsReserved(*cidr, *address))
     RefuseOption("gateway", text + " is the network's own address in " + cidr->ToString() +
                                 "; the first that may be one is " +

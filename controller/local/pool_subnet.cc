@@ -7,8 +7,6 @@ namespace {
 
 /// Wider ones are a slip: no cluster has so many pods.
 constexpr uint8_t kLeastPrefix = 8;
-/// Of a longer one, the anycast address and a gateway leave nothing.
-constexpr uint8_t kMostIpv6Prefix = 126;
 
 struct Special {
   const char* network;
@@ -21,7 +19,7 @@ constexpr Special kSpecials[] = {
     {"ff00::/8", "multicast"}};
 
 bool HasReserved(const IpNetwork& cidr) {
-  return cidr.address.family == IpFamily::kIpv6 || cidr.prefix_length < 31;
+  return cidr.prefix_length < (cidr.address.family == IpFamily::kIpv6 ? 127 : 31);
 }
 
 }  // namespace
@@ -30,9 +28,6 @@ std::optional<std::string> WhyNoSubnet(const IpNetwork& cidr) {
   const std::string text = cidr.ToString();
   if (cidr.prefix_length < kLeastPrefix)
     return text + " is too wide: its prefix length is below " + std::to_string(kLeastPrefix);
-  if (cidr.address.family == IpFamily::kIpv6 && cidr.prefix_length > kMostIpv6Prefix)
-    return text + " is too small: the prefix length of IPv6 is at most " +
-           std::to_string(kMostIpv6Prefix);
   if (cidr.Masked() != cidr)
     return text + " has host bits; the network is " + cidr.Masked().ToString();
   for (const Special& special : kSpecials) {

@@ -24,8 +24,8 @@ struct PoolSubnet {
 [[nodiscard]] std::optional<IpAddress> DefaultGateway(const IpNetwork& cidr);
 
 /// Whether the address is the network's own. That is the first one of IPv4 and of IPv6 (the
-/// subnet-router anycast address, RFC 4291, 2.6.1), and the last one of IPv4 (broadcast). Of an
-/// IPv4 network of one or two addresses none is (RFC 3021).
+/// subnet-router anycast address, RFC 4291, 2.6.1), and the last one of IPv4 (broadcast). Of a
+/// network of one or two addresses none is (RFC 3021, RFC 6164).
 [[nodiscard]] bool IsReserved(const IpNetwork& cidr, const IpAddress& address);
 
 /// Of `ranges`, or of all the network without any: what is neither reserved, the gateway nor

@@ -278,6 +278,16 @@ TEST_F(L3Test, LinkLocalGatewayNeedsNoPrefix) {
   EXPECT_THAT(Routes("-6"), ElementsAre("default via fe80::1"));
 }
 
+TEST_F(L3Test, TheFirstOfTwoIpv6AddressesIsThePodsAndTheOtherItsGateway) {
+  const auto vif = VifWith({SubnetOf("10.0.0.4/31", {"10.0.0.4"}, "10.0.0.5"),
+                            SubnetOf("fd00::/127", {"fd00::"}, "fd00::1")});
+
+  Configure("eth0", vif, true);
+
+  EXPECT_THAT(Addresses(), ElementsAre("10.0.0.4/31", "fd00::/127"));
+  EXPECT_THAT(Routes("-6"), ElementsAre("default via fd00::1"));
+}
+
 TEST_F(L3Test, TwiceIsFine) {
   const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1"),
                             SubnetOf("fd00::/64", {"fd00::5"}, "fd00::1", {{"fd09::/32"}})});
@@ -347,6 +357,17 @@ TEST_F(L3Test, InterfaceThatIsNotThereIsNamed) {
       [&] { Configure("eth7", VifWith({}), true); },
       Throws<std::system_error>(AllOf(Property(&std::system_error::code, std::errc::no_such_device),
                                       Property(&std::system_error::what, HasSubstr("eth7")))));
+}
+
+TEST_F(L3Test, AnMtuTooSmallForIpv6IsNamedWithTheAddress) {
+  pod_ = MakePluggedPod("tap1", 1279);
+  const auto vif = VifWith({SubnetOf("fd00::/64", {"fd00::5"})});
+
+  EXPECT_THAT([&] { Configure("eth0", vif, true); },
+              Throws<std::system_error>(
+                  Property(&std::system_error::what,
+                           AllOf(HasSubstr("fd00::5/64 to eth0"), HasSubstr("MTU 1279")))));
+  EXPECT_NO_THROW(Configure("eth0", VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"})}), true));
 }
 
 TEST_F(L3Test, RouteTheKernelRefusesIsNamed) {

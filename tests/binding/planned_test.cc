@@ -13,10 +13,14 @@
 namespace kuryr::binding {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Key;
 using ::testing::Not;
 using ::testing::Pair;
+using ::testing::Property;
+using ::testing::Throws;
 
 Planned PlanOf(const vif::Vif& vif) {
   return Binding(test::WithEverything({})).Plan({"eth0", true, vif});
@@ -90,6 +94,32 @@ TEST(PlannedTest, AVifWithoutMacOrNetworkIsRefusedByItsField) {
 
   EXPECT_EQ(path_of(no_mac), "$.address");
   EXPECT_EQ(path_of(no_network), "$.network");
+}
+
+TEST(PlannedTest, AMacThatNoInterfaceCanHaveIsRefusedByItsField) {
+  for (const char* mac : {"00:00:00:00:00:00", "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff"}) {
+    vif::VifMacvlanNested vif = test::MacvlanVif(1);
+    vif.address = MacAddress::Parse(mac).value();
+    EXPECT_THAT([&] { (void)PlanOf(vif); },
+                Throws<ParseError>(AllOf(Property(&ParseError::path, "$.address"),
+                                         Property(&ParseError::reason, HasSubstr(mac)))));
+  }
+}
+
+TEST(PlannedTest, AnMtuTooSmallForIpv6IsRefusedWithTheAddress) {
+  vif::VifOpenVSwitch vif = test::OvsVif(1);
+  vif.network->mtu = 1279;
+
+  EXPECT_THAT(
+      [&] { (void)PlanOf(vif); },
+      Throws<ParseError>(
+          AllOf(Property(&ParseError::path, "$.network.mtu"),
+                Property(&ParseError::reason, AllOf(HasSubstr("1279"), HasSubstr("fd00::1/64"))))));
+  vif.network->subnets->objects->pop_back();
+  EXPECT_NO_THROW((void)PlanOf(vif)) << "IPv4 alone";
+  vif.network = test::OvsVif(1).network;
+  vif.network->mtu = 1280;
+  EXPECT_NO_THROW((void)PlanOf(vif));
 }
 
 }  // namespace

@@ -88,7 +88,8 @@ def own_fields_of_wrong_type(node):
         bad = {"wrong": "type"} if not isinstance(node.target.conf[key], str) else 5
         refused(node, node.conf(**{key: bad}), 7, names=[key])
     if node.profile in ("bridge", "ovs"):
-        for key, bad in (("vif", "junk"), ("vif", 5), ("bridge", 5), ("vlan", 5000), ("vlan", "7"), ("vlan", 1.5)):
+        for key, bad in (("vif", "junk"), ("vif", 5), ("bridge", 5), ("vlan", 5000), ("vlan", "7"), ("vlan", 1.5),
+                         ("vlanId", 7)):
             refused(node, node.conf(kuryr={**node.target.conf["kuryr"], key: bad}), 7, names=[key])
 
 

@@ -106,6 +106,10 @@ std::string PrivateOvs::Vsctl(std::vector<std::string> arguments) {
   return Run(std::move(argv));
 }
 
+void PrivateOvs::DeleteTransientPorts() {
+  Run({"/usr/share/openvswitch/scripts/ovs-ctl", "delete-transient-ports"});
+}
+
 void PrivateOvs::ForgetFlows() {
   Run({"ovs-appctl", "--target=" + Path("ovs-vswitchd.ctl"), "revalidator/purge"});
 }

@@ -48,6 +48,8 @@ class PrivateOvs {
   /// ovs-vsctl's stdout without its last newline. Throws std::runtime_error with its stderr when it
   /// fails. Waits for ovs-vswitchd only if `arguments` do not begin with "--no-wait".
   std::string Vsctl(std::vector<std::string> arguments);
+  /// As ovs-ctl does at its start with --delete-transient-ports.
+  void DeleteTransientPorts();
   /// Every packet is decided anew: on a busy machine ovs-vswitchd is late to see that a datapath's
   /// flow, such as one that drops, is outdated.
   void ForgetFlows();

@@ -91,6 +91,16 @@ TEST_F(OpenVSwitchTest, PortCarriesItsIdsAndIsTransient) {
             "tap0");
 }
 
+TEST_F(OpenVSwitchTest, PortThatIsNotTransientHasNoMark) {
+  ovs_->Vsctl({"--no-wait", "add-br", "br-int"});
+  OvsPort port = Port("tap0");
+  port.transient = false;
+
+  Add(port);
+
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "get", "Port", "tap0", "other_config"}), "{}");
+}
+
 TEST_F(OpenVSwitchTest, MissingBridgeIsCreated) {
   MakeDevice("tap0");
 

@@ -56,6 +56,15 @@ TEST_F(OvsConfTest, WhatTheConfigurationLeavesOutComesFromOvsConf) {
   EXPECT_EQ(merged["bridge"], "br1");
 }
 
+TEST_F(OvsConfTest, FieldsInAnyCaseAreTheSame) {
+  Write(R"({"VLAN":7,"MTU":9000})");
+
+  const json merged = Merged({{"Vlan", 8}, {"TYPE", "ovs"}});
+
+  EXPECT_EQ(merged["vlan"], 8);
+  EXPECT_EQ(merged["mtu"], 9000);
+}
+
 TEST_F(OvsConfTest, VlanZeroIsNotLeftOut) {
   Write(R"({"vlan":7})");
 

@@ -98,15 +98,16 @@ class OvsCniTest : public PluginTest {
     EXPECT_EQ(HostVeths(), std::vector<std::string>());
     EXPECT_EQ(Records(), std::vector<std::string>());
     EXPECT_EQ(Rows("QoS"), "");
+    EXPECT_EQ(Rows("Queue"), "");
     EXPECT_EQ(Rows("Mirror"), "");
   }
 
   std::string Get(const char* table, const std::string& name, const std::string& column) {
     return ovs_->Vsctl({"--no-wait", "get", table, name, column});
   }
-  /// Of their names, or their types where they have none.
+  /// Of their names, or their UUIDs where they have none.
   std::string Rows(const std::string& table) {
-    const std::string column = table == "QoS" ? "type" : "name";
+    const std::string column = table == "Mirror" ? "name" : "_uuid";
     return ovs_->Vsctl({"--no-wait", "--bare", "--columns=" + column, "list", table});
   }
   std::string BridgeOf(const std::string& port) { return ovs_->Vsctl({"port-to-br", port}); }

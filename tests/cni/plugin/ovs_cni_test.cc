@@ -291,8 +291,77 @@ TEST_F(OvsCniTest, BandwidthIsThePortsInItsOwnWords) {
   const std::string qos = Get("Port", port, "qos");
   EXPECT_EQ(Get("QoS", qos, "type"), "linux-htb");
   EXPECT_EQ(Get("QoS", qos, "other_config"), "{max-rate=\"20000000\"}");
+  EXPECT_EQ(Get("QoS", qos, "queues"), "{}");
   ExpectDeleted(pod, config);
   ExpectNothingButBridges();
+}
+
+TEST_F(OvsCniTest, BandwidthThatTheRuntimeAsksForIsThePorts) {
+  const TestPod pod = MakePod("web");
+  json config = {{"cniVersion", "1.0.0"}, {"bridge", "br1"}};
+  config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 20000000},
+                                          {"ingressBurst", 4000000},
+                                          {"egressRate", 10000000},
+                                          {"egressBurst", 8000000}};
+
+  const std::string port = Added(pod, config);
+
+  EXPECT_EQ(Get("Interface", port, "ingress_policing_rate"), "10000");
+  EXPECT_EQ(Get("Interface", port, "ingress_policing_burst"), "8000");
+  const std::string qos = Get("Port", port, "qos");
+  EXPECT_EQ(Get("QoS", qos, "other_config"), "{max-rate=\"20000000\"}");
+  EXPECT_EQ(Get("Queue", Get("QoS", qos, "queues:0"), "other_config"),
+            "{burst=\"4000000\", max-rate=\"20000000\", min-rate=\"20000000\"}");
+  config["prevResult"] = result_;
+  EXPECT_EQ(Run("CHECK", pod, Options(config)).out, "");
+  ExpectDeleted(pod, config);
+  ExpectNothingButBridges();
+}
+
+TEST_F(OvsCniTest, TheKernelHasTheRateAndTheBurst) {
+  const test::ProcessResult tried =
+      RunProgram({.argv = {"tc", "qdisc", "add", "dev", "lo", "root", "htb"}});
+  if (tried.status != 0) GTEST_SKIP() << "the kernel has no HTB (module sch_htb)";
+  json config = {{"cniVersion", "1.0.0"}, {"bridge", "br1"}};
+  config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 20000000}, {"ingressBurst", 4000000}};
+
+  const std::string port = Added(MakePod("web"), config);
+
+  EXPECT_THAT(RunOnHost({"tc", "class", "show", "dev", port}),
+              HasSubstr("rate 20Mbit ceil 20Mbit burst 500000b"));
+}
+
+TEST_F(OvsCniTest, ThePodGetsNoMoreBandwidthThanItsNetworkSays) {
+  const TestPod pod = MakePod("web");
+  json config = {{"cniVersion", "1.0.0"},
+                 {"bridge", "br1"},
+                 {"bandwidth", {{"ingressRate", 20000000}, {"egressRate", 10000000}}}};
+  config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 5000000},
+                                          {"ingressBurst", UINT32_MAX},
+                                          {"egressRate", 1000000000},
+                                          {"egressBurst", UINT32_MAX}};
+
+  const std::string port = Added(pod, config);
+
+  EXPECT_EQ(Get("Interface", port, "ingress_policing_rate"), "10000");
+  EXPECT_EQ(Get("Interface", port, "ingress_policing_burst"), "0");
+  EXPECT_EQ(Get("QoS", Get("Port", port, "qos"), "other_config"), "{max-rate=\"5000000\"}");
+  EXPECT_EQ(Get("QoS", Get("Port", port, "qos"), "queues"), "{}");
+}
+
+TEST_F(OvsCniTest, ABurstForLongerThanTheKernelCountsIsCut) {
+  const TestPod pod = MakePod("web");
+  json config = {{"cniVersion", "1.0.0"}, {"bridge", "br1"}};
+  config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 1000000},
+                                          {"ingressBurst", UINT32_MAX - 1},
+                                          {"egressRate", UINT64_MAX},
+                                          {"egressBurst", 0}};
+
+  const std::string port = Added(pod, config);
+
+  EXPECT_EQ(Get("Queue", Get("QoS", Get("Port", port, "qos"), "queues:0"), "other_config:burst"),
+            "\"100000000\"");
+  EXPECT_EQ(Get("Interface", port, "ingress_policing_rate"), "1000000000");
 }
 
 TEST_F(OvsCniTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {

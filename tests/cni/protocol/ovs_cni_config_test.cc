@@ -89,12 +89,14 @@ TEST(OvsCniConfigTest, AMirrorWithoutDirectionIsAnOutput) {
 
 TEST(OvsCniConfigTest, BandwidthIsThePodsInBits) {
   const auto bandwidth =
-      OvsCni(R"({"bandwidth":{"ingressRate":1000000,"egressRate":2000000,"egressBurst":4000}})")
+      OvsCni(
+          R"({"bandwidth":{"ingressRate":1000000,"ingressBurst":3000,"egressRate":2000000,"egressBurst":4000}})")
           .bandwidth;
 
-  EXPECT_EQ(
-      bandwidth,
-      (OvsCniBandwidth{.ingress_rate = 1'000'000, .egress_rate = 2'000'000, .egress_burst = 4000}));
+  EXPECT_EQ(bandwidth, (Bandwidth{.ingress_rate = 1'000'000,
+                                  .ingress_burst = 3000,
+                                  .egress_rate = 2'000'000,
+                                  .egress_burst = 4000}));
 }
 
 TEST(OvsCniConfigTest, SocketFileIsAPathOrARemote) {
@@ -129,7 +131,7 @@ TEST(OvsCniConfigTest, MalformedFieldsAreCode7AndNamed) {
       {R"({"link_state_check_retries":"5"})", "link_state_check_retries is \"5\""},
       {R"({"bandwidth":{"ingressRate":999}})", "bandwidth.ingressRate is 999"},
       {R"({"bandwidth":{"egressBurst":1000}})", "bandwidth.egressBurst is set without"},
-      {R"({"bandwidth":{"ingressBurst":1000}})", "bandwidth has \"ingressBurst\""},
+      {R"({"bandwidth":{"ingressBurst":1000}})", "bandwidth.ingressBurst is set without"},
       {R"({"mirrors":[{"name":"a b","ingress":true}]})", "mirrors[0].name \"a b\""},
       {R"({"mirrors":[{"ingress":true}]})", "mirrors[0].name \"\""},
       {R"({"mirrors":[{"name":"m","ingres":true}]})", "mirrors[0] has \"ingres\""},

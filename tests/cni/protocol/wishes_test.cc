@@ -145,8 +145,11 @@ TEST(WishesTest, CAP_07_PortMappingsAreCheckedForWhoeverMakesThem) {
 }
 
 TEST(WishesTest, CAP_08_BandwidthIsBitsAndUnlimitedIsANumberToo) {
-  EXPECT_NO_THROW(ParseWishes(R"({"runtimeConfig":{"bandwidth":{"IngressRate":0,
-    "ingressBurst":4294967295,"egressRate":20000000,"egressBurst":18446744073709551615}}})"));
+  const Wishes wishes = ParseWishes(R"({"runtimeConfig":{"bandwidth":{"IngressRate":0,
+    "ingressBurst":4294967295,"egressRate":20000000,"egressBurst":18446744073709551615}}})");
+  EXPECT_EQ(wishes.bandwidth, (Bandwidth{.ingress_burst = UINT32_MAX,
+                                         .egress_rate = 20'000'000,
+                                         .egress_burst = UINT64_MAX}));
   for (const char* value : {"-1", "1.5", "\"10M\"", "[]"}) {
     const std::string config =
         R"({"runtimeConfig":{"bandwidth":{"egressRate":)" + std::string(value) + "}}}";

@@ -99,6 +99,24 @@ TEST(PoolTest, OfTwoIpv4AddressesNoneIsReservedAndOneAloneHasNoGateway) {
   EXPECT_EQ(single.subnets.at(0).gateway, std::nullopt);
 }
 
+TEST(PoolTest, OfTwoIpv6AddressesNoneIsReservedAndOneAloneHasNoGateway) {
+  EXPECT_THAT(AddressesOf(OnePool("cidr = fd00::/127\n")), ElementsAre("fd00::"));
+  EXPECT_THAT(AddressesOf(OnePool("cidr = fd00::/127\ngateway = fe80::1\n")),
+              ElementsAre("fd00::", "fd00::1"));
+  const Pool single = OnePool("cidr = fd00::7/128\n");
+  EXPECT_THAT(AddressesOf(single), ElementsAre("fd00::7"));
+  EXPECT_EQ(single.subnets.at(0).gateway, std::nullopt);
+}
+
+TEST(PoolTest, ALinkLocalGatewayStandsOutsideOfTheNetwork) {
+  const Pool pool = OnePool("cidr = 10.1.0.0/30, fd00::7/128\ngateway = 169.254.1.1, fe80::1\n");
+
+  EXPECT_EQ(pool.subnets.at(0).gateway, Ip("169.254.1.1"));
+  EXPECT_EQ(pool.subnets.at(1).gateway, Ip("fe80::1"));
+  EXPECT_THAT(AddressesOf(OnePool("cidr = 10.1.0.0/30\ngateway = 169.254.1.1\n")),
+              ElementsAre("10.1.0.1", "10.1.0.2"));
+}
+
 TEST(PoolTest, WithoutGatewayItsAddressIsFree) {
   const Pool pool = OnePool("cidr = 10.1.0.0/30\ngateway = none\n");
 
@@ -190,11 +208,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"TwoOfAFamily", "[pool:a]\ncidr = 10.1.0.0/24, 10.2.0.0/24\n", "cidr",
                 "of one family"},
         Refusal{"Wide", "[pool:a]\ncidr = 10.0.0.0/7\n", "cidr", "too wide"},
-        Refusal{"Ipv6TooLong", "[pool:a]\ncidr = fd00::/127\n", "cidr", "at most 126"},
         Refusal{"Multicast", "[pool:a]\ncidr = 224.1.0.0/24\n", "cidr", "multicast"},
         Refusal{"Loopback", "[pool:a]\ncidr = 127.0.0.0/8\n", "cidr", "loopback"},
         Refusal{"LinkLocal", "[pool:a]\ncidr = fe80::/64\n", "cidr", "link-local"},
         With("GatewayOutside", "gateway = 10.2.0.1\n", "gateway", "outside of cidr"),
+        With("GatewayOfAnotherFamily", "gateway = fe80::1\n", "gateway", "a family that cidr"),
         With("GatewayText", "gateway = x\n", "gateway", "neither an address nor none"),
         With("GatewayBroadcast", "gateway = 10.1.0.255\n", "gateway", "the network's own address"),
         With("TwoGateways", "gateway = 10.1.0.1, 10.1.0.2\n", "gateway", "two for 10.1.0.0/24"),
