@@ -92,8 +92,8 @@ class Endings:
             self.delete_namespaces({made.namespace for made in self.old})
             self.history.wait(lambda: all(map(self.is_being_deleted, self.old)), "all is being deleted", self.wait_seconds)
             self.new = self.create_pods([NEWCOMERS], self.options.pods + SPARE)
-            self.change_leader(signal.SIGTERM)
-            self.change_leader(signal.SIGKILL)
+            self.storm.change_leader()
+            self.storm.change_leader(signal.SIGKILL)
             self.nodes.end_all()
             self.wait_until_running(self.new)
         with facts.fact("no address of a pod that still ended was given to another one"):
@@ -116,13 +116,6 @@ class Endings:
         self.history.wait(lambda: not names & set(present[NAMESPACES]), "the namespaces are gone", self.wait_seconds)
         nothing([key for kind in (PODS, PORTS) for key in present[kind] if key.split("/")[0] in names], "left")
 
-    def change_leader(self, number):
-        """By SIGTERM another one leads at once; by SIGKILL after the Lease."""
-        before, leader = self.history.leader(), self.storm.wait_for_leader()
-        leader.end(number)
-        self.storm.wait_for_another(before)
-        leader.start()
-
     # ---- plans that are taken away
     def state_of_lost_plans(self, facts):
         with facts.fact("pods that come when no address is left wait"):
@@ -135,7 +128,7 @@ class Endings:
             if self.options.sink == "kuryrport":
                 forbid_ports(self.cluster, NEWCOMERS)
             self.take_plans_away()
-            self.change_leader(signal.SIGTERM)
+            self.storm.change_leader()
             self.late += self.create_pods([AFTER_LATECOMERS], 1)
             self.wait_until_told_or_planned()
             nothing(find_shared(self.history.changes, self.options.sink, since), "given away")

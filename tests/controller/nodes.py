@@ -20,9 +20,10 @@ class Nodes(threading.Thread):
     """A pod with an active plan runs with its addresses, whatever becomes of the plan. A deleted one ends when its containers
     have: after some seconds, and where it has `long` as label, not before end_all(). Thread-safe."""
 
-    def __init__(self, cluster, sink, random):
+    def __init__(self, cluster, sink, random, believe=lambda name_space, plan: True):
+        """believe(namespace, plan): whether a node makes the plan true."""
         super().__init__(daemon=True)
-        self.cluster, self.history, self.sink, self.random = cluster, cluster.history, sink, random
+        self.cluster, self.history, self.sink, self.random, self.believe = cluster, cluster.history, sink, random, believe
         self.seen = 0
         self.begun, self.ending, self.due, self.held = set(), set(), [], []
         self.all_end = False
@@ -69,7 +70,7 @@ class Nodes(threading.Thread):
             if pod["spec"]["schedulerName"] == SCHEDULER and ("bound", uid) not in self.begun:
                 self.begun.add(("bound", uid))
                 self.write(self.bind, key, uid)
-        elif uid not in self.begun and (plan := self.plan(key, pod)) and is_active(plan):
+        elif uid not in self.begun and (plan := self.plan(key, pod)) and is_active(plan) and self.believe(key.split("/")[0], plan):
             self.begun.add(uid)
             self.write(self.begin, key, uid, plan, SUCCEEDS in pod["metadata"].get("labels", {}))
 
@@ -113,7 +114,8 @@ class Nodes(threading.Thread):
     def set_status(self, key, uid, state, status):
         containers = [{"name": "pause", "image": "pause", "imageID": "pause", "ready": "running" in state, "restartCount": 0,
                        "state": state}]
-        self.cluster.insist_gently((404, 409), "PATCH", f"{_path(key)}/status", {
+        # 422: another pod has the name.
+        self.cluster.insist_gently((404, 409, 422), "PATCH", f"{_path(key)}/status", {
             "metadata": {"uid": uid}, "status": {**status, "containerStatuses": containers}}, kind=MERGE_PATCH)
 
 
