@@ -19,7 +19,7 @@ WHOLE_BLUE = [f"10.20.0.{number}" for number in range(1, 255)]
 class Attacks:
     def __init__(self, tenancy):
         self.tenancy, self.cluster, self.history = tenancy, tenancy.cluster, tenancy.history
-        self.mallory = tenancy.tenants["mallory"]
+        self.mallory, self.trudy = tenancy.tenants.values()
         self.blue = tenancy.citizens[0]
 
     def state(self, facts):
@@ -31,6 +31,8 @@ class Attacks:
             self.forge_when_done()
         with facts.fact("the MAC of another pod on the bridge is refused, and so is one of a group"):
             self.wish_for_macs()
+        with facts.fact("KuryrPorts that name a pod of another namespace come and go, and that pod loses nothing"):
+            self.name_another()
         with facts.fact(f"{self.tenancy.options.refused} refused pods keep nobody waiting"):
             self.be_refused_often()
 
@@ -154,6 +156,32 @@ class Attacks:
         finally:
             self.end(pods)
             self.blue.end(taken)
+
+    def name_another(self):
+        """Each beside a pod that has no node, or beside none."""
+        victim, addresses = self.blue.run_one("victim")
+        own = self.trudy.create_pod("thief", schedulerName="hers")
+        ghost = {"metadata": {"name": "ghost", "uid": victim.uid}, "spec": {}}
+        wishes = []
+        try:
+            for pod in (own, ghost):
+                for pool, wanted in (("blue", sorted(addresses)), ("tenants", ["10.40.0.200"])):
+                    port = forgery.port(pod, forgery.own_vifs(victim.uid, pool, wanted, forgery.mac_of(wanted[0])))
+                    port["spec"]["podUid"] = victim.uid
+                    expect(self.trudy.ask("POST", self.trudy.ports, port), "it was not created")
+                    self.wait_until_handled()
+                    self.trudy.delete_port(port["metadata"]["name"])
+                    self.history.wait(lambda: "trudy" not in {key.split("/")[0] for key in self.history.present[PORTS]}, "it is gone",
+                                      WAIT_SECONDS)
+                    self.wait_until_handled()
+            wishes = [self.blue.create_pod("wishes", {ADDRESSES: ",".join(addresses)})]
+            wait_for_none(lambda: [made.key for made in wishes if not self.is_planned(made) and not self.events(made, *REFUSALS)],
+                          "neither planned nor refused")
+            nothing([f"{made.key} with {addresses}" for made in wishes if self.is_planned(made)], "planned")
+        finally:
+            self.trudy.delete_pod("thief")
+            for made in (*wishes, victim):
+                self.blue.end(made)
 
     def is_planned(self, made):
         return self.history.plan(made.key, made.uid) is not None

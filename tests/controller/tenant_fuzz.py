@@ -3,6 +3,7 @@ import json
 import random
 
 from controller import definitions, forgery
+from controller.history import PODS
 from controller.nodes import SUCCEEDS
 from controller.plan import FINALIZER
 from controller.tenant_attacks import ADDRESSES, CLAIM, MAC
@@ -28,8 +29,9 @@ class Fuzz:
         self.pods = {}  # {name: the object as it was created}
 
     def run(self):
+        acts = COMMON + MORE if self.tenant.has_more else COMMON * 4 + MORE
         for _ in range(self.requests):
-            self.chance.choice(ACTS)(self)
+            self.chance.choice(acts)(self)
 
     # ---- acts
     def create_pod(self):
@@ -70,11 +72,21 @@ class Fuzz:
         if name not in self.pods:
             return
         port = forgery.port(self.pods[name], self.vifs(name))
+        if self.chance.random() < 0.2:
+            self.name_another(port)
         for member in self.chance.sample(("finalizers", "ownerReferences", "annotations", "labels"), self.chance.randrange(3)):
             port["metadata"].pop(member)
         if self.chance.random() < 0.1:
             port["status"]["vifs"] = self.chance.choice(({}, {"eth0": {}}, {"eth0": {"default": True, "vif": []}}))
         self.tenant.ask("POST", self.tenant.ports, port)
+
+    def name_another(self, port):
+        """A pod of another namespace, of which it may have heard."""
+        others = [pod["metadata"]["uid"] for key, pod in list(self.tenant.cluster.history.present[PODS].items())
+                  if key.split("/")[0] != self.tenant.name]
+        if others:
+            port["spec"]["podUid"] = self.chance.choice(others)
+            port["status"]["vifs"]["eth0"]["vif"]["versioned_object.data"]["id"] = forgery.vif_id(port["spec"]["podUid"])
 
     def change_port(self):
         name = self.chance.choice(NAMES)
@@ -152,6 +164,6 @@ class Fuzz:
         return {"app": self.chance.choice(("db", "web")), "kuryr.openstack.org/nodeName": self.chance.choice(("node1", "x"))}
 
 
-ACTS = (Fuzz.create_pod, Fuzz.create_pod, Fuzz.create_pod, Fuzz.create_pod, Fuzz.annotate, Fuzz.annotate, Fuzz.annotate, Fuzz.take_away,
-        Fuzz.delete_pod, Fuzz.delete_pod, Fuzz.delete_pod, Fuzz.write_status, Fuzz.bind, Fuzz.write_port, Fuzz.write_port, Fuzz.change_port,
-        Fuzz.delete_port, Fuzz.write_claim, Fuzz.delete_claim, Fuzz.write_network)
+COMMON = (*[Fuzz.create_pod] * 6, *[Fuzz.annotate] * 3, Fuzz.take_away, *[Fuzz.delete_pod] * 4, Fuzz.write_status, Fuzz.bind)
+# With rights that ClusterRole edit does not have.
+MORE = (*[Fuzz.write_port] * 3, Fuzz.change_port, Fuzz.delete_port, Fuzz.write_claim, Fuzz.delete_claim, Fuzz.write_network)

@@ -77,6 +77,11 @@ class Tenant:
     def delete_pod(self, name, grace=0):
         return self.ask("DELETE", f"{self.pods}/{quote(name)}?gracePeriodSeconds={grace}")
 
+    def delete_port(self, name):
+        """Whatever holds it."""
+        self.ask("DELETE", f"{self.ports}/{name}")
+        self.patch(f"{self.ports}/{name}", {"metadata": {"finalizers": None}})
+
     def let_go(self, history):
         """Takes away finalizers that it has put itself: HOLD, and all of what does not say that kuryr-controller made it."""
         for kind, path in ((PODS, self.pods), (PORTS, self.ports)):
