@@ -109,4 +109,4 @@ class Endings:
             self.cluster.insist_gently((404,), "PATCH", f"/api/v1/namespaces/{name}", {"metadata": {"labels": {"look": "again"}}},
                                        kind=MERGE_PATCH)
         self.history.wait(lambda: not names & set(present[NAMESPACES]), "the namespaces are gone", self.wait_seconds)
-        nothing([key for kind in (PODS, PORTS) for key in present[kind] if key.split("/")[0] in names], "left")
+        nothing([key for kind in (PODS, PORTS) for key in list(present[kind]) if key.split("/")[0] in names], "left")

@@ -118,7 +118,7 @@ class LostPlans:
     def let_ports_go(self):
         """Somebody does not wait for those whose finalizers hold KuryrPorts."""
         def of_ours():
-            return [key for key in self.history.present[PORTS] if key.split("/")[0] == self.namespace]
+            return [key for key in list(self.history.present[PORTS]) if key.split("/")[0] == self.namespace]
 
         for key in of_ours():
             self.cluster.insist_gently((404,), "PATCH", f"{self.ports}/{key.split('/')[1]}", {"metadata": {"finalizers": None}},

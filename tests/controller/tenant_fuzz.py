@@ -11,6 +11,7 @@ from controller.tenants import HOLD
 from harness.pod import ANNOTATION
 
 NAMES = [f"pod-{number}" for number in range(8)]
+PORT_NAMES = NAMES + [f"ghost-{number}" for number in range(4)]
 CLAIM_NAMES = ("claim-0", "claim-1", "$(POD_NAME)", "../secrets", "kept")
 NETWORK_NAMES = ("net-a", "net-b", "blue/net-a", "net-a@eth0", "net-a@../x", "none")
 FINALIZERS = (HOLD, FINALIZER)
@@ -85,6 +86,7 @@ class Fuzz:
         others = [pod["metadata"]["uid"] for key, pod in list(self.tenant.cluster.history.present[PODS].items())
                   if key.split("/")[0] != self.tenant.name]
         if others:
+            port["metadata"]["name"] = self.chance.choice(PORT_NAMES)
             port["spec"]["podUid"] = self.chance.choice(others)
             port["status"]["vifs"]["eth0"]["vif"]["versioned_object.data"]["id"] = forgery.vif_id(port["spec"]["podUid"])
 
@@ -95,10 +97,10 @@ class Fuzz:
                                      {"spec": {"podUid": other}},
                                      {"metadata": {"annotations": {"kuryr.openstack.org/former-addresses": self.addresses()}}},
                                      {"status": {"vifs": {"eth0": {"default": True, "vif": self.vifs(name)["eth0"]}}}}))
-        self.tenant.patch(f"{self.tenant.ports}/{name}", change)
+        self.tenant.patch(f"{self.tenant.ports}/{self.chance.choice(PORT_NAMES)}", change)
 
     def delete_port(self):
-        self.tenant.ask("DELETE", self.tenant.ports + self.chance.choice((f"/{self.chance.choice(NAMES)}", "")))
+        self.tenant.ask("DELETE", self.tenant.ports + self.chance.choice((f"/{self.chance.choice(PORT_NAMES)}", "")))
 
     def write_claim(self):
         path = definitions.path(definitions.CLAIMS, self.tenant.name)
