@@ -1,9 +1,10 @@
 """What kuryr-controller should not have planned for users who mean ill."""
 import ipaddress
+import json
 from collections import defaultdict
 
 from controller.history import PODS, PORTS
-from controller.plan import addresses_of, settled, try_plan
+from controller.plan import addresses_of, try_plan
 
 
 class Plans:
@@ -13,7 +14,7 @@ class Plans:
         """tenants: {namespace: the Tenant}"""
         self.kind = PORTS if sink == "kuryrport" else PODS
         self.tenants = tenants
-        self.texts = {}  # {key: settled plan}
+        self.texts = {}  # {key: plan}
         self.macs = defaultdict(dict)  # {bridge: {key: MACs}}, of what kuryr-controller planned
 
     def apply(self, change):
@@ -21,7 +22,7 @@ class Plans:
         if change.kind != self.kind:
             return None
         plan = try_plan(change.object) if change.object else None
-        text = settled(plan) if plan else None
+        text = json.dumps(plan, sort_keys=True)
         before = self.texts.get(change.key)
         self.texts[change.key] = text
         if text == before:

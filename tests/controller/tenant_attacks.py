@@ -2,7 +2,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from controller import definitions, forgery
-from controller.history import PORTS
+from controller.history import PODS, PORTS
 from controller.nodes import SUCCEEDS
 from controller.plan import addresses_of, try_plan
 from controller.tenants import HOLD
@@ -31,6 +31,8 @@ class Attacks:
             self.forge_when_done()
         with facts.fact("the MAC of another pod on the bridge is refused, and so is one of a group"):
             self.wish_for_macs()
+        with facts.fact("nor is a plan made active that has such a MAC, and was written to a KuryrPort"):
+            self.forge_macs()
         with facts.fact("KuryrPorts that name a pod of another namespace come and go, and that pod loses nothing"):
             self.name_another()
         with facts.fact(f"{self.tenancy.options.refused} refused pods keep nobody waiting"):
@@ -49,9 +51,10 @@ class Attacks:
         """Whatever its scheduler is: the user could have written spec.nodeName."""
         self.cluster.insist("POST", f"{made.path}/binding", {"metadata": {"name": made.name}, "target": {"kind": "Node", "name": "node1"}})
 
-    def end(self, pods):
+    def end(self, pods, tenant=None):
+        """Of mallory, where no other is named."""
         for made in pods:
-            self.mallory.delete_pod(made.name)
+            (tenant or self.mallory).delete_pod(made.name)
         self.history.wait(lambda: not any(self.history.pod(made.key, made.uid) for made in pods), "they are gone", WAIT_SECONDS)
 
     # ---- by name
@@ -144,9 +147,8 @@ class Attacks:
         return (self.history.pod(made.key, made.uid) or {}).get("status", {}).get("phase")
 
     def wish_for_macs(self):
-        taken, addresses = self.blue.run_one("taken")
-        (address,) = addresses
-        macs = (forgery.mac_of(address), forgery.mac_of(address).upper(), "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00")
+        taken, (address,) = self.blue.run_one("taken")
+        macs = bad_macs(address)
         pods = [self.mallory.made(self.mallory.create_pod(f"mac-{number}", {MAC: mac}, nodeName="node1"))
                 for number, mac in enumerate(macs)]
         try:
@@ -155,6 +157,25 @@ class Attacks:
             nothing([f"{made.key} with {mac}" for made, mac in zip(pods, macs) if self.is_planned(made)], "planned")
         finally:
             self.end(pods)
+            self.blue.end(taken)
+
+    def forge_macs(self):
+        """On plans for addresses that the pods may have."""
+        taken, (address,) = self.blue.run_one("taken")
+        macs = bad_macs(address)
+        pods = [self.trudy.create_pod(f"mac-{number}", schedulerName="hers") for number in range(len(macs))]
+        made = [self.trudy.made(pod) for pod in pods]
+        try:
+            for number, (pod, mac) in enumerate(zip(pods, macs)):
+                vifs = forgery.own_vifs(pod["metadata"]["uid"], "tenants", [f"10.40.0.{200 + number}"], mac, active=False)
+                expect(self.trudy.ask("POST", self.trudy.ports, forgery.port(pod, vifs)), "it was not created")
+                self.schedule(self.trudy.made(pod))
+            self.wait_until_handled()
+            written = [self.history.present[kind].get(each.key) or {} for each in made for kind in (PODS, PORTS)]
+            data = [vif["versioned_object.data"] for each in written for vif in (try_plan(each) or {}).values()]
+            nothing([each["address"] for each in data if each["active"] and each["address"] in macs], "made active")
+        finally:
+            self.end(made, self.trudy)
             self.blue.end(taken)
 
     def name_another(self):
@@ -202,3 +223,9 @@ class Attacks:
 
     def create_refused(self, number):
         return self.mallory.create_pod(f"refused-{number}", {ADDRESSES: "10.20.0.10"}, nodeName="node1")
+
+
+def bad_macs(address):
+    """Of the pod on the bridge that has the address, in two forms, and what is no interface's."""
+    taken = forgery.mac_of(address)
+    return taken, taken.upper(), "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"

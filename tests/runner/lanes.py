@@ -157,8 +157,8 @@ def tasks_of(lane):
         "kernel": kernel,
         "limits": lambda: ctest("limits", KERNEL_TESTS, 50, WAITS, "release", "limits"),
         "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 1, 40)],
-        "controller": lambda: [controllers("controller", "run", 75), controllers("controller namespaces", "namespaces", 60),
-                               controllers("controller tenant", "tenant", 60)],
+        "controller": lambda: [controllers("controller", "run", 75), controllers("controller namespaces", "namespaces", 65),
+                               controllers("controller tenant", "tenant", 70)],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
                                 "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 1, 30)],
