@@ -35,7 +35,7 @@ def storm():
     controllers = ("tests/controller/run", "--pods", "2000", "--kills", "60", "--restarts", "10")
     return [lanes.program("storm", served, ("tests/agent/chaos", "--pairs", "1000"), 2, 300),
             lanes.program("storm", (lanes.PROGRAMS,), controllers, 1, 420, name="storm of controllers"),
-            lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--pods", "2000", "--namespaces", "200"), 1, 400,
+            lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--pods", "2000", "--namespaces", "200"), 1, 600,
                           name="storm of namespaces"),
             lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/tenant", "--requests", "10000", "--refused", "1500"), 1, 300,
                           name="storm of tenants"),
