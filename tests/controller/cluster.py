@@ -6,7 +6,7 @@ from http.client import HTTPException
 
 from controller.history import Etcd, History
 from harness.expectation import Failed
-from harness.kube_api import TOKEN, KubeApiServer
+from harness.kube_api import KubeApiServer
 from harness.namespaces import WORK
 from harness.process import REPOSITORY
 
@@ -27,15 +27,19 @@ PASSING = (429, 500, 502, 503, 504)
 
 class JsonApiServer(KubeApiServer):
     options = [*KubeApiServer.options, "--storage-media-type=application/json", "--etcd-compaction-interval=0"]
-    users = f'{TOKEN},admin,1,system:masters\n{CONTROLLER_TOKEN},{CONTROLLER_USER},2\n'
+
+    def __init__(self, programs, folder, users):
+        self.users = f"{KubeApiServer.users}{CONTROLLER_TOKEN},{CONTROLLER_USER},2\n{users}"
+        super().__init__(programs, folder)
 
     def apply(self, path, text):
         self.open("PATCH", f"{path}?fieldManager=test", text.encode(), "application/apply-patch+yaml").close()
 
 
 class Cluster:
-    def __init__(self, programs):
-        self.api = JsonApiServer(programs, WORK / "kubernetes")
+    def __init__(self, programs, users=""):
+        """users: lines of --token-auth-file, beside those that every cluster has."""
+        self.api = JsonApiServer(programs, WORK / "kubernetes", users)
         self.etcd = Etcd(self.api.folder / "localhost:1")
         self.history = History(self.etcd)
         for name in ("kuryrport.yaml", "rbac-controller.yaml"):

@@ -84,8 +84,8 @@ class Controller:
 
 
 class Controllers:
-    def __init__(self, count, program, api, sink):
-        self.all = [Controller(number, program, api, sink) for number in range(count)]
+    def __init__(self, count, program, api, sink, backend=LOCAL):
+        self.all = [Controller(number, program, api, sink, backend) for number in range(count)]
         self.crashes = []
 
     def leader(self):

@@ -1,4 +1,4 @@
-"""Everything that ever happened to pods, KuryrPorts and Leases: etcd's own watch, which no API server interrupts."""
+"""Everything that ever happened to pods, KuryrPorts, Leases and namespaces: etcd's own watch, which no API server interrupts."""
 import base64
 import http.client
 import json
@@ -12,14 +12,14 @@ from harness.expectation import Failed
 
 # One watch, one order: from leases to pods.
 FIRST, AFTER_LAST = b"/registry/leases/", b"/registry/pods0"
-PORTS, PODS, LEASES = "openstack.org/kuryrports", "pods", "leases"
+PORTS, PODS, LEASES, NAMESPACES = "openstack.org/kuryrports", "pods", "leases", "namespaces"
 
 
 @dataclass(frozen=True)
 class Change:
     revision: int
     kind: str
-    key: str  # NAMESPACE/NAME
+    key: str  # NAMESPACE/NAME; of a namespace, NAME
     object: dict  # None: it is gone
 
 
@@ -60,7 +60,7 @@ class History(threading.Thread):
         super().__init__(daemon=True)
         self.changed = threading.Condition()
         self.changes = []
-        self.present = {PODS: {}, PORTS: {}, LEASES: {}}
+        self.present = {PODS: {}, PORTS: {}, LEASES: {}, NAMESPACES: {}}
         self.broken = None
         self.answer = etcd.open("watch", {"create_request": {
             "key": _encoded(FIRST), "range_end": _encoded(AFTER_LAST), "start_revision": "1"}})

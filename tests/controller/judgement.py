@@ -138,4 +138,4 @@ def find_changed(changes, keys, last):
 
 def find_left(present, foreign):
     """Of our pods everything is away."""
-    return [f"{kind} {key}" for kind in (PODS, PORTS) for key in present[kind] if key not in foreign]
+    return [f"{kind} {key}" for kind in (PODS, PORTS) for key in list(present[kind]) if key not in foreign]

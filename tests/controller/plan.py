@@ -21,9 +21,25 @@ def plan_of(written):
     return {"eth0": data["default_vif"], **data.get("additional_vifs", {})}
 
 
+def try_plan(written):
+    """The same, of somebody who may mean ill; None also where it cannot be read."""
+    try:
+        plan = plan_of(written)
+        addresses_of(plan or {})
+        return plan
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
 def addresses_of(plan):
     return {address["address"] for vif in plan.values()
             for subnet in _list(_list_data(vif, "network"), "subnets") for address in _list(subnet, "ips")}
+
+
+def main_addresses(plan):
+    """What the pod's status names: eth0's first one of each family."""
+    addresses = sorted(addresses_of({"eth0": plan["eth0"]}), key=lambda address: ":" in address)
+    return list({":" in address: address for address in reversed(addresses)}.values())[::-1]
 
 
 def is_active(plan):

@@ -1,7 +1,5 @@
 """The cluster, its controllers, the storm, and what its history shows afterwards."""
-import os
 import random
-import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from controller import judgement
 from controller.cluster import Cluster
 from controller.controllers import Controllers
+from controller.keeping import keep_logs
 from controller.life import Client, Foreign, Ledger
 from controller.original import Neighbours, Original
 from controller.storm import Storm
 from controller.twins import Twins
 from harness.expectation import expect, expect_same, nothing, wait_for_none
 from harness.kube_api import find_programs
-from harness.namespaces import WORK
 from harness.pod import Plan
 from harness.report import Skipped
 
@@ -43,7 +41,7 @@ class Scenario:
             self.judge(facts)
         finally:
             if self.options.logs:
-                self.keep_logs()
+                keep_logs(self.options.logs, getattr(self, "history", None))
 
     def make_cluster(self):
         programs, why_not = find_programs()
@@ -165,11 +163,3 @@ class Scenario:
             expect_same({2}, set(used.values()), "addresses that the younger one has or may have")
             twins.delete(twins.younger)
             expect_same(before, self.wait_until_quiet(), "addresses")
-
-    def keep_logs(self):
-        os.makedirs(self.options.logs, exist_ok=True)
-        for log in WORK.glob("**/*.log"):
-            shutil.copy(log, self.options.logs)
-        if hasattr(self, "history"):
-            with open(f"{self.options.logs}/history.txt", "w") as file:
-                file.writelines(f"{change}\n" for change in self.history.changes)

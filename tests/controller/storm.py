@@ -58,10 +58,7 @@ class Storm:
         self.restart(self.random.choice(followers or [leader]), signal.SIGKILL)
 
     def kill_leader(self):
-        leader = self.wait_for_leader()
-        before = self.cluster.history.leader()
-        self.restart(leader, signal.SIGKILL)
-        self.wait_for_another(before)
+        self.change_leader(signal.SIGKILL)
 
     def pause_any(self):
         self.pause(self.random.choice(self.controllers.all), self.random.uniform(*SHORT_PAUSE_SECONDS))
@@ -98,6 +95,13 @@ class Storm:
         self.wait_for_another(before)
 
     # ---- parts of them
+    def change_leader(self, number=signal.SIGTERM):
+        """By SIGTERM another one leads at once, by SIGKILL after the Lease."""
+        leader = self.wait_for_leader()
+        before = self.cluster.history.leader()
+        self.restart(leader, number)
+        self.wait_for_another(before)
+
     def restart(self, controller, number):
         controller.end(number)
         controller.start()

@@ -58,6 +58,14 @@ class KubeApi:
     def patch(self, path, change):
         self.request("PATCH", path, change, kind=MERGE_PATCH)
 
+    def write_kubeconfig(self, file, token=TOKEN):
+        file.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "it",
+            "clusters": [{"name": "it", "cluster": {"server": self.url, "certificate-authority": self.ca}}],
+            "users": [{"name": "it", "user": {"token": token}}],
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}]}))
+        return file
+
     def create_pod(self, name, plan=None, annotations=None):
         """annotations: the plan's, where not given."""
         annotations = annotations if annotations is not None else plan.annotation() if plan else {}

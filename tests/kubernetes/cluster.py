@@ -153,7 +153,7 @@ class Cluster:
     def start_kubernetes(self):
         """The node is registered when it returns."""
         self.api = self.starting.result()
-        admin = self.write_kubeconfig("admin", TOKEN)
+        admin = self.api.write_kubeconfig(WORK / "admin.kubeconfig")
         # kubectl's.
         Path.home().joinpath(".kube").mkdir()
         Path.home().joinpath(".kube/config").symlink_to(admin)
@@ -164,7 +164,7 @@ class Cluster:
         self.start("kube-scheduler", [f"{self.programs}/kube-scheduler", f"--kubeconfig={admin}", "--leader-elect=false",
                                       f"--cert-dir={WORK}/scheduler"])
         pin_sysctls()
-        self.kubeconfig = self.write_kubeconfig("node", NODE_TOKEN)
+        self.kubeconfig = self.api.write_kubeconfig(WORK / "node.kubeconfig", NODE_TOKEN)
         (WORK / "kubelet.json").write_text(json.dumps(KUBELET))
         self.start_kubelet()
         self.api.wait("the node is registered", bool, "/api/v1/nodes")
@@ -180,15 +180,6 @@ class Cluster:
         self.kubelet.kill()
         self.kubelet.wait()
         self.start_kubelet()
-
-    def write_kubeconfig(self, name, token):
-        file = WORK / f"{name}.kubeconfig"
-        file.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "it",
-            "clusters": [{"name": "it", "cluster": {"server": self.api.url, "certificate-authority": self.api.ca}}],
-            "users": [{"name": "it", "user": {"token": token}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}]}))
-        return file
 
 
 def pin_sysctls():

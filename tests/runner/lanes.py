@@ -22,7 +22,7 @@ LANES = {
     "limits": "kuryr-cni and kuryr-daemon of the release build with too few descriptors",
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
     "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go",
-    "controller": "kuryr-controllers and the API server killed and paused while pods come and go; no address twice, none lost",
+    "controller": "kuryr-controllers and the API server killed and paused while pods come and go; namespaces that end; users who mean ill",
     "systemd": "the units of kuryr-daemon, kuryr-controller and kuryr-devices under a real systemd: sandbox, restarts, kills, watchdog",
     "runtimes": "libcni, containerd, podman and ctr drive the release build",
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
@@ -157,7 +157,8 @@ def tasks_of(lane):
         "kernel": kernel,
         "limits": lambda: ctest("limits", KERNEL_TESTS, 50, WAITS, "release", "limits"),
         "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 1, 40)],
-        "controller": lambda: [program("controller", (PROGRAMS,), ("tests/controller/run", "--logs", "build/run/controller"), WAITS, 75)],
+        "controller": lambda: [controllers("controller", "run", 75), controllers("controller namespaces", "namespaces", 65),
+                               controllers("controller tenant", "tenant", 70)],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
                                 "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 1, 30)],
@@ -173,6 +174,11 @@ def tasks_of(lane):
         "tsan": lambda: ctest("tsan", TSAN, 330),
         "fuzz": fuzz,
     }[lane]()
+
+
+def controllers(name, suite, seconds):
+    command = (f"tests/controller/{suite}", "--logs", f"build/run/{name.replace(' ', '-')}")
+    return program("controller", (PROGRAMS,), command, WAITS, seconds, name=name)
 
 
 def bandwidth(served):

@@ -6,8 +6,8 @@ from .task import Task
 
 LANES = {
     "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, all with AddressSanitizer",
-    "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server; 1,000 attacks; "
-             "200 pods with ports of Neutron, all parts killed",
+    "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server; 200 namespaces "
+             "that end; 10,000 requests of users who mean ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
@@ -35,6 +35,10 @@ def storm():
     controllers = ("tests/controller/run", "--pods", "2000", "--kills", "60", "--restarts", "10")
     return [lanes.program("storm", served, ("tests/agent/chaos", "--pairs", "1000"), 2, 300),
             lanes.program("storm", (lanes.PROGRAMS,), controllers, 1, 420, name="storm of controllers"),
+            lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--pods", "2000", "--namespaces", "200"), 1, 600,
+                          name="storm of namespaces"),
+            lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/tenant", "--requests", "10000", "--refused", "1500"), 1, 300,
+                          name="storm of tenants"),
             lanes.program("storm", served, ("tests/attacks/run", "--attacks", "1000"), 2, 90, name="storm of attacks"),
             lanes.program("storm", served, ("tests/neutron/storm", "--logs", "build/run/neutron-storm"), 1, 600, name="storm of ports")]
 
