@@ -27,8 +27,13 @@ struct L3Plan {
 
 /// Every fixed IP; subnet by subnet its routes and, when `is_default`, a default route through its
 /// gateway, one for each family: the first gateway wins. A gateway that is unset, null or 0.0.0.0
-/// is none. Throws ParseError without a network, and for a subnet or route without CIDR.
+/// is none. Throws ParseError without a network, for a subnet or route without CIDR, and as
+/// RequireNextHops.
 [[nodiscard]] L3Plan PlanL3(const vif::VifBase& vif, bool is_default);
+/// Routes to one destination become one with several next hops. Throws ParseError with `path` where
+/// the kernel cannot have that: one of them has no gateway, they differ in more, or they are more
+/// than 64.
+void RequireNextHops(const L3Plan& plan, const std::string& path);
 
 /// Makes the plan true for `ifname`, which is up in `pod` already. A route that exists already
 /// stays as it is. Routes of the default VIF have the kernel's metric. Those of the others have
