@@ -209,3 +209,23 @@ def changes_nothing(node):
     made.check().silent()
     after = picture()
     expect(before == after, f"before: {before[:200]}; after: {after[:200]}")
+
+
+@case("CHK-20", "MUST", "0.4.0", "1.0.0", each=True)
+def resources_of_later_plugins(node):
+    """what tuning (mtu, mac) and sbr (routes) behind ours changed is no error; what is ours alone is"""
+    made = node.added()
+    if not addresses(made.result):
+        raise NotApplicable("the configuration gives no address")
+    result = made.result
+    for plugin, fields in {"tuning": {"mtu": 1400, "mac": OTHER_MAC}, "sbr": {}}.items():
+        conf = {"cniVersion": node.version, "name": made.conf()["name"], "type": plugin, **fields, "prevResult": result}
+        result = made.call("ADD", conf, plugin=node.need_plugin(plugin)).result()
+    expect(made.link()["mtu"] == 1400, f"tuning left MTU {made.link()['mtu']}")
+    made.check(result).silent()
+    for table in {rule["table"] for rule in json.loads(made.ip("-j", "rule")) if rule["table"].isdigit()}:
+        made.ip("route", "flush", "table", table)
+    if any(family(destination) == 4 for destination, _ in routes(result)):
+        made.check(result).error()
+    made.ip("address", "delete", addresses(result)[0], "dev", made.ifname)
+    made.check(result).error()
