@@ -205,6 +205,7 @@ L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
 }
 
 void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan) {
+  if (plan.is_awaited) return;
   RouteSocket socket = RouteSocket::OpenIn(pod);
   const std::optional<Link> link = socket.GlanceAt(ifname);
   if (!link) ThrowErrno(ENODEV, "configure " + Printable(ifname) + " in the pod");

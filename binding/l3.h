@@ -23,6 +23,8 @@ struct L3Plan {
   std::vector<LinkRoute> routes;
   std::vector<IpAddress> nameservers;  ///< for the result: nothing of the interface itself
   bool is_default = false;             ///< the default VIF's routes win
+  /// Who gives the addresses is asked once the interface is there: ConfigureL3 leaves it alone.
+  bool is_awaited = false;
 };
 
 /// Every fixed IP; subnet by subnet its routes and, when `is_default`, a default route through its

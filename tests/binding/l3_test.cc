@@ -348,6 +348,15 @@ TEST_F(L3Test, RoutesThatCannotBeNextHopsAreAParseErrorThatNamesBoth) {
   EXPECT_EQ(NextHops("-4", "10.7.0.0/16").size(), 64U);
 }
 
+TEST_F(L3Test, WhatIsAwaitedIsLeftAlone) {
+  L3Plan plan = PlanL3(VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"})}), true);
+  plan.is_awaited = true;
+
+  ConfigureL3(*pod_, "eth0", plan);
+
+  EXPECT_THAT(Addresses(), IsEmpty());
+}
+
 TEST_F(L3Test, ARouteInAnotherTableOfItsLinkIsThere) {
   const auto vif =
       VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1", {{"10.9.0.0/16", "10.0.0.2"}})});
