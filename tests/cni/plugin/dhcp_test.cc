@@ -58,13 +58,21 @@ class DhcpTest : public OvsCniTest {
     server_.emplace(Command{.argv = {"/bin/busybox", "udhcpd", "-f", "-a", "1", file}});
     server_->WaitForOutput("started");
   }
+  /// As systemd starts it: with its socket.
   void StartDaemon() {
     ::unlink(socket().c_str());
-    daemon_.emplace(
-        Command{.argv = {"sh", "-c",
-                         R"("$0" daemon -socketpath "$1" -timeout 1s -resendmax 1s & pid=$!
-                                     until [ -S "$1" ]; do :; done; echo listening; wait $pid)",
-                         kDhcp, socket()}});
+    constexpr const char* kStart = R"(
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[2])
+listener.listen()
+os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+print("listening", flush=True)
+os.execv(sys.argv[1], [sys.argv[1], "daemon", "-timeout", "1s", "-resendmax", "1s"])
+)";
+    daemon_.emplace(Command{.argv = {"python3", "-c", kStart, kDhcp, socket()}});
     daemon_->WaitForOutput("listening");
   }
   [[nodiscard]] std::string socket() const { return work_ / "dhcp.sock"; }
