@@ -37,7 +37,6 @@ std::optional<std::string> CheckPodLink(const PlugRequest& request, WantedLink w
   const auto& [planned, attachment, pod, deadline] = request;
   wanted.name = planned.plug.ifname;
   wanted.mac = planned.mac;
-  wanted.mtu = planned.mtu.Checked();
   RouteSocket inside = RouteSocket::OpenIn(pod);
   if (auto difference = CheckLink(inside, wanted, attachment)) return difference;
   const auto link = inside.FindLink(wanted.name);

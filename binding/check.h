@@ -25,8 +25,8 @@ struct WantedLink {
 /// Also whether it is up.
 [[nodiscard]] std::optional<std::string> CheckLink(RouteSocket& socket, const WantedLink& wanted,
                                                    const Attachment& attachment);
-/// The pod's interface, with its addresses and routes. Name, MAC and MTU are those of the plan,
-/// whatever `wanted` says.
+/// The pod's interface, with its addresses and routes. Name and MAC are those of the plan, whatever
+/// `wanted` says. Its MTU may be a later plugin's.
 [[nodiscard]] std::optional<std::string> CheckPodLink(const PlugRequest& request,
                                                       WantedLink wanted);
 

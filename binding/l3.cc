@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace {
 
 /// Above what the kernel gives to IPv4 (0) and IPv6 routes (1024) without one.
 constexpr uint32_t kOtherVifsMetric = 1024;
+/// Less than what one message to the kernel holds.
+constexpr size_t kMostNextHops = 64;
 
 std::optional<IpAddress> GatewayOf(const vif::Field<IpAddress>& field) {
   if (!field.has_value() || field->bytes == IpAddress().bytes) return std::nullopt;
@@ -97,28 +100,54 @@ void SetLoopbackUp(RouteSocket& socket) {
   if (loopback && !loopback->up) socket.SetUp(*loopback);
 }
 
-void AddRoutes(RouteSocket& socket, const Link& link, const L3Plan& plan) {
-  for (LinkRoute route : plan.routes) {
-    if (!plan.is_default) route.metric = kOtherVifsMetric + static_cast<uint32_t>(link.index);
-    if (!socket.AddRoute(link, route)) {
-      Log(LogLevel::kDebug, "route exists already",
-          {{"destination", route.destination.ToString()}, {"ifname", link.name}});
-    }
-  }
-}
-
 std::string Describe(const LinkRoute& route) {
   const std::string gateway = route.gateway ? " via " + route.gateway->ToString() : "";
   return "route " + route.destination.ToString() + gateway;
 }
 
-/// What the kernel has, by destination; each with the index of its link. Of an IPv6 destination the
-/// kernel has cleared the host bits.
+bool HasSameAttributes(const LinkRoute& a, const LinkRoute& b) {
+  return a.mtu == b.mtu && a.advmss == b.advmss && a.scope == b.scope;
+}
+
+/// In the order of their first next hops: a later route's gateway may be reachable by an earlier
+/// one. No next hop is there twice.
+std::vector<std::vector<LinkRoute>> NextHopsOf(const L3Plan& plan) {
+  // The kernel has one route of these, whatever else they say.
+  using Key = std::tuple<IpNetwork, uint32_t, uint32_t>;
+  std::map<Key, size_t> numbers;
+  std::vector<std::vector<LinkRoute>> routes;
+  for (const LinkRoute& route : plan.routes) {
+    const Key key = {route.destination.Masked(), route.metric, route.table};
+    const auto [known, is_new] = numbers.emplace(key, routes.size());
+    if (is_new) routes.emplace_back();
+    auto& hops = routes[known->second];
+    const bool is_known = std::any_of(hops.begin(), hops.end(), [&](const LinkRoute& hop) {
+      return HasSameAttributes(hop, route) && hop.gateway == route.gateway;
+    });
+    if (!is_known) hops.push_back(route);
+  }
+  return routes;
+}
+
+void AddRoutes(RouteSocket& socket, const Link& link, const L3Plan& plan) {
+  for (std::vector<LinkRoute>& hops : NextHopsOf(plan)) {
+    for (LinkRoute& hop : hops) {
+      if (!plan.is_default) hop.metric = kOtherVifsMetric + static_cast<uint32_t>(link.index);
+    }
+    if (!socket.AddRoute(link, hops)) {
+      Log(LogLevel::kDebug, "route exists already",
+          {{"destination", hops.front().destination.ToString()}, {"ifname", link.name}});
+    }
+  }
+}
+
+/// What the kernel has in any table, by destination; each with the index of its link. Of an IPv6
+/// destination the kernel has cleared the host bits.
 using Routes = std::multimap<IpNetwork, std::pair<int, LinkRoute>>;
 
 Routes RoutesOf(RouteSocket& inside) {
   Routes routes;
-  for (auto& route : inside.Routes())
+  for (auto& route : inside.RoutesOfAllTables())
     routes.emplace(route.second.destination.Masked(), std::move(route));
   return routes;
 }
@@ -126,16 +155,22 @@ Routes RoutesOf(RouteSocket& inside) {
 std::optional<std::string> CheckRoute(const Routes& present, const Link& link,
                                       const LinkRoute& wanted) {
   const auto [begin, end] = present.equal_range(wanted.destination.Masked());
-  if (begin == end) return Describe(wanted) + " through " + link.name + " is missing";
   std::optional<std::string> other;
+  bool is_taken = false;
   for (auto entry = begin; entry != end; ++entry) {
     const auto& [index, route] = entry->second;
-    if (index != link.index) continue;
-    if (route.gateway == wanted.gateway) return std::nullopt;
-    other = Describe(route) + " through " + link.name + " instead of " + Describe(wanted);
+    // A plugin behind us may have moved it to a table of its own.
+    if (index == link.index && route.gateway == wanted.gateway) return std::nullopt;
+    if (route.table != 0) continue;
+    if (index == link.index) {
+      other = Describe(route) + " through " + link.name + " instead of " + Describe(wanted);
+    } else {
+      // It was there before, and ConfigureL3 left it.
+      is_taken = true;
+    }
   }
-  // One through another link was there before, and ConfigureL3 left it.
-  return other;
+  if (other || is_taken) return other;
+  return Describe(wanted) + " through " + link.name + " is missing";
 }
 
 }  // namespace
@@ -145,6 +180,21 @@ const L3Plan::Address* FindIpv6(const L3Plan& plan) {
       plan.addresses.begin(), plan.addresses.end(),
       [](const auto& address) { return address.network.address.family == IpFamily::kIpv6; });
   return found == plan.addresses.end() ? nullptr : &*found;
+}
+
+void RequireNextHops(const L3Plan& plan, const std::string& path) {
+  for (const std::vector<LinkRoute>& hops : NextHopsOf(plan)) {
+    const LinkRoute& first = hops.front();
+    if (hops.size() > kMostNextHops) {
+      throw ParseError(path, "has " + std::to_string(hops.size()) + " gateways to " +
+                                 first.destination.ToString() + ", and 64 at most are possible");
+    }
+    for (size_t i = 1; i < hops.size(); ++i) {
+      if (first.gateway && hops[i].gateway && HasSameAttributes(first, hops[i])) continue;
+      throw ParseError(path, "has " + Describe(first) + " and " + Describe(hops[i]) +
+                                 ": two gateways that differ in nothing else can be next hops");
+    }
+  }
 }
 
 L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
@@ -160,10 +210,12 @@ L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
   }
   for (LinkRoute& route : plan.routes)
     route.gateway_on_link = route.gateway && !IsReachable(plan, *route.gateway);
+  RequireNextHops(plan, "$.network.subnets");
   return plan;
 }
 
 void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan) {
+  if (plan.is_awaited) return;
   RouteSocket socket = RouteSocket::OpenIn(pod);
   const std::optional<Link> link = socket.GlanceAt(ifname);
   if (!link) ThrowErrno(ENODEV, "configure " + Printable(ifname) + " in the pod");

@@ -24,6 +24,8 @@ struct L3Plan {
   std::vector<LinkRoute> routes;
   std::vector<IpAddress> nameservers;  ///< for the result: nothing of the interface itself
   bool is_default = false;             ///< the default VIF's routes win
+  /// Who gives the addresses is asked once the interface is there: ConfigureL3 leaves it alone.
+  bool is_awaited = false;
 };
 
 /// What a link with an IPv6 address has to carry (RFC 8200, 5). The kernel has no IPv6 below it.
@@ -33,8 +35,13 @@ inline constexpr uint32_t kLeastIpv6Mtu = 1280;
 
 /// Every fixed IP; subnet by subnet its routes and, when `is_default`, a default route through its
 /// gateway, one for each family: the first gateway wins. A gateway that is unset, null or 0.0.0.0
-/// is none. Throws ParseError without a network, and for a subnet or route without CIDR.
+/// is none. Throws ParseError without a network, for a subnet or route without CIDR, and as
+/// RequireNextHops.
 [[nodiscard]] L3Plan PlanL3(const vif::VifBase& vif, bool is_default);
+/// Routes to one destination become one with several next hops. Throws ParseError with `path` where
+/// the kernel cannot have that: one of them has no gateway, they differ in more, or they are more
+/// than 64.
+void RequireNextHops(const L3Plan& plan, const std::string& path);
 
 /// Makes the plan true for `ifname`, which is up in `pod` already. A route that exists already
 /// stays as it is. Routes of the default VIF have the kernel's metric. Those of the others have

@@ -89,13 +89,19 @@ class RouteSocket {
   /// False when the route (or, for a default route, any default route of the family and metric) was
   /// there already.
   bool AddRoute(const Link& link, const LinkRoute& route);
-  /// Those of the main table, both families, through whichever link; by the link's index.
+  /// The same of one with several next hops: routes that differ in their gateways alone.
+  bool AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
+  /// Those of the main table, both families, through whichever link; by the link's index. One with
+  /// several next hops is told once for each.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> Routes();
+  /// Likewise, and those of all other tables but the kernel's own, "local".
+  [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfAllTables();
 
  private:
   std::optional<Link> Get(nl_msg& request, const std::string& what);
   NlAnswer Add(rtnl_link& link, const std::string& what);
   bool ChangeIfThere(nl_msg& request, const std::string& what);
+  std::vector<std::pair<int, LinkRoute>> RoutesOf(uint8_t table);
   uint32_t AskEthtool(const Link& link, uint32_t command, const std::string& what);
 
   NlSocketPtr socket_;

@@ -36,11 +36,13 @@ NlAddrPtr ToNl(const IpAddress& address) {
 RtnlNexthopPtr NexthopOf(const Link& link, const LinkRoute& route) {
   RtnlNexthopPtr nexthop = Owned<RtnlNexthopPtr>(rtnl_route_nh_alloc());
   rtnl_route_nh_set_ifindex(nexthop.get(), link.index);
+  if (route.gateway_on_link) rtnl_route_nh_set_flags(nexthop.get(), RTNH_F_ONLINK);
   if (route.gateway) rtnl_route_nh_set_gateway(nexthop.get(), ToNl(*route.gateway).get());
   return nexthop;
 }
 
-RtnlRoutePtr ToNl(const Link& link, const LinkRoute& route) {
+RtnlRoutePtr ToNl(const Link& link, const std::vector<LinkRoute>& next_hops) {
+  const LinkRoute& route = next_hops.front();
   const bool scope_link = !route.gateway && route.destination.address.family == IpFamily::kIpv4;
   RtnlRoutePtr out = Owned<RtnlRoutePtr>(rtnl_route_alloc());
   CheckNl(rtnl_route_set_dst(out.get(), ToNl(route.destination).get()), "build a route");
@@ -52,14 +54,19 @@ RtnlRoutePtr ToNl(const Link& link, const LinkRoute& route) {
   if (route.mtu != 0) rtnl_route_set_metric(out.get(), RTAX_MTU, route.mtu);
   if (route.advmss != 0) rtnl_route_set_metric(out.get(), RTAX_ADVMSS, route.advmss);
   // With one next hop libnl and the kernel take its flags from the route.
-  if (route.gateway_on_link) rtnl_route_set_flags(out.get(), RTNH_F_ONLINK);
-  rtnl_route_add_nexthop(out.get(), NexthopOf(link, route).release());
+  if (route.gateway_on_link && next_hops.size() == 1)
+    rtnl_route_set_flags(out.get(), RTNH_F_ONLINK);
+  for (const LinkRoute& hop : next_hops)
+    rtnl_route_add_nexthop(out.get(), NexthopOf(link, hop).release());
   return out;
 }
 
-std::string Describe(const Link& link, const LinkRoute& route) {
-  const std::string via = route.gateway ? " via " + route.gateway->ToString() : "";
-  return "add route " + route.destination.ToString() + via + " through " + link.name;
+std::string Describe(const Link& link, const std::vector<LinkRoute>& next_hops) {
+  std::string via;
+  for (const LinkRoute& hop : next_hops) {
+    if (hop.gateway) via += (via.empty() ? " via " : " and ") + hop.gateway->ToString();
+  }
+  return "add route " + next_hops.front().destination.ToString() + via + " through " + link.name;
 }
 
 /// The address in an attribute; that of no bytes ("::" or "0.0.0.0") without one.
@@ -104,8 +111,29 @@ void DumpTable(nl_sock& socket, const rtmsg& header,
   }
 }
 
-/// The route and the link it leads through.
-std::pair<int, LinkRoute> ParseRoute(nlmsghdr& message) {
+uint32_t TableOf(const rtmsg& header, const nlattr* attribute) {
+  const uint32_t table = NumberIn<uint32_t>(attribute).value_or(header.rtm_table);
+  return table == RT_TABLE_MAIN ? 0 : table;
+}
+
+/// As many pairs as `attribute`, an RTA_MULTIPATH, has next hops.
+void ParseNextHops(const rtmsg& header, const nlattr& attribute, LinkRoute route,
+                   std::vector<std::pair<int, LinkRoute>>& found) {
+  auto* hop = static_cast<rtnexthop*>(nla_data(&attribute));
+  int left = nla_len(&attribute);
+  while (RTNH_OK(hop, left)) {
+    const nlattr* gateway = nla_find(static_cast<nlattr*>(static_cast<void*>(RTNH_DATA(hop))),
+                                     hop->rtnh_len - static_cast<int>(sizeof *hop), RTA_GATEWAY);
+    route.gateway.reset();
+    if (gateway != nullptr) route.gateway = FromNl(header.rtm_family, gateway);
+    found.emplace_back(hop->rtnh_ifindex, route);
+    left -= RTNH_ALIGN(hop->rtnh_len);
+    hop = RTNH_NEXT(hop);
+  }
+}
+
+/// The route and the link it leads through, for each next hop.
+void ParseRoute(nlmsghdr& message, std::vector<std::pair<int, LinkRoute>>& found) {
   std::array<nlattr*, RTA_MAX + 1> attributes{};
   CheckNl(nlmsg_parse(&message, sizeof(rtmsg), attributes.data(), RTA_MAX, nullptr),
           "list the routes");
@@ -115,7 +143,12 @@ std::pair<int, LinkRoute> ParseRoute(nlmsghdr& message) {
   if (attributes[RTA_GATEWAY] != nullptr)
     route.gateway = FromNl(header->rtm_family, attributes[RTA_GATEWAY]);
   route.metric = NumberIn<uint32_t>(attributes[RTA_PRIORITY]).value_or(0);
-  return {NumberIn<int>(attributes[RTA_OIF]).value_or(0), route};
+  route.table = TableOf(*header, attributes[RTA_TABLE]);
+  if (attributes[RTA_MULTIPATH] != nullptr) {
+    ParseNextHops(*header, *attributes[RTA_MULTIPATH], route, found);
+  } else {
+    found.emplace_back(NumberIn<int>(attributes[RTA_OIF]).value_or(0), route);
+  }
 }
 
 }  // namespace
@@ -148,9 +181,13 @@ void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {
 }
 
 bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
-  const std::string what = Describe(link, route);
+  return AddRoute(link, std::vector<LinkRoute>{route});
+}
+
+bool RouteSocket::AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops) {
+  const std::string what = Describe(link, next_hops);
   nl_msg* request = nullptr;
-  CheckNl(rtnl_route_build_add_request(ToNl(link, route).get(), NLM_F_EXCL, &request), what);
+  CheckNl(rtnl_route_build_add_request(ToNl(link, next_hops).get(), NLM_F_EXCL, &request), what);
   const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
   if (answer.error == EEXIST) return false;
   CheckAnswer(answer, what);
@@ -177,14 +214,21 @@ std::optional<int> RouteSocket::FindLinkWith(const IpAddress& address) {
   return found;
 }
 
-std::vector<std::pair<int, LinkRoute>> RouteSocket::Routes() {
+std::vector<std::pair<int, LinkRoute>> RouteSocket::Routes() { return RoutesOf(RT_TABLE_MAIN); }
+
+std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesOfAllTables() {
+  return RoutesOf(RT_TABLE_UNSPEC);
+}
+
+std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesOf(uint8_t table) {
   std::vector<std::pair<int, LinkRoute>> found;
   for (const uint8_t family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
-    const rtmsg header{.rtm_family = family, .rtm_table = RT_TABLE_MAIN};
+    const rtmsg header{.rtm_family = family, .rtm_table = table};
     DumpTable(*socket_, header, [&](nlmsghdr& message) {
+      const uint8_t own = static_cast<const rtmsg*>(nlmsg_data(&message))->rtm_table;
       // Kernels before 4.20 list all tables.
-      if (static_cast<const rtmsg*>(nlmsg_data(&message))->rtm_table == RT_TABLE_MAIN)
-        found.push_back(ParseRoute(message));
+      const bool is_asked = table == RT_TABLE_UNSPEC ? own != RT_TABLE_LOCAL : own == table;
+      if (is_asked) ParseRoute(message, found);
     });
   }
   return found;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <optional>
 #include <span>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -17,41 +18,37 @@
 namespace kuryr::binding {
 namespace {
 
-/// 0a:58 and the last four bytes of the first gateway, as kubenet's, or of the name's hash. A
-/// bridge without a MAC of its own takes a port's, and pods would lose their gateway with that
-/// port.
-MacAddress MacOf(const LocalBridge& wanted) {
+/// 0a:58 and the name's hash. A bridge without a MAC of its own takes a port's, and pods would lose
+/// their gateway with that port.
+MacAddress BirthMac(const std::string& bridge) {
   MacAddress mac{.bytes = {0x0a, 0x58}};
-  if (wanted.gateways.empty()) {
-    uint64_t hash = Hash(wanted.name);
-    for (size_t i = 2; i < mac.bytes.size(); ++i, hash >>= 8)
-      mac.bytes[i] = static_cast<uint8_t>(hash);
-    return mac;
-  }
-  const IpAddress& gateway = wanted.gateways.front().address;
-  const auto* end = gateway.bytes.begin() + gateway.size();
-  std::copy(end - 4, end, mac.bytes.begin() + 2);
+  uint64_t hash = Hash(bridge);
+  for (size_t i = 2; i < mac.bytes.size(); ++i, hash >>= 8)
+    mac.bytes[i] = static_cast<uint8_t>(hash);
   return mac;
 }
 
-bool HasIpv6(const LocalBridge& bridge) {
-  return std::any_of(bridge.gateways.begin(), bridge.gateways.end(), [](const IpNetwork& gateway) {
-    return gateway.address.family == IpFamily::kIpv6;
-  });
+/// 0a:58 and the gateway's last four bytes, as kubenet's: other nodes' bridges of this name have
+/// other ones.
+MacAddress MacFor(const IpAddress& gateway) {
+  MacAddress mac{.bytes = {0x0a, 0x58}};
+  const auto* end = gateway.bytes.begin() + gateway.size();
+  std::copy(end - 4, end, mac.bytes.begin() + 2);
+  return mac;
 }
 
 Link FindOrCreate(RouteSocket& host, const LocalBridge& wanted) {
   auto link = host.FindLink(wanted.name);
   if (!link) {
     // False: another ADD was faster.
-    (void)host.CreateBridgeDown(wanted.name, MacOf(wanted));
+    (void)host.CreateBridgeDown(wanted.name, BirthMac(wanted.name));
     link = Find(host, wanted.name);
   }
   if (link->kind != "bridge")
     ThrowErrno(EINVAL, "use " + wanted.name + " as bridge: its kind is \"" + link->kind + "\"");
   // Down and without addresses: its maker is not done with it, or was killed.
   const bool is_unfinished = !link->up && host.AddressesOf(*link).empty();
-  if (is_unfinished && !HasIpv6(wanted)) DisableIpv6(wanted.name);
+  if (is_unfinished) DisableIpv6(wanted.name);
   return *std::move(link);
 }
 
@@ -74,10 +71,9 @@ void RequireNoOverlap(const LocalBridge& wanted) {
     RequireNoOverlap(Printable(wanted.name), gateways[i], gateways.first(i));
 }
 
-/// The gateways that the bridge does not have yet.
-std::vector<IpNetwork> MissingGateways(RouteSocket& host, const Link& bridge,
-                                       const LocalBridge& wanted) {
-  const std::vector<IpNetwork> present = host.AddressesOf(bridge);
+/// The gateways that the bridge, which has the addresses `present`, does not have yet.
+std::vector<IpNetwork> MissingGateways(const Link& bridge, const LocalBridge& wanted,
+                                       std::span<const IpNetwork> present) {
   std::vector<IpNetwork> missing;
   for (const IpNetwork& gateway : wanted.gateways) {
     RequireNoOverlap(bridge.name, gateway, present);
@@ -107,12 +103,28 @@ void EnableForwarding(const LocalBridge& wanted) {
   }
 }
 
+/// Twice: who found the bridge unfinished may switch IPv6 off in between.
+void AddIpv6Gateway(RouteSocket& host, const Link& bridge, const IpNetwork& gateway) {
+  const auto add = [&] {
+    // The bridge was made without, or the node's links have none by default.
+    SetSysctl("net/ipv6/conf/" + bridge.name + "/disable_ipv6", '0');
+    host.AddAddress(bridge, gateway);
+  };
+  try {
+    add();
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::permission_denied) throw;
+    add();
+  }
+}
+
 void AddGateways(RouteSocket& host, const Link& bridge, const std::vector<IpNetwork>& gateways) {
   for (const IpNetwork& gateway : gateways) {
-    // The bridge was made without, or the node's links have none by default.
-    if (gateway.address.family == IpFamily::kIpv6)
-      SetSysctl("net/ipv6/conf/" + bridge.name + "/disable_ipv6", '0');
-    host.AddAddress(bridge, gateway);
+    if (gateway.address.family == IpFamily::kIpv6) {
+      AddIpv6Gateway(host, bridge, gateway);
+    } else {
+      host.AddAddress(bridge, gateway);
+    }
   }
 }
 
@@ -128,14 +140,22 @@ uint32_t SmallestMtu() {
   return smallest.value_or(kEthernetMtu);
 }
 
-Link MakeLocalBridge(const LocalBridge& wanted) {
-  RequireNoOverlap(wanted);
+void MakeLocalBridge(const LocalBridge& wanted) {
   RouteSocket host;
   const Link bridge = FindOrCreate(host, wanted);
-  const std::vector<IpNetwork> missing = MissingGateways(host, bridge, wanted);
   const uint32_t mtu = MtuOf(bridge, wanted);
   if (!bridge.up || bridge.mtu != mtu) host.ChangeLink(bridge, {.mtu = mtu, .up = true});
   if (wanted.hairpin == HairpinMode::kPromiscuousBridge) host.SetPromiscuous(bridge);
+}
+
+void GiveGateways(const LocalBridge& wanted) {
+  RequireNoOverlap(wanted);
+  RouteSocket host;
+  const Link bridge = Find(host, wanted.name);
+  const std::vector<IpNetwork> present = host.AddressesOf(bridge);
+  const std::vector<IpNetwork> missing = MissingGateways(bridge, wanted, present);
+  if (present.empty() && !missing.empty() && bridge.mac == BirthMac(bridge.name))
+    host.ChangeLink(bridge, {.mac = MacFor(missing.front().address)});
   AddGateways(host, bridge, missing);
   EnableForwarding(wanted);
   if (!wanted.non_masquerade_cidrs.empty()) {
@@ -143,7 +163,6 @@ Link MakeLocalBridge(const LocalBridge& wanted) {
                      .pods = wanted.gateways,
                      .non_masquerade_cidrs = wanted.non_masquerade_cidrs});
   }
-  return Find(host, wanted.name);
 }
 
 }  // namespace kuryr::binding

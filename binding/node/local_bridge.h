@@ -20,14 +20,17 @@ struct LocalBridge {
   std::vector<IpNetwork> non_masquerade_cidrs;  ///< as in Masquerade
 };
 
-/// Makes it so, in the calling thread's namespace, and returns the bridge as the kernel has it: its
-/// MTU is the one for pods. A gateway's family is forwarded by the node from then on
-/// (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding). A bridge that is there already keeps its
-/// MAC and other addresses. Idempotent, and may be done by many at the same time; since they share
-/// the bridge, what was done stays when a later step fails. Throws std::system_error. It does so
-/// before the first change for a name that is no bridge's, and for a second address in a network of
-/// the bridge's.
-Link MakeLocalBridge(const LocalBridge& wanted);
+/// Makes it, without its gateways, in the calling thread's namespace. Its MTU is the one for pods.
+/// One that is there already keeps its MAC and addresses. Idempotent, and may be done by many at
+/// the same time; since they share the bridge, what was done stays when a later step fails. Throws
+/// std::system_error; before the first change for a name that is no bridge's.
+void MakeLocalBridge(const LocalBridge& wanted);
+
+/// Gives the bridge its gateways, and masquerades. A gateway's family is forwarded by the node from
+/// then on (net.ipv4.ip_forward, net.ipv6.conf.all.forwarding). A bridge that MakeLocalBridge made
+/// gets its MAC from its first gateway. Idempotent as MakeLocalBridge. Throws std::system_error;
+/// before the first change for a second address in a network of the bridge's.
+void GiveGateways(const LocalBridge& wanted);
 
 /// Of the node's links that are up and lead somewhere. Loopback, bridges, dummies and our own links
 /// do not. Nor do virtual ports of another link, as VMs and other plugins' pods have; a physical

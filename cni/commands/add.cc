@@ -80,14 +80,15 @@ void RemoveEmpty(LockedAttachment& attachment) noexcept {
   }
 }
 
-/// The record goes last, and stays when something could not be undone.
+/// The addresses first, while whoever gave them has the interface. The record goes last, and stays
+/// when something could not be undone.
 void Undo(const Request& request, PodPlugs& plugs) noexcept {
   try {
     binding::Steps steps;
-    steps.Try([&] { plugs.Unplug(); });
     steps.Try([&] {
       ReleaseAddresses(*plugs.attachment().record(), request, Deadline::After(kUndoTime));
     });
+    steps.Try([&] { plugs.Unplug(); });
     steps.Finish();
     plugs.attachment().Remove();
   } catch (const std::exception& e) {
@@ -167,6 +168,7 @@ nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& repo
     auto answer = AnswerFor(request, std::move(result));
     AttachmentRecord added = *plugs.attachment().record();
     added.added = true;
+    added.vifs = plugs.vifs();
     plugs.attachment().Write(std::move(added));
     reporter.OnAdded(plugs.plugged());
     return answer;

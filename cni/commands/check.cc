@@ -80,15 +80,13 @@ void FollowResult(const Result& previous, const ResultInterface* interface,
                   binding::Planned& planned) {
   if (interface != nullptr) {
     if (const auto mac = MacAddress::Parse(interface->mac)) planned.mac = *mac;
-    // Another MTU than planned is compared by CheckMtu.
-    const uint32_t mtu = planned.mtu.Checked();
-    if (interface->mtu != 0 && mtu != interface->mtu) planned.mtu = {};
   }
   std::erase_if(planned.l3.addresses,
                 [&](const auto& address) { return !TellsOf(previous, address.network); });
   std::erase_if(planned.l3.routes, [&](const auto& route) { return !TellsOf(previous, route); });
 }
 
+/// Before CNI 1.1.0 a result has no MTU, and a plugin behind us cannot tell of its own.
 void CheckMtu(const ResultInterface* interface, const binding::Netns& pod) {
   if (interface == nullptr || interface->mtu == 0) return;
   const auto link = binding::RouteSocket::OpenIn(pod).FindLink(interface->name);

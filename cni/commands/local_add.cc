@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "binding/interfaces.h"
 #include "binding/node/local_bridge.h"
@@ -22,13 +25,9 @@ Result AskedAddresses(const Request& request) {
   return asked;
 }
 
-Result DelegatedAddresses(const Request& request, PodPlugs& plugs, const Deadline& deadline) {
-  const Delegate delegate(request, request.config.json);
-  AttachmentRecord record = *plugs.attachment().record();
-  record.delegate_config =
-      request.config.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  plugs.attachment().Write(std::move(record));
-  return delegate.Add(deadline);
+std::string DelegateConfig(const Request& request) {
+  if (request.config.ipam.empty()) return {};
+  return request.config.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void AddDefaultRoutes(const std::vector<IpNetwork>& gateways, Result& addresses) {
@@ -58,11 +57,19 @@ binding::HairpinMode HairpinOf(const LocalNetwork& local) {
 }
 
 /// The bridge that the pods are on; one with a VLAN is the driver's to make.
-void MakeBridge(const LocalNetwork& local, const std::vector<IpNetwork>& gateways) {
-  binding::LocalBridge bridge{.name = local.bridge, .mtu = local.mtu, .hairpin = HairpinOf(local)};
-  if (local.is_gateway) bridge.gateways = gateways;
+bool MakesBridge(const LocalNetwork& local) {
+  return local.kind == Kind::kBridge && local.uplink.empty();
+}
+
+binding::LocalBridge BridgeOf(const LocalNetwork& local) {
+  return {.name = local.bridge, .mtu = local.mtu, .hairpin = HairpinOf(local)};
+}
+
+void MakeGateway(const LocalNetwork& local, const std::vector<IpNetwork>& gateways) {
+  binding::LocalBridge bridge = BridgeOf(local);
+  bridge.gateways = gateways;
   if (local.ip_masq) bridge.non_masquerade_cidrs = gateways;
-  (void)binding::MakeLocalBridge(bridge);
+  binding::GiveGateways(bridge);
 }
 
 binding::LinkRoute LinkRouteOf(const ResultRoute& route) {
@@ -77,12 +84,12 @@ binding::LinkRoute LinkRouteOf(const ResultRoute& route) {
 }
 
 /// Those that a VIF has no words for (CNI 1.1.0).
-void AddExtraRoutes(const Request& request, const PodPlugs& plugs, const Result& addresses) {
-  binding::RouteSocket inside = binding::RouteSocket::OpenIn(plugs.pod());
+std::vector<binding::LinkRoute> ExtraRoutesOf(const Result& addresses) {
+  std::vector<binding::LinkRoute> routes;
   for (const ResultRoute& route : addresses.routes) {
-    if (!IsExtraRoute(route)) continue;
-    (void)inside.AddRoute(binding::Find(inside, request.ifname), LinkRouteOf(route));
+    if (IsExtraRoute(route)) routes.push_back(LinkRouteOf(route));
   }
+  return routes;
 }
 
 /// The bridge first, as the reference plugin tells it.
@@ -108,18 +115,20 @@ Result ResultOf(const Request& request, const PodPlugs& plugs, const Result& add
 
 Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadline) {
   const LocalNetwork& local = *request.config.local;
-  const bool delegates = !request.config.ipam.empty();
-  const bool makes_bridge = local.kind == Kind::kBridge && local.uplink.empty();
-  Result addresses =
-      delegates ? DelegatedAddresses(request, plugs, deadline) : AskedAddresses(request);
-  if (delegates && makes_bridge && local.is_gateway) FillGateways(addresses);
+  const bool is_gateway = MakesBridge(local) && local.is_gateway;
+  std::optional<Delegate> delegate;
+  if (!request.config.ipam.empty()) delegate.emplace(request, request.config.json);
+  if (MakesBridge(local)) binding::MakeLocalBridge(BridgeOf(local));
+  const vif::PodVif vif = MakeLocalVif(request);
+  plugs.PlanLink(vif, DelegateConfig(request));
+  plugs.Plug();
+  Result addresses = delegate ? delegate->Add(deadline) : AskedAddresses(request);
+  if (delegate && is_gateway) FillGateways(addresses);
   const std::vector<IpNetwork> gateways = GatewaysOf(addresses);
   if (local.is_default_gateway) AddDefaultRoutes(gateways, addresses);
   NameGateways(gateways, addresses);
-  if (makes_bridge) MakeBridge(local, gateways);
-  plugs.Plan({MakeLocalVif(request, addresses)}, request.pod.uid);
-  plugs.Plug();
-  AddExtraRoutes(request, plugs, addresses);
+  if (is_gateway && !gateways.empty()) MakeGateway(local, gateways);
+  plugs.Configure(WithAddresses(vif, addresses), ExtraRoutesOf(addresses));
   return ResultOf(request, plugs, addresses);
 }
 

@@ -28,8 +28,9 @@ void ReleaseAddresses(const AttachmentRecord& record, const Request& request,
 void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
             const Deadline& deadline) {
   binding::Steps steps;
+  // A plugin that hangs leaves time for the rest.
+  steps.Try([&] { ReleaseAddresses(record, request, deadline.AtMost(deadline.Remaining() / 2)); });
   steps.Try([&] { node.binding.Disconnect(record.plugs, record.attachment(), deadline); });
-  steps.Try([&] { ReleaseAddresses(record, request, deadline); });
   steps.Finish();
 }
 

@@ -7,8 +7,9 @@
 
 namespace kuryr::cni {
 
-/// Unplugs an attachment as its record tells: every plug, the last one first, then the addresses
-/// that a delegated plugin gave. Throws the first failure after having tried all.
+/// Unplugs an attachment as its record tells: the addresses that a delegated plugin gave, which may
+/// need the interface for that (dhcp), then every plug, the last one first. Throws the first
+/// failure after having tried all.
 void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
             const Deadline& deadline);
 

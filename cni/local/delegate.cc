@@ -64,15 +64,20 @@ std::vector<std::string> EnvironmentFor(Command command, const Request& request)
 /// 0 would be no error, and is what a number too large for it may become.
 constexpr uint64_t kMostCode = std::numeric_limits<int>::max();
 
-/// What a plugin says when it fails; one that says nothing readable gets words of ours.
+/// What a plugin says when it fails; one that says nothing readable gets words of ours. 999 is what
+/// CNI's library makes of any error without a code, and is not internal to us.
 CniError ErrorOf(const std::string& name, const ChildOutput& output) {
   try {
     const json error = ParseJson(output.out);
     const auto code = error.is_object() ? error.find("code") : error.end();
     if (code != error.end() && code->is_number_unsigned() && *code >= 1 && *code <= kMostCode) {
+      const auto own = static_cast<ErrorCode>(code->get<int>());
+      const std::string failed = "plugin " + name + " failed";
       const std::string message = StringAt(error, "msg");
-      return {static_cast<ErrorCode>(code->get<int>()),
-              message.empty() ? "plugin " + name + " failed" : message, StringAt(error, "details")};
+      const std::string details = StringAt(error, "details");
+      if (own == ErrorCode::kInternal)
+        return {ErrorCode::kDelegateFailure, failed + ": " + message, details};
+      return {own, message.empty() ? failed : message, details};
     }
   } catch (const ParseError&) {
     Log(LogLevel::kDebug, "delegate's error is no JSON", {{"plugin", name}});

@@ -17,9 +17,9 @@ class Delegate {
   /// had. Throws CniError 4 without CNI_PATH, 104 when no folder of it has the plugin.
   Delegate(const Request& request, const nlohmann::json& config);
 
-  /// The addresses it gives. Throws the plugin's own error with its code and details. Throws
-  /// CniError 104 when it cannot be run, or answers no result or no address. A plugin that takes
-  /// too long is killed, and the error is Deadline's.
+  /// The addresses it gives. Throws the plugin's own error with its code and details, but 999 as
+  /// 104. Throws CniError 104 when it cannot be run, or answers no result or no address. A plugin
+  /// that takes too long is killed, and the error is Deadline's.
   [[nodiscard]] Result Add(const Deadline& deadline) const;
   /// CHECK, which answers nothing. Throws as Add.
   void Check(const Deadline& deadline) const;

@@ -23,19 +23,11 @@ std::string IdOf(const Request& request) {
   return UuidV8(HashOf(KeyOf(request), 'h'), HashOf(KeyOf(request), 'l'));
 }
 
-/// As kubenet's: 0a:58 and the IPv4 address, so that a pod that gets another one's address is not
-/// looked for at the old MAC.
-MacAddress MacOf(const Request& request, const Result& addresses) {
+/// Of no address: an IPAM plugin may ask for one with it.
+MacAddress MacOf(const Request& request) {
   if (request.wishes.mac) return *request.wishes.mac;
-  MacAddress mac{.bytes = {0x0a, 0x58}};
-  for (const ResultIp& ip : addresses.ips) {
-    const auto& bytes = ip.address.address.bytes;
-    if (ip.address.address.family != IpFamily::kIpv4) continue;
-    std::copy(bytes.begin(), bytes.begin() + 4, mac.bytes.begin() + 2);
-    return mac;
-  }
+  MacAddress mac{.bytes = {0x0e}};
   uint64_t hash = HashOf(KeyOf(request), 'm');
-  mac.bytes[0] = 0x0e;
   for (size_t i = 1; i < mac.bytes.size(); ++i, hash >>= 8)
     mac.bytes[i] = static_cast<uint8_t>(hash);
   return mac;
@@ -60,7 +52,7 @@ vif::RouteList RoutesOf(const Result& addresses) {
   return {.objects = std::move(routes)};
 }
 
-vif::Network PlannedNetwork(const Request& request, const Result& addresses) {
+vif::Network PlannedNetwork(const Request& request) {
   const LocalNetwork& local = *request.config.local;
   vif::Network network;
   network.id = IdOf(request);
@@ -73,19 +65,15 @@ vif::Network PlannedNetwork(const Request& request, const Result& addresses) {
     network.vlan = *local.vlan;
     network.bridge_interface = local.uplink;
   }
-  std::vector<vif::Subnet> subnets;
-  subnets.reserve(addresses.ips.size());
-  for (const ResultIp& ip : addresses.ips) subnets.push_back(SubnetOf(ip));
-  if (!subnets.empty()) subnets.front().routes = RoutesOf(addresses);
-  network.subnets = vif::SubnetList{.objects = std::move(subnets)};
+  network.subnets = vif::SubnetList{.objects = std::vector<vif::Subnet>()};
   return network;
 }
 
 template <typename T>
-vif::Vif Fill(T vif, const Request& request, const Result& addresses, const char* plugin) {
+vif::Vif Fill(T vif, const Request& request, const char* plugin) {
   vif.id = IdOf(request);
-  vif.address = MacOf(request, addresses);
-  vif.network = PlannedNetwork(request, addresses);
+  vif.address = MacOf(request);
+  vif.network = PlannedNetwork(request);
   vif.plugin = plugin;
   vif.active = true;
   if constexpr (requires { vif.bridge_name; }) {
@@ -98,11 +86,11 @@ vif::Vif Fill(T vif, const Request& request, const Result& addresses, const char
   return vif;
 }
 
-vif::Vif VifOf(const Request& request, const Result& addresses) {
+vif::Vif VifOf(const Request& request) {
   if (request.config.local->kind == Kind::kBridge)
-    return Fill(vif::VifBridge(), request, addresses, "linux_bridge");
-  if (HasDevice(request)) return Fill(vif::VifHostDevice(), request, addresses, "ovs");
-  return Fill(vif::VifOpenVSwitch(), request, addresses, "ovs");
+    return Fill(vif::VifBridge(), request, "linux_bridge");
+  if (HasDevice(request)) return Fill(vif::VifHostDevice(), request, "ovs");
+  return Fill(vif::VifOpenVSwitch(), request, "ovs");
 }
 
 IpAddress FirstOf(const IpNetwork& network) {
@@ -113,8 +101,17 @@ IpAddress FirstOf(const IpNetwork& network) {
 
 }  // namespace
 
-vif::PodVif MakeLocalVif(const Request& request, const Result& addresses) {
-  return {.ifname = request.ifname, .is_default = true, .vif = VifOf(request, addresses)};
+vif::PodVif MakeLocalVif(const Request& request) {
+  return {.ifname = request.ifname, .is_default = true, .vif = VifOf(request)};
+}
+
+vif::PodVif WithAddresses(vif::PodVif vif, const Result& addresses) {
+  std::vector<vif::Subnet> subnets;
+  subnets.reserve(addresses.ips.size());
+  for (const ResultIp& ip : addresses.ips) subnets.push_back(SubnetOf(ip));
+  if (!subnets.empty()) subnets.front().routes = RoutesOf(addresses);
+  vif::Common(vif.vif).network->subnets = vif::SubnetList{.objects = std::move(subnets)};
+  return vif;
 }
 
 bool HasDevice(const Request& request) {

@@ -9,11 +9,11 @@
 
 namespace kuryr::cni {
 
-/// The VIF of an attachment to a network that this node makes by itself. `addresses` come from the
-/// delegated IPAM plugin; without any, the interface is of layer 2 only. Names and addresses that
-/// nobody chose follow from the attachment's key, so a second call gives the same. Routes for which
-/// IsExtraRoute are not in it.
-[[nodiscard]] vif::PodVif MakeLocalVif(const Request& request, const Result& addresses);
+/// The VIF of an attachment to a network that this node makes by itself, of layer 2 only. Names and
+/// the MAC that nobody chose follow from the attachment's key, so a second call gives the same.
+[[nodiscard]] vif::PodVif MakeLocalVif(const Request& request);
+/// The same VIF with these addresses, and the routes but those for which IsExtraRoute.
+[[nodiscard]] vif::PodVif WithAddresses(vif::PodVif vif, const Result& addresses);
 
 /// Whether it is a device of the node's that the runtime names, and no veth pair.
 [[nodiscard]] bool HasDevice(const Request& request);

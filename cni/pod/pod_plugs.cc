@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "binding/l3.h"
 
 namespace kuryr::cni {
 namespace {
@@ -16,9 +17,20 @@ constexpr std::chrono::seconds kDescribeTime{1};
 
 void PodPlugs::Plan(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid) {
   AttachmentRecord record = *attachment_.record();
+  if (record.pod_uid.empty()) record.pod_uid = pod_uid;
+  Plan(vifs, std::move(record));
+}
+
+void PodPlugs::PlanLink(const vif::PodVif& vif, std::string delegate_config) {
+  AttachmentRecord record = *attachment_.record();
+  record.delegate_config = std::move(delegate_config);
+  Plan({vif}, std::move(record));
+  planned_.front().l3.is_awaited = true;
+}
+
+void PodPlugs::Plan(const std::vector<vif::PodVif>& vifs, AttachmentRecord record) {
   record.plugs.clear();
   record.vifs = vifs;
-  if (record.pod_uid.empty()) record.pod_uid = pod_uid;
   planned_.clear();
   for (const vif::PodVif& vif : vifs) {
     planned_.push_back(binding_.Plan(vif));
@@ -35,6 +47,25 @@ void PodPlugs::Plug() {
     plugged_.push_back(
         {.vif = record.vifs[i], .planned = planned_[i], .interfaces = std::move(interfaces)});
   }
+}
+
+void PodPlugs::Configure(const vif::PodVif& vif,
+                         const std::vector<binding::LinkRoute>& more_routes) {
+  PluggedVif& plugged = plugged_.front();
+  binding::Planned planned = binding_.PlanWith(vif, plugged.planned.plug);
+  auto& routes = planned.l3.routes;
+  routes.insert(routes.end(), more_routes.begin(), more_routes.end());
+  binding::RequireNextHops(planned.l3, "$.routes");
+  binding::ConfigureL3(pod_, planned.plug.ifname, planned.l3);
+  plugged.vif = vif;
+  plugged.planned = std::move(planned);
+}
+
+std::vector<vif::PodVif> PodPlugs::vifs() const {
+  std::vector<vif::PodVif> vifs;
+  vifs.reserve(plugged_.size());
+  for (const PluggedVif& plugged : plugged_) vifs.push_back(plugged.vif);
+  return vifs;
 }
 
 std::vector<binding::Interface> PodPlugs::Connect(const binding::Planned& planned) {

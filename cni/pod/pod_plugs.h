@@ -23,9 +23,16 @@ class PodPlugs {
   /// Writes what is to be plugged to the record. Nothing may be plugged. `pod_uid` is for runtimes
   /// that do not tell it. Throws what Plan of the drivers throws.
   void Plan(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid = {});
+  /// The same of one VIF that gets its addresses by Configure. A delegated plugin that will give
+  /// them has its configuration in the record from now on.
+  void PlanLink(const vif::PodVif& vif, std::string delegate_config);
   /// Plugs what is planned. Throws what Connect of the drivers throws; what was touched by then is
   /// Unplug's.
   void Plug();
+  /// What PlanLink left open, for the VIF that is plugged: `vif` is the same with addresses and
+  /// routes, `more_routes` are those that a VIF has no words for. Throws MalformedVif, ParseError
+  /// and what ConfigureL3 throws.
+  void Configure(const vif::PodVif& vif, const std::vector<binding::LinkRoute>& more_routes);
   /// Throws the first failure after having tried all.
   void Unplug();
 
@@ -37,6 +44,8 @@ class PodPlugs {
   /// What Plan decided, in the order of the VIFs.
   [[nodiscard]] const std::vector<binding::Planned>& planned() const { return planned_; }
   [[nodiscard]] const std::vector<PluggedVif>& plugged() const { return plugged_; }
+  /// As they were told last.
+  [[nodiscard]] std::vector<vif::PodVif> vifs() const;
   /// The same plan, told anew.
   void Update(const std::vector<vif::PodVif>& vifs);
 
@@ -44,6 +53,7 @@ class PodPlugs {
   [[nodiscard]] LockedAttachment& attachment() { return attachment_; }
 
  private:
+  void Plan(const std::vector<vif::PodVif>& vifs, AttachmentRecord record);
   [[nodiscard]] std::vector<binding::Interface> Connect(const binding::Planned& planned);
   [[nodiscard]] std::vector<binding::Plug> Plugs() const;
 

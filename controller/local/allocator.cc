@@ -26,7 +26,7 @@ Number VlanIdOf(Number number) { return number & 0xffff; }
 
 bool IsIpv4(Number address) { return AddressOf(address).family == IpFamily::kIpv4; }
 
-/// As kubenet's and the node's own networks': 0a:58 and the address.
+/// As kubenet's: 0a:58 and the address.
 MacAddress Ipv4Mac(Number address) {
   MacAddress mac{.bytes = {kIpv4MacPrefix[0], kIpv4MacPrefix[1]}};
   const IpAddress ip = AddressOf(address);

@@ -117,6 +117,24 @@ class L3Test : public test::NetnsTest {
     return found;
   }
 
+  /// "10.0.0.1", of one route.
+  std::vector<std::string> NextHops(const std::string& family, const std::string& destination) {
+    const json routes =
+        json::parse(RunIn(*pod_, {"ip", "-j", family, "route", "show", destination}));
+    std::vector<std::string> found;
+    for (const json& hop : routes.at(0).at("nexthops")) {
+      const auto flags = hop.at("flags").get<std::vector<std::string>>();
+      const bool on_link = std::find(flags.begin(), flags.end(), "onlink") != flags.end();
+      found.push_back(hop.at("gateway").get<std::string>() + (on_link ? " onlink" : ""));
+    }
+    EXPECT_EQ(routes.size(), 1U);
+    return found;
+  }
+  std::optional<std::string> Check(const vif::VifBase& vif) {
+    RouteSocket inside = RouteSocket::OpenIn(*pod_);
+    return CheckL3(inside, inside.FindLink("eth0").value(), PlanL3(vif, true));
+  }
+
   std::optional<Netns> pod_;
 };
 
@@ -286,6 +304,84 @@ TEST_F(L3Test, TheFirstOfTwoIpv6AddressesIsThePodsAndTheOtherItsGateway) {
 
   EXPECT_THAT(Addresses(), ElementsAre("10.0.0.4/31", "fd00::/127"));
   EXPECT_THAT(Routes("-6"), ElementsAre("default via fd00::1"));
+}
+
+TEST_F(L3Test, GatewaysOfOneDestinationAreNextHopsOfOneRoute) {
+  const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, nullptr,
+                                     {{"10.9.0.0/16", "10.0.0.1"},
+                                      {"10.9.0.0/16", "10.77.0.1"},
+                                      {"10.9.0.0/16", "10.0.0.1"}}),
+                            SubnetOf("fd00::/64", {"fd00::5"}, nullptr,
+                                     {{"fd09::/32", "fd00::1"}, {"fd09::/32", "fd00::2"}})});
+
+  for (int i = 0; i < 2; ++i) Configure("eth0", vif, true);
+
+  EXPECT_THAT(NextHops("-4", "10.9.0.0/16"), UnorderedElementsAre("10.0.0.1", "10.77.0.1 onlink"));
+  EXPECT_THAT(NextHops("-6", "fd09::/32"), UnorderedElementsAre("fd00::1", "fd00::2"));
+  EXPECT_EQ(Check(vif), std::nullopt);
+  RunIn(*pod_, {"ip", "route", "replace", "10.9.0.0/16", "via", "10.0.0.1", "dev", "eth0"});
+  EXPECT_THAT(Check(vif).value_or(""), HasSubstr("instead of route 10.9.0.0/16 via 10.77.0.1"));
+}
+
+TEST_F(L3Test, NextHopsOfAnotherVifStandBehindTheDefaultVifs) {
+  const auto vif = VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, nullptr,
+                                     {{"0.0.0.0/0", "10.0.0.1"}, {"0.0.0.0/0", "10.0.0.2"}})});
+
+  Configure("eth0", vif, false);
+
+  const json routes = json::parse(RunIn(*pod_, {"ip", "-j", "route", "show", "default"}));
+  ASSERT_EQ(routes.size(), 1U);
+  EXPECT_EQ(routes.at(0).at("nexthops").size(), 2U);
+  EXPECT_GT(routes.at(0).at("metric"), 1024);
+}
+
+TEST_F(L3Test, RoutesThatCannotBeNextHopsAreAParseErrorThatNamesBoth) {
+  const auto routes = [](const std::vector<Destination>& destinations) {
+    return VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, nullptr, destinations)});
+  };
+  EXPECT_THAT(
+      [&] { Configure("eth0", routes({{"10.9.0.0/16"}, {"10.9.0.0/16", "10.0.0.1"}}), true); },
+      Throws<ParseError>(
+          AllOf(Property(&ParseError::path, "$.network.subnets"),
+                Property(&ParseError::what,
+                         HasSubstr("route 10.9.0.0/16 and route 10.9.0.0/16 via 10.0.0.1")))));
+  EXPECT_NO_THROW(Configure("eth0", routes({{"10.8.0.0/16"}, {"10.8.0.0/16"}}), true));
+
+  std::vector<std::string> gateways;
+  std::vector<Destination> many;
+  for (int i = 1; i <= 65; ++i) gateways.push_back("10.0.0." + std::to_string(100 + i));
+  for (const std::string& gateway : gateways) many.push_back({"10.7.0.0/16", gateway.c_str()});
+  EXPECT_THAT([&] { Configure("eth0", routes(many), true); },
+              Throws<ParseError>(Property(&ParseError::what, HasSubstr("65 gateways"))));
+  many.pop_back();
+  EXPECT_NO_THROW(Configure("eth0", routes(many), true));
+  EXPECT_EQ(NextHops("-4", "10.7.0.0/16").size(), 64U);
+}
+
+TEST_F(L3Test, WhatIsAwaitedIsLeftAlone) {
+  L3Plan plan = PlanL3(VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"})}), true);
+  plan.is_awaited = true;
+
+  ConfigureL3(*pod_, "eth0", plan);
+
+  EXPECT_THAT(Addresses(), IsEmpty());
+}
+
+TEST_F(L3Test, ARouteInAnotherTableOfItsLinkIsThere) {
+  const auto vif =
+      VifWith({SubnetOf("10.0.0.0/24", {"10.0.0.5"}, "10.0.0.1", {{"10.9.0.0/16", "10.0.0.2"}})});
+  Configure("eth0", vif, true);
+  const auto move = [&](const char* route, const char* gateway, const char* table) {
+    RunIn(*pod_, {"ip", "route", "delete", route});
+    RunIn(*pod_, {"ip", "route", "add", route, "via", gateway, "dev", "eth0", "table", table});
+  };
+
+  move("default", "10.0.0.1", "100");
+  move("10.9.0.0/16", "10.0.0.2", "1000");
+
+  EXPECT_EQ(Check(vif), std::nullopt);
+  RunIn(*pod_, {"ip", "route", "flush", "table", "1000"});
+  EXPECT_EQ(Check(vif), "route 10.9.0.0/16 via 10.0.0.2 through eth0 is missing");
 }
 
 TEST_F(L3Test, TwiceIsFine) {

@@ -5,7 +5,6 @@ import os
 from cni_conformance.case import NotApplicable, case
 from harness.expectation import expect
 from harness.process import run
-from harness.report import Skipped
 from harness.result_form import addresses, container_interface, family
 
 FIRST = "02:11:22:33:44:55"
@@ -123,9 +122,7 @@ NEXT = {
 @case("CHN-07", "MUST", "0.4.0", "1.0.0", each=True)
 def plugins_after_ours(node):
     """our result is a prevResult that portmap, bandwidth, tuning, firewall, sbr and vrf accept"""
-    folder = next((f for f in node.cni_path.split(":") if os.path.exists(f + "/tuning")), None)
-    if not folder:
-        raise Skipped("no tuning in CNI_PATH; Debian's containernetworking-plugins has it")
+    folder = os.path.dirname(node.need_plugin("tuning"))
     made = node.added()
     if not addresses(made.result):
         raise NotApplicable("the configuration gives no address")

@@ -201,11 +201,33 @@ def changes_nothing(node):
     made = node.added()
 
     def picture():
-        # Counters, ages of entries and neighbours move by themselves.
+        # Counters, ages of entries and neighbours move by themselves, and so does the state of a link-local address.
         link = {key: value for key, value in made.link().items() if "time" not in key}
+        for address in link["addr_info"]:
+            address.pop("tentative", None)
         return json.dumps([link, made.routes(), sorted(node.remains()), node.switch_picture()], sort_keys=True)
 
     before = picture()
     made.check().silent()
     after = picture()
     expect(before == after, f"before: {before[:200]}; after: {after[:200]}")
+
+
+@case("CHK-20", "MUST", "0.4.0", "1.0.0", each=True)
+def resources_of_later_plugins(node):
+    """what tuning (mtu, mac) and sbr (routes) behind ours changed is no error; what is ours alone is"""
+    made = node.added()
+    if not addresses(made.result):
+        raise NotApplicable("the configuration gives no address")
+    result = made.result
+    for plugin, fields in {"tuning": {"mtu": 1400, "mac": OTHER_MAC}, "sbr": {}}.items():
+        conf = {"cniVersion": node.version, "name": made.conf()["name"], "type": plugin, **fields, "prevResult": result}
+        result = made.call("ADD", conf, plugin=node.need_plugin(plugin)).result()
+    expect(made.link()["mtu"] == 1400, f"tuning left MTU {made.link()['mtu']}")
+    made.check(result).silent()
+    for table in {rule["table"] for rule in json.loads(made.ip("-j", "rule")) if rule["table"].isdigit()}:
+        made.ip("route", "flush", "table", table)
+    if any(family(destination) == 4 for destination, _ in routes(result)):
+        made.check(result).error()
+    made.ip("address", "delete", addresses(result)[0], "dev", made.ifname)
+    made.check(result).error()

@@ -96,10 +96,14 @@ class Delegate:
     def fail(self, command, code=123, msg="the delegate's own words", details="its details"):
         self.answer(command, {"cniVersion": self.node.version, "code": code, "msg": msg, "details": details}, 1)
 
+    def folders(self):
+        """Of the calls, in order: what the script wrote."""
+        return sorted((f for f in self.calls_folder.iterdir() if f.is_dir()), key=lambda f: int(f.name))
+
     def calls(self):
         """[(command, environment, configuration)] in order."""
         found = []
-        for folder in sorted((f for f in self.calls_folder.iterdir() if f.is_dir()), key=lambda f: int(f.name)):
+        for folder in self.folders():
             env = dict(part.split("=", 1) for part in (folder / "env").read_text().split("\0") if "=" in part)
             text = (folder / "stdin").read_text()
             found.append((env.get("CNI_COMMAND"), env, json.loads(text) if text.strip() else None))
@@ -124,11 +128,10 @@ class Delegate:
         return made
 
     def forget(self):
-        for folder in self.calls_folder.iterdir():
-            if folder.is_dir():
-                for file in folder.iterdir():
-                    os.unlink(file)
-                folder.rmdir()
+        for folder in self.folders():
+            for file in folder.iterdir():
+                os.unlink(file)
+            folder.rmdir()
 
 
 def add_that_waits(node):

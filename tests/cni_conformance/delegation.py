@@ -113,3 +113,18 @@ def no_address(node):
     delegate = Delegate(node)
     delegate.answer("ADD", ipam_result(node.version))
     delegate.attachment().add().error()
+
+
+@case("DLG-09", "REF", "0.3.0", each=True)
+def interface_is_there(node):
+    """the delegate is asked while the interface is there and up, as dhcp needs it, by ADD and DEL"""
+    node.need_ipam()
+    delegate = Delegate(node, extra='nsenter --net="$CNI_NETNS" ip -o link show up dev "$CNI_IFNAME" >"$call/link" 2>&1')
+    made = delegate.attachment()
+    made.add().result()
+    mac = made.link()["address"]
+    made.delete().silent()
+    for (command, _, _), folder in zip(delegate.calls(), delegate.folders()):
+        if command != "VERSION":
+            seen = (folder / "link").read_text()
+            expect(mac in seen, f"at its {command} the delegate saw {seen}")

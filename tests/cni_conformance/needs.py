@@ -4,6 +4,7 @@ from pathlib import Path
 
 from cni_conformance.case import NotApplicable
 from harness.process import run
+from harness.report import Skipped
 from harness.result_form import rank
 
 
@@ -47,6 +48,13 @@ class Needs:
     def need_version(self, version):
         if rank(self.target.supported[-1]) < rank(version):
             raise NotApplicable(f"the plugin does not know {version}")
+
+    def need_plugin(self, name):
+        """The path of one of CNI's own plugins."""
+        for folder in self.cni_path.split(":"):
+            if Path(folder, name).is_file():
+                return f"{folder}/{name}"
+        raise Skipped(f"no {name} in CNI_PATH; Debian's containernetworking-plugins has it")
 
     def need_field(self, *names):
         for name in names:

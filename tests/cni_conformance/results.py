@@ -276,3 +276,23 @@ def newest_differ_little(node):
     for route in older.get("routes", []):
         expect(not NEW_ROUTE_KEYS & set(route), f"route {route}")
     expect(all(same_network(a, b) for (a, _), (b, _) in zip(routes(newer), routes(older))), "other routes")
+
+
+@case("RES-22", "HARD", "0.3.0", each=True)
+def next_hops(node):
+    """two gateways of one destination: the kernel has all that the result tells"""
+    node.need_ipam()
+    delegate = Delegate(node)
+    gateways = ("10.99.0.1", "10.99.0.2")
+    delegate.answer("ADD", ipam_result(node.version, "10.99.0.7/24",
+                                       routes=[{"dst": "198.51.100.0/24", "gw": gateway} for gateway in gateways]))
+    made = delegate.attachment()
+    answer = made.add()
+    if not answer.succeeded():
+        answer.error()
+        return
+    told = [gateway for destination, gateway in routes(answer.result()) if destination == "198.51.100.0/24"]
+    expect(told == list(gateways), f"the result tells of {told}")
+    found = [hop.get("gateway") for route in made.routes() if route["dst"] == "198.51.100.0/24"
+             for hop in route.get("nexthops", [route])]
+    expect(sorted(found) == sorted(told), f"the kernel has {found}")

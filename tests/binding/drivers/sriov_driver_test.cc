@@ -315,7 +315,7 @@ TEST_F(SriovDriverTest, CheckNamesTheFirstDifference) {
 
   EXPECT_EQ(check(SriovVif(1)), "");
   RunIn(pod.netns, {"ip", "link", "set", "eth0", "mtu", "1400"});
-  EXPECT_THAT(check(SriovVif(1)), HasSubstr("MTU 1400"));
+  EXPECT_EQ(check(SriovVif(1)), "") << "it may be another plugin's";
   std::filesystem::remove(card_->sysfs.Device(VfAddress(1)) / "physfn");
   EXPECT_THAT(check(SriovVif(1)), HasSubstr("no virtual function"));
 }

@@ -41,6 +41,12 @@ class LocalBridgeTest : public DriverTest<NewBridgeDriver> {
   static LocalBridge Cni0() {
     return {.name = "cni0", .gateways = {Net("10.1.0.254/24"), Net("fd00::ff/64")}};
   }
+  /// The bridge, as the kernel has it then.
+  static Link Make(const LocalBridge& wanted) {
+    MakeLocalBridge(wanted);
+    GiveGateways(wanted);
+    return RouteSocket().FindLink(wanted.name).value();
+  }
   static std::vector<std::string> AddressesOf(const std::string& link) {
     std::vector<std::string> found;
     RouteSocket host;

@@ -15,10 +15,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string ErrorOf(const LocalBridge& wanted) {
   try {
     MakeLocalBridge(wanted);
+    GiveGateways(wanted);
   } catch (const std::system_error& e) {
     return e.what();
   }
@@ -32,7 +34,7 @@ std::string Sysctl(const std::string& name) {
 }
 
 TEST_F(LocalBridgeTest, BridgeIsTheGateway) {
-  const Link bridge = MakeLocalBridge(Cni0());
+  const Link bridge = Make(Cni0());
 
   EXPECT_EQ(bridge, RouteSocket().FindLink("cni0"));
   EXPECT_EQ(bridge.kind, "bridge");
@@ -44,19 +46,38 @@ TEST_F(LocalBridgeTest, BridgeIsTheGateway) {
   Ping(pod, "fd00::ff");
 }
 
+TEST_F(LocalBridgeTest, BeforeItsGatewaysAreKnownItIsUpWithAMacOfItsOwn) {
+  MakeLocalBridge({.name = "cni0"});
+  const Link made = RouteSocket().FindLink("cni0").value();
+
+  EXPECT_TRUE(made.up);
+  EXPECT_THAT(made.mac.ToString(), StartsWith("0a:58:"));
+  EXPECT_EQ(Sysctl("net.ipv6.conf.cni0.disable_ipv6"), "1");
+  GiveGateways(Cni0());
+  EXPECT_EQ(RouteSocket().FindLink("cni0")->mac.ToString(), "0a:58:0a:01:00:fe");
+}
+
+TEST_F(LocalBridgeTest, ItsMacStaysOnceItHasAGateway) {
+  LocalBridge wanted = Cni0();
+  const Link made = Make(wanted);
+  wanted.gateways = {Net("10.9.0.254/24")};
+
+  EXPECT_EQ(Make(wanted).mac, made.mac);
+}
+
 TEST_F(LocalBridgeTest, RepeatedItChangesNothing) {
   if (const auto reason = NatUnavailable()) GTEST_SKIP() << *reason;
   LocalBridge wanted = Cni0();
   wanted.non_masquerade_cidrs = {Net("10.0.0.0/8")};
   wanted.hairpin = HairpinMode::kPromiscuousBridge;
-  MakeLocalBridge(wanted);
+  Make(wanted);
   const auto state = [] {
     return RunOnHost({"ip", "address", "show", "cni0"}) +
            RunOnHost({"nft", "-a", "list", "ruleset"});
   };
   const std::string before = state();
 
-  MakeLocalBridge(wanted);
+  Make(wanted);
 
   EXPECT_EQ(state(), before);
 }
@@ -70,7 +91,7 @@ TEST_F(LocalBridgeTest, ManyAtOnceMakeOne) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 16; ++i) {
     threads.emplace_back([&] {
-      for (int round = 0; round < 5; ++round) EXPECT_EQ(MakeLocalBridge(wanted).mtu, 1400U);
+      for (int round = 0; round < 5; ++round) EXPECT_EQ(Make(wanted).mtu, 1400U);
     });
   }
   threads.clear();
@@ -84,7 +105,7 @@ TEST_F(LocalBridgeTest, BridgeThatWasNeverSetUpIsFinished) {
   RouteSocket().CreateBridgeDown("cni0", std::nullopt);
   RunOnHost({"ip", "link", "set", "uplink", "mtu", "1380"});
 
-  const Link bridge = MakeLocalBridge(Cni0());
+  const Link bridge = Make(Cni0());
 
   EXPECT_TRUE(bridge.up);
   EXPECT_EQ(bridge.mtu, 1380U);
@@ -95,7 +116,7 @@ TEST_F(LocalBridgeTest, BridgeOfTheNodeKeepsWhatItHas) {
              "type", "bridge"});
   RunOnHost({"ip", "address", "add", "203.0.113.1/24", "dev", "cni0"});
 
-  const Link bridge = MakeLocalBridge(Cni0());
+  const Link bridge = Make(Cni0());
 
   EXPECT_EQ(bridge.mac.ToString(), "02:00:00:00:00:01");
   EXPECT_EQ(bridge.mtu, 1300U);
@@ -134,13 +155,13 @@ TEST_F(LocalBridgeTest, AddressInTheSameNetworkIsAConflict) {
   }
 }
 
-TEST_F(LocalBridgeTest, GatewaysThatConflictWithEachOtherMakeNothing) {
+TEST_F(LocalBridgeTest, OfGatewaysThatConflictWithEachOtherTheBridgeGetsNone) {
   LocalBridge wanted = Cni0();
   wanted.gateways.push_back(Net("10.1.0.1/24"));
 
   EXPECT_THAT(ErrorOf(wanted), HasSubstr("10.1.0.1/24: it overlaps the bridge's 10.1.0.254/24"));
 
-  EXPECT_FALSE(RouteSocket().FindLink("cni0"));
+  EXPECT_THAT(AddressesOf("cni0"), IsEmpty());
 }
 
 TEST_F(LocalBridgeTest, NameThatIsNoneIsRefused) {
@@ -153,7 +174,7 @@ TEST_F(LocalBridgeTest, NameThatIsNoneIsRefused) {
 
 TEST_F(LocalBridgeTest, MacAndMtuStayAsPortsComeAndGo) {
   RunOnHost({"ip", "link", "set", "uplink", "mtu", "1460"});
-  const Link bridge = MakeLocalBridge(Cni0());
+  const Link bridge = Make(Cni0());
 
   const Pod pod = MakeConnectedPod(1);
   EXPECT_EQ(RouteSocket().FindLink("cni0")->mtu, 1460U) << "the pod's is 1450";
@@ -167,7 +188,7 @@ TEST_F(LocalBridgeTest, MacOfAnIpv6OnlyBridge) {
   LocalBridge wanted = Cni0();
   wanted.gateways = {Net("fd00::a01:ff/64")};
 
-  EXPECT_EQ(MakeLocalBridge(wanted).mac.ToString(), "0a:58:0a:01:00:ff");
+  EXPECT_EQ(Make(wanted).mac.ToString(), "0a:58:0a:01:00:ff");
 }
 
 TEST_F(LocalBridgeTest, MtuIsTheSmallestOfLinksThatLeadSomewhere) {
@@ -186,9 +207,9 @@ TEST_F(LocalBridgeTest, MtuIsTheSmallestOfLinksThatLeadSomewhere) {
   RunOnHost({"ip", "link", "set", "off", "down"});
 
   EXPECT_EQ(SmallestMtu(), 1420U);
-  EXPECT_EQ(MakeLocalBridge(Cni0()).mtu, 1420U);
+  EXPECT_EQ(Make(Cni0()).mtu, 1420U);
   RunOnHost({"ip", "link", "set", "uplink", "mtu", "1410"});
-  EXPECT_EQ(MakeLocalBridge(Cni0()).mtu, 1420U) << "pods have it already";
+  EXPECT_EQ(Make(Cni0()).mtu, 1420U) << "pods have it already";
 
   RunOnHost({"ip", "link", "set", "uplink", "down"});
   EXPECT_EQ(SmallestMtu(), 1500U) << "no link leads anywhere";
@@ -196,10 +217,10 @@ TEST_F(LocalBridgeTest, MtuIsTheSmallestOfLinksThatLeadSomewhere) {
 
 TEST_F(LocalBridgeTest, MtuThatIsWantedWins) {
   LocalBridge wanted = Cni0();
-  MakeLocalBridge(wanted);
+  Make(wanted);
   wanted.mtu = 8900;
 
-  EXPECT_EQ(MakeLocalBridge(wanted).mtu, 8900U);
+  EXPECT_EQ(Make(wanted).mtu, 8900U);
 }
 
 TEST_F(LocalBridgeTest, MtuTheKernelRefusesIsNamed) {
@@ -212,18 +233,18 @@ TEST_F(LocalBridgeTest, MtuTheKernelRefusesIsNamed) {
 TEST_F(LocalBridgeTest, ForwardingIsEnabledForTheGatewaysFamilies) {
   LocalBridge wanted = Cni0();
   wanted.gateways = {Net("10.1.0.254/24")};
-  MakeLocalBridge(wanted);
+  Make(wanted);
   EXPECT_EQ(Sysctl("net.ipv4.ip_forward"), "1");
   EXPECT_EQ(Sysctl("net.ipv6.conf.all.forwarding"), "0");
 
-  MakeLocalBridge(Cni0());
+  Make(Cni0());
   EXPECT_EQ(Sysctl("net.ipv6.conf.all.forwarding"), "1");
 }
 
 TEST_F(LocalBridgeTest, Ipv6IsEnabledOnTheBridge) {
   RunOnHost({"sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1"});
 
-  MakeLocalBridge(Cni0());
+  Make(Cni0());
 
   EXPECT_THAT(AddressesOf("cni0"), Contains("fd00::ff/64"));
 }
@@ -231,10 +252,10 @@ TEST_F(LocalBridgeTest, Ipv6IsEnabledOnTheBridge) {
 TEST_F(LocalBridgeTest, BridgeWithoutAnIpv6GatewayHasNoIpv6) {
   LocalBridge wanted = Cni0();
   wanted.gateways.pop_back();
-  MakeLocalBridge(wanted);
+  Make(wanted);
   EXPECT_EQ(Sysctl("net.ipv6.conf.cni0.disable_ipv6"), "1");
 
-  MakeLocalBridge(Cni0());
+  Make(Cni0());
   EXPECT_THAT(AddressesOf("cni0"), Contains("fd00::ff/64")) << "of another network";
 }
 
@@ -243,7 +264,7 @@ TEST_F(LocalBridgeTest, BridgeWhoseMakerWasKilledBeforeItTookIpv6AwayHasNone) {
   LocalBridge wanted = Cni0();
   wanted.gateways.pop_back();
 
-  MakeLocalBridge(wanted);
+  Make(wanted);
 
   EXPECT_EQ(Sysctl("net.ipv6.conf.cni0.disable_ipv6"), "1");
 }
@@ -254,18 +275,18 @@ TEST_F(LocalBridgeTest, BridgeOfTheOperatorThatIsDownKeepsItsIpv6) {
   LocalBridge wanted = Cni0();
   wanted.gateways.pop_back();
 
-  MakeLocalBridge(wanted);
+  Make(wanted);
 
   EXPECT_THAT(AddressesOf("cni0"), Contains("fd77::1/64"));
 }
 
 TEST_F(LocalBridgeTest, PromiscuousOnlyWhenWanted) {
   LocalBridge wanted = Cni0();
-  MakeLocalBridge(wanted);
+  Make(wanted);
   EXPECT_THAT(LinkShown("cni0").at("flags"), Not(Contains("PROMISC")));
 
   wanted.hairpin = HairpinMode::kPromiscuousBridge;
-  MakeLocalBridge(wanted);
+  Make(wanted);
 
   EXPECT_THAT(LinkShown("cni0").at("flags"), Contains("PROMISC"));
 }
@@ -275,7 +296,7 @@ TEST_F(LocalBridgeTest, PortIsAHairpinOnlyWhenWanted) {
        {HairpinMode::kNone, HairpinMode::kPromiscuousBridge, HairpinMode::kHairpinVeth}) {
     LocalBridge wanted = Cni0();
     wanted.hairpin = mode;
-    MakeLocalBridge(wanted);
+    Make(wanted);
     Configure({.hairpin = mode});
     const Pod pod = MakeConnectedPod(1);
 
@@ -313,7 +334,7 @@ class HairpinTest : public LocalBridgeTest {
 };
 
 TEST_F(HairpinTest, PodReachesItselfThroughAHairpinPort) {
-  MakeLocalBridge(Cni0());
+  Make(Cni0());
   Configure({.hairpin = HairpinMode::kHairpinVeth});
 
   const Pod pod = MakeConnectedPod(1);

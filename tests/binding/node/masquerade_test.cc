@@ -47,7 +47,7 @@ class MasqueradeTest : public LocalBridgeTest {
   void MakeMasqueradingBridge() {
     LocalBridge wanted = Cni0();
     wanted.non_masquerade_cidrs = {Net("192.0.2.0/24"), Net("fd09::/64")};
-    MakeLocalBridge(wanted);
+    Make(wanted);
     RunOnHost({"ip", "route", "add", "198.51.100.9", "via", "192.0.2.9"});
     RunOnHost({"ip", "route", "add", "fd0a::9", "via", "fd09::9"});
   }
@@ -222,13 +222,13 @@ LocalBridge Masquerading(const std::string& gateway) {
 }
 
 TEST_F(MasqueradeTest, NetworksOnOneBridgeAreMasqueradedTogether) {
-  MakeLocalBridge(Masquerading("10.1.0.254/24"));
+  Make(Masquerading("10.1.0.254/24"));
   RunOnHost({"ip", "route", "add", "198.51.100.9", "via", "192.0.2.9"});
   RunOnHost({"ip", "route", "add", "fd0a::9", "via", "fd09::9"});
   const Pod first = MakeConnectedPod(1);
 
-  MakeLocalBridge(Masquerading("10.2.0.254/24"));
-  MakeLocalBridge(Masquerading("fd00::ff/64"));
+  Make(Masquerading("10.2.0.254/24"));
+  Make(Masquerading("fd00::ff/64"));
 
   EXPECT_EQ(SenderSeen(first, "198.51.100.9"), "192.0.2.1");
   EXPECT_EQ(SenderSeen(first, "fd0a::9"), "fd09::1");
@@ -246,15 +246,15 @@ TEST_F(MasqueradeTest, NetworksOnOneBridgeAreMasqueradedTogether) {
                                      "ip6 saddr fd00::/64 masquerade fully-random"));
   const std::string before = RunOnHost({"nft", "-a", "list", "ruleset"});
   for (const char* gateway : {"10.1.0.254/24", "10.2.0.254/24", "fd00::ff/64"})
-    MakeLocalBridge(Masquerading(gateway));
+    Make(Masquerading(gateway));
   EXPECT_EQ(RunOnHost({"nft", "-a", "list", "ruleset"}), before) << "the rules' handles too";
 }
 
 TEST_F(MasqueradeTest, NetworkThatTheBridgeHasNoMoreIsForgotten) {
-  MakeLocalBridge(Masquerading("10.1.0.254/24"));
+  Make(Masquerading("10.1.0.254/24"));
   RunOnHost({"ip", "address", "del", "10.1.0.254/24", "dev", "cni0"});
 
-  MakeLocalBridge(Masquerading("10.2.0.254/24"));
+  Make(Masquerading("10.2.0.254/24"));
 
   EXPECT_THAT(RulesOf("cni0"), Each(Not(HasSubstr("10.1.0.0"))));
 }
@@ -264,9 +264,9 @@ TEST_F(MasqueradeTest, OtherAddressesOfTheBridgeAreNotMasqueraded) {
   RunOnHost({"ip", "address", "add", "203.0.113.1/24", "dev", "cni0"});
   LocalBridge plain = Masquerading("10.2.0.254/24");
   plain.non_masquerade_cidrs.clear();
-  MakeLocalBridge(plain);
+  Make(plain);
 
-  MakeLocalBridge(Masquerading("10.1.0.254/24"));
+  Make(Masquerading("10.1.0.254/24"));
 
   EXPECT_THAT(RulesOf("cni0"), Each(HasSubstr("saddr 10.1.0.0/24")));
   EXPECT_THAT(RulesOf("cni0"), Each(Not(HasSubstr("203.0.113.0"))))
@@ -279,7 +279,7 @@ TEST_F(MasqueradeTest, NetworksThatComeAtOnceAreAllMasqueraded) {
   for (int i = 1; i <= 8; ++i) {
     threads.emplace_back([gateway = "10." + std::to_string(i) + ".0.254/24", &host] {
       const NetnsGuard guard(host);
-      MakeLocalBridge(Masquerading(gateway));
+      Make(Masquerading(gateway));
     });
   }
   threads.clear();

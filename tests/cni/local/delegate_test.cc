@@ -156,6 +156,17 @@ TEST_F(DelegateTest, DLG_06_ItsErrorIsOurs) {
   }
 }
 
+TEST_F(DelegateTest, DLG_06_WhatIsInternalToItIsNotToUs) {
+  Script(
+      R"(echo '{"code":999,"msg":"no IP addresses available","details":"10.0.0.0/30"}'; exit 1)");
+
+  const CniError error = Failure();
+
+  EXPECT_EQ(error.code(), ErrorCode::kDelegateFailure);
+  EXPECT_STREQ(error.what(), "plugin fake failed: no IP addresses available");
+  EXPECT_EQ(error.details(), "10.0.0.0/30");
+}
+
 TEST_F(DelegateTest, DLG_06_AFailureWithoutAnErrorGetsOurWords) {
   for (const char* answer : {"", "panic!", "{}", "[]", R"({"code":"7"})", R"({"code":0})",
                              R"({"code":-1,"msg":"x"})", R"({"code":4294967297})"}) {

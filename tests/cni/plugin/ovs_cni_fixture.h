@@ -38,9 +38,9 @@ class OvsCniTest : public PluginTest {
     return cache() / (pod.container_id + "-eth0");
   }
 
-  /// ovs-cni's, with the test's kuryr.conf.
+  /// ovs-cni's unless it says otherwise, with the test's kuryr.conf.
   [[nodiscard]] std::string Conf(json config) const {
-    config["type"] = "ovs";
+    if (!config.contains("type")) config["type"] = "ovs";
     if (!config.contains("name")) config["name"] = "ovs-net";
     config["kuryr_conf"] = (work_ / "kuryr.conf").string();
     return config.dump();

@@ -69,7 +69,8 @@ TEST_F(OvsCniMirrorTest, TheOutputGetsWhatTheSourceSendsAndReceives) {
   ExpectTraffic(Netns::Open(source.netns), Netns::Open(peer.netns), "10.10.10.2");
 
   const std::vector<Frame> frames = capture->Take();
-  for (const char* mac : {"0a:58:0a:0a:0a:01", "0a:58:0a:0a:0a:02"}) {
+  for (const TestPod& pod : {source, peer}) {
+    const std::string mac = LinkIn(pod, "eth0").value("address", "");
     EXPECT_TRUE(std::any_of(frames.begin(), frames.end(), [&](const Frame& frame) {
       return !frame.outgoing && frame.source == *MacAddress::Parse(mac);
     })) << mac;
