@@ -16,7 +16,10 @@ namespace {
 using Clock = ConnectionGuard::Clock;
 using std::chrono::seconds;
 
-constexpr size_t kMaxAnswer = size_t{64} << 20;
+/// A page of a list, which stays text. What is larger is asked for in smaller pages.
+constexpr size_t kMaxList = size_t{64} << 20;
+/// etcd takes 1.5 MiB by default.
+constexpr size_t kMaxObject = size_t{8} << 20;
 constexpr size_t kMaxErrorBody = size_t{64} << 10;
 
 std::optional<seconds> ParseSeconds(const std::string& text) {
@@ -207,7 +210,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
   }
 }
 
-std::string ApiClient::Receive(const Call& call) {
+std::string ApiClient::Receive(const Call& call, size_t most) {
   // Certificates that were replaced on disk count from the next request on.
   if (std::string version = credentials_.Version();
       !unary_ || version != unary_version_ || !IsQuiet(unary_->socket())) {
@@ -218,10 +221,10 @@ std::string ApiClient::Receive(const Call& call) {
   std::string body;
   const Limits limits = {.lifetime = config_.read_timeout, .silence = config_.read_timeout};
   Exchange(*unary_, call, limits, [&](std::string_view bytes) {
-    if (body.size() + bytes.size() > kMaxAnswer) {
+    if (body.size() + bytes.size() > most) {
       throw ApiError(0, "AnswerTooLarge",
                      std::string(call.method) + " " + call.path + ": answer of more than " +
-                         std::to_string(kMaxAnswer) + " bytes");
+                         std::to_string(most) + " bytes");
     }
     body += bytes;
     return true;
@@ -230,9 +233,9 @@ std::string ApiClient::Receive(const Call& call) {
 }
 
 nlohmann::json ApiClient::Answer(const Call& call) {
-  const std::string body = Receive(call);
+  const std::string body = Receive(call, kMaxObject);
   try {
-    return ParseJson(body, {.max_bytes = kMaxAnswer});
+    return ParseJson(body, {.max_bytes = kMaxObject});
   } catch (const ParseError& e) {
     throw ApiError(0, "Malformed", std::string(call.method) + " " + call.path + ": " + e.what());
   }
@@ -243,7 +246,7 @@ nlohmann::json ApiClient::Get(const std::string& path) {
 }
 
 std::string ApiClient::GetText(const std::string& path) {
-  return Receive({.method = "GET", .path = path});
+  return Receive({.method = "GET", .path = path}, kMaxList);
 }
 
 nlohmann::json ApiClient::Post(const std::string& path, const nlohmann::json& object) {
@@ -260,7 +263,8 @@ nlohmann::json ApiClient::Patch(const std::string& path, PatchType type,
 std::string ApiClient::PatchText(const std::string& path, PatchType type,
                                  const nlohmann::json& patch) {
   return Receive(
-      {.method = "PATCH", .path = path, .body = patch.dump(), .media = MediaTypeOf(type)});
+      {.method = "PATCH", .path = path, .body = patch.dump(), .media = MediaTypeOf(type)},
+      kMaxObject);
 }
 
 nlohmann::json ApiClient::Delete(const std::string& path) {
