@@ -1,6 +1,5 @@
 #include "base/config_file.h"
 
-#include <ini.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,8 +9,10 @@
 #include <charconv>
 #include <cstring>
 #include <sstream>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/ini_file.h"
 #include "base/log.h"
 
 namespace kuryr {
@@ -21,6 +22,35 @@ std::string LowerCase(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   return text;
+}
+
+bool IsNameBegin(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+bool IsNamePart(char c) { return IsNameBegin(c) || c == '.' || (c >= '0' && c <= '9'); }
+
+/// What a text has in place of something else; at its end where there is nothing.
+struct Dollar {
+  size_t begin;
+  size_t end;
+  std::string_view name;  ///< empty: a dollar sign
+};
+
+/// As Python's string.Template, which oslo.config has: $name, ${name}, and $$ or \$ for a dollar
+/// sign. What is none of them stays.
+Dollar NextDollar(std::string_view text) {
+  for (size_t at = text.find('$'); at < text.size(); at = text.find('$', at + 1)) {
+    if (at > 0 && text[at - 1] == '\\') return {at - 1, at + 1, {}};
+    if (text.substr(at + 1).starts_with('$')) return {at, at + 2, {}};
+    const bool is_braced = text.substr(at + 1).starts_with('{');
+    const size_t begin = at + (is_braced ? 2 : 1);
+    if (begin >= text.size() || !IsNameBegin(text[begin])) continue;
+    size_t end = begin;
+    while (end < text.size() && IsNamePart(text[end])) ++end;
+    const std::string_view name = text.substr(begin, end - begin);
+    if (!is_braced) return {at, end, name};
+    if (text.substr(end).starts_with('}')) return {at, end + 1, name};
+  }
+  return {text.size(), text.size(), {}};
 }
 
 /// Whoever may write it has what kuryr has, but it may be what an operator wants.
@@ -52,23 +82,12 @@ ConfigFiles::ConfigFiles(std::vector<std::string> names) {
 }
 
 ConfigFiles::File ConfigFiles::Read(const std::string& name) {
-  File file{.name = name};
-  const auto take = [](void* into, const char* section, const char* option, const char* value) {
-    std::string& target = static_cast<File*>(into)->sections[LowerCase(section)][LowerCase(option)];
-    // A line that goes on is told once more, with what it adds.
-    if (!target.empty()) target += '\n';
-    target += value;
-    return 1;
-  };
-  const int error = ::ini_parse(name.c_str(), take, &file);
-  if (error < 0)
-    Refuse("config file " + name, "cannot be read: " + std::string(std::strerror(errno)));
-  if (error > 0) Refuse("config file " + name, "malformed line " + std::to_string(error));
+  File file{.name = name, .sections = ReadIniFile(name)};
   WarnOfOtherWriters(name);
   return file;
 }
 
-Option ConfigFiles::Find(const std::string& section, const std::string& name) const {
+Option ConfigFiles::FindRaw(const std::string& section, const std::string& name) const {
   const std::string where = "[" + section + "] " + name;
   for (auto file = files_.rbegin(); file != files_.rend(); ++file) {
     const auto options = file->sections.find(LowerCase(section));
@@ -77,6 +96,47 @@ Option ConfigFiles::Find(const std::string& section, const std::string& name) co
     if (option != options->second.end()) return {file->name + ": " + where, option->second};
   }
   return {where, std::nullopt};
+}
+
+Option ConfigFiles::Find(const std::string& section, const std::string& name) const {
+  Option option = FindRaw(section, name);
+  if (option.value) option.value = Substituted(option, section, 0);
+  return option;
+}
+
+/// "name" is the section's, or else DEFAULT's; "group.name" is that group's.
+std::string ConfigFiles::ValueOf(const std::string& reference, const Option& from,
+                                 const std::string& section, unsigned depth) const {
+  constexpr unsigned kMostSteps = 10;
+  const std::string shown = "\"$" + Printable(reference, 100) + "\"";
+  if (depth == kMostSteps) Refuse(from.where, shown + " leads to options that name each other");
+  const size_t dot = reference.find('.');
+  const bool is_elsewhere = dot != std::string::npos;
+  std::string found_in = is_elsewhere ? reference.substr(0, dot) : section;
+  Option found = FindRaw(found_in, is_elsewhere ? reference.substr(dot + 1) : reference);
+  if (!found.value && !is_elsewhere) found = FindRaw(found_in = "DEFAULT", reference);
+  if (!found.value) {
+    Refuse(from.where, shown +
+                           " names an option that no file sets; write what it stands for, and " +
+                           "$$ for a dollar sign");
+  }
+  return Substituted(found, found_in, depth + 1);
+}
+
+std::string ConfigFiles::Substituted(const Option& option, const std::string& section,
+                                     unsigned depth) const {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  std::string_view rest = *option.value;
+  std::string result;
+  while (!rest.empty()) {
+    const Dollar dollar = NextDollar(rest);
+    result.append(rest.substr(0, dollar.begin));
+    rest.remove_prefix(dollar.end);
+    if (dollar.begin == dollar.end) continue;
+    result += dollar.name.empty() ? "$" : ValueOf(std::string(dollar.name), option, section, depth);
+    if (result.size() > kMostBytes) Refuse(option.where, "stands for more than 1 MiB");
+  }
+  return result;
 }
 
 std::set<std::string> ConfigFiles::SectionsOf(const std::string& prefix) const {

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ini_file.h"
+
 namespace kuryr {
 
 /// One option, and where it was found.
@@ -38,13 +40,16 @@ using GetEnv = std::function<const char*(const char* name)>;
 
 inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";
 
-/// INI files, one laid over the other.
+/// INI files (ReadIniFile), one laid over the other.
 class ConfigFiles {
  public:
   /// The later file wins; with none named, the default file if it is there. Throws ConfigError that
   /// names the file and the line.
   explicit ConfigFiles(std::vector<std::string> names);
 
+  /// With what the references in its value stand for, as in oslo.config: $name of the section or of
+  /// DEFAULT, ${group.name}, and $$ for a dollar sign. Throws ConfigError for one that no file
+  /// sets: defaults are no part of it.
   [[nodiscard]] Option Find(const std::string& section, const std::string& name) const;
   /// The sections whose names begin with `prefix`, in lower case and sorted, as "pool:blue".
   [[nodiscard]] std::set<std::string> SectionsOf(const std::string& prefix) const;
@@ -52,13 +57,18 @@ class ConfigFiles {
   [[nodiscard]] std::set<std::string> OptionsOf(const std::string& section) const;
 
  private:
-  using Section = std::map<std::string, std::string>;
   struct File {
     std::string name;
-    std::map<std::string, Section> sections;  ///< by names in lower case, as options are
+    IniSections sections;
   };
 
   static File Read(const std::string& name);
+  /// As it stands there.
+  [[nodiscard]] Option FindRaw(const std::string& section, const std::string& name) const;
+  [[nodiscard]] std::string Substituted(const Option& option, const std::string& section,
+                                        unsigned depth) const;
+  [[nodiscard]] std::string ValueOf(const std::string& reference, const Option& from,
+                                    const std::string& section, unsigned depth) const;
 
   std::vector<File> files_;
 };

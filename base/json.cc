@@ -61,6 +61,8 @@ class DocumentBuilder {
  private:
   template <typename T>
   json* Put(T&& value) {
+    if (values_++ == limits_.max_values)
+      throw ParseError(path_, "has more than " + std::to_string(limits_.max_values) + " values");
     if (open_.empty()) {
       document_ = json(std::forward<T>(value));
       return &document_;
@@ -113,6 +115,7 @@ class DocumentBuilder {
   const std::string& path_;
   json document_;
   json* slot_ = nullptr;  // the value of the key read last
+  size_t values_ = 0;
   std::vector<json*> open_;
 };
 

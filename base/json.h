@@ -10,6 +10,7 @@ namespace kuryr {
 struct JsonLimits {
   size_t max_depth = 64;
   size_t max_bytes = size_t{1} << 20;
+  size_t max_values = size_t{1} << 20;  ///< each takes 16 to 200 bytes of memory, whatever its text
 };
 
 /// The one way text from outside becomes JSON (cluster data, stdin, sockets, state files). Throws

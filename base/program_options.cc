@@ -1,5 +1,7 @@
 #include "base/program_options.h"
 
+#include <filesystem>
+
 namespace kuryr {
 
 void Take(const ConfigFiles& files, const Option& health_address, const Option& health_port,
@@ -9,6 +11,16 @@ void Take(const ConfigFiles& files, const Option& health_address, const Option& 
   Take(health_port, target.health_port, 0, kMostPort);
   Take(files.Find("DEFAULT", "debug"), target.debug);
   Take(files.Find("DEFAULT", "log_file"), target.log_file);
+}
+
+void TakeHealthSocket(const Option& option, ProgramOptions& target) {
+  constexpr size_t kMostBytes = 107;  // unix(7)
+  if (!option.set()) return;
+  std::filesystem::path path;
+  Take(option, path);
+  target.health_socket = path.string();
+  if (target.health_socket.size() > kMostBytes)
+    Refuse(option.where, "more than " + std::to_string(kMostBytes) + " bytes");
 }
 
 }  // namespace kuryr

@@ -11,6 +11,7 @@ namespace kuryr {
 struct ProgramOptions {
   std::string health_address = "127.0.0.1";  ///< bind_address of its section
   uint32_t health_port = 0;                  ///< port of its section; 0 for none
+  std::string health_socket;                 ///< socket of its section, a path; empty for none
   bool debug = false;                        ///< [DEFAULT] debug
   std::string log_file;                      ///< [DEFAULT] log_file; stderr when empty
 };
@@ -18,5 +19,7 @@ struct ProgramOptions {
 /// What is not in the files leaves the target as it is. Throws ConfigError.
 void Take(const ConfigFiles& files, const Option& health_address, const Option& health_port,
           ProgramOptions& target);
+/// Of a program that has such a socket. Throws ConfigError.
+void TakeHealthSocket(const Option& option, ProgramOptions& target);
 
 }  // namespace kuryr

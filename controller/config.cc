@@ -55,6 +55,12 @@ void TakeName(const Option& option, std::string& target) {
   if (!IsDnsName(target)) Refuse(option.where, "\"" + Printable(target) + "\" is no DNS name");
 }
 
+void TakeProgram(const ConfigFiles& files, ProgramOptions& program) {
+  Take(files, files.Find("health_server", "bind_address"), files.Find("health_server", "port"),
+       program);
+  TakeHealthSocket(files.Find("health_server", "socket"), program);
+}
+
 }  // namespace
 
 PlanPlaces PlacesOf(const Config& config, SinkKind sink) {
@@ -77,9 +83,14 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   TakeName(files.Find("controller", "lease_namespace"), config.lease_namespace);
   TakeName(files.Find("controller", "lease_name"), config.lease_name);
   Take(files.Find("controller", "workers"), config.workers, 1, kMostWorkers);
-  Take(files, files.Find("health_server", "bind_address"), files.Find("health_server", "port"),
-       config.program);
+  TakeProgram(files, config.program);
   return config;
+}
+
+ProgramOptions LoadProgramOptions(std::vector<std::string> names) {
+  ProgramOptions program = Config().program;
+  TakeProgram(ConfigFiles(std::move(names)), program);
+  return program;
 }
 
 }  // namespace kuryr::controller

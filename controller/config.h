@@ -45,5 +45,7 @@ struct Config {
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
 /// Throws ConfigError that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv);
+/// Of that, what `health` needs: the rest may have been spoilt since the program began.
+[[nodiscard]] ProgramOptions LoadProgramOptions(std::vector<std::string> files);
 
 }  // namespace kuryr::controller

@@ -17,9 +17,10 @@ std::string WithoutNumbers(std::string text) {
 /// While pods wait for an address, the counts in the message change all the time.
 bool SaysTheSame(const Reporter::Problem& problem, const std::string& reason,
                  const std::string& message) {
-  if (problem.reason != reason) return false;
-  if (problem.message == message) return true;
-  return reason == kNoFreeAddress && WithoutNumbers(problem.message) == WithoutNumbers(message);
+  if (problem.told_reason != reason) return false;
+  if (problem.told_message == message) return true;
+  return reason == kNoFreeAddress &&
+         WithoutNumbers(problem.told_message) == WithoutNumbers(message);
 }
 
 }  // namespace
@@ -27,14 +28,16 @@ bool SaysTheSame(const Reporter::Problem& problem, const std::string& reason,
 bool Reporter::IsNews(const PodFacts& pod, const std::string& reason, const std::string& message) {
   const MutexLock lock(mutex_);
   Problem& problem = problems_[KeyOf(pod.name_space, pod.name)];
-  const bool is_known = problem.uid == pod.uid && SaysTheSame(problem, reason, message) &&
-                        Clock::now() < problem.told + again_;
-  if (!is_known) problem.told = Clock::now();
-  if (problem.uid != pod.uid) problem.since = Clock::now();
-  problem.uid = pod.uid;
+  const auto now = Clock::now();
+  if (problem.uid != pod.uid) problem = {.uid = pod.uid, .since = now};
   problem.reason = reason;
   problem.message = message;
-  return !is_known;
+  if (SaysTheSame(problem, reason, message) && now < problem.told + again_) return false;
+  if (!rate_.Take(pod.uid)) return false;
+  problem.told_reason = reason;
+  problem.told_message = message;
+  problem.told = now;
+  return true;
 }
 
 void Reporter::Report(const PodFacts& pod, const std::string& reason, const std::string& message,
@@ -47,7 +50,11 @@ void Reporter::Report(const PodFacts& pod, const std::string& reason, const std:
 }
 
 void Reporter::Tell(const PodFacts& pod, const std::string& reason, const std::string& message,
-                    Writer& writer) const {
+                    Writer& writer) {
+  {
+    const MutexLock lock(mutex_);
+    if (!rate_.Take(pod.uid)) return;
+  }
   Log(LogLevel::kWarning, "told of a pod",
       {{"pod", KeyOf(pod.name_space, pod.name)}, {"reason", reason}, {"message", message}});
   WriteEvent(pod, {.reason = reason, .message = message}, writer);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/thread_annotations.h"
+#include "controller/event_rate.h"
 #include "controller/pod_facts.h"
 #include "controller/writer.h"
 #include "watcher/pod_event.h"
@@ -17,8 +18,9 @@ inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
 inline constexpr const char* kPortLost = "KuryrPortLost";
 
 /// Why pods have no plan: an Event on each that a person understands, for each reason and message
-/// once in half an hour, numbers of kNoFreeAddress apart; and for metrics what fails now.
-/// Thread-safe; a Writer is its caller's own.
+/// once in half an hour, numbers of kNoFreeAddress apart; and for metrics what fails now. Messages
+/// have text of the pod's user, who may change it all the time: of one pod EventRate tells so many,
+/// and what remains is told later. Thread-safe; a Writer is its caller's own.
 class Reporter {
  public:
   using Clock = std::chrono::system_clock;
@@ -28,6 +30,8 @@ class Reporter {
     std::string reason;   ///< one word, CamelCase
     std::string message;  ///< for people
     Clock::time_point since;
+    std::string told_reason;  ///< these two and when, of what was told last
+    std::string told_message;
     Clock::time_point told;
   };
   /// The API server forgets an Event after an hour.
@@ -42,7 +46,7 @@ class Reporter {
               Writer& writer) EXCLUDES(mutex_);
   /// What a person may want to know of it, at once: it is no problem.
   void Tell(const PodFacts& pod, const std::string& reason, const std::string& message,
-            Writer& writer) const;
+            Writer& writer) EXCLUDES(mutex_);
   /// All is well with it, or it is gone. False when nothing was wrong.
   bool Clear(const std::string& key) EXCLUDES(mutex_);
 
@@ -59,6 +63,7 @@ class Reporter {
   const std::chrono::seconds again_;
   mutable Mutex mutex_;
   std::map<std::string, Problem> problems_ GUARDED_BY(mutex_);
+  EventRate rate_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller

@@ -26,6 +26,12 @@ void TakeBridges(const ConfigFiles& files, BridgeOffer& offer) {
   TakeFile(files.Find("os_vif_ovs", "ssl_ca_cert_file"), offer.ssl_ca_cert_file);
 }
 
+void TakeProgram(const ConfigFiles& files, ProgramOptions& program) {
+  Take(files, files.Find("devices_health_server", "bind_address"),
+       files.Find("devices_health_server", "port"), program);
+  TakeHealthSocket(files.Find("devices_health_server", "socket"), program);
+}
+
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names) {
@@ -40,9 +46,14 @@ Config LoadConfig(std::vector<std::string> names) {
   Take(files.Find("devices", "sysfs"), config.sysfs);
   Take(files.Find("devices", "devinfo_dir"), config.devinfo_dir);
   TakeBridges(files, config.bridges);
-  Take(files, files.Find("devices_health_server", "bind_address"),
-       files.Find("devices_health_server", "port"), config.program);
+  TakeProgram(files, config.program);
   return config;
+}
+
+ProgramOptions LoadProgramOptions(std::vector<std::string> names) {
+  ProgramOptions program = Config().program;
+  TakeProgram(ConfigFiles(std::move(names)), program);
+  return program;
 }
 
 }  // namespace kuryr::devices

@@ -23,6 +23,15 @@ using namespace std::chrono_literals;
 constexpr auto kMostRegistration = 15s;
 constexpr auto kAllocationIsNews = 1min;
 constexpr auto kPause = 1s;
+/// The kubelet asks for one at a time.
+constexpr int kMostContainers = 100;
+
+void RefuseMany(int containers) {
+  if (containers <= kMostContainers) return;
+  throw kubelet::CallError({kubelet::StatusCode::kResourceExhausted,
+                            "asks for " + std::to_string(containers) + " containers, at most " +
+                                std::to_string(kMostContainers) + " are served at a time"});
+}
 
 }  // namespace
 
@@ -234,12 +243,18 @@ std::vector<Device> Plugin::FindAll(
       throw kubelet::CallError(
           {kubelet::StatusCode::kNotFound, Printable(id) + " is no device of " + name_ + " now"});
     }
+    if (found.size() == devices_.size()) {
+      throw kubelet::CallError({kubelet::StatusCode::kNotFound,
+                                "asks for " + std::to_string(ids.size()) + " devices, and " +
+                                    name_ + " has " + std::to_string(found.size()) + " now"});
+    }
     found.push_back(*device);
   }
   return found;
 }
 
 v1beta1::AllocateResponse Plugin::AllocateAll(const v1beta1::AllocateRequest& request) {
+  RefuseMany(request.container_requests_size());
   v1beta1::AllocateResponse response;
   for (const auto& container : request.container_requests()) {
     try {
@@ -264,6 +279,7 @@ v1beta1::AllocateResponse Plugin::AllocateAll(const v1beta1::AllocateRequest& re
 
 v1beta1::PreferredAllocationResponse Plugin::PreferAll(
     const v1beta1::PreferredAllocationRequest& request) const {
+  RefuseMany(request.container_requests_size());
   v1beta1::PreferredAllocationResponse response;
   for (const auto& container : request.container_requests()) {
     const auto& mandatory = container.must_include_device_ids();

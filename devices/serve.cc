@@ -96,11 +96,10 @@ void Serve(const Config& config, int stop_fd) {
                        .devinfo = config.devinfo_dir,
                        .bridges = config.bridges});
   Plugins plugins(config, metrics);
-  const auto health =
-      service::ServeHealth(config.program.health_address, config.program.health_port,
-                           {.why_not_alive = [&heartbeat] { return heartbeat.WhyNotAlive(); },
-                            .why_not_ready = [&metrics] { return metrics.WhyNotReady(); },
-                            .metrics = [&metrics] { return metrics.Text(); }});
+  const service::Health health(config.program,
+                               {.why_not_alive = [&heartbeat] { return heartbeat.WhyNotAlive(); },
+                                .why_not_ready = [&metrics] { return metrics.WhyNotReady(); },
+                                .metrics = [&metrics] { return metrics.Text(); }});
   Loop loop(plugins, events);
   service::Watchdog watchdog = service::Watchdog::OfProcess();
   loop.Turn();

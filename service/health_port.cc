@@ -46,10 +46,14 @@ void HealthPort::TryAgain(const std::stop_token& stop) {
       {{"address", address_}, {"port", port_}});
 }
 
-std::optional<HealthPort> ServeHealth(const std::string& address, uint32_t port,
-                                      const HealthChecks& checks) {
-  if (port == 0) return std::nullopt;
-  return std::optional<HealthPort>(std::in_place, address, static_cast<uint16_t>(port), checks);
+Health::Health(const ProgramOptions& program, const HealthChecks& checks) {
+  if (!program.health_socket.empty()) socket_.emplace(program.health_socket, 0, checks);
+  if (program.health_port != 0)
+    port_.emplace(program.health_address, static_cast<uint16_t>(program.health_port), checks);
+}
+
+std::optional<std::string> Health::problem() const {
+  return port_ ? port_->problem() : std::nullopt;
 }
 
 }  // namespace kuryr::service

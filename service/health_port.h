@@ -7,13 +7,14 @@
 #include <string>
 #include <thread>
 
+#include "base/program_options.h"
 #include "base/thread_annotations.h"
 #include "service/health_server.h"
 
 namespace kuryr::service {
 
 /// A health server that listens as soon as it can. While another process has the port, or the host
-/// lacks the address, it tries again 1 to 5 s later. Thread-safe.
+/// lacks the address or the socket's folder, it tries again 1 to 5 s later. Thread-safe.
 class HealthPort {
  public:
   HealthPort(std::string address, uint16_t port, HealthChecks checks);
@@ -38,8 +39,19 @@ class HealthPort {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-/// A health port, or nothing where `port` is 0: it is switched off.
-[[nodiscard]] std::optional<HealthPort> ServeHealth(const std::string& address, uint32_t port,
-                                                    const HealthChecks& checks);
+/// Where a program's health can be asked for: at its port, unless that is 0, and at its socket,
+/// unless none is named. They share no thread, so strangers at the port keep nobody at the socket
+/// from an answer. Thread-safe.
+class Health {
+ public:
+  Health(const ProgramOptions& program, const HealthChecks& checks);
+
+  /// Of the port, as HealthPort::problem.
+  [[nodiscard]] std::optional<std::string> problem() const;
+
+ private:
+  std::optional<HealthPort> socket_;
+  std::optional<HealthPort> port_;
+};
 
 }  // namespace kuryr::service

@@ -1,17 +1,23 @@
 #include "service/health_server.h"
 
 #include <httplib.h>
+#include <poll.h>
+#include <sys/socket.h>
 
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <exception>
-#include <semaphore>
+#include <memory>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
-#include "base/error.h"
 #include "base/event_fd.h"
 #include "base/log.h"
 #include "base/unique_fd.h"
+#include "service/client_queue.h"
+#include "service/health_socket.h"
 #include "service/metrics_text.h"
 #include "service/timed_stream.h"
 
@@ -22,32 +28,11 @@ constexpr int kOk = 200;
 constexpr int kNotFound = 404;
 constexpr int kNotAllowed = 405;
 constexpr int kFailed = 500;
-constexpr size_t kThreads = 4;
+constexpr size_t kThreads = 8;
 /// To ask, and again to take the answer: so long may a stranger hold one of the threads.
 constexpr std::chrono::seconds kHttpTime{2};
-
-/// With all threads at work further connections wait in the kernel's backlog.
-class BoundedPool : public httplib::TaskQueue {
- public:
-  void enqueue(std::function<void()> act) override {
-    free_.acquire();
-    pool_.enqueue([this, act = std::move(act)] {
-      act();
-      free_.release();
-    });
-  }
-  void shutdown() override { pool_.shutdown(); }
-
- private:
-  std::counting_semaphore<kThreads> free_{kThreads};
-  httplib::ThreadPool pool_{kThreads};
-};
-
-/// Without SO_REUSEPORT: a second server at the port has to fail.
-void ReuseAddress(socket_t socket) {
-  const int on = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-}
+/// Until descriptors or memory may be there again.
+constexpr std::chrono::milliseconds kScarcity{100};
 
 void Answer(httplib::Response& response, int status, const std::string& text) {
   response.status = status;
@@ -75,49 +60,61 @@ void Serve(const HealthChecks& checks, const httplib::Request& request,
 }  // namespace
 
 class HealthServer::Listener {
-  /// One request of each connection.
-  class TimedServer : public httplib::Server {
+  /// httplib's part: one request of each connection.
+  class OneRequest : public httplib::Server {
    public:
-    /// Ends the connections, too.
-    void Stop() {
-      stopped_.Set();
-      stop();
-    }
-
-   private:
-    bool process_and_close_socket(socket_t socket) override {
-      const UniqueFd connection(socket);
-      TimedStream stream(socket, kHttpTime, stopped_.fd());
+    void Serve(TimedStream& stream) {
       constexpr bool kIsLast = true;
       bool is_closed = false;
-      const bool served = process_request(stream, kIsLast, is_closed, nullptr);
-      ::shutdown(socket, SHUT_RDWR);
-      return served;
+      (void)process_request(stream, kIsLast, is_closed, nullptr);
+      ::shutdown(stream.socket(), SHUT_RDWR);
     }
-
-    const EventFd stopped_;
   };
 
  public:
   Listener(const std::string& address, uint16_t port, HealthChecks checks)
-      : checks_(std::move(checks)) {
-    server_.new_task_queue = [] { return new BoundedPool; };
-    server_.set_socket_options(ReuseAddress);
-    server_.set_pre_routing_handler([this](const auto& request, auto& response) {
+      : checks_(std::move(checks)), socket_(ListenForHealth(address, port)) {
+    http_.set_pre_routing_handler([this](const auto& request, auto& response) {
       ServeCaught(request, response);
       return httplib::Server::HandlerResponse::Handled;
     });
-    if (!server_.bind_to_port(address, port))
-      ThrowErrno("listen at " + address + " port " + std::to_string(port));
-    thread_ = std::jthread([this] { server_.listen_after_bind(); });
-    // Before that it could not be stopped.
-    while (!server_.is_running()) std::this_thread::yield();
+    for (std::jthread& worker : workers_)
+      worker = std::jthread([this](const std::stop_token& stop) { Work(stop); });
+    acceptor_ = std::jthread([this] { Accept(); });
   }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
-  ~Listener() { server_.Stop(); }
+  /// Ends the connections, too.
+  ~Listener() { stopped_.Set(); }
 
  private:
+  void Accept() {
+    const auto wait = [this](int fd, int milliseconds) {
+      std::array<pollfd, 2> fds = {{{.fd = stopped_.fd(), .events = POLLIN, .revents = 0},
+                                    {.fd = fd, .events = POLLIN, .revents = 0}}};
+      (void)::poll(fds.data(), fds.size(), milliseconds);
+      return fds[0].revents == 0;
+    };
+    while (wait(socket_.get(), -1)) {
+      UniqueFd connection(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (connection) {
+        auto stream = std::make_unique<TimedStream>(connection.get(), kHttpTime, stopped_.fd());
+        queue_.Add({.client = ClientOf(connection.get()),
+                    .socket = std::move(connection),
+                    .stream = std::move(stream)});
+      } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        (void)wait(-1, static_cast<int>(kScarcity.count()));
+      }
+    }
+  }
+  void Work(const std::stop_token& stop) {
+    while (true) {
+      const ClientQueue::Connection next = queue_.Next(stop);
+      if (!next.stream) return;
+      http_.Serve(*next.stream);
+      queue_.End(next.client);
+    }
+  }
   void ServeCaught(const httplib::Request& request, httplib::Response& response) {
     try {
       Serve(checks_, request, response);
@@ -129,8 +126,12 @@ class HealthServer::Listener {
   }
 
   const HealthChecks checks_;
-  TimedServer server_;
-  std::jthread thread_;
+  const EventFd stopped_;
+  const UniqueFd socket_;
+  OneRequest http_;
+  ClientQueue queue_;
+  std::array<std::jthread, kThreads> workers_;
+  std::jthread acceptor_;  // last: it uses all of the above
 };
 
 HealthServer::HealthServer(const std::string& address, uint16_t port, HealthChecks checks)

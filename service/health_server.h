@@ -18,8 +18,11 @@ struct HealthChecks {
 };
 
 /// GET /alive, /ready and /metrics over HTTP: 200, or 500 that says why not. Answers nothing else.
+/// A client has a share of its threads alone (ClientQueue), for 2 s to ask and 2 s to take the
+/// answer.
 class HealthServer {
  public:
+  /// Of an address that is a path, `port` does not matter: it is a unix socket of this user alone.
   /// Throws std::system_error when it cannot listen at the address.
   HealthServer(const std::string& address, uint16_t port, HealthChecks checks);
   HealthServer(const HealthServer&) = delete;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "watcher/api_error.h"
+#include "watcher/api_source.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -16,7 +17,10 @@ namespace {
 using Clock = ConnectionGuard::Clock;
 using std::chrono::seconds;
 
-constexpr size_t kMaxAnswer = size_t{64} << 20;
+/// A page of a list, which stays text. What is larger is asked for in smaller pages.
+constexpr size_t kMaxList = size_t{64} << 20;
+/// etcd takes 1.5 MiB by default.
+constexpr size_t kMaxObject = size_t{8} << 20;
 constexpr size_t kMaxErrorBody = size_t{64} << 10;
 
 std::optional<seconds> ParseSeconds(const std::string& text) {
@@ -117,13 +121,26 @@ struct ApiClient::Call {
   const char* media = nullptr;
 };
 
+ApiClient::Peer::Peer(std::shared_ptr<const ApiConfig> said)
+    : config(std::move(said)), root(ApiRoot::Parse(config->api_root)), credentials(*config, root) {}
+
 ApiClient::ApiClient(const ApiConfig& config)
-    : config_(config), root_(ApiRoot::Parse(config.api_root)), credentials_(config, root_) {}
+    : config_(config),
+      peer_(std::make_unique<Peer>(config.source ? config.source->Newest()
+                                                 : std::make_shared<const ApiConfig>(config))) {}
 
 ApiClient::~ApiClient() = default;
 
+void ApiClient::FindPeer() {
+  if (!config_.source) return;
+  auto newest = config_.source->Newest();
+  if (newest == peer_->config) return;
+  unary_.reset();
+  peer_ = std::make_unique<Peer>(std::move(newest));
+}
+
 std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
-  auto client = credentials_.NewClient(root_, guard_, verify_error_);
+  auto client = peer_->credentials.NewClient(peer_->root, guard_, verify_error_);
   client->set_connection_timeout(config_.connect_timeout);
   client->set_write_timeout(config_.read_timeout);
   return client;
@@ -131,7 +148,7 @@ std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
 
 /// Called when nothing, or only part of an answer, has come.
 void ApiClient::ThrowFailure(int error, bool answered) {
-  const std::string server = "API server " + config_.api_root;
+  const std::string server = "API server " + peer_->config->api_root;
   if (guard_.cut()) throw ApiUnavailable(server + ": request cancelled");
   if (guard_.timed_out()) {
     throw ApiUnavailable(server +
@@ -158,15 +175,15 @@ void ApiClient::ThrowFailure(int error, bool answered) {
 
 void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits limits,
                          const Sink& sink) {
-  Reception reception(std::string(call.method) + " " + call.path + " as " + credentials_.Identity(),
-                      sink);
+  Reception reception(
+      std::string(call.method) + " " + call.path + " as " + peer_->credentials.Identity(), sink);
   httplib::Request request;
   request.method = call.method;
-  request.path = root_.prefix + call.path;
+  request.path = peer_->root.prefix + call.path;
   request.headers = {{"Accept", "application/json"},
                      {"Accept-Encoding", "gzip"},
                      {"User-Agent", "kuryr-cni/" KURYR_VERSION}};
-  if (const std::string token = credentials_.Authorization(); !token.empty()) {
+  if (const std::string token = peer_->credentials.Authorization(); !token.empty()) {
     request.headers.emplace("Authorization", token);
   }
   if (call.media != nullptr) request.headers.emplace("Content-Type", call.media);
@@ -207,9 +224,10 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
   }
 }
 
-std::string ApiClient::Receive(const Call& call) {
+std::string ApiClient::Receive(const Call& call, size_t most) {
+  FindPeer();
   // Certificates that were replaced on disk count from the next request on.
-  if (std::string version = credentials_.Version();
+  if (std::string version = peer_->credentials.Version();
       !unary_ || version != unary_version_ || !IsQuiet(unary_->socket())) {
     unary_ = Connect();
     unary_->set_keep_alive(true);
@@ -218,10 +236,10 @@ std::string ApiClient::Receive(const Call& call) {
   std::string body;
   const Limits limits = {.lifetime = config_.read_timeout, .silence = config_.read_timeout};
   Exchange(*unary_, call, limits, [&](std::string_view bytes) {
-    if (body.size() + bytes.size() > kMaxAnswer) {
+    if (body.size() + bytes.size() > most) {
       throw ApiError(0, "AnswerTooLarge",
                      std::string(call.method) + " " + call.path + ": answer of more than " +
-                         std::to_string(kMaxAnswer) + " bytes");
+                         std::to_string(most) + " bytes");
     }
     body += bytes;
     return true;
@@ -230,9 +248,9 @@ std::string ApiClient::Receive(const Call& call) {
 }
 
 nlohmann::json ApiClient::Answer(const Call& call) {
-  const std::string body = Receive(call);
+  const std::string body = Receive(call, kMaxObject);
   try {
-    return ParseJson(body, {.max_bytes = kMaxAnswer});
+    return ParseJson(body, {.max_bytes = kMaxObject});
   } catch (const ParseError& e) {
     throw ApiError(0, "Malformed", std::string(call.method) + " " + call.path + ": " + e.what());
   }
@@ -243,7 +261,7 @@ nlohmann::json ApiClient::Get(const std::string& path) {
 }
 
 std::string ApiClient::GetText(const std::string& path) {
-  return Receive({.method = "GET", .path = path});
+  return Receive({.method = "GET", .path = path}, kMaxList);
 }
 
 nlohmann::json ApiClient::Post(const std::string& path, const nlohmann::json& object) {
@@ -260,7 +278,8 @@ nlohmann::json ApiClient::Patch(const std::string& path, PatchType type,
 std::string ApiClient::PatchText(const std::string& path, PatchType type,
                                  const nlohmann::json& patch) {
   return Receive(
-      {.method = "PATCH", .path = path, .body = patch.dump(), .media = MediaTypeOf(type)});
+      {.method = "PATCH", .path = path, .body = patch.dump(), .media = MediaTypeOf(type)},
+      kMaxObject);
 }
 
 nlohmann::json ApiClient::Delete(const std::string& path) {
@@ -273,6 +292,7 @@ nlohmann::json ApiClient::Delete(const std::string& path, const nlohmann::json& 
 }
 
 void ApiClient::Stream(const std::string& path, Limits limits, const Sink& sink) {
+  FindPeer();
   unary_.reset();  // the guard holds one connection
   const auto client = Connect();
   Exchange(*client, {.method = "GET", .path = path}, limits, sink);

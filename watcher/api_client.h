@@ -22,8 +22,9 @@ enum class PatchType { kMerge, kJson };  ///< RFC 7386, RFC 6902
 
 /// A Kubernetes API client over HTTP/1.1, with or without TLS. Every method throws ApiError,
 /// ApiUnavailable or ApiUntrusted; after Stop() they throw ApiUnavailable at once. No server makes
-/// one take longer than the timeouts of its ApiConfig, or keep more than an answer of 64 MiB. Not
-/// thread-safe, except for Stop() and Interrupt(). Programs that use it ignore SIGPIPE.
+/// one take longer than the timeouts of its ApiConfig, or keep more than an answer of 64 MiB, or
+/// 8 MiB of one that it parses. Not thread-safe, except for Stop() and Interrupt(). Programs that
+/// use it ignore SIGPIPE.
 class ApiClient {
  public:
   explicit ApiClient(const ApiConfig& config);
@@ -33,7 +34,7 @@ class ApiClient {
 
   /// `path` begins with "/" and may carry a query: "/api/v1/pods?limit=500".
   [[nodiscard]] nlohmann::json Get(const std::string& path);
-  /// The same, not parsed.
+  /// The same, not parsed: of lists, too.
   [[nodiscard]] std::string GetText(const std::string& path);
   nlohmann::json Post(const std::string& path, const nlohmann::json& object);
   nlohmann::json Patch(const std::string& path, PatchType type, const nlohmann::json& patch);
@@ -67,15 +68,25 @@ class ApiClient {
  private:
   struct Call;  ///< one request
 
+  /// The server, who it is and who we are, as one ApiConfig says.
+  struct Peer {
+    explicit Peer(std::shared_ptr<const ApiConfig> said);
+
+    std::shared_ptr<const ApiConfig> config;
+    ApiRoot root;
+    Credentials credentials;
+  };
+
+  /// Once for each request.
+  void FindPeer();
   [[nodiscard]] std::unique_ptr<httplib::ClientImpl> Connect();
-  std::string Receive(const Call& call);
+  std::string Receive(const Call& call, size_t most);
   nlohmann::json Answer(const Call& call);
   void Exchange(httplib::ClientImpl& client, const Call& call, Limits limits, const Sink& sink);
   [[noreturn]] void ThrowFailure(int error, bool answered);
 
   const ApiConfig config_;
-  const ApiRoot root_;
-  const Credentials credentials_;
+  std::unique_ptr<const Peer> peer_;
   ConnectionGuard guard_;
   int verify_error_ = 0;  ///< OpenSSL's, of the newest connection
   std::unique_ptr<httplib::ClientImpl> unary_;

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 namespace kuryr::watcher {
+
+class ApiSource;
 
 /// One PEM or token, by file or by value. A PEM's file is read anew for every connection, a token's
 /// for every request: what rotates on disk needs no restart. The value wins.
@@ -34,6 +37,8 @@ struct ApiConfig {
   std::chrono::seconds fallback_spread{30};
   /// How long a watch may be refused (401, 403, untrusted) before it is told as that.
   std::chrono::seconds refusal_grace{10};
+  /// What says anew where the server is, who it is and who we are; null where kubeconfigs do not.
+  std::shared_ptr<ApiSource> source;
 };
 
 }  // namespace kuryr::watcher

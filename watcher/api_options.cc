@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <memory>
 #include <optional>
 
 #include "base/error.h"
 #include "watcher/api_root.h"
+#include "watcher/api_source.h"
 #include "watcher/kubeconfig.h"
 
 namespace kuryr::watcher {
@@ -58,35 +60,42 @@ ApiConfig ReadKubeconfig(const Option& kubeconfig, const ConfigFiles& files) {
   }
 }
 
-/// Where the API server is, and who we are without kuryr.conf saying so.
-void TakeServer(const ConfigFiles& files, const GetEnv& getenv, ApiOptions& options) {
-  Option root = files.Find(kKubernetes, "api_root");
-  Option kubeconfig = files.Find(kKubernetes, "kubeconfig");
-  if (!root.set() && !kubeconfig.set()) {
-    root = EnvironmentsApiRoot(getenv);
-    if (!root.set()) kubeconfig = Variable(getenv, "KUBECONFIG");
-  }
-  if (kubeconfig.set()) {
-    options.api = ReadKubeconfig(kubeconfig, files);
+/// Where the API server is, by kuryr.conf and the environment.
+struct Places {
+  Option root;
+  Option kubeconfig;
+};
+
+Places FindPlaces(const ConfigFiles& files, const GetEnv& getenv) {
+  Places places{.root = files.Find(kKubernetes, "api_root"),
+                .kubeconfig = files.Find(kKubernetes, "kubeconfig")};
+  if (places.root.set() || places.kubeconfig.set()) return places;
+  places.root = EnvironmentsApiRoot(getenv);
+  if (!places.root.set()) places.kubeconfig = Variable(getenv, "KUBECONFIG");
+  return places;
+}
+
+/// With who we are without kuryr.conf saying so.
+void TakeServer(const ConfigFiles& files, const Places& places, ApiOptions& options) {
+  if (places.kubeconfig.set()) {
+    options.api = ReadKubeconfig(places.kubeconfig, files);
     if (!options.api.verify_server)
-      options.unverified_by = kubeconfig.where + " " + *kubeconfig.value;
+      options.unverified_by = places.kubeconfig.where + " " + *places.kubeconfig.value;
   } else {
     TakeServiceAccount(files, options.api);
   }
-  if (!root.set()) return;
-  options.api.api_root = *root.value;
+  if (!places.root.set()) return;
+  options.api.api_root = *places.root.value;
   try {
     (void)ApiRoot::Parse(options.api.api_root);
   } catch (const ParseError& e) {
-    Refuse(root.where, e.reason());
+    Refuse(places.root.where, e.reason());
   }
 }
 
-}  // namespace
-
-ApiOptions ReadApiOptions(const ConfigFiles& files, const GetEnv& getenv) {
+ApiOptions ReadAt(const ConfigFiles& files, const Places& places) {
   ApiOptions options;
-  TakeServer(files, getenv, options);
+  TakeServer(files, places, options);
   ApiConfig& api = options.api;
   TakePem(files.Find(kKubernetes, "token_file"), api.token);
   TakePem(files.Find(kKubernetes, "ssl_ca_crt_file"), api.ca);
@@ -100,6 +109,18 @@ ApiOptions ReadApiOptions(const ConfigFiles& files, const GetEnv& getenv) {
   Take(files.Find(kKubernetes, "watch_retry_timeout"), api.retry_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_connection_timeout"), api.connect_timeout, 3600);
   Take(files.Find(kKubernetes, "watch_read_timeout"), api.read_timeout, 3600);
+  return options;
+}
+
+}  // namespace
+
+ApiOptions ReadApiOptions(const ConfigFiles& files, const GetEnv& getenv) {
+  const Places places = FindPlaces(files, getenv);
+  ApiOptions options = ReadAt(files, places);
+  if (places.kubeconfig.set()) {
+    options.api.source = std::make_shared<ApiSource>(
+        *places.kubeconfig.value, [files, places] { return ReadAt(files, places).api; });
+  }
   return options;
 }
 

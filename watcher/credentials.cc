@@ -131,14 +131,14 @@ std::string WithoutRootDot(std::string name) {
   return name;
 }
 
-std::string FileVersion(const Secret& secret) {
+}  // namespace
+
+std::string FileVersion(const std::string& file) {
   struct stat status{};
-  if (secret.file.empty() || ::stat(secret.file.c_str(), &status) != 0) return "-";
+  if (file.empty() || ::stat(file.c_str(), &status) != 0) return "-";
   return std::to_string(status.st_ino) + "." + std::to_string(status.st_mtim.tv_sec) + "." +
          std::to_string(status.st_mtim.tv_nsec) + "." + std::to_string(status.st_size) + " ";
 }
-
-}  // namespace
 
 Credentials::Credentials(const ApiConfig& config, const ApiRoot& root)
     : ca_(config.ca),
@@ -195,7 +195,7 @@ void Credentials::Configure(ssl_ctx_st* context, int& verify_error) const {
 }
 
 std::string Credentials::Version() const {
-  return FileVersion(ca_) + FileVersion(client_cert_) + FileVersion(client_key_);
+  return FileVersion(ca_.file) + FileVersion(client_cert_.file) + FileVersion(client_key_.file);
 }
 
 std::string Credentials::Identity() const {

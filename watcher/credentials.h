@@ -53,6 +53,9 @@ class Credentials {
   const std::string server_name_;
 };
 
+/// Differs from an earlier value when another file is there, or none.
+[[nodiscard]] std::string FileVersion(const std::string& file);
+
 /// Warns in the log where the server's certificate is not verified (`unverified_by` says why), and
 /// where there is an identity that the server is not sent.
 void WarnOfInsecureApi(const ApiConfig& config, const std::string& unverified_by);

@@ -11,6 +11,10 @@
 namespace kuryr::watcher {
 namespace {
 
+/// Of 256 bytes each in an answer that ApiClient takes. A server that hears no limit sends more
+/// than 500, and such a list is asked for in pages then.
+constexpr size_t kMostItems = size_t{1} << 18;
+
 [[noreturn]] void ThrowNoList(const std::string& why) {
   throw ApiError(0, "Malformed", "API server answered with something else than a list: " + why);
 }
@@ -31,7 +35,13 @@ nlohmann::json ParseEnvelope(std::string_view body, std::string_view items) {
 
 ListPage::ListPage(std::string body) : body_(std::move(body)) {
   items_ = FindJsonText(body_, {"items"}).value_or("");
-  if (!ForEachJsonText(items_, [](std::string_view) {})) ThrowNoList("no array of items");
+  size_t count = 0;
+  if (!ForEachJsonText(items_, [&](std::string_view) { ++count; }))
+    ThrowNoList("no array of items");
+  if (count > kMostItems)
+    throw ApiError(0, "AnswerTooLarge",
+                   "API server answered with " + std::to_string(count) + " items, at most " +
+                       std::to_string(kMostItems) + " are taken at a time");
   const nlohmann::json envelope = ParseEnvelope(body_, items_);
   std::string& kind = item_type_.kind;
   kind = StringAt(envelope, "kind");

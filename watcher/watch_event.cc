@@ -79,6 +79,7 @@ void LineSplitter::Feed(std::string_view bytes, const LineSink& sink) {
       partial_ = std::string();
     }
     const bool whole = end != std::string_view::npos;
+    pending_ = whole ? 0 : pending_ + line.size();
     if (!skipping_ && (!whole || !partial_.empty())) partial_ += line;
     if (!whole) return;
     bytes.remove_prefix(end + 1);

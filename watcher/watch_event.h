@@ -54,6 +54,8 @@ class LineSplitter {
   void Feed(std::string_view bytes, const LineSink& sink);
 
   [[nodiscard]] size_t too_long() const noexcept { return too_long_; }
+  /// Bytes of the line whose end has not come yet, also of one that is dropped.
+  [[nodiscard]] size_t pending() const noexcept { return pending_; }
 
  private:
   const size_t max_line_;
@@ -61,6 +63,7 @@ class LineSplitter {
   std::string line_;
   bool skipping_ = false;
   size_t too_long_ = 0;
+  size_t pending_ = 0;
 };
 
 }  // namespace kuryr::watcher

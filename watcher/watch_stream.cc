@@ -50,6 +50,13 @@ constexpr seconds kCatchUp{3};
 /// So many objects after the first page are listed in about that time.
 constexpr uint64_t kFewMore = 5000;
 
+/// An API server sends no such line, of whatever objects.
+constexpr size_t kEndlessLine = size_t{64} << 20;
+/// Lines that are no events, in one watch.
+constexpr unsigned kMostStrange = 100;
+/// Of the lines and items that are skipped in one watch or list, so many are logged.
+constexpr unsigned kMostTold = 10;
+
 std::string LimitOf(unsigned page_size) { return "limit=" + std::to_string(page_size); }
 
 /// Of two versions that are numbers, as all of a kube-apiserver's are. False for others.
@@ -225,6 +232,7 @@ void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
   std::string query = version.empty() || version == kAtHand ? limit : "";
   if (!version.empty())
     query += (query.empty() ? "" : "&") + ("resourceVersion=" + Escaped(version));
+  skipped_ = 0;
   set_.BeginList();
   TakePages(ListPage(client_.GetText(WithQuery(path_, query))), limit);
 }
@@ -255,10 +263,12 @@ void WatchStream::TakeItem(std::string_view item, const ItemType& type) {
     const std::string name = NameIn(item, "name");
     set_.Keep(name_space, name);
     metrics_.Update([](WatchMetrics& metrics) { ++metrics.bad_lines; });
-    Log(LogLevel::kWarning, "list item skipped",
-        {{"path", path_},
-         {"object", Printable(name_space + "/" + name, 300)},
-         {"error", e.what()}});
+    if (skipped_++ < kMostTold) {
+      Log(LogLevel::kWarning, "list item skipped",
+          {{"path", path_},
+           {"object", Printable(name_space + "/" + name, 300)},
+           {"error", e.what()}});
+    }
   }
 }
 
@@ -276,6 +286,7 @@ void WatchStream::Watch(seconds timeout) {
     query += "&allowWatchBookmarks=true&resourceVersion=" + Escaped(version_);
   }
   LineSplitter lines;
+  skipped_ = strange_ = 0;
   // One that is silent for so long may be lost, with a connection that is still there.
   const ApiClient::Limits limits = {.lifetime = timeout + kGrace,
                                     .silence = BookmarksTwice() + kGrace};
@@ -294,10 +305,25 @@ bool WatchStream::TakeBytes(std::string_view bytes, LineSplitter& lines) {
     metrics.bytes += bytes.size();
     metrics.bad_lines += lines.too_long() - too_long;
   });
-  if (lines.too_long() != too_long) {
+  if (lines.too_long() != too_long && skipped_++ < kMostTold)
     Log(LogLevel::kWarning, "watch line skipped", {{"path", path_}, {"error", "too long"}});
+  if (lines.pending() > kEndlessLine) {
+    throw ApiError(0, "Malformed",
+                   "API server sent a watch line of more than " + std::to_string(kEndlessLine) +
+                       " bytes (" + path_ + ")");
   }
   return GoesOn();
+}
+
+/// One that begins as an event may be of a user's object, who can make as many as he likes.
+void WatchStream::Skip(std::string_view line, const std::string& why) {
+  metrics_.Update([](WatchMetrics& metrics) { ++metrics.bad_lines; });
+  if (skipped_++ < kMostTold)
+    Log(LogLevel::kWarning, "watch line skipped", {{"path", path_}, {"error", why}});
+  if (!line.starts_with(R"({"type":)") && ++strange_ > kMostStrange)
+    throw ApiError(0, "Malformed",
+                   "API server sent a watch more than " + std::to_string(kMostStrange) +
+                       " lines that are no events (" + path_ + ")");
 }
 
 bool WatchStream::GoesOn() const {
@@ -311,9 +337,7 @@ void WatchStream::TakeLine(std::string_view line) {
   try {
     event = parser_.Parse(line);
   } catch (const ParseError& e) {
-    metrics_.Update([](WatchMetrics& metrics) { ++metrics.bad_lines; });
-    Log(LogLevel::kWarning, "watch line skipped", {{"path", path_}, {"error", e.what()}});
-    return;
+    return Skip(line, e.what());
   }
   metrics_.Update([&](WatchMetrics& metrics) {
     ++metrics.events[static_cast<size_t>(event.type)];

@@ -42,8 +42,8 @@ struct WatchOptions {
 };
 
 /// One watch from connection to connection: what to ask for next, and the way of a line to the
-/// handler. One bad line or object, and what a handler throws, is logged, counted and skipped. Not
-/// thread-safe.
+/// handler. One bad line or object, and what a handler throws, is logged, counted and skipped. A
+/// line without end, and many that are no events, end the watch. Not thread-safe.
 class WatchStream {
  public:
   /// What the stream works with, all borrowed.
@@ -97,6 +97,7 @@ class WatchStream {
   [[nodiscard]] bool GoesOn() const;
   [[nodiscard]] bool TakeBytes(std::string_view bytes, LineSplitter& lines);
   void TakeLine(std::string_view line);
+  void Skip(std::string_view line, const std::string& why);
   void Deliver(const WatchEvent& event);
   [[nodiscard]] std::chrono::seconds Timeout();
   /// The API server sends a set's watch a bookmark a minute.
@@ -123,6 +124,8 @@ class WatchStream {
   bool took_something_ = false;
   bool told_all_ = false;  ///< the newest line is a bookmark
   std::string barrier_;    ///< the version at which the watch may end; empty: it goes on
+  unsigned skipped_ = 0;   ///< lines or items, in this watch or list
+  unsigned strange_ = 0;   ///< lines of this watch that are no events
   unsigned expired_ = 0;   ///< watches in a row that ended with kGone and no event
   std::minstd_rand random_;
 };

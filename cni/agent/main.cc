@@ -23,6 +23,7 @@
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
 #include "service/common_options.h"
+#include "service/health_client.h"
 #include "service/health_port.h"
 #include "service/notify.h"
 #include "service/stop_signals.h"
@@ -78,14 +79,13 @@ void Run(const Config& config) {
   Agent agent(config, signals.get());
   // Who gets no answer from here takes the agent for one that stands still.
   kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
-  const auto health =
-      service::ServeHealth(config.program.health_address, config.program.health_port,
-                           {.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
-                            .why_not_ready = [&agent] { return agent.WhyNotReady(); },
-                            .metrics = [&agent] { return agent.Metrics(); }});
+  const service::Health health(config.program,
+                               {.why_not_alive = [&agent] { return agent.WhyNotAlive(); },
+                                .why_not_ready = [&agent] { return agent.WhyNotReady(); },
+                                .metrics = [&agent] { return agent.Metrics(); }});
   AgentServer queries(std::move(query_listener), kMostQueries,
                       [&](const AgentCall& call, const kuryr::EventFd& /*cancel*/) {
-                        return agent.AnswerQuery(call, health ? health->problem() : std::nullopt);
+                        return agent.AnswerQuery(call, health.problem());
                       });
   AgentServer server(std::move(listener), config.max_calls,
                      [&](const AgentCall& call, const kuryr::EventFd& cancel) {
@@ -111,14 +111,9 @@ int main(int argc, char** argv) {
   const service::CommandLine status =
       service::AddStatusCommand(line, wanted_status, "what the agent that runs knows of its pods",
                                 "this one's way from its interface to the bridge");
-  std::string wanted = "alive";
-  service::CommandLine health = line.AddCommand(
-      "health", "whether the agent that runs is well: \"ok\", or why not and an exit status of 1");
-  health
-      .Add("QUESTION", wanted,
-           "alive: only a restart would help where it is not (default); ready: pods can be "
-           "plugged now")
-      .AllowOnly({"alive", "ready"});
+  std::string wanted;
+  const service::CommandLine health =
+      service::AddHealthCommand(line, wanted, "pods can be plugged now");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     if (status.IsGiven()) {

@@ -34,6 +34,12 @@ bool TryLock(int fd, const fs::path& path) {
   return false;
 }
 
+void RemoveNoFile(const fs::path& path) {
+  Log(LogLevel::kError, "what lies in an attachment record's place is no file; it is removed",
+      {{"path", path.string()}});
+  if (std::remove(path.c_str()) != 0 && errno != ENOENT) ThrowErrno("remove " + path.string());
+}
+
 void WaitForLock(int fd, const fs::path& path) {
   while (::flock(fd, LOCK_EX) != 0) {
     if (errno != EINTR) ThrowErrno("lock " + path.string());
@@ -98,7 +104,10 @@ LockedAttachment::LockedAttachment(fs::path path, UniqueFd fd)
 
 void LockedAttachment::Write(AttachmentRecord record) {
   const fs::path successor = Successor(path_);
-  UniqueFd fd(::open(successor.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  // A killed writer's, or no file at all.
+  if (::unlink(successor.c_str()) != 0 && errno != ENOENT)
+    ThrowErrno("remove " + successor.string());
+  UniqueFd fd(::open(successor.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) ThrowErrno("create " + successor.string());
   // Locked before it gets the record's name: the attachment is never unlocked in between.
   WaitForLock(fd.get(), successor);
@@ -139,7 +148,11 @@ fs::path AttachmentStore::PathOf(const AttachmentKey& key) const {
 std::optional<LockedAttachment> AttachmentStore::Create(const AttachmentKey& key) {
   const fs::path path = PathOf(key);
   while (true) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    UniqueFd fd = OpenRecord(path, O_RDWR | O_CREAT);
+    if (!fd && errno == kNoFile) {
+      RemoveNoFile(path);
+      continue;
+    }
     if (!fd && errno == ENOENT) {
       // Somebody took the folders away while we live.
       MakeFolders();
@@ -162,8 +175,12 @@ std::optional<LockedAttachment> AttachmentStore::TryTake(const AttachmentKey& ke
 std::optional<LockedAttachment> AttachmentStore::Lock(const AttachmentKey& key, Busy busy) {
   const fs::path path = PathOf(key);
   while (true) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    UniqueFd fd = OpenRecord(path, O_RDWR);
     if (!fd && errno == ENOENT) return std::nullopt;
+    if (!fd && errno == kNoFile) {
+      RemoveNoFile(path);
+      return std::nullopt;
+    }
     if (!fd) ThrowErrno("open " + path.string());
     if (!TryLock(fd.get(), path)) {
       if (busy == Busy::kGiveUp) return std::nullopt;
@@ -177,8 +194,8 @@ std::optional<LockedAttachment> AttachmentStore::Lock(const AttachmentKey& key, 
 
 bool AttachmentStore::IsInUse(const AttachmentKey& key) const {
   const fs::path path = PathOf(key);
-  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!fd) return errno != ENOENT;
+  const UniqueFd fd = OpenRecord(path, O_RDWR);
+  if (!fd) return errno != ENOENT && errno != kNoFile;
   if (!TryLock(fd.get(), path)) return true;
   const auto record = Read(fd.get(), path);
   return record && record->added && AgeOf(key) < kSettleTime;

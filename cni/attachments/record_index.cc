@@ -1,6 +1,7 @@
 #include "cni/attachments/record_index.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,10 +35,22 @@ std::string ReadRecord(int fd, const fs::path& path) {
   return text;
 }
 
+UniqueFd OpenRecord(const fs::path& path, int flags) {
+  UniqueFd fd(::open(path.c_str(), flags | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC, 0600));
+  struct stat status = {};
+  if (fd && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) return fd;
+  // A socket, a device without a driver, a link, a folder.
+  if (fd || errno == ENXIO || errno == ENODEV || errno == ELOOP || errno == EISDIR) {
+    fd.reset();
+    errno = kNoFile;
+  }
+  return {};
+}
+
 std::string ReadRecordAt(const fs::path& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd = OpenRecord(path, O_RDONLY);
   if (fd) return ReadRecord(fd.get(), path);
-  if (errno != ENOENT) ThrowErrno("open " + path.string());
+  if (errno != ENOENT && errno != kNoFile) ThrowErrno("open " + path.string());
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -8,9 +9,15 @@
 
 #include "base/folder_changes.h"
 #include "base/thread_annotations.h"
+#include "base/unique_fd.h"
 
 namespace kuryr::cni {
 
+/// The errno of something else than a file in a record's place, which is none.
+inline constexpr int kNoFile = EMEDIUMTYPE;
+
+/// open(2) that waits for no pipe and follows no link. Nothing, and errno, where there is no file.
+[[nodiscard]] UniqueFd OpenRecord(const std::filesystem::path& path, int flags);
 /// From its beginning, wherever `fd` stands. Throws std::system_error, which names `path`.
 [[nodiscard]] std::string ReadRecord(int fd, const std::filesystem::path& path);
 /// Empty where there is none. Throws std::system_error.

@@ -21,6 +21,7 @@
 #include "controller/config.h"
 #include "controller/controller.h"
 #include "service/common_options.h"
+#include "service/health_client.h"
 #include "service/health_port.h"
 #include "service/notify.h"
 #include "service/stop_signals.h"
@@ -68,11 +69,10 @@ void WaitFor(int stop_fd) {
 void Run(const Config& config) {
   const kuryr::UniqueFd signals = service::StopSignalsAsFd();
   Controller controller(config);
-  const auto health =
-      service::ServeHealth(config.program.health_address, config.program.health_port,
-                           {.why_not_alive = [] { return std::nullopt; },
-                            .why_not_ready = [&controller] { return controller.WhyNotReady(); },
-                            .metrics = [&controller] { return controller.Metrics(); }});
+  const service::Health health(config.program,
+                               {.why_not_alive = [] { return std::nullopt; },
+                                .why_not_ready = [&controller] { return controller.WhyNotReady(); },
+                                .metrics = [&controller] { return controller.Metrics(); }});
   const std::jthread thread([&](const std::stop_token& stop) { controller.Run(stop); });
   service::Notify("READY=1");
   WaitFor(signals.get());
@@ -118,8 +118,13 @@ int main(int argc, char** argv) {
   adopt.Add("--from", from,
             "podstate: writes the plans that an earlier vif_sink left in pods' annotations to "
             "KuryrPorts; no controller may lead");
+  std::string question;
+  const service::CommandLine health =
+      service::AddHealthCommand(line, question, "it leads, or could at once");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
+    if (health.IsGiven())
+      return service::PrintHealth(LoadProgramOptions(options.config_files), question);
     if (status.IsGiven()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
     if (orphans.IsGiven())
       return PrintOrphans(ReadConfig(options.config_files), ActOf(remove, force));

@@ -7,6 +7,7 @@
 #include "devices/drain.h"
 #include "devices/serve.h"
 #include "service/common_options.h"
+#include "service/health_client.h"
 #include "service/stop_signals.h"
 
 namespace {
@@ -45,8 +46,13 @@ int main(int argc, char** argv) {
   const service::CommandLine drain = line.AddCommand(
       "drain", "from now on gives pods no device; those that they have stay theirs");
   const service::CommandLine undrain = line.AddCommand("undrain", "ends drain");
+  std::string question;
+  const service::CommandLine health =
+      service::AddHealthCommand(line, question, "the kubelet knows its resources");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
+    if (health.IsGiven())
+      return service::PrintHealth(devices::LoadProgramOptions(options.config_files), question);
     if (drain.IsGiven()) return Turn(options, &devices::Drain::Begin);
     if (undrain.IsGiven()) return Turn(options, &devices::Drain::End);
     if (status.IsGiven())

@@ -16,7 +16,7 @@ from harness.pod import ANNOTATION, Plan
 SOCKET, STATUS_SOCKET = "/run/kuryr/kuryr-daemon.sock", "/run/kuryr/kuryr-daemon-status.sock"
 PORTS = "/apis/openstack.org/v1/namespaces/default/kuryrports"
 PATCHES, CHANGES, PODS, CALLS, LARGE_CALLS, CONNECTIONS, QUESTIONS = 500, 50, 100, 600, 32, 200, 20
-# Four are served at a time, each for 2 s, and the kernel keeps a few more: the last of them waits for all others.
+# Of one address two are served at a time, and 14 wait: the others are closed.
 SLOW_CONNECTIONS = 40
 # As many values of JSON as half a megabyte has room for.
 EMPTY_LISTS = "[" + ",".join(["[]"] * 165000) + "]"

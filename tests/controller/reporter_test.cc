@@ -70,5 +70,15 @@ TEST_F(ReporterTest, AnotherPoolOrAnotherAddressIsNews) {
   EXPECT_THAT(EventsOnceTold("KuryrAddressConflict"), SizeIs(5));
 }
 
+TEST_F(ReporterTest, AUserWhoChangesTheMessageAllTheTimeMakesFewEvents) {
+  for (int i = 0; i < 200; ++i)
+    Report("KuryrPlanRefused", "annotation: \"" + std::string(static_cast<size_t>(i), 'x') + "\"");
+  reporter_.Clear("default/a");
+  Report("KuryrPlanRefused", "annotation: \"y\"");
+
+  EXPECT_EQ(reporter_.problems().at("default/a").message, "annotation: \"y\"");
+  EXPECT_THAT(cluster_.EventsOf("a"), SizeIs(25));
+}
+
 }  // namespace
 }  // namespace kuryr::controller

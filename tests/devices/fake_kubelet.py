@@ -5,6 +5,7 @@ fake_kubelet.py serve KUBELET_DIR: removes what is in device-plugins/, as a kube
 "options RESOURCE BYTES", "devices RESOURCE ID@NODE,..." and "registered RESOURCE TIMES". What pods have, it reads from
 KUBELET_DIR/pods.json, {ID: RESOURCE}, each time it is asked.
 fake_kubelet.py allocate SOCKET ID...: prints the answer as JSON. fake_kubelet.py prefer SOCKET SIZE ID...: prints the ids.
+fake_kubelet.py allocate-often SOCKET TIMES ID...: of so many containers in one request; prints "allocated".
 fake_kubelet.py prestart SOCKET ID...: prints "ready".
 
 Before these words, the ways of older ones: --path-as-authority, which is the socket's, and --answers-first: Registration is
@@ -119,6 +120,11 @@ def allocate(socket, devices):
     say(json.dumps({"environment": environment, "nodes": nodes}))
 
 
+def allocate_often(socket, times, devices):
+    call(socket, "Allocate", message({1: [{1: devices}] * times}))
+    say("allocated")
+
+
 def prefer(socket, size, devices):
     answer = call(socket, "GetPreferredAllocation", message({1: {1: devices, 3: size}}))
     say(",".join(device.decode() for device in every(first(answer, 1), 1)))
@@ -129,6 +135,8 @@ def main(command, where, *words):
         Kubelet(Path(where)).serve()
     elif command == "allocate":
         allocate(where, list(words))
+    elif command == "allocate-often":
+        allocate_often(where, int(words[0]), list(words[1:]))
     elif command == "prestart":
         call(where, "PreStartContainer", message({1: list(words)}))
         say("ready")

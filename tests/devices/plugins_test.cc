@@ -177,6 +177,36 @@ TEST_F(PluginsTest, AllocatedContainerGetsItsEnvironment) {
   EXPECT_TRUE(fs::exists(folder_.path() / "devinfo/dp/intel.com-kernel-0000:03:10.1-device.json"));
 }
 
+TEST_F(PluginsTest, WhoAsksForMoreThanAnyKubeletIsRefused) {
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+  const std::string id = "0000:03:10.1";
+
+  EXPECT_THAT(Ask({"allocate-often", SocketOf("kernel"), "1000", id}).err,
+              AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("1000 containers")));
+  EXPECT_THAT(
+      Ask({"allocate", SocketOf("kernel"), id, id, id}).err,
+      AllOf(HasSubstr("NOT_FOUND"), HasSubstr("asks for 3 devices, and intel.com/kernel has 2")));
+  EXPECT_EQ(Ask({"allocate-often", SocketOf("kernel"), "100", id}).out, "allocated\n");
+}
+
+TEST_F(PluginsTest, ItsHealthIsAskedAtItsSocket) {
+  std::ofstream(Conf(), std::ios::app)
+      << "socket = " << (folder_.path() / "health.sock").string() << "\n";
+  const auto ask = [this](const char* question) {
+    return test::RunProgram(
+        {.argv = {test::BinDir() + "/kuryr-devices", "--config-file", Conf(), "health", question}});
+  };
+  EXPECT_THAT(ask("alive").err, HasSubstr("nobody answers at " + folder_.path().string()));
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+
+  EXPECT_EQ(ask("alive").out, "ok\n");
+  EXPECT_EQ(ask("alive").status, 0);
+}
+
 TEST_F(PluginsTest, DeviceOfAPodStaysWithItsResourceWhileItsDriverIsAnother) {
   WritePods({{"0000:03:10.1", "intel.com/kernel"}});
   sysfs_.SetDriver("0000:03:10.1", "vfio-pci");

@@ -60,7 +60,7 @@ class ControllerFacts:
             restarts = {name: pod["status"]["containerStatuses"][0]["restartCount"]
                         for name, pod in self.controllers.pods().items()}
             assert list(restarts.values()) == [0, 0], restarts
-        with self.fact("/alive, /ready and /metrics answer at the node's address"):
+        with self.fact("/alive, /ready and /metrics answer at the node's 127.0.0.1"):
             assert (ask("/alive"), ask("/ready")) == ("ok\n", "ok\n"), (ask("/alive"), ask("/ready"))
             assert "kuryr_controller_leader " in ask("/metrics"), ask("/metrics")
         with self.fact("its PodDisruptionBudget lets one of them go"):

@@ -9,10 +9,13 @@
 #include <string>
 
 #include "tests/fake_apiserver/server.h"
+#include "tests/watcher/listener.h"
 #include "tests/watcher/resident_bytes.h"
 #include "watcher/api_client.h"
 #include "watcher/api_error.h"
+#include "watcher/list_page.h"
 #include "watcher/watch_event.h"
+#include "watcher/watcher.h"
 
 namespace kuryr::watcher {
 namespace {
@@ -54,6 +57,38 @@ class HostileServerTest : public ::testing::Test {
     } catch (const ApiUnavailable& e) {
       return e.what();
     }
+  }
+  /// Of a watch, which is told when it ends.
+  std::string WatchFailure(Answer answer) {
+    answer_ = std::move(answer);
+    Listener listener;
+    Watcher watcher({.api_root = "http://127.0.0.1:" + std::to_string(server_.port())}, listener,
+                    listener.OnFailure());
+    watcher.Add("/api/v1/pods");
+    watcher.Start();
+    const auto heard = listener.WaitFor(1);
+    return heard.empty() ? "none" : heard.front();
+  }
+  /// What `ask` fails with.
+  std::string AnswerFailure(const std::string& body, const std::function<void(ApiClient&)>& ask) {
+    answer_ = [&](fake::Connection& connection) {
+      (void)connection.Write(
+          "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+          std::to_string(body.size()) + "\r\n\r\n" + body);
+    };
+    ApiClient client({.api_root = "http://127.0.0.1:" + std::to_string(server_.port())});
+    try {
+      ask(client);
+      return "none";
+    } catch (const ApiError& e) {
+      return e.reason() + ": " + e.what();
+    }
+  }
+  static std::string Repeated(const std::string& text, size_t times) {
+    std::string all;
+    all.reserve(text.size() * times);
+    for (size_t i = 0; i < times; ++i) all += text;
+    return all;
   }
   /// Sends for ever.
   static Answer Endless(const std::string& head, const std::string& text) {
@@ -159,6 +194,42 @@ TEST_F(HostileServerTest, AnEndlessLineCostsNoMoreMemoryThanALongOne) {
 
   EXPECT_THAT(failure, HasSubstr("answer not finished in time"));
   EXPECT_LT(ResidentBytes(), before + 64 * kMebibyte);
+}
+
+TEST_F(HostileServerTest, AnObjectLargerThanAnyIsNotReadToItsEnd) {
+  const size_t before = ResidentBytes();
+  const std::string body = "[" + Repeated("[],", 5'000'000) + "[]]";
+
+  const std::string failure =
+      AnswerFailure(body, [](ApiClient& client) { (void)client.Get("/api/v1/nodes/a"); });
+
+  EXPECT_THAT(failure, HasSubstr("AnswerTooLarge: GET /api/v1/nodes/a"));
+  EXPECT_LT(ResidentBytes(), before + 64 * kMebibyte);
+}
+
+TEST_F(HostileServerTest, AnObjectOfVeryManyValuesIsNotMade) {
+  const std::string body = "[" + Repeated("[],", 2'500'000) + "[]]";
+
+  EXPECT_THAT(AnswerFailure(body, [](ApiClient& client) { (void)client.Get("/api/v1/nodes/a"); }),
+              HasSubstr("has more than 1048576 values"));
+}
+
+TEST_F(HostileServerTest, AListOfMoreItemsThanObjectsHaveRoomForIsTooLarge) {
+  const std::string body = R"({"kind":"PodList","items":[)" + Repeated("[],", 300'000) + "[]]}";
+
+  EXPECT_THAT(AnswerFailure(
+                  body, [](ApiClient& client) { (void)ListPage(client.GetText("/api/v1/pods")); }),
+              AllOf(HasSubstr("AnswerTooLarge: "), HasSubstr("300001 items")));
+}
+
+TEST_F(HostileServerTest, AWatchLineWithoutEndEndsTheWatch) {
+  EXPECT_THAT(WatchFailure(Endless(kHead, Chunk(std::string(kMebibyte, 'x')))),
+              HasSubstr("a watch line of more than 67108864 bytes"));
+}
+
+TEST_F(HostileServerTest, AWatchOfLinesThatAreNoEventsEnds) {
+  EXPECT_THAT(WatchFailure(Endless(kHead, Chunk("x\n"))),
+              HasSubstr("more than 100 lines that are no events"));
 }
 
 TEST_F(HostileServerTest, ARedirectIsNotFollowedAndIsNamed) {

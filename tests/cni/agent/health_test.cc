@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/program_options.h"
 #include "cni/agent/call_metrics.h"
+#include "service/health_client.h"
+#include "service/health_port.h"
 #include "tests/cni/agent/agent_fixture.h"
 #include "tests/support/paths.h"
 
@@ -346,7 +351,95 @@ TEST(MetricsTextTest, IsThePrometheusTextFormat) {
             "# HELP c Of c.\n# TYPE c gauge\nc 0.25\n");
 }
 
-class HealthServerTest : public NetnsTest {};
+class HealthServerTest : public NetnsTest {
+ protected:
+  HealthServerTest() {
+    std::string pattern = ::testing::TempDir() + "health-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~HealthServerTest() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_;
+};
+
+service::HealthChecks AllIsWell() {
+  return {.why_not_alive = [] { return std::nullopt; },
+          .why_not_ready = [] { return std::nullopt; },
+          .metrics = [] { return std::string(size_t{16} << 20, 'x'); }};
+}
+
+/// From each of its arguments, more connections than a server holds, which ask and never take the
+/// answer. Those that are closed are made anew.
+constexpr const char* kFlood = R"(
+import contextlib, select, socket, sys
+
+def connect(address):
+    made = socket.socket()
+    made.bind((address, 0))
+    made.connect(('127.0.0.1', 8090))
+    with contextlib.suppress(OSError):
+        made.sendall(b'GET /metrics HTTP/1.1\r\n\r\n')
+    return made
+
+opened = {connection.fileno(): (connection, address) for address in sys.argv[1:]
+          for connection in [connect(address) for _ in range(100)]}
+poll = select.epoll()
+for number in opened:
+    poll.register(number, select.EPOLLRDHUP)
+print('flooded', flush=True)
+while True:
+    for number, _ in poll.poll():
+        closed, address = opened.pop(number)
+        closed.close()
+        made = connect(address)
+        opened[made.fileno()] = made, address
+        poll.register(made.fileno(), select.EPOLLRDHUP)
+)";
+
+Process FloodFrom(const std::vector<std::string>& addresses) {
+  std::vector<std::string> argv = {"/usr/bin/python3", "-c", kFlood};
+  argv.insert(argv.end(), addresses.begin(), addresses.end());
+  Process flood({.argv = argv});
+  flood.WaitForOutput("flooded", 60s);
+  return flood;
+}
+
+TEST_F(HealthServerTest, AClientThatFloodsItKeepsNoOtherFromAnAnswer) {
+  const service::HealthServer server("127.0.0.1", 8090, AllIsWell());
+  const Process flood = FloodFrom({"127.0.0.2"});
+
+  EXPECT_EQ(Ask("/alive"), "200 ok\n");
+  EXPECT_EQ(Ask("/ready"), "200 ok\n");
+}
+
+TEST_F(HealthServerTest, ItsSocketIsAskedWhileStrangersHoldItsPort) {
+  const ProgramOptions program = {.health_port = 8090, .health_socket = folder_ / "socket"};
+  const service::Health health(program, AllIsWell());
+  std::vector<std::string> strangers;
+  for (int number = 2; number < 12; ++number)
+    strangers.push_back("127.0.0." + std::to_string(number));
+  const Process flood = FloodFrom(strangers);
+
+  const auto answer = service::AskHealth(program, "/alive", 5s);
+
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->is_well);
+  EXPECT_EQ(answer->text, "ok\n");
+}
+
+TEST_F(HealthServerTest, ItsSocketIsItsUsersAloneAndReplacesNothingElse) {
+  const std::string path = folder_ / "socket";
+  {
+    const service::HealthServer former(path, 0, {});
+  }
+
+  const service::HealthServer server(path, 0, AllIsWell());
+
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
+  std::ofstream(folder_ / "file") << "kept";
+  EXPECT_THROW(service::HealthServer(folder_ / "file", 0, {}), std::system_error);
+  EXPECT_TRUE(std::filesystem::is_regular_file(folder_ / "file"));
+}
 
 TEST_F(HealthServerTest, AProblemIsAnsweredWith500AndItsText) {
   const service::HealthServer server(

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <latch>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -101,6 +102,39 @@ TEST_F(AttachmentStoreTest, AnEmptyOrBrokenRecordIsNone) {
   std::ofstream(dir_ / "attachments" / "kuryr:c7350ee3:eth0") << "{\"network\":";
 
   EXPECT_FALSE(store.Take(key_)->record());
+}
+
+TEST_F(AttachmentStoreTest, NothingElseThanAFileIsARecordAndNobodyWaitsForIt) {
+  AttachmentStore store(dir_);
+  const fs::path path = dir_ / "attachments" / "kuryr:c7350ee3:eth0";
+  const AttachmentKey other = {"kuryr", "other", "eth0"};
+  const std::vector<std::function<void()>> makers = {
+      [&] { ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0); },
+      [&] { fs::create_symlink("/dev/zero", path); },
+      [&] { fs::create_directory(path); },
+  };
+  for (const auto& make : makers) {
+    make();
+    EXPECT_FALSE(store.Find(key_));
+    EXPECT_FALSE(store.IsInUse(key_));
+    EXPECT_THAT(store.FindOthersMentioning({"tap3"}, other), ::testing::IsEmpty());
+    EXPECT_FALSE(store.Take(key_));
+    EXPECT_FALSE(fs::exists(fs::symlink_status(path))) << "its DEL is over";
+
+    make();
+    store.Create(key_)->Write(Record(key_));
+    EXPECT_TRUE(store.Find(key_));
+    store.Take(key_)->Remove();
+  }
+}
+
+TEST_F(AttachmentStoreTest, APipeInItsSuccessorsPlaceKeepsNoRecordFromBeingWritten) {
+  AttachmentStore store(dir_);
+  ASSERT_EQ(::mkfifo((dir_ / "attachments" / ".kuryr:c7350ee3:eth0").c_str(), 0600), 0);
+
+  store.Create(key_)->Write(Record(key_));
+
+  EXPECT_TRUE(store.Find(key_));
 }
 
 TEST(AttachmentRecordTest, ANumberThatDoesNotFitIsNone) {

@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace kuryr::cni {
 namespace {
@@ -108,11 +110,14 @@ TEST_F(RecordIndexTest, OneWithManyStringsMayHaveAnyOfThem) {
 
 TEST_F(RecordIndexTest, WhoCouldNotReadOneReadsAllTheNextTime) {
   LookTwice();
-  fs::create_directory(folder_ / "net:a:eth0");  // the first that is read
   Write("net:b:eth0", "one");
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   EXPECT_THROW((void)Find({}), std::system_error);
 
-  fs::remove(folder_ / "net:a:eth0");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
 
   EXPECT_THAT(Find({R"("one")"}), ElementsAre("net:b:eth0"));
 }

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -55,6 +57,26 @@ TEST_F(StatusCommandTest, StandbyOnThisMachineSaysWhetherItIsWarm) {
   EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: standby, warm\n"));
   metrics += "kuryr_controller_leader 1\n";
   EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: leads\n"));
+}
+
+TEST_F(StatusCommandTest, HealthIsAskedAtTheSocketOfTheOneThatRuns) {
+  const std::string socket = ::testing::TempDir() + "health-" + std::to_string(::getpid());
+  Configure("[health_server]\nsocket = " + socket + "\n");
+  EXPECT_THAT(RunCommand("health", {}, conf_).err, HasSubstr("nobody answers at " + socket));
+  std::string metrics = "#\nkuryr_controller_leader 1\n";
+  const service::HealthServer one(socket, 0,
+                                  {.why_not_alive = [] { return std::nullopt; },
+                                   .why_not_ready = [] { return "nothing is known yet"; },
+                                   .metrics = [&] { return metrics; }});
+  SetLease("leader-1", 1);
+
+  EXPECT_EQ(RunCommand("health", {}, conf_).out, "ok\n");
+  EXPECT_EQ(RunCommand("health", {"alive"}, conf_).status, 0);
+  const ProcessResult ready = RunCommand("health", {"ready"}, conf_);
+  EXPECT_EQ(ready.out, "nothing is known yet\n");
+  EXPECT_EQ(ready.status, 1);
+  EXPECT_THAT(Status().out, HasSubstr("\nthe one on this machine: leads\n"));
+  std::filesystem::remove(socket);
 }
 
 TEST_F(StatusCommandTest, WaitingPodIsListedWithItsNewestEvent) {
