@@ -20,9 +20,8 @@ inline constexpr const char* kPodFinalizer = "kuryr.openstack.org/pod-finalizer"
 /// The original's: a KuryrPort that has it stays until its pod's VIFs are released, whoever deletes
 /// it: a namespace's end deletes KuryrPorts before pods that still end.
 inline constexpr const char* kPortFinalizer = "kuryr.openstack.org/kuryrport-finalizer";
-/// Who made a KuryrPort.
-inline constexpr const char* kPlannerAnnotation = "kuryr.openstack.org/planner";
-inline constexpr const char* kPlanner = "kuryr-controller";
+using vif::kPlanner;
+using vif::kPlannerAnnotation;
 /// What a pod's user may wish for its default interface: addresses, separated by commas, and a MAC.
 inline constexpr const char* kAddressesAnnotation = "kuryr.openstack.org/ip-addresses";
 inline constexpr const char* kMacAnnotation = "kuryr.openstack.org/mac-address";

@@ -16,6 +16,9 @@
 namespace kuryr::vif {
 
 inline constexpr std::string_view kVifAnnotation = "openstack.org/kuryr-vif";
+/// Who made a KuryrPort, and what kuryr-controller writes there.
+inline constexpr const char* kPlannerAnnotation = "kuryr.openstack.org/planner";
+inline constexpr const char* kPlanner = "kuryr-controller";
 inline constexpr std::string_view kDefaultIfname = "eth0";
 /// Bytes of one pod's plan, as Kubernetes limits annotations.
 inline constexpr size_t kLargestPlan = size_t{256} << 10;

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from harness.expectation import expect_same, nothing
 from harness.kube_api import PODS
+from harness.pod import Plan
 from kubernetes import audit
 from kubernetes.controllers import APP, SYSTEM_PODS, Controllers, ask
 from kubernetes.deployment import Deployment
@@ -142,16 +143,22 @@ class ControllerFacts:
     def others(self):
         """The pods that run then."""
         other, running = OtherProducer(self.pods), []
-        for how, make in {"an annotation": other.annotated, "a KuryrPort": other.with_port}.items():
-            with self.fact(f"another producer's pod, by {how} that is not ACTIVE, says so by an Event and starts when it is;"
-                           " kuryr-controller leaves it alone"):
-                pod = make()
-                running.append(pod)
-                self.checks.wait_for_event(pod, "CNIWaitingForActiveVIFs")
-                other.activate(pod)
-                self.pods.wait_until_run([pod])
-                self.pods.check(pod)
-                self.expect_untouched(pod)
+        with self.fact("another producer's pod, by a KuryrPort that is not ACTIVE, says so by an Event and starts when it is;"
+                       " kuryr-controller leaves it alone"):
+            pod = other.with_port()
+            running.append(pod)
+            self.checks.wait_for_event(pod, "CNIWaitingForActiveVIFs")
+            other.activate(pod)
+            self.pods.wait_until_run([pod])
+            self.pods.check(pod)
+            self.expect_untouched(pod)
+        with self.fact("a plan that its user has written on a pod counts for nothing: it has what kuryr-controller planned"):
+            forged = Plan(200)
+            (pod,) = self.pods.make(1, {"annotations": forged.annotation()})
+            running.append(pod)
+            self.pods.wait_until_run([pod])
+            self.pods.check(pod)
+            assert forged.address not in pod.plan.addresses, pod.plan.addresses
         return running
 
     def expect_untouched(self, pod):

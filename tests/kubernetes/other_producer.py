@@ -1,5 +1,4 @@
-"""Pods that another producer plans on a cluster with kuryr-controller: by annotation before they have a node, or by a
-KuryrPort."""
+"""Pods that another producer plans on a cluster with kuryr-controller, by KuryrPorts."""
 from harness.kube_api import PODS
 from harness.pod import Plan
 from kubernetes.cluster import NODE
@@ -11,17 +10,14 @@ class OtherProducer:
         """pods: NodePods"""
         self.pods, self.api = pods, pods.api
 
-    def annotated(self):
-        """A pod whose port is not ACTIVE yet."""
-        plan = Plan(200, active=False)
-        (pod,) = self.pods.make(1, {"annotations": plan.annotation()})
-        pod.plan = plan
-        return pod
-
     def with_port(self):
-        """The same. It has its KuryrPort before it has its node, as this producer is its scheduler."""
-        (pod,) = self.pods.make(1, schedulerName="producer")
-        pod.plan = Plan(201, active=False)
+        """A pod whose port is not ACTIVE yet."""
+        return self.make(Plan(201, active=False))
+
+    def make(self, plan, **spec):
+        """It has its KuryrPort before it has its node, as this producer is its scheduler."""
+        (pod,) = self.pods.make(1, schedulerName="producer", **spec)
+        pod.plan = plan
         self.api.request("POST", PORT_LIST, {
             "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
             "metadata": {"name": pod.name, "labels": {"kuryr.openstack.org/nodeName": NODE}},
@@ -33,10 +29,7 @@ class OtherProducer:
 
     def activate(self, pod):
         pod.plan.active = True
-        if "annotations" in self.pods.get(pod)["metadata"]:
-            self.api.annotate(pod)
-        else:
-            self.api.patch(f"{PORT_LIST}/{pod.name}", {"status": self._status(pod)})
+        self.api.patch(f"{PORT_LIST}/{pod.name}", {"status": self._status(pod)})
 
     @staticmethod
     def _status(pod):
