@@ -168,6 +168,7 @@ nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& repo
     AttachmentRecord added = *plugs.attachment().record();
     added.added = true;
     plugs.attachment().Write(std::move(added));
+    plugs.Announce();
     reporter.OnAdded(plugs.plugged());
     return answer;
   } catch (...) {
