@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/announcement.h"
 #include "binding/drivers/port_session.h"
 #include "binding/link_mark.h"
 #include "binding/netlink/route_socket.h"
@@ -58,6 +59,13 @@ const DriverRow& DriverRowFor(const vif::Vif& vif) {
   throw UnsupportedVif(kind + " (plugin \"" + Printable(plugin) + "\") has no driver");
 }
 
+/// Throws UnsupportedVif for a driver that there is not.
+const DriverRow& RowOf(const Plug& plug) {
+  const DriverRow* row = FindDriverRow(plug.driver);
+  if (row == nullptr) throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
+  return *row;
+}
+
 /// A name that something has already is refused as that thing's.
 void RequireHostInterface(const BindingConfig& config, const std::string& name) {
   try {
@@ -98,11 +106,7 @@ Driver& Binding::DriverOf(const DriverRow& row) const {
   return *drivers_.at(static_cast<size_t>(&row - kDrivers.data()));
 }
 
-Driver& Binding::DriverOf(const Plug& plug) const {
-  const DriverRow* row = FindDriverRow(plug.driver);
-  if (row == nullptr) throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
-  return DriverOf(*row);
-}
+Driver& Binding::DriverOf(const Plug& plug) const { return DriverOf(RowOf(plug)); }
 
 Planned Binding::Plan(const vif::PodVif& vif) const {
   const DriverRow& row = DriverRowFor(vif.vif);
@@ -143,6 +147,11 @@ std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attach
   if (ports.empty() || parts_.config.wait_for_wiring == WaitForWiring::kOff) return "";
   return PortWiring(parts_.config.ovsdb_connection, &shared_.ovsdb, parts_.config.wait_for_wiring)
       .Describe(ports, deadline);
+}
+
+void Binding::Announce(const Planned& planned, const Netns& pod) const {
+  if (planned.l3.addresses.empty() || !RowOf(planned.plug).has_pod_link) return;
+  binding::Announce(pod, planned.plug.ifname);
 }
 
 void Binding::Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,

@@ -37,6 +37,9 @@ class Binding {
   /// As PortWiring::Describe.
   [[nodiscard]] std::string DescribeWiring(const std::vector<Plug>& plugs,
                                            const Attachment& attachment, const Deadline& deadline);
+  /// As binding::Announce, of the addresses of a VIF that is connected. Does nothing for one
+  /// without any, and for one whose link is not the kernel's: its application has to.
+  void Announce(const Planned& planned, const Netns& pod) const;
   /// As Driver::Disconnect, of every plug, the last one first. Throws the first failure after
   /// having tried all.
   void Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
@@ -56,7 +59,6 @@ class Binding {
 
  private:
   [[nodiscard]] Driver& DriverOf(const DriverRow& row) const;
-  /// Throws UnsupportedVif for a driver that there is not.
   [[nodiscard]] Driver& DriverOf(const Plug& plug) const;
   /// What `ask` finds out from each driver.
   template <typename Found, typename Ask>

@@ -16,6 +16,7 @@
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
+#include "binding/netlink/link_watch.h"
 #include "binding/node/provided_bridge.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
@@ -90,6 +91,7 @@ class BridgeDriver final : public Driver {
     inside.SetAliasAndUp(Find(inside, plug.ifname), LinkMark{attachment}.ToString());
     ConfigureL3(pod, plug.ifname, planned.l3);
     const Link host_end = Find(host, plug.host_interface);
+    (void)WaitUntilRunning(host, host_end, deadline.AtMost(kCarrierTime));
     // Who made the bridge may have failed meanwhile, and have taken it away again.
     if (host_end.master != bridge.link().index)
       ThrowErrno(ENODEV, "keep " + host_end.name + " on bridge " + plug.bridge);

@@ -112,6 +112,7 @@ struct DriverRow {
   std::array<AcceptedVif, 2> vifs = {};
   OvsPorts ports = OvsPorts::kNone;
   PodDevice device = PodDevice::kNone;
+  bool has_pod_link = true;     ///< the pod gets a link of the kernel
   bool has_named_veth = false;  ///< the VIF says what its end on the node is called
   /// The kernel's, of the links that it makes beside veth.
   std::array<std::string_view, 2> modules = {};
@@ -143,10 +144,12 @@ inline constexpr auto kDrivers = std::to_array<DriverRow>({
      .vifs = {{{kKind<vif::VifVHostUser>, "ovs"}}},
      .ports = OvsPorts::kAll,
      .device = PodDevice::kSocket,
+     .has_pod_link = false,
      .make = NewVhostUserDriver},
     {.name = kDpdkDriver,
      .vifs = {{{kKind<vif::VifDpdkNested>, "noop"}, {kKind<vif::VifNestedDpdk>, "noop"}}},
      .device = PodDevice::kPciFunction,
+     .has_pod_link = false,
      .make = NewDpdkDriver},
     {.name = kSriovDriver,
      .vifs = {{{kKind<vif::VifSriov>, "sriov"}, {kKind<vif::VifHostDevice>, "ovs"}}},

@@ -15,6 +15,7 @@
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
+#include "binding/netlink/link_watch.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
 #include "binding/steps.h"
@@ -117,6 +118,8 @@ class HybridWiring {
     const Link port_end = GlanceAt(host_, port.name);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
     if (!port_end.up) host_.SetUp(port_end);
+    for (const std::string& name : {BridgeEndOf(plug_), plug_.host_interface})
+      (void)WaitUntilRunning(host_, Find(host_, name), session_.deadline().AtMost(kCarrierTime));
     std::vector<Interface> interfaces = {Describe(GlanceAt(host_, plug_.host_interface), false),
                                          Describe(GlanceAt(inside_, plug_.ifname), true)};
     undo.Dismiss();

@@ -20,6 +20,7 @@ struct Link {
   uint32_t mtu = 0;
   bool up = false;           ///< IFF_UP
   bool has_carrier = false;  ///< IFF_LOWER_UP
+  bool running = false;      ///< IFF_RUNNING: the kernel has noticed both, and packets pass
   int lower = 0;  ///< IFLA_LINK: the parent's or veth peer's index, in that one's namespace; or 0
   bool lower_is_elsewhere = false;  ///< IFLA_LINK_NETNSID: `lower` is of another namespace
   int master = 0;                   ///< IFLA_MASTER: the bridge's index; or 0

@@ -92,6 +92,7 @@ Link ParseLink(nl_msg& message, const std::string& what) {
   link.index = info->ifi_index;
   link.up = (info->ifi_flags & IFF_UP) != 0;
   link.has_carrier = (info->ifi_flags & IFF_LOWER_UP) != 0;
+  link.running = (info->ifi_flags & IFF_RUNNING) != 0;
   link.name = TextIn(attributes[IFLA_IFNAME]);
   link.alias = TextIn(attributes[IFLA_IFALIAS]);
   link.group = NumberOf(attributes[IFLA_GROUP]);

@@ -170,6 +170,7 @@ nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& repo
     added.added = true;
     added.vifs = plugs.vifs();
     plugs.attachment().Write(std::move(added));
+    plugs.Announce();
     reporter.OnAdded(plugs.plugged());
     return answer;
   } catch (...) {

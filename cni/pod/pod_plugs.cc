@@ -105,6 +105,17 @@ std::string PodPlugs::DescribeWiring() noexcept {
   }
 }
 
+void PodPlugs::Announce() noexcept {
+  for (const PluggedVif& plugged : plugged_) {
+    try {
+      binding_.Announce(plugged.planned, pod_);
+    } catch (const std::exception& e) {
+      Log(LogLevel::kWarning, "the pod's addresses are not announced to its neighbours",
+          {{"ifname", plugged.planned.plug.ifname}, {"error", e.what()}});
+    }
+  }
+}
+
 std::vector<binding::Plug> PodPlugs::Plugs() const {
   std::vector<binding::Plug> plugs;
   plugs.reserve(plugged_.size());

@@ -40,6 +40,9 @@ class PodPlugs {
   void WaitUntilWired();
   /// As Binding::DescribeWiring; empty where that cannot be found out soon.
   [[nodiscard]] std::string DescribeWiring() noexcept;
+  /// As Binding::Announce, of what is plugged; what fails is logged. For when all is wired:
+  /// earlier, nobody hears it.
+  void Announce() noexcept;
 
   /// What Plan decided, in the order of the VIFs.
   [[nodiscard]] const std::vector<binding::Planned>& planned() const { return planned_; }

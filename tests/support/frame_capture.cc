@@ -10,12 +10,14 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
 namespace kuryr::test {
 namespace {
 
+constexpr size_t kMostPayload = 128;
 constexpr uint16_t kVlanIdBits = 0x0fff;
 
 std::optional<uint16_t> VlanIdIn(msghdr& message) {
@@ -49,25 +51,30 @@ std::vector<Frame> FrameCapture::Take() {
   std::vector<Frame> frames;
   for (;;) {
     ethhdr header{};
+    std::array<uint8_t, kMostPayload> payload{};
     sockaddr_ll address{};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(tpacket_auxdata))> control{};
-    iovec buffer{.iov_base = &header, .iov_len = sizeof header};
+    std::array<iovec, 2> buffers = {{{.iov_base = &header, .iov_len = sizeof header},
+                                     {.iov_base = payload.data(), .iov_len = payload.size()}}};
     msghdr message{.msg_name = &address,
                    .msg_namelen = sizeof address,
-                   .msg_iov = &buffer,
-                   .msg_iovlen = 1,
+                   .msg_iov = buffers.data(),
+                   .msg_iovlen = buffers.size(),
                    .msg_control = control.data(),
                    .msg_controllen = control.size()};
-    if (::recvmsg(socket_.get(), &message, 0) < 0) {
+    const ssize_t size = ::recvmsg(socket_.get(), &message, 0);
+    if (size < 0) {
       if (errno == EAGAIN) return frames;
       ThrowErrno("receive captured frames");
     }
     Frame frame{.outgoing = address.sll_pkttype == PACKET_OUTGOING,
                 .vlan_id = VlanIdIn(message),
                 .protocol = ntohs(header.h_proto)};
+    const auto rest = std::max(static_cast<size_t>(size), sizeof header) - sizeof header;
+    frame.payload.assign(payload.begin(), payload.begin() + static_cast<long>(rest));
     std::copy_n(header.h_dest, frame.destination.bytes.size(), frame.destination.bytes.begin());
     std::copy_n(header.h_source, frame.source.bytes.size(), frame.source.bytes.begin());
-    frames.push_back(frame);
+    frames.push_back(std::move(frame));
   }
 }
 

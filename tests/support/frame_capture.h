@@ -10,13 +10,14 @@
 
 namespace kuryr::test {
 
-/// An Ethernet frame, as far as the wire shows whose it is.
+/// An Ethernet frame.
 struct Frame {
   bool outgoing = false;
   MacAddress destination;
   MacAddress source;
   std::optional<uint16_t> vlan_id;  ///< of its 802.1Q tag
   uint16_t protocol = 0;            ///< ETH_P_*, of what follows the tag
+  std::vector<uint8_t> payload;     ///< what follows, at most its first 128 bytes
 };
 
 /// What a link of the calling thread's namespace sends and receives from construction on. For links

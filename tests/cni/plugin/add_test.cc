@@ -1,17 +1,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/if_ether.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tests/cni/plugin/plugin_fixture.h"
+#include "tests/support/frame_capture.h"
 
 namespace kuryr::test {
 namespace {
 
 using nlohmann::json;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Truly;
 
 class AddTest : public PluginTest {
  protected:
@@ -91,6 +97,28 @@ TEST_F(AddTest, AnswersOnlyWhenOvnHasClaimedThePort) {
   EXPECT_THROW((void)add.Wait(std::chrono::milliseconds(100)), std::system_error);
   ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
   EXPECT_EQ(add.Wait().status, 0);
+}
+
+TEST_F(AddTest, AnnouncesTheAddressesOnceOvnHasClaimedThePort) {
+  ovs_->Vsctl(
+      {"--no-wait", "set", "Open_vSwitch", ".", "external_ids:ovn-remote=\"tcp:192.0.2.1:6642\""});
+  const TestPod pod = MakePod("nginx");
+  Annotate(pod, Vif(pod, true));
+  Process add(Call("ADD", pod));
+  WaitUntilPlugged(pod);
+  std::optional<FrameCapture> capture;
+  {
+    const binding::NetnsGuard guard(binding::Netns::Open(pod.netns));
+    capture.emplace("eth0");
+  }
+  const auto is_arp = [](const Frame& frame) { return frame.protocol == ETH_P_ARP; };
+  EXPECT_THROW((void)add.Wait(std::chrono::milliseconds(100)), std::system_error);
+  EXPECT_THAT(capture->Take(), Each(Not(Truly(is_arp))));
+
+  ovs_->Vsctl({"--no-wait", "set", "Interface", pod.tap, "external_ids:ovn-installed=true"});
+
+  EXPECT_EQ(add.Wait().status, 0);
+  EXPECT_THAT(capture->Take(), Contains(Truly(is_arp)));
 }
 
 TEST_F(AddTest, VER_06_TheResultIsInTheAskedVersion) {

@@ -6,6 +6,7 @@
 
 #include "binding/netlink/route_socket.h"
 #include "tests/cni/plugin/plugin_fixture.h"
+#include "tests/support/neighbour_table.h"
 
 namespace kuryr::test {
 namespace {
@@ -96,6 +97,36 @@ TEST_F(DriversTest, MacvlanPodsReachEachOtherAndTheFabric) {
   EXPECT_EQ(json::parse(Run("ADD", one).out)["code"], 100);
   ExpectDeleted(two, {{"CNI_NETNS", ""}});
   Ping(one, "10.10.0.254");
+}
+
+TEST_F(DriversTest, WhatTheFabricKnowsOfTheAddressesIsRightAfterTheAdd) {
+  RunIn(*fabric_, {"ip", "address", "add", "fd00:10::fe/64", "dev", "fabric", "nodad"});
+  const TestPod pod = MakePod("one");
+  for (const std::string& address : {pod.ip, pod.ip6}) {
+    RunIn(*fabric_, {"ip", "neighbour", "replace", address, "lladdr", "fa:16:3e:80:d4:99", "dev",
+                     "fabric", "nud", "reachable"});
+  }
+  NeighbourTable table(*fabric_);
+  Annotate(pod, VifOf(pod, "VIFMacvlanNested", "noop"));
+
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+
+  for (const std::string& address : {pod.ip, pod.ip6})
+    table.WaitFor(address, *MacAddress::Parse(pod.mac));
+}
+
+TEST_F(DriversTest, AnAddThatCannotAnnounceTheAddressesIsDoneAndSaysSo) {
+  const TestPod pod = MakePod("one");
+  Annotate(pod, VifOf(pod, "VIFMacvlanNested", "noop"));
+  // The namespace's settings are read-only, and IPv6 is on already.
+  RunOnHost({"mount", "--bind", "-o", "ro", "/proc/sys", "/proc/sys"});
+
+  const ProcessResult result = Run("ADD", pod);
+
+  RunOnHost({"umount", "/proc/sys"});
+  EXPECT_EQ(result.status, 0) << result.out << result.err;
+  EXPECT_THAT(result.err, HasSubstr("the pod's addresses are not announced"));
+  EXPECT_THAT(result.err, HasSubstr("arp_notify"));
 }
 
 TEST_F(DriversTest, VlanPodReachesTheFabricInItsVlan) {

@@ -7,6 +7,7 @@
 
 #include "tests/cni/plugin/ovs_cni_fixture.h"
 #include "tests/support/frame_capture.h"
+#include "tests/support/neighbour_table.h"
 #include "tests/support/traffic.h"
 
 namespace kuryr::test {
@@ -145,6 +146,21 @@ TEST_F(OvsCniTest, TheDemosPodsReachEachOtherAndNoOtherVlan) {
 
   const MacAddress mac = *MacAddress::Parse(LinkIn(one, "eth0").value("address", ""));
   for (const Frame& frame : capture->Take()) EXPECT_FALSE(frame.source == mac);
+}
+
+TEST_F(OvsCniTest, ANeighbourTakesTheMacOfAnAddressThatComesBack) {
+  const json config = {{"cniVersion", "0.4.0"}, {"bridge", "br1"}, {"ipam", {{"type", "static"}}}};
+  const TestPod neighbour = MakePod("neighbour");
+  const TestPod pod = MakePod("pod");
+  Added(neighbour, config, "IP=10.10.10.2/24");
+  Added(pod, config, "IP=10.10.10.1/24;MAC=02:00:00:00:00:01");
+  RunIn(Netns::Open(neighbour.netns), {"ping", "-c1", "-w20", "10.10.10.1"});
+  ExpectDeleted(pod, config);
+  NeighbourTable table(Netns::Open(neighbour.netns));
+
+  Added(pod, config, "IP=10.10.10.1/24;MAC=02:00:00:00:00:02");
+
+  table.WaitFor("10.10.10.1", *MacAddress::Parse("02:00:00:00:00:02"));
 }
 
 /// What ovs-cni's users asked for: https://github.com/k8snetworkplumbingwg/ovs-cni/pull/261.
