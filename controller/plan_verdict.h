@@ -20,9 +20,9 @@ namespace kuryr::controller {
 /// Of all its VIFs.
 [[nodiscard]] std::vector<IpAddress> PlannedAddresses(const std::vector<vif::PodVif>& vifs);
 
-/// These two tell the backend of a plan that is its own, and judge every plan. A KuryrPort is judged
-/// with the pod of its name and UID alone: who may write KuryrPorts in one namespace could name
-/// another's pod in them.
+/// These two tell the backend of a plan that is its own, and judge every plan. A KuryrPort is
+/// judged with the pod of its name and UID alone: who may write KuryrPorts in one namespace could
+/// name another's pod in them.
 void Judge(Backend& backend, const PlanPlaces& places, PodFacts& pod);
 void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& known);
 /// Tells the backend, once both are judged, what another producer has planned for the pod: while a

@@ -149,9 +149,8 @@ void PodStore::HandlePort(const watcher::WatchEvent& event) {
   std::shared_ptr<PortFacts> facts;
   if (event.type != watcher::EventType::kDeleted) facts = ReadPort(event);
   const std::string key = KeyOf(event.name_space, event.name);
-  Update(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
-    known.port = std::move(facts);
-  });
+  Update(key, [&](Known& known)
+                  KURYR_TSA(requires_capability(mutex_)) { known.port = std::move(facts); });
 }
 
 PodStore::Known PodStore::Find(const std::string& key) const {

@@ -56,13 +56,12 @@ bool operator==(const PlannedPod& left, const PlannedPod& right) {
          left.manifest_hash == right.manifest_hash && same_plan;
 }
 
-/// kuryr-kubernetes releases the ports of one that is being deleted. kuryr-controller does so at its
-/// pod's end: until then the plan stands.
+/// kuryr-kubernetes releases the ports of one that is being deleted. kuryr-controller does so at
+/// its pod's end: until then the plan stands.
 KnownPod::Port KnownPod::ReadPort(const watcher::WatchEvent& event) {
   const bool deleted = !Member(Member(*event.object, "metadata"), "deletionTimestamp").is_null();
   const bool ends = deleted && Annotation(*event.object, vif::kPlannerAnnotation) != vif::kPlanner;
-  PodPlan plan =
-      ends ? PodPlan{.kind = event.kind, .read = {}, .problem = {}} : DecodePlan(event);
+  PodPlan plan = ends ? PodPlan{.kind = event.kind, .read = {}, .problem = {}} : DecodePlan(event);
   return {.pod_uid = StringAt(Member(*event.object, "spec"), "podUid"),
           .plan = std::make_shared<const PodPlan>(std::move(plan))};
 }

@@ -15,8 +15,7 @@ const Holder* Segment::FindMac(const MacAddress& mac) const {
 std::optional<std::string> Segment::WhyNotFor(const std::vector<Number>& addresses,
                                               const MacAddress& mac) const {
   const std::string what = "MAC address " + mac.ToString();
-  if (!mac.IsUnicast())
-    return what + " is no interface's: the first byte has to be even";
+  if (!mac.IsUnicast()) return what + " is no interface's: the first byte has to be even";
   const auto address = AddressOfMac(mac);
   if (!address ||
       std::find(addresses.begin(), addresses.end(), NumberOf(*address)) != addresses.end())

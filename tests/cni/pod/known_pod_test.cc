@@ -179,6 +179,19 @@ TEST_F(KnownPodTest, AKuryrPortThatIsBeingDeletedPlansNothing) {
   EXPECT_EQ(Mac(), "");
 }
 
+TEST_F(KnownPodTest, OneOfKuryrControllersPlansUntilItIsGone) {
+  (void)Take(port_);
+  (void)Take(pod_);
+  const std::string mac = Mac();
+  json port = port_;
+  port["metadata"]["deletionTimestamp"] = "2026-11-27T10:00:00Z";
+  port["metadata"]["annotations"] = {{vif::kPlannerAnnotation, vif::kPlanner}};
+
+  (void)Take(port, EventType::kModified);
+
+  EXPECT_EQ(Mac(), mac);
+}
+
 TEST_F(KnownPodTest, AKuryrPortWithoutVifsIsAwaited) {
   (void)Take(pod_);
   EXPECT_EQ(Take(PortSample("empty")), Change::kPresent);
