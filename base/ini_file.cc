@@ -99,15 +99,15 @@ IniSections ParseIni(const std::string& name, const std::string& text) {
 }
 
 IniSections ReadIniFile(const std::string& name) {
-  constexpr size_t kMostBytes = size_t{4} << 20;
+  constexpr size_t kLargestIniFile = size_t{4} << 20;
   const std::string where = "config file " + name;
   std::ifstream file(name, std::ios::binary);
   if (!file) Refuse(where, "cannot be read: " + std::string(std::strerror(errno)));
-  std::string text(kMostBytes + 1, '\0');
+  std::string text(kLargestIniFile + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(file.gcount()));
   if (file.bad()) Refuse(where, "cannot be read: " + std::string(std::strerror(errno)));
-  if (text.size() > kMostBytes) Refuse(where, "is larger than 4 MiB");
+  if (text.size() > kLargestIniFile) Refuse(where, "is larger than 4 MiB");
   return ParseIni(name, text);
 }
 

@@ -14,13 +14,13 @@ void Take(const ConfigFiles& files, const Option& health_address, const Option& 
 }
 
 void TakeHealthSocket(const Option& option, ProgramOptions& target) {
-  constexpr size_t kMostBytes = 107;  // unix(7)
+  constexpr size_t kLongestPath = 107;  // unix(7)
   if (!option.set()) return;
   std::filesystem::path path;
   Take(option, path);
   target.health_socket = path.string();
-  if (target.health_socket.size() > kMostBytes)
-    Refuse(option.where, "more than " + std::to_string(kMostBytes) + " bytes");
+  if (target.health_socket.size() > kLongestPath)
+    Refuse(option.where, "more than " + std::to_string(kLongestPath) + " bytes");
 }
 
 }  // namespace kuryr

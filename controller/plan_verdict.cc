@@ -48,18 +48,17 @@ void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
 /// A plan of another producer's that counts.
 bool IsHeeded(const PlanState& plan) { return plan.present && !plan.ours && !plan.ignored; }
 
+/// A KuryrPort counts until its producer takes it away. An annotation, which the pod's user may hold
+/// for ever, counts while a node may have something of it.
 std::vector<vif::PodVif> HeededVifs(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
   std::vector<vif::PodVif> vifs;
-  if (known.port && IsOf(*known.port, *known.pod) && IsHeeded(known.port->plan))
+  if (pod.node.empty() || pod.host_network) return vifs;
+  if (known.port && IsOf(*known.port, pod) && IsHeeded(known.port->plan))
     vifs = known.port->plan.kept.vifs();
-  if (!IsHeeded(known.pod->plan)) return vifs;
-  for (vif::PodVif& vif : known.pod->plan.kept.vifs()) vifs.push_back(std::move(vif));
+  if (!IsHeeded(pod.plan) || AwaitedBy(pod) == Awaited::kNothing) return vifs;
+  for (vif::PodVif& vif : pod.plan.kept.vifs()) vifs.push_back(std::move(vif));
   return vifs;
-}
-
-/// Whether a node may have something of what is planned for it.
-bool MayBeThere(const PodFacts& pod) {
-  return !pod.node.empty() && !pod.host_network && AwaitedBy(pod) != Awaited::kNothing;
 }
 
 size_t CountInterfaces(const PodFacts& pod) {
@@ -132,8 +131,7 @@ void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& know
 }
 
 void HeedOthers(Backend& backend, PodStore::Known& known) {
-  std::vector<vif::PodVif> vifs;
-  if (MayBeThere(*known.pod)) vifs = HeededVifs(known);
+  std::vector<vif::PodVif> vifs = HeededVifs(known);
   if (vifs.empty() && !known.heeds) return;
   known.others_problem = WhyTooMany(*known.pod, vifs);
   if (!known.others_problem.empty()) vifs.clear();

@@ -25,8 +25,8 @@ namespace kuryr::controller {
 /// name another's pod in them.
 void Judge(Backend& backend, const PlanPlaces& places, PodFacts& pod);
 void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& known);
-/// Tells the backend, once both are judged, what another producer has planned for the pod: while a
-/// node may have it, and for as many interfaces as the pod asks for.
+/// Tells the backend, once both are judged, what another producer has planned for the pod, for as
+/// many interfaces as the pod asks for.
 void HeedOthers(Backend& backend, PodStore::Known& known);
 /// What the pod may have beside its plan: addresses of earlier plans, and what its node tells.
 /// Where its plan is gone, the node's word and the finalizer stand for it until both are gone.

@@ -30,6 +30,8 @@ namespaces = original
 rest = 1
 """
 LOCAL = f"[controller]\nbackend = local\n{POOLS}"
+# Where other producers have written plans by annotations, too.
+BESIDE_OTHERS = f"[controller]\nbackend = local\nother_producers = annotations\n{POOLS}"
 FIRST_PORT = 18080
 
 

@@ -17,6 +17,7 @@ NAMESPACE, NODE = "original", "worker-0"
 PODS, PORTS = f"/api/v1/namespaces/{NAMESPACE}/pods", f"/apis/openstack.org/v1/namespaces/{NAMESPACE}/kuryrports"
 GIVEN = {f"10.1.0.{number}" for number in range(2, 51)}  # by [pool:original], of the samples' network
 KINDS = ("ovs-*", "nested-*", "vhostuser-*", "sriov-*")  # of VIFs that its controller made
+NETWORKS = "k8s.v1.cni.cncf.io/networks"
 ANNOTATIONS = ("2016-queens-single-vif.min", "rocky-podstate-default-only-REAL-inactive.min", "rocky-podstate-additional-vifs.min")
 
 
@@ -49,7 +50,9 @@ class Original:
 
     def create_annotated(self, name, value):
         self.make_unique(value)
-        self.create_pod(name, {ANNOTATION: json.dumps(value)})
+        others = len(list(_objects_in(value, "VIF"))) - 1
+        networks = {NETWORKS: ",".join(f"net-{number}" for number in range(others))} if others else {}
+        self.create_pod(name, {ANNOTATION: json.dumps(value)} | networks)
 
     def create_captured(self, name):
         """Its VIF has a name and no data. The pod's key."""

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from controller import judgement
 from controller.cluster import Cluster
-from controller.controllers import Controllers
+from controller.controllers import BESIDE_OTHERS, Controllers
 from controller.keeping import keep_logs
 from controller.life import Client, Foreign, Ledger
 from controller.original import Neighbours, Original
@@ -53,7 +53,8 @@ class Scenario:
         self.original = Original(self.cluster)
         self.others = [*self.foreign.keys, *self.original.keys]
         self.last_of_foreign = self.history.changes[-1].revision
-        self.controllers = Controllers(self.options.controllers, self.options.controller, self.cluster.api, self.options.sink)
+        self.controllers = Controllers(self.options.controllers, self.options.controller, self.cluster.api, self.options.sink,
+                                       BESIDE_OTHERS)
 
     def foreign_vif(self, address):
         # Inactive: who takes it for ours would have something to write.
