@@ -48,8 +48,8 @@ void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
 /// A plan of another producer's that counts.
 bool IsHeeded(const PlanState& plan) { return plan.present && !plan.ours && !plan.ignored; }
 
-/// A KuryrPort counts until its producer takes it away. An annotation, which the pod's user may hold
-/// for ever, counts while a node may have something of it.
+/// A KuryrPort counts until its producer takes it away. An annotation, which the pod's user may
+/// hold for ever, counts while a node may have something of it.
 std::vector<vif::PodVif> HeededVifs(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   std::vector<vif::PodVif> vifs;

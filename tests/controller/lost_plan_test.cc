@@ -11,14 +11,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr const char* kTwoAddresses =
+constexpr const char* kTwoOfASmallPool =
     "[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\nnamespaces = *\nrest = 0\n";
 
 class LostPlanTest : public LeadingTest {
  protected:
   void SetUp() override {
     LeadingTest::SetUp();
-    Pools(kTwoAddresses);
+    Pools(kTwoOfASmallPool);
   }
   /// A pod that runs by its KuryrPort; the address.
   std::string Run(const std::string& name, const json& metadata = {}) {

@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr const char* kVif = "openstack.org/kuryr-vif";
+constexpr const char* kForgedVif = "openstack.org/kuryr-vif";
 constexpr const char* kTwoPools =
     "[pool:pods]\ncidr = 10.8.0.0/29\nranges = 10.8.0.2-10.8.0.3\ndefault = true\nrest = 0\n"
     "[pool:theirs]\ncidr = 10.9.0.0/29\nnamespaces = bank\nrest = 0\n";
@@ -44,7 +44,7 @@ class UntrustedPlansTest : public LeadingTest {
   }
   void Annotate(const std::string& name, const std::vector<vif::PodVif>& vifs) {
     api().Patch("pods", "default", name,
-                {{"metadata", {{"annotations", {{kVif, vif::EncodeAnnotation(vifs)}}}}}});
+                {{"metadata", {{"annotations", {{kForgedVif, vif::EncodeAnnotation(vifs)}}}}}});
   }
   void SetNode(const std::string& name) {
     api().Patch("pods", "default", name, {{"spec", {{"nodeName", "node1"}}}});
@@ -143,7 +143,7 @@ class HeedOthersTest : public UntrustedPlansTest {
                   {"namespace", "default"},
                   {"uid", "uid-p"},
                   {"resourceVersion", std::to_string(++version_)},
-                  {"annotations", {{kVif, vif::EncodeVif(vif).dump()}}}}},
+                  {"annotations", {{kForgedVif, vif::EncodeVif(vif).dump()}}}}},
                 {"spec", {{"nodeName", "node1"}}}};
     pod.merge_patch(change);
     store_.Handle(watcher::MakeEvent(watcher::EventType::kModified, pod));

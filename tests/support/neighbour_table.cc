@@ -18,7 +18,7 @@
 namespace kuryr::test {
 namespace {
 
-constexpr int kMilliseconds = 30'000;
+constexpr int kNeighbourPatience = 30'000;
 
 UniqueFd OpenIn(const binding::Netns& netns) {
   const binding::NetnsGuard guard(netns);
@@ -45,7 +45,7 @@ void NeighbourTable::WaitFor(const std::string& address, const MacAddress& mac) 
 
 void NeighbourTable::Take() {
   pollfd readable{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-  if (::poll(&readable, 1, kMilliseconds) != 1) ThrowErrno(ETIMEDOUT, "hear of a neighbour");
+  if (::poll(&readable, 1, kNeighbourPatience) != 1) ThrowErrno(ETIMEDOUT, "hear of a neighbour");
   alignas(nlmsghdr) std::array<std::byte, 65536> buffer{};
   const ssize_t length = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
   if (length < 0) ThrowErrno("hear of a neighbour");
