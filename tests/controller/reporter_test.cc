@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "controller/pod_store.h"
@@ -77,6 +78,9 @@ TEST_F(ReporterTest, AUserWhoChangesTheMessageAllTheTimeMakesFewEvents) {
   Report("KuryrPlanRefused", "annotation: \"y\"");
 
   EXPECT_EQ(reporter_.problems().at("default/a").message, "annotation: \"y\"");
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (cluster_.EventsOf("a").size() < 25 && std::chrono::steady_clock::now() < until)
+    std::this_thread::yield();
   EXPECT_THAT(cluster_.EventsOf("a"), SizeIs(25));
 }
 

@@ -37,7 +37,7 @@ class TwoWithOneAddressTest : public LeadingTest {
   }
   static std::string MacOf(const std::string& address) {
     MacAddress mac{.bytes = {0x0a, 0x58}};
-    const auto& bytes = IpAddress::Parse(address)->bytes;
+    const auto bytes = IpAddress::Parse(address).value().bytes;
     std::copy(bytes.begin(), bytes.begin() + 4, mac.bytes.begin() + 2);
     return mac.ToString();
   }

@@ -46,7 +46,7 @@ std::string AskUntil(const std::string& path, const std::string& status) {
 /// Takes more connections than the server has threads, and asks on each, byte by byte, for ever.
 constexpr const char* kAskSlowly = R"(
 import socket, time
-asks = [socket.create_connection(('127.0.0.1', 8090)) for _ in range(6)]
+asks = [socket.create_connection(('127.0.0.1', 8090), source_address=('127.0.0.2', 0)) for _ in range(6)]
 for ask in asks:
     ask.sendall(b'GET /alive HTTP/1.1\r\nX-Slow: ')
 print('asking', flush=True)
