@@ -67,7 +67,7 @@ class TraceTest : public AgentTest {
                         {"versioned_object.data", {{"cidr", "10.10.0.0/16"}}}};
     json vif = Vif(pod, true);
     json& subnet = data(data(data(vif)["network"])["subnets"])["objects"][0];
-    data(data(subnet)["routes"])["objects"] = {route};
+    data(data(subnet)["routes"])["objects"] = json::array({route});
     return vif;
   }
 };
