@@ -122,7 +122,7 @@ void ParseNextHops(const rtmsg& header, const nlattr& attribute, LinkRoute route
   auto* hop = static_cast<rtnexthop*>(nla_data(&attribute));
   int left = nla_len(&attribute);
   while (RTNH_OK(hop, left)) {
-    const nlattr* gateway = nla_find(static_cast<nlattr*>(static_cast<void*>(RTNH_DATA(hop))),
+    const nlattr* gateway = nla_find(reinterpret_cast<nlattr*>(RTNH_DATA(hop)),
                                      hop->rtnh_len - static_cast<int>(sizeof *hop), RTA_GATEWAY);
     route.gateway.reset();
     if (gateway != nullptr) route.gateway = FromNl(header.rtm_family, gateway);

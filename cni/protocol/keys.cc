@@ -119,7 +119,9 @@ void RequireOneSpellingOf(const json& object, Names names, const std::string& wh
   if (!object.is_object()) return;
   for (const std::string& key : OtherSpellings(object, names)) {
     const std::string name(NameLike(names, key));
-    RefuseField(where + name, "stands there twice, as " + name + " and as " + key);
+    std::string why = "stands there twice, as ";
+    why.append(name).append(" and as ").append(key);
+    RefuseField(where + name, why);
   }
 }
 
