@@ -12,6 +12,11 @@ PODS, PORTS = f"/api/v1/namespaces/{NAMESPACE}/pods", f"/apis/openstack.org/v1/n
 FORMER = "kuryr.openstack.org/former-addresses"
 
 
+def _mac_of(address):
+    """As pools' pods have it."""
+    return ":".join(["0a:58", *(f"{int(part):02x}" for part in address.split("."))])
+
+
 class Twins:
     def __init__(self, cluster):
         self.cluster, self.history = cluster, cluster.history
@@ -42,9 +47,10 @@ class Twins:
         path, holder = self.holder(self.younger)
         part = "metadata" if path == self.younger.path else "status"
         value = {"annotations": {ANNOTATION: holder["metadata"]["annotations"][ANNOTATION]}} if part == "metadata" else holder[part]
-        changed = json.loads(json.dumps(value).replace(f'"{self.former}"', f'"{self.address}"')
-                             .replace(f'\\"{self.former}\\"', f'\\"{self.address}\\"'))
-        self.cluster.insist("PATCH", path, {part: changed}, kind=MERGE_PATCH)
+        text = json.dumps(value)
+        for former, now in ((self.former, self.address), (_mac_of(self.former), _mac_of(self.address))):
+            text = text.replace(f'"{former}"', f'"{now}"').replace(f'\\"{former}\\"', f'\\"{now}\\"')
+        self.cluster.insist("PATCH", path, {part: json.loads(text)}, kind=MERGE_PATCH)
 
     def wait_for_another(self):
         def has_another():
