@@ -165,9 +165,11 @@ bool NeutronBackend::Take(Holder& holder, const vif::PodVif& vif) {
   }
   held->written = true;
   held->active = held->active || IsActiveVif(vif);
-  // Of what is not active, Neutron is asked before it is written once more: the plan's VIF, whose
-  // port may be anybody's, proves nothing.
-  if (held->active && IsActiveVif(vif)) held->vif.reset();
+  if (held->active && IsActiveVif(vif)) {
+    held->vif.reset();
+  } else if (!held->vif) {
+    held->vif = vif.vif;
+  }
   return true;
 }
 

@@ -70,7 +70,7 @@ class NeutronBackend final : public Backend {
       EXCLUDES(mutex_);
   /// By its form: also what kuryr-kubernetes wrote as an annotation.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
-  /// What a port has is asked for, not taken from the plan: nullopt.
+  /// A plan counts only where users have no right to write it: nullopt.
   [[nodiscard]] std::optional<std::string> WhyNeverGiven(
       const Owner& /*owner*/, const vif::PodVif& /*vif*/) const override {
     return std::nullopt;

@@ -3,26 +3,14 @@ import json
 
 from harness.expectation import expect_same, wait_for_none
 from harness.kuryr_node import ATTACHMENTS
-from harness.pod import Plan
+from harness.pod import ANNOTATION, Plan
 from harness.process import run
 from kubernetes import fake_devices
-from kubernetes.other_producer import OtherProducer
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/kuryr-cni"
 DAEMON_SET = "/apis/apps/v1/namespaces/kube-system/daemonsets/kuryr-daemon"
 PHYSNET = "physnet1"
 PF_LINK, PF_MAC = "ens1", "02:00:00:00:03:ff"
-
-
-class SriovPlan(Plan):
-    def vif(self):
-        vif = super().vif()
-        vif["versioned_object.name"] = "VIFSriov"
-        data = vif["versioned_object.data"]
-        data.update(plugin="sriov", physnet=PHYSNET)
-        for unused in ("bridge_name", "port_profile"):
-            del data[unused]
-        return vif
 
 
 class DeviceVifs:
@@ -37,7 +25,8 @@ class DeviceVifs:
         self._add_link(PF_LINK, fake_devices.PF, PF_MAC)
         for number, (device, link) in enumerate(self.links.items()):
             self._add_link(link, device, f"02:00:00:00:03:{number:02x}")
-        conf = self.api.get(CONFIG_MAP)["data"]["kuryr.conf"]
+        # The VIFs stand on annotations.
+        conf = self.api.get(CONFIG_MAP)["data"]["kuryr.conf"].replace("vif_source = kuryrport", "vif_source = any")
         self.api.patch(CONFIG_MAP, {"data": {"kuryr.conf": f"""{conf}
 [devices]
 sysfs = {fake_devices.SYSFS}
@@ -66,7 +55,15 @@ drivers = ovs, sriov
 
     def make(self, spec):
         """A pod with such a VIF."""
-        pod = OtherProducer(self.pods).make(SriovPlan(220), **spec)
+        plan = Plan(220)
+        vif = plan.vif()
+        vif["versioned_object.name"] = "VIFSriov"
+        data = vif["versioned_object.data"]
+        data.update(plugin="sriov", physnet=PHYSNET)
+        for unused in ("bridge_name", "port_profile"):
+            del data[unused]
+        (pod,) = self.pods.make(1, {"annotations": {ANNOTATION: json.dumps(vif)}}, **spec)
+        pod.plan = plan
         self.pods.wait_until_run([pod])
         return pod
 
