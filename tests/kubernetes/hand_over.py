@@ -88,10 +88,11 @@ class HandOver:
             assert not self.api.get(f"/api/v1/nodes/{NODE}")["spec"].get("unschedulable"), "it is cordoned"
         with self.fact("a pod that another producer plans runs on it"):
             producer = OtherProducer(self.pods)
-            pod = producer.annotated()
+            pod = producer.with_port()
             producer.activate(pod)
             self.pods.wait_until_run([pod])
             self.pods.delete([pod])
+            self.api.request("DELETE", f"{PORT_LIST}/{pod.name}")
             self.pods.wait_until_gone([pod])
         with self.fact("a port that kuryr-kubernetes left is listed"):
             run("ovs-vsctl", "--no-wait", "add-port", "br-int", "tap-left", "--",
