@@ -132,6 +132,7 @@ void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& know
 
 void HeedOthers(Backend& backend, PodStore::Known& known) {
   std::vector<vif::PodVif> vifs = HeededVifs(known);
+  known.others_problem.clear();
   if (vifs.empty() && !known.heeds) return;
   known.others_problem = WhyTooMany(*known.pod, vifs);
   if (!known.others_problem.empty()) vifs.clear();
