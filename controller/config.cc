@@ -40,7 +40,7 @@ void TakeOthers(const Option& option, std::optional<OtherProducers>& others) {
 void TakeBackend(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   const Option backend = files.Find("controller", "backend");
   if (!backend.set() || *backend.value == "local") {
-    config.pools = local::ReadPools(files);
+    config.pools = pools::ReadPools(files);
   } else if (*backend.value == "neutron") {
     config.neutron = NeutronSettings{.client = neutron::ReadNeutronConfig(files, getenv),
                                      .pods = neutron::ReadPodDefaults(files)};

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/program_options.h"
-#include "controller/local/pool.h"
-#include "controller/neutron/client/neutron_config.h"
-#include "controller/neutron/pod_defaults.h"
-#include "controller/plan_places.h"
+#include "controller/backends/neutron/client/neutron_config.h"
+#include "controller/backends/neutron/pod_defaults.h"
+#include "controller/backends/pools/pool.h"
+#include "controller/owners/plan_places.h"
 #include "watcher/api_options.h"
 
 namespace kuryr::controller {
@@ -30,7 +30,7 @@ struct Config {
   std::string lease_namespace = "kube-system";    ///< [controller] lease_namespace
   std::string lease_name = "kuryr-controller";    ///< [controller] lease_name
   uint32_t workers = 8;                           ///< [controller] workers
-  std::vector<local::Pool> pools;                 ///< [pool:NAME]
+  std::vector<pools::Pool> pools;                 ///< [pool:NAME]
   std::optional<NeutronSettings> neutron;         ///< nothing: the backend is `local`
   /// Whether the backend asks what stands of pods' namespaces.
   [[nodiscard]] bool asks_for_scopes() const { return neutron && neutron->pods.asks_for_scopes(); }

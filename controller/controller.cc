@@ -7,7 +7,7 @@
 #include "base/backoff.h"
 #include "base/log.h"
 #include "base/rollback.h"
-#include "controller/writer.h"
+#include "controller/owners/writer.h"
 #include "service/metrics_text.h"
 
 namespace kuryr::controller {

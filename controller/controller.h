@@ -7,11 +7,11 @@
 
 #include "base/thread_annotations.h"
 #include "controller/config.h"
-#include "controller/controller_metrics.h"
 #include "controller/election/leader_election.h"
 #include "controller/informer.h"
 #include "controller/leading.h"
-#include "controller/reporter.h"
+#include "controller/rounds/reporter.h"
+#include "controller/rounds/round_metrics.h"
 
 namespace kuryr::controller {
 
@@ -39,7 +39,7 @@ class Controller {
 
   const Config config_;
   Reporter reporter_;
-  ControllerMetrics metrics_;
+  RoundMetrics metrics_;
   LeaderElection election_;
   Informer informer_;
   mutable Mutex mutex_;

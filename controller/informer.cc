@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "base/log.h"
-#include "controller/writer.h"
+#include "controller/owners/writer.h"
 
 namespace kuryr::controller {
 namespace {
 
-std::set<std::string> LabelKeys(const std::vector<local::Pool>& pools) {
+std::set<std::string> LabelKeys(const std::vector<pools::Pool>& pools) {
   std::set<std::string> keys;
-  for (const local::Pool& pool : pools) {
+  for (const pools::Pool& pool : pools) {
     for (const auto& [key, value] : pool.pods) keys.insert(key);
   }
   return keys;

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "base/thread_annotations.h"
-#include "controller/backend.h"
+#include "controller/backends/backend.h"
+#include "controller/cluster/ipam_claims.h"
+#include "controller/cluster/namespaces.h"
+#include "controller/cluster/network_attachments.h"
 #include "controller/config.h"
-#include "controller/ipam_claims.h"
-#include "controller/namespaces.h"
-#include "controller/network_attachments.h"
-#include "controller/pod_store.h"
+#include "controller/owners/pod_store.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watcher.h"
 

@@ -12,9 +12,9 @@ namespace {
 
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
-bool HasNodePool(const std::vector<local::Pool>& pools) {
+bool HasNodePool(const std::vector<pools::Pool>& pools) {
   return std::any_of(pools.begin(), pools.end(),
-                     [](const local::Pool& pool) { return pool.from_node; });
+                     [](const pools::Pool& pool) { return pool.from_node; });
 }
 
 bool HasNestedPods(const Config& config) {
@@ -117,7 +117,7 @@ std::optional<std::string> Leading::WhyNotReady() const {
 }
 
 void Leading::WriteTo(service::MetricsText& text) {
-  const QueueMetrics queue = queue_.metrics();
+  const service::QueueMetrics queue = queue_.metrics();
   text.Metric("kuryr_controller_queue_depth", "gauge", "Pods that wait for a worker.",
               static_cast<double>(queue.ready));
   text.Metric("kuryr_controller_queue_delayed", "gauge", "Pods that are looked at again later.",

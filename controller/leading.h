@@ -5,16 +5,16 @@
 #include <memory>
 #include <string>
 
-#include "controller/chosen_backend.h"
+#include "controller/backends/chosen_backend.h"
+#include "controller/cluster/node_networks.h"
 #include "controller/config.h"
-#include "controller/controller_metrics.h"
 #include "controller/informer.h"
-#include "controller/node_networks.h"
-#include "controller/reconciler.h"
-#include "controller/reporter.h"
-#include "controller/work_queue.h"
-#include "controller/workers.h"
+#include "controller/rounds/reconciler.h"
+#include "controller/rounds/reporter.h"
+#include "controller/rounds/round_metrics.h"
+#include "controller/rounds/workers.h"
 #include "service/metrics_text.h"
+#include "service/work_queue.h"
 #include "watcher/api_client.h"
 
 namespace kuryr::controller {
@@ -30,7 +30,7 @@ class Leading {
   struct Parts {
     const Config& config;
     Reporter& reporter;
-    ControllerMetrics& metrics;
+    RoundMetrics& metrics;
     Informer& informer;  ///< of one Leading at a time
   };
 
@@ -57,7 +57,7 @@ class Leading {
   const Parts parts_;
   const SinkKind sink_;
   const MayWrite may_write_;
-  WorkQueue queue_;
+  service::WorkQueue queue_;
   ChosenBackend backend_;
   NodeNetworks nodes_;
   std::atomic<bool> begun_ = false;

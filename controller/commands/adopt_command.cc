@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
-#include "controller/plan_verdict.h"
+#include "controller/owners/plan_verdict.h"
 
 namespace kuryr::controller {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "controller/commands/survey.h"
-#include "controller/plan_verdict.h"
-#include "controller/vif_sink.h"
-#include "controller/writer.h"
+#include "controller/owners/plan_verdict.h"
+#include "controller/owners/vif_sink.h"
+#include "controller/owners/writer.h"
 
 namespace kuryr::controller {
 namespace {

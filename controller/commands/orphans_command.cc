@@ -11,9 +11,9 @@
 #include "base/json.h"
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
-#include "controller/plan_verdict.h"
-#include "controller/vif_sink.h"
-#include "controller/writer.h"
+#include "controller/owners/plan_verdict.h"
+#include "controller/owners/vif_sink.h"
+#include "controller/owners/writer.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {

@@ -13,7 +13,7 @@
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
 #include "controller/election/api_time.h"
-#include "controller/plan_verdict.h"
+#include "controller/owners/plan_verdict.h"
 #include "service/table.h"
 #include "vif/readable.h"
 

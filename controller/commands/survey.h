@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/chosen_backend.h"
+#include "controller/backends/chosen_backend.h"
 #include "controller/config.h"
-#include "controller/pod_store.h"
+#include "controller/owners/pod_store.h"
 #include "vif/pod_vifs.h"
 #include "watcher/api_client.h"
 #include "watcher/watch_event.h"

@@ -143,7 +143,7 @@ struct Planner {
 
   const Config config;
   controller::Reporter reporter{false};
-  controller::ControllerMetrics metrics;
+  controller::RoundMetrics metrics;
   Plans plans;
   watcher::Watcher watcher;
   controller::Informer informer;
@@ -327,7 +327,7 @@ void Memory(int count) {
   const watcher::ApiConfig& api = cluster.api;
   const Config config = ConfigFor(api);
   controller::Reporter reporter(false);
-  controller::ControllerMetrics metrics;
+  controller::RoundMetrics metrics;
   const size_t before = watcher::ResidentBytes();
   controller::Informer informer(config);
   Leading leading({config, reporter, metrics, informer}, controller::SinkKind::kPodState,

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "controller/local/local_backend.h"
+#include "controller/backends/pools/pool_backend.h"
 
-namespace kuryr::controller::local {
+namespace kuryr::controller::pools {
 namespace {
 
 Pool WidePool(const std::vector<const char*>& cidrs) {
@@ -33,7 +33,7 @@ size_t HeapInUse() {
   return info.uordblks + info.hblkhd;
 }
 
-void Fill(LocalBackend& backend, int64_t owners) {
+void Fill(PoolBackend& backend, int64_t owners) {
   for (int64_t i = 0; i < owners; ++i) (void)backend.Reserve(RequestOf(i));
 }
 
@@ -42,7 +42,7 @@ void Keep(benchmark::State& state, const std::vector<const char*>& cidrs) {
   double bytes = 0;
   for (auto _ : state) {
     const size_t before = HeapInUse();
-    LocalBackend backend({WidePool(cidrs)});
+    PoolBackend backend({WidePool(cidrs)});
     Fill(backend, state.range(0));
     bytes = static_cast<double>(HeapInUse() - before) / static_cast<double>(state.range(0));
   }
@@ -52,7 +52,7 @@ void Keep(benchmark::State& state, const std::vector<const char*>& cidrs) {
 
 /// One more pod where there are many; released at once, so that it stays that many.
 void BM_ReserveAndRelease(benchmark::State& state) {
-  LocalBackend backend({WidePool({"10.0.0.0/8"})});
+  PoolBackend backend({WidePool({"10.0.0.0/8"})});
   Fill(backend, state.range(0));
   int64_t next = state.range(0);
   for (auto _ : state) {
@@ -63,7 +63,7 @@ void BM_ReserveAndRelease(benchmark::State& state) {
 }
 
 void BM_ReserveAgain(benchmark::State& state) {
-  LocalBackend backend({WidePool({"10.0.0.0/8"})});
+  PoolBackend backend({WidePool({"10.0.0.0/8"})});
   Fill(backend, state.range(0));
   const PlanRequest request = RequestOf(state.range(0) / 2);
   for (auto _ : state) benchmark::DoNotOptimize(backend.Reserve(request));
@@ -73,11 +73,11 @@ void BM_ReserveAgain(benchmark::State& state) {
 void BM_Adopt(benchmark::State& state) {
   const auto count = state.range(0);
   std::vector<std::vector<vif::PodVif>> written;
-  LocalBackend former({WidePool({"10.0.0.0/8"})});
+  PoolBackend former({WidePool({"10.0.0.0/8"})});
   for (int64_t i = 0; i < count; ++i)
     written.push_back(*former.Reserve(RequestOf(i * 7919 % count)));
   for (auto _ : state) {
-    LocalBackend backend({WidePool({"10.0.0.0/8"})});
+    PoolBackend backend({WidePool({"10.0.0.0/8"})});
     for (int64_t i = 0; i < count; ++i)
       backend.Adopt(RequestOf(i * 7919 % count).owner, written[static_cast<size_t>(i)]);
   }
@@ -96,6 +96,6 @@ BENCHMARK(BM_ReserveAgain)->Arg(500'000);
 BENCHMARK(BM_Adopt)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace kuryr::controller::local
+}  // namespace kuryr::controller::pools
 
 BENCHMARK_MAIN();

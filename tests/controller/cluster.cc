@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "controller/pod_facts.h"
+#include "controller/owners/pod_facts.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::test {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/backend.h"
+#include "controller/backends/backend.h"
 #include "tests/fake_apiserver/fake_api_server.h"
 #include "watcher/event_pipeline.h"
 #include "watcher/watcher.h"

@@ -1,4 +1,4 @@
-"""Plans that look like kuryr-controller's own: ids follow from names alone (controller/local/local_vif.cc)."""
+"""Plans that look like kuryr-controller's own: ids follow from names alone (controller/backends/pools/pool_vif.cc)."""
 import ipaddress
 import json
 import uuid
@@ -70,7 +70,7 @@ def _hash(text, value=0xcbf29ce484222325):
 
 
 def _id(what):
-    high = _hash(f"kuryr-controller/local/{what}")
+    high = _hash(f"kuryr-controller/backends/pools/{what}")
     high, low = f"{high:016x}", f"{_hash('low', high):016x}"
     return f"{high[:8]}-{high[8:12]}-8{high[13:]}-a{low[1:4]}-{low[4:]}"
 

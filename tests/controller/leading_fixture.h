@@ -17,9 +17,9 @@
 namespace kuryr::test {
 
 using controller::Config;
-using controller::ControllerMetrics;
 using controller::Leading;
 using controller::Reporter;
+using controller::RoundMetrics;
 using controller::SinkKind;
 using nlohmann::json;
 
@@ -73,7 +73,7 @@ class LeadingTest : public ::testing::Test {
   Cluster cluster_;
   Config config_;
   Reporter reporter_{true};
-  ControllerMetrics metrics_;
+  RoundMetrics metrics_;
   std::atomic<bool> may_write_ = true;
   std::unique_ptr<controller::Informer> informer_;
   std::unique_ptr<Leading> leading_;

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "controller/pod_facts.h"
+#include "controller/owners/pod_facts.h"
+#include "tests/controller/backends/neutron/client/scripted_server.h"
 #include "tests/controller/commands/commands_fixture.h"
-#include "tests/controller/neutron/client/scripted_server.h"
 #include "tests/support/paths.h"
 
 // kuryr-controller adopt, at a cluster of kuryr-kubernetes: its plans and KuryrPorts are samples of

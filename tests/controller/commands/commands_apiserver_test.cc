@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "controller/election/lease.h"
-#include "controller/pod_facts.h"
+#include "controller/owners/pod_facts.h"
 #include "tests/controller/commands/run_command.h"
 #include "tests/controller/kube_api_fixture.h"
 #include "watcher/pod_event.h"

@@ -125,7 +125,7 @@ class CommandsTest : public ::testing::Test {
       ::testing::TempDir() + "kuryr-commands-" + std::to_string(::getpid()) + ".conf";
   controller::Config config_;
   controller::Reporter reporter_{true};
-  controller::ControllerMetrics metrics_;
+  controller::RoundMetrics metrics_;
   std::unique_ptr<controller::Informer> informer_;
   std::unique_ptr<controller::Leading> leading_;
 };

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "controller/pod_facts.h"
+#include "controller/owners/pod_facts.h"
 #include "tests/controller/commands/commands_fixture.h"
 
 // kuryr-controller orphans.

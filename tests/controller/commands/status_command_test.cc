@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "controller/pod_facts.h"
+#include "controller/owners/pod_facts.h"
 #include "service/health_server.h"
 #include "tests/controller/commands/commands_fixture.h"
 #include "tests/support/paths.h"

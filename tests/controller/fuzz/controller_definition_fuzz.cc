@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "controller/backend.h"
-#include "controller/network_attachments.h"
+#include "controller/backends/backend.h"
+#include "controller/cluster/network_attachments.h"
 
 namespace {
 

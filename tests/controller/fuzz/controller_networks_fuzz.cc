@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/names.h"
-#include "controller/backend.h"
-#include "controller/network_selection.h"
+#include "controller/backends/backend.h"
+#include "controller/plan/network_selection.h"
 
 namespace {
 

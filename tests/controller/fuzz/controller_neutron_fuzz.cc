@@ -4,10 +4,10 @@
 
 #include "base/config_file.h"
 #include "base/error.h"
-#include "controller/neutron/client/clouds_file.h"
-#include "controller/neutron/client/decode.h"
-#include "controller/neutron/client/refusal.h"
-#include "controller/neutron/client/token.h"
+#include "controller/backends/neutron/client/clouds_file.h"
+#include "controller/backends/neutron/client/decode.h"
+#include "controller/backends/neutron/client/refusal.h"
+#include "controller/backends/neutron/client/token.h"
 
 namespace kuryr::controller::neutron {
 namespace {

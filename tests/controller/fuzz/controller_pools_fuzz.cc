@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "controller/local/local_backend.h"
+#include "controller/backends/pools/pool_backend.h"
 
-namespace kuryr::controller::local {
+namespace kuryr::controller::pools {
 namespace {
 
 /// One file for all inputs, which goes with the process.
@@ -21,7 +21,7 @@ void Require(bool fact) {
 }
 
 /// A pool that was taken has an address for a pod, of each of its networks and of no other place.
-void Allocate(LocalBackend& backend, const Pool& pool) {
+void Allocate(PoolBackend& backend, const Pool& pool) {
   const std::string scope = pool.namespaces.empty() ? "any" : pool.namespaces.front();
   const PlanRequest request = {
       .owner = {.id = pool.name, .scope = scope, .name = pool.name, .node = "n"},
@@ -50,20 +50,20 @@ void Allocate(LocalBackend& backend, const Pool& pool) {
 }
 
 }  // namespace
-}  // namespace kuryr::controller::local
+}  // namespace kuryr::controller::pools
 
 /// What a kuryr.conf says of pools is refused by name, or can be allocated from.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kuryr;
-  namespace local = controller::local;
-  if (::ftruncate(local::File(), 0) != 0 ||
-      ::pwrite(local::File(), data, size, 0) != static_cast<ssize_t>(size))
+  namespace pools = controller::pools;
+  if (::ftruncate(pools::File(), 0) != 0 ||
+      ::pwrite(pools::File(), data, size, 0) != static_cast<ssize_t>(size))
     std::abort();
-  const std::string name = "/proc/self/fd/" + std::to_string(local::File());
+  const std::string name = "/proc/self/fd/" + std::to_string(pools::File());
   try {
-    const std::vector<local::Pool> pools = local::ReadPools(ConfigFiles({name}));
-    local::LocalBackend backend(pools, size);
-    for (const local::Pool& pool : pools) local::Allocate(backend, pool);
+    const std::vector<pools::Pool> pools = pools::ReadPools(ConfigFiles({name}));
+    pools::PoolBackend backend(pools, size);
+    for (const pools::Pool& pool : pools) pools::Allocate(backend, pool);
   } catch (const ConfigError&) {
     return 0;
   }

@@ -14,19 +14,19 @@
 #include <vector>
 
 #include "base/log.h"
-#include "controller/default_route.h"
-#include "controller/ipam_claims.h"
-#include "controller/local/local_backend.h"
-#include "controller/local/local_vif.h"
-#include "controller/network_attachments.h"
-#include "controller/network_selection.h"
-#include "controller/plan_request.h"
+#include "controller/backends/pools/pool_backend.h"
+#include "controller/backends/pools/pool_vif.h"
+#include "controller/cluster/ipam_claims.h"
+#include "controller/cluster/network_attachments.h"
+#include "controller/plan/default_route.h"
+#include "controller/plan/network_selection.h"
+#include "controller/rounds/pod_request.h"
 
 namespace kuryr::controller {
 namespace {
 
-using local::LocalBackend;
 using nlohmann::json;
+using pools::PoolBackend;
 
 constexpr const char* kPools =
     "[pool:lan]\ncidr = 10.1.0.0/28\nnamespaces = tenant\n"
@@ -43,13 +43,13 @@ void Require(bool fact) {
   if (!fact) std::abort();
 }
 
-const std::vector<local::Pool>& Pools() {
-  static const std::vector<local::Pool> kRead = [] {
+const std::vector<pools::Pool>& Pools() {
+  static const std::vector<pools::Pool> kRead = [] {
     SetLogLevel(LogLevel::kError);
     const int file = ::memfd_create("pools", 0);
     const std::string_view text = kPools;
     Require(::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-    return local::ReadPools(ConfigFiles({"/proc/self/fd/" + std::to_string(file)}));
+    return pools::ReadPools(ConfigFiles({"/proc/self/fd/" + std::to_string(file)}));
   }();
   return kRead;
 }
@@ -114,7 +114,7 @@ class Tenant {
     Require(FormerOn(pod).size() <= kMostFormer);
     return PlanRequestOf(PodFactsOf(pod, {"access"}), {}, attachments_, claims_);
   }
-  LocalBackend& backend() { return backend_; }
+  PoolBackend& backend() { return backend_; }
 
  private:
   void Define(const char* name_space, const std::string& name, const std::string& config) {
@@ -122,7 +122,7 @@ class Tenant {
                               Annotated({{"openstack.org/kuryr-config", config}})));
   }
 
-  LocalBackend backend_;
+  PoolBackend backend_;
   NetworkAttachments attachments_{[](const std::string&) {}};
   IpamClaims claims_{[](const std::string&) {}};
 };
@@ -145,8 +145,8 @@ void Check(const std::vector<vif::PodVif>& vifs) {
     const vif::VifBase& common = vif::Common(vif.vif);
     Require(ifnames.insert(vif.ifname).second);
     const std::string network = common.network->id.value();
-    Require(network == local::NetworkIdOf("lan") || network == local::NetworkIdOf("shared"));
-    Require(network != local::NetworkIdOf("shared") ||
+    Require(network == pools::NetworkIdOf("lan") || network == pools::NetworkIdOf("shared"));
+    Require(network != pools::NetworkIdOf("shared") ||
             common.address.value() != MacAddress::Parse(kTheirMac).value());
     const std::vector<IpNetwork> given = vif::AddressesOf(common);
     Require(!given.empty());

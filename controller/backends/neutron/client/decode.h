@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/backends/neutron/network.h"
+#include "controller/backends/neutron/node_port.h"
+#include "controller/backends/neutron/port.h"
+
+namespace kuryr::controller::neutron {
+
+// What Neutron's answers say, body by body ({"port": {...}}). Unknown fields pass; what is
+// malformed is a ParseError that names the field, what was found and what was expected.
+
+[[nodiscard]] Network DecodeNetwork(std::string_view body);
+[[nodiscard]] Subnet DecodeSubnet(std::string_view body);
+[[nodiscard]] std::vector<Subnet> DecodeSubnets(std::string_view body);
+[[nodiscard]] Port DecodePort(std::string_view body);
+
+/// Of a list.
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  bool has_next = false;  ///< its links have one of rel next
+
+  bool operator==(const Page&) const = default;
+};
+/// GET /v2.0/ports. Also of a creation in bulk.
+[[nodiscard]] Page<Port> DecodePorts(std::string_view body);
+/// GET /v2.0/ports with the fields that NodePort has.
+[[nodiscard]] Page<NodePort> DecodeNodePorts(std::string_view body);
+/// GET /v2.0/networks.
+[[nodiscard]] Page<Network> DecodeNetworks(std::string_view body);
+
+[[nodiscard]] SubnetPool DecodeSubnetPool(std::string_view body);
+
+/// GET /v2.0/quotas/PROJECT/details.
+[[nodiscard]] PortQuota DecodePortQuota(std::string_view body);
+
+/// Of a list with fields=id.
+[[nodiscard]] std::vector<std::string> DecodePortIds(std::string_view body);
+
+/// GET /v2.0/extensions: whether one has that alias.
+[[nodiscard]] bool HasExtension(std::string_view body, const std::string& alias);
+
+}  // namespace kuryr::controller::neutron

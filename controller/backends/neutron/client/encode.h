@@ -1,0 +1,22 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "controller/backends/neutron/network.h"
+#include "controller/backends/neutron/node_port.h"
+#include "controller/backends/neutron/port.h"
+
+namespace kuryr::controller::neutron {
+
+/// What stands under "port" of a POST, and of a PUT.
+[[nodiscard]] nlohmann::json EncodePortRequest(const PortRequest& request);
+[[nodiscard]] nlohmann::json EncodePortUpdate(const PortUpdate& update);
+/// What stands under "network" and "subnet" of a POST.
+[[nodiscard]] nlohmann::json EncodeNetworkRequest(const NetworkRequest& request);
+[[nodiscard]] nlohmann::json EncodeSubnetRequest(const SubnetRequest& request);
+/// An element of "sub_ports", and the list under "allowed_address_pairs".
+[[nodiscard]] nlohmann::json EncodeSubPort(const SubPort& sub_port);
+[[nodiscard]] nlohmann::json EncodeAddressPairs(const std::vector<AddressPair>& pairs);
+
+}  // namespace kuryr::controller::neutron

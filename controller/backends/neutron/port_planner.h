@@ -1,0 +1,150 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/backends/backend.h"
+#include "controller/backends/neutron/networks.h"
+#include "controller/backends/neutron/neutron_api.h"
+#include "controller/backends/neutron/pod_defaults.h"
+#include "controller/backends/neutron/port_pools.h"
+#include "controller/backends/neutron/project_quota.h"
+#include "controller/backends/neutron/ready_ports.h"
+#include "controller/backends/neutron/scope_networks.h"
+#include "controller/backends/neutron/vif_driver.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::controller::neutron {
+
+/// A port that an owner has.
+struct HeldPort {
+  std::string id;
+  std::string ifname;
+  bool is_default = false;
+  bool known = false;    ///< Neutron has said that it is this owner's
+  bool written = false;  ///< its VIF stands on an object
+  bool active = false;   ///< its status has been ACTIVE
+  bool doubted = false;  ///< a list of Neutron's lacks it
+  bool gone = false;     ///< Neutron has none of this id (404)
+  /// Nothing of a port that is not bound yet, and of one that is written and active.
+  std::optional<vif::Vif> vif;
+};
+
+/// What is to be had for one owner, and what came of it.
+struct PortWork {
+  Owner owner;
+  Scope scope;
+  std::vector<IpAddress> node_addresses;
+  std::vector<InterfaceRequest> interfaces;
+  std::vector<HeldPort> ports;  ///< before and after
+  /// Neutron may have ports of this owner that nobody here knows: of a controller before this one,
+  /// or of a request without an answer.
+  bool must_search = false;
+  bool uncertain = false;  ///< what was not answered may yet come true
+  std::optional<BackendError> error;
+};
+
+/// A port that has the cluster's tags.
+struct ClusterPort {
+  std::string id;
+  std::string name;
+  std::string owner_id;  ///< empty: Neutron says nobody's
+  bool free = false;     ///< as PortPools::IsFree
+  std::string place;     ///< of a free one that pods can be given; as VifDriver::PlaceOf
+};
+
+/// The requests that an owner's ports take. Each call may fail and be made again: what Neutron has
+/// then is found. Keeps nothing of owners. Thread-safe for different owners.
+class PortPlanner {
+ public:
+  /// Borrows the API.
+  PortPlanner(NeutronApi& api, PodDefaults defaults, PoolHooks hooks)
+      : api_(api),
+        defaults_(std::move(defaults)),
+        networks_(api),
+        scopes_(api, defaults_),
+        quota_(api, defaults_.project),
+        driver_(MakeVifDriver(api, defaults_)),
+        ready_(defaults_.pool),
+        pools_(pool_means(), std::move(hooks)) {}
+
+  /// A port with a VIF, which reaches the owner's node, for each interface, or an error. One
+  /// request where one port is missing, and one where several are. A kRetry leaves what was made to
+  /// the next call, every other error nothing that is not written.
+  void Plan(PortWork& work);
+  /// What Neutron has for the owner is held, and each interface has one port alone.
+  void Search(PortWork& work);
+  /// Of the doubted ports, whether they are gone.
+  void Verify(PortWork& work);
+  /// None of its ports is left, or an error says so. Those that a pool takes are ready then.
+  void Release(PortWork& work);
+  /// Of the whole cluster, as its tags say; nothing without tags. Throws NeutronError.
+  [[nodiscard]] std::vector<Owner> Owners();
+  /// Of these ports, those that a list of Neutron's lacks. Throws NeutronError.
+  [[nodiscard]] std::vector<std::string> Missing(std::vector<std::string> ids);
+
+  /// The same, port by port. Throws NeutronError.
+  [[nodiscard]] std::vector<ClusterPort> ListPorts();
+  /// Those of owners, whatever their tags: a port is made before it has any, and other clusters'
+  /// are among them. Throws NeutronError.
+  [[nodiscard]] std::vector<ClusterPort> ListOwned();
+
+  /// ScopeNetworks::SweepAll. Ready ports of scopes that are not there go, too.
+  [[nodiscard]] bool SweepScopes(const std::function<bool(const std::string& scope_id)>& is_there);
+  [[nodiscard]] bool has_scope_networks() const noexcept { return defaults_.scope_subnets; }
+
+  /// Whether the VIF is one of those that are planned.
+  [[nodiscard]] bool Makes(const vif::Vif& vif) const { return driver_->Makes(vif); }
+
+  [[nodiscard]] const PoolOptions& pool_options() const noexcept { return defaults_.pool; }
+  /// What a PoolFiller needs; borrowed.
+  [[nodiscard]] PortPools::Means pool_means() {
+    return {api_, defaults_, networks_, scopes_, *driver_, ready_};
+  }
+
+ private:
+  struct Wanted {
+    const InterfaceRequest& interface;
+    PodNetwork network;
+    std::vector<std::string> groups;
+  };
+
+  [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
+  /// Of the whole cluster, by tags, and by the mark of those that have none yet; none without tags.
+  [[nodiscard]] std::vector<Port> ClustersPorts();
+  void FindAll(PortWork& work);
+  void Find(PortWork& work, const Port& port);
+  [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);
+  void Create(PortWork& work);
+  /// Of what is missing, what pools have.
+  void Claim(PortWork& work, const std::vector<Wanted>& missing);
+  void CreateAll(PortWork& work, const std::vector<Wanted>& missing);
+  void Complete(PortWork& work);
+  /// The port is held.
+  void Join(PortWork& work, const Port& port, const PodNetwork& network);
+  /// All are held before one of them turns out to be of no use.
+  [[nodiscard]] std::vector<Port> CreateEach(PortWork& work,
+                                             const std::vector<PortRequest>& requests);
+  [[nodiscard]] std::vector<Port> CreateInBulk(PortWork& work, std::vector<PortRequest> requests);
+  [[nodiscard]] PodNetwork NetworkFor(const PortWork& work, const InterfaceRequest& interface);
+  /// Those that are not written are deleted.
+  void Undo(PortWork& work);
+  /// What Neutron has for the owner now.
+  [[nodiscard]] std::vector<Port> PortsToRelease(const PortWork& work);
+  /// A written port that Neutron says nobody has: of a pool that was not ours.
+  [[nodiscard]] bool IsLeft(const Port& port) const;
+
+  NeutronApi& api_;
+  const PodDefaults defaults_;
+  Networks networks_;
+  ScopeNetworks scopes_;
+  ProjectQuota quota_;
+  const std::unique_ptr<VifDriver> driver_;
+  ReadyPorts ready_;
+  PortPools pools_;
+};
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/backends/backend.h"
+#include "controller/backends/neutron/networks.h"
+#include "controller/backends/neutron/neutron_api.h"
+#include "controller/backends/neutron/pod_defaults.h"
+#include "controller/backends/neutron/port.h"
+
+namespace kuryr::controller::neutron {
+
+/// As Kuryr's ports, and Nova's own.
+inline constexpr const char* kDeviceOwner = "compute:kuryr";
+/// Of ports that wait for a pod, as Kuryr's pools call theirs with port_debug; and as they did in
+/// its first releases.
+inline constexpr const char* kReadyName = "kuryr-pool-port";
+inline constexpr const char* kFormerReadyName = "available-port";
+
+/// Which subnets an interface of the scope is to be in: what it names, those of the pool that lists
+/// the scope, or the pods' own; none: its scope's own network. BackendError kRefused where it may
+/// not name it.
+[[nodiscard]] std::vector<std::string> SubnetsFor(const InterfaceRequest& interface,
+                                                  const std::string& scope,
+                                                  const PodDefaults& defaults);
+
+/// Which security groups the interface is to have; empty: the project's group "default". A
+/// namespace's annotation names groups that kuryr.conf lists, and a pod's chooses among those of
+/// its namespace. BackendError kRefused names the group that may not be had.
+[[nodiscard]] std::vector<std::string> GroupsFor(const InterfaceRequest& interface,
+                                                 const Scope& scope, const PodDefaults& defaults);
+
+/// The port to be made for an interface, without what the VIF driver says. BackendError kRefused
+/// names an address that pods do not get, and why.
+[[nodiscard]] PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
+                                        const PodNetwork& network, const PodDefaults& defaults);
+
+/// A port to be made for a pod that is yet to come, likewise.
+[[nodiscard]] PortRequest ReadyRequestOf(const PodNetwork& network, const PodDefaults& defaults);
+
+/// The description of a port whose tags are set after its making: it is one cluster's before. Empty
+/// without tags.
+[[nodiscard]] std::string MarkOf(const PodDefaults& defaults);
+/// Whether Neutron drops the tags of a port that is made.
+[[nodiscard]] bool TagsComeLater(NeutronApi& api, const PodDefaults& defaults);
+
+/// Whether `tags` are among the port's.
+[[nodiscard]] bool HasTags(const Port& port, const std::vector<std::string>& tags);
+
+/// "SCOPE/NAME/IFNAME", as a port is called; the middle is cut where Neutron's 255 bytes ask for
+/// it.
+[[nodiscard]] std::string PortNameOf(const Owner& owner, const std::string& ifname);
+/// The last part of it; empty where there is none.
+[[nodiscard]] std::string IfnameOf(const Port& port);
+/// The owner of this id whose port it is, as far as the port says.
+[[nodiscard]] Owner OwnerOf(const std::string& id, const Port& port);
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,79 @@
+#include "controller/backends/pools/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "controller/backends/pools/pool_section.h"
+
+namespace kuryr::controller::pools {
+namespace {
+
+constexpr const char* kPrefix = "pool:";
+
+void RefuseOverlaps(const ConfigFiles& files, const std::vector<Pool>& pools) {
+  for (auto one = pools.begin(); one != pools.end(); ++one) {
+    for (const PoolSubnet& subnet : one->subnets) {
+      for (auto other = pools.begin(); other != one; ++other) {
+        if (!ShareSegment(*one, *other)) continue;
+        const auto same = std::find_if(other->subnets.begin(), other->subnets.end(),
+                                       [&](const PoolSubnet& known) {
+                                         return RangeOf(known.cidr).Overlaps(RangeOf(subnet.cidr));
+                                       });
+        if (same == other->subnets.end()) continue;
+        Refuse(files.Find(kPrefix + one->name, "cidr").where,
+               subnet.cidr.ToString() + " overlaps " + same->cidr.ToString() +
+                   " of [pool:" + other->name + "], which is on the same " +
+                   (one->bridge.empty() ? "link" : "bridge") +
+                   "; give one pool another cidr, or one cidr with several ranges");
+      }
+    }
+  }
+}
+
+/// Both would take the same ids of a node's link.
+void RefuseSharedVlans(const ConfigFiles& files, const std::vector<Pool>& pools) {
+  for (auto one = pools.begin(); one != pools.end(); ++one) {
+    const auto same = std::find_if(pools.begin(), one, [&](const Pool& other) {
+      return one->kind == VifKind::kVlan && other.kind == VifKind::kVlan &&
+             one->vlan_ids.Overlaps(other.vlan_ids);
+    });
+    if (same == one) continue;
+    Refuse(files.Find(kPrefix + one->name, "vlan_ids").where,
+           "overlaps that of [pool:" + same->name + "]; give each of them ids of its own");
+  }
+}
+
+void RefuseSecond(const ConfigFiles& files, const std::vector<Pool>& pools, const char* option,
+                  bool Pool::* is_set) {
+  const Pool* first = nullptr;
+  for (const Pool& pool : pools) {
+    if (!(pool.*is_set)) continue;
+    if (first != nullptr) {
+      Refuse(files.Find(kPrefix + pool.name, option).where,
+             "is set in [pool:" + first->name + "] already; only one pool may have it");
+    }
+    first = &pool;
+  }
+}
+
+}  // namespace
+
+std::vector<Pool> ReadPools(const ConfigFiles& files) {
+  std::vector<Pool> pools;
+  for (const std::string& section : files.SectionsOf("pool")) {
+    if (section == "pool") Refuse("[pool]", "has no name: write [pool:NAME]");
+    if (section.starts_with(kPrefix)) pools.push_back(ReadPoolSection(files, section));
+  }
+  if (pools.size() > UINT16_MAX) Refuse("[pool:NAME]", "more than 65535 pools");
+  RefuseSecond(files, pools, "default", &Pool::is_default);
+  RefuseSecond(files, pools, "from_node", &Pool::from_node);
+  RefuseOverlaps(files, pools);
+  RefuseSharedVlans(files, pools);
+  return pools;
+}
+
+}  // namespace kuryr::controller::pools

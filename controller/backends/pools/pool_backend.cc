@@ -1,0 +1,371 @@
+#include "controller/backends/pools/pool_backend.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/rollback.h"
+#include "controller/backends/pools/pool_choice.h"
+#include "controller/backends/pools/pool_vif.h"
+
+namespace kuryr::controller::pools {
+namespace {
+
+using Kind = BackendError::Kind;
+
+std::string Describe(const Resource& resource) {
+  switch (resource.kind) {
+    case Resource::Kind::kAddress:
+      return "address " + AddressOf(resource.number).ToString();
+    case Resource::Kind::kVlan:
+      return "VLAN " + std::to_string(static_cast<uint16_t>(resource.number));
+    case Resource::Kind::kMac:
+      break;
+  }
+  MacAddress mac;
+  Number rest = resource.number;
+  for (size_t i = mac.bytes.size(); i-- > 0; rest >>= 8) mac.bytes[i] = static_cast<uint8_t>(rest);
+  return "MAC address " + mac.ToString();
+}
+
+void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
+  for (auto one = interfaces.begin(); one != interfaces.end(); ++one) {
+    const std::string what = "interface \"" + Printable(one->ifname) + "\"";
+    if (!IsLinkName(one->ifname))
+      throw BackendError(Kind::kRefused, what + " is no interface name: " + kLinkNameRule);
+    const bool twice = std::any_of(interfaces.begin(), one, [&](const InterfaceRequest& other) {
+      return other.ifname == one->ifname;
+    });
+    if (twice) throw BackendError(Kind::kRefused, what + " is asked for twice");
+  }
+}
+
+/// A wish for less traffic is not passed over in silence.
+void CheckGroups(const std::vector<InterfaceRequest>& interfaces) {
+  for (const InterfaceRequest& interface : interfaces) {
+    if (!interface.security_groups.empty())
+      throw BackendError(Kind::kRefused, "security group " + interface.security_groups.front() +
+                                             ": pools have none; [controller] backend = neutron "
+                                             "has");
+  }
+}
+
+std::vector<IpNetwork> Masked(std::vector<IpNetwork> networks) {
+  for (IpNetwork& network : networks) network = network.Masked();
+  return networks;
+}
+
+const Holding* FindPlanned(const Holder& holder, const std::string& ifname) {
+  const auto found = std::find_if(
+      holder.holdings.begin(), holder.holdings.end(),
+      [&](const Holding& holding) { return holding.planned && holding.ifname == ifname; });
+  return found == holder.holdings.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+uint64_t PoolBackend::RandomSeed() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
+PoolBackend::PoolBackend(std::vector<Pool> pools, uint64_t seed, Now now, Wake wake)
+    : now_(std::move(now)), wake_(std::move(wake)) {
+  allocators_.reserve(pools.size());
+  for (Pool& pool : pools) {
+    const auto index = static_cast<uint16_t>(allocators_.size());
+    allocators_.emplace_back(index, std::move(pool), seed, ledger_);
+  }
+}
+
+PoolBackend::Holders::iterator PoolBackend::Open(const Owner& owner) {
+  const auto [entry, is_new] = holders_.try_emplace(owner.id);
+  if (is_new) {
+    entry->second = {
+        .id = &entry->first, .scope = owner.scope, .name = owner.name, .node = owner.node};
+  }
+  return entry;
+}
+
+void PoolBackend::CloseIfEmpty(Holders::iterator entry) {
+  if (entry->second.holdings.empty()) holders_.erase(entry);
+}
+
+std::optional<std::vector<vif::PodVif>> PoolBackend::Reserve(const PlanRequest& request) {
+  const MutexLock lock(mutex_);
+  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
+  try {
+    Vifs vifs = ReserveAll(request);
+    lines_.Leave(request.owner.id);
+    return vifs;
+  } catch (const SetExhausted& e) {
+    throw WaitInLine(request.owner, e);
+  } catch (const BackendError&) {
+    lines_.Leave(request.owner.id);
+    throw;
+  }
+}
+
+BackendError PoolBackend::WaitInLine(const Owner& owner, const SetExhausted& exhausted) {
+  const TimePoint now = now_();
+  const TimePoint comes = lines_.Wait(exhausted.set(), owner, now);
+  if (comes == Line::kNever) return exhausted;
+  return {exhausted.kind(), exhausted.what(),
+          std::chrono::ceil<std::chrono::milliseconds>(comes - now)};
+}
+
+void PoolBackend::WakeWaiting() {
+  if (lines_.empty()) return;
+  for (const Owner& owner : lines_.Call(now_())) {
+    if (wake_) wake_(owner);
+  }
+}
+
+PoolBackend::Vifs PoolBackend::ReserveAll(const PlanRequest& request) {
+  CheckInterfaces(request.interfaces);
+  CheckGroups(request.interfaces);
+  const auto entry = Open(request.owner);
+  Holder& holder = entry->second;
+  std::vector<Holding> before = holder.holdings;
+  Rollback undo([&]() KURYR_TSA(requires_capability(mutex_)) {
+    while (holder.holdings.size() > before.size()) {
+      const Holding holding = std::move(holder.holdings.back());
+      holder.holdings.pop_back();
+      ReleaseOne(holder, holding, After::kNothing);
+    }
+    holder.holdings.swap(before);
+    CloseIfEmpty(entry);
+  });
+  if (request.anew) Withdraw(holder, request.interfaces);
+  Vifs vifs;
+  for (const InterfaceRequest& interface : request.interfaces) {
+    if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
+    const Holding& holding = *FindPlanned(holder, interface.ifname);
+    if (const auto conflict = FindConflict(holder, holding))
+      throw BackendError(Kind::kRefused, *conflict);
+    vifs.push_back(MakeVif(request.owner.id, holding, allocators_[holding.pool]));
+  }
+  undo.Dismiss();
+  CloseIfEmpty(entry);
+  const auto first =
+      std::find_if(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) { return vif.is_default; });
+  if (first != vifs.end()) std::rotate(vifs.begin(), first, first + 1);
+  return vifs;
+}
+
+void PoolBackend::Plan(Holder& holder, const PlanRequest& request,
+                       const InterfaceRequest& interface) {
+  Allocator& allocator = ChoosePool(allocators_, request, interface);
+  const std::vector<IpNetwork> node_networks = Masked(request.node_networks);
+  if (allocator.pool().from_node) LearnNodeNetworks(allocator, node_networks);
+  const Reservation::Asker asker = {
+      .id = request.owner.id, .holder = holder, .lender = FindLender(interface)};
+  Reservation reservation({.allocator = allocator,
+                           .segment = {allocators_, allocator},
+                           .ledger = ledger_,
+                           .lines = lines_},
+                          asker, now_());
+  reservation.Take(interface, node_networks);
+  holder.holdings.reserve(holder.holdings.size() + 1);
+  holder.holdings.push_back(reservation.Keep());
+}
+
+void PoolBackend::Withdraw(Holder& holder, const std::vector<InterfaceRequest>& interfaces) {
+  for (const InterfaceRequest& interface : interfaces) {
+    const Holding* planned = FindPlanned(holder, interface.ifname);
+    if (interface.HasWishes() || planned == nullptr) continue;
+    if (RivalsOf(&holder, holder.node, *planned).empty()) continue;
+    for (const Resource& resource : allocators_[planned->pool].ResourcesOf(*planned, holder.node)) {
+      // Whose plan has it goes first from now on.
+      ledger_.Release(resource, holder);
+      ledger_.Claim(resource, holder);
+    }
+    Holding& kept = holder.holdings[static_cast<size_t>(planned - holder.holdings.data())];
+    kept.ifname.clear();
+    kept.planned = false;
+    kept.beside = true;
+  }
+}
+
+bool PoolBackend::Uses(const Holder& holder, const Resource& resource) const {
+  for (const Holding& holding : holder.holdings) {
+    if (holding.ifname.empty()) continue;
+    const auto all = allocators_[holding.pool].ResourcesOf(holding, holder.node);
+    if (std::find(all.begin(), all.end(), resource) != all.end()) return true;
+  }
+  return false;
+}
+
+std::vector<const Holder*> PoolBackend::RivalsOf(const Holder* holder, const std::string& node,
+                                                 const Holding& holding) const {
+  std::vector<const Holder*> rivals;
+  const auto add = [&](const Holder* other) {
+    const bool is_known = std::find(rivals.begin(), rivals.end(), other) != rivals.end();
+    if (other != nullptr && other != holder && !is_known) rivals.push_back(other);
+  };
+  for (const Resource& resource : allocators_[holding.pool].ResourcesOf(holding, node)) {
+    for (const Holder* other : ledger_.FindAll(resource)) {
+      if (Uses(*other, resource)) add(other);
+    }
+  }
+  add(SegmentOf(holding).FindMac(holding.mac));
+  return rivals;
+}
+
+std::optional<std::vector<Owner>> PoolBackend::Rivals(const Owner& owner,
+                                                      const std::vector<vif::PodVif>& vifs) const {
+  const MutexLock lock(mutex_);
+  const auto entry = holders_.find(owner.id);
+  const Holder* holder = entry == holders_.end() ? nullptr : &entry->second;
+  std::vector<Owner> rivals;
+  for (const vif::PodVif& vif : vifs) {
+    for (const Holding& holding : HoldingsOf(owner, vif)) {
+      for (const Holder* other : RivalsOf(holder, owner.node, holding))
+        rivals.push_back(
+            {.id = *other->id, .scope = other->scope, .name = other->name, .node = other->node});
+    }
+  }
+  return rivals;
+}
+
+const Holder* PoolBackend::FindLender(const InterfaceRequest& interface) const {
+  if (!interface.claim) return nullptr;
+  const auto found = holders_.find(interface.claim->id);
+  return found == holders_.end() ? nullptr : &found->second;
+}
+
+void PoolBackend::LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks) {
+  for (const IpNetwork& cidr : networks) {
+    if (allocator.networks().contains(cidr)) continue;
+    if (const auto why = WhyNoSubnet(cidr))
+      throw BackendError(Kind::kRefused, "the node's network " + *why);
+    ForgetUnused(allocator, cidr);
+    RequireApart(allocator, cidr);
+    allocator.AddNetwork(cidr);
+  }
+}
+
+void PoolBackend::ForgetUnused(Allocator& allocator, const IpNetwork& cidr) {
+  const TimePoint now = now_();
+  auto& networks = allocator.networks();
+  for (auto known = networks.begin(); known != networks.end();) {
+    AddressSet& addresses = known->second.addresses;
+    const bool is_used = addresses.taken() > 0 || addresses.resting(now) > 0;
+    if (is_used || !RangeOf(known->first).Overlaps(RangeOf(cidr))) {
+      ++known;
+    } else {
+      lines_.Drop(addresses);
+      known = networks.erase(known);
+    }
+  }
+}
+
+void PoolBackend::RequireApart(const Allocator& allocator, const IpNetwork& cidr) const {
+  for (const Allocator& other : allocators_) {
+    if (!ShareSegment(other.pool(), allocator.pool())) continue;
+    for (const auto& [known, network] : other.networks()) {
+      if (!RangeOf(known).Overlaps(RangeOf(cidr))) continue;
+      throw BackendError(Kind::kRefused, "the node's network " + cidr.ToString() + " overlaps " +
+                                             known.ToString() + " of pool \"" + other.pool().name +
+                                             "\"");
+    }
+  }
+}
+
+std::optional<std::string> PoolBackend::FindConflict(const Holder& holder,
+                                                     const Holding& holding) const {
+  const Allocator& allocator = allocators_[holding.pool];
+  // The pod's user reads it: other namespaces' pods are not named.
+  const auto describe = [&](const std::string& what, const Holder& other) {
+    return what + " of pool \"" + allocator.pool().name + "\" is both " +
+           (other.scope == holder.scope ? Printable(other.FullName()) : "another pod") + "'s and " +
+           Printable(holder.FullName()) + "'s";
+  };
+  for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
+    const Holder* other = ledger_.Find(resource);
+    if (other != nullptr && other != &holder) return describe(Describe(resource), *other);
+  }
+  const Holder* other = SegmentOf(holding).FindMac(holding.mac);
+  if (other == nullptr || other == &holder) return std::nullopt;
+  return describe("MAC address " + holding.mac.ToString(), *other);
+}
+
+bool PoolBackend::IsActive(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) {
+  return true;
+}
+
+void PoolBackend::ReleaseOne(const Holder& holder, const Holding& holding, After after) {
+  Allocator& allocator = allocators_[holding.pool];
+  std::vector<Resource> kept;
+  for (const Holding& other : holder.holdings) {
+    const auto resources = allocators_[other.pool].ResourcesOf(other, holder.node);
+    kept.insert(kept.end(), resources.begin(), resources.end());
+  }
+  for (const Resource& resource : allocator.ResourcesOf(holding, holder.node)) {
+    const bool stays = std::find(kept.begin(), kept.end(), resource) != kept.end();
+    if (stays) continue;
+    if (!ledger_.Release(resource, holder)) {
+      TellNext(resource);
+      continue;
+    }
+    if (after == After::kRest) {
+      allocator.Rest(resource, holder, now_());
+    } else {
+      allocator.GiveBack(resource, holder);
+    }
+  }
+}
+
+/// Whose plan has it may be in conflict with nobody now.
+void PoolBackend::TellNext(const Resource& resource) {
+  const Holder* next = ledger_.Find(resource);
+  if (next == nullptr || !Uses(*next, resource) || !wake_) return;
+  wake_({.id = *next->id, .scope = next->scope, .name = next->name, .node = next->node});
+}
+
+bool PoolBackend::Release(const std::string& owner_id) {
+  const MutexLock lock(mutex_);
+  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
+  lines_.Leave(owner_id);
+  const auto entry = holders_.find(owner_id);
+  if (entry == holders_.end()) return true;
+  Holder& holder = entry->second;
+  while (!holder.holdings.empty()) {
+    const Holding holding = std::move(holder.holdings.back());
+    holder.holdings.pop_back();
+    ReleaseOne(holder, holding, After::kRest);
+  }
+  holders_.erase(entry);
+  return true;
+}
+
+std::vector<Owner> PoolBackend::Inventory() const {
+  const MutexLock lock(mutex_);
+  std::vector<Owner> owners;
+  owners.reserve(holders_.size());
+  for (const auto& [id, holder] : holders_)
+    owners.push_back({.id = id, .scope = holder.scope, .name = holder.name, .node = holder.node});
+  return owners;
+}
+
+std::vector<NetworkUsage> PoolBackend::Usage() const {
+  const MutexLock lock(mutex_);
+  std::vector<NetworkUsage> usages;
+  for (const Allocator& allocator : allocators_) {
+    std::map<IpFamily, NetworkUsage> families;
+    for (const auto& [cidr, network] : allocator.networks()) {
+      NetworkUsage& usage = families[cidr.address.family];
+      usage.network = allocator.pool().name;
+      usage.family = cidr.address.family;
+      usage.limit += static_cast<double>(network.addresses.size());
+      usage.resting += network.addresses.resting(now_());
+      usage.used += static_cast<uint64_t>(network.addresses.taken());
+    }
+    for (auto& [family, usage] : families) usages.push_back(std::move(usage));
+  }
+  return usages;
+}
+
+}  // namespace kuryr::controller::pools

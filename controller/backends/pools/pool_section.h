@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "base/config_file.h"
+#include "controller/backends/pools/pool.h"
+
+namespace kuryr::controller::pools {
+
+/// What one section, "pool:NAME", says by itself. Throws ConfigError.
+[[nodiscard]] Pool ReadPoolSection(const ConfigFiles& files, const std::string& section);
+
+}  // namespace kuryr::controller::pools

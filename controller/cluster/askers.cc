@@ -1,0 +1,23 @@
+#include "controller/cluster/askers.h"
+
+#include <utility>
+
+namespace kuryr::controller {
+
+/// Who went away without an answer is never told of: when there are too many, all are forgotten.
+void Askers::Add(const std::string& wanted, const std::string& asker) {
+  if (size_ >= kMost) {
+    by_wanted_.clear();
+    size_ = 0;
+  }
+  if (by_wanted_[wanted].insert(asker).second) ++size_;
+}
+
+std::set<std::string> Askers::Take(const std::string& wanted) {
+  auto found = by_wanted_.extract(wanted);
+  if (found.empty()) return {};
+  size_ -= found.mapped().size();
+  return std::move(found.mapped());
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "controller/backends/backend.h"
+#include "controller/cluster/askers.h"
+#include "watcher/event_pipeline.h"
+
+namespace kuryr::controller {
+
+/// The security groups of a namespace's pods, or of one pod: UUIDs, separated by commas.
+inline constexpr const char* kSecurityGroupsAnnotation = "kuryr.openstack.org/security-groups";
+
+/// The groups that such an annotation names. BackendError kRefused where it is malformed.
+[[nodiscard]] std::vector<std::string> SecurityGroupsIn(const std::string& annotation);
+
+/// The cluster's namespaces: of each its UID, and the security groups of its pods. Watched where
+/// the backend asks for scopes. Thread-safe.
+class Namespaces : public watcher::ResourceEventHandler {
+ public:
+  using Wake = std::function<void(const std::string& key)>;
+
+  /// `wake` is called for who asked in vain once the answer may be another one.
+  explicit Namespaces(Wake wake) : ResourceEventHandler("Namespace"), wake_(std::move(wake)) {}
+
+  /// All are known: the backend, which is borrowed, hears of each that ends.
+  void StartTelling(Backend& backend) EXCLUDES(mutex_);
+  void StopTelling() EXCLUDES(mutex_);
+  /// They cannot be read, because.
+  void Refuse(const std::string& reason) EXCLUDES(mutex_);
+
+  /// Nothing where it has not been heard of yet; then `asker` is remembered. BackendError kRefused
+  /// where its annotation is malformed, kRetry where namespaces cannot be read.
+  [[nodiscard]] std::optional<Scope> Find(const std::string& name, const std::string& asker)
+      EXCLUDES(mutex_);
+  [[nodiscard]] bool Has(const std::string& uid) const EXCLUDES(mutex_);
+
+ protected:
+  void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+
+ private:
+  struct Facts {
+    std::string uid;
+    std::string groups;  ///< the annotation
+  };
+
+  const Wake wake_;
+  mutable Mutex mutex_;
+  Backend* backend_ GUARDED_BY(mutex_) = nullptr;               ///< null: nobody leads here
+  std::map<std::string, Facts> namespaces_ GUARDED_BY(mutex_);  ///< by name
+  std::string refusal_ GUARDED_BY(mutex_);
+  Askers askers_ GUARDED_BY(mutex_);
+};
+
+}  // namespace kuryr::controller

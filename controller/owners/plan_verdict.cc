@@ -1,0 +1,211 @@
+#include "controller/owners/plan_verdict.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "controller/plan/network_selection.h"
+
+namespace kuryr::controller {
+namespace {
+
+/// What a pod can wish for: 16 on each interface. Who may write an annotation could take a pool.
+constexpr size_t kMostPlanned = 16 * (kMostNetworks + 1);
+
+bool AreActive(const std::vector<vif::PodVif>& vifs) {
+  return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
+    return vif::Common(vif.vif).active.value_or(false);
+  });
+}
+
+bool Has(const std::vector<IpAddress>& addresses, const IpAddress& address) {
+  return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+}
+
+bool IsOf(const PortFacts& port, const PodFacts& pod) { return port.pod_uid == pod.uid; }
+
+/// One that Reserve would not give is not told: who made it up would take others' addresses.
+void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
+  if (state.kept.empty()) return;
+  const std::vector<vif::PodVif> vifs = state.kept.vifs();
+  state.ours = std::all_of(vifs.begin(), vifs.end(),
+                           [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
+  if (!state.ours) return;
+  state.problem.clear();
+  state.refused.clear();
+  for (const vif::PodVif& vif : vifs) {
+    const auto why = backend.WhyNeverGiven(owner, vif);
+    if (why && state.refused.empty()) state.refused = *why;
+  }
+  if (!state.refused.empty()) return;
+  try {
+    backend.Adopt(owner, vifs);
+  } catch (const BackendError& e) {
+    state.problem = e.what();
+  }
+}
+
+/// A plan of another producer's that counts.
+bool IsHeeded(const PlanState& plan) { return plan.present && !plan.ours && !plan.ignored; }
+
+/// A KuryrPort counts until its producer takes it away. An annotation, which the pod's user may
+/// hold for ever, counts while a node may have something of it.
+std::vector<vif::PodVif> HeededVifs(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  std::vector<vif::PodVif> vifs;
+  if (pod.node.empty() || pod.host_network) return vifs;
+  if (known.port && IsOf(*known.port, pod) && IsHeeded(known.port->plan))
+    vifs = known.port->plan.kept.vifs();
+  if (!IsHeeded(pod.plan) || AwaitedBy(pod) == Awaited::kNothing) return vifs;
+  for (vif::PodVif& vif : pod.plan.kept.vifs()) vifs.push_back(std::move(vif));
+  return vifs;
+}
+
+size_t CountInterfaces(const PodFacts& pod) {
+  try {
+    return 1 + ParseNetworkSelections(pod.networks, pod.name_space).size();
+  } catch (const BackendError&) {
+    return 1;
+  }
+}
+
+/// A pod's user may write what another producer does: more than one address of each family and
+/// interface is not taken from the pools. Empty: it is not more.
+std::string WhyTooMany(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
+  std::map<IpFamily, size_t> counts;
+  for (const IpAddress& address : PlannedAddresses(vifs)) ++counts[address.family];
+  const size_t interfaces = CountInterfaces(pod);
+  for (const auto& [family, count] : counts) {
+    if (count <= interfaces) continue;
+    return "names " + std::to_string(count) +
+           " addresses; none is kept from other pods, as the pod asks for " +
+           std::to_string(interfaces) + (interfaces == 1 ? " interface" : " interfaces");
+  }
+  return "";
+}
+
+}  // namespace
+
+bool NeedsPlan(const PodFacts& pod) {
+  return !pod.host_network && !pod.node.empty() && !pod.completed && !pod.deleted;
+}
+
+std::vector<IpAddress> PlannedAddresses(const std::vector<vif::PodVif>& vifs) {
+  std::vector<IpAddress> addresses;
+  for (const vif::PodVif& vif : vifs) {
+    for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
+      addresses.push_back(address.address);
+  }
+  return addresses;
+}
+
+PlanState Read(const Plan& plan) {
+  PlanState state{.present = !plan.empty(), .problem = plan.error, .former = plan.former};
+  if (plan.vifs.empty()) return state;
+  state.active = AreActive(plan.vifs);
+  const size_t addresses = PlannedAddresses(plan.vifs).size();
+  if (addresses > kMostPlanned) {
+    state.problem = "names " + std::to_string(addresses) + " addresses; at most " +
+                    std::to_string(kMostPlanned) + " are taken from the pools";
+  } else {
+    state.kept = KeptPlan(plan.vifs);
+  }
+  return state;
+}
+
+void Judge(Backend& backend, const PlanPlaces& places, PodFacts& pod) {
+  if (places.annotations_are_ours()) JudgeOurs(backend, pod.owner(), pod.plan);
+  pod.plan.ignored = pod.plan.present && !pod.plan.ours && !places.heeds_annotations();
+}
+
+void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& known) {
+  if (!known.port) return;
+  const bool is_its = known.pod && IsOf(*known.port, *known.pod);
+  const bool is_ignored = !known.port->ours && !places.heeds_ports();
+  if (known.port->plan.ignored == is_ignored && (known.port->judged || !is_its)) return;
+  const auto port = std::make_shared<PortFacts>(*known.port);
+  port->plan.ignored = is_ignored;
+  if (is_its && port->ours) JudgeOurs(backend, known.pod->owner(), port->plan);
+  port->judged = is_its;
+  known.port = port;
+}
+
+void HeedOthers(Backend& backend, PodStore::Known& known) {
+  std::vector<vif::PodVif> vifs = HeededVifs(known);
+  known.others_problem.clear();
+  if (vifs.empty() && !known.heeds) return;
+  known.others_problem = WhyTooMany(*known.pod, vifs);
+  if (!known.others_problem.empty()) vifs.clear();
+  known.heeds = !vifs.empty();
+  try {
+    backend.Heed(known.pod->owner(), vifs);
+  } catch (const BackendError& e) {
+    known.others_problem = e.what();
+  }
+}
+
+Backend::Beside BesideOf(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  if (pod.host_network || pod.completed) return {};
+  if (plan.present ? !plan.ours : !pod.has_finalizer) return {};
+  Backend::Beside beside{.former = plan.former};
+  // The backend has not been told of the addresses in a plan with a problem.
+  const bool is_told = plan.problem.empty() && plan.refused.empty();
+  std::vector<IpAddress> told;
+  if (is_told && !pod.addresses_there.empty()) told = PlannedAddresses(plan.kept.vifs());
+  for (const IpAddress& address : pod.addresses_there) {
+    if (!Has(told, address)) beside.there.push_back(address);
+  }
+  return beside;
+}
+
+const PlanState& PlanOf(const PodStore::Known& known) {
+  static const PlanState kNone;
+  const PortFacts* port = known.port.get();
+  if (port != nullptr && IsOf(*port, *known.pod) && port->plan.present && !port->plan.ignored)
+    return port->plan;
+  return known.pod->plan.ignored ? kNone : known.pod->plan;
+}
+
+bool IsOthers(const PodStore::Known& known) {
+  if (known.port && !known.port->ours && !known.port->plan.ignored) return true;
+  return IsHeeded(known.pod->plan);
+}
+
+std::string ProblemOf(const PodStore::Known& known) {
+  const PlanState& plan = PlanOf(known);
+  if (!plan.refused.empty()) return plan.refused;
+  return plan.problem.empty() && IsOthers(known) ? known.others_problem : plan.problem;
+}
+
+bool HasOurs(const PodStore::Known& known) {
+  if (known.pod->plan.ours) return true;
+  return known.port && !known.port->plan.ignored ? known.port->ours : known.pod->has_finalizer;
+}
+
+bool HasLostPlan(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  return NeedsPlan(pod) && pod.has_finalizer && pod.started && !pod.addresses_there.empty() &&
+         !PlanOf(known).present && !IsOthers(known);
+}
+
+bool MayYield(const PodStore::Known& known) {
+  const PlanState& plan = PlanOf(known);
+  return NeedsPlan(*known.pod) && !IsOthers(known) && plan.ours && !known.pod->started &&
+         plan.former.size() + PlannedAddresses(plan.kept.vifs()).size() <= kMostFormer;
+}
+
+std::string MismatchOf(const PodStore::Known& known) {
+  const PlanState& plan = PlanOf(known);
+  if (!plan.ours || plan.former.empty()) return "";
+  const std::vector<IpAddress> planned = PlannedAddresses(plan.kept.vifs());
+  for (const IpAddress& address : known.pod->addresses_there) {
+    if (Has(planned, address) || !Has(plan.former, address)) continue;
+    return "the pod has address " + address.ToString() +
+           ", which it was to have until its plan got another one: delete the pod";
+  }
+  return "";
+}
+
+}  // namespace kuryr::controller

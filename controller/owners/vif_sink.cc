@@ -1,0 +1,162 @@
+#include "controller/owners/vif_sink.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "controller/owners/plan_verdict.h"
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> WithFinalizer(const PodFacts& pod) {
+  std::vector<std::string> finalizers = pod.other_finalizers;
+  finalizers.emplace_back(kPodFinalizer);
+  return finalizers;
+}
+
+std::string OneVif(const std::vector<vif::PodVif>& vifs) {
+  if (vifs.size() != 1) {
+    throw BackendError(BackendError::Kind::kRefused,
+                       "vif_sink = vif has room for one interface, and this pod has " +
+                           std::to_string(vifs.size()) + ": use kuryrport or podstate");
+  }
+  return vif::EncodeVif(vifs.front().vif, vif::Changes::kOmit).dump();
+}
+
+/// One request a plan: annotation and finalizer come and go together.
+class AnnotationSink : public VifSink {
+ public:
+  using Encode = std::string (*)(const std::vector<vif::PodVif>& vifs);
+
+  AnnotationSink(Writer& writer, Encode encode) : writer_(writer), encode_(encode) {}
+
+  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
+    writer_.PatchPod(*known.pod,
+                     {{"finalizers", WithFinalizer(*known.pod)},
+                      {"annotations", {{vif::kVifAnnotation, encode_(vifs)}}}},
+                     vifs);
+  }
+
+  [[nodiscard]] bool Holds(const PodStore::Known& known) const override {
+    return known.pod->plan.present && &PlanOf(known) == &known.pod->plan;
+  }
+
+  void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+               const std::vector<IpAddress>& former) override {
+    writer_.PatchPod(
+        *known.pod,
+        {{"annotations",
+          {{vif::kVifAnnotation, encode_(vifs)}, {kFormerAnnotation, Listed(former)}}}},
+        vifs);
+  }
+
+ private:
+  Writer& writer_;
+  const Encode encode_;
+};
+
+/// As long as a label's value may be; a node's name may be longer.
+constexpr size_t kMostLabel = 63;
+
+json LabelsFor(const PodFacts& pod) {
+  if (pod.node.size() > kMostLabel) return json::object();
+  return {{"kuryr.openstack.org/nodeName", pod.node}};
+}
+
+json EncodePort(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
+  json by_name = json::object();
+  for (const vif::PodVif& vif : vifs) {
+    by_name[vif.ifname] = {{"default", vif.is_default},
+                           {"vif", vif::EncodeVif(vif.vif, vif::Changes::kOmit)}};
+  }
+  const json owner = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod.name}, {"uid", pod.uid}};
+  return {{"apiVersion", "openstack.org/v1"},
+          {"kind", "KuryrPort"},
+          {"metadata",
+           {{"name", pod.name},
+            {"namespace", pod.name_space},
+            {"labels", LabelsFor(pod)},
+            {"annotations", {{kPlannerAnnotation, kPlanner}}},
+            {"finalizers", {kPortFinalizer}},
+            {"ownerReferences", json::array({owner})}}},
+          {"spec", {{"podUid", pod.uid}, {"podNodeName", pod.node}, {"podStatic", pod.is_static}}},
+          {"status", {{"vifs", std::move(by_name)}}}};
+}
+
+Writer::PortVersion VersionOf(const PortFacts& port) {
+  return {.uid = port.uid, .version = port.version};
+}
+
+void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
+  writer.DeletePort(PortsPath(pod.name_space) + "/" + pod.name, port.uid);
+}
+
+/// The finalizer first: a KuryrPort without it would not hold its pod.
+class KuryrPortSink : public VifSink {
+ public:
+  explicit KuryrPortSink(Writer& writer) : writer_(writer) {}
+
+  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
+    const PodFacts& pod = *known.pod;
+    if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
+    const json port = EncodePort(pod, vifs);
+    if (known.port && known.port->ours && known.port->pod_uid == pod.uid) {
+      writer_.PatchPortStatus(pod, VersionOf(*known.port), port.at("status"));
+      return;
+    }
+    // An older pod's of that name, or another producer's that counts for nothing.
+    if (known.port) DeletePort(pod, *known.port, writer_);
+    writer_.CreatePort(pod, port);
+  }
+
+  [[nodiscard]] bool Holds(const PodStore::Known& known) const override {
+    return known.port && &PlanOf(known) == &known.port->plan;
+  }
+
+  void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+               const std::vector<IpAddress>& former) override {
+    const PodFacts& pod = *known.pod;
+    const json status = EncodePort(pod, vifs).at("status");
+    writer_.ReplacePortStatus(pod, VersionOf(*known.port), status, Listed(former));
+  }
+
+ private:
+  Writer& writer_;
+};
+
+std::string PodState(const std::vector<vif::PodVif>& vifs) { return vif::EncodeAnnotation(vifs); }
+
+}  // namespace
+
+std::string Listed(const std::vector<IpAddress>& addresses) {
+  std::string list;
+  for (const IpAddress& address : addresses) list += (list.empty() ? "" : ",") + address.ToString();
+  return list;
+}
+
+void ClearPlan(const PodStore::Known& known, Writer& writer) {
+  const PodFacts& pod = *known.pod;
+  if (known.port && known.port->ours) DeletePort(pod, *known.port, writer);
+  if (!pod.has_finalizer && !pod.plan.ours) return;
+  json metadata = {{"finalizers", pod.other_finalizers}};
+  if (pod.plan.ours) metadata["annotations"] = {{vif::kVifAnnotation, nullptr}};
+  if (!pod.plan.former.empty()) metadata["annotations"][kFormerAnnotation] = nullptr;
+  writer.PatchPod(pod, std::move(metadata));
+}
+
+std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer) {
+  switch (kind) {
+    case SinkKind::kKuryrPort:
+      return std::make_unique<KuryrPortSink>(writer);
+    case SinkKind::kPodState:
+      return std::make_unique<AnnotationSink>(writer, PodState);
+    case SinkKind::kVif:
+      return std::make_unique<AnnotationSink>(writer, OneVif);
+  }
+  return nullptr;
+}
+
+}  // namespace kuryr::controller

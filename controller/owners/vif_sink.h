@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/owners/plan_places.h"
+#include "controller/owners/pod_store.h"
+#include "controller/owners/writer.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::controller {
+
+/// Where plans are written for the node to read. What it writes for a pod holds the pod's finalizer
+/// with it. All throw what Writer throws; a conflict (409) leaves nothing half done that the next
+/// call does not finish.
+class VifSink {
+ public:
+  VifSink() = default;
+  VifSink(const VifSink&) = delete;
+  VifSink& operator=(const VifSink&) = delete;
+  virtual ~VifSink() = default;
+
+  /// A first plan, or a changed one. BackendError kRefused where it cannot be said in this form.
+  virtual void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// Whether the pod's plan stands where this sink writes.
+  [[nodiscard]] virtual bool Holds(const PodStore::Known& known) const = 0;
+
+  /// Another plan instead of the one that it holds, of which nothing stays but `former`: the
+  /// addresses that the pod may have from it and from earlier ones.
+  virtual void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+                       const std::vector<IpAddress>& former) = 0;
+};
+
+/// As an annotation has them.
+[[nodiscard]] std::string Listed(const std::vector<IpAddress>& addresses);
+
+/// What controllers wrote for a pod, whichever sink they had, and its finalizer are gone. What
+/// another producer wrote stays.
+void ClearPlan(const PodStore::Known& known, Writer& writer);
+
+/// The writer is borrowed.
+[[nodiscard]] std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer);
+
+}  // namespace kuryr::controller

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "controller/owners/pod_facts.h"
+#include "controller/owners/pod_store.h"
+#include "vif/pod_vifs.h"
+#include "watcher/api_client.h"
+#include "watcher/event_parser.h"
+
+namespace kuryr::controller {
+
+/// This process leads no more: nothing of it may be written.
+class NotLeading : public std::runtime_error {
+ public:
+  NotLeading() : std::runtime_error("another kuryr-controller leads, or may soon") {}
+};
+
+/// What a leader writes to the API server: every request is made only while `may_write`. Throws
+/// NotLeading and what ApiClient does. Not thread-safe.
+class Writer {
+ public:
+  using MayWrite = std::function<bool()>;
+
+  /// The client and the store, which learns of what was written, are borrowed.
+  Writer(watcher::ApiClient& client, PodStore& store, MayWrite may_write)
+      : client_(client), store_(store), may_write_(std::move(may_write)) {}
+
+  void CreateEvent(const std::string& name_space, const nlohmann::json& event);
+  /// A definition with a status subresource takes the status by a request of its own. BackendError
+  /// kRetry where there is no definition. One that is there already is a conflict (409), and is
+  /// learnt.
+  void CreatePort(const PodFacts& pod, const nlohmann::json& port);
+  /// `metadata` gets the pod's uid and resourceVersion as preconditions: a pod that has changed
+  /// since is a conflict (409). `vifs`: those that its annotation says, if it has one. The API
+  /// server notes kPlanner as the manager of what it changes.
+  void PatchPod(const PodFacts& pod, nlohmann::json metadata,
+                const std::vector<vif::PodVif>& vifs = {});
+  /// A KuryrPort as it was known or made.
+  struct PortVersion {
+    std::string uid;
+    std::string version;  ///< resourceVersion
+  };
+  /// As PatchPod, of the pod's KuryrPort.
+  void PatchPortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status);
+  /// The same; all of the status is another one, and so is the annotation.
+  void ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status,
+                         const std::string& former);
+  /// The object as it is then; `patch` carries preconditions and the status.
+  nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
+  /// With kPortFinalizer, which only a controller takes away. A KuryrPort that is not there is
+  /// deleted already; one that changes meanwhile is a conflict (409).
+  void DeletePort(const std::string& path, const std::string& uid);
+
+  [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
+
+ private:
+  void RequireLeading() const;
+  void LearnPortOf(const PodFacts& pod);
+
+  watcher::ApiClient& client_;
+  PodStore& store_;
+  const MayWrite may_write_;
+  watcher::EventParser parser_;
+};
+
+/// What the failure says; where the API server has forbidden something, also where the right is
+/// given.
+[[nodiscard]] std::string WithMissingRight(const std::exception& failure);
+
+/// Whether a Writer has put kPodFinalizer on the pod, as its metadata.managedFields tell. The
+/// original's is another manager's, although it has the same name.
+[[nodiscard]] bool HasPutFinalizer(const nlohmann::json& pod);
+
+/// "/api/v1/namespaces/default/pods/nginx"
+[[nodiscard]] std::string PodPath(const std::string& name_space, const std::string& name);
+/// "/apis/openstack.org/v1/namespaces/default/kuryrports"
+[[nodiscard]] std::string PortsPath(const std::string& name_space);
+
+}  // namespace kuryr::controller

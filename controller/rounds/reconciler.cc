@@ -1,0 +1,365 @@
+#include "controller/rounds/reconciler.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "controller/owners/lost_plan.h"
+#include "controller/owners/plan_verdict.h"
+#include "controller/plan/default_route.h"
+#include "controller/rounds/pod_request.h"
+#include "watcher/api_error.h"
+
+namespace kuryr::controller {
+namespace {
+
+using Clock = RoundMetrics::Clock;
+
+/// How long a backend that cannot serve is not asked again for one pod, unless the pod changes.
+constexpr std::chrono::seconds kRefusedAgain{60};
+/// The same for a node that has to be asked about.
+constexpr std::chrono::seconds kNodeAgain{10};
+
+constexpr const char* kAddressConflict = "KuryrAddressConflict";
+
+const char* ReasonOf(BackendError::Kind kind) {
+  switch (kind) {
+    case BackendError::Kind::kRetry:
+      return "KuryrBackendUnavailable";
+    case BackendError::Kind::kExhausted:
+      return kNoFreeAddress;
+    case BackendError::Kind::kRefused:
+      return "KuryrPlanRefused";
+    case BackendError::Kind::kGone:
+      return "KuryrNetworkNotFound";
+  }
+  return "KuryrPlanFailed";
+}
+
+void SetActive(std::vector<vif::PodVif>& vifs, bool active) {
+  for (vif::PodVif& vif : vifs) vif::Common(vif.vif).active = active;
+}
+
+/// What the pod has wished for stays, and so do its interfaces.
+bool MayReplan(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
+  const auto has = [&](const InterfaceRequest& interface) {
+    return !interface.HasWishes() && std::any_of(vifs.begin(), vifs.end(), [&](const auto& vif) {
+      return vif.ifname == interface.ifname;
+    });
+  };
+  return request.interfaces.size() == vifs.size() &&
+         std::all_of(request.interfaces.begin(), request.interfaces.end(), has);
+}
+
+/// The addresses of two plans that only one of them has.
+struct Replaced {
+  Replaced(const std::vector<IpAddress>& before, const std::vector<IpAddress>& after)
+      : from(Without(after, before)), to(Without(before, after)) {}
+
+  std::vector<IpAddress> from;
+  std::vector<IpAddress> to;
+
+ private:
+  static std::vector<IpAddress> Without(const std::vector<IpAddress>& these,
+                                        std::vector<IpAddress> all) {
+    std::erase_if(all, [&](const IpAddress& address) {
+      return std::find(these.begin(), these.end(), address) != these.end();
+    });
+    return all;
+  }
+};
+
+/// Whether the plan, which is not active, names these VIFs: one that was lost has been replaced.
+bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
+  const std::vector<vif::PodVif> written = plan.kept.vifs();
+  return std::all_of(vifs.begin(), vifs.end(), [&](const vif::PodVif& vif) {
+    return std::any_of(written.begin(), written.end(), [&](const vif::PodVif& other) {
+      return other.ifname == vif.ifname && vif::Common(other.vif).id == vif::Common(vif.vif).id;
+    });
+  });
+}
+
+}  // namespace
+
+void Reconciler::Round(const std::string& key) {
+  const PodStore::Known known = shared_.store.Find(key);
+  ReleaseGone(key, known.gone);
+  if (!known.pod) {
+    shared_.reporter.Clear(key);
+    if (known.port && known.port->ours) DeleteOrphan(key, *known.port);
+    return;
+  }
+  try {
+    RoundOf(key, known);
+  } catch (const BackendError& e) {
+    Handle(key, *known.pod, e);
+  } catch (const watcher::ApiError& e) {
+    constexpr int kInvalid = 422;
+    if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
+    if (e.code() == watcher::ApiError::kForbidden || e.code() == kInvalid)
+      shared_.reporter.Report(*known.pod, "KuryrPlanNotWritten", e.what(), writer_);
+    if (e.code() != watcher::ApiError::kConflict) throw;
+    shared_.metrics.CountConflict();
+    shared_.queue.AddRateLimited(key);
+  }
+}
+
+void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  if (HasLeftFinalizer(known)) ClearPlan(known, writer_);
+  if (!NeedsPlan(pod)) {
+    const bool waited = shared_.reporter.Clear(key) && !plan.present;
+    if (HasOurs(known) && IsDone(pod)) return Release(known);
+    // Others wait behind it. What it may run with stays its own until its finalizer goes.
+    if (waited && !HasOurs(known)) shared_.backend.Release(pod.uid);
+    return;
+  }
+  if (IsOthers(known)) {
+    const std::string problem = ProblemOf(known);
+    if (!problem.empty()) shared_.reporter.Report(pod, "KuryrPlanUnusable", problem, writer_);
+    return;
+  }
+  if (!plan.refused.empty()) {
+    if (Refuse(known)) Plan(key, known);
+    return;
+  }
+  const std::string problem = plan.present ? Settle(key, known) : std::string();
+  if (!problem.empty()) shared_.reporter.Report(pod, kAddressConflict, problem, writer_);
+  if (!plan.present || !plan.active)
+    Plan(key, known);
+  else if (problem.empty())
+    ReportLost(key, pod);
+}
+
+bool Reconciler::Refuse(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  if (!pod.started) return true;
+  shared_.reporter.Report(pod, "KuryrPlanRefused",
+                          "its plan is none that a controller would write: " +
+                              PlanOf(known).refused + "; delete the pod",
+                          writer_);
+  return false;
+}
+
+void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
+  if (const auto lost = shared_.backend.FindLost(pod.owner())) {
+    shared_.reporter.Report(pod, kPortLost, *lost, writer_);
+  } else {
+    shared_.reporter.Clear(key);
+  }
+}
+
+/// Another pod that yields does so in a round of its own.
+std::string Reconciler::Settle(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  const auto rivals = shared_.backend.Rivals(pod.owner(), plan.kept.vifs());
+  if (!rivals) return plan.problem;
+  std::string problem = MismatchOf(known);
+  bool yields = false;
+  for (const Owner& rival : *rivals) {
+    const std::string other_key = KeyOf(rival.scope, rival.name);
+    const PodStore::Known other = shared_.store.Find(other_key);
+    const bool is_pod = other.pod && other.pod->uid == rival.id;
+    if (is_pod && GoesBefore(pod, *other.pod) && MayYield(other)) {
+      shared_.queue.Add(other_key);
+      continue;
+    }
+    // What a user has written, where plans stand elsewhere, makes nobody yield.
+    const bool counts = is_pod && sink_->Holds(other) && GoesBefore(*other.pod, pod);
+    yields = yields || (counts && MayYield(known));
+    if (problem.empty()) problem = plan.problem;
+    if (problem.empty())
+      problem = "another pod has this one's, too: " + Listed(PlannedAddresses(plan.kept.vifs()));
+  }
+  return yields && Replan(key, known) ? "" : problem;
+}
+
+bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request || !sink_->Holds(known) || !MayReplan(*request, plan.kept.vifs())) return false;
+  // A watch may be late, and the node may have told of the pod meanwhile.
+  const nlohmann::json now = writer_.client().Get(PodPath(pod.name_space, pod.name));
+  if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
+    shared_.queue.AddRateLimited(key);
+    return true;
+  }
+  request->anew = true;
+  auto vifs = Reserve(*request);
+  if (!vifs) return true;
+  SetActive(*vifs, shared_.backend.IsActive(pod.owner(), *vifs));
+  MoveDefaultRoute(*vifs);
+  const Replaced replaced(PlannedAddresses(plan.kept.vifs()), PlannedAddresses(*vifs));
+  if (replaced.from.empty()) return true;  // The other pod is gone.
+  std::vector<IpAddress> former = plan.former;
+  former.insert(former.end(), replaced.from.begin(), replaced.from.end());
+  sink_->Replace(known, *vifs, former);
+  shared_.metrics.CountReplanned();
+  shared_.reporter.Tell(pod, "KuryrAddressChanged",
+                        "another pod has address " + Listed(replaced.from) +
+                            ", too: this one gets " + Listed(replaced.to) + " instead",
+                        writer_);
+  return true;
+}
+
+void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request) return;
+  const bool is_lost = HasLostPlan(known);
+  auto vifs = is_lost ? ReserveTheSame(key, pod, *request) : Reserve(*request);
+  if (!vifs) return;
+  const bool is_first = !plan.present || !plan.refused.empty();
+  if (is_first && !RecordClaims(*request, *vifs)) {
+    shared_.queue.AddRateLimited(key);
+    return;
+  }
+  const bool active = shared_.backend.IsActive(pod.owner(), *vifs);
+  if (!is_first && !active && SaysPorts(plan, *vifs)) return;
+  SetActive(*vifs, active);
+  MoveDefaultRoute(*vifs);
+  Write(known, *vifs);
+  shared_.reporter.Clear(key);
+  if (is_lost) {
+    shared_.reporter.Tell(
+        pod, "KuryrPlanRestored",
+        "its plan was taken away while it runs: it keeps " + Listed(PlannedAddresses(*vifs)),
+        writer_);
+  }
+  if (is_first) shared_.metrics.CountPlanned(Clock::now() - pod.seen);
+  if (active) shared_.metrics.CountActive(Clock::now() - pod.seen);
+  Log(LogLevel::kDebug, "pod planned",
+      {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
+}
+
+/// Of a plan that is refused nothing stays.
+void Reconciler::Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) {
+  if (!PlanOf(known).refused.empty() && sink_->Holds(known)) return sink_->Replace(known, vifs, {});
+  sink_->Write(known, vifs);
+}
+
+std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::string& key,
+                                                                   const PodFacts& pod,
+                                                                   PlanRequest& request) {
+  AskForTheSame(pod, writer_.client().Get(PodPath(pod.name_space, pod.name)), request);
+  try {
+    return Reserve(request);
+  } catch (const BackendError& e) {
+    if (e.kind() == BackendError::Kind::kRetry) throw;
+    shared_.reporter.Report(pod, kAddressConflict,
+                            std::string("its plan was taken away while it runs, and it may not "
+                                        "have its addresses again: ") +
+                                e.what() + "; delete the pod",
+                            writer_);
+    shared_.queue.AddAfter(key, kRefusedAgain);
+    return std::nullopt;
+  }
+}
+
+std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const PodFacts& pod) {
+  std::optional<Scope> scope = Scope();
+  if (shared_.asks_for_scopes) scope = shared_.namespaces.Find(pod.name_space, key);
+  if (!scope) return std::nullopt;
+  std::vector<IpNetwork> networks;
+  if (shared_.nodes_have_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
+  PlanRequest request =
+      PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
+  request.scope = std::move(*scope);
+  if (shared_.asks_for_node_addresses)
+    request.node_addresses = shared_.nodes.AddressesOf(pod.node, writer_.client());
+  return request;
+}
+
+std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& request) {
+  const auto start = Clock::now();
+  try {
+    auto vifs = shared_.backend.Reserve(request);
+    shared_.metrics.CountAsked(Clock::now() - start, false);
+    return vifs;
+  } catch (const BackendError&) {
+    shared_.metrics.CountAsked(Clock::now() - start, true);
+    throw;
+  }
+}
+
+bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
+  for (const vif::PodVif& vif : vifs) {
+    const auto interface =
+        std::find_if(request.interfaces.begin(), request.interfaces.end(),
+                     [&](const InterfaceRequest& asked) { return asked.ifname == vif.ifname; });
+    if (interface == request.interfaces.end() ||
+        shared_.claims.Record(*interface, request.owner, vif, writer_))
+      continue;
+    shared_.backend.Release(request.owner.id);
+    return false;
+  }
+  return true;
+}
+
+/// First from the object, then from the backend: what nobody can read any more is free.
+void Reconciler::Release(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  ClearPlan(known, writer_);
+  shared_.metrics.CountReleased();
+  if (!shared_.backend.Release(pod.uid))
+    shared_.queue.AddRateLimited(KeyOf(pod.name_space, pod.name));
+}
+
+/// A pod that runs is asked about when it is deleted: the original may have planned thousands.
+bool Reconciler::HasLeftFinalizer(const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  if (!pod.has_finalizer || pod.plan.ours || !known.port || !IsOthers(known)) return false;
+  if (pod.started && !pod.deleted) return false;
+  return HasPutFinalizer(writer_.client().Get(PodPath(pod.name_space, pod.name)));
+}
+
+void Reconciler::ReleaseGone(const std::string& key, const std::vector<std::string>& gone) {
+  for (const std::string& uid : gone) {
+    if (shared_.backend.Release(uid)) {
+      shared_.store.ForgetGone(key, uid);
+    } else {
+      shared_.queue.AddRateLimited(key);
+    }
+  }
+}
+
+bool Reconciler::IsDone(const PodFacts& pod) {
+  const Awaited awaited = AwaitedBy(pod);
+  if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
+  if (IsNodeGone(pod.node, writer_.client())) return true;
+  shared_.queue.AddAfter(KeyOf(pod.name_space, pod.name), kNodeAgain);
+  return false;
+}
+
+void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
+  const size_t slash = key.find('/');
+  const std::string name_space = key.substr(0, slash);
+  const std::string name = key.substr(slash + 1);
+  try {
+    const nlohmann::json pod = writer_.client().Get(PodPath(name_space, name));
+    if (StringAt(pod.at("metadata"), "uid") == port.pod_uid) return;  // Not heard of yet.
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kNotFound) throw;
+  }
+  writer_.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
+}
+
+void Reconciler::Handle(const std::string& key, const PodFacts& pod, const BackendError& error) {
+  shared_.reporter.Report(pod, ReasonOf(error.kind()), error.what(), writer_);
+  if (error.kind() == BackendError::Kind::kGone) shared_.ask_for_absent();
+  if (error.retry_after()) {
+    shared_.queue.AddAfter(key, *error.retry_after());
+  } else if (error.kind() == BackendError::Kind::kRefused) {
+    shared_.queue.AddAfter(key, kRefusedAgain);
+  } else {
+    shared_.queue.AddRateLimited(key);
+  }
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/backends/backend.h"
+#include "controller/cluster/ipam_claims.h"
+#include "controller/cluster/namespaces.h"
+#include "controller/cluster/network_attachments.h"
+#include "controller/cluster/node_networks.h"
+#include "controller/owners/pod_store.h"
+#include "controller/owners/vif_sink.h"
+#include "controller/owners/writer.h"
+#include "controller/rounds/reporter.h"
+#include "controller/rounds/round_metrics.h"
+#include "service/work_queue.h"
+
+namespace kuryr::controller {
+
+/// Compares what should be with what is, one pod at a time, whatever woke it:
+///
+/// | the pod | gets |
+/// |---|---|
+/// | is to have VIFs and has none | a plan, written with the finalizer |
+/// | has a plan that is not active | activity, once the backend says so |
+/// | runs, and has lost its plan | a plan with the addresses that it has |
+/// | has a plan that no controller would have given it | another one, as long as nothing of it runs
+/// | | has what another pod has, too | other addresses, if it is the one that yields | | is done,
+/// and had a plan of ours | its plan and finalizer taken away, what it had released | | is no more
+/// | what it had released | | has an active plan that carries nothing any more | an Event that says
+/// so | | has a plan of somebody else | nothing; a finalizer of ours that came before it is taken
+/// back |
+///
+/// One for each worker: not thread-safe, what it shares is.
+class Reconciler {
+ public:
+  /// All borrowed.
+  struct Shared {
+    Backend& backend;
+    PodStore& store;
+    service::WorkQueue& queue;
+    Reporter& reporter;
+    RoundMetrics& metrics;
+    NodeNetworks& nodes;
+    NetworkAttachments& attachments;
+    IpamClaims& claims;
+    Namespaces& namespaces;
+    SinkKind sink;
+    bool nodes_have_networks;              ///< some network is a node's own
+    bool asks_for_node_addresses;          ///< the backend finds nodes by their addresses
+    bool asks_for_scopes;                  ///< the backend asks what stands of namespaces
+    std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
+  };
+
+  Reconciler(const Shared& shared, Writer& writer)
+      : shared_(shared), writer_(writer), sink_(MakeSink(shared.sink, writer)) {}
+
+  /// Throws what Writer does, where the same round is to come again.
+  void Round(const std::string& key);
+
+ private:
+  void RoundOf(const std::string& key, const PodStore::Known& known);
+  void Plan(const std::string& key, const PodStore::Known& known);
+  /// Of a pod whose plan is none that the backend would give. True: it is to be planned.
+  [[nodiscard]] bool Refuse(const PodStore::Known& known);
+  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs);
+  /// Why a pod with a plan is not well; empty where it is. What two plans have is taken from one.
+  [[nodiscard]] std::string Settle(const std::string& key, const PodStore::Known& known);
+  /// It has other addresses now, or will have. False: it keeps those that it has.
+  [[nodiscard]] bool Replan(const std::string& key, const PodStore::Known& known);
+  void ReportLost(const std::string& key, const PodFacts& pod);
+  /// Nothing: its namespace has not been heard of yet, and its key is woken then.
+  [[nodiscard]] std::optional<PlanRequest> RequestOf(const std::string& key, const PodFacts& pod);
+  /// Nothing: under way.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);
+  /// For a pod that has lost its plan. Nothing: under way, or told as a conflict.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> ReserveTheSame(const std::string& key,
+                                                                       const PodFacts& pod,
+                                                                       PlanRequest& request);
+  /// Before the plan: a claim's next pod gets what this one had, whatever happens to it. False:
+  /// what was reserved is not the claim's, and is released.
+  [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);
+  void Release(const PodStore::Known& known);
+  /// Of a pod that another producer plans: its KuryrPort was not heard of yet when this controller,
+  /// or a former leader, began to plan the pod.
+  [[nodiscard]] bool HasLeftFinalizer(const PodStore::Known& known);
+  void ReleaseGone(const std::string& key, const std::vector<std::string>& gone);
+  /// The node has nothing of it any more.
+  [[nodiscard]] bool IsDone(const PodFacts& pod);
+  /// A KuryrPort of ours that nobody owns.
+  void DeleteOrphan(const std::string& key, const PortFacts& port);
+  void Handle(const std::string& key, const PodFacts& pod, const BackendError& error);
+
+  const Shared shared_;
+  Writer& writer_;
+  const std::unique_ptr<VifSink> sink_;
+};
+
+}  // namespace kuryr::controller

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "service/work_queue.h"
+
+namespace kuryr::controller {
+
+/// Threads that take keys from a queue, each to a round of its own. What a round throws is logged,
+/// and the key comes back. It does so after the delay that the API server asked for, at most two
+/// minutes, or else rate limited. Not thread-safe.
+class Workers {
+ public:
+  using Round = std::function<void(const std::string& key)>;
+
+  /// Borrows the queue. `make_round` is called once for each thread, from the caller's.
+  Workers(service::WorkQueue& queue, size_t count, const std::function<Round()>& make_round);
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  ~Workers() { Stop(); }
+
+  /// Shuts the queue down, and returns when the rounds under way have ended.
+  void Stop() noexcept;
+
+ private:
+  void Work(const Round& round);
+  void Try(const Round& round, const std::string& key);
+
+  service::WorkQueue& queue_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace kuryr::controller
