@@ -30,7 +30,7 @@ class Planning:
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", self.backend())
         (WORK / "admin").write_text(TOKEN)
         self.confs = {AGENT: self.kuryr_conf("agent", "true", seconds), ALONE: self.kuryr_conf("alone", "false", seconds)}
-        KuryrDaemon(chosen.daemon, self.confs[AGENT], WORK).start()
+        KuryrDaemon(chosen.daemon, self.confs[AGENT]).start()
 
     def backend(self, identity=None):
         """identity: what kuryr.conf says of Keystone, if it is not a user's name and password."""
@@ -49,11 +49,11 @@ class Planning:
 
     @staticmethod
     def path(kind, namespace=DEFAULT):
-        """Of a namespace's objects of the core."""
+        """The path of a namespace's objects of the core."""
         return f"/api/v1/namespaces/{namespace}/{kind}"
 
     def create(self, name, node=HOST_NAME, namespace=DEFAULT, annotations=None):
-        """Its UID."""
+        """Creates a pod; returns its UID."""
         pod = {"metadata": {"name": name, "annotations": annotations or {}},
                "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
         return json.loads(self.api.request("POST", self.path("pods", namespace), pod))["metadata"]["uid"]
@@ -62,7 +62,7 @@ class Planning:
         return self.neutron.get(f"ports?device_id={uid}")["ports"]
 
     def vifs_of(self, name, namespace=DEFAULT):
-        """That its KuryrPort has: {interface: their data}."""
+        """{interface: its VIF's data} of the pod's KuryrPort."""
         for each in self.api.get(f"/apis/openstack.org/v1/namespaces/{namespace}/kuryrports")["items"]:
             if each["metadata"]["name"] == name:
                 return {ifname: vif["vif"]["versioned_object.data"] for ifname, vif in each["status"]["vifs"].items()}
@@ -70,7 +70,7 @@ class Planning:
 
     @staticmethod
     def wait_for(what, find, seconds=SECONDS):
-        """What find() returns once it is something."""
+        """Waits until find() returns a true value, which it returns."""
         deadline = time.monotonic() + seconds
         while not (found := find()):
             expect(time.monotonic() < deadline, f"not within {seconds} s: {what}")
@@ -78,7 +78,7 @@ class Planning:
         return found
 
     def plan_of(self, port):
-        """Of Neutron's port, as the tests of traffic want it."""
+        """The plan of Neutron's port, as the tests of traffic want it."""
         mtu = self.neutron.get(f"networks/{port['network_id']}")["network"]["mtu"]
         return Port(port["id"], port["mac_address"], mtu, tuple(
             (self.subnet_of(ip), ip["ip_address"]) for ip in port["fixed_ips"]))
@@ -99,7 +99,7 @@ class Planning:
         return self.node.attachment(pod=Pod(name, uid, namespace=namespace), conf={"kuryr_conf": self.confs[mode]})
 
     def take_plan(self, made):
-        """What Neutron says of eth0's port, which is the attachment's plan from now on."""
+        """Makes eth0's port in Neutron the attachment's plan; returns what Neutron says of it."""
         port, = [each for each in self.ports_of(made.pod.uid) if each["name"].endswith("/eth0")]
         made.pod = dataclasses.replace(made.pod, plan=self.plan_of(port))
         return port
