@@ -1,8 +1,6 @@
 """The node, its pods, the storm, and the facts that hold afterwards."""
 import collections
-import os
 import random
-import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +12,6 @@ from agent.storm_node import storm_node
 from harness.expectation import differences, wait_for_none
 from harness.kube_api import FakeApiServer, KubeApiServer, find_programs, make_certificates
 from harness.namespaces import WORK
-from harness.open_vswitch import FOLDER
 from harness.traffic import Traffic
 
 PROGRESS_SECONDS = 10
@@ -27,17 +24,12 @@ class Scenario:
 
     def state(self, facts):
         self.facts = facts
-        print(f"seed {self.options.seed}", flush=True)
-        try:
-            with facts.fact("a node with pods that run", basis=True):
-                self.make_node()
-            with facts.fact("the storm comes to its end", basis=True):
-                self.go_through_storm()
-            self.print_table()
-            aftermath.state(self)
-        finally:
-            if self.options.logs:
-                self.keep_logs()
+        with facts.fact("a node with pods that run", basis=True):
+            self.make_node()
+        with facts.fact("the storm comes to its end", basis=True):
+            self.go_through_storm()
+        self.print_table()
+        aftermath.state(self)
 
     def make_node(self):
         self.api = self.make_api_server()
@@ -73,11 +65,6 @@ class Scenario:
         make_certificates(WORK / "tls")
         return FakeApiServer(WORK / "tls", WORK / "api.log")
 
-    def keep_logs(self):
-        os.makedirs(self.options.logs, exist_ok=True)
-        for log in (*WORK.glob("**/*.log"), *FOLDER.glob("*.log")):
-            shutil.copy(log, self.options.logs)
-
     def go_through_storm(self):
         ovs, agent, api = self.node.ovs, self.node.agent, self.api
         self.services = [Service("kuryr-daemon", agent.start, agent.kill),
@@ -86,7 +73,8 @@ class Scenario:
                          Service(api.name, api.start, api.kill, slow=True)]
         checks = {"kuryr-daemon": self.find_disturbance, "ovs-vswitchd": self.find_standstill,
                   "ovsdb-server": self.find_standstill_without_database}
-        self.storm = Storm(self.services, self.options.kills, random.Random(self.options.seed), agent.why_not_ready, checks)
+        kills = self.options.kills or max(8, self.options.pairs // 20)
+        self.storm = Storm(self.services, kills, random.Random(self.options.seed), agent.why_not_ready, checks)
         self.begin = time.monotonic()
         over = threading.Event()
         teller = threading.Thread(target=self.tell, args=(over,))

@@ -8,9 +8,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agent import controller_service, devices_service, sandbox
+from agent import controller_service, devices_service, sandbox, service_unit
 from agent.service_load import Load
-from agent.systemd_node import (CONF, EVENT_SECONDS, INSTALLED, OWN_UNITS, SERVICE, SOCKET, UNITS, Journal, main_pid, properties,
+from agent.systemd_node import (CONF, EVENT_SECONDS, SERVICE, SOCKET, UNITS, Journal, main_pid, properties,
                                 systemctl, systemd_node, watchdog_time)
 from harness.expectation import expect_same, nothing
 from harness.kube_api import FakeApiServer, make_certificates
@@ -51,7 +51,7 @@ class ServiceFacts:
     def state(self, facts):
         self.fact = facts.fact
         try:
-            self.units()
+            service_unit.verify(self.fact, SERVICE, MOST_EXPOSURE, SOCKET)
             with self.fact("systemctl enable --now starts both units, on a node with Open vSwitch and an API server", basis=True):
                 self.make_node()
             self.readiness()
@@ -98,18 +98,6 @@ class ServiceFacts:
         run("ip", "netns", "delete", made.netns)
 
     # ---- the facts
-    def units(self):
-        environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{INSTALLED}:{OWN_UNITS}"}
-        files = [str(INSTALLED / unit) for unit in UNITS]
-        with self.fact("systemd-analyze verify has nothing to say of the units"):
-            done = subprocess.run(["systemd-analyze", "verify", "--man=no", *files], env=environment, text=True,
-                                  capture_output=True, check=False)
-            assert (done.returncode, done.stdout + done.stderr) == (0, ""), done.stdout + done.stderr
-        with self.fact(f"systemd-analyze security finds an exposure of at most {MOST_EXPOSURE / 10}"):
-            said = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={MOST_EXPOSURE}", files[0],
-                       env=environment)
-            print("        " + said.strip().rsplit("\n", 1)[-1], flush=True)
-
     def readiness(self):
         with self.fact("the service is active, by the notification of its main process"):
             found = properties(SERVICE, "Type", "NotifyAccess", "ActiveState", "SubState", "Result", "NRestarts")
@@ -226,10 +214,7 @@ class ServiceFacts:
     def watchdog(self):
         with self.fact("its watchdog hears of it"):
             assert properties(SERVICE, "WatchdogUSec") == ["30s"], properties(SERVICE, "WatchdogUSec")
-            drop_in = INSTALLED / f"{SERVICE}.d/watchdog.conf"
-            drop_in.parent.mkdir()
-            drop_in.write_text(WATCHDOG)
-            systemctl("daemon-reload")
+            drop_in = service_unit.drop_in(SERVICE, WATCHDOG)
             systemctl("restart", SERVICE)
             # No event tells when that changes.
             first, deadline = watchdog_time(), time.monotonic() + EVENT_SECONDS

@@ -6,6 +6,5 @@ OVS_SECONDS = 15
 
 
 def storm_node(plugin, api, daemon=None, **sections):
-    """daemon, sections: kuryr_node's."""
     return kuryr_node(kuryr_target(plugin), api, daemon, **sections, cni_daemon={"vif_annotation_timeout": ADD_SECONDS},
                       os_vif_ovs={"ovs_vsctl_timeout": OVS_SECONDS})

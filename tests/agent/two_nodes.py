@@ -30,9 +30,9 @@ def state(facts, options):
             expect_same(sorted(made.pod.plan.addresses), sorted(made.addresses()), made.pod.name)
     with facts.fact("each agent, each Open vSwitch and each folder of records has the pod of its own node alone"):
         for node, made in zip(nodes, pods):
-            expect_same([f"default/{made.pod.name}"], list(node.agent.status()["pods"]), f"pods of {node.host.name}'s agent")
-            expect_same([made.pod.plan.tap], sorted(node.ovs.ports()), f"ports of {node.host.name}")
-            expect_same([f"record {node.kuryr.record_of(made).name}"], sorted(node.kuryr.remains()), f"records of {node.host.name}")
+            found = [*node.agent.status()["pods"], *node.ovs.ports(), *node.kuryr.remains()]
+            wanted = [f"default/{made.pod.name}", made.pod.plan.tap, f"record {node.kuryr.record_of(made).name}"]
+            expect_same(wanted, found, node.host.name)
     with facts.fact("DEL of both leaves nothing on either node"):
         for node, made, found in zip(nodes, pods, empty):
             made.delete().silent()

@@ -3,7 +3,7 @@ import time
 
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate, ipam_result
-from cni_conformance.needs import has_ipam, need_ipam, need_pods, need_second_interface
+from cni_conformance.needs import has_ipam, need, need_ipam, need_second_interface
 from harness.expectation import expect
 from harness.namespaces import WORK
 from harness.result_form import addresses, container_interface, old_form, routes
@@ -176,7 +176,7 @@ def kernel_agrees(node):
 @case("ADD-15", "SHOULD", "0.4.0")
 def transient_condition(node):
     """a plan that is not there yet is awaited, then error 11"""
-    need_pods(node)
+    need(node, "pods")
     before = node.remains()
     made = node.attachment(plan=None)
     made.add(made.conf(kuryr_conf=node.kuryr.write_conf(vif_annotation_timeout=1))).error(11)
@@ -187,7 +187,7 @@ def transient_condition(node):
 @case("ADD-16", "SHOULD", "0.4.0")
 def pod_is_gone(node):
     """a pod that is gone, or another of that name: error 3"""
-    need_pods(node)
+    need(node, "pods")
     gone = node.attachment(active=False)
     process = gone.start("ADD")
     node.ovs.wait_for_port(gone.pod.plan.tap)
@@ -203,7 +203,7 @@ def pod_is_gone(node):
 @case("ADD-17", "HARD")
 def own_deadline(node):
     """it answers before the runtime's deadline: error 11 with the cause, nothing left"""
-    need_pods(node)
+    need(node, "pods")
     before = node.remains()
     made = node.attachment(active=False)
     error = made.add(made.conf(kuryr_conf=node.kuryr.write_conf(vif_annotation_timeout=1))).error(11)

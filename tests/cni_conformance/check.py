@@ -4,7 +4,7 @@ import json
 
 from cni_conformance.case import NotApplicable, case
 from cni_conformance.delegate import Delegate
-from cni_conformance.needs import need_ipam, need_no_plans, need_ovs, need_plugin, unplug
+from cni_conformance.needs import need, need_ipam, need_no_plans, need_plugin, unplug
 from cni_conformance.results import dual
 from harness.expectation import expect
 from harness.result_form import addresses, container_interface, family, routes
@@ -151,7 +151,7 @@ def one_family_missing(node):
 @case("CHK-15", "SHOULD", "0.4.0")
 def other_state_of_the_port(node):
     """the switch's port has another VLAN tag, VLAN mode, marks or QoS: error"""
-    need_ovs(node)
+    need(node, "ovs")
     changes = [["remove", "Interface", "{port}", "external_ids", "iface-id"],
                ["remove", "Interface", "{port}", "external_ids", "kuryr-container-id"]]
     if not node.pods:
@@ -169,10 +169,9 @@ def other_state_of_the_port(node):
 @case("CHK-16", "SHOULD", "0.4.0")
 def switch_is_down(node):
     """Open vSwitch is down: error"""
-    need_ovs(node)
+    need(node, "ovs")
     made = sound(node)
-    node.ovs.stop_vswitchd()
-    node.ovs.stop_ovsdb()
+    node.ovs.stop()
     made.check().error()
 
 

@@ -3,7 +3,7 @@ import os
 
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate
-from cni_conformance.needs import lose_state, need_agents, need_ipam, need_pods, need_second_interface
+from cni_conformance.needs import lose_state, need, need_ipam, need_second_interface
 from harness.expectation import expect
 from harness.pod import ANNOTATION
 from harness.process import run
@@ -185,7 +185,7 @@ def state_is_lost(node):
 @case("DEL-16", "HARD", "0.4.0")
 def without_api_server(node):
     """plan gone, pod gone, API server down: DEL succeeds"""
-    need_pods(node)
+    need(node, "pods")
     before = node.remains()
     planless, podless, apiless = node.added(), node.added(), node.added()
     node.pods.api.annotate(planless.pod, {ANNOTATION: None})
@@ -202,7 +202,7 @@ def without_api_server(node):
 @case("DEL-17", "HARD", "0.4.0")
 def agent_is_down(node):
     """agent down: DEL is done or durably queued"""
-    need_agents(node)
+    need(node, "agents")
     before = node.remains()
     made = node.added()
     node.agents.kill()
@@ -244,7 +244,7 @@ def once_as_ctr_does(node):
 @case("DEL-21", "HARD", "0.4.0")
 def waits_for_no_plan(node):
     """DEL waits for no VIF that will not come"""
-    need_pods(node)
+    need(node, "pods")
     made = node.attachment(plan=None)
     node.call(made.conf(), made.environment("DEL"), seconds=20).silent()
     silent = node.added()

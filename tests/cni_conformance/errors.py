@@ -3,7 +3,7 @@ import signal
 
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate, add_that_waits
-from cni_conformance.needs import need_ipam, need_no_agents, need_pods
+from cni_conformance.needs import need, need_ipam, need_no_agents
 from harness.expectation import expect
 
 
@@ -62,8 +62,7 @@ def error_of_del(node):
     """A DEL that fails."""
     if node.pods:
         made = node.added()
-        node.ovs.stop_vswitchd()
-        node.ovs.stop_ovsdb()
+        node.ovs.stop()
         return made.delete()
     need_ipam(node)
     delegate = Delegate(node)
@@ -86,7 +85,7 @@ def words_that_hide_errors(node):
 @case("ERR-07", "HARD")
 def no_secrets(node):
     """msg and details have no token, and name pod, interface and cause"""
-    need_pods(node)
+    need(node, "pods")
     need_no_agents(node)
     made = node.attachment()
     node.pods.token.write_text("other-token-51d0e2")

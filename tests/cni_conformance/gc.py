@@ -1,7 +1,7 @@
 """GC: what is not listed goes, what is listed or another's stays."""
 from cni_conformance.case import case
-from cni_conformance.delegate import Delegate
-from cni_conformance.needs import FOREIGN_PORT, add_foreign_port, need_ipam, need_ovs
+from cni_conformance.delegate import Delegate, add_that_waits
+from cni_conformance.needs import FOREIGN_PORT, add_foreign_port, need, need_ipam
 from harness.expectation import expect
 
 KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
@@ -133,21 +133,11 @@ def other_networks_stay(node):
 @case("GC-09", "HARD", "1.1.0")
 def an_add_is_running(node):
     """an attachment that is being added right now survives"""
+    made, process, go_on = add_that_waits(node)
+    answer = node.gc(conf=made.conf(), CNI_PATH=made.environment("GC")["CNI_PATH"])
     if node.pods:
-        made = node.attachment(active=False)
-        process = made.start("ADD")
-        node.ovs.wait_for_port(made.pod.plan.tap)
-        node.gc().silent()
-        node.pods.activate(made)
-    else:
-        need_ipam(node)
-        delegate = Delegate(node)
-        gate = delegate.gate("ADD")
-        made = delegate.attachment()
-        process = made.start("ADD")
-        gate.reached(process)
-        node.gc(conf=delegate.conf(), CNI_PATH=delegate.cni_path())
-        gate.open()
+        answer.silent()
+    go_on()
     made.result = node.finish_call(process, "ADD").result()
     expect(made.present(), "no interface")
     made.check().silent()
@@ -156,7 +146,7 @@ def an_add_is_running(node):
 @case("GC-10", "HARD", "1.1.0")
 def with_services_down(node):
     """with the API server down, all is collected; with Open vSwitch down, the rest, and then it"""
-    need_ovs(node)
+    need(node, "ovs")
     before = node.remains()
     if node.pods:
         vanished(node)
@@ -165,11 +155,9 @@ def with_services_down(node):
         node.expect_only(before, "after GC without API server")
         return
     vanished(node)
-    node.ovs.stop_vswitchd()
-    node.ovs.stop_ovsdb()
+    node.ovs.stop()
     node.gc().error()
     expect(not node.reservations(), f"addresses are still reserved: {node.reservations()}")
-    node.ovs.start_ovsdb()
-    node.ovs.start_vswitchd()
+    node.ovs.start()
     node.gc().silent()
     node.expect_only(before, "after GC with Open vSwitch back")

@@ -9,6 +9,9 @@ from harness.report import Skipped
 from harness.result_form import rank
 
 FOREIGN_PORT = "foreign0"
+# Reasons why a case is not applicable, by the service that the node lacks.
+MISSING = {"kuryr": "asks for --kuryr api or --kuryr bridge or --kuryr ovs", "ovs": "asks for --kuryr api or --kuryr ovs",
+           "pods": "asks for --kuryr api", "agents": "there is no agent: each call does its work by itself"}
 
 
 # ---- what a case needs
@@ -23,20 +26,10 @@ def need_ipam(node, kind=None):
         raise NotApplicable(f"the configuration's ipam is not {kind}")
 
 
-def need_kuryr(node):
-    if not node.kuryr:
-        raise NotApplicable("asks for --kuryr api or --kuryr bridge or --kuryr ovs")
-
-
-def need_ovs(node):
-    if not node.ovs:
-        raise NotApplicable("asks for --kuryr api or --kuryr ovs")
-
-
-def need_pods(node):
-    """Pods of an API server have the plans."""
-    if not node.pods:
-        raise NotApplicable("asks for --kuryr api")
+def need(node, service):
+    """A service of the node."""
+    if service not in node.services:
+        raise NotApplicable(MISSING[service])
 
 
 def need_no_plans(node):
@@ -48,11 +41,6 @@ def need_no_plans(node):
 def need_second_interface(node):
     if node.pods:
         raise NotApplicable("a pod's plan names its interfaces, and one ADD makes them all")
-
-
-def need_agents(node):
-    if "agents" not in node.services:
-        raise NotApplicable("there is no agent: each call does its work by itself")
 
 
 def need_no_agents(node):
@@ -82,7 +70,7 @@ def need_field(node, *names):
 
 def chained(node):
     """An attachment of a plugin that is not the first of its list."""
-    need_kuryr(node)
+    need(node, "kuryr")
     return node.attachment()
 
 

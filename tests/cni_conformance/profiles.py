@@ -68,15 +68,13 @@ def ovs_node(target, shared):
     return Node(target, ovs=ovs, kuryr=Kuryr(ovs))
 
 
-def api_node(target, shared):
+def api_node(target, shared, **agents):
     ovs, pods = OpenVSwitch(database=shared / "conf.db"), PlannedPods(FakeApiServer(shared / "tls", WORK / "api.log"))
-    return Node(target, ovs=ovs, pods=pods, kuryr=Kuryr(ovs, pods))
+    return Node(target, ovs=ovs, pods=pods, **agents, kuryr=Kuryr(ovs, pods, **agents))
 
 
 def agent_node(target, shared):
-    ovs, pods = OpenVSwitch(database=shared / "conf.db"), PlannedPods(FakeApiServer(shared / "tls", WORK / "api.log"))
-    agents = Agents(Path(target.plugin).with_name("kuryr-daemon"))
-    return Node(target, ovs=ovs, pods=pods, agents=agents, kuryr=Kuryr(ovs, pods, agents=agents))
+    return api_node(target, shared, agents=Agents(Path(target.plugin).with_name("kuryr-daemon")))
 
 
 PROFILES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cni_conformance.case import NotApplicable, case
 from cni_conformance.delegate import Delegate, ipam_result
-from cni_conformance.needs import chained, need_ipam, need_no_plans, need_pods
+from cni_conformance.needs import chained, need, need_ipam, need_no_plans
 from harness.expectation import expect
 from harness.result_form import (NEW_INTERFACE_KEYS, NEW_ROUTE_KEYS, addresses, container_interface, family,
                                  host_interfaces, old_form, routes, same_network, shape)
@@ -123,7 +123,7 @@ def no_new_interface_members(node):
 @case("RES-10", "MUST", "1.1.0")
 def vhost_user_socket(node):
     """socketPath of a vhost-user interface is absolute, and a socket"""
-    need_pods(node)
+    need(node, "pods")
     node.ovs.start_vswitchd_with_dpdk()
     folder = Path("/run/vhostuser")
     folder.mkdir()

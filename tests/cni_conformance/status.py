@@ -1,7 +1,7 @@
 """STATUS: ready, or why not."""
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate
-from cni_conformance.needs import need_agents, need_ipam, need_no_agents, need_ovs, need_pods
+from cni_conformance.needs import need, need_ipam, need_no_agents
 from harness.expectation import expect
 
 
@@ -40,7 +40,7 @@ def exhausted(node):
 @case("STA-05", "MUST", "1.1.0")
 def agent_is_down(node):
     """agent down: error 50"""
-    need_agents(node)
+    need(node, "agents")
     node.status().silent()
     node.agents.kill()
     node.status().error(50)
@@ -49,22 +49,19 @@ def agent_is_down(node):
 @case("STA-06", "MUST", "1.1.0")
 def switch_is_down(node):
     """Open vSwitch down or the bridge missing: 51 when there are attachments, else 50"""
-    need_ovs(node)
+    need(node, "ovs")
     made = node.added()
     node.status().silent()
-    node.ovs.stop_vswitchd()
-    node.ovs.stop_ovsdb()
+    node.ovs.stop()
     node.status().error(51)
-    node.ovs.start_ovsdb()
-    node.ovs.start_vswitchd()
+    node.ovs.start()
     made.delete().silent()
     node.status().silent()
     if not node.pods:
         node.ovs.vsctl("--if-exists", "del-br", node.ovs.bridge)
         node.status().error(50, [node.ovs.bridge])
         node.ovs.make_bridge()
-    node.ovs.stop_vswitchd()
-    node.ovs.stop_ovsdb()
+    node.ovs.stop()
     node.status().error(50)
 
 
@@ -72,11 +69,9 @@ def switch_is_down(node):
 def calls_after_an_error(node):
     """after a STATUS error, ADD and DEL still work"""
     if node.pods:
-        node.ovs.stop_vswitchd()
-        node.ovs.stop_ovsdb()
+        node.ovs.stop()
         node.status().error()
-        node.ovs.start_ovsdb()
-        node.ovs.start_vswitchd()
+        node.ovs.start()
         made = node.added()
     else:
         need_ipam(node)
@@ -104,8 +99,7 @@ def as_often_as_asked(node):
 def error_is_on_stdout(node):
     """the error is JSON on stdout"""
     if node.ovs:
-        node.ovs.stop_vswitchd()
-        node.ovs.stop_ovsdb()
+        node.ovs.stop()
         node.status().error((50, 51))
     else:
         need_ipam(node)
@@ -115,7 +109,7 @@ def error_is_on_stdout(node):
 @case("STA-10", "HARD", "1.1.0")
 def api_server_is_down(node):
     """API server unreachable: error 50 that names it"""
-    need_pods(node)
+    need(node, "pods")
     need_no_agents(node)
     node.status().silent()
     node.pods.api.stop()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from controller.plan import plan_of
 from harness.expectation import Failed
+from harness.namespaces import WORK
 
 # One watch, one order: from leases to pods.
 FIRST, AFTER_LAST = b"/registry/leases/", b"/registry/pods0"
@@ -62,6 +63,7 @@ class History(threading.Thread):
         self.changes = []
         self.present = {PODS: {}, PORTS: {}, LEASES: {}, NAMESPACES: {}}
         self.broken = None
+        self.log = open(WORK / "history.log", "w", encoding="utf-8", buffering=1)
         self.answer = etcd.open("watch", {"create_request": {
             "key": _encoded(FIRST), "range_end": _encoded(AFTER_LAST), "start_revision": "1"}})
         self.start()
@@ -89,6 +91,7 @@ class History(threading.Thread):
         present = None if event.get("type") == "DELETE" else json.loads(base64.b64decode(kv["value"]))
         with self.changed:
             self.changes.append(Change(int(kv["mod_revision"]), kind, key, present))
+            print(self.changes[-1], file=self.log)
             if present is None:
                 self.present[kind].pop(key, None)
             else:

@@ -7,7 +7,6 @@ from controller.cluster import Cluster
 from controller.citizens import Citizen
 from controller.controllers import Controllers
 from controller.holding import find_shared
-from controller.keeping import keep_logs
 from controller.manager import Manager, programs_with_manager
 from controller.misgiven import all_of, find_misgiven
 from controller.nodes import Nodes
@@ -54,18 +53,13 @@ class Tenancy:
         self.tenants = {tenant.name: tenant for tenant in (Tenant("mallory"), Tenant("trudy", has_more=True))}
 
     def state(self, facts):
-        print(f"seed {self.options.seed}", flush=True)
-        try:
-            with facts.fact("two namespaces have all addresses of their pools, beside two whose users mean ill", basis=True):
-                self.make_cluster()
-                self.fill()
-            self.state_rights(facts)
-            Attacks(self).state(facts)
-            self.state_of_fuzz(facts)
-            self.judge(facts)
-        finally:
-            if self.options.logs:
-                keep_logs(self.options.logs, getattr(self, "history", None))
+        with facts.fact("two namespaces have all addresses of their pools, beside two whose users mean ill", basis=True):
+            self.make_cluster()
+            self.fill()
+        self.state_rights(facts)
+        Attacks(self).state(facts)
+        self.state_of_fuzz(facts)
+        self.judge(facts)
 
     def make_cluster(self):
         programs = programs_with_manager()

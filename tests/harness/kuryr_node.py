@@ -18,9 +18,9 @@ def kuryr_target(plugin=RELEASE / "kuryr-cni"):
 def kuryr_node(target, api, daemon=None, host=HERE, ovs=None, **sections):
     """api: a KubeApi; daemon: the file of a kuryr-daemon, without which the plugin works alone; ovs: another Open vSwitch than
     one with br-int in userspace; sections: kuryr.conf's, as Kuryr takes them."""
-    services = {"ovs": ovs or OpenVSwitch(host=host), "pods": PlannedPods(api, host)}
-    services["kuryr"] = Kuryr(*services.values(), host=host, **sections)
+    node = Node(target, host, ovs=ovs or OpenVSwitch(host=host), pods=PlannedPods(api, host))
+    node.give(kuryr=Kuryr(node.ovs, node.pods, host=host, **sections))
     if daemon:
-        services["agent"] = KuryrDaemon(daemon, services["kuryr"].usual_conf, host)
-        services["agent"].start()
-    return Node(target, host, **services)
+        node.give(agent=KuryrDaemon(daemon, node.kuryr.usual_conf, host))
+        node.agent.start()
+    return node

@@ -39,19 +39,28 @@ class Target:
 class Node:
     """Calls may come from several threads."""
 
-    # Services that a node may have under these names, beside any others.
+    # A node asks the services of these names for its calls, and takes others as they are.
     ovs = pods = kuryr = None
 
     def __init__(self, target, host=HERE, **services):
-        """services: in the order of their starts; each is an attribute by its name. A service may have remains(), which
-        attachments may leave in it, and stop(), which ends it."""
-        self.target, self.host, self.services = target, host, services
-        vars(self).update(services)
-        self.switch = self.ovs or LinuxBridges(host)
+        """services: give()'s."""
+        self.target, self.host, self.services = target, host, {}
+        self.give(**services)
         self.version = target.supported[-1] if target.supported else "0.3.1"
         self.attachments = []
         self.numbers = itertools.count(1)
         self.cni_path = target.cni_path
+
+    def give(self, **services):
+        """services: in the order of their starts; each is an attribute by its name. A service may have remains(), which
+        attachments may leave in it, and stop(), which ends it."""
+        self.services |= services
+        vars(self).update(services)
+
+    @property
+    def switch(self):
+        """It has the host ends of attachments."""
+        return self.ovs or LinuxBridges(self.host)
 
     # ---- calls
     def conf(self, **changes):

@@ -108,6 +108,10 @@ class OpenVSwitch:
         """The options of kuryr.conf for it."""
         return {"os_vif_ovs": {"datapath_type": self.datapath}}
 
+    def start(self):
+        self.start_ovsdb()
+        self.start_vswitchd()
+
     def stop(self):
         self.stop_vswitchd()
         self.stop_ovsdb()

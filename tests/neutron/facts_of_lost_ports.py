@@ -59,7 +59,7 @@ def tell(planning, controller):
     expect(f"eth0's port {port['id']}" in message, message)
     expect_same(port["id"], planning.vifs_of("lost")["eth0"]["id"], "the port of its plan")
     config = WORK / "administrator.conf"
-    config.write_text(controller.config.read_text().replace("controller-token", "admin"))
+    config.write_text(controller.config.read_text().replace("controller-token", "token"))
     said = run(controller.program, "status", "--config-file", config, check=False)
     line = next((each for each in said.splitlines() if each.startswith("default/lost ")), said)
     expect("planned,lost" in line and LOST in line, said)

@@ -7,9 +7,9 @@ import time
 
 from controller.controllers import Controller
 from harness.expectation import expect, expect_same
-from harness.kube_api import TOKEN
+from harness.kuryr import Kuryr
 from harness.kuryr_daemon import KuryrDaemon
-from harness.namespaces import WORK
+from harness.planned_pods import PlannedPods
 from harness.pod import Pod
 from harness.process import run
 from ovn.central import HOST_NAME
@@ -24,13 +24,16 @@ DEFAULT = "default"
 
 class Planning:
     def __init__(self, node, network, cluster, chosen, seconds=SECONDS):
-        """node: one without a kuryr-daemon; chosen: the launcher's options, for the programs; seconds: how long an ADD waits."""
+        """node: one without a running agent; it is given the cluster's pods and another agent. chosen: the launcher's options, for
+        the programs; seconds: how long an ADD waits."""
         self.node, self.network, self.neutron = node, network, network.neutron
         self.cluster, self.api = cluster, cluster.api
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", self.backend())
-        (WORK / "admin").write_text(TOKEN)
-        self.confs = {AGENT: self.kuryr_conf("agent", "true", seconds), ALONE: self.kuryr_conf("alone", "false", seconds)}
-        KuryrDaemon(chosen.daemon, self.confs[AGENT]).start()
+        pods = PlannedPods(self.api)
+        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds})
+        self.confs = {AGENT: kuryr.usual_conf, ALONE: kuryr.write_conf(daemon_enabled="false")}
+        node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
+        node.agent.start()
 
     def backend(self, identity=None):
         """identity: what kuryr.conf says of Keystone, if it is not a user's name and password."""
@@ -38,14 +41,6 @@ class Planning:
                 f"[neutron]\n{identity or self.neutron.identity.kuryr_options}"
                 f"[neutron_defaults]\nproject = {self.neutron.identity.project}\npod_subnet = {','.join(self.network.subnets)}\n"
                 f"pod_security_groups = {self.network.open}\nresource_tags = {TAG}\n")
-
-    def kuryr_conf(self, name, daemon_enabled, seconds):
-        path = WORK / f"planned-{name}.conf"
-        path.write_text(
-            f"[kubernetes]\napi_root = {self.api.url}\nssl_ca_crt_file = {self.api.ca}\ntoken_file = {WORK}/admin\n"
-            f"node_name = {HOST_NAME}\n"
-            f"[cni_daemon]\ndaemon_enabled = {daemon_enabled}\nvif_annotation_timeout = {seconds}\n")
-        return str(path)
 
     @staticmethod
     def path(kind, namespace=DEFAULT):

@@ -1,12 +1,7 @@
 """A node with OVN, Open vSwitch, pods of an API server and kuryr-daemon; and sandboxes of pods on logical ports there."""
 from harness.kube_api import FakeApiServer, make_certificates
-from harness.kuryr import Kuryr
-from harness.kuryr_daemon import KuryrDaemon
-from harness.kuryr_node import kuryr_target
+from harness.kuryr_node import kuryr_node, kuryr_target
 from harness.namespaces import WORK
-from harness.node import Node
-from harness.open_vswitch import OpenVSwitch
-from harness.planned_pods import PlannedPods
 from ovn.central import EVENT_SECONDS, Ovn
 
 # Ways to serve the plugin's calls.
@@ -16,11 +11,10 @@ MODES = (AGENT, ALONE)
 
 def make_node(plugin, daemon):
     make_certificates(WORK / "tls")
-    ovs, pods = OpenVSwitch(), PlannedPods(FakeApiServer(WORK / "tls", WORK / "api.log"))
-    kuryr = Kuryr(ovs, pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS})
-    agent = KuryrDaemon(daemon, kuryr.usual_conf)
-    agent.start()
-    return Node(kuryr_target(plugin), ovs=ovs, pods=pods, kuryr=kuryr, agent=agent, ovn=Ovn(ovs))
+    node = kuryr_node(kuryr_target(plugin), FakeApiServer(WORK / "tls", WORK / "api.log"), daemon,
+                      cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS})
+    node.give(ovn=Ovn(node.ovs))
+    return node
 
 
 def sandbox(node, port, mode, conf=None):

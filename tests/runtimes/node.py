@@ -25,10 +25,7 @@ def install():
 def calls(command=""):
     """Calls of kuryr-cni by runtimes so far: (command, container id, namespace or "")."""
     lines = CALLS.read_text().splitlines() if CALLS.exists() else []
-    found = []
-    for line in lines:
-        name, container, netns = line.split(" ")
-        found.append((name, container, netns.removeprefix("netns=")))
+    found = [tuple(line.replace(" netns=", " ").split(" ")) for line in lines]
     return [call for call in found if call[0] == command or not command]
 
 
@@ -48,10 +45,8 @@ def start_api_server():
 
 def check_clean():
     """Pods leave nothing on a node when DELs do their job."""
-    found = []
-    for link in json.loads(run("ip -json -details link")):
-        if link.get("linkinfo", {}).get("info_kind") in ("veth", "ifb"):
-            found.append(f"link {link['ifname']}")
+    found = [f"link {link['ifname']}" for link in json.loads(run("ip -json -details link"))
+             if link.get("linkinfo", {}).get("info_kind") in ("veth", "ifb")]
     if Path("/run/openvswitch/db.sock").exists():
         found += [f"port {port}" for port in run("ovs-vsctl list-ports br-int").split()]
     found += [f"record {record.name}" for record in (ATTACHMENTS.iterdir() if ATTACHMENTS.exists() else ())]
