@@ -89,7 +89,7 @@ class Controller:
         return False
 
     def addresses(self):
-        """What it knows of its networks' addresses."""
+        """Counts of addresses in the controller's networks."""
         return {name: value for name, value in self.metrics().items() if name.startswith("kuryr_controller_addresses{")}
 
 

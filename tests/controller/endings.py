@@ -95,7 +95,7 @@ class Endings:
             list(clients.map(lambda name: self.cluster.insist_gently((404, 409), "DELETE", f"/api/v1/namespaces/{name}"), names))
 
     def wait_until_ended(self, names):
-        """What a namespace's pods have left of their grace period decides when the manager looks at it again, or a change does."""
+        """The manager looks at a namespace again when the pods' grace period is over, or at a change."""
         present = self.history.present
         self.history.wait(lambda: not any(self.history.pod(made.key, made.uid) for made in self.old), "their pods are gone",
                           self.wait_seconds)

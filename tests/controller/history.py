@@ -49,7 +49,7 @@ class Etcd:
         return answer
 
     def compact(self):
-        """Nobody knows any revision before the present one."""
+        """Makes etcd forget all revisions before the present one."""
         present = json.loads(self.open("kv/range", {"key": _encoded(b"none")}).read())["header"]["revision"]
         self.open("kv/compaction", {"revision": present, "physical": True}).read()
 
@@ -99,7 +99,7 @@ class History(threading.Thread):
             self.changed.notify_all()
 
     def wait(self, find, what, seconds):
-        """What find() has, when that is something; it is asked after every change."""
+        """Waits until find() returns a true value, which it returns; find() is called after every change."""
         deadline = time.monotonic() + seconds
         with self.changed:
             while not (found := find()):
@@ -111,18 +111,18 @@ class History(threading.Thread):
 
     # ---- the present; inside of wait() or not
     def pod(self, key, uid):
-        """None when that one is gone."""
+        """The pod with this UID; None when it is gone."""
         pod = self.present[PODS].get(key)
         return pod if pod and pod["metadata"]["uid"] == uid else None
 
     def plan(self, key, uid):
-        """None as long as there is none."""
+        """The pod's plan; None as long as it has none."""
         pod, port = self.pod(key, uid), self.present[PORTS].get(key)
         beside = plan_of(port) if port and port["spec"]["podUid"] == uid else None
         return beside or (pod and plan_of(pod))
 
     def leader(self):
-        """Who holds the Lease; empty for nobody."""
+        """The holder of the Lease; empty where there is none."""
         lease = self.present[LEASES].get("kube-system/kuryr-controller", {})
         return lease.get("spec", {}).get("holderIdentity", "")
 

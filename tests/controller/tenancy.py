@@ -75,11 +75,11 @@ class Tenancy:
             tenant.move_in(self.cluster)
 
     def is_allowed(self, name_space, plan):
-        """A node would make true what a user has forged where nodes read plans: docs/controller.md says who may write there."""
+        """Whether the addresses are the namespace's. A node would plug a forged plan; docs/controller.md says who may write plans."""
         return addresses_of(plan) <= RANGES[name_space]
 
     def fill(self, without=()):
-        """Of both pools at a time."""
+        """Fills both pools at a time."""
         with ThreadPoolExecutor() as clients:
             list(clients.map(lambda citizen: citizen.fill(without), self.citizens))
 
@@ -123,7 +123,7 @@ class Tenancy:
             nothing([*self.controllers.crashes, *self.nodes.failures], "failures")
 
     def let_go(self):
-        """What is left, after the tenants' own finalizers are taken away."""
+        """Takes the tenants' finalizers away; returns the objects that were left before."""
         left = judgement.find_left(self.history.present, ())
         for tenant in self.tenants.values():
             tenant.let_go(self.history)
