@@ -1,4 +1,4 @@
-"""What has to be true after a storm."""
+"""Facts that hold after a storm."""
 import os
 import time
 from collections import Counter
@@ -6,16 +6,17 @@ from pathlib import Path
 
 from harness.expectation import nothing, wait_for_none
 from harness.kube_api import PODS
+from harness.kuryr import ATTACHMENTS
 from harness.kuryr_daemon import MOST_OVSDB_CONNECTIONS, OVSDB_CONNECTION
 from harness.namespaces import WORK
 from harness.open_vswitch import FOLDER
 
-# A datagram that was sent so shortly before was on its way.
+# A datagram that was sent so shortly before an outage was still on its way.
 ON_ITS_WAY_SECONDS = 0.5
 
 
 def state(scenario):
-    """The facts."""
+    """States them all."""
     calls(scenario)
     running_pods(scenario)
     leftovers(scenario)
@@ -54,7 +55,7 @@ def running_pods(scenario):
 
 
 def traffic(scenario):
-    # Its userspace datapath forwards in ovs-vswitchd's main thread, which stands still without the database, too.
+    # The userspace datapath forwards in ovs-vswitchd's main thread, which also stands still without the database.
     gaps = scenario.service("ovs-vswitchd").gaps + scenario.service("ovsdb-server").gaps
     flow = scenario.traffic.wait_until_all_flow()
     scenario.traffic.stop()
@@ -68,7 +69,7 @@ def traffic(scenario):
 
 
 def length(spans):
-    """Of all together, where they overlap once."""
+    """The time that the spans cover together."""
     total, reached = 0.0, 0.0
     for begin, end in sorted(spans):
         total += max(0.0, end - max(begin, reached))
@@ -79,36 +80,34 @@ def length(spans):
 def leftovers(scenario):
     fact, node = scenario.facts.fact, scenario.node
     with fact("no link but the running pods' is left"):
-        own = node.switch_links() | scenario.taps | {"lo", "ovs-netdev"}
+        own = node.switch.links() | scenario.taps | {"lo", "ovs-netdev"}
         nothing(set(node.links()) - own, "left")
     with fact("OVSDB has ports and interfaces of the running pods only"):
-        # A DEL may have left its own to the agent, which tries again after a while.
+        # A DEL may have left its port to the agent, which tries again after a while.
         wait_for_none(lambda: set(node.ovs.rows_by_port()) - scenario.taps - {node.ovs.bridge}, "left")
     with fact("OVSDB has a QoS row for each of them only"):
         wanted = {row["port"]["qos"][1] for row in scenario.rows.values()}
         wait_for_none(lambda: {uuid[1] for uuid in node.ovs.column("QoS", "_uuid")} - wanted, "left")
     with fact("there are records of the running pods only"):
-        wanted = {str(node.record_of(made)) for made in scenario.running}
-        wait_for_none(lambda: {str(file) for file in Path(node.attachments_folder()).iterdir()} ^ wanted,
-                      "too many or too few")
+        wanted = {node.kuryr.record_of(made) for made in scenario.running}
+        wait_for_none(lambda: set(ATTACHMENTS.iterdir()) ^ wanted, "too many or too few")
     with fact("the API server has every pod, with its plan"):
-        listed = node.api.get(PODS)["items"]
+        listed = scenario.api.get(PODS)["items"]
         found = {(pod["metadata"]["name"], pod["metadata"]["uid"]) for pod in listed if pod["metadata"]["annotations"]}
         nothing(found ^ {(pod.name, pod.uid) for pod in scenario.all_pods}, "too many or too few")
     with fact("no process is left"):
-        wait_for_none(lambda: strays(scenario), "left")
+        ovs = {int((FOLDER / f"{name}.pid").read_text()) for name in ("ovsdb-server", "ovs-vswitchd")}
+        wait_for_none(lambda: strays({node.agent.process.pid} | ovs | scenario.api.pids()), "left")
 
 
-def strays(scenario):
-    """Of the namespaces, whose first process this is."""
-    ovs = {int(Path(f"/run/openvswitch/{name}.pid").read_text()) for name in ("ovsdb-server", "ovs-vswitchd")}
-    own = {os.getpid(), scenario.node.agent.process.pid} | ovs | scenario.node.api.pids()
-    found = []
+def strays(known):
+    """Processes of the test's namespace that are neither known nor the test itself. known: PIDs."""
+    own, found = {os.getpid()} | known, []
     for folder in Path("/proc").iterdir():
         try:
             if folder.name.isdigit() and int(folder.name) not in own:
                 name, fields = (folder / "stat").read_text().rsplit(")", 1)
-                # Ended ones wait for their parent only.
+                # A process that has ended only waits for its parent.
                 found += [name + ")"] if fields.split()[0] != "Z" else []
         except (FileNotFoundError, ProcessLookupError):
             pass

@@ -1,4 +1,4 @@
-"""What a runtime asks of the plugin for its pods, and whether the answers are right."""
+"""A runtime's calls of the plugin for its pods, and checks of the answers."""
 import collections
 import os
 import re
@@ -11,24 +11,24 @@ from harness import result_form
 from harness.expectation import Failed, expect
 from harness.process import run
 
-# What may be said while something of the node is away: an operation failed, and: try again later.
+# Error codes while a service of the node is away: an operation failed, and: try again later.
 ADD_CODES = DEL_CODES = (5, 11)
-# The agent was killed when all was made and nothing said: the interface exists.
+# The agent was killed after its work and before its answer: the interface exists.
 LOST_ANSWER = 100
-# Of one pod's sandboxes, and of one sandbox's DELs.
+# ADDs of one pod's sandboxes, and DELs of one sandbox.
 MOST_ADDS, MOST_DELS = 60, 60
 MOST_PROBLEMS = 50
 RETRY_SECONDS = 0.5
 KILLED_SHARE = 0.04
 GIVEN_UP_SHARE = 0.5
 LONGEST_LIFE_SECONDS = 0.08
-# A call's own limit, 15 s for what is undone then, and what a busy machine takes.
+# A call's own limit, 15 s to undo its work, and time that a busy machine takes.
 UNDO_SECONDS, SLACK_SECONDS = 15, 45
 DEADLINES = {"ADD": ADD_SECONDS + UNDO_SECONDS + SLACK_SECONDS, "DEL": 60 + UNDO_SECONDS + SLACK_SECONDS}
 
 
 class Ledger:
-    """What became of all calls. Thread-safe."""
+    """The ends of all calls. Thread-safe."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -51,7 +51,7 @@ class Ledger:
             self.problems[kind].append(text)
 
     def is_hopeless(self):
-        """Then the rest is not tried: with every call hanging it would take days."""
+        """Whether the rest is not worth a try: if every call hung, it would take days."""
         with self.lock:
             return sum(map(len, self.problems.values())) > MOST_PROBLEMS
 
@@ -62,8 +62,8 @@ class Ledger:
 
 
 class Client:
-    """Plugs and unplugs pods, as a kubelet does: a sandbox whose ADD failed gets DELs until one succeeds, and the pod
-    another sandbox; or its owner gives it up and has a spare one plugged: what is left of it nobody will replace."""
+    """Plugs and unplugs pods, as a kubelet does. A sandbox whose ADD failed gets DELs until one succeeds. Then its pod gets
+    another sandbox, or its owner gives it up for a spare pod, and no later ADD replaces its remains."""
 
     def __init__(self, node, ledger, storm, spares, random):
         """spares: a deque of pods."""
@@ -83,7 +83,7 @@ class Client:
                 try:
                     pod = self.spares.popleft()
                 except IndexError:
-                    pass  # this one once more
+                    pass  # no spare pod is left: the same pod is tried again
             self.storm.outages.wait_for_change(RETRY_SECONDS)
         self.ledger.problem("lost", f"{pod.name} was not plugged by {MOST_ADDS} ADDs")
 
@@ -111,7 +111,7 @@ class Client:
         self.ledger.problem("lost", f"{made.pod.name}: {MOST_DELS} DELs of {made.container_id} failed")
 
     def call(self, made, command, conf, codes):
-        """The answer; None of a call that was killed or was no answer."""
+        """The answer; None where the call was killed, or gave none."""
         begin = time.monotonic()
         killed = False
         try:
@@ -139,7 +139,7 @@ class Client:
         return answer
 
     def kill_soon(self, process):
-        """Whether it was: it may have ended before."""
+        """Whether it was killed: it may have ended before."""
         try:
             process.wait(self.random.random() * LONGEST_LIFE_SECONDS)
         except subprocess.TimeoutExpired:

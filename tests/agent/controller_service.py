@@ -1,4 +1,4 @@
-"""What has to be true of kuryr-controller as a service of systemd."""
+"""Facts of kuryr-controller as a service of systemd."""
 import json
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ leader_elect = false
 cidr = 10.244.0.0/16
 namespaces = *
 """
-# What systemd hands over, of files that only root may read.
+# systemd hands over files that only root may read.
 DROP_IN = f"""[Service]
 LoadCredential=token:{FOLDER}/controller.token
 LoadCredential=ca.crt:{FOLDER}/controller.ca

@@ -1,4 +1,4 @@
-"""What has to be true of kuryr-devices as a service of systemd."""
+"""Facts of kuryr-devices as a service of systemd."""
 import errno
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What systemd's sandbox leaves a process, as the kernel tells."""
+"""Rights that systemd's sandbox leaves a process, as the kernel tells."""
 import errno
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from harness.expectation import nothing
 from harness.kuryr_daemon import CAPABILITIES, check_capabilities
 from harness.process import run
 
-# Of the node: writable for others, so that it is the sandbox that refuses.
+# Folders that other processes of the node can write, so that it is the sandbox that refuses.
 OTHERS = ("/etc", "/usr/sbin", *DATA_FOLDERS)
 OWN = ("/run/kuryr", "/var/log/kuryr")
 WRITABLE = ("/run", "/var/log/kuryr", "/proc", "/sys", "/tmp", "/var/tmp", "/dev/pts", "/dev/shm")

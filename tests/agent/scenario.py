@@ -1,8 +1,6 @@
-"""The node, its pods, the storm, and what has to be true afterwards."""
+"""The node, its pods, the storm, and the facts that hold afterwards."""
 import collections
-import os
 import random
-import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from agent import aftermath
 from agent.client import Client, Ledger
 from agent.storm import Service, Storm
-from agent.storm_node import StormNode
+from agent.storm_node import storm_node
 from harness.expectation import differences, wait_for_none
 from harness.kube_api import FakeApiServer, KubeApiServer, find_programs, make_certificates
 from harness.namespaces import WORK
-from harness.open_vswitch import FOLDER
 from harness.traffic import Traffic
 
 PROGRESS_SECONDS = 10
@@ -27,23 +24,19 @@ class Scenario:
 
     def state(self, facts):
         self.facts = facts
-        print(f"seed {self.options.seed}", flush=True)
-        try:
-            with facts.fact("a node with pods that run", basis=True):
-                self.make_node()
-            with facts.fact("the storm comes to its end", basis=True):
-                self.go_through_storm()
-            self.print_table()
-            aftermath.state(self)
-        finally:
-            if self.options.logs:
-                self.keep_logs()
+        with facts.fact("a node with pods that run", basis=True):
+            self.make_node()
+        with facts.fact("the storm comes to its end", basis=True):
+            self.go_through_storm()
+        self.print_table()
+        aftermath.state(self)
 
     def make_node(self):
-        self.node = StormNode(self.options.plugin, self.options.daemon, self.make_api_server())
+        self.api = self.make_api_server()
+        self.node = storm_node(self.options.plugin, self.api, self.options.daemon)
         running, pairs = self.options.running, self.options.pairs
-        self.all_pods = self.node.make_pods(running + 2 * pairs)
-        print(f"{self.node.api.name} with {len(self.all_pods)} pods", flush=True)
+        self.all_pods = self.node.pods.make_many(running + 2 * pairs)
+        print(f"{self.api.name} with {len(self.all_pods)} pods", flush=True)
         self.pods = self.all_pods[running:running + pairs]
         self.spares = collections.deque(self.all_pods[running + pairs:])
         self.running = [self.node.added(pod=pod) for pod in self.all_pods[:running]]
@@ -52,15 +45,15 @@ class Scenario:
         self.taps = {made.pod.plan.tap for made in self.running}
         self.rows, self.ofports = self.running_rows()
         self.census = self.take_census()
-        self.pictures = [self.node.picture(made) for made in self.running]
+        self.pictures = [made.picture() for made in self.running]
 
     def take_census(self):
-        """Of an agent that has written an Event, for which it has a thread and a connection of its own."""
+        """The census of an agent that has written an Event, for which it has a thread and a connection of its own."""
         made = self.node.attachment(pod=self.pods[0])
         made.add(made.conf(runtimeConfig={"mac": "0a:58:00:00:00:01"})).error(2)
         made.delete().silent()
         events = "/api/v1/namespaces/default/events"
-        wait_for_none(lambda: [] if self.node.api.get(events)["items"] else [events], "empty")
+        wait_for_none(lambda: [] if self.api.get(events)["items"] else [events], "empty")
         return self.node.agent.census()
 
     def make_api_server(self):
@@ -72,20 +65,16 @@ class Scenario:
         make_certificates(WORK / "tls")
         return FakeApiServer(WORK / "tls", WORK / "api.log")
 
-    def keep_logs(self):
-        os.makedirs(self.options.logs, exist_ok=True)
-        for log in (*WORK.glob("**/*.log"), *FOLDER.glob("*.log")):
-            shutil.copy(log, self.options.logs)
-
     def go_through_storm(self):
-        ovs, agent, api = self.node.ovs, self.node.agent, self.node.api
+        ovs, agent, api = self.node.ovs, self.node.agent, self.api
         self.services = [Service("kuryr-daemon", agent.start, agent.kill),
                          Service("ovs-vswitchd", ovs.start_vswitchd, ovs.stop_vswitchd),
                          Service("ovsdb-server", ovs.start_ovsdb, ovs.stop_ovsdb),
                          Service(api.name, api.start, api.kill, slow=True)]
         checks = {"kuryr-daemon": self.find_disturbance, "ovs-vswitchd": self.find_standstill,
                   "ovsdb-server": self.find_standstill_without_database}
-        self.storm = Storm(self.services, self.options.kills, random.Random(self.options.seed), agent.why_not_ready, checks)
+        kills = self.options.kills or max(8, self.options.pairs // 20)
+        self.storm = Storm(self.services, kills, random.Random(self.options.seed), agent.why_not_ready, checks)
         self.begin = time.monotonic()
         over = threading.Event()
         teller = threading.Thread(target=self.tell, args=(over,))
@@ -119,9 +108,9 @@ class Scenario:
         return rows, {name: row["interface"].pop("ofport") for name, row in rows.items()}
 
     def find_disturbance(self):
-        """What is not as it was, or None."""
+        """A difference to the pods before the storm, or None."""
         for made, before in zip(self.running, self.pictures):
-            if difference := differences(before, self.node.picture(made)):
+            if difference := differences(before, made.picture()):
                 return f"{made.pod.name}: {difference}"
         if not self.service("ovsdb-server").up:
             return None
@@ -131,12 +120,12 @@ class Scenario:
     def find_standstill(self):
         if not self.traffic.wait_until_all_flow():
             return "pods do not reach each other"
-        # A new process may give other numbers.
+        # A new ovs-vswitchd may give other numbers.
         self.ofports = self.running_rows()[1]
         return None
 
     def find_standstill_without_database(self):
-        """Where ovs-vswitchd lives on, it is back only when it has its database again."""
+        """An ovs-vswitchd that lived on is back only when it has its database again."""
         if self.service("ovs-vswitchd").up and not self.traffic.wait_until_all_flow():
             return "pods do not reach each other"
         return None

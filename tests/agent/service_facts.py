@@ -1,4 +1,4 @@
-"""What has to be true of kuryr-daemon as a service of systemd."""
+"""Facts of kuryr-daemon as a service of systemd."""
 import json
 import os
 import signal
@@ -8,10 +8,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from agent import controller_service, devices_service, sandbox, systemd_node
+from agent import controller_service, devices_service, sandbox, service_unit
 from agent.service_load import Load
-from agent.systemd_node import (CONF, EVENT_SECONDS, INSTALLED, SERVICE, SOCKET, UNITS, Journal, SystemdNode, main_pid,
-                                properties, systemctl, watchdog_time)
+from agent.systemd_node import (CONF, EVENT_SECONDS, SERVICE, SOCKET, UNITS, Journal, main_pid, properties,
+                                systemctl, systemd_node, watchdog_time)
 from harness.expectation import expect_same, nothing
 from harness.kube_api import FakeApiServer, make_certificates
 from harness.namespaces import WORK
@@ -19,13 +19,13 @@ from harness.pod import ANNOTATION, Plan
 from harness.process import REPOSITORY, run
 
 RUNNING, CLIENTS = 2, 3
-# Of tests/data/vif-samples.
+# Names in tests/data/vif-samples.
 KINDS = ("ovs-hybrid-bridge-ipv4-inactive", "nested-macvlan-ipv4-active", "nested-vlan-ipv4-active")
 RESTARTS, KILLS = 6, 3
-# More than systemd lets a unit fail in 10 s by default.
+# By default systemd lets a unit fail less often in 10 s.
 FAILED_STARTS = 6
 CALLS_BETWEEN = 6
-# Tenths, of 10 at the worst; what remains is for a process that configures the node's network as root.
+# In tenths, of 10 at the worst: the agent configures the node's network as root.
 MOST_EXPOSURE = 35
 POLL_SECONDS = 0.1
 WATCHDOG = "[Service]\nWatchdogSec=5\n"
@@ -37,7 +37,7 @@ CONNECT = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]
 
 
 def listener():
-    """The inode of the socket that listens there."""
+    """The inode of the socket that listens at SOCKET_PATH."""
     fields = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()]
     found = [field[6] for field in fields if field[7:] == [str(SOCKET_PATH)] and int(field[3], 16) & SO_ACCEPTCON]
     assert len(found) == 1, f"{len(found)} sockets listen at {SOCKET_PATH}"
@@ -51,7 +51,7 @@ class ServiceFacts:
     def state(self, facts):
         self.fact = facts.fact
         try:
-            self.units()
+            service_unit.verify(self.fact, SERVICE, MOST_EXPOSURE, SOCKET)
             with self.fact("systemctl enable --now starts both units, on a node with Open vSwitch and an API server", basis=True):
                 self.make_node()
             self.readiness()
@@ -65,7 +65,7 @@ class ServiceFacts:
             self.failing_starts()
             self.watchdog()
             self.stop()
-            controller_service.state(self.fact, self.node.api)
+            controller_service.state(self.fact, self.node.pods.api)
             devices_service.state(self.fact)
         finally:
             if facts.failed:
@@ -77,20 +77,20 @@ class ServiceFacts:
         Path("/run/netns").mkdir()
         WORK.mkdir()
         make_certificates(WORK / "tls")
-        self.node = SystemdNode(self.options.plugin, FakeApiServer(WORK / "tls", WORK / "api.log"))
-        pods = self.node.make_pods(RUNNING + CLIENTS)
+        self.node = systemd_node(self.options.plugin, FakeApiServer(WORK / "tls", WORK / "api.log"))
+        pods = self.node.pods.make_many(RUNNING + CLIENTS)
         self.clients = pods[RUNNING:]
         self.before = self.node.remains()
         self.running = [self.node.added(pod=pod) for pod in pods[:RUNNING]]
-        self.pictures = [self.node.picture(made) for made in self.running]
+        self.pictures = [made.picture() for made in self.running]
         self.held = self.node.remains()
 
     # ---- what later facts ask
     def as_before(self):
-        """Nothing is left of pods that came and went, nothing else has happened to those that run."""
+        """Pods that came and went have left nothing, and pods that run are unchanged."""
         nothing(self.node.remains() ^ self.held, "left or gone")
         for made, before in zip(self.running, self.pictures):
-            expect_same(before, self.node.picture(made), made.pod.name)
+            expect_same(before, made.picture(), made.pod.name)
 
     def plug_and_unplug(self):
         made = self.node.added(pod=self.clients[0])
@@ -98,18 +98,6 @@ class ServiceFacts:
         run("ip", "netns", "delete", made.netns)
 
     # ---- the facts
-    def units(self):
-        environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{INSTALLED}:{systemd_node.OWN_UNITS}"}
-        files = [str(INSTALLED / unit) for unit in UNITS]
-        with self.fact("systemd-analyze verify has nothing to say of the units"):
-            done = subprocess.run(["systemd-analyze", "verify", "--man=no", *files], env=environment, text=True,
-                                  capture_output=True, check=False)
-            assert (done.returncode, done.stdout + done.stderr) == (0, ""), done.stdout + done.stderr
-        with self.fact(f"systemd-analyze security finds an exposure of at most {MOST_EXPOSURE / 10}"):
-            said = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={MOST_EXPOSURE}", files[0],
-                       env=environment)
-            print("        " + said.strip().rsplit("\n", 1)[-1], flush=True)
-
     def readiness(self):
         with self.fact("the service is active, by the notification of its main process"):
             found = properties(SERVICE, "Type", "NotifyAccess", "ActiveState", "SubState", "Result", "NRestarts")
@@ -163,7 +151,7 @@ class ServiceFacts:
             for kind in KINDS:
                 vif = json.loads((REPOSITORY / f"tests/data/vif-samples/vif/{kind}.json").read_text())
                 vif["versioned_object.data"]["active"] = True
-                pod = self.node.api.create_pod(kind, annotations={ANNOTATION: json.dumps(vif)})
+                pod = self.node.pods.create(kind, annotations={ANNOTATION: json.dumps(vif)})
                 made = self.node.added(pod=pod)
                 made.check().silent()
                 made.delete().silent()
@@ -226,12 +214,9 @@ class ServiceFacts:
     def watchdog(self):
         with self.fact("its watchdog hears of it"):
             assert properties(SERVICE, "WatchdogUSec") == ["30s"], properties(SERVICE, "WatchdogUSec")
-            drop_in = INSTALLED / f"{SERVICE}.d/watchdog.conf"
-            drop_in.parent.mkdir()
-            drop_in.write_text(WATCHDOG)
-            systemctl("daemon-reload")
+            drop_in = service_unit.drop_in(SERVICE, WATCHDOG)
             systemctl("restart", SERVICE)
-            # systemd tells nobody when that changes.
+            # No event tells when that changes.
             first, deadline = watchdog_time(), time.monotonic() + EVENT_SECONDS
             while watchdog_time() == first and time.monotonic() < deadline:
                 time.sleep(POLL_SECONDS)
@@ -245,28 +230,28 @@ class ServiceFacts:
                 assert main_pid() not in (0, before), "not restarted"
             self.as_before()
             self.plug_and_unplug()
-        # On a slow machine it might strike later, too.
+        # On a slow machine that watchdog might strike again later.
         drop_in.unlink()
         systemctl("daemon-reload")
         systemctl("restart", SERVICE)
 
     def stop(self):
         with self.fact("a stop has the call at work answered first, and ends in time"):
-            made = self.node.attachment(pod=self.node.api.create_pod("waiting", Plan(9, active=False)))
+            made = self.node.attachment(pod=self.node.pods.create("waiting", Plan(9, active=False)))
             with ThreadPoolExecutor(1) as runtime, Journal() as journal:
                 add = runtime.submit(made.add)
-                self.node.wait_for_port(made)
+                self.node.ovs.wait_for_port(made.pod.plan.tap)
                 systemctl("stop", "--no-block", SOCKET, SERVICE)
                 journal.wait_for(f"Stopping {SERVICE}")
                 assert properties(SERVICE, "ActiveState") == ["deactivating"], properties(SERVICE, "ActiveState")
-                self.node.activate(made)
+                self.node.pods.activate(made)
                 add.result().result()
             systemctl("stop", SOCKET, SERVICE)
             for unit in UNITS:
                 assert properties(unit, "ActiveState", "Result") == ["inactive", "success"], properties(unit, "Result")
         with self.fact("then its socket is gone: ADD ends with code 11 where the agent has to be there, DEL works"):
             assert not SOCKET_PATH.exists(), f"{SOCKET_PATH} is there still"
-            conf = {"kuryr_conf": self.node.kuryr_conf(daemon_enabled="true")}
+            conf = {"kuryr_conf": self.node.kuryr.write_conf(daemon_enabled="true")}
             late = self.node.attachment(pod=self.clients[0])
             late.add(late.conf(**conf)).error(11)
             for attachment in (late, made, *self.running):

@@ -1,4 +1,4 @@
-"""What has to be true of any unit that this repository ships, as facts and steps of a suite."""
+"""Facts that hold for any unit that this repository ships, and steps of a suite with it."""
 import os
 import signal
 import subprocess
@@ -9,28 +9,31 @@ from agent.systemd_node import INSTALLED, OWN_UNITS, Journal, main_pid, properti
 from harness.process import run
 
 
-def verify(fact, service, most_exposure):
-    """most_exposure: in tenths, of 10 at the worst."""
+def verify(fact, service, most_exposure, *others):
+    """most_exposure: the service's, in tenths, of 10 at the worst; others: units that are verified with it."""
     environment = {**os.environ, "SYSTEMD_UNIT_PATH": f"{INSTALLED}:{OWN_UNITS}"}
-    unit = str(INSTALLED / service)
-    with fact(f"systemd-analyze verify has nothing to say of {service}; its exposure is at most {most_exposure / 10}"):
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], env=environment, text=True, capture_output=True,
-                              check=False)
+    files = [str(INSTALLED / unit) for unit in (service, *others)]
+    with fact(f"systemd-analyze verify has nothing to say of {' and '.join((service, *others))}; the service's exposure is at most "
+              f"{most_exposure / 10}"):
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", *files], env=environment, text=True,
+                              capture_output=True, check=False)
         assert (done.returncode, done.stdout + done.stderr) == (0, ""), done.stdout + done.stderr
-        said = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={most_exposure}", unit,
+        said = run("systemd-analyze", "security", "--no-pager", "--offline=yes", f"--threshold={most_exposure}", files[0],
                    env=environment)
         print("        " + said.strip().rsplit("\n", 1)[-1], flush=True)
 
 
 def drop_in(service, text):
+    """Gives the service a drop-in, whose file is returned."""
     file = INSTALLED / f"{service}.d/test.conf"
     file.parent.mkdir()
     file.write_text(text)
     systemctl("daemon-reload")
+    return file
 
 
 def start(service):
-    """It is ready by its own word."""
+    """Starts it; it is ready by its own word."""
     systemd_node.start(service)
     found = properties(service, "Type", "ActiveState", "SubState", "Result", "NRestarts")
     assert found == ["notify", "active", "running", "success", "0"], found
@@ -47,7 +50,7 @@ def status_of(service):
 
 
 def kill(service):
-    """Returns when it is started anew."""
+    """Kills it; returns when systemd has started it anew."""
     before = main_pid(service)
     with Journal(service) as journal:
         os.kill(before, signal.SIGKILL)

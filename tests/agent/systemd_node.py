@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from agent.storm_node import StormNode
+from agent.storm_node import storm_node
 from harness.process import REPOSITORY, run
 from harness.transcript import Transcript
 
@@ -16,16 +16,16 @@ SERVICE, SOCKET = UNITS
 CONF = Path("/etc/kuryr/kuryr.conf")
 INSTALLED = Path("/etc/systemd/system")
 OWN_UNITS = Path("/run/test-units")
-# The node's that are not the clone's.
+# Folders of the node that the clone is not in.
 DATA_FOLDERS = tuple(folder for folder in ("/var/lib", "/var/log", "/srv") if not REPOSITORY.is_relative_to(folder))
-# Debian's that ours need; whatever else the machine has enabled stays out.
+# Debian's units that ours need; whatever else the machine has enabled stays out.
 DEBIAN_UNITS = Path("/lib/systemd/system")
 BORROWED = [*(f"{name}.target" for name in ("sysinit", "basic", "sockets", "timers", "paths", "slices", "local-fs", "swap",
                                             "network-online", "network", "multi-user", "shutdown", "umount")),
             "systemd-journald.service", "systemd-journald.socket", "systemd-journald-dev-log.socket"]
-# Of nested pods.
+# The parent of nested pods' links.
 PARENT = "parent0"
-TEST_SECONDS = 1500  # of a machine that does much else; it takes 150 alone
+TEST_SECONDS = 1500  # on a machine that does much else; it takes 150 alone
 EVENT_SECONDS = 60
 TEST_UNIT = """[Unit]
 SuccessAction=poweroff-immediate
@@ -44,7 +44,7 @@ Wants=test.service
 
 
 def commands_of_pages():
-    """{service: those that install it, and then one that starts it}"""
+    """{service: commands that install it, and one that starts it}"""
     pages = {SERVICE: Transcript("As services of systemd", "docs/install.md"),
              "kuryr-controller.service": Transcript("Start it as a service of systemd", "docs/controller.md"),
              "kuryr-devices.service": Transcript("Start it as a service of systemd", "docs/device-plugins.md")}
@@ -55,7 +55,7 @@ def commands_of_pages():
 
 
 def become_systemd(test):
-    """In place of the init, on a root that is read-only: gives the node its files, and lets systemd run `test`."""
+    """Gives the node its files, on a root that is read-only, and becomes a systemd that runs `test`."""
     for folder in ("/var/tmp", *DATA_FOLDERS):
         run("mount", "-t", "tmpfs", "tmpfs", folder)
     for folder in ("/etc", "/usr/sbin"):
@@ -75,13 +75,13 @@ def become_systemd(test):
     (OWN_UNITS / "default.target").write_text(DEFAULT_TARGET)
     (OWN_UNITS / "test.service").write_text(TEST_UNIT.format(command=shlex.join(test), seconds=TEST_SECONDS))
     environment = {"PATH": os.environ["PATH"], "SYSTEMD_UNIT_PATH": f"{INSTALLED}:{OWN_UNITS}",
-                   # Empty: none, whatever of a container's files the machine has.
+                   # Empty: systemd is in no container, even if the machine has a container's files.
                    "container": ""}
     os.execve("/lib/systemd/systemd", ["systemd", "--log-target=journal", "--show-status=no"], environment)
 
 
 def start(service):
-    """By its page's command, which enables it, too."""
+    """Enables and starts it by its page's command."""
     run("bash", "-uc", commands_of_pages()[service][-1])
 
 
@@ -90,7 +90,7 @@ def systemctl(*arguments, **options):
 
 
 def properties(unit, *names):
-    """What systemd says of it."""
+    """The values of a unit's properties."""
     lines = systemctl("show", unit, *(f"--property={name}" for name in names)).splitlines()
     found = dict(line.split("=", 1) for line in lines)
     return [found[name] for name in names]
@@ -101,7 +101,7 @@ def main_pid(unit=SERVICE):
 
 
 def watchdog_time():
-    """When the service told last that it is well, in microseconds."""
+    """The time of the service's last message to its watchdog, in microseconds."""
     return int(properties(SERVICE, "WatchdogTimestampMonotonic")[0])
 
 
@@ -113,7 +113,7 @@ class Journal:
 
     def __enter__(self):
         run("journalctl", "--sync")
-        # Of a line that the other one does not pass over, else it begins one too late.
+        # The cursor of a line of this unit: with another unit's, the journal would skip the unit's next line.
         cursor = run("journalctl", "--lines=1", "--show-cursor", f"--unit={self.unit}").rsplit("-- cursor: ", 1)[1].strip()
         self.process = subprocess.Popen(["journalctl", "--follow", f"--after-cursor={cursor}", "--output=cat",
                                          f"--unit={self.unit}"], stdout=subprocess.PIPE)
@@ -126,7 +126,7 @@ class Journal:
         self.process.stdout.close()
 
     def wait_for(self, text, times=1):
-        """Until it has said so that often."""
+        """Until the journal has the text that often."""
         deadline = time.monotonic() + EVENT_SECONDS
         while self.text.count(text) < times:
             left = deadline - time.monotonic()
@@ -135,15 +135,11 @@ class Journal:
             self.text += os.read(self.process.stdout.fileno(), 1 << 16).decode(errors="replace")
 
 
-class SystemdNode(StormNode):
-    def __init__(self, plugin, api):
-        run(f"ip link add {PARENT} up type dummy")
-        super().__init__(plugin, None, api)
-
-    def options(self):
-        return {**super().options(), "binding": {"link_iface": PARENT}}
-
-    def start_agent(self):
-        CONF.parent.mkdir(exist_ok=True)
-        shutil.copy(self.usual_conf, CONF)
-        start(SERVICE)
+def systemd_node(plugin, api):
+    """A node whose agent is a service of systemd."""
+    run(f"ip link add {PARENT} up type dummy")
+    node = storm_node(plugin, api, binding={"link_iface": PARENT})
+    CONF.parent.mkdir(exist_ok=True)
+    shutil.copy(node.kuryr.usual_conf, CONF)
+    start(SERVICE)
+    return node

@@ -1,4 +1,4 @@
-"""What makes another plan of an ordinary one: change(data, vif, victim), where data is the VIF's and vif all of it."""
+"""Changes of an ordinary plan: change(data, vif, victim), where data is the VIF's and vif all of it."""
 from harness.namespaces import WORK
 
 SOCKETS = WORK / "sockets"

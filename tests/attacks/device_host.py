@@ -5,7 +5,7 @@ import socket
 import stat
 
 from attacks.changes import SOCKETS, vhost_user, virtual_function
-from attacks.host import AttackedNode, still
+from attacks.host import AttackedHost, still
 from harness.namespaces import WORK
 from harness.open_vswitch import FOLDER as OVS_FOLDER, OpenVSwitch
 from harness.pod import ANNOTATION, Plan
@@ -13,10 +13,10 @@ from harness.process import run
 from kubernetes import fake_devices
 
 ADDRESSES_OF_PCI = WORK / "pci"
-# Virtual functions by what has them. Those of the two pods are each other's peers.
+# Virtual functions by their owners. The two pods' ones are each other's peers.
 FIRST_POD, SECOND_POD, WITH_ADDRESS, IN_BRIDGE, WITH_MACVLAN, OF_VM, FREE = range(7)
 PF_MAC = "02:00:00:00:03:ff"
-# Of vhost-user: the ports of two pods, and what else has a name in the folder.
+# Names in the folder of vhost-user's sockets: the ports of two pods, and others' files.
 CLIENT, SERVER = "vhuclient", "vhuserver"
 APPLICATION, TO_DATABASE, TO_CLIENT, DIRECTORY = "vhuapplication", "vhudatabase", "vhulink", "vhudirectory"
 
@@ -29,23 +29,22 @@ def _link_of(number):
     return f"ens1v{number}"
 
 
-class DeviceNode(AttackedNode):
-    """On Open vSwitch with DPDK."""
+class DeviceHost:
+    """An attacked host on Open vSwitch with DPDK."""
 
     def __init__(self, target, api, daemon):
         switch = OpenVSwitch()
         switch.start_vswitchd_with_dpdk()
         for folder in (SOCKETS, ADDRESSES_OF_PCI):
             folder.mkdir()
-        super().__init__(target, api, switch, daemon)
-
-    def options(self):
-        return {**super().options(), "binding": {"drivers": "ovs, hybrid, sriov, vhostuser, dpdk"},
-                "devices": {"sysfs": fake_devices.SYSFS}, "nested_dpdk": {"pci_mount_point": ADDRESSES_OF_PCI},
-                "vhostuser": {"mount_point": SOCKETS, "ovs_vhu_path": OVS_FOLDER}}
+        self.usual = AttackedHost(
+            target, api, daemon, ovs=switch, binding={"drivers": "ovs, hybrid, sriov, vhostuser, dpdk"},
+            devices={"sysfs": fake_devices.SYSFS}, nested_dpdk={"pci_mount_point": ADDRESSES_OF_PCI},
+            vhostuser={"mount_point": SOCKETS, "ovs_vhu_path": OVS_FOLDER})
+        self.node = self.usual.node
 
     def make_devices(self):
-        super().make_devices()
+        self.usual.make_devices()
         _make_card()
         self._fill_folder()
 
@@ -56,7 +55,7 @@ class DeviceNode(AttackedNode):
         (SOCKETS / DIRECTORY / "file").mkdir(parents=True)
 
     def make_victims(self):
-        """Two that talk have virtual functions, two have sockets. Of the last one's the application does not listen now."""
+        """Two pods that talk have virtual functions, two have sockets. The application of the last socket does not listen now."""
         plans = [virtual_function(fake_devices.address(FIRST_POD)), virtual_function(fake_devices.address(SECOND_POD)),
                  vhost_user(CLIENT), vhost_user(SERVER, mode="server")]
         self.victims = [self._plugged(number + 11, change) for number, change in enumerate(plans)]
@@ -67,14 +66,15 @@ class DeviceNode(AttackedNode):
         plan = Plan(number)
         vif = plan.vif()
         change(vif["versioned_object.data"], vif, None)
-        return self.added(pod=self.api.create_pod(f"pod-{number}", plan, {ANNOTATION: json.dumps(vif)}))
+        return self.node.added(pod=self.node.pods.create(f"pod-{number}", plan, {ANNOTATION: json.dumps(vif)}))
 
-    def picture_of_host(self):
-        """Without what was laid in sockets' places: the first attack on it takes it away."""
+    def picture(self):
+        """AttackedHost's picture, with devices and files. It leaves out files that were laid in sockets' places: the first attack
+        on one removes it."""
         inside = {f"interface of {made.pod.name}": still(made.link()) for made in self.victims}
         folders = (SOCKETS, ADDRESSES_OF_PCI, fake_devices.SYSFS, OVS_FOLDER, "/run/kuryr")
         files = {name: what for folder in folders for name, what in _files(folder) if not _is_laid(name)}
-        return {**super().picture_of_host(), **inside, **files}
+        return {**self.usual.picture(), **inside, **files}
 
 
 def _is_laid(name):
@@ -108,7 +108,7 @@ def _listen_at(name):
 
 
 def _files(folder):
-    """(path, what it is). What Open vSwitch writes all the time is there."""
+    """(path, what it is); without the contents that Open vSwitch writes all the time."""
     for path, folders, files in os.walk(folder):
         for name in folders + files:
             file = f"{path}/{name}"

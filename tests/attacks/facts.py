@@ -1,12 +1,12 @@
-"""What has to be true of a node that pods with hostile annotations come to and leave."""
+"""Facts of a node to which pods with hostile annotations come."""
 import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from attacks import floods, known, known_devices
-from attacks.device_host import DeviceNode
+from attacks.device_host import DeviceHost
 from attacks.grammar import Attack
-from attacks.host import AttackedNode
+from attacks.host import AttackedHost
 from harness.expectation import differences, expect, nothing, wait_for_none
 from harness.kube_api import FakeApiServer, make_certificates
 from harness.kuryr_node import kuryr_target
@@ -20,14 +20,15 @@ INTERNAL = "999"
 
 def state(facts, chosen):
     make_certificates(WORK / "tls")
-    kind, attacks, changes = (DeviceNode, known_devices.ALL, known_devices.CHANGES) if chosen.devices else (AttackedNode, known.ALL, ())
+    kind, attacks, changes = (DeviceHost, known_devices.ALL, known_devices.CHANGES) if chosen.devices else (AttackedHost, known.ALL, ())
     with facts.fact("a node with devices, and two pods that talk", basis=True):
-        node = kind(kuryr_target(chosen.plugin), FakeApiServer(WORK / "tls", WORK / "api.log"), daemon=chosen.daemon)
-        node.make_devices()
-        victims = node.make_victims()
+        host = kind(kuryr_target(chosen.plugin), FakeApiServer(WORK / "tls", WORK / "api.log"), chosen.daemon)
+        node = host.node
+        host.make_devices()
+        victims = host.make_victims()
         traffic = Traffic([(made.netns_path, made.pod.plan.address) for made in victims[:2]])
         expect(traffic.wait_until_all_flow(), "they do not")
-        before = node.picture_of_host()
+        before = host.picture()
     try:
         _try_known(facts, node, attacks, victims[0].pod.plan)
         _attack(facts, chosen, node, victims, changes)
@@ -39,8 +40,8 @@ def state(facts, chosen):
     finally:
         traffic.stop()
     with facts.fact("links, addresses, routes, sysctls, files, sockets and Open vSwitch are as before"):
-        # ovs-vswitchd gives the bridge its MTU back after it has answered.
-        wait_for_none(lambda: _changes(before, node.picture_of_host()), "things are not as they were")
+        # ovs-vswitchd answers before it gives the bridge its MTU back.
+        wait_for_none(lambda: _changes(before, host.picture()), "things are not as they were")
 
 
 def _changes(before, now):
@@ -57,7 +58,7 @@ def _try_known(facts, node, attacks, victim):
 
 
 def _attack(facts, chosen, node, victims, changes):
-    """ADD and DEL of each pod; what went wrong is told at the end."""
+    """ADD and DEL of each pod; problems are told at the end."""
     chance = random.Random(chosen.seed)
     plans = [made.pod.plan for made in victims]
     attacks = [Attack(number, random.Random(chance.random()), plans, changes) for number in range(chosen.attacks)]
@@ -79,13 +80,13 @@ def _attack(facts, chosen, node, victims, changes):
 
 
 def _told(added, attack, secrets):
-    """Those that an error tells, and that its pod's user did not know."""
+    """The secrets that an error tells, and that its pod's user did not know."""
     text = "" if added.succeeded() else added.stdout.decode(errors="replace")
     return [secret for secret in secrets if secret in text and secret not in str(attack.annotations)]
 
 
 def _facts_of(made):
-    """What nobody else is to be told of a pod, unless he has said it himself."""
+    """Facts of a pod that an error must not tell the user of another one, unless that user has written them."""
     plan = made.pod.plan
     return made.pod.uid, made.container_id, made.pod.name + ",", plan.port, plan.mac, plan.address
 
@@ -105,10 +106,10 @@ def _code_of(added):
 
 
 def _come_and_go(node, name, annotations):
-    """What ADD and DEL of a pod with them answered."""
-    pod = node.api.create_pod(name, annotations=annotations)
+    """The answers to ADD and DEL of a pod with these annotations."""
+    pod = node.pods.create(name, annotations=annotations)
     made = node.attachment(pod=pod)
     added, deleted = made.add(), made.delete()
     node.end_namespace(made)
-    node.api.delete_pod(pod)
+    node.pods.api.delete_pod(pod)
     return added, deleted

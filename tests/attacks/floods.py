@@ -1,4 +1,4 @@
-"""What kuryr-daemon is flooded with. Each takes the node, and leaves it as it was."""
+"""Floods of kuryr-daemon. Each takes the node, and leaves it as it was."""
 import contextlib
 import json
 import os
@@ -16,62 +16,62 @@ from harness.pod import ANNOTATION, Plan
 SOCKET, STATUS_SOCKET = "/run/kuryr/kuryr-daemon.sock", "/run/kuryr/kuryr-daemon-status.sock"
 PORTS = "/apis/openstack.org/v1/namespaces/default/kuryrports"
 PATCHES, CHANGES, PODS, CALLS, LARGE_CALLS, CONNECTIONS, QUESTIONS = 500, 50, 100, 600, 32, 200, 20
-# Of one address two are served at a time, and 14 wait: the others are closed.
+# The health port serves two connections of one address at a time, lets 14 wait, and closes the others.
 SLOW_CONNECTIONS = 40
-# As many values of JSON as half a megabyte has room for.
+# Half a megabyte of as many JSON values as possible.
 EMPTY_LISTS = "[" + ",".join(["[]"] * 165000) + "]"
 
 
 def patches(node):
-    """Of one's own pod, as large as the API server takes, while its ADD waits."""
-    pod = node.api.create_pod("patched", Plan(50000, active=False))
+    """Patches a pod while its ADD waits, each as large as the API server takes."""
+    pod = node.pods.create("patched", Plan(50000, active=False))
     made = node.attachment(pod=pod)
     waiting = made.start("ADD")
     text = "x" * (MOST_BYTES - len(pod.plan.annotation()[ANNOTATION]))
     for number in range(PATCHES):
-        node.api.annotate(pod, {**pod.plan.annotation(), "flood": f"{number}{text}"})
+        node.pods.api.annotate(pod, {**pod.plan.annotation(), "flood": f"{number}{text}"})
     node.finish_call(waiting, "ADD").error(TAKEN)
     _end(node, made)
 
 
 def pods_of_others(node):
-    """Each with a plan as large as it may be."""
+    """Makes pods with plans of the largest size."""
     annotation = {ANNOTATION: _largest(Plan(50001))}
     with ThreadPoolExecutor(8) as makers:
-        pods = list(makers.map(lambda number: node.api.create_pod(f"large-{number}", annotations=annotation), range(PODS)))
+        pods = list(makers.map(lambda number: node.pods.create(f"large-{number}", annotations=annotation), range(PODS)))
         _wait_for(lambda: node.agent.metrics()["kuryr_cni_registry_pods"] >= PODS, "its pods")
-        _end(node, node.added(pod=node.api.create_pod("usual", Plan(50002))))
-        list(makers.map(node.api.delete_pod, pods))
+        _end(node, node.added(pod=node.pods.create("usual", Plan(50002))))
+        list(makers.map(node.pods.api.delete_pod, pods))
 
 
 def kuryr_ports(node):
-    """A pod's, as large as etcd takes, changed all the time while its ADD waits."""
-    pod = node.api.create_pod("with-port")
+    """Changes a pod's KuryrPort all the time while its ADD waits; it is as large as etcd takes."""
+    pod = node.pods.create("with-port")
     vifs = {ifname: {"default": False, "vif": vif} for ifname, vif in json.loads(_largest(Plan(50003))).items()}
     port = {"apiVersion": "openstack.org/v1", "kind": "KuryrPort", "metadata": {"name": pod.name},
             "spec": {"podUid": pod.uid, "podNodeName": "node1"}}
-    node.api.request("POST", PORTS, port)
+    node.pods.api.request("POST", PORTS, port)
     made = node.attachment(pod=pod)
     waiting = made.start("ADD")
     for number in range(CHANGES):
-        node.api.patch(f"{PORTS}/{pod.name}/status", {"status": {"vifs": vifs, "text": f"{number}" + "x" * 700000}})
+        node.pods.api.patch(f"{PORTS}/{pod.name}/status", {"status": {"vifs": vifs, "text": f"{number}" + "x" * 700000}})
     node.finish_call(waiting, "ADD")
-    node.api.request("DELETE", f"{PORTS}/{pod.name}")
+    node.pods.api.request("DELETE", f"{PORTS}/{pod.name}")
     _end(node, made)
 
 
 def calls(node):
-    """More than are taken at a time, each of which waits for its pod's plan."""
+    """Sends more calls than are taken at a time; each waits for its pod's plan."""
     _call_often(node, CALLS, {}, at_work=512)
 
 
 def large_calls(node):
-    """Of which a runtime hands over what a pod's user has written."""
+    """Sends calls with much text of a pod's user, as a runtime hands it over."""
     _call_often(node, LARGE_CALLS, {"args": {"cni": {"lists": json.loads(EMPTY_LISTS)}}}, at_work=1)
 
 
 def health_port(node):
-    """Connections that ask slowly, and scrapes beside them."""
+    """Opens connections that ask slowly, and scrapes beside them."""
     with contextlib.ExitStack() as opened:
         for _ in range(SLOW_CONNECTIONS):
             made = opened.enter_context(socket.create_connection(("127.0.0.1", 8090)))
@@ -81,7 +81,7 @@ def health_port(node):
 
 
 def status(node):
-    """Connections that ask nothing, and then questions."""
+    """Opens connections that ask nothing, and then asks."""
     with contextlib.ExitStack() as opened:
         for _ in range(CONNECTIONS):
             with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ def _wait_for(holds, what):
 def _end(node, made):
     made.delete().silent()
     node.end_namespace(made)
-    node.api.delete_pod(made.pod)
+    node.pods.api.delete_pod(made.pod)
 
 
 def _largest(plan):
@@ -127,7 +127,7 @@ def _largest(plan):
 
 
 def _call_often(node, count, more, at_work):
-    pod = node.api.create_pod(f"called-{count}")
+    pod = node.pods.create(f"called-{count}")
     made = node.attachment(pod=pod)
     message = {"stdin": json.dumps({**made.conf(), **more}, separators=(",", ":")), **made.environment("ADD")}
     with contextlib.ExitStack() as opened:

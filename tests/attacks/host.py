@@ -1,16 +1,16 @@
-"""A node that others use as well: with devices of several kinds, and with two pods that talk to each other."""
+"""A node that is attacked: its devices of several kinds, and two pods of it that talk to each other."""
 import json
 import os
 import stat
 from pathlib import Path
 
 from harness.expectation import wait_for_none
-from harness.kuryr_node import AgentNode
+from harness.kuryr_node import kuryr_node
 from harness.open_vswitch import FOLDER as OVS_FOLDER
 from harness.process import run
 
 IDLE_VETH, IDLE_BRIDGE = "tap1d1e0000-11", "tap1d1e0000-12"
-# Of the host, and each as it is when nobody touches it.
+# Devices of the host, each as it is while nothing touches it.
 DEVICES = {
     "uplink": "ip link add uplink up type veth peer name wire",
     "wire": "ip link set wire up",
@@ -39,53 +39,55 @@ DEVICES = {
     "wireguard7": "ip link add wireguard7 type wireguard",
     "dummy7": "ip link add dummy7 type dummy",
 }
-# Not every kernel has them.
+# Devices that not every kernel has.
 OPTIONAL = {"tap-vm", "tun7"} | {name for name in DEVICES if name.endswith("7") or name == "vlan200"}
 ADDRESSES = {"wg0": "10.9.0.1/24", "docker0": "172.17.0.1/16", "uplink": "192.0.2.7/24"}
 WITH_CARRIER = ("uplink", "wire", "wg0", "disk0", "disk1", "br-lan")
 OVS_BRIDGE = "br-ex"
 WAIT_SECONDS = 5
 SYSCTLS = Path("/proc/sys/net")
-# How many connections the kernel tracks.
+# The kernel counts its tracked connections there.
 MOVING_SYSCTLS = ("nf_conntrack_count",)
-# What ovs-vswitchd counts in the database.
+# ovs-vswitchd counts in these columns of the database.
 MOVING_COLUMNS = {"statistics", "cur_cfg", "next_cfg", "link_resets", "_version"}
-# What the kernel counts, and when it does something next.
+# The kernel's counters and timers.
 MOVING = {"stats64", "stats", "gc_timer", "hello_timer", "tcn_timer", "topology_change_timer", "valid_life_time",
           "preferred_life_time", "message_age_timer", "forward_delay_timer", "hold_timer", "tentative"}
 
 
-class AttackedNode(AgentNode):
-    def options(self):
-        usual = super().options()
-        # No ADD waits long for what its annotation does not have.
-        return {**usual, "cni_daemon": {"daemon_enabled": "true", "vif_annotation_timeout": WAIT_SECONDS}}
+class AttackedHost:
+    def __init__(self, target, api, daemon, **options):
+        """options: kuryr_node's."""
+        # An ADD does not wait long for what its annotation lacks.
+        self.node = kuryr_node(target, api, daemon, **options,
+                               cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": WAIT_SECONDS})
 
     def make_devices(self):
-        """Those that this machine's kernel has. None gets an address by itself, which would come later."""
+        """Makes those that this machine's kernel has. The kernel gives none of them an address by itself, later."""
         (SYSCTLS / "ipv6/conf/default/addr_gen_mode").write_text("1")
         for name, command in DEVICES.items():
             run(command, check=name not in OPTIONAL)
         print("kinds of devices: " + ", ".join(sorted({link.get("linkinfo", {}).get("info_kind", "loopback")
-                                                       for link in self.links().values()})), flush=True)
+                                                       for link in self.node.links().values()})), flush=True)
         for name, address in ADDRESSES.items():
             run("ip", "address", "add", address, "dev", name)
-        self.ovs.vsctl("add-br", OVS_BRIDGE, "--", "set", "Bridge", OVS_BRIDGE, "datapath_type=netdev", "--",
-                       "add-port", OVS_BRIDGE, "of-vm", "--", "set", "Interface", "of-vm", "type=internal")
-        wait_for_none(lambda: [name for name in WITH_CARRIER if self.links()[name]["operstate"] != "UP"], "have no carrier")
+        self.node.ovs.vsctl("add-br", OVS_BRIDGE, "--", "set", "Bridge", OVS_BRIDGE, "datapath_type=netdev", "--",
+                            "add-port", OVS_BRIDGE, "of-vm", "--", "set", "Interface", "of-vm", "type=internal")
+        wait_for_none(lambda: [name for name in WITH_CARRIER if self.node.links()[name]["operstate"] != "UP"],
+                      "have no carrier")
 
     def make_victims(self):
         """Attachments of pods, the first two of which talk to each other."""
-        return [self.added(pod=pod) for pod in self.make_pods(2)]
+        return [self.node.added(pod=pod) for pod in self.node.pods.make_many(2)]
 
-    def picture_of_host(self):
+    def picture(self):
         """{what: how it is} of all that a pod's plan has no business with."""
         return {**_links(), **_rules(), **_sysctls(), **_sockets(), **_rows(),
-                **{record: "is there" for record in self.records()}}
+                **{record: "is there" for record in self.node.kuryr.remains()}}
 
 
 def still(value):
-    """Without what moves by itself."""
+    """The value without counters and timers."""
     if isinstance(value, dict):
         return {key: still(each) for key, each in value.items() if key not in MOVING}
     return [still(each) for each in value] if isinstance(value, list) else value
@@ -96,14 +98,14 @@ def _links():
 
 
 def _rules():
-    """By which packets go. Bridges without VLANs, and kernels without rules, have no answer."""
+    """Rules by which packets go. Bridges without VLANs, and kernels without rules, have no answer."""
     questions = [f"ip {family} {what}" for family in ("-4", "-6") for what in ("route show table all", "rule show")]
     questions += ["bridge -d vlan show", "bridge fdb show state permanent", "tc -d qdisc show", "nft list ruleset"]
     return {question: sorted(run(question, check=False).splitlines()) for question in questions}
 
 
 def _rows():
-    """All of Open vSwitch's database."""
+    """All rows of Open vSwitch's database."""
     tables = map(json.loads, run(f"ovsdb-client -f json dump unix:{OVS_FOLDER}/db.sock").splitlines())
     rows = ((table["caption"], dict(zip(table["headings"], values))) for table in tables for values in table["data"])
     return {f"row {row['_uuid'][1]} of {caption}": {name: value for name, value in row.items() if name not in MOVING_COLUMNS}
@@ -116,12 +118,12 @@ def _sysctls():
         try:
             found[f"sysctl {file.relative_to(SYSCTLS)}"] = file.read_text()
         except OSError:
-            pass  # some are to be written alone
+            pass  # some can only be written
     return found
 
 
 def _sockets():
-    """Those with a path, and those that listen."""
+    """Sockets that have a path, and sockets that listen."""
     paths = (Path(folder, file) for folder, _, files in os.walk("/run") for file in files)
     found = {f"socket {path}": "is there" for path in paths if stat.S_ISSOCK(os.lstat(path).st_mode)}
     return found | {f"listener {' '.join(line.split()[:5])}": "is there" for line in run("ss -Hlntu").splitlines()}

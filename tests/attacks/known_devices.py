@@ -1,4 +1,4 @@
-"""The same of a node's devices and sockets, whose operator has allowed their drivers."""
+"""Known attacks on a node's devices and sockets, whose drivers the operator has allowed."""
 from attacks import device_host as host
 from attacks.changes import SOCKETS, dpdk, host_device, kind, vhost_user, virtual_function
 from attacks.known import FAILED, MALFORMED, NONE, TAKEN, KnownAttack

@@ -1,9 +1,9 @@
 """ADD: what it makes, and what it leaves when it fails."""
 import time
-from pathlib import Path
 
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate, ipam_result
+from cni_conformance.needs import has_ipam, need, need_ipam, need_second_interface
 from harness.expectation import expect
 from harness.namespaces import WORK
 from harness.result_form import addresses, container_interface, old_form, routes
@@ -68,15 +68,15 @@ def unusable(node):
 def failure_leaves_nothing(node):
     """a failed ADD leaves no interface"""
     before = node.remains()
-    if node.profile in ("api", "ovs"):
+    if node.ovs:
         node.ovs.stop_vswitchd()
         made = node.attachment()
-        made.add(made.conf(kuryr_conf=node.kuryr_conf(ovs_vsctl_timeout=2))).error()
+        made.add(made.conf(kuryr_conf=node.kuryr.write_conf(ovs_vsctl_timeout=2))).error()
         made.expect_gone("after a failed ADD")
         node.ovs.start_vswitchd()
         node.expect_only(before, "after a failed ADD")
-    if node.profile != "api":
-        node.need_ipam()
+    if not node.pods:
+        need_ipam(node)
         made = unusable(node).attachment()
         made.add().error()
         made.expect_gone("after a failed ADD")
@@ -86,7 +86,7 @@ def failure_leaves_nothing(node):
 @case("ADD-07", "SHOULD", "0.3.0", each=True)
 def failing_delegate_is_undone(node):
     """a delegate that fails its ADD gets a DEL"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     delegate.fail("ADD")
     before = node.remains()
@@ -100,7 +100,7 @@ def failing_delegate_is_undone(node):
 @case("ADD-08", "SHOULD", "0.3.0")
 def missing_delegate(node):
     """a delegate that is not there is an error, and nothing is left"""
-    node.need_ipam()
+    need_ipam(node)
     before = node.remains()
     made = node.attachment(conf={"ipam": {"type": "no-such-ipam"}})
     made.add().error(names=["no-such-ipam"])
@@ -113,7 +113,7 @@ def one_document(node):
     """stdout is exactly one JSON document, of a result or of an error"""
     made = node.added()
     made.add(CNI_NETNS="/nowhere").error()
-    if node.ipam:
+    if has_ipam(node):
         delegate = Delegate(node)
         delegate.fail("ADD")
         delegate.attachment().add().error()
@@ -122,7 +122,7 @@ def one_document(node):
 @case("ADD-11", "MUST", "0.4.0", each=True)
 def second_interface(node):
     """the same container and network with another ifname works"""
-    node.need_second_interface()
+    need_second_interface(node)
     first = node.added()
     second = node.attachment(ifname="net1", beside=first)
     second.add().result()
@@ -176,10 +176,10 @@ def kernel_agrees(node):
 @case("ADD-15", "SHOULD", "0.4.0")
 def transient_condition(node):
     """a plan that is not there yet is awaited, then error 11"""
-    node.need_profile("api")
+    need(node, "pods")
     before = node.remains()
     made = node.attachment(plan=None)
-    made.add(made.conf(kuryr_conf=node.kuryr_conf(vif_annotation_timeout=1))).error(11)
+    made.add(made.conf(kuryr_conf=node.kuryr.write_conf(vif_annotation_timeout=1))).error(11)
     made.expect_gone("after a failed ADD")
     node.expect_only(before, "after a failed ADD")
 
@@ -187,11 +187,11 @@ def transient_condition(node):
 @case("ADD-16", "SHOULD", "0.4.0")
 def pod_is_gone(node):
     """a pod that is gone, or another of that name: error 3"""
-    node.need_profile("api")
+    need(node, "pods")
     gone = node.attachment(active=False)
     process = gone.start("ADD")
-    node.wait_for_port(gone)
-    node.delete_pod(gone)
+    node.ovs.wait_for_port(gone.pod.plan.tap)
+    node.pods.api.delete_pod(gone.pod)
     node.finish_call(process, "ADD").error(3)
     gone.expect_gone("after a failed ADD")
     other = node.attachment()
@@ -203,10 +203,10 @@ def pod_is_gone(node):
 @case("ADD-17", "HARD")
 def own_deadline(node):
     """it answers before the runtime's deadline: error 11 with the cause, nothing left"""
-    node.need_profile("api")
+    need(node, "pods")
     before = node.remains()
     made = node.attachment(active=False)
-    error = made.add(made.conf(kuryr_conf=node.kuryr_conf(vif_annotation_timeout=1))).error(11)
+    error = made.add(made.conf(kuryr_conf=node.kuryr.write_conf(vif_annotation_timeout=1))).error(11)
     expect("active" in (error["msg"] + error.get("details", "")).lower(), f"no cause: {error}")
     made.expect_gone("after a failed ADD")
     node.expect_only(before, "after a failed ADD")
@@ -239,7 +239,5 @@ def killed(node):
 def killed_then_deleted(node):
     """SIGKILL anywhere in ADD, then DEL: nothing left"""
     killed_at_any_moment(node)
-    if node.profile:
-        folder = Path(node.attachments_folder())
-        left = [file.name for file in folder.iterdir()] if folder.is_dir() else []
-        expect(not left, f"records are left: {left}")
+    if node.kuryr:
+        expect(not node.kuryr.remains(), f"records are left: {node.kuryr.remains()}")

@@ -4,6 +4,7 @@ import json
 
 from cni_conformance.case import NotApplicable, case
 from cni_conformance.environment import joined
+from cni_conformance.needs import has_ipam, need_ipam
 from harness.expectation import expect
 from harness.result_form import addresses, container_interface
 
@@ -27,12 +28,12 @@ def runtime_mac(node):
     need_capability(node, "mac")
     made = node.attachment()
     conf = made.conf(runtimeConfig={"mac": MACS[0]})
-    if node.profile == "api":
+    if node.pods:
         made.add(conf).error(2)
         made.expect_gone("after a refused ADD")
         conf = made.conf(runtimeConfig={"mac": made.pod.plan.mac})
     made.add(conf).result()
-    has_mac(made, made.pod.plan.mac if node.profile == "api" else MACS[0])
+    has_mac(made, made.pod.plan.mac if node.pods else MACS[0])
 
 
 @case("CAP-02", "SHOULD", "0.3.0")
@@ -41,7 +42,7 @@ def args_mac(node):
     need_capability(node, "mac")
     made = node.attachment()
     conf = made.conf(args={"cni": {"mac": MACS[1]}})
-    if node.profile == "api":
+    if node.pods:
         made.add(conf).error(2)
         return
     made.add(conf).result()
@@ -54,7 +55,7 @@ def cni_args(node):
     need_capability(node, "mac")
     made = node.attachment()
     args = joined(made, "IgnoreUnknown=1", f"MAC={MACS[2]}")
-    if node.profile == "api":
+    if node.pods:
         made.add(CNI_ARGS=args).error(2)
         made.add(made.conf(runtimeConfig={"mac": made.pod.plan.mac}), CNI_ARGS=args).result()
         return
@@ -63,7 +64,7 @@ def cni_args(node):
     made = node.attachment()
     made.add(made.conf(runtimeConfig={"mac": MACS[0]}), CNI_ARGS=args).result()
     has_mac(made, MACS[0])
-    if node.ipam and node.target.conf["ipam"]["type"] == "host-local":
+    if has_ipam(node) and node.target.conf["ipam"]["type"] == "host-local":
         made = node.attachment()
         made.add(CNI_ARGS=f"IgnoreUnknown=1;IP={asked(node)[0].split('/')[0]}").result()
         expect(asked(node)[0] in addresses(made.result), f"addresses {addresses(made.result)}")
@@ -75,7 +76,7 @@ def names_without_case(node):
     need_capability(node, "mac")
     mac = MACS[0]
     made = node.attachment()
-    if node.profile == "api":
+    if node.pods:
         mac = made.pod.plan.mac
         made.add(made.conf(runtimeConfig={"Mac": MACS[0]})).error(2)
     mapping = {"HostPort": 18080, "ContainerPort": 80, "Protocol": "tcp"}
@@ -97,13 +98,13 @@ def asked(node):
 def asked_addresses(node):
     """ips: addresses with or without prefix are given"""
     need_capability(node, "ips")
-    if node.profile == "api":
+    if node.pods:
         made = node.attachment()
         made.add(made.conf(runtimeConfig={"ips": ["192.0.2.200/24"]})).error(2)
         made.expect_gone("after a refused ADD")
         made.add(made.conf(runtimeConfig={"ips": [made.pod.plan.cidr]})).result()
         return
-    node.need_ipam("host-local")
+    need_ipam(node, "host-local")
     for text in asked(node):
         made = node.attachment()
         made.add(made.conf(runtimeConfig={"ips": [text]})).result()
@@ -196,7 +197,7 @@ def of_others(node):
     others = {"aliases": ["a", "b"], "infinibandGUID": "c2:11:22:33:44:55:66:77", "cgroupPath": "/kubelet.slice/a",
               "io.kubernetes.cri.pod-annotations": {"a": "b"}}
     made.add(made.conf(runtimeConfig=others)).result()
-    if not node.ipam:
+    if not has_ipam(node):
         made = node.attachment()
         made.add(made.conf(runtimeConfig={"ipRanges": [[{"subnet": "10.98.0.0/24"}]]})).result()
 
@@ -208,7 +209,7 @@ def precedence(node):
     made = node.attachment()
     args = joined(made, "IgnoreUnknown=1", f"MAC={MACS[2]}")
     third = {"args": {"cni": {"mac": MACS[1]}}}
-    if node.profile == "api":
+    if node.pods:
         made.add(made.conf(**third, runtimeConfig={"mac": made.pod.plan.mac}), CNI_ARGS=args).result()
         return
     made.add(made.conf(**third, runtimeConfig={"mac": MACS[0]}), CNI_ARGS=args).result()

@@ -3,6 +3,7 @@ import copy
 import os
 
 from cni_conformance.case import NotApplicable, case
+from cni_conformance.needs import chained, need_plugin
 from harness.expectation import expect
 from harness.process import run
 from harness.result_form import addresses, container_interface, family
@@ -34,7 +35,7 @@ def begins_with(result, before, *keys):
 @case("CHN-01", "MUST", "0.3.0", each=True)
 def previous_result_is_passed(node):
     """prevResult is passed on, not ignored"""
-    made, before = node.chained(), previous(node)
+    made, before = chained(node), previous(node)
     result = made.add(made.conf(prevResult=before)).result()
     begins_with(result, before, "interfaces", "ips")
     container_interface(result, made.ifname)
@@ -43,7 +44,7 @@ def previous_result_is_passed(node):
 @case("CHN-02", "MUST", "0.3.0", each=True)
 def order_and_strangers_are_kept(node):
     """order of interfaces, ips, routes and dns, and members unknown to us, are kept"""
-    made, before = node.chained(), previous(node, strange={"kept": [1, 2]})
+    made, before = chained(node), previous(node, strange={"kept": [1, 2]})
     before["interfaces"][0]["strange"] = "kept"
     before["ips"][0]["strange"] = "kept"
     result = made.add(made.conf(prevResult=before)).result()
@@ -59,7 +60,7 @@ def order_and_strangers_are_kept(node):
 @case("CHN-03", "REF", "0.3.0", "0.4.0", each=True)
 def previous_result_without_version(node):
     """a prevResult without cniVersion is of the configuration's"""
-    made, before = node.chained(), previous(node)
+    made, before = chained(node), previous(node)
     del before["cniVersion"]
     begins_with(made.add(made.conf(prevResult=before)).result(), before, "interfaces", "ips")
 
@@ -68,7 +69,7 @@ def previous_result_without_version(node):
 def previous_result_of_another_version(node):
     """a prevResult of another version is converted or error 6, never misread"""
     for version in ("0.4.0", "1.0.0", "7.7.7"):
-        made, before = node.chained(), previous(node)
+        made, before = chained(node), previous(node)
         before["cniVersion"] = version
         for ip in before["ips"]:
             ip.pop("version", None)
@@ -122,7 +123,7 @@ NEXT = {
 @case("CHN-07", "MUST", "0.4.0", "1.0.0", each=True)
 def plugins_after_ours(node):
     """our result is a prevResult that portmap, bandwidth, tuning, firewall, sbr and vrf accept"""
-    folder = os.path.dirname(node.need_plugin("tuning"))
+    folder = os.path.dirname(need_plugin(node, "tuning"))
     made = node.added()
     if not addresses(made.result):
         raise NotApplicable("the configuration gives no address")

@@ -4,6 +4,7 @@ import json
 
 from cni_conformance.case import NotApplicable, case
 from cni_conformance.delegate import Delegate
+from cni_conformance.needs import need, need_ipam, need_no_plans, need_plugin, unplug
 from cni_conformance.results import dual
 from harness.expectation import expect
 from harness.result_form import addresses, container_interface, family, routes
@@ -74,8 +75,7 @@ def previous_result_missing(node):
 @case("CHK-07", "MUST", "0.4.0", each=True)
 def link_layer_only(node):
     """an attachment without address checks clean"""
-    if node.profile == "api":
-        raise NotApplicable("every VIF has addresses")
+    need_no_plans(node)
     made = node.attachment(conf={"ipam": None})
     made.add().result()
     made.check().silent()
@@ -93,7 +93,7 @@ def link_down(node):
 def host_end_is_off_its_switch(node):
     """the host end is not in its bridge any more: error"""
     made = sound(node)
-    node.unplug(made)
+    unplug(made)
     made.check().error()
 
 
@@ -118,7 +118,7 @@ def mac_of_a_later_plugin(node):
 @case("CHK-12", "SHOULD", "0.4.0", each=True)
 def reservation_missing(node):
     """the address's reservation is missing: the delegate's CHECK says so, and its error is passed on"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     made = delegate.attachment()
     made.add().result()
@@ -151,10 +151,10 @@ def one_family_missing(node):
 @case("CHK-15", "SHOULD", "0.4.0")
 def other_state_of_the_port(node):
     """the switch's port has another VLAN tag, VLAN mode, marks or QoS: error"""
-    node.need_profile("api", "ovs")
+    need(node, "ovs")
     changes = [["remove", "Interface", "{port}", "external_ids", "iface-id"],
                ["remove", "Interface", "{port}", "external_ids", "kuryr-container-id"]]
-    if node.profile == "ovs":
+    if not node.pods:
         # On a pod's port these are the affair of Neutron's agent.
         changes += [["set", "Port", "{port}", "tag=999"], ["set", "Port", "{port}", "vlan_mode=trunk", "trunks=1,2"],
                     ["clear", "Port", "{port}", "qos"]]
@@ -169,10 +169,9 @@ def other_state_of_the_port(node):
 @case("CHK-16", "SHOULD", "0.4.0")
 def switch_is_down(node):
     """Open vSwitch is down: error"""
-    node.need_profile("api", "ovs")
+    need(node, "ovs")
     made = sound(node)
-    node.ovs.stop_vswitchd()
-    node.ovs.stop_ovsdb()
+    node.ovs.stop()
     made.check().error()
 
 
@@ -205,7 +204,7 @@ def changes_nothing(node):
         link = {key: value for key, value in made.link().items() if "time" not in key}
         for address in link["addr_info"]:
             address.pop("tentative", None)
-        return json.dumps([link, made.routes(), sorted(node.remains()), node.switch_picture()], sort_keys=True)
+        return json.dumps([link, made.routes(), sorted(node.remains()), node.switch.picture()], sort_keys=True)
 
     before = picture()
     made.check().silent()
@@ -222,7 +221,7 @@ def resources_of_later_plugins(node):
     result = made.result
     for plugin, fields in {"tuning": {"mtu": 1400, "mac": OTHER_MAC}, "sbr": {}}.items():
         conf = {"cniVersion": node.version, "name": made.conf()["name"], "type": plugin, **fields, "prevResult": result}
-        result = made.call("ADD", conf, plugin=node.need_plugin(plugin)).result()
+        result = made.call("ADD", conf, plugin=need_plugin(node, plugin)).result()
     expect(made.link()["mtu"] == 1400, f"tuning left MTU {made.link()['mtu']}")
     made.check(result).silent()
     for table in {rule["table"] for rule in json.loads(made.ip("-j", "rule")) if rule["table"].isdigit()}:

@@ -1,6 +1,7 @@
 """CON: calls at the same time."""
 from cni_conformance.case import case
 from cni_conformance.delegate import add_that_waits
+from cni_conformance.needs import need_second_interface
 from harness.expectation import expect
 from harness.result_form import addresses
 
@@ -32,7 +33,7 @@ def different_containers(node):
 @case("CON-03", "REF", "0.4.0")
 def same_container(node):
     """calls for the same container at once: two interfaces, both right"""
-    node.need_second_interface()
+    need_second_interface(node)
     before = node.remains()
     for _ in range(5):
         first = node.attachment()

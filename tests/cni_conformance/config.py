@@ -5,6 +5,7 @@ import subprocess
 
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate, ipam_result
+from cni_conformance.needs import has_ipam, need_field, need_ipam
 from harness.expectation import expect
 from harness.process import run
 from harness.result_form import addresses
@@ -84,10 +85,10 @@ def own_fields_of_wrong_type(node):
     """a field of the plugin's own with a wrong type is error 7 that names it"""
     own = [key for key, value in node.target.conf.items()
            if key not in ("cniVersion", "name", "type", "ipam", "capabilities") and isinstance(value, (bool, int, str))]
-    for key in own or node.need_field("any own field"):
+    for key in own or need_field(node, "any own field"):
         bad = {"wrong": "type"} if not isinstance(node.target.conf[key], str) else 5
         refused(node, node.conf(**{key: bad}), 7, names=[key])
-    if node.profile in ("bridge", "ovs"):
+    if "kuryr" in node.target.conf:
         for key, bad in (("vif", "junk"), ("vif", 5), ("bridge", 5), ("vlan", 5000), ("vlan", "7"), ("vlan", 1.5),
                          ("vlanId", 7)):
             refused(node, node.conf(kuryr={**node.target.conf["kuryr"], key: bad}), 7, names=[key])
@@ -97,7 +98,7 @@ def own_fields_of_wrong_type(node):
 def path_separators_in_types(node):
     """type and ipam.type with path separators are error 7 and never executed"""
     refused(node, node.conf(type="../" + node.target.conf.get("type", "x")), 7)
-    if not node.ipam:
+    if not has_ipam(node):
         return
     delegate = Delegate(node)
     for name in (str(delegate.file), f"../{delegate.folder.name}/{delegate.name}"):
@@ -127,7 +128,7 @@ def strange_json(node):
 @case("CFG-12", "REF", "0.3.0", each=True)
 def dns_of_configuration(node):
     """dns of the configuration wins over the delegate's; else the delegate's is given"""
-    node.need_ipam()
+    need_ipam(node)
     theirs, ours = {"nameservers": ["192.0.2.1"]}, {"nameservers": ["192.0.2.53"], "search": ["example.org"]}
     delegate = Delegate(node)
     delegate.answer("ADD", ipam_result(node.version, "10.99.0.7/24", dns=theirs))
@@ -169,8 +170,8 @@ def configuration_changed_before_del(node):
     before = node.remains()
     made = node.added()
     changed = {"mtu": 1300, "bridge": "other0", "hairpinMode": False}
-    if node.profile in ("bridge", "ovs"):
-        changed["kuryr"] = {"vif": "ovs" if node.profile == "bridge" else "bridge", "bridge": "other0"}
+    if "kuryr" in node.target.conf:
+        changed["kuryr"] = {"vif": "bridge" if node.ovs else "ovs", "bridge": "other0"}
         changed["ipam"] = {"type": "no-such-ipam"}
     made.delete(made.with_result(conf=made.conf(**changed))).silent()
     made.expect_gone()

@@ -4,6 +4,7 @@ import os
 import select
 import shlex
 
+from cni_conformance.needs import need_ipam
 from harness.expectation import Failed
 from harness.namespaces import WORK
 
@@ -60,7 +61,7 @@ class Gate:
         try:
             os.write(os.open(self.word, os.O_WRONLY | os.O_NONBLOCK), b"go\n")
         except OSError:
-            # Nobody waits any more: the plugin ended its delegate.
+            # The plugin ended its delegate, which no longer waits.
             pass
 
 
@@ -97,7 +98,7 @@ class Delegate:
         self.answer(command, {"cniVersion": self.node.version, "code": code, "msg": msg, "details": details}, 1)
 
     def folders(self):
-        """Of the calls, in order: what the script wrote."""
+        """The script's notes of its calls, in order."""
         return sorted((f for f in self.calls_folder.iterdir() if f.is_dir()), key=lambda f: int(f.name))
 
     def calls(self):
@@ -121,7 +122,7 @@ class Delegate:
         return f"{self.path}:{self.node.cni_path}"
 
     def attachment(self, **options):
-        """One whose calls go to this delegate."""
+        """An attachment whose calls go to this delegate."""
         made = self.node.attachment(conf={"ipam": {"type": self.name}}, **options)
         plain = made.environment
         made.environment = lambda command, **changes: plain(command, **{"CNI_PATH": self.cni_path(), **changes})
@@ -137,12 +138,12 @@ class Delegate:
 def add_that_waits(node):
     """(attachment, process, what lets it go on): an ADD in the midst of its work, which waits for its port to become active
     or for its delegate."""
-    if node.profile == "api":
+    if node.pods:
         made = node.attachment(active=False)
         process = made.start("ADD")
-        node.wait_for_port(made)
-        return made, process, lambda: node.activate(made)
-    node.need_ipam()
+        node.ovs.wait_for_port(made.pod.plan.tap)
+        return made, process, lambda: node.pods.activate(made)
+    need_ipam(node)
     delegate = Delegate(node)
     gate = delegate.gate("ADD")
     made = delegate.attachment()

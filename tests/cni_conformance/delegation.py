@@ -5,13 +5,14 @@ from pathlib import Path
 from cni_conformance.add import unusable
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate, ipam_result
+from cni_conformance.needs import need_ipam
 from harness.expectation import expect
 
 
 @case("DLG-01", "MUST")
 def search(node):
     """found by CNI_PATH, separated by colons: the first regular file"""
-    node.need_ipam()
+    need_ipam(node)
     first, second = Delegate(node), Delegate(node)
     path = f"/nowhere::{first.path}:{second.path}:{node.cni_path}"
     first.attachment().add(CNI_PATH=path).result()
@@ -29,7 +30,7 @@ def search(node):
 @case("DLG-02", "MUST", each=True)
 def environment_and_configuration(node):
     """the same environment, and the complete configuration on stdin"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     made = delegate.attachment()
     conf = made.conf(args={"other": 1}, unknown={"a": [1, 2.5, None, "é"]}, runtimeConfig={"aliases": ["a"]})
@@ -43,7 +44,7 @@ def environment_and_configuration(node):
 @case("DLG-03", "SHOULD", "1.0.0")
 def standard_error(node):
     """the delegate's stderr goes to ours"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node, extra="echo words of the delegate >&2")
     answer = delegate.attachment().add()
     answer.result()
@@ -53,7 +54,7 @@ def standard_error(node):
 @case("DLG-04", "MUST", "1.0.0", each=True)
 def every_command(node):
     """CHECK, DEL, GC, STATUS are executed on the delegate, errors returned"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     made = delegate.attachment()
     made.add().result()
@@ -73,7 +74,7 @@ def every_command(node):
 @case("DLG-05", "SHOULD", "0.3.0", each=True)
 def delegate_is_undone(node):
     """ADD fails after the delegate succeeded: the delegate gets a DEL"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = unusable(node)
     delegate.attachment().add().error()
     expect(delegate.commands() == ["ADD", "DEL"], f"the delegate got {delegate.commands()}")
@@ -82,7 +83,7 @@ def delegate_is_undone(node):
 @case("DLG-06", "MUST", "0.3.0", each=True)
 def error_is_passed_on(node):
     """the delegate's code, msg and details are passed on"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     delegate.fail("ADD", 123, "the pool is dry", "pool 5")
     error = delegate.attachment().add().error(123, ["the pool is dry", "pool 5"])
@@ -92,7 +93,7 @@ def error_is_passed_on(node):
 @case("DLG-07", "HARD", "0.3.0", slow=True)
 def hangs_and_junk(node):
     """a delegate that prints junk, prints nothing, dies or hangs: error 6 or from 100 in bounded time, undone"""
-    node.need_ipam()
+    need_ipam(node)
     before = node.remains()
     for shell in ("echo junk", "echo '[]'", ":", "echo junk; exit 1", "exit 7", "kill -9 $$", "exec sleep 1000",
                   "head -c 20000000 /dev/zero"):
@@ -109,7 +110,7 @@ def hangs_and_junk(node):
 @case("DLG-08", "REF", "0.3.0", each=True)
 def no_address(node):
     """a delegate's result without address is an error"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     delegate.answer("ADD", ipam_result(node.version))
     delegate.attachment().add().error()
@@ -118,7 +119,7 @@ def no_address(node):
 @case("DLG-09", "REF", "0.3.0", each=True)
 def interface_is_there(node):
     """the delegate is asked while the interface is there and up, as dhcp needs it, by ADD and DEL"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node, extra='nsenter --net="$CNI_NETNS" ip -o link show up dev "$CNI_IFNAME" >"$call/link" 2>&1')
     made = delegate.attachment()
     made.add().result()

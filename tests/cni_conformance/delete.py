@@ -3,7 +3,9 @@ import os
 
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate
+from cni_conformance.needs import lose_state, need, need_ipam, need_second_interface
 from harness.expectation import expect
+from harness.pod import ANNOTATION
 from harness.process import run
 
 
@@ -41,7 +43,7 @@ def without_namespace(node, value):
     before = node.remains()
     made = node.added()
     made.delete(CNI_NETNS=value).silent()
-    if node.profile:
+    if node.kuryr:
         node.expect_only(before, "after DEL, with the namespace still there")
     node.end_namespace(made)
     node.expect_only(before, "after DEL, and the end of the namespace")
@@ -71,7 +73,7 @@ def netns_gone(node):
 @case("DEL-08", "SHOULD", "0.3.0", each=True)
 def netns_gone_releases(node):
     """... and its address is released all the same"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     made = delegate.attachment()
     made.add().result()
@@ -111,7 +113,7 @@ def no_previous_result(node):
 @case("DEL-11", "MUST", "0.4.0", each=True)
 def other_interface_stays(node):
     """another attachment of the container is untouched"""
-    node.need_second_interface()
+    need_second_interface(node)
     first = node.added()
     second = node.attachment(ifname="net1", beside=first)
     second.add().result()
@@ -149,7 +151,7 @@ def unreadable_previous_result(node):
 @case("DEL-14", "MUST", "0.3.0", each=True)
 def failing_delegate(node):
     """the delegate gets DEL; its error is returned after our own clean-up"""
-    node.need_ipam()
+    need_ipam(node)
     before = node.remains()
     delegate = Delegate(node)
     made = delegate.attachment()
@@ -170,7 +172,7 @@ def state_is_lost(node):
     before = node.remains()
     for netns_too in (False, True):
         made = node.added()
-        node.lose_state()
+        lose_state()
         if netns_too:
             made.delete(made.conf(), CNI_NETNS="").silent()
             node.end_namespace(made)
@@ -183,14 +185,14 @@ def state_is_lost(node):
 @case("DEL-16", "HARD", "0.4.0")
 def without_api_server(node):
     """plan gone, pod gone, API server down: DEL succeeds"""
-    node.need_profile("api")
+    need(node, "pods")
     before = node.remains()
     planless, podless, apiless = node.added(), node.added(), node.added()
-    node.take_plan(planless)
+    node.pods.api.annotate(planless.pod, {ANNOTATION: None})
     planless.delete().silent()
-    node.delete_pod(podless)
+    node.pods.api.delete_pod(podless.pod)
     podless.delete().silent()
-    node.stop_api()
+    node.pods.api.stop()
     apiless.delete().silent()
     for made in (planless, podless, apiless):
         made.expect_gone()
@@ -200,10 +202,10 @@ def without_api_server(node):
 @case("DEL-17", "HARD", "0.4.0")
 def agent_is_down(node):
     """agent down: DEL is done or durably queued"""
-    node.need_agent()
+    need(node, "agents")
     before = node.remains()
     made = node.added()
-    node.kill_agents()
+    node.agents.kill()
     made.delete().silent()
     node.expect_only(before)
 
@@ -242,10 +244,10 @@ def once_as_ctr_does(node):
 @case("DEL-21", "HARD", "0.4.0")
 def waits_for_no_plan(node):
     """DEL waits for no VIF that will not come"""
-    node.need_profile("api")
+    need(node, "pods")
     made = node.attachment(plan=None)
     node.call(made.conf(), made.environment("DEL"), seconds=20).silent()
     silent = node.added()
-    node.silence_api()
+    node.pods.api.fault(kind="hang_connections", count=1000)
     node.call(silent.with_result(), silent.environment("DEL"), seconds=20).silent()
     silent.expect_gone()

@@ -147,12 +147,12 @@ def joined(made, *pairs):
 @case("ENV-16", "REF")
 def arguments_in_any_order(node):
     """CNI_ARGS may be empty, and its pairs come in any order"""
-    if not node.needs_args:
+    if not node.pods:
         node.attachment().add(CNI_ARGS="").result()
     for order in itertools.permutations(("IgnoreUnknown=1", "K8S_POD_NAME=a", "X_OTHER=b")):
         made = node.attachment()
         known = [pair for pair in (made.args or "").split(";") if pair and not pair.startswith("IgnoreUnknown")]
-        mine = [pair for pair in order if not (node.needs_args and pair.startswith("K8S_"))]
+        mine = [pair for pair in order if not (node.pods and pair.startswith("K8S_"))]
         made.add(CNI_ARGS=";".join(mine[:1] + known + mine[1:])).result()
 
 
@@ -230,7 +230,7 @@ def trace_context(node):
 @case("ENV-22", "REF")
 def works_where_the_runtime_is(node):
     """host ends are made in the runtime's network namespace, and nowhere else"""
-    if node.profile in ("api", "ovs"):
+    if node.ovs:
         raise NotApplicable("its switch is in the node's namespace, so is its runtime")
     before = set(node.links())
     run("ip", "netns", "add", "runtime")
@@ -253,7 +253,7 @@ def replaced_while_running(node):
     installed, fresh = WORK / "plugin", WORK / ".plugin.new"
     shutil.copy2(node.target.plugin, installed)
     first, second = node.attachment(), node.attachment()
-    # It has begun, and waits for its configuration.
+    # The plugin has begun, and waits for its configuration.
     reader, writer = os.pipe()
     process = subprocess.Popen([installed], stdin=reader, stdout=-1, stderr=-1, cwd="/", env=first.environment("ADD"))
     os.close(reader)

@@ -3,11 +3,12 @@ import signal
 
 from cni_conformance.case import case
 from cni_conformance.delegate import Delegate, add_that_waits
+from cni_conformance.needs import need, need_ipam, need_no_agents
 from harness.expectation import expect
 
 
 def some_errors(node):
-    """One failing call for each code that any plugin has; code: answer."""
+    """{code: answer} of one failing call for each code that any plugin has."""
     made = node.attachment()
     return [(1, made.add(made.conf(cniVersion="9.9.9"))), (4, made.call("NONSENSE")), (4, made.add(CNI_IFNAME="a/b")),
             (6, made.call("ADD", b"junk")), (7, made.add(made.conf(name=None)))]
@@ -59,12 +60,11 @@ def never_nothing(node):
 
 def error_of_del(node):
     """A DEL that fails."""
-    if node.profile == "api":
+    if node.pods:
         made = node.added()
-        node.ovs.stop_vswitchd()
-        node.ovs.stop_ovsdb()
+        node.ovs.stop()
         return made.delete()
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     made = delegate.attachment()
     made.add().result()
@@ -85,14 +85,14 @@ def words_that_hide_errors(node):
 @case("ERR-07", "HARD")
 def no_secrets(node):
     """msg and details have no token, and name pod, interface and cause"""
-    node.need_profile("api")
-    node.need_no_agent()
+    need(node, "pods")
+    need_no_agents(node)
     made = node.attachment()
-    node.refuse_token()
+    node.pods.token.write_text("other-token-51d0e2")
     answer = made.add()
     error = answer.error()
     text = (answer.stdout + answer.stderr).decode()
-    expect(node.token() not in text and "Bearer" not in text, "the token is told")
+    expect(node.pods.token.read_text() not in text and "Bearer" not in text, "the token is told")
     said = error["msg"] + " " + error.get("details", "")
     for words in (made.pod.name, made.ifname):
         expect(words in said, f"does not name {words}: {answer}")

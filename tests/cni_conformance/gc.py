@@ -1,6 +1,7 @@
 """GC: what is not listed goes, what is listed or another's stays."""
 from cni_conformance.case import case
-from cni_conformance.delegate import Delegate
+from cni_conformance.delegate import Delegate, add_that_waits
+from cni_conformance.needs import FOREIGN_PORT, add_foreign_port, need, need_ipam
 from harness.expectation import expect
 
 KEYS = ("cni.dev/valid-attachments", "cni.dev/attachments")
@@ -36,7 +37,7 @@ def stale_are_removed(node):
 def listed_are_kept(node):
     """listed pairs of container and ifname are kept"""
     first = node.added()
-    second = node.attachment(ifname="net1", beside=None if node.one_interface_a_pod else first)
+    second = node.attachment(ifname="net1", beside=None if node.pods else first)
     second.add().result()
     stale = node.added()
     node.gc([first, second]).silent()
@@ -87,7 +88,7 @@ def living_namespace(node):
 @case("GC-06", "MUST", "1.1.0")
 def delegate_gets_it(node):
     """GC is forwarded to the delegate, with the same configuration and environment"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     conf = {**delegate.conf(), KEYS[0]: []}
     node.command("GC", conf, CNI_PATH=delegate.cni_path(), OTHER_VARIABLE="kept").silent()
@@ -100,7 +101,7 @@ def delegate_gets_it(node):
 @case("GC-07", "SHOULD", "1.1.0")
 def errors_do_not_stop_it(node):
     """an error does not stop the work: it goes on, and tells at the end"""
-    node.need_ipam()
+    need_ipam(node)
     before = node.remains()
     delegate = Delegate(node)
     for _ in range(2):
@@ -122,31 +123,21 @@ def other_networks_stay(node):
     """other networks' attachments and other owners' ports are untouched"""
     other = node.attachment(conf={"name": "othernet"})
     other.add().result()
-    node.add_foreign_port()
+    add_foreign_port(node)
     node.gc().silent()
     expect(other.present(), "the other network's interface is gone")
     other.check().silent()
-    expect(node.foreign_port_is_there(), "a foreign port is gone")
+    expect(node.switch.has(FOREIGN_PORT), "a foreign port is gone")
 
 
 @case("GC-09", "HARD", "1.1.0")
 def an_add_is_running(node):
     """an attachment that is being added right now survives"""
-    if node.profile == "api":
-        made = node.attachment(active=False)
-        process = made.start("ADD")
-        node.wait_for_port(made)
-        node.gc().silent()
-        node.activate(made)
-    else:
-        node.need_ipam()
-        delegate = Delegate(node)
-        gate = delegate.gate("ADD")
-        made = delegate.attachment()
-        process = made.start("ADD")
-        gate.reached(process)
-        node.gc(conf=delegate.conf(), CNI_PATH=delegate.cni_path())
-        gate.open()
+    made, process, go_on = add_that_waits(node)
+    answer = node.gc(conf=made.conf(), CNI_PATH=made.environment("GC")["CNI_PATH"])
+    if node.pods:
+        answer.silent()
+    go_on()
     made.result = node.finish_call(process, "ADD").result()
     expect(made.present(), "no interface")
     made.check().silent()
@@ -155,20 +146,18 @@ def an_add_is_running(node):
 @case("GC-10", "HARD", "1.1.0")
 def with_services_down(node):
     """with the API server down, all is collected; with Open vSwitch down, the rest, and then it"""
-    node.need_profile("api", "ovs")
+    need(node, "ovs")
     before = node.remains()
-    if node.profile == "api":
+    if node.pods:
         vanished(node)
-        node.stop_api()
+        node.pods.api.stop()
         node.gc().silent()
         node.expect_only(before, "after GC without API server")
         return
     vanished(node)
-    node.ovs.stop_vswitchd()
-    node.ovs.stop_ovsdb()
+    node.ovs.stop()
     node.gc().error()
     expect(not node.reservations(), f"addresses are still reserved: {node.reservations()}")
-    node.ovs.start_ovsdb()
-    node.ovs.start_vswitchd()
+    node.ovs.start()
     node.gc().silent()
     node.expect_only(before, "after GC with Open vSwitch back")

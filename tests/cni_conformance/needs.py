@@ -1,4 +1,5 @@
-"""What a case asks of its node before it asks the plugin, and what it does to the node behind the plugin's back."""
+"""Needs of cases, and changes that a case makes to its node behind the plugin's back. A case is not applicable to a plugin whose
+node lacks what the case needs."""
 import shutil
 from pathlib import Path
 
@@ -7,79 +8,89 @@ from harness.process import run
 from harness.report import Skipped
 from harness.result_form import rank
 
+FOREIGN_PORT = "foreign0"
+# Reasons why a case is not applicable, by the service that the node lacks.
+MISSING = {"kuryr": "asks for --kuryr api or --kuryr bridge or --kuryr ovs", "ovs": "asks for --kuryr api or --kuryr ovs",
+           "pods": "asks for --kuryr api", "agents": "there is no agent: each call does its work by itself"}
 
-class Needs:
-    """Of any plugin's node: what needs more (Open vSwitch, an API server, the plugin's own state) is not applicable here,
-    and profiles add it."""
 
-    profile = ""
-    one_interface_a_pod = False
+# ---- what a case needs
+def has_ipam(node):
+    return bool(node.target.conf.get("ipam", {}).get("type"))
 
-    def chained(self):
-        """An attachment of a plugin that is not the first of its list."""
-        self.need_profile("api", "bridge", "ovs")
-        return self.attachment()
 
-    # ---- what a case needs
-    @property
-    def ipam(self):
-        return bool(self.target.conf.get("ipam", {}).get("type"))
+def need_ipam(node, kind=None):
+    if not has_ipam(node):
+        raise NotApplicable("the configuration delegates no addresses (ipam)")
+    if kind and node.target.conf["ipam"]["type"] != kind:
+        raise NotApplicable(f"the configuration's ipam is not {kind}")
 
-    def need_ipam(self, kind=None):
-        if not self.ipam:
-            raise NotApplicable("the configuration delegates no addresses (ipam)")
-        if kind and self.target.conf["ipam"]["type"] != kind:
-            raise NotApplicable(f"the configuration's ipam is not {kind}")
 
-    def need_profile(self, *profiles):
-        if self.profile not in profiles:
-            raise NotApplicable("asks for " + " or ".join(f"--kuryr {p}" for p in profiles))
+def need(node, service):
+    """A service of the node."""
+    if service not in node.services:
+        raise NotApplicable(MISSING[service])
 
-    def need_second_interface(self):
-        if self.one_interface_a_pod:
-            raise NotApplicable("a pod's plan names its interfaces, and one ADD makes them all")
 
-    def need_no_agent(self):
-        """For what an agent does not ask of others, as it knows."""
+def need_no_plans(node):
+    """A planned VIF has addresses."""
+    if node.pods:
+        raise NotApplicable("every VIF has addresses")
 
-    def need_agent(self):
-        raise NotApplicable("there is no agent: each call does its work by itself")
 
-    def need_version(self, version):
-        if rank(self.target.supported[-1]) < rank(version):
-            raise NotApplicable(f"the plugin does not know {version}")
+def need_second_interface(node):
+    if node.pods:
+        raise NotApplicable("a pod's plan names its interfaces, and one ADD makes them all")
 
-    def need_plugin(self, name):
-        """The path of one of CNI's own plugins."""
-        for folder in self.cni_path.split(":"):
-            if Path(folder, name).is_file():
-                return f"{folder}/{name}"
-        raise Skipped(f"no {name} in CNI_PATH; Debian's containernetworking-plugins has it")
 
-    def need_field(self, *names):
-        for name in names:
-            if name in self.target.conf:
-                return name
-        raise NotApplicable("the configuration has no " + " or ".join(names))
+def need_no_agents(node):
+    if "agents" in node.services:
+        raise NotApplicable("the agent answers from what it knows")
 
-    # ---- the node, behind the plugin's back
-    def unplug(self, attachment):
-        host = attachment.host_end()
-        if not host or not host.get("master"):
-            raise NotApplicable("the host end is in no bridge")
-        run("ip", "link", "set", host["ifname"], "nomaster")
 
-    def add_foreign_port(self):
-        run("ip", "link", "add", "foreign0", "type", "veth", "peer", "name", "foreign1")
-        for name in self.switch_links():
-            run("ip", "link", "set", "foreign0", "master", name)
+def need_version(node, version):
+    if rank(node.target.supported[-1]) < rank(version):
+        raise NotApplicable(f"the plugin does not know {version}")
 
-    def foreign_port_is_there(self):
-        return "foreign0" in self.links()
 
-    def lose_state(self):
-        """What plugins keep on disk, as a reboot or an eager administrator loses it."""
-        for entry in Path("/var/lib/cni").iterdir():
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+def need_plugin(node, name):
+    """The path of one of CNI's own plugins."""
+    for folder in node.cni_path.split(":"):
+        if Path(folder, name).is_file():
+            return f"{folder}/{name}"
+    raise Skipped(f"no {name} in CNI_PATH; Debian's containernetworking-plugins has it")
 
-        shutil.rmtree("/run/kuryr", ignore_errors=True)
+
+def need_field(node, *names):
+    for name in names:
+        if name in node.target.conf:
+            return name
+    raise NotApplicable("the configuration has no " + " or ".join(names))
+
+
+def chained(node):
+    """An attachment of a plugin that is not the first of its list."""
+    need(node, "kuryr")
+    return node.attachment()
+
+
+# ---- the node, behind the plugin's back
+def unplug(attachment):
+    """Takes its host end out of the switch."""
+    node, host = attachment.node, attachment.host_end()
+    if not node.ovs and not (host and host.get("master")):
+        raise NotApplicable("the host end is in no bridge")
+    node.switch.unplug(host)
+
+
+def add_foreign_port(node):
+    """A port in the switch that no plugin made."""
+    run(f"ip link add {FOREIGN_PORT} type veth peer name foreign1")
+    node.switch.plug(FOREIGN_PORT)
+
+
+def lose_state():
+    """Removes what plugins keep on disk, as a reboot or an eager administrator does."""
+    for entry in Path("/var/lib/cni").iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    shutil.rmtree("/run/kuryr", ignore_errors=True)

@@ -1,20 +1,18 @@
-"""Nodes for cases: any plugin's, and those of kuryr-cni, which have what it needs."""
+"""Nodes of kuryr-cni for cases, with the services that each profile needs."""
 import contextlib
 import os
 import sys
 import tempfile
 from pathlib import Path
 
-from cni_conformance.case import NotApplicable
-from cni_conformance.needs import Needs
 from harness.kube_api import FakeApiServer, make_certificates
+from harness.kuryr import Kuryr
 from harness.kuryr_daemon import KuryrDaemon
-from harness.kuryr_node import RELEASE, ApiNode, KuryrNode, OvsNode
+from harness.kuryr_node import RELEASE
 from harness.namespaces import WORK
 from harness.node import Node, Target
 from harness.open_vswitch import OpenVSwitch, make_database
-from harness.pod import ANNOTATION
-from harness.process import run
+from harness.planned_pods import PlannedPods
 
 CAPABILITIES = {name: True for name in ("mac", "ips", "dns", "portMappings", "bandwidth", "deviceID")}
 IPAM = {"type": "host-local",
@@ -23,7 +21,7 @@ IPAM = {"type": "host-local",
 LOCAL = {"name": "conformance", "type": "kuryr-cni", "debug": False, "mtu": 1450, "capabilities": CAPABILITIES,
          "ipam": IPAM}
 API = {"name": "kuryr", "type": "kuryr-cni", "debug": False, "capabilities": CAPABILITIES}
-# Debian's host-local ends at 1.0.0. This is what it would be at 1.1.0: GC and STATUS have nothing to do.
+# Debian's host-local ends at 1.0.0. This script makes a host-local of 1.1.0 from it: GC and STATUS have nothing to do.
 NEWER_HOST_LOCAL = r"""#!/bin/sh
 if [ "$CNI_COMMAND" = VERSION ]; then
   echo '{"cniVersion":"1.1.0","supportedVersions":["0.1.0","0.2.0","0.3.0","0.3.1","0.4.0","1.0.0","1.1.0"]}'
@@ -42,104 +40,48 @@ exit $status
 """
 
 
-class AnyNode(Needs, Node):
-    pass
+class Agents:
+    """kuryr-daemons of a node: one for each kuryr.conf, which it reads at its start."""
 
+    def __init__(self, program):
+        self.program, self.all = program, []
 
-class BridgeProfile(Needs, KuryrNode):
-    profile = "bridge"
+    def next_address(self):
+        return f"unix:{WORK}/agent-{len(self.all)}.sock"
 
-    def __init__(self, target, _):
-        super().__init__(target)
+    def start(self, conf):
+        self.all.append(KuryrDaemon(self.program, conf))
+        self.all[-1].start()
 
-
-class OvsNeeds(Needs):
-    profile = "ovs"
-
-    def unplug(self, attachment):
-        self.ovs.vsctl("del-port", attachment.host_end()["ifname"])
-
-    def add_foreign_port(self):
-        run("ip link add foreign0 type veth peer name foreign1")
-        self.ovs.vsctl("add-port", self.ovs.bridge, "foreign0")
-
-    def foreign_port_is_there(self):
-        return "foreign0" in self.ovs.column("Port", "name")
-
-
-class OvsProfile(OvsNeeds, OvsNode):
-    def __init__(self, target, shared):
-        super().__init__(target, OpenVSwitch(database=shared / "conf.db"))
-
-
-class ApiProfile(OvsNeeds, ApiNode):
-    profile = "api"
-    one_interface_a_pod = True
-
-    def __init__(self, target, shared):
-        super().__init__(target, FakeApiServer(shared / "tls", WORK / "api.log"), OpenVSwitch(database=shared / "conf.db"))
-
-    def vhost_user_attachment(self):
-        self.ovs.start_vswitchd_with_dpdk()
-        folder = Path("/run/vhostuser")
-        folder.mkdir()
-        conf = self.kuryr_conf(mount_point=folder, ovs_vhu_path="/run/openvswitch", drivers="vhostuser")
-        return self.attachment(conf={"kuryr_conf": conf}, vhost_user=folder)
-
-    def delete_pod(self, attachment):
-        self.api.delete_pod(attachment.pod)
-
-    def take_plan(self, attachment):
-        self.api.annotate(attachment.pod, {ANNOTATION: None})
-
-    def stop_api(self):
-        self.api.stop()
-
-    def silence_api(self):
-        self.api.fault(kind="hang_connections", count=1000)
-
-    def api_host(self):
-        return self.api.url.split("/")[2]
-
-    def token(self):
-        return (WORK / "token").read_text()
-
-    def refuse_token(self):
-        (WORK / "token").write_text("other-token-51d0e2")
-
-
-class AgentProfile(ApiProfile):
-    """With kuryr-daemon: one for each kuryr.conf, since it has its own."""
-
-    def __init__(self, target, shared):
-        self.agents = []
-        super().__init__(target, shared)
-
-    def options(self):
-        return {**super().options(), "cni_daemon": {"bind_address": f"unix:{WORK}/agent-{len(self.agents)}.sock"}}
-
-    def kuryr_conf(self, **changes):
-        conf = super().kuryr_conf(**changes)
-        self.agents.append(KuryrDaemon(Path(self.target.plugin).with_name("kuryr-daemon"), conf, WORK))
-        self.agents[-1].start()
-        return conf
-
-    def need_agent(self):
-        pass
-
-    def need_no_agent(self):
-        raise NotApplicable("the agent answers from what it knows")
-
-    def kill_agents(self):
-        for agent in self.agents:
+    def kill(self):
+        for agent in self.all:
             agent.kill()
 
 
+# ---- nodes of kuryr-cni. shared: the folder of what all nodes of a profile have
+def bridge_node(target, _):
+    return Node(target, kuryr=Kuryr())
+
+
+def ovs_node(target, shared):
+    ovs = OpenVSwitch(database=shared / "conf.db")
+    return Node(target, ovs=ovs, kuryr=Kuryr(ovs))
+
+
+def api_node(target, shared, **agents):
+    ovs, pods = OpenVSwitch(database=shared / "conf.db"), PlannedPods(FakeApiServer(shared / "tls", WORK / "api.log"))
+    return Node(target, ovs=ovs, pods=pods, **agents, kuryr=Kuryr(ovs, pods, **agents))
+
+
+def agent_node(target, shared):
+    return api_node(target, shared, agents=Agents(Path(target.plugin).with_name("kuryr-daemon")))
+
+
 PROFILES = {
-    "api": (ApiProfile, API),
-    "agent": (AgentProfile, API),
-    "bridge": (BridgeProfile, {**LOCAL, "isGateway": True, "hairpinMode": True, "kuryr": {"vif": "bridge", "bridge": "cbr0"}}),
-    "ovs": (OvsProfile, {**LOCAL, "kuryr": {"vif": "ovs", "bridge": "br-int", "vlan": 7}}),
+    "api": (api_node, API),
+    "agent": (agent_node, API),
+    "bridge": (bridge_node, {**LOCAL, "isGateway": True, "hairpinMode": True, "kuryr": {"vif": "bridge", "bridge": "cbr0"}}),
+    "ovs": (ovs_node, {**LOCAL, "kuryr": {"vif": "ovs", "bridge": "br-int", "vlan": 7}}),
 }
 
 
@@ -153,7 +95,7 @@ def find_delegates(cni_path):
 @contextlib.contextmanager
 def profile(name, plugin, cni_path):
     """(target, node maker) with what all its nodes share."""
-    node_class, conf = PROFILES[name]
+    make_node, conf = PROFILES[name]
     delegates = find_delegates(cni_path)
     with tempfile.TemporaryDirectory(prefix="kuryr-conformance-") as folder:
         shared = Path(folder)
@@ -164,4 +106,4 @@ def profile(name, plugin, cni_path):
         make_database(shared / "conf.db")
         make_certificates(shared / "tls")
         target = Target(os.path.abspath(plugin or RELEASE / "kuryr-cni"), conf, f"{wrapper.parent}:{delegates}")
-        yield target, lambda found: node_class(found, shared)
+        yield target, lambda found: make_node(found, shared)

@@ -2,9 +2,11 @@
 import ipaddress
 import os
 import stat
+from pathlib import Path
 
 from cni_conformance.case import NotApplicable, case
 from cni_conformance.delegate import Delegate, ipam_result
+from cni_conformance.needs import chained, need, need_ipam, need_no_plans
 from harness.expectation import expect
 from harness.result_form import (NEW_INTERFACE_KEYS, NEW_ROUTE_KEYS, addresses, container_interface, family,
                                  host_interfaces, old_form, routes, same_network, shape)
@@ -84,7 +86,7 @@ def dual(node):
     made = node.added()
     if {family(a) for a in addresses(made.result)} == {4, 6}:
         return made
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     delegate.answer("ADD", ipam_result(node.version, "10.99.0.7/24", "fd00:99::7/64"))
     made = delegate.attachment()
@@ -121,8 +123,12 @@ def no_new_interface_members(node):
 @case("RES-10", "MUST", "1.1.0")
 def vhost_user_socket(node):
     """socketPath of a vhost-user interface is absolute, and a socket"""
-    node.need_profile("api")
-    made = node.vhost_user_attachment()
+    need(node, "pods")
+    node.ovs.start_vswitchd_with_dpdk()
+    folder = Path("/run/vhostuser")
+    folder.mkdir()
+    conf = node.kuryr.write_conf(mount_point=folder, ovs_vhu_path="/run/openvswitch", drivers="vhostuser")
+    made = node.attachment(conf={"kuryr_conf": conf}, vhost_user=folder)
     interfaces = made.add().result()["interfaces"]
     paths = [each["socketPath"] for each in interfaces if "socketPath" in each]
     expect(paths and all(os.path.isabs(path) and stat.S_ISSOCK(os.stat(path).st_mode) for path in paths),
@@ -132,7 +138,7 @@ def vhost_user_socket(node):
 @case("RES-11", "MUST", "1.1.0")
 def members_of_routes(node):
     """mtu, advmss, priority, table, scope of a route are kept, and in the kernel"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     route = {"dst": "198.51.100.0/24", "gw": "10.99.0.1", "mtu": 1300, "advmss": 1200, "priority": 77, "table": 100}
     link_route = {"dst": "203.0.113.0/24", "scope": 253, "priority": 5}
@@ -153,7 +159,7 @@ def all_interfaces_are_listed(node):
     before = set(node.links())
     made = node.added()
     listed = {each["name"] for each in made.result["interfaces"]}
-    unlisted = {name for name in set(node.links()) - before - listed if name not in node.switch_links()}
+    unlisted = {name for name in set(node.links()) - before - listed if name not in node.switch.links()}
     expect(not unlisted, f"not listed: {', '.join(sorted(unlisted))}")
     expect(made.ifname in listed, f"{made.ifname} is not listed")
 
@@ -175,7 +181,7 @@ def default_routes(node):
     for route in made.routes():
         if route.get("dst") == "default" and "via" in str(route) and ":" not in route.get("gateway", ":"):
             expect(route.get("metric", 0) == 0, f"route {route}")
-    if node.one_interface_a_pod:
+    if node.pods:
         return
     second = node.attachment(ifname="eth1", beside=made)
     second.add().result()
@@ -185,17 +191,17 @@ def default_routes(node):
 @case("RES-15", "REF", until="0.2.0", each=True)
 def down_conversion(node):
     """to 0.2.0 and before: the first address of each family, and only dst and gw of routes"""
-    if node.profile == "api":
+    if node.pods:
         made = node.attachment(second_address="10.10.1.99")
     else:
-        node.need_ipam()
+        need_ipam(node)
         delegate = Delegate(node)
         newer = ipam_result("0.4.0", "10.99.0.7/24", "10.99.0.8/24", "fd00:99::7/64")
         newer["routes"] = [{"dst": "198.51.100.0/24", "gw": "10.99.0.1"}]
         delegate.answer("ADD", newer)
         made = delegate.attachment()
     result = made.add().result()
-    first = made.pod.plan.cidr if node.profile == "api" else "10.99.0.7/24"
+    first = made.pod.plan.cidr if node.pods else "10.99.0.7/24"
     expect(result["ip4"]["ip"] == first, f"ip4 {result['ip4']}")
     expect("ip6" in result, f"no ip6: {result}")
     for route in result["ip4"].get("routes") or []:
@@ -205,8 +211,7 @@ def down_conversion(node):
 @case("RES-16", "REF", each=True)
 def link_layer_only(node):
     """a result without address is an error up to 0.2.0, and none from 0.3.0"""
-    if node.profile == "api":
-        raise NotApplicable("every VIF has addresses")
+    need_no_plans(node)
     answer = node.attachment(conf={"ipam": None}).add()
     if old_form(node.version):
         answer.error()
@@ -217,7 +222,7 @@ def link_layer_only(node):
 @case("RES-17", "REF", "0.3.0", each=True)
 def up_conversion(node):
     """a prevResult of 0.2.0 is converted: version derived, no index of an interface"""
-    made = node.chained()
+    made = chained(node)
     previous = {"cniVersion": "0.2.0", "ip4": {"ip": "192.0.2.5/24", "gateway": "192.0.2.1"}, "ip6": {"ip": "fd00:5::5/64"}}
     result = made.add(made.conf(prevResult=previous)).result()
     theirs = [ip for ip in result["ips"] if ip["address"] in ("192.0.2.5/24", "fd00:5::5/64")]
@@ -230,7 +235,7 @@ def up_conversion(node):
 @case("RES-18", "REF", "0.3.0")
 def unusual_addresses(node):
     """v4-mapped v6, /31, /32, /127, /128 and a gateway outside the subnet survive unchanged"""
-    node.need_ipam()
+    need_ipam(node)
     for address in ("10.99.1.0/31", "10.99.1.4/32", "fd00:99:1::/127", "fd00:99:1::4/128", "::ffff:10.99.1.9/128"):
         delegate = Delegate(node)
         delegate.answer("ADD", ipam_result(node.version, address))
@@ -245,7 +250,7 @@ def unusual_addresses(node):
 @case("RES-19", "REF", each=True)
 def empty_members(node):
     """empty routes are omitted, dns too or {}; null is accepted for each"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     nulls = {"dns": None} if old_form(node.version) else {"dns": None, "routes": None}
     delegate.answer("ADD", ipam_result(node.version, "10.99.0.7/24", **nulls))
@@ -258,7 +263,7 @@ def empty_members(node):
 @case("RES-20", "MUST", "0.3.0", each=True)
 def indices_are_filled_in(node):
     """a delegate's addresses get the index of our interface"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     made = delegate.attachment()
     made.add().result()
@@ -281,7 +286,7 @@ def newest_differ_little(node):
 @case("RES-22", "HARD", "0.3.0", each=True)
 def next_hops(node):
     """two gateways of one destination: the kernel has all that the result tells"""
-    node.need_ipam()
+    need_ipam(node)
     delegate = Delegate(node)
     gateways = ("10.99.0.1", "10.99.0.2")
     delegate.answer("ADD", ipam_result(node.version, "10.99.0.7/24",

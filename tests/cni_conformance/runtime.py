@@ -13,7 +13,7 @@ CONFLIST = Path(__file__).resolve().parents[2] / "etc" / "10-kuryr.conflist"
 @case("RTM-05", "HARD")
 def our_list(node):
     """our 10-kuryr.conflist: cniVersions are listed, and supported; capabilities are declared"""
-    if not node.profile:
+    if not node.kuryr:
         raise NotApplicable("speaks of kuryr-cni's 10-kuryr.conflist")
     conf = json.loads(CONFLIST.read_text())
     known = {"cniVersion", "cniVersions", "name", "disableCheck", "disableGC", "plugins"}

@@ -1,5 +1,6 @@
 """VER: VERSION, and the versions that plugin and configuration speak."""
 from cni_conformance.case import NotApplicable, case
+from cni_conformance.needs import need_version
 from harness.expectation import expect
 from harness.result_form import VERSIONS
 from harness.result_form import NEW_INTERFACE_KEYS, NEW_ROUTE_KEYS
@@ -74,7 +75,7 @@ def no_version_means_the_first(node):
 @case("VER-08", "MUST", until="0.3.1", each=True)
 def check_is_of_0_4(node):
     """CHECK with a version before 0.4.0 is error 1"""
-    node.need_version("0.4.0")
+    need_version(node, "0.4.0")
     made = node.added()
     made.call("CHECK", made.conf(prevResult=made.result)).error(1)
 
@@ -82,7 +83,7 @@ def check_is_of_0_4(node):
 @case("VER-09", "MUST", until="1.0.0", each=True)
 def gc_is_of_1_1(node):
     """GC with a version before 1.1.0 is error 1"""
-    node.need_version("1.1.0")
+    need_version(node, "1.1.0")
     made = node.added()
     node.gc().error(1)
     expect(made.present(), "it was collected all the same")
@@ -91,7 +92,7 @@ def gc_is_of_1_1(node):
 @case("VER-10", "MUST", until="1.0.0", each=True)
 def status_is_of_1_1(node):
     """STATUS with a version before 1.1.0 is error 1"""
-    node.need_version("1.1.0")
+    need_version(node, "1.1.0")
     node.status().error(1)
 
 

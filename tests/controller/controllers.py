@@ -6,6 +6,7 @@ import subprocess
 import urllib.request
 
 from controller.cluster import CONTROLLER_TOKEN
+from harness import launcher
 from harness.namespaces import WORK
 
 # Blue and green have 28 addresses each: they are given again and again.
@@ -33,6 +34,13 @@ LOCAL = f"[controller]\nbackend = local\n{POOLS}"
 # Where other producers have written plans by annotations, too.
 BESIDE_OTHERS = f"[controller]\nbackend = local\nother_producers = annotations\n{POOLS}"
 FIRST_PORT = 18080
+
+
+def add_options(parser, count):
+    """Adds a launcher's options. count: how many controllers there are by default."""
+    parser.add_argument("--controllers", type=int, default=count, help="how many there are (%(default)s)")
+    parser.add_argument("--sink", choices=("kuryrport", "podstate", "vif"), default="kuryrport", help="(%(default)s)")
+    launcher.add_seed(parser)
 
 
 class Controller:
@@ -81,7 +89,7 @@ class Controller:
         return False
 
     def addresses(self):
-        """What it knows of its networks' addresses."""
+        """Counts of addresses in the controller's networks."""
         return {name: value for name, value in self.metrics().items() if name.startswith("kuryr_controller_addresses{")}
 
 

@@ -7,7 +7,6 @@ from controller.cluster import Cluster
 from controller.controllers import Controllers
 from controller.history import NAMESPACES, PODS, PORTS
 from controller.holding import find_shared
-from controller.keeping import keep_logs
 from controller.life import Made
 from controller.lost_plans import LostPlans
 from controller.manager import Manager, programs_with_manager
@@ -29,20 +28,15 @@ class Endings:
         self.wait_seconds = 60 + options.pods // 4
 
     def state(self, facts):
-        print(f"seed {self.options.seed}", flush=True)
-        try:
-            with facts.fact(f"{self.options.pods} pods of {self.options.namespaces} namespaces run", basis=True):
-                self.make_cluster()
-                self.old = self.create_pods([f"{ENDING}-{number}" for number in range(self.options.namespaces)], self.options.pods)
-                self.wait_until_running(self.old)
-            self.state_of_namespaces(facts)
-            LostPlans(self).state(facts)
-            with facts.fact("no controller ended by itself, and nodes could write all they had to tell"):
-                self.controllers.look_for_crashes()
-                nothing([*self.controllers.crashes, *self.nodes.failures], "failures")
-        finally:
-            if self.options.logs:
-                keep_logs(self.options.logs, getattr(self, "history", None))
+        with facts.fact(f"{self.options.pods} pods of {self.options.namespaces} namespaces run", basis=True):
+            self.make_cluster()
+            self.old = self.create_pods([f"{ENDING}-{number}" for number in range(self.options.namespaces)], self.options.pods)
+            self.wait_until_running(self.old)
+        self.state_of_namespaces(facts)
+        LostPlans(self).state(facts)
+        with facts.fact("no controller ended by itself, and nodes could write all they had to tell"):
+            self.controllers.look_for_crashes()
+            nothing([*self.controllers.crashes, *self.nodes.failures], "failures")
 
     def make_cluster(self):
         programs = programs_with_manager()
@@ -101,7 +95,7 @@ class Endings:
             list(clients.map(lambda name: self.cluster.insist_gently((404, 409), "DELETE", f"/api/v1/namespaces/{name}"), names))
 
     def wait_until_ended(self, names):
-        """What a namespace's pods have left of their grace period decides when the manager looks at it again, or a change does."""
+        """The manager looks at a namespace again when the pods' grace period is over, or at a change."""
         present = self.history.present
         self.history.wait(lambda: not any(self.history.pod(made.key, made.uid) for made in self.old), "their pods are gone",
                           self.wait_seconds)

@@ -17,7 +17,7 @@ def network_id(pool):
 
 
 def vif(identifier, pool, addresses, mac, active=True):
-    """Of a pool of type Pool, or of another one that is nobody's."""
+    """A VIF of a pool of type Pool, or of a pool that no controller has."""
     networks = {str(ipaddress.ip_network(f"{address}/24", strict=False)) for address in addresses}
     subnets = [_object("Subnet", cidr=cidr, dns=[], gateway=cidr.replace(".0/24", ".1"), routes=_list("Route", []), ips=_list("FixedIP", [
         _object("FixedIP", address=address) for address in addresses if ipaddress.ip_address(address) in ipaddress.ip_network(cidr)]))

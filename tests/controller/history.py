@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from controller.plan import plan_of
 from harness.expectation import Failed
+from harness.namespaces import WORK
 
 # One watch, one order: from leases to pods.
 FIRST, AFTER_LAST = b"/registry/leases/", b"/registry/pods0"
@@ -48,7 +49,7 @@ class Etcd:
         return answer
 
     def compact(self):
-        """Nobody knows any revision before the present one."""
+        """Makes etcd forget all revisions before the present one."""
         present = json.loads(self.open("kv/range", {"key": _encoded(b"none")}).read())["header"]["revision"]
         self.open("kv/compaction", {"revision": present, "physical": True}).read()
 
@@ -62,6 +63,7 @@ class History(threading.Thread):
         self.changes = []
         self.present = {PODS: {}, PORTS: {}, LEASES: {}, NAMESPACES: {}}
         self.broken = None
+        self.log = open(WORK / "history.log", "w", encoding="utf-8", buffering=1)
         self.answer = etcd.open("watch", {"create_request": {
             "key": _encoded(FIRST), "range_end": _encoded(AFTER_LAST), "start_revision": "1"}})
         self.start()
@@ -89,6 +91,7 @@ class History(threading.Thread):
         present = None if event.get("type") == "DELETE" else json.loads(base64.b64decode(kv["value"]))
         with self.changed:
             self.changes.append(Change(int(kv["mod_revision"]), kind, key, present))
+            print(self.changes[-1], file=self.log)
             if present is None:
                 self.present[kind].pop(key, None)
             else:
@@ -96,7 +99,7 @@ class History(threading.Thread):
             self.changed.notify_all()
 
     def wait(self, find, what, seconds):
-        """What find() has, when that is something; it is asked after every change."""
+        """Waits until find() returns a true value, which it returns; find() is called after every change."""
         deadline = time.monotonic() + seconds
         with self.changed:
             while not (found := find()):
@@ -108,18 +111,18 @@ class History(threading.Thread):
 
     # ---- the present; inside of wait() or not
     def pod(self, key, uid):
-        """None when that one is gone."""
+        """The pod with this UID; None when it is gone."""
         pod = self.present[PODS].get(key)
         return pod if pod and pod["metadata"]["uid"] == uid else None
 
     def plan(self, key, uid):
-        """None as long as there is none."""
+        """The pod's plan; None as long as it has none."""
         pod, port = self.pod(key, uid), self.present[PORTS].get(key)
         beside = plan_of(port) if port and port["spec"]["podUid"] == uid else None
         return beside or (pod and plan_of(pod))
 
     def leader(self):
-        """Who holds the Lease; empty for nobody."""
+        """The holder of the Lease; empty where there is none."""
         lease = self.present[LEASES].get("kube-system/kuryr-controller", {})
         return lease.get("spec", {}).get("holderIdentity", "")
 

@@ -1,5 +1,5 @@
-"""Whose an address is, as docs/controller.md says: a pod's from when a plan of it or its status says so, until the pod has lost
-its finalizer or is gone. Each function gives problems, as texts."""
+"""Owners of addresses, as docs/controller.md says. A pod has an address from when its plan or its status says so until it has
+lost its finalizer or is gone. Each function gives problems, as texts."""
 from collections import defaultdict
 
 from controller.history import PODS, PORTS

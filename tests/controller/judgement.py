@@ -1,4 +1,4 @@
-"""What the history shows: each function gives problems, as texts."""
+"""Judgements of the history: each function gives problems, as texts."""
 from collections import defaultdict
 
 from controller.history import PODS, PORTS
@@ -137,5 +137,5 @@ def find_changed(changes, keys, last):
 
 
 def find_left(present, foreign):
-    """Of our pods everything is away."""
+    """Our pods and their KuryrPorts are gone."""
     return [f"{kind} {key}" for kind in (PODS, PORTS) for key in list(present[kind]) if key not in foreign]

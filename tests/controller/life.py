@@ -29,7 +29,7 @@ class Made:
 
 
 class Ledger:
-    """Who has lived. Thread-safe."""
+    """Pods that have lived. Thread-safe."""
 
     def __init__(self):
         self.lock = threading.Condition()
@@ -147,7 +147,7 @@ class Client:
 
 
 class Foreign:
-    """What another producer wrote before: an annotation, and a KuryrPort, with addresses of our pool."""
+    """Plans that another producer wrote before: an annotation, and a KuryrPort, with addresses of our pool."""
 
     def __init__(self, cluster, vif):
         """vif(address): an os-vif object."""

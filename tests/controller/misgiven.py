@@ -1,4 +1,4 @@
-"""What kuryr-controller should not have planned for users who mean ill."""
+"""Plans that kuryr-controller should not have written for users who mean ill."""
 import ipaddress
 import json
 from collections import defaultdict
@@ -8,7 +8,7 @@ from controller.plan import addresses_of, try_plan
 
 
 class Plans:
-    """By key, and whether kuryr-controller wrote them: somebody else's change is known by its revision."""
+    """Plans by key, and whether kuryr-controller wrote them: a tenant's change is known by its revision."""
 
     def __init__(self, sink, tenants):
         """tenants: {namespace: the Tenant}"""

@@ -22,7 +22,7 @@ def plan_of(written):
 
 
 def try_plan(written):
-    """The same, of somebody who may mean ill; None also where it cannot be read."""
+    """plan_of() for objects of a user who may mean ill; None also where the plan cannot be read."""
     try:
         plan = plan_of(written)
         addresses_of(plan or {})
@@ -37,7 +37,7 @@ def addresses_of(plan):
 
 
 def main_addresses(plan):
-    """What the pod's status names: eth0's first one of each family."""
+    """The addresses that the pod's status names: eth0's first one of each family."""
     addresses = sorted(addresses_of({"eth0": plan["eth0"]}), key=lambda address: ":" in address)
     return list({":" in address: address for address in reversed(addresses)}.values())[::-1]
 

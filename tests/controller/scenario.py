@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from controller import judgement
 from controller.cluster import Cluster
 from controller.controllers import BESIDE_OTHERS, Controllers
-from controller.keeping import keep_logs
 from controller.life import Client, Foreign, Ledger
 from controller.original import Neighbours, Original
 from controller.storm import Storm
@@ -29,19 +28,14 @@ class Scenario:
         self.random = random.Random(options.seed)
 
     def state(self, facts):
-        print(f"seed {self.options.seed}", flush=True)
-        try:
-            with facts.fact(f"{self.options.controllers} controllers at a cluster that another producer has used", basis=True):
-                self.make_cluster()
-            with facts.fact("one of them leads, and knows every free address"):
-                self.free = self.wait_until_quiet()
-            self.judge_adoption(facts)
-            with facts.fact("the storm comes to its end, and every pod its way"):
-                self.go_through_storm()
-            self.judge(facts)
-        finally:
-            if self.options.logs:
-                keep_logs(self.options.logs, getattr(self, "history", None))
+        with facts.fact(f"{self.options.controllers} controllers at a cluster that another producer has used", basis=True):
+            self.make_cluster()
+        with facts.fact("one of them leads, and knows every free address"):
+            self.free = self.wait_until_quiet()
+        self.judge_adoption(facts)
+        with facts.fact("the storm comes to its end, and every pod its way"):
+            self.go_through_storm()
+        self.judge(facts)
 
     def make_cluster(self):
         programs, why_not = find_programs()
@@ -86,7 +80,8 @@ class Scenario:
     def go_through_storm(self):
         self.permits = threading.Semaphore(0)
         self.given = 0
-        storm = Storm(self.cluster, self.controllers, self.random, self.options.kills, self.options.restarts)
+        restarts = max(1, self.options.kills // 8) if self.options.restarts is None else self.options.restarts
+        storm = Storm(self.cluster, self.controllers, self.random, self.options.kills, restarts)
         seeds = [self.random.getrandbits(64) for _ in range(CLIENTS)]
         self.begin = time.monotonic()
         with ThreadPoolExecutor(CLIENTS) as clients:

@@ -1,4 +1,4 @@
-"""What happens to controllers and API server meanwhile."""
+"""Strikes against controllers and API server."""
 import signal
 import time
 
@@ -22,8 +22,8 @@ class Storm:
         self.counts = {}
 
     def choose(self, kills):
-        """Of eight kills and pauses one takes as long as the Lease; so does one in four restarts of the API server. For eight,
-        one leader more ends in order."""
+        """One in eight kills and pauses takes as long as the Lease, and one in four restarts of the API server. For each eight,
+        one more leader ends in order."""
         quick = (self.kill_follower, self.pause_any, self.pause_leader)
         strikes = [self.random.choice(quick) for _ in range(kills)]
         for at in range(0, kills, 8):

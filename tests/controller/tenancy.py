@@ -7,7 +7,6 @@ from controller.cluster import Cluster
 from controller.citizens import Citizen
 from controller.controllers import Controllers
 from controller.holding import find_shared
-from controller.keeping import keep_logs
 from controller.manager import Manager, programs_with_manager
 from controller.misgiven import all_of, find_misgiven
 from controller.nodes import Nodes
@@ -54,18 +53,13 @@ class Tenancy:
         self.tenants = {tenant.name: tenant for tenant in (Tenant("mallory"), Tenant("trudy", has_more=True))}
 
     def state(self, facts):
-        print(f"seed {self.options.seed}", flush=True)
-        try:
-            with facts.fact("two namespaces have all addresses of their pools, beside two whose users mean ill", basis=True):
-                self.make_cluster()
-                self.fill()
-            self.state_rights(facts)
-            Attacks(self).state(facts)
-            self.state_of_fuzz(facts)
-            self.judge(facts)
-        finally:
-            if self.options.logs:
-                keep_logs(self.options.logs, getattr(self, "history", None))
+        with facts.fact("two namespaces have all addresses of their pools, beside two whose users mean ill", basis=True):
+            self.make_cluster()
+            self.fill()
+        self.state_rights(facts)
+        Attacks(self).state(facts)
+        self.state_of_fuzz(facts)
+        self.judge(facts)
 
     def make_cluster(self):
         programs = programs_with_manager()
@@ -81,11 +75,11 @@ class Tenancy:
             tenant.move_in(self.cluster)
 
     def is_allowed(self, name_space, plan):
-        """A node would make true what a user has forged where nodes read plans: docs/controller.md says who may write there."""
+        """Whether the addresses are the namespace's. A node would plug a forged plan; docs/controller.md says who may write plans."""
         return addresses_of(plan) <= RANGES[name_space]
 
     def fill(self, without=()):
-        """Of both pools at a time."""
+        """Fills both pools at a time."""
         with ThreadPoolExecutor() as clients:
             list(clients.map(lambda citizen: citizen.fill(without), self.citizens))
 
@@ -129,7 +123,7 @@ class Tenancy:
             nothing([*self.controllers.crashes, *self.nodes.failures], "failures")
 
     def let_go(self):
-        """What is left, after the tenants' own finalizers are taken away."""
+        """Takes the tenants' finalizers away; returns the objects that were left before."""
         left = judgement.find_left(self.history.present, ())
         for tenant in self.tenants.values():
             tenant.let_go(self.history)

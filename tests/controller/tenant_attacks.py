@@ -1,4 +1,4 @@
-"""What is known of what a user could do to others with the rights of one namespace."""
+"""Known attacks of a user with the rights of one namespace."""
 from concurrent.futures import ThreadPoolExecutor
 
 from controller import definitions, forgery
@@ -52,7 +52,7 @@ class Attacks:
         self.cluster.insist("POST", f"{made.path}/binding", {"metadata": {"name": made.name}, "target": {"kind": "Node", "name": "node1"}})
 
     def end(self, pods, tenant=None):
-        """Of mallory, where no other is named."""
+        """Ends mallory's pods, or another tenant's."""
         for made in pods:
             (tenant or self.mallory).delete_pod(made.name)
         self.history.wait(lambda: not any(self.history.pod(made.key, made.uid) for made in pods), "they are gone", WAIT_SECONDS)
@@ -226,6 +226,6 @@ class Attacks:
 
 
 def bad_macs(address):
-    """Of the pod on the bridge that has the address, in two forms, and what is no interface's."""
+    """The MAC of the pod on the bridge that has the address, in two forms, and MACs that no interface may have."""
     taken = forgery.mac_of(address)
     return taken, taken.upper(), "01:00:5e:00:00:01", "ff:ff:ff:ff:ff:ff", "00:00:00:00:00:00"

@@ -16,7 +16,7 @@ MORE = [{"apiGroups": ["openstack.org"], "resources": ["kuryrports", "kuryrports
 
 
 class Tenant:
-    """Of the namespace of its name. Thread-safe."""
+    """A user of the namespace of its name. Thread-safe."""
 
     def __init__(self, name, has_more=False):
         self.name, self.has_more = name, has_more
@@ -27,11 +27,11 @@ class Tenant:
         self.codes = {}  # {code: how often it was the answer}
 
     def line(self):
-        """Of --token-auth-file."""
+        """The user's line of --token-auth-file."""
         return f"{self.token},{self.name},{self.name}\n"
 
     def move_in(self, cluster):
-        """Allowed all that it may when it returns."""
+        """Gives the user its rights; it has them when this returns."""
         self.cluster = cluster
         cluster.insist("POST", "/api/v1/namespaces", {"metadata": {"name": self.name}})
         self.bind("edit", {"kind": "ClusterRole", "name": "edit"})

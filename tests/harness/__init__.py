@@ -1,1 +1,1 @@
-"""What the suites of Python share; README.md tells."""
+"""Parts that the Python suites share; README.md has a list."""

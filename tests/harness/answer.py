@@ -1,4 +1,4 @@
-"""What a plugin answered, and what a case may expect of it."""
+"""A plugin's answer, and checks of it."""
 import json
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ class Answer:
         return document
 
     def result(self):
-        """Of an ADD or VERSION that succeeded."""
+        """The result of an ADD or VERSION, which has to succeed."""
         expect(self.status == 0, str(self))
         return self.document()
 

@@ -3,7 +3,6 @@ import json
 import os
 
 from harness.expectation import Failed, expect
-from harness.process import run
 
 
 class Attachment:
@@ -11,8 +10,8 @@ class Attachment:
 
     def __init__(self, node, ifname="eth0", beside=None, container_id=None, netns=None, make=False,
                  like=None, conf=None, **plan):
-        """beside: another attachment whose container this one joins; netns: its name, there already unless make;
-        like: another whose pod it belongs to; plan: what the pod's plan is to say, where there is one."""
+        """beside: another attachment, whose container this one joins; netns: the name of a namespace that is there already, unless
+        make; like: another attachment, whose pod this one belongs to; plan: options of the pod's plan, where there is one."""
         self.node = node
         self.ifname = ifname
         self.container_id = container_id or (beside.container_id if beside else node.new_name() * 2)
@@ -21,9 +20,9 @@ class Attachment:
         self.args = (beside or like).args if beside or like else None
         self.result = None
         if not beside and (make or not netns):
-            run("ip", "netns", "add", self.netns)
+            node.host.run("ip", "netns", "add", self.netns)
         if not beside and not like:
-            node.describe_pod(self, **plan)
+            node.describe(self, **plan)
 
     @property
     def netns_path(self):
@@ -71,7 +70,7 @@ class Attachment:
 
     # ---- the kernel's view
     def ip(self, *arguments):
-        return run("ip", "-n", self.netns, *arguments)
+        return self.node.host.run("ip", "-n", self.netns, *arguments)
 
     def link(self, name=None):
         """The container's interface with its addresses, or None."""
@@ -82,11 +81,11 @@ class Attachment:
         return self.link() is not None
 
     def addresses(self):
-        """Global ones, ADDRESS/PREFIX."""
+        """The interface's global addresses, ADDRESS/PREFIX."""
         return {f"{a['local']}/{a['prefixlen']}" for a in self.link()["addr_info"] if a["scope"] == "global"}
 
     def routes(self):
-        """Of the main table, both families: those that somebody made, not the kernel itself."""
+        """Routes of the main table, of both families, without those that the kernel made itself."""
         found = json.loads(self.ip("-j", "route", "show")) + json.loads(self.ip("-6", "-j", "route", "show"))
         return [route for route in found if route.get("protocol") != "kernel"]
 
@@ -94,13 +93,23 @@ class Attachment:
         return self.link()["ifindex"]
 
     def netns_inode(self):
-        return os.stat(self.netns_path).st_ino
+        return os.stat(self.node.host.path(f"/run/netns/{self.netns}")).st_ino
 
     def host_end(self):
         """The host's link whose peer the interface is."""
         link = self.link()
         peers = [each for each in self.node.links().values() if each["ifindex"] == link.get("link_index")]
         return peers[0] if peers else None
+
+    def picture(self):
+        """A pod's interface, as the kernel and its record have it: all that has to stay while the pod runs."""
+        inside = [{**{key: link.get(key) for key in ("ifname", "ifindex", "link_index", "address", "mtu", "operstate")},
+                   "addresses": sorted(f"{a['local']}/{a['prefixlen']}" for a in link["addr_info"])}
+                  for link in json.loads(self.ip("-j", "addr", "show"))]
+        host = json.loads(self.node.host.run("ip", "-j", "-d", "link", "show", "dev", self.pod.plan.tap))[0]
+        return {"inside": inside, "routes": self.routes(),
+                "host end": {key: host.get(key) for key in ("ifindex", "address", "mtu", "ifalias", "operstate")},
+                "up": "UP" in host["flags"], "record": self.node.kuryr.record_of(self).read_text()}
 
     def expect_gone(self, text="after DEL"):
         expect(not self.present(), f"{self.ifname} is in the container {text}")

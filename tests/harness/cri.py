@@ -30,7 +30,7 @@ def message(fields):
 
 
 def entry(key, value):
-    """Of a map<string, string>."""
+    """An entry of a map<string, string>."""
     return {1: key, 2: value}
 
 

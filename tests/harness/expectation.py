@@ -1,4 +1,4 @@
-"""What is expected, and what is said where it does not hold."""
+"""Expectations, and messages where they do not hold."""
 import time
 
 # Writers of Events give up soon, the kernel ends namespaces when it finds time.
@@ -7,7 +7,7 @@ POLL_SECONDS = 0.1
 
 
 class Failed(AssertionError):
-    """What was asked does not do what it should."""
+    """The subject of a test does not do what it should."""
 
 
 def expect(condition, text):

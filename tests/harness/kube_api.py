@@ -1,5 +1,6 @@
-"""API servers over TLS: the fake one of tests/fake_apiserver, and a real one with etcd. Both come back with all they knew."""
+"""API servers over TLS: the fake one of tests/fake_apiserver, and a real one with etcd. Both keep their objects over a restart."""
 import contextlib
+import itertools
 import json
 import os
 import ssl
@@ -21,12 +22,12 @@ POLL_SECONDS = 0.05
 
 
 def make_certificates(folder):
-    """A new one."""
+    """Makes the folder, with certificates."""
     run(REPOSITORY / "tests/fake_apiserver/make-certs", folder)
 
 
 def find_programs(*options):
-    """(folder of kube-apiserver and etcd, or None; what build-apiserver said). options: its own."""
+    """(folder of kube-apiserver and etcd, or None; what build-apiserver said). options: build-apiserver's."""
     found = subprocess.run([REPOSITORY / "tests/kubernetes/build-apiserver", "--find", *options, CACHE], text=True,
                            capture_output=True, check=False)
     return (found.stdout.strip() or None), found.stderr.strip()
@@ -40,9 +41,10 @@ class KubeApi:
     def __init__(self, certificates):
         self.ca = f"{certificates}/ca.crt"
         self.tls = ssl.create_default_context(cafile=self.ca)
+        self.numbers = itertools.count(11)  # of pods, on all nodes
 
     def open(self, method, path, body=None, kind="application/json", token=TOKEN):
-        """body: bytes. The answer, to be closed."""
+        """The answer, which the caller closes. body: bytes."""
         headers = {"Content-Type": kind, **({"Authorization": f"Bearer {token}"} if token else {})}
         request = urllib.request.Request(self.url + path, body, headers, method=method)
         return urllib.request.urlopen(request, context=self.tls, timeout=60)
@@ -66,22 +68,22 @@ class KubeApi:
             "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}]}))
         return file
 
-    def create_pod(self, name, plan=None, annotations=None):
+    def create_pod(self, name, plan=None, annotations=None, node="node1"):
         """annotations: the plan's, where not given."""
         annotations = annotations if annotations is not None else plan.annotation() if plan else {}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations},
-               "spec": {"nodeName": "node1", "containers": [{"name": "pause", "image": "pause"}]}}
+               "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
         return Pod(name, json.loads(self.request("POST", PODS, pod))["metadata"]["uid"], plan)
 
     def annotate(self, pod, annotations=None):
-        """With its plan as it is now, or with these."""
+        """Writes these annotations on the pod, or its plan as it is now."""
         self.patch(f"{PODS}/{pod.name}", {"metadata": {"annotations": annotations or pod.plan.annotation()}})
 
     def delete_pod(self, pod):
         self.request("DELETE", f"{PODS}/{pod.name}?gracePeriodSeconds=0")
 
     def wait_for(self, path):
-        """Until it answers."""
+        """Waits until the API server answers there."""
         deadline = time.monotonic() + START_SECONDS
         while True:
             with contextlib.suppress(OSError):
@@ -102,10 +104,11 @@ class FakeApiServer(KubeApi):
     name = "fake-apiserver"
     REFUSED_MS = 1500
 
-    def __init__(self, certificates, log, program=FAKE):
+    def __init__(self, certificates, log, program=FAKE, address="127.0.0.1"):
+        """address: the API server listens there."""
         super().__init__(certificates)
         with open(log, "wb") as errors:
-            self.process = subprocess.Popen([program, "--tls-dir", certificates, "--token", TOKEN],
+            self.process = subprocess.Popen([program, "--tls-dir", certificates, "--token", TOKEN, "--address", address],
                                             stdout=subprocess.PIPE, stderr=errors)
         self.url = self.process.stdout.readline().decode().strip()
 
@@ -114,7 +117,7 @@ class FakeApiServer(KubeApi):
 
     def kill(self):
         self.fault(kind="refuse", for_ms=self.REFUSED_MS)
-        with contextlib.suppress(OSError):  # refused already
+        with contextlib.suppress(OSError):  # connections are refused already
             self.fault(kind="drop_watches")
 
     def start(self):
@@ -125,7 +128,7 @@ class FakeApiServer(KubeApi):
 
 
 class KubeApiServer(KubeApi):
-    """kube-apiserver, and an etcd that keeps the objects while it is away."""
+    """kube-apiserver, and an etcd that keeps the objects while kube-apiserver is away."""
 
     name = "kube-apiserver"
     url = "https://127.0.0.1:6443"
@@ -133,15 +136,15 @@ class KubeApiServer(KubeApi):
         "--etcd-servers=unix://localhost:1", "--bind-address=127.0.0.1", "--secure-port=6443",
         "--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none",
         "--tls-cert-file=tls/server.crt", "--tls-private-key-file=tls/server.key", "--token-auth-file=tls/tokens.csv",
-        # Pods are refused while nobody makes their service accounts.
+        # That admission plugin refuses pods while no controller makes their service accounts.
         "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
         "--service-account-issuer=https://kubernetes.default.svc", "--service-account-signing-key-file=tls/server.key",
         "--service-account-key-file=tls/server.crt", "--service-cluster-ip-range=10.96.0.0/16"]
-    # For --token-auth-file.
+    # Lines of --token-auth-file.
     users = f"{TOKEN},admin,1,system:masters\n"
 
     def __init__(self, programs, folder):
-        """folder: a new one, for all files of both."""
+        """folder: a new one, for all files of both programs."""
         self.programs, self.folder = programs, folder
         folder.mkdir()
         run(REPOSITORY / "tests/kubernetes/make-identities", folder / "tls")

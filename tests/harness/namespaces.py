@@ -43,7 +43,7 @@ def start(function, cgroup=None):
 
 
 def _live(function, writer, cgroup):
-    """Of the new process, and of its child, the namespaces' first. Does not return."""
+    """The life of the new process, and of its child, the first of the namespaces. Does not return."""
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
@@ -75,7 +75,7 @@ def _make_mounts():
     run("mount -t proc proc /proc")
     run("mount -t sysfs sysfs /sys", check=False)
     run("mount -t tmpfs tmpfs /run")
-    # Nothing may be made on the machine: where there is no /var/lib/cni, all of /var/lib is ours.
+    # The test makes no folder on the machine: without a /var/lib/cni there, it mounts over all of /var/lib.
     run("mount", "-t", "tmpfs", "tmpfs", "/var/lib/cni" if os.path.isdir("/var/lib/cni") else "/var/lib")
     os.makedirs("/var/lib/cni", exist_ok=True)
     for folder in ("/run/netns", "/run/lock", WORK):
@@ -90,7 +90,7 @@ def end(pid):
 
 
 def result_of(function, cgroup=None):
-    """What function() returns, as the first process of new namespaces: bytes."""
+    """The bytes that function() returns, as the first process of new namespaces."""
     pid, reader = start(function, cgroup)
     try:
         with os.fdopen(reader, "rb") as pipe:
@@ -101,7 +101,7 @@ def result_of(function, cgroup=None):
 
 @contextlib.contextmanager
 def network(path):
-    """This thread is in that network namespace meanwhile: what it opens stays there."""
+    """This thread is in that network namespace meanwhile; its new sockets stay there."""
     with open("/proc/thread-self/ns/net", "rb") as home, open(path, "rb") as there:
         call_kernel("setns", there.fileno(), CLONE_NEWNET)
         try:

@@ -6,8 +6,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def run(*words, **options):
-    """What a program says on stdout; CalledProcessError, with its stderr, when it fails and check is not False. One word
-    alone is a command line; options are subprocess.run's."""
+def run(*words, prefix=(), **options):
+    """A program's stdout; CalledProcessError, with its stderr, when it fails and check is not False. words: the command, or one
+    command line; prefix: a command that runs it; options are subprocess.run's."""
     command = shlex.split(words[0]) if len(words) == 1 else [str(word) for word in words]
-    return subprocess.run(command, **{"check": True, "text": True, "capture_output": True, **options}).stdout
+    return subprocess.run([*prefix, *command], **{"check": True, "text": True, "capture_output": True, **options}).stdout

@@ -15,11 +15,11 @@ CANNOT = 77
 
 
 class Skipped(Exception):
-    """What is missing on this machine."""
+    """This machine lacks something, which the text names."""
 
 
 class Unfounded(Exception):
-    """What later facts stand on does not hold."""
+    """A fact that later facts stand on does not hold."""
 
 
 @dataclass

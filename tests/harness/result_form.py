@@ -1,4 +1,4 @@
-"""What the specification says of a result's form, version by version."""
+"""The form of results, version by version, as the specification has it."""
 import ipaddress
 
 from harness.expectation import expect

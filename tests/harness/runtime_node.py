@@ -13,7 +13,7 @@ from harness.namespaces import WORK
 from harness.process import run
 from harness.report import Skipped
 
-# What suites may need of the machine.
+# Commands that work on a machine which has what suites may need.
 CGROUPS = ["test -e /sys/fs/cgroup/cgroup.procs"]
 SHAPING = ["ip link add ifb-try type ifb", "tc qdisc add dev ifb-try root tbf rate 1mbit burst 9000 latency 25ms",
            "tc qdisc add dev ifb-try ingress", "ip link delete ifb-try"]
@@ -31,7 +31,7 @@ def need(commands):
 
 
 def result_of(function, programs=None):
-    """What function() returns, as the first process of such a node: bytes. programs: {name: file}, of which WORK has copies.
+    """The bytes that function() returns, as the first process of such a node. programs: {name: file}, of which WORK has copies.
     The working directory stays."""
     copies = {name: Path(file).read_bytes() for name, file in (programs or {}).items()}
 

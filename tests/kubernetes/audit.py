@@ -1,4 +1,4 @@
-"""What the API server was asked, by whom and when: its audit log."""
+"""Requests to the API server, by whom and when, from its audit log."""
 import datetime
 import json
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Asked:
 
 
 def read(log):
-    """Of objects, in the order of the answers."""
+    """Requests for objects, in the order of the answers."""
     events = map(json.loads, log.read_text().splitlines())
     return [_asked(event) for event in events if "objectRef" in event]
 

@@ -22,10 +22,10 @@ EVENT_SECONDS = 60
 MOST_TOLD = 3
 CONTROLLERS = ("daemonset", "deployment", "replicaset", "disruption", "serviceaccount", "serviceaccount-token",
                "root-ca-cert-publisher", "nodelifecycle", "garbagecollector")
-# As the kubelet wants them. They are the machine's: it finds them so, and leaves them alone.
+# The kubelet finds these sysctls of the machine as it wants them, and so leaves them alone.
 SYSCTLS = {"vm/overcommit_memory": 1, "vm/panic_on_oom": 0, "kernel/panic": 10, "kernel/panic_on_oops": 1,
            "kernel/keys/root_maxkeys": 1000000, "kernel/keys/root_maxbytes": 25000000}
-# What docs/runtimes.md says of containerd on small machines.
+# containerd's configuration on small machines, as in docs/runtimes.md.
 CONTAINERD = """version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "localhost/busybox:1"
@@ -46,9 +46,9 @@ KUBELET = {
     "cgroupDriver": "cgroupfs", "cgroupsPerQOS": False, "enforceNodeAllocatable": [],
     "failSwapOn": False, "makeIPTablesUtilChains": False, "oomScoreAdj": 0, "protectKernelDefaults": True,
     "readOnlyPort": 0, "healthzPort": 0, "nodeStatusUpdateFrequency": "1s",
-    # It looks again at what it did not hear of, above all at pods that are to go.
+    # The kubelet looks so often for changes that it did not hear of, above all for pods to delete.
     "syncFrequency": "2s",
-    # As of Kubernetes 1.27; 5 and 10 delay what it says of pods by many seconds.
+    # Kubernetes 1.27's defaults; 5 and 10, the older ones, delay a pod's status by many seconds.
     "kubeAPIQPS": 50, "kubeAPIBurst": 100, "eventRecordQPS": 50, "eventBurst": 100,
     # However full the machine is.
     "evictionHard": {"memory.available": "1Mi"}, "imageGCHighThresholdPercent": 100,
@@ -131,7 +131,7 @@ class Cluster:
         LOGS.mkdir()
         for address in (NODE_IP, SERVICE_IP):
             run(f"ip address add {address}/32 dev lo")
-        # As systemd has it.
+        # systemd makes it so.
         run("mount --make-rshared /")
         # containerd has it give every pod its lo.
         Path("/opt/cni/bin/loopback").symlink_to("/usr/lib/cni/loopback")

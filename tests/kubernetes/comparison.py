@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.expectation import wait_for_none
 from kubernetes.pod_story import Stories, medians
 
-# Of each; which is first changes by turns.
+# Rounds of each plugin; they take turns to be first.
 ROUNDS = 7
 AT_ONCE, IN_TURN = 20, 10
 WAYS = (f"{AT_ONCE} at once", f"{IN_TURN} one after another")

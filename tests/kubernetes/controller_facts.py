@@ -1,4 +1,4 @@
-"""What has to be true of kuryr-controller on a cluster whose pods have their plans from it alone."""
+"""Facts of kuryr-controller on a cluster where it alone plans pods."""
 import errno
 import os
 import time

@@ -22,7 +22,7 @@ class Deployment:
         self.api.request("DELETE", f"{PATH}/{self.name}", {"propagationPolicy": "Background"})
 
     def delete_pods(self):
-        """Others come."""
+        """Deletes its pods; the Deployment makes others."""
         self.api.request("DELETE", f"{PODS}?labelSelector=app%3D{self.name}")
 
     def of(self, found, but=()):
@@ -30,7 +30,7 @@ class Deployment:
         return {name: each for (_, name), each in found.items() if name.startswith(f"{self.name}-") and name not in but}
 
     def names(self):
-        """Of its pods."""
+        """The names of its pods."""
         return set(self.of({("default", each["metadata"]["name"]): each for each in self.api.get(PODS)["items"]}))
 
     def wait_until_run(self, but=()):

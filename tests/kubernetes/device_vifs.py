@@ -2,7 +2,7 @@
 import json
 
 from harness.expectation import expect_same, wait_for_none
-from harness.kuryr_node import ATTACHMENTS
+from harness.kuryr import ATTACHMENTS
 from harness.pod import ANNOTATION, Plan
 from harness.process import run
 from kubernetes import fake_devices
@@ -49,7 +49,7 @@ drivers = ovs, sriov
         fake_devices.give_link(device, name, mac)
 
     def remove_links(self):
-        """Nothing of the card's stays among the node's links."""
+        """Leaves no link of the card on the node."""
         for name in (PF_LINK, *self.links.values()):
             run(f"ip link delete {name}")
 

@@ -1,4 +1,4 @@
-"""What has to be true of etc/kubernetes/ on a node with a kubelet."""
+"""Facts of etc/kubernetes/ on a node with a kubelet."""
 import errno
 import json
 import os
@@ -64,13 +64,13 @@ class KubeletFacts:
         HandOver(self).state()
 
     def recreate(self, facts, rounds):
-        """In place of all that state() has."""
+        """States facts of recreated pods, in place of state()'s."""
         self.start(facts)
         Recreation(self).go(rounds)
         Comparison(self).go()
 
     def devices(self, facts, rounds):
-        """The same."""
+        """States facts of devices, in place of state()'s."""
         self.start(facts)
         DeviceFacts(self).state(rounds)
 
@@ -116,7 +116,7 @@ class KubeletFacts:
         self.api.wait("it is ready", is_ready, DAEMON_SETS)
 
     def ask_agent(self, *arguments):
-        """What its own program answers, executed in its container."""
+        """The answer of the agent's own program, executed in its container."""
         (container,) = self.agent()[0]["status"]["containerStatuses"]
         code, said, errors = self.cluster.cri.exec_sync(container["containerID"].removeprefix("containerd://"),
                                                         [*AGENT, *arguments])
@@ -164,7 +164,7 @@ class KubeletFacts:
             self.check_rights(pid, GRANTED, NOT_GRANTED)
 
     def check_rights(self, pid, granted, not_granted):
-        """Of the account that the process' container has, in namespace default."""
+        """Checks the rights, in namespace default, of the account of the process' container."""
         token = Path(f"/proc/{pid}/root/{TOKEN_FILE}").read_text()
         nothing({each for each in granted | not_granted if self.may(token, *each)} ^ granted, "too many or too few")
 

@@ -16,7 +16,7 @@ def check():
     page = read_page()
     with urllib.request.urlopen(f"{HEALTH}/metrics", timeout=10) as answer:
         agents = families(answer.read().decode())
-    # Of one that need not lead.
+    # The controller that answers need not lead.
     controllers = families(ask("/metrics"))
     nothing({name for name in page if name.startswith("kuryr_cni_")} ^ set(agents), "of the agent's, there or on the page")
     compare(page, {**agents, **controllers})

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from harness.kube_api import PODS
-from harness.kuryr_node import ATTACHMENTS
+from harness.kuryr import ATTACHMENTS
 from harness.process import run
 
 PORT_LIST = "/apis/openstack.org/v1/namespaces/default/kuryrports"
@@ -13,7 +13,7 @@ SPEC = {"automountServiceAccountToken": False, "enableServiceLinks": False, "ter
 
 
 class WrittenPlan:
-    """What a KuryrPort plans for eth0; names as harness.pod.Plan's."""
+    """A KuryrPort's plan for eth0; names as harness.pod.Plan's."""
 
     def __init__(self, port):
         vif = port["status"]["vifs"]["eth0"]["vif"]["versioned_object.data"]
@@ -27,11 +27,11 @@ class WrittenPlan:
 
 @dataclass
 class NodePod:
-    """Of namespace default."""
+    """A pod of namespace default."""
 
     name: str
     uid: str
-    plan: object = None  # of kuryr-controller: known when it runs
+    plan: object = None  # kuryr-controller's, known when the pod runs
 
 
 class NodePods:
@@ -94,7 +94,7 @@ class NodePods:
                       PODS)
 
     def interface(self, pod):
-        """Its row in OVSDB."""
+        """The pod's row in OVSDB."""
         told = json.loads(run("ovs-vsctl", "--format=json", "--columns=_uuid,name,ofport,external_ids,error", "find",
                               "Interface", f"external_ids:vm-uuid={pod.uid}"))
         rows = [dict(zip(told["headings"], row)) for row in told["data"]]
@@ -108,7 +108,7 @@ class NodePods:
         return self.cri.netns(self.sandbox(pod))
 
     def check(self, pod):
-        """It has what was planned for it."""
+        """Checks that the pod has what its plan says."""
         plan = pod.plan
         row = self.interface(pod)
         found = (row["name"], row["external_ids"]["iface-id"], row["error"])
@@ -126,7 +126,7 @@ class NodePods:
                                  if each["scope"] == "global"}
 
     def picture(self, pod):
-        """What nobody may change while it runs."""
+        """The state that has to stay while the pod runs."""
         (container,) = self.get(pod)["status"]["containerStatuses"]
         (host,) = json.loads(run("ip", "-json", "link", "show", "dev", pod.plan.tap))
         mac, addresses = self.inside(pod)
@@ -136,7 +136,7 @@ class NodePods:
 
     @staticmethod
     def remains():
-        """What pods may leave."""
+        """Things that pods may leave on the node."""
         links = {link["ifname"] for link in json.loads(run("ip -json -details link"))
                  if link.get("linkinfo", {}).get("info_kind") == "veth"}
         records = {f"record {record.name.split(':')[1]}" for record in ATTACHMENTS.iterdir()}

@@ -1,4 +1,4 @@
-"""What is sent from one pod's network namespace to another's arrives as it was sent."""
+"""Data from one pod's network namespace arrives in another's as it was sent."""
 import os
 import socket
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What podman needs on a node without overlayfs and systemd, as docs/runtimes.md's."""
+"""Podman's options on a node without overlayfs and systemd, such as docs/runtimes.md's."""
 from pathlib import Path
 
 CONFIGURATION = {

@@ -10,9 +10,9 @@ from harness.transcript import Transcript
 
 MANIFESTS = Path("etc/kubernetes")
 NAMES = ("one", "two")
-# What the pods' image stands for: no registry is asked.
+# The pods' image stands for this one: no registry is asked.
 IMAGE = "docker.io/library/busybox:1.35"
-# What the page calls the link between the nodes.
+# The page's name of the link between the nodes.
 LINK = "eth1"
 
 

@@ -16,13 +16,13 @@ from kubernetes.replacement import EVENTS, Process
 REPLICAS = 30
 BEGUN = REPLICAS // 3
 FAILED = "FailedCreatePodSandBox"
-# What the kubelet says where containerd ends, is away or begins; or has not forgotten a sandbox that it began.
+# Messages of the kubelet where containerd ends, is away or begins, or still knows a sandbox that it began.
 RUNTIMES = re.compile(r"connection refused|transport is closing|error reading from server: EOF|containerd\.sock"
                       r"|failed to reserve sandbox name")
-# Of pods and sandboxes, in messages.
+# Names of pods and sandboxes, in messages.
 NAMES = re.compile(r"web-[0-9a-z]+-[0-9a-z]{5}|\b[0-9a-f]{64}\b|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TOLD = 400
-# Of every pod here: the kubelet has no DNS for them.
+# Every pod here has this Event: the kubelet has no DNS for it.
 USUAL = ("MissingClusterDNS",)
 # The kubelet removes what is left of sandboxes every minute.
 GONE_SECONDS = 150

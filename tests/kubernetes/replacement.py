@@ -59,7 +59,7 @@ class Replacement:
         return new
 
     def failures(self):
-        """Of the kubelet, with pods."""
+        """The kubelet's failures with pods."""
         return {f"{event['involvedObject']['name']}: {event['reason']}: {event['message']}"
                 for event in self.checks.api.get(EVENTS)["items"]
                 if event["reason"].startswith("Failed") and REMOVED not in event["message"]}

@@ -13,7 +13,7 @@ from ovn.central import HOST_NAME
 PROGRAMS = ("neutron-openvswitch-agent", "iptables", "ipset", "conntrack")
 START_SECONDS = 120
 POLL_SECONDS = 0.1
-# What neutron-server needs for it.
+# neutron-server's options for this agent.
 SERVER_OPTIONS = f"""[DEFAULT]
 service_plugins =
 transport_url = {broker.URL}
@@ -66,7 +66,7 @@ class OpenVSwitchAgent:
             time.sleep(POLL_SECONDS)
 
     def report(self):
-        """What Neutron knows of it: whether it lives, and since when; None before."""
+        """Neutron's report of the agent: whether it lives, and since when; None before the first."""
         kind = urllib.parse.quote("Open vSwitch agent")
         found = self.neutron.get(f"agents?host={HOST_NAME}&agent_type={kind}")["agents"]
         return {key: found[0][key] for key in ("alive", "started_at")} if found else None

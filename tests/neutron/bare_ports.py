@@ -1,4 +1,4 @@
-"""What Neutron takes for ports by itself: a POST, and from a port of Open vSwitch to ACTIVE."""
+"""The time that Neutron takes for ports by itself: a POST, and from a port of Open vSwitch to ACTIVE."""
 import time
 from concurrent.futures import ThreadPoolExecutor
 

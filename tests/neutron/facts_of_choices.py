@@ -1,4 +1,4 @@
-"""What annotations of pods and namespaces choose: security groups that kuryr.conf lists, and subnets that it has a name for."""
+"""Annotations of pods and namespaces choose security groups that kuryr.conf lists, and subnets that it names."""
 import copy
 import dataclasses
 
@@ -87,7 +87,7 @@ def name_subnets(facts, planning, spaces):
 
 
 def with_plan(made, plan):
-    """The same sandbox, reached by another of its ports."""
+    """A copy of the sandbox, reached by another of its ports."""
     other = copy.copy(made)
     other.pod = dataclasses.replace(made.pod, plan=plan)
     return other

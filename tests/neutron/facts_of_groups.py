@@ -1,4 +1,4 @@
-"""Security groups: what a rule lets in, and nothing else."""
+"""Security groups let in what a rule names, and no more."""
 import contextlib
 import socket
 from pathlib import Path
@@ -31,7 +31,7 @@ def check(facts, pods):
         if mode == MODES[-1]:
             with facts.fact("a rule more, and the rest goes in as well"):
                 rules = pods.network.let_in(pods.network.web)
-                pods.node.wait_for_rules()
+                pods.node.ovn.wait_for_rules()
                 for family in FAMILIES:
                     exchange.tcp(client, server, family, OTHER_PORT)
                     exchange.udp(client, server, family)
@@ -39,7 +39,7 @@ def check(facts, pods):
             with facts.fact("the rule taken away, and it does not any more"):
                 for rule in rules:
                     pods.neutron.delete("security_group_rule", rule)
-                pods.node.wait_for_rules()
+                pods.node.ovn.wait_for_rules()
                 for family in FAMILIES:
                     drops_others(client, server, family)
         with facts.fact(f"{mode}: the port of the group is DOWN after DEL"):
@@ -48,7 +48,7 @@ def check(facts, pods):
 
 
 def drops_others(client, server, family):
-    """What was sent later on the same way has arrived: so these would have, too."""
+    """Data that was sent later on this way has arrived, and these have not."""
     address = server.pod.plan.address(family)
     pings = echo_requests(server, family)
     with exchange.server_in(server, family, socket.SOCK_STREAM, OTHER_PORT) as tcp, \
@@ -70,7 +70,7 @@ def drops_others(client, server, family):
 
 
 def echo_requests(pod, family):
-    """That have arrived in the pod so far."""
+    """Echo requests that have arrived in the pod so far."""
     with network(pod.netns_path):
         if family == 6:
             lines = Path("/proc/thread-self/net/snmp6").read_text().splitlines()

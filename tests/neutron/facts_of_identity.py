@@ -48,7 +48,7 @@ class Standing:
         return self.refusals() == refusals
 
     def wait_with_an_event(self):
-        """Of which pods is chance: what Neutron still knows of a token lets a first one pass."""
+        """Makes pods until one has the Event. Neutron still accepts a token that it remembers, so an earlier pod may get its plan."""
         def waits():
             name = f"token-{next(self.numbers)}"
             self.planning.create(name)

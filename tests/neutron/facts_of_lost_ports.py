@@ -27,7 +27,7 @@ def check(facts, planning, controller):
 
 
 def replace(planning):
-    """Nobody makes the first port ACTIVE."""
+    """The first port never becomes ACTIVE."""
     node = planning.node
     node.ovn.kill(CONTROLLER)
     try:
@@ -35,7 +35,7 @@ def replace(planning):
         call = made.start("ADD")
         lost = planning.wait_for("its plan", lambda: planning.vifs_of("replaced"))["eth0"]["id"]
         planning.take_plan(made)
-        node.wait_for_port(made)
+        node.ovs.wait_for_port(made.pod.plan.tap)
         planning.neutron.delete("port", lost)
         planning.wait_for("another port", lambda: planning.vifs_of("replaced")["eth0"]["id"] != lost)
     finally:
@@ -59,7 +59,7 @@ def tell(planning, controller):
     expect(f"eth0's port {port['id']}" in message, message)
     expect_same(port["id"], planning.vifs_of("lost")["eth0"]["id"], "the port of its plan")
     config = WORK / "administrator.conf"
-    config.write_text(controller.config.read_text().replace("controller-token", "admin"))
+    config.write_text(controller.config.read_text().replace("controller-token", "token"))
     said = run(controller.program, "status", "--config-file", config, check=False)
     line = next((each for each in said.splitlines() if each.startswith("default/lost ")), said)
     expect("planned,lost" in line and LOST in line, said)

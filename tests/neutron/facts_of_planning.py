@@ -22,7 +22,7 @@ def check(facts, planning):
 
 
 def live(facts, planning, kind="planned", visit=None):
-    """Of two pods, from their creation to the end of their ports. visit(their attachments): what else to look for meanwhile."""
+    """Facts of two pods, from their creation to the end of their ports. visit(their attachments) states more meanwhile."""
     made = come(facts, planning, kind)
     for family in FAMILIES:
         for form, send in KINDS.items():

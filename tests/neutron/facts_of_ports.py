@@ -1,6 +1,6 @@
 """A port goes from DOWN to ACTIVE and back, as its pod comes and goes."""
 from ovn.exchange import FAMILIES, KINDS
-from ovn.node import AGENT, ALONE, MODES
+from ovn.node import AGENT, ALONE, MODES, sandbox
 
 # After its own start Neutron takes some 16 s for its first port.
 ACTIVE_SECONDS = 60
@@ -14,13 +14,13 @@ class Pods:
         self.all = {}
 
     def plug(self, group, mode):
-        """The controller's part: it waits for ACTIVE, then says so in the annotation."""
+        """Does the controller's part: waits for ACTIVE, then says so in the annotation."""
         said, plan = self.network.add_port(group)
-        made = self.node.sandbox(plan, mode)
+        made = sandbox(self.node, plan, mode)
         call = made.start("ADD")
         self.neutron.wait_for_status(plan.id, "ACTIVE", ACTIVE_SECONDS)
         waited = call.poll() is None
-        self.node.activate(made)
+        self.node.pods.activate(made)
         result = self.node.finish_call(call, "ADD").result()
         assert waited, "ADD has answered before"
         return said, made, result
@@ -39,7 +39,7 @@ def come(facts, pods):
             assert (link["address"], link["mtu"]) == (said["mac_address"], pods.network.network["mtu"]), link
         with facts.fact(f"{mode}: OVN has claimed the port"):
             pods.node.ovn.wait_for_claim(said["id"])
-            pods.node.wait_until_wired(made.pod.plan)
+            pods.node.ovn.wait_until_wired(made.pod.plan)
 
 
 def reach_each_other(facts, pods):
@@ -52,8 +52,8 @@ def reach_each_other(facts, pods):
 def give_up(facts, pods):
     with facts.fact("where the controller does not say ACTIVE, ADD fails with code 11, tells that OVN has the port, and leaves it DOWN"):
         _, plan = pods.network.add_port(pods.network.open)
-        conf = pods.node.kuryr_conf(daemon_enabled="false", vif_annotation_timeout=SHORT_SECONDS)
-        made = pods.node.sandbox(plan, ALONE, conf)
+        conf = pods.node.kuryr.write_conf(daemon_enabled="false", vif_annotation_timeout=SHORT_SECONDS)
+        made = sandbox(pods.node, plan, ALONE, conf)
         try:
             made.add().error(TRY_AGAIN, ["active", "OVN has claimed port"])
         finally:

@@ -40,7 +40,7 @@ class Storm:
         for name in list(self.uids):
             self.delete(name)
         self.wait_for("no port of a pod that had a plan", lambda: not self.promised & set(self.strays()))
-        # What a fill made whose maker was killed is found by a list; the first is that of the first pod.
+        # A list finds the ports of a fill whose maker was killed; the first list is the first pod's.
         self.kill_controller()
         self.come()
         self.wait_for(f"at most {MOST} ready ports, with tags", self.are_ready_few)
@@ -86,7 +86,7 @@ class Storm:
         self.wait_for(f"{name} has its port alone", lambda: [port["id"] for port in self.planning.ports_of(uid)] == [planned])
 
     def owners(self):
-        """Of ports, by uid."""
+        """The UIDs of the ports' owners."""
         return sorted(port["device_id"] for port in self.pools.all_but_ready())
 
     def are_ready_few(self):

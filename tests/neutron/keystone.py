@@ -99,7 +99,7 @@ class Keystone:
 
     @staticmethod
     def make_keys():
-        """Others than before: every token that there is ends."""
+        """Makes new keys, so that every token ends."""
         shutil.rmtree(KEYS, ignore_errors=True)
         KEYS.mkdir(mode=0o700)
         for name in ("0", "1"):

@@ -72,17 +72,17 @@ class Namespaces:
 
     # ---- of Neutron
     def networks(self, name):
-        """Of a namespace."""
+        """The networks of a namespace."""
         return self.neutron.get(f"networks?name=ns/{name}-net")["networks"]
 
     def subnets_of(self, name):
         return self.neutron.get(f"subnets?name=ns/{name}-subnet")["subnets"]
 
     def router_subnets(self):
-        """In which the router has an interface."""
+        """The subnets in which the router has an interface."""
         ports = self.neutron.get(f"ports?device_id={self.router}")["ports"]
         return {ip["subnet_id"] for port in ports for ip in port["fixed_ips"]}
 
     def mark(self, uid):
-        """What a network's description says of its namespace."""
+        """The description of a namespace's network."""
         return f"kuryr-controller of {TAG}: namespace {uid}"

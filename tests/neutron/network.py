@@ -1,4 +1,4 @@
-"""What a cluster has in Neutron: a network with a subnet of each family, security groups, and a port for each pod."""
+"""A cluster's objects in Neutron: a network with a subnet of each family, security groups, and a port for each pod."""
 from ovn.central import HOST_NAME
 from ovn.vif import Port, Subnet
 

@@ -9,17 +9,17 @@ from neutron.keystone import Keystone
 from neutron.network import Network
 from neutron.planning import Planning
 from neutron.server import OVN, URL, Neutron
-from ovn.node import OvnNode
+from ovn.node import make_node
 
 
 class NeutronNode:
     def __init__(self, facts, chosen, mechanism=OVN):
-        """chosen: the launcher's options; mechanism: OVN, and what is to be different."""
+        """chosen: the launcher's options; mechanism: OVN's options of Neutron, or others."""
         self.facts, self.chosen = facts, chosen
         with facts.fact("a node with OVN, a Keystone, and a Neutron", basis=True):
             with ThreadPoolExecutor() as others:
                 keystone, tables = others.submit(Keystone, URL), others.submit(database.start)
-                self.node = OvnNode(chosen.plugin, chosen.daemon)
+                self.node = make_node(chosen.plugin, chosen.daemon)
             tables.result()
             self.before = self.node.remains()
             self.keystone = keystone.result()
@@ -29,7 +29,7 @@ class NeutronNode:
             self.network = Network(neutron)
 
     def planning(self, **options):
-        """Of pods of another API server than that of the node so far. options: Planning's."""
+        """Plans pods of another API server than the node's. options: Planning's."""
         with self.facts.fact("a real API server, a kuryr-daemon, and a kuryr-controller that plans with Neutron", basis=True):
             programs, why = find_programs()
             if not programs:

@@ -7,9 +7,9 @@ import time
 
 from controller.controllers import Controller
 from harness.expectation import expect, expect_same
-from harness.kube_api import TOKEN
+from harness.kuryr import Kuryr
 from harness.kuryr_daemon import KuryrDaemon
-from harness.namespaces import WORK
+from harness.planned_pods import PlannedPods
 from harness.pod import Pod
 from harness.process import run
 from ovn.central import HOST_NAME
@@ -24,13 +24,16 @@ DEFAULT = "default"
 
 class Planning:
     def __init__(self, node, network, cluster, chosen, seconds=SECONDS):
-        """node: one without a kuryr-daemon; chosen: the launcher's options, for the programs; seconds: how long an ADD waits."""
+        """node: one without a running agent; it is given the cluster's pods and another agent. chosen: the launcher's options, for
+        the programs; seconds: how long an ADD waits."""
         self.node, self.network, self.neutron = node, network, network.neutron
         self.cluster, self.api = cluster, cluster.api
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", self.backend())
-        (WORK / "admin").write_text(TOKEN)
-        self.confs = {AGENT: self.kuryr_conf("agent", "true", seconds), ALONE: self.kuryr_conf("alone", "false", seconds)}
-        KuryrDaemon(chosen.daemon, self.confs[AGENT], WORK).start()
+        pods = PlannedPods(self.api)
+        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds})
+        self.confs = {AGENT: kuryr.usual_conf, ALONE: kuryr.write_conf(daemon_enabled="false")}
+        node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
+        node.agent.start()
 
     def backend(self, identity=None):
         """identity: what kuryr.conf says of Keystone, if it is not a user's name and password."""
@@ -39,21 +42,13 @@ class Planning:
                 f"[neutron_defaults]\nproject = {self.neutron.identity.project}\npod_subnet = {','.join(self.network.subnets)}\n"
                 f"pod_security_groups = {self.network.open}\nresource_tags = {TAG}\n")
 
-    def kuryr_conf(self, name, daemon_enabled, seconds):
-        path = WORK / f"planned-{name}.conf"
-        path.write_text(
-            f"[kubernetes]\napi_root = {self.api.url}\nssl_ca_crt_file = {self.api.ca}\ntoken_file = {WORK}/admin\n"
-            f"node_name = {HOST_NAME}\n"
-            f"[cni_daemon]\ndaemon_enabled = {daemon_enabled}\nvif_annotation_timeout = {seconds}\n")
-        return str(path)
-
     @staticmethod
     def path(kind, namespace=DEFAULT):
-        """Of a namespace's objects of the core."""
+        """The path of a namespace's objects of the core."""
         return f"/api/v1/namespaces/{namespace}/{kind}"
 
     def create(self, name, node=HOST_NAME, namespace=DEFAULT, annotations=None):
-        """Its UID."""
+        """Creates a pod; returns its UID."""
         pod = {"metadata": {"name": name, "annotations": annotations or {}},
                "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
         return json.loads(self.api.request("POST", self.path("pods", namespace), pod))["metadata"]["uid"]
@@ -62,7 +57,7 @@ class Planning:
         return self.neutron.get(f"ports?device_id={uid}")["ports"]
 
     def vifs_of(self, name, namespace=DEFAULT):
-        """That its KuryrPort has: {interface: their data}."""
+        """{interface: its VIF's data} of the pod's KuryrPort."""
         for each in self.api.get(f"/apis/openstack.org/v1/namespaces/{namespace}/kuryrports")["items"]:
             if each["metadata"]["name"] == name:
                 return {ifname: vif["vif"]["versioned_object.data"] for ifname, vif in each["status"]["vifs"].items()}
@@ -70,7 +65,7 @@ class Planning:
 
     @staticmethod
     def wait_for(what, find, seconds=SECONDS):
-        """What find() returns once it is something."""
+        """Waits until find() returns a true value, which it returns."""
         deadline = time.monotonic() + seconds
         while not (found := find()):
             expect(time.monotonic() < deadline, f"not within {seconds} s: {what}")
@@ -78,7 +73,7 @@ class Planning:
         return found
 
     def plan_of(self, port):
-        """Of Neutron's port, as the tests of traffic want it."""
+        """The plan of Neutron's port, as the tests of traffic want it."""
         mtu = self.neutron.get(f"networks/{port['network_id']}")["network"]["mtu"]
         return Port(port["id"], port["mac_address"], mtu, tuple(
             (self.subnet_of(ip), ip["ip_address"]) for ip in port["fixed_ips"]))
@@ -99,7 +94,7 @@ class Planning:
         return self.node.attachment(pod=Pod(name, uid, namespace=namespace), conf={"kuryr_conf": self.confs[mode]})
 
     def take_plan(self, made):
-        """What Neutron says of eth0's port, which is the attachment's plan from now on."""
+        """Makes eth0's port in Neutron the attachment's plan; returns what Neutron says of it."""
         port, = [each for each in self.ports_of(made.pod.uid) if each["name"].endswith("/eth0")]
         made.pod = dataclasses.replace(made.pod, plan=self.plan_of(port))
         return port

@@ -17,13 +17,14 @@ EVENT_SECONDS = 30
 
 
 def find_missing():
-    """Programs that this machine has not got."""
+    """Programs that this machine lacks."""
     return [name for name in PROGRAMS if not shutil.which(name)]
 
 
 class Ovn:
-    def __init__(self, vsctl):
-        """vsctl: ovs-vsctl's for the node's Open vSwitch."""
+    def __init__(self, ovs):
+        """ovs: the node's Open vSwitch."""
+        self.ovs = ovs
         FOLDER.mkdir()
         self.commands = {
             NB: self.database_command("nb", NORTHBOUND), SB: self.database_command("sb", SOUTHBOUND),
@@ -32,9 +33,9 @@ class Ovn:
         self.env = {**os.environ, **{f"OVN_{name}DIR": str(FOLDER) for name in ("RUN", "LOG", "DB", "SYSCONF")}}
         for name in ("nb", "sb"):
             run("ovsdb-tool", "create", FOLDER / f"{name}.db", f"/usr/share/ovn/ovn-{name}.ovsschema")
-        vsctl("set", "Open_vSwitch", ".", f"external_ids:system-id={CHASSIS}", f"external_ids:hostname={HOST_NAME}",
-              f'external_ids:ovn-remote="{SOUTHBOUND}"', "external_ids:ovn-encap-type=geneve",
-              "external_ids:ovn-encap-ip=127.0.0.1")
+        ovs.vsctl("set", "Open_vSwitch", ".", f"external_ids:system-id={CHASSIS}", f"external_ids:hostname={HOST_NAME}",
+                  f'external_ids:ovn-remote="{SOUTHBOUND}"', "external_ids:ovn-encap-type=geneve",
+                  "external_ids:ovn-encap-ip=127.0.0.1")
         for part in self.commands:
             self.start(part)
         # Until ovn-controller works: Neutron binds no port to a host without chassis.
@@ -52,7 +53,7 @@ class Ovn:
 
     # ---- its parts
     def start(self, part):
-        """It detaches when it is ready."""
+        """The part detaches when it is ready."""
         name = part.replace(" ", "-")
         run(*self.commands[part], "--detach", "--no-chdir", f"--pidfile={FOLDER}/{name}.pid", f"--log-file={FOLDER}/{name}.log",
             env=self.env)
@@ -64,11 +65,11 @@ class Ovn:
     def kill(self, part):
         pid = self.pid(part)
         os.kill(pid, signal.SIGKILL)
-        # This process is the namespace's first, and so the daemon's parent.
+        # This process is the first of its namespace, and so the daemon's parent.
         os.waitpid(pid, 0)
 
     def exit(self, part):
-        """In order: an ovn-controller gives up what it has claimed."""
+        """Ends it in order: an ovn-controller gives up its claims."""
         pid = self.pid(part)
         run("ovn-appctl", "-t", FOLDER / f"{part}.{pid}.ctl", "exit", env=self.env)
         os.waitpid(pid, 0)
@@ -80,13 +81,31 @@ class Ovn:
         os.kill(self.pid(part), signal.SIGCONT)
 
     def replace_dead_controller(self):
-        """On a busy machine that of OVN 23.03 may end while it starts; its service starts it again, here nobody else would."""
+        """On a busy machine the ovn-controller of OVN 23.03 may end while it starts. Its service would start it again."""
         pid = self.pid(CONTROLLER)
         dead, status = os.waitpid(pid, os.WNOHANG)
         if not dead:
             raise RuntimeError(f"{CONTROLLER} lives, and the node has not got what the northbound database says")
         print(f"{CONTROLLER} ended with {os.waitstatus_to_exitcode(status)} at its start", flush=True)
         self.start(CONTROLLER)
+
+    def stop(self):
+        """Kills all parts, the last one first."""
+        for part in reversed(self.commands):
+            self.kill(part)
+
+    # ---- ports of the node
+    def wait_until_wired(self, port):
+        """Until ovn-controller says that the port's flows are there."""
+        self.ovs.vsctl("wait-until", "Interface", port.tap, "external_ids:ovn-installed=true")
+
+    def is_wired(self, port):
+        return self.ovs.vsctl("get", "Interface", port.tap, "external_ids:ovn-installed").strip() == '"true"'
+
+    def wait_for_rules(self):
+        """Until the next packet goes by what the northbound database says."""
+        self.sync()
+        self.ovs.forget_flows()
 
     # ---- its databases
     def nbctl(self, *arguments):

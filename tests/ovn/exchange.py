@@ -50,7 +50,7 @@ def read_all(connection):
 
 
 def tcp(source, target, family, port=PORT):
-    """What is sent comes back."""
+    """Sends data there and back, and compares it."""
     data = os.urandom(TCP_BYTES)
     with server_in(target, family, socket.SOCK_STREAM, port) as server, \
             socket_in(source, family, socket.SOCK_STREAM) as client:

@@ -3,18 +3,18 @@ import socket
 
 from ovn import exchange
 from ovn.exchange import FAMILIES, KINDS, PORT
-from ovn.node import AGENT, ALONE, MODES
+from ovn.node import AGENT, ALONE, MODES, running_pod
 from ovn.topology import SWITCHES
 
 DENIED_PORT = PORT + 1
 
 
 class Pods:
-    """One for each mode and switch."""
+    """A pod for each mode and switch."""
 
     def __init__(self, node, topology):
         self.node = node
-        self.all = {(mode, switch): node.running_pod(topology.add_port(switch), mode)
+        self.all = {(mode, switch): running_pod(node, topology.add_port(switch), mode)
                     for mode in MODES for switch in SWITCHES}
         first = self.all[AGENT, 1]
         self.ways = {"on one switch": (first, self.all[ALONE, 1]), "across the router": (first, self.all[ALONE, 2])}
@@ -32,7 +32,7 @@ def claims(facts, node, pods):
             for switch in SWITCHES:
                 port = pods.all[mode, switch].pod.plan
                 node.ovn.wait_for_claim(port.id)
-                node.wait_until_wired(port)
+                node.ovn.wait_until_wired(port)
 
 
 def traffic(facts, pods):
@@ -53,7 +53,7 @@ def access_lists(facts, node, pods):
                 exchange.tcp(source, target, family, port)
                 exchange.udp(source, target, family, port)
     node.ovn.nbctl("acl-add", *rule, "drop")
-    node.wait_for_rules()
+    node.ovn.wait_for_rules()
     for family in FAMILIES:
         with facts.fact(f"an ACL drops the TCP that it names, IPv{family}"):
             drops_tcp(source, target, family)
@@ -64,7 +64,7 @@ def access_lists(facts, node, pods):
                 send(source, target, family)
             exchange.tcp(target, source, family, DENIED_PORT)
     node.ovn.nbctl("acl-del", *rule)
-    node.wait_for_rules()
+    node.ovn.wait_for_rules()
     with facts.fact("without it they pass again"):
         for family in FAMILIES:
             exchange.tcp(source, target, family, DENIED_PORT)
@@ -72,7 +72,7 @@ def access_lists(facts, node, pods):
 
 
 def drops_tcp(source, target, family, denied=DENIED_PORT, allowed=PORT):
-    """What was sent later on the same way has arrived: so that one would have, too."""
+    """Data that was sent later on this way has arrived, and the connection has not."""
     with exchange.server_in(target, family, socket.SOCK_STREAM, denied) as server, \
             exchange.socket_in(source, family, socket.SOCK_STREAM) as client:
         client.setblocking(False)
@@ -108,3 +108,4 @@ def removal(facts, node, pods, before):
                 node.ovn.wait_for_release(made.pod.plan.id)
     with facts.fact("nothing is left on the node"):
         node.expect_only(before)
+        node.stop()

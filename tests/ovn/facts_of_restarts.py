@@ -1,15 +1,23 @@
 """Each part is killed and started again."""
 from ovn import exchange
 from ovn.exchange import FAMILIES
-from ovn.node import AGENT, MODES
 from ovn.central import CONTROLLER, NB, NORTHD, SB
+from ovn.node import AGENT, MODES, running_pod
 
-# Without the others the userspace datapath stands still.
+# Without any other part the userspace datapath stands still.
 NOT_ON_THE_WAY = (CONTROLLER, NORTHD, NB, SB, "kuryr-daemon")
 
 
+def parts_of(node):
+    """{name: (how the part is killed, how it is started again)}"""
+    found = {part: (lambda part=part: node.ovn.kill(part), lambda part=part: node.ovn.start(part)) for part in node.ovn.commands}
+    return found | {"ovs-vswitchd": (node.ovs.stop_vswitchd, node.ovs.start_vswitchd),
+                    "ovsdb-server": (node.ovs.stop_ovsdb, node.ovs.start_ovsdb),
+                    "kuryr-daemon": (node.agent.kill, node.agent.start)}
+
+
 def check(facts, node, topology, pods):
-    for part, (kill, start) in node.parts().items():
+    for part, (kill, start) in parts_of(node).items():
         kill()
         if part in NOT_ON_THE_WAY:
             with facts.fact(f"while {part} is away the pods reach each other"):
@@ -34,7 +42,7 @@ def check(facts, node, topology, pods):
 
 
 def comes_and_goes(node, port, mode, pods):
-    made = node.running_pod(port, mode)
+    made = running_pod(node, port, mode)
     try:
         node.ovn.wait_for_claim(port.id)
         for family in FAMILIES:

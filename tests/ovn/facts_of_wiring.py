@@ -1,12 +1,14 @@
 """ADD answers when OVN has wired the port, and not before."""
+import subprocess
+
 from ovn import exchange
 from ovn.central import CONTROLLER
 from ovn.exchange import FAMILIES
-from ovn.node import AGENT, ALONE, MODES
+from ovn.node import AGENT, ALONE, MODES, running_pod, sandbox, sandbox_of_successor, second_sandbox
 
 TRY_AGAIN = 11
 SHORT_SECONDS = 3
-# So long an ADD is watched that must not answer yet; one that does so takes a tenth of it.
+# An ADD that must not answer yet is watched so long; one that answers takes a tenth of it.
 WATCHED_SECONDS = 1
 
 
@@ -26,7 +28,7 @@ def check(facts, node, topology, pods):
 
 def claims_by_version(node, topology, mode):
     port = topology.add_port(1)
-    made = node.sandbox(port, mode)
+    made = sandbox(node, port, mode)
     topology.want_version(port, made.pod.uid)
     made.add().result()
     try:
@@ -35,17 +37,25 @@ def claims_by_version(node, topology, mode):
         made.delete().silent()
 
 
+def answers_within(call, seconds):
+    try:
+        call.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
 def waits_for_wiring(node, port, mode, pods):
-    made = node.sandbox(port, mode)
+    made = sandbox(node, port, mode)
     node.ovn.hold(CONTROLLER)
     try:
         call = made.start("ADD")
-        node.wait_for_port(made)
-        early = node.answers_within(call, WATCHED_SECONDS)
+        node.ovs.wait_for_port(made.pod.plan.tap)
+        early = answers_within(call, WATCHED_SECONDS)
     finally:
         node.ovn.let_go(CONTROLLER)
     answer = node.finish_call(call, "ADD")
-    wired = node.is_wired(port)
+    wired = node.ovn.is_wired(port)
     try:
         answer.result()
         assert not early, "it answers before"
@@ -57,11 +67,11 @@ def waits_for_wiring(node, port, mode, pods):
 
 
 def waits_for_old_pod(node, port, mode, pods):
-    """As a StatefulSet makes a pod again, by name, with its port."""
-    old = node.running_pod(port, mode)
-    new = node.sandbox_of_successor(old)
+    """A StatefulSet makes a pod again so: by name, with its port."""
+    old = running_pod(node, port, mode)
+    new = sandbox_of_successor(old)
     call = new.start("ADD")
-    early = node.answers_within(call, WATCHED_SECONDS)
+    early = answers_within(call, WATCHED_SECONDS)
     old.delete().silent()
     answer = node.finish_call(call, "ADD")
     try:
@@ -74,8 +84,8 @@ def waits_for_old_pod(node, port, mode, pods):
 
 
 def takes_over(node, port, mode, pods):
-    first = node.running_pod(port, mode)
-    second = node.second_sandbox(first)
+    first = running_pod(node, port, mode)
+    second = second_sandbox(first)
     second.add().result()
     first.delete().silent()
     try:
@@ -88,7 +98,7 @@ def takes_over(node, port, mode, pods):
 
 def gives_up(node, port):
     before = node.remains()
-    made = node.sandbox(port, ALONE, node.kuryr_conf(daemon_enabled="false", vif_annotation_timeout=SHORT_SECONDS))
+    made = sandbox(node, port, ALONE, node.kuryr.write_conf(daemon_enabled="false", vif_annotation_timeout=SHORT_SECONDS))
     node.ovn.hold(CONTROLLER)
     try:
         answer = made.add()

@@ -1,1 +1,1 @@
-"""What tests/documentation asks of README.md and docs/, beside options and metrics: commands, messages, sentences."""
+"""Checks of README.md and docs/ by tests/documentation, beside options and metrics: commands, messages, sentences."""

@@ -12,7 +12,7 @@ PROGRAMS = {"kuryr-cni": "cni/plugin", "kuryr-daemon": "cni/agent", "kuryr-contr
 SHARED = "service/"
 # A program at the beginning of a command, with the words and options that follow.
 CALL = re.compile(r"(?:^|[|;$] |/)(kuryr-(?:cni|daemon|controller|devices))((?: [a-z]+| --[a-z-]+)+)", re.MULTILINE)
-# Of every program, by the library that reads command lines; and words behind a program's name in messages.
+# Options that the library for command lines gives every program; and words behind a program's name in messages.
 USUAL = {"--help", "--version", "is", "of", "for"}
 
 
@@ -65,7 +65,7 @@ def unknown_words(pages, files):
 
 
 def _code(text):
-    """What stands in `` and in blocks of commands."""
+    """The code of a page: text between backquotes, and blocks of commands."""
     blocks = [block for blocks in read_sections(text).values() for _, block in blocks]
     inline = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL))
     return "\n".join([*blocks, *inline])

@@ -3,9 +3,9 @@ import re
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 CONSTANT = re.compile(r'\bk[A-Z]\w*(?:\[\])? = "((?:[^"\\\n]|\\.)*)"')
-# What differs from case to case, on the page.
+# The page has this for text that differs from case to case.
 VARIES = "..."
-# Of a string that is one of several in a message. Shorter ones are in every text.
+# Length of a string that is one of several in a message. Shorter strings are in every text.
 LEAST = 4
 
 
@@ -28,7 +28,7 @@ class _Strings:
         self._long = [one for one in strings if len(one) >= LEAST]
 
     def make(self, part):
-        """Of whole strings; the first may lack its beginning and the last its end."""
+        """Whether whole strings make the part; the first may lack its beginning and the last its end."""
         if part in self._all:
             return True
         reached = {end for end in range(LEAST, len(part)) if f"{part[:end]}\0" in self._all}

@@ -8,7 +8,7 @@ from .task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "build/run"
-# As cmake/CacheFolder.cmake has it.
+# The folder is that of cmake/CacheFolder.cmake.
 CACHE = os.environ.get("KURYR_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")) + "/kuryr-cni"
 FUZZ_SECONDS = os.environ.get("KURYR_FUZZ_SECONDS", "5")
 
@@ -21,7 +21,7 @@ LANES = {
     "kernel": "netns and ovs tests, built by gcc, on a Linux 6.1 of their own: VLANs, the kernel's OVS datapath",
     "limits": "kuryr-cni and kuryr-daemon of the release build with too few descriptors",
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
-    "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go",
+    "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go; two nodes at one API server",
     "controller": "kuryr-controllers and the API server killed and paused while pods come and go; namespaces that end; users who mean ill",
     "systemd": "the units of kuryr-daemon, kuryr-controller and kuryr-devices under a real systemd: sandbox, restarts, kills, watchdog",
     "runtimes": "libcni, containerd, podman and ctr drive the release build",
@@ -43,11 +43,11 @@ def build(name, lane, preset, targets=(), needs=(), seconds=200, options=(), the
                 tuple(needs), seconds=seconds, builds=True)
 
 
-# Of a processor: what waits most of its time, for timeouts, boots and other programs.
+# Processors of a task that mostly waits: for timeouts, boots, other programs.
 WAITS = 0.375
-# Of what computes, and leaves room for two that wait.
+# Processors of a task that computes, beside two that wait.
 COMPUTES = 1.25
-# Of four of a kind that fill two processors.
+# Processors of a task four of which fill two.
 HALF = 0.5
 
 

@@ -1,4 +1,4 @@
-"""What takes hours: the same tests with more rounds, and the benchmarks."""
+"""Lanes that take hours: tests with more rounds, and the benchmarks."""
 import os
 
 from . import lanes

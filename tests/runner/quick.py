@@ -53,7 +53,7 @@ def run(tell):
 
 
 def changed_folders():
-    """Of what differs from the last commit: {"binding"}, also of tests/binding."""
+    """Folders with files that differ from the last commit: {"binding"}, also for tests/binding."""
     told = subprocess.run(["git", "status", "--porcelain"], cwd=lanes.ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return {line[3:].removeprefix("tests/").split("/")[0] for line in told.stdout.splitlines()}
 
@@ -83,12 +83,12 @@ def tests_with(known):
 
 
 def cost_of(test):
-    """What cmake/Targets.cmake has estimated of a process that is many tests."""
+    """The estimate of cmake/Targets.cmake for a process that is many tests."""
     return next((each["value"] for each in test["properties"] if each["name"] == "COST"), 0)
 
 
 def state(program):
-    """Of a test's program, and of the programs and data that it works with."""
+    """The state of a test's program, and of the programs and data that it works with."""
     together = hashlib.sha256()
     files = [Path(program)]
     if Path(program).name in ("agent_test", "plugin_test", "plugin_drivers_test", "fake_apiserver_test"):

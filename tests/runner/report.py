@@ -1,4 +1,4 @@
-"""What the tasks' JUnit files say."""
+"""Results from the tasks' JUnit files."""
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def said(case):
 
 
 def reason(test):
-    """What it printed before it was skipped."""
+    """The reason that a test printed before it was skipped."""
     lines = [line.strip() for line in test.said.splitlines()]
     told = [line for line in lines if line and not re.match(r"\[|Note:|Running main|\S+:\d+(: Skipped)?$", line)]
     return told[0] if told else "no reason given"

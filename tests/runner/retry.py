@@ -20,7 +20,7 @@ class Failure:
 
     @property
     def subject(self):
-        """What is run again for it."""
+        """The task or process that is run again for it."""
         return self.task.name if self.task.is_story else f"{self.task.name}: {self.test.process}"
 
 

@@ -49,7 +49,7 @@ class Schedule:
         if task.cores > self.processors or any(other.cores > self.processors for other in now):
             return not now
         if task.fills:
-            # Others wait for builds, which step back as well.
+            # Such tasks wait for builds, which step back as well.
             builds = any(other.builds for other in (*now, *self.waiting.values()))
             return not builds and sum(other.fills for other in now) < self.processors
         busy = sum(other.cores for other in now if not other.steps_back)

@@ -1,4 +1,4 @@
-"""What a run prints at its end."""
+"""The text that a run prints at its end."""
 from . import report
 from .retry import MOST, Failure, retry
 

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# What ninja, ctest and the suites print of each step.
+# ninja, ctest and the suites print this for each step.
 STEP = re.compile(rb"(?:^|\n|\r)\s*(?:\[\s*)?(\d+)/(\d+)(?:\]| Test)")
 TAIL = 4000
 SKIPPED = 77
@@ -36,7 +36,7 @@ class Task:
         return self.builds or self.fills
 
     def step_back(self):
-        """Of the calling process."""
+        """Lowers the priority of the calling process."""
         os.nice(19 if self.fills else 10 if self.builds else 0)
 
 
@@ -67,7 +67,7 @@ class Running:
         self.descriptor = os.pidfd_open(self.process.pid)
 
     def end(self):
-        """Of one that has ended."""
+        """Reaps a task that has ended."""
         _, status, used = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         os.close(self.descriptor)

@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 from harness.kube_api import TOKEN, FakeApiServer, make_certificates
-from harness.kuryr_node import ATTACHMENTS
+from harness.kuryr import ATTACHMENTS
 from harness.namespaces import WORK
 from harness.open_vswitch import KERNEL_DATAPATH, OpenVSwitch
 from harness.process import run
@@ -15,7 +15,7 @@ RESERVATIONS = Path("/var/lib/cni/networks")
 
 
 def install():
-    """WORK/kuryr-cni."""
+    """Installs WORK/kuryr-cni, behind the recorder."""
     PLUGIN.write_text("#!/bin/sh\n"
                       f'echo "$CNI_COMMAND $CNI_CONTAINERID netns=$CNI_NETNS" >>{CALLS}\n'
                       f"exec {WORK}/kuryr-cni\n")
@@ -23,12 +23,9 @@ def install():
 
 
 def calls(command=""):
-    """What runtimes asked of kuryr-cni so far: (command, container id, namespace or "")."""
+    """Calls of kuryr-cni by runtimes so far: (command, container id, namespace or "")."""
     lines = CALLS.read_text().splitlines() if CALLS.exists() else []
-    found = []
-    for line in lines:
-        name, container, netns = line.split(" ")
-        found.append((name, container, netns.removeprefix("netns=")))
+    found = [tuple(line.replace(" netns=", " ").split(" ")) for line in lines]
     return [call for call in found if call[0] == command or not command]
 
 
@@ -37,7 +34,7 @@ def start_open_vswitch():
 
 
 def start_api_server():
-    """For API mode: WORK/fake-apiserver, which kuryr.conf names."""
+    """Starts WORK/fake-apiserver for API mode; kuryr.conf names it."""
     make_certificates(WORK / "tls")
     (WORK / "token").write_text(TOKEN)
     api = FakeApiServer(WORK / "tls", WORK / "api.log", WORK / "fake-apiserver")
@@ -48,10 +45,8 @@ def start_api_server():
 
 def check_clean():
     """Pods leave nothing on a node when DELs do their job."""
-    found = []
-    for link in json.loads(run("ip -json -details link")):
-        if link.get("linkinfo", {}).get("info_kind") in ("veth", "ifb"):
-            found.append(f"link {link['ifname']}")
+    found = [f"link {link['ifname']}" for link in json.loads(run("ip -json -details link"))
+             if link.get("linkinfo", {}).get("info_kind") in ("veth", "ifb")]
     if Path("/run/openvswitch/db.sock").exists():
         found += [f"port {port}" for port in run("ovs-vsctl list-ports br-int").split()]
     found += [f"record {record.name}" for record in (ATTACHMENTS.iterdir() if ATTACHMENTS.exists() else ())]

@@ -27,6 +27,20 @@ using ::testing::StartsWith;
 class StatusCommandTest : public CommandsTest {
  protected:
   using CommandsTest::CommandsTest;
+
+  /// Creates an Event of pod a; uid: that of the pod it speaks of.
+  void CreateEvent(const json& uid, const std::string& source, const std::string& reason,
+                   const std::string& message) {
+    api().Create({{"kind", "Event"},
+                  {"apiVersion", "v1"},
+                  {"metadata", {{"name", source}, {"namespace", "default"}}},
+                  {"involvedObject",
+                   {{"kind", "Pod"}, {"namespace", "default"}, {"name", "a"}, {"uid", uid}}},
+                  {"source", {{"component", source}}},
+                  {"reason", reason},
+                  {"message", message},
+                  {"lastTimestamp", "2026-01-01T00:00:00Z"}});
+  }
 };
 
 TEST_F(StatusCommandTest, WhereAllIsWellThereIsNoTable) {
@@ -97,19 +111,8 @@ TEST_F(StatusCommandTest, WaitingPodIsListedWithItsNewestEvent) {
 TEST_F(StatusCommandTest, EventsOfOthersAndOfAnOlderPodSayNothing) {
   SetLease("leader-1", 1);
   const json pod = cluster_.CreatePod("a");
-  const auto event = [&](const std::string& name, const std::string& source, const json& uid) {
-    api().Create({{"kind", "Event"},
-                  {"apiVersion", "v1"},
-                  {"metadata", {{"name", name}, {"namespace", "default"}}},
-                  {"involvedObject",
-                   {{"kind", "Pod"}, {"namespace", "default"}, {"name", "a"}, {"uid", uid}}},
-                  {"source", {{"component", source}}},
-                  {"reason", "Reason" + name},
-                  {"message", "no"},
-                  {"lastTimestamp", "2026-01-01T00:00:00Z"}});
-  };
-  event("x", "kubelet", pod.at("metadata").at("uid"));
-  event("y", "kuryr-controller", "older");
+  CreateEvent(pod.at("metadata").at("uid"), "kubelet", "ReasonX", "no");
+  CreateEvent("older", "kuryr-controller", "ReasonY", "no");
 
   EXPECT_THAT(Status().out, ContainsRegex("default/a  waiting  node1  [0-9]+s +no Event says why"));
 }
@@ -118,18 +121,8 @@ TEST_F(StatusCommandTest, ActivePlanWhosePortIsLostIsListedAsItsEventSays) {
   SetLease("leader-1", 1);
   Plan({"a", "b"});
   const json pod = cluster_.WaitForPlan("a");
-  api().Create({{"kind", "Event"},
-                {"apiVersion", "v1"},
-                {"metadata", {{"name", "x"}, {"namespace", "default"}}},
-                {"involvedObject",
-                 {{"kind", "Pod"},
-                  {"namespace", "default"},
-                  {"name", "a"},
-                  {"uid", pod.at("metadata").at("uid")}}},
-                {"source", {{"component", "kuryr-controller"}}},
-                {"reason", "KuryrPortLost"},
-                {"message", "Neutron has no more eth0's port 1"},
-                {"lastTimestamp", "2026-01-01T00:00:00Z"}});
+  CreateEvent(pod.at("metadata").at("uid"), "kuryr-controller", "KuryrPortLost",
+              "Neutron has no more eth0's port 1");
 
   const ProcessResult status = Status();
 

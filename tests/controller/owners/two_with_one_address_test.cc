@@ -8,7 +8,7 @@
 #include "tests/controller/leading_fixture.h"
 #include "watcher/api_error.h"
 
-// Two pods of which the plans have one address, as a former leader's last request may leave them.
+// Plans of two pods have one address, as a former leader's last request may leave them.
 
 namespace kuryr::test {
 namespace {
@@ -21,10 +21,13 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr const char* kVif = "openstack.org/kuryr-vif";
+/// Two addresses for all pods.
+constexpr const char* kTwo =
+    "[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\nnamespaces = *\nrest = 0\n";
 
 class TwoWithOneAddressTest : public LeadingTest {
  protected:
-  /// With its MAC, which follows from the address.
+  /// The text with another address, and with the MAC that follows from it.
   static std::string With(std::string text, const std::string& address, const std::string& other) {
     text = Replaced(std::move(text), MacOf(address), MacOf(other));
     return Replaced(std::move(text), address, other);
@@ -41,18 +44,32 @@ class TwoWithOneAddressTest : public LeadingTest {
     std::copy(bytes.begin(), bytes.begin() + 4, mac.bytes.begin() + 2);
     return mac.ToString();
   }
-  /// Two pods with plans; the younger one is second.
-  void PlanTwo(const json& metadata = {}) {
+  /// Creates older_ and younger_.
+  void CreateTwo() {
     std::vector<std::tuple<std::string, std::string, std::string>> pods;
     for (const char* name : {"a", "b"}) {
-      const json created = cluster_.CreatePod(name, {}, metadata).at("metadata");
+      const json created = cluster_.CreatePod(name).at("metadata");
       pods.emplace_back(created.at("creationTimestamp"), created.at("uid"), name);
     }
     std::sort(pods.begin(), pods.end());
     older_ = std::get<2>(pods[0]);
     younger_ = std::get<2>(pods[1]);
   }
-  /// As one that knew nothing of the other would have written it.
+  /// Starts and plans both; returns the older one's address.
+  std::string StartWithTwo() {
+    Start();
+    CreateTwo();
+    (void)Planned(younger_);
+    return AddressOn(Planned(older_));
+  }
+  /// Stops, and gives the younger one's plan the older one's address, which is returned.
+  std::string StopWithOneAddress() {
+    std::string address = StartWithTwo();
+    Stop();
+    WriteOnto(younger_, address);
+    return address;
+  }
+  /// Writes the address into a plan, as a controller does that does not know of the other pod.
   void WriteOnto(const std::string& name, const std::string& address) {
     const json pod = Planned(name);
     const std::string text = pod.at("metadata").at("annotations").at(kVif);
@@ -72,7 +89,7 @@ class TwoWithOneAddressTest : public LeadingTest {
   void SetAddress(const std::string& pod, const std::string& address) {
     SetStatus(pod, {{"podIP", address}, {"podIPs", {{{"ip", address}}}}});
   }
-  /// Everything that was to happen to it by now has.
+  /// Returns when the controller has handled all that came before.
   void PassBy(const std::string& name) {
     cluster_.CreatePod(name);
     (void)cluster_.WaitForPlan(name);
@@ -83,10 +100,7 @@ class TwoWithOneAddressTest : public LeadingTest {
 };
 
 TEST_F(TwoWithOneAddressTest, YoungerGetsAnotherWhereTheOlderHadItFirst) {
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
+  const std::string address = StartWithTwo();
 
   WriteOnto(younger_, address);
 
@@ -99,9 +113,7 @@ TEST_F(TwoWithOneAddressTest, YoungerGetsAnotherWhereTheOlderHadItFirst) {
 }
 
 TEST_F(TwoWithOneAddressTest, YoungerGetsAnotherWhereItHadItFirst) {
-  Start();
-  PlanTwo();
-  (void)Planned(older_);
+  (void)StartWithTwo();
   const std::string address = AddressOn(Planned(younger_));
 
   WriteOnto(older_, address);
@@ -113,10 +125,7 @@ TEST_F(TwoWithOneAddressTest, YoungerGetsAnotherWhereItHadItFirst) {
 }
 
 TEST_F(TwoWithOneAddressTest, NextLeaderMendsWhatItFinds) {
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
+  const std::string address = StartWithTwo();
   Stop();
   informer_.reset();
   WriteOnto(younger_, address);
@@ -129,7 +138,7 @@ TEST_F(TwoWithOneAddressTest, NextLeaderMendsWhatItFinds) {
 
 TEST_F(TwoWithOneAddressTest, TwoYoungerOnesGetTwoOthers) {
   Start();
-  PlanTwo();
+  CreateTwo();
   cluster_.CreatePod("c");
   std::vector<std::string> names = {"a", "b", "c"};
   std::vector<std::pair<std::string, std::string>> ages;
@@ -155,7 +164,7 @@ TEST_F(TwoWithOneAddressTest, TwoYoungerOnesGetTwoOthers) {
 
 TEST_F(TwoWithOneAddressTest, KuryrPortHasNothingOfTheFormerPlan) {
   Start(SinkKind::kKuryrPort);
-  PlanTwo();
+  CreateTwo();
   const std::string address = AddressOn(WaitForPort(older_));
   const json port = WaitForPort(younger_);
   json status = json::parse(With(port.at("status").dump(), AddressOn(port), address));
@@ -175,10 +184,7 @@ TEST_F(TwoWithOneAddressTest, KuryrPortHasNothingOfTheFormerPlan) {
 }
 
 TEST_F(TwoWithOneAddressTest, PodsThatRunKeepTheirPlansAndAreReported) {
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
+  const std::string address = StartWithTwo();
   for (const std::string& name : {older_, younger_}) SetAddress(name, address);
 
   WriteOnto(younger_, address);
@@ -189,9 +195,7 @@ TEST_F(TwoWithOneAddressTest, PodsThatRunKeepTheirPlansAndAreReported) {
 }
 
 TEST_F(TwoWithOneAddressTest, OlderOneGetsAnotherWhereTheYoungerRuns) {
-  Start();
-  PlanTwo();
-  (void)Planned(older_);
+  (void)StartWithTwo();
   const std::string address = AddressOn(Planned(younger_));
   SetAddress(younger_, address);
 
@@ -202,12 +206,7 @@ TEST_F(TwoWithOneAddressTest, OlderOneGetsAnotherWhereTheYoungerRuns) {
 }
 
 TEST_F(TwoWithOneAddressTest, AddressThatThePodWishesForStays) {
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
-  Stop();
-  WriteOnto(younger_, address);
+  const std::string address = StopWithOneAddress();
   api().Patch("pods", "default", younger_,
               {{"metadata", {{"annotations", {{controller::kAddressesAnnotation, address}}}}}});
 
@@ -220,10 +219,7 @@ TEST_F(TwoWithOneAddressTest, AddressThatThePodWishesForStays) {
 
 TEST_F(TwoWithOneAddressTest, PodThatWasPluggedUnheardIsReportedAndKeepsItsAddress) {
   Pools("[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.4\nnamespaces = *\nrest = 0\n");
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
+  const std::string address = StartWithTwo();
   WriteOnto(younger_, address);
   const std::string now = AddressOn(PlannedAnew(younger_, address));
 
@@ -247,7 +243,7 @@ TEST_F(TwoWithOneAddressTest, PodThatWasPluggedUnheardIsReportedAndKeepsItsAddre
 }
 
 TEST_F(TwoWithOneAddressTest, AddressThatANodeTellsOfIsNobodyElses) {
-  Pools("[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\nnamespaces = *\nrest = 0\n");
+  Pools(kTwo);
   Start();
   cluster_.CreatePod("a");
   const std::string address = AddressOn(Planned("a"));
@@ -264,10 +260,7 @@ TEST_F(TwoWithOneAddressTest, AddressThatANodeTellsOfIsNobodyElses) {
 }
 
 TEST_F(TwoWithOneAddressTest, NextLeaderKeepsTheNewPlan) {
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
+  const std::string address = StartWithTwo();
   WriteOnto(younger_, address);
   const json pod = PlannedAnew(younger_, address);
 
@@ -279,12 +272,7 @@ TEST_F(TwoWithOneAddressTest, NextLeaderKeepsTheNewPlan) {
 }
 
 TEST_F(TwoWithOneAddressTest, PodThatChangesMeanwhileIsLookedAtAgain) {
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
-  Stop();
-  WriteOnto(younger_, address);
+  const std::string address = StopWithOneAddress();
   for (int i = 0; i < 2; ++i) {
     fake::Fault conflict = fake::Fault::Status(409, "the object has been modified");
     conflict.verb = "patch";
@@ -297,13 +285,8 @@ TEST_F(TwoWithOneAddressTest, PodThatChangesMeanwhileIsLookedAtAgain) {
 }
 
 TEST_F(TwoWithOneAddressTest, WithoutAnotherAddressItIsToldAndTriedAgain) {
-  Pools("[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\nnamespaces = *\nrest = 0\n");
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
-  Stop();
-  WriteOnto(younger_, address);
+  Pools(kTwo);
+  const std::string address = StopWithOneAddress();
   cluster_.CreatePod("c");
   Start();
   (void)Planned("c");
@@ -315,10 +298,7 @@ TEST_F(TwoWithOneAddressTest, WithoutAnotherAddressItIsToldAndTriedAgain) {
 }
 
 TEST_F(TwoWithOneAddressTest, ConflictIsOverWhenOneOfThemIsGone) {
-  Start();
-  PlanTwo();
-  const std::string address = AddressOn(Planned(older_));
-  (void)Planned(younger_);
+  const std::string address = StartWithTwo();
   for (const std::string& name : {older_, younger_}) SetAddress(name, address);
   WriteOnto(younger_, address);
   (void)cluster_.WaitForEvent(younger_, "KuryrAddressConflict");

@@ -11,14 +11,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+constexpr const char* kDual = "[pool:blue]\ncidr = 10.1.0.0/24, fd00::/64\ndefault = true\n";
+
 class LocalAdoptTest : public PoolBackendTest {
  protected:
-  /// What a controller with this kuryr.conf plans, as it is read from the object afterwards.
+  /// A plan of a controller with this kuryr.conf, as it is read from the object afterwards.
   static Vifs Written(const std::string& text, const PlanRequest& request) {
     const Vifs planned = PoolBackend(ReadPoolsOf(text), 1).Reserve(request).value();
     return vif::DecodeAnnotation(vif::EncodeAnnotation(planned));
   }
-  /// A VIF of another producer.
+  /// Another producer's VIF.
   static vif::PodVif Foreign(const std::string& address, const std::string& mac) {
     vif::Subnet subnet;
     subnet.cidr = Net("10.1.0.0/16");
@@ -31,11 +33,28 @@ class LocalAdoptTest : public PoolBackendTest {
     vif.network->subnets = vif::SubnetList{.objects = std::vector<vif::Subnet>{subnet}};
     return {.ifname = "eth0", .is_default = true, .vif = vif};
   }
-  PlanRequest Fixed(const Owner& owner, const std::string& address) {
+  static PlanRequest Fixed(const Owner& owner, const std::string& address) {
     PlanRequest request = RequestOf(owner);
     request.interfaces[0].addresses = {Ip(address)};
     return request;
   }
+  static PlanRequest Anew(const Owner& owner) {
+    PlanRequest request = RequestOf(owner);
+    request.anew = true;
+    return request;
+  }
+  /// Plans of pods a and b have 10.1.0.3; a backend of these pools adopts both, b's in vain.
+  void AdoptTwo() { AdoptTwo(kThree, Fixed(Pod("b"), "10.1.0.3")); }
+  void AdoptTwo(const char* pools, const PlanRequest& request) {
+    one_ = Written(pools, Fixed(Pod("a"), "10.1.0.3"));
+    two_ = Written(pools, request);
+    Start(pools);
+    backend_->Adopt(Pod("a"), one_);
+    (void)FailToAdopt(request.owner, two_);
+  }
+
+  Vifs one_;
+  Vifs two_;
 };
 
 TEST_F(LocalAdoptTest, AfterARestartReserveGivesWhatIsWritten) {
@@ -95,60 +114,44 @@ TEST_F(LocalAdoptTest, TwoWithOneAddressAreAConflictThatNamesNoOtherNamespacesPo
 }
 
 TEST_F(LocalAdoptTest, AnAddressOfTwoIsTheOthersWhenTheFirstIsReleased) {
-  const Vifs one = Written(kThree, Fixed(Pod("a"), "10.1.0.3"));
-  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
-  Start(kThree);
-  backend_->Adopt(Pod("a"), one);
-  (void)FailToAdopt(Pod("b"), two);
+  AdoptTwo();
 
   backend_->Release("uid-a");
   Pass(seconds(60));
 
-  EXPECT_EQ(Text(Reserve(Pod("b"))), Text(two));
+  EXPECT_EQ(Text(Reserve(Pod("b"))), Text(two_));
   EXPECT_EQ(Fail(Fixed(Pod("c"), "10.1.0.3")).kind, Kind::kExhausted);
   backend_->Release("uid-b");
   EXPECT_EQ(UsageOf("blue").resting, 1U);
 }
 
 TEST_F(LocalAdoptTest, TheSecondOfTwoIsPlannedAnewAfterItsRelease) {
-  const Vifs one = Written(kThree, Fixed(Pod("a"), "10.1.0.3"));
-  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
-  Start(kThree);
-  backend_->Adopt(Pod("a"), one);
-  (void)FailToAdopt(Pod("b"), two);
+  AdoptTwo();
 
   backend_->Release("uid-b");
 
-  EXPECT_NE(AddressesOf(Reserve(Pod("b")).at(0)), AddressesOf(one[0]));
-  EXPECT_EQ(Text(Reserve(Pod("a"))), Text(one));
+  EXPECT_NE(AddressesOf(Reserve(Pod("b")).at(0)), AddressesOf(one_[0]));
+  EXPECT_EQ(Text(Reserve(Pod("a"))), Text(one_));
   backend_->Release("uid-a");
   EXPECT_EQ(UsageOf("blue").resting, 1U);
 }
 
 TEST_F(LocalAdoptTest, TheRestOfAConflictIsKept) {
-  const char* dual = "[pool:blue]\ncidr = 10.1.0.0/24, fd00::/64\ndefault = true\n";
   PlanRequest request = Fixed(Pod("b"), "10.1.0.3");
   request.interfaces[0].addresses.push_back(Ip("fd00::9"));
-  const Vifs two = Written(dual, request);
-  Start(dual);
-  backend_->Adopt(Pod("a"), Written(dual, Fixed(Pod("a"), "10.1.0.3")));
 
-  (void)FailToAdopt(Pod("b"), two);
+  AdoptTwo(kDual, request);
 
   EXPECT_EQ(Fail(Fixed(Pod("c"), "fd00::9")).kind, Kind::kExhausted);
 }
 
 TEST_F(LocalAdoptTest, OneOfTwoGetsAnotherAddressAndNobodyGetsTheOldOneWhileItLives) {
-  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
-  Start(kThree);
-  backend_->Adopt(Pod("a"), Written(kThree, Fixed(Pod("a"), "10.1.0.3")));
-  (void)FailToAdopt(Pod("b"), two);
-  PlanRequest anew = RequestOf(Pod("b"));
-  anew.anew = true;
+  AdoptTwo();
+  const PlanRequest anew = Anew(Pod("b"));
 
   const Vifs other = Reserve(anew);
 
-  EXPECT_NE(AddressesOf(other.at(0)), AddressesOf(two.at(0)));
+  EXPECT_NE(AddressesOf(other.at(0)), AddressesOf(two_.at(0)));
   EXPECT_EQ(Text(Reserve(anew)), Text(other));
   EXPECT_EQ(Text(Reserve(Pod("b"))), Text(other));
   backend_->Release("uid-a");
@@ -161,16 +164,11 @@ TEST_F(LocalAdoptTest, OneOfTwoGetsAnotherAddressAndNobodyGetsTheOldOneWhileItLi
 }
 
 TEST_F(LocalAdoptTest, OfTwoFamiliesBothAreOthersAndBothAreKept) {
-  const char* dual = "[pool:blue]\ncidr = 10.1.0.0/24, fd00::/64\ndefault = true\n";
   PlanRequest request = Fixed(Pod("b"), "10.1.0.3");
   request.interfaces[0].addresses.push_back(Ip("fd00::9"));
-  Start(dual);
-  backend_->Adopt(Pod("a"), Written(dual, Fixed(Pod("a"), "10.1.0.3")));
-  (void)FailToAdopt(Pod("b"), Written(dual, request));
-  PlanRequest anew = RequestOf(Pod("b"));
-  anew.anew = true;
+  AdoptTwo(kDual, request);
 
-  const auto addresses = AddressesOf(Reserve(anew).at(0));
+  const auto addresses = AddressesOf(Reserve(Anew(Pod("b"))).at(0));
 
   EXPECT_THAT(addresses, testing::SizeIs(2));
   EXPECT_THAT(addresses, Not(testing::Contains("fd00::9")));
@@ -180,9 +178,7 @@ TEST_F(LocalAdoptTest, OfTwoFamiliesBothAreOthersAndBothAreKept) {
 TEST_F(LocalAdoptTest, WhatTheOwnerHasAloneOrWishesForStays) {
   Start(kThree);
   const Vifs one = Reserve(Pod("a"));
-  PlanRequest anew = RequestOf(Pod("a"));
-  anew.anew = true;
-  EXPECT_EQ(Text(Reserve(anew)), Text(one));
+  EXPECT_EQ(Text(Reserve(Anew(Pod("a")))), Text(one));
   (void)FailToAdopt(Pod("b"), Written(kThree, Fixed(Pod("b"), AddressesOf(one[0])[0])));
 
   PlanRequest fixed = Fixed(Pod("b"), AddressesOf(one[0])[0]);
@@ -197,8 +193,7 @@ TEST_F(LocalAdoptTest, WithoutAnotherAddressThePlanStaysAsItIs) {
   Start(one);
   (void)Reserve(Pod("a"));
   (void)FailToAdopt(Pod("b"), two);
-  PlanRequest anew = RequestOf(Pod("b"));
-  anew.anew = true;
+  const PlanRequest anew = Anew(Pod("b"));
 
   EXPECT_EQ(Fail(anew).kind, Kind::kExhausted);
 
@@ -208,19 +203,15 @@ TEST_F(LocalAdoptTest, WithoutAnotherAddressThePlanStaysAsItIs) {
 }
 
 TEST_F(LocalAdoptTest, WhatStandsUntilTheOtherIsWrittenCounts) {
-  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
-  Start(kThree);
-  backend_->Adopt(Pod("a"), Written(kThree, Fixed(Pod("a"), "10.1.0.3")));
-  (void)FailToAdopt(Pod("b"), two);
-  PlanRequest anew = RequestOf(Pod("b"));
-  anew.anew = true;
+  AdoptTwo();
+  const PlanRequest anew = Anew(Pod("b"));
   (void)Reserve(anew);
 
-  EXPECT_EQ(FailToAdopt(Pod("b"), two).kind, Kind::kRefused);
+  EXPECT_EQ(FailToAdopt(Pod("b"), two_).kind, Kind::kRefused);
 
   Pass(seconds(60));
   const Vifs other = Reserve(anew);
-  EXPECT_NE(AddressesOf(other[0]), AddressesOf(two[0]));
+  EXPECT_NE(AddressesOf(other[0]), AddressesOf(two_[0]));
   backend_->Adopt(Pod("b"), other);
   EXPECT_EQ(Text(Reserve(Pod("b"))), Text(other));
   EXPECT_EQ(UsageOf("blue").used, 2U);
@@ -241,18 +232,14 @@ TEST_F(LocalAdoptTest, WhatStandsBesideAPlanIsKeptBehindWhosePlanHasIt) {
 }
 
 TEST_F(LocalAdoptTest, RivalsAreAllWhosePlansHaveItWhoeverCameFirst) {
-  const Vifs one = Written(kThree, Fixed(Pod("a"), "10.1.0.3"));
-  const Vifs two = Written(kThree, Fixed(Pod("b"), "10.1.0.3"));
-  Start(kThree);
-  backend_->Adopt(Pod("a"), one);
-  (void)FailToAdopt(Pod("b"), two);
+  AdoptTwo();
 
-  EXPECT_THAT(*backend_->Rivals(Pod("a"), one), ElementsAre(Pod("b")));
-  EXPECT_THAT(*backend_->Rivals(Pod("b"), two), ElementsAre(Pod("a")));
+  EXPECT_THAT(*backend_->Rivals(Pod("a"), one_), ElementsAre(Pod("b")));
+  EXPECT_THAT(*backend_->Rivals(Pod("b"), two_), ElementsAre(Pod("a")));
   (void)Woken();
   backend_->Release("uid-a");
   EXPECT_THAT(Woken(), ElementsAre("b"));
-  EXPECT_THAT(*backend_->Rivals(Pod("b"), two), IsEmpty());
+  EXPECT_THAT(*backend_->Rivals(Pod("b"), two_), IsEmpty());
 }
 
 TEST_F(LocalAdoptTest, TwoWithOneMacAreNamed) {
