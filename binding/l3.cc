@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/sysctl.h"
+#include "binding/netlink/sysctl.h"
 
 namespace kuryr::binding {
 namespace {

@@ -10,7 +10,7 @@
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/owner.h"
-#include "binding/steps.h"
+#include "binding/try_all.h"
 
 namespace kuryr::binding {
 namespace {
@@ -46,7 +46,7 @@ class GivingBack {
   /// `name` is for a VF of which the store knows nothing; empty: as it is.
   void Run(const Netns* pod, const std::string& name) {
     if (kept_ && OwnerOf(kept_->owner, attachment_) != Owner::kOwn) return;
-    Steps steps;
+    TryAll steps;
     steps.Try([&] {
       if (pod != nullptr) TakeFrom(*pod);
     });
@@ -82,7 +82,7 @@ class GivingBack {
   }
 
   void TakeFrom(const Netns& pod) {
-    Steps steps;
+    TryAll steps;
     bool is_taken = false;
     RouteSocket inside = RouteSocket::OpenIn(pod);
     for (const std::string& name : LinkNamesIn(pod)) {
@@ -125,7 +125,7 @@ class GivingBack {
   /// Mark and file go last, also where the kernel refuses to make the VF what it was. Whoever takes
   /// it next sets all of it anew.
   void Restore(const Link& link, const std::string& name) {
-    Steps steps;
+    TryAll steps;
     if (link.up) host_.ChangeLink(link, {.up = false});
     steps.Try([&] {
       if (!name.empty()) host_.ChangeLink(link, {.name = name});

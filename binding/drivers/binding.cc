@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/allowed.h"
 #include "binding/announcement.h"
-#include "binding/drivers/port_session.h"
 #include "binding/link_mark.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/neutron_port.h"
-#include "binding/permission.h"
-#include "binding/steps.h"
+#include "binding/parts/port_session.h"
+#include "binding/try_all.h"
 
 namespace kuryr::binding {
 namespace {
@@ -98,8 +98,8 @@ auto OfVif(const Act& act) {
 
 }  // namespace
 
-Binding::Binding(const BindingConfig& config) : parts_{.config = config, .shared = shared_} {
-  for (size_t i = 0; i < kDrivers.size(); ++i) drivers_[i] = kDrivers[i].make(parts_);
+Binding::Binding(const BindingConfig& config) : context_{.config = config, .shared = shared_} {
+  for (size_t i = 0; i < kDrivers.size(); ++i) drivers_[i] = kDrivers[i].make(context_);
 }
 
 Driver& Binding::DriverOf(const DriverRow& row) const {
@@ -111,12 +111,12 @@ Driver& Binding::DriverOf(const Plug& plug) const { return DriverOf(RowOf(plug))
 Planned Binding::Plan(const vif::PodVif& vif) const {
   const DriverRow& row = DriverRowFor(vif.vif);
   // Before the driver looks at the node.
-  RequireAllowedDriver(parts_.config, row.name);
+  RequireAllowedDriver(context_.config, row.name);
   Planned planned = OfVif([&] { return DriverOf(row).Plan(vif); });
   const Plug& plug = planned.plug;
   const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
-  RequireAllowedBridge(parts_.config, plug.bridge, kind);
-  if (row.has_named_veth) RequireHostInterface(parts_.config, plug.host_interface);
+  RequireAllowedBridge(context_.config, plug.bridge, kind);
+  if (row.has_named_veth) RequireHostInterface(context_.config, plug.host_interface);
   return planned;
 }
 
@@ -135,17 +135,18 @@ std::optional<std::string> Binding::Check(const PlugRequest& request) const {
 void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                              const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
-  if (ports.empty() || parts_.config.wait_for_wiring == WaitForWiring::kOff) return;
-  PortWiring(parts_.config.ovsdb_connection, &shared_.ovsdb, parts_.config.wait_for_wiring,
-             parts_.config.ovsdb_wait)
+  if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff) return;
+  PortWiring(context_.config.ovsdb_connection, &shared_.ovsdb, context_.config.wait_for_wiring,
+             context_.config.ovsdb_wait)
       .Wait(ports, deadline);
 }
 
 std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attachment& attachment,
                                     const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
-  if (ports.empty() || parts_.config.wait_for_wiring == WaitForWiring::kOff) return "";
-  return PortWiring(parts_.config.ovsdb_connection, &shared_.ovsdb, parts_.config.wait_for_wiring)
+  if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff) return "";
+  return PortWiring(context_.config.ovsdb_connection, &shared_.ovsdb,
+                    context_.config.wait_for_wiring)
       .Describe(ports, deadline);
 }
 
@@ -156,7 +157,7 @@ void Binding::Announce(const Planned& planned, const Netns& pod) const {
 
 void Binding::Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
                          const Deadline& deadline) {
-  Steps steps;
+  TryAll steps;
   for (auto plug = plugs.rbegin(); plug != plugs.rend(); ++plug)
     steps.Try([&] { DriverOf(*plug).Disconnect(*plug, attachment, deadline); });
   steps.Finish();
@@ -190,14 +191,14 @@ std::vector<FoundPlug> Binding::FindPlugsOf(const std::string& network, const De
 }
 
 std::vector<FoundPlug> Binding::FindOvsPlugs(const Deadline& deadline) const {
-  return PortSession::AtOnce(parts_, deadline).FindPlugs({});
+  return PortSession::AtOnce(context_, deadline).FindPlugs({});
 }
 
 std::optional<std::string> Binding::FindOvsProblem(const std::string& bridge,
                                                    const Deadline& deadline) const {
   try {
-    Shared& shared = parts_.shared;
-    OpenVSwitch ovs(parts_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
+    Shared& shared = context_.shared;
+    OpenVSwitch ovs(context_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
     if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
     return ovs.FindBridgeProblem(bridge, deadline);
   } catch (const std::system_error& e) {

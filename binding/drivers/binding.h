@@ -8,10 +8,10 @@
 
 #include "binding/config.h"
 #include "binding/driver.h"
+#include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs/port_wiring.h"   // NotWired
-#include "binding/shared.h"
 
 namespace kuryr::binding {
 
@@ -65,7 +65,7 @@ class Binding {
   std::vector<Found> AskAll(const Ask& ask);
 
   Shared shared_;
-  DriverParts parts_;
+  DriverContext context_;
   std::array<std::unique_ptr<Driver>, kDrivers.size()> drivers_;  ///< as kDrivers
 };
 

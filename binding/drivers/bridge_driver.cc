@@ -55,7 +55,7 @@ std::string SharedBridgeOf(const vif::VifBridge& vif) {
 
 class BridgeDriver final : public Driver {
  public:
-  explicit BridgeDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit BridgeDriver(DriverContext context) : context_(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
@@ -66,7 +66,7 @@ class BridgeDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
+    Planned planned = PlanCommon(vif, plug, context_.config);
     planned.provision = PlanProvision(OwnVif<vif::VifBridge>(vif.vif, kBridgeDriver));
     return planned;
   }
@@ -77,7 +77,7 @@ class BridgeDriver final : public Driver {
     RouteSocket host;
     RouteSocket inside = RouteSocket::OpenIn(pod);
     RequireFree(inside, plug.ifname);
-    ProvidedBridge bridge(host, planned, parts_.config);
+    ProvidedBridge bridge(host, planned, context_.config);
     RemoveLeftover(host, plug, attachment, deadline);
 
     // Rollbacks before their acts: an answer may be lost.
@@ -85,7 +85,7 @@ class BridgeDriver final : public Driver {
     bridge.Provide();
     Rollback remove_veth([&] {
       TryUndo(plug.host_interface,
-              [&] { DeleteOwnVeth(host, parts_.shared.links, plug.host_interface, attachment); });
+              [&] { DeleteOwnVeth(host, context_.shared.links, plug.host_interface, attachment); });
     });
     MakeVeth(host, request, bridge.link());
     inside.SetAliasAndUp(Find(inside, plug.ifname), LinkMark{attachment}.ToString());
@@ -119,7 +119,7 @@ class BridgeDriver final : public Driver {
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& /*deadline*/) override {
     RouteSocket host;
-    DeleteOwnVeth(host, parts_.shared.links, plug.host_interface, attachment);
+    DeleteOwnVeth(host, context_.shared.links, plug.host_interface, attachment);
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
@@ -160,7 +160,7 @@ class BridgeDriver final : public Driver {
   void MakeVeth(RouteSocket& host, const PlugRequest& request, const Link& bridge) {
     const auto& [planned, attachment, pod, deadline] = request;
     const Plug& plug = planned.plug;
-    const MutexLock turn(parts_.shared.making_links);
+    const MutexLock turn(context_.shared.making_links);
     host.CreateVeth({.name = plug.host_interface,
                      .peer_name = plug.ifname,
                      .peer_netns_fd = pod.fd(),
@@ -168,18 +168,18 @@ class BridgeDriver final : public Driver {
                      .mtu = MtuOnBridge(host, planned),
                      .master = bridge.index,
                      .group = BirthGroup(attachment)});
-    if (parts_.config.hairpin == HairpinMode::kHairpinVeth)
+    if (context_.config.hairpin == HairpinMode::kHairpinVeth)
       host.SetHairpin(Find(host, plug.host_interface));
     SetUpHostEnd(host, plug.host_interface, LinkMark{attachment}.ToString());
   }
 
-  DriverParts parts_;
+  DriverContext context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewBridgeDriver(const DriverParts& parts) {
-  return std::make_unique<BridgeDriver>(parts);
+std::unique_ptr<Driver> NewBridgeDriver(const DriverContext& context) {
+  return std::make_unique<BridgeDriver>(context);
 }
 
 }  // namespace kuryr::binding

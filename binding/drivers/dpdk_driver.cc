@@ -64,7 +64,8 @@ Link RequireSpare(const Sysfs& sysfs, const PciDevice& device) {
 
 class DpdkDriver final : public Driver {
  public:
-  explicit DpdkDriver(DriverParts parts) : parts_(std::move(parts)), sysfs_(parts_.config.sysfs) {}
+  explicit DpdkDriver(DriverContext context)
+      : context_(std::move(context)), sysfs_(context_.config.sysfs) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifNestedDpdk>(vif, kDpdkDriver);
@@ -80,7 +81,7 @@ class DpdkDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    return PlanCommon(vif, plug, parts_.config);
+    return PlanCommon(vif, plug, context_.config);
   }
 
   std::vector<Interface> Connect(const PlugRequest& request) override {
@@ -90,7 +91,7 @@ class DpdkDriver final : public Driver {
     if (device.address != PciAddressOf(plug))
       ThrowErrno(ENODEV, "find " + planned.mac.ToString() + " on PCI device " + plug.device);
     const Link link = RequireSpare(sysfs_, device);
-    const PodFolder folder(parts_.config.pci_mount_point, kPciMountPoint);
+    const PodFolder folder(context_.config.pci_mount_point, kPciMountPoint);
     const std::string file = PodFolder::FileOf(attachment, plug.ifname);
 
     // The file says whose the device is, so it is there before and after.
@@ -103,9 +104,9 @@ class DpdkDriver final : public Driver {
         if (is_ours || !sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
       });
     });
-    sysfs_.Bind(device.address, parts_.config.dpdk_driver);
+    sysfs_.Bind(device.address, context_.config.dpdk_driver);
     is_ours = true;
-    sysfs_.RequireBound(device.address, parts_.config.dpdk_driver);
+    sysfs_.RequireBound(device.address, context_.config.dpdk_driver);
     unbind.Dismiss();
     remove_file.Dismiss();
     return {
@@ -115,23 +116,23 @@ class DpdkDriver final : public Driver {
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
     const Plug& plug = request.planned.plug;
     const std::string file = PodFolder::FileOf(request.attachment, plug.ifname);
-    const std::string path = parts_.config.pci_mount_point / file;
-    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
+    const std::string path = context_.config.pci_mount_point / file;
+    const auto folder = PodFolder::OpenIfExists(context_.config.pci_mount_point);
     const auto text = folder ? folder->Read(file) : std::nullopt;
     if (!text) return "file " + path + " is missing";
     if (*text != plug.device)
       return "file " + path + " says \"" + Printable(*text) + "\" instead of " + plug.device;
     const auto driver = sysfs_.DriverOf(PciAddressOf(plug));
-    if (driver != parts_.config.dpdk_driver) {
+    if (driver != context_.config.dpdk_driver) {
       return "PCI device " + plug.device + " has driver " + driver.value_or("none") +
-             " instead of " + parts_.config.dpdk_driver;
+             " instead of " + context_.config.dpdk_driver;
     }
     return std::nullopt;
   }
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& /*deadline*/) override {
-    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
+    const auto folder = PodFolder::OpenIfExists(context_.config.pci_mount_point);
     const std::string file = PodFolder::FileOf(attachment, plug.ifname);
     if (!folder) return;
     if (folder->Read(file)) Unbind(PciAddressOf(plug));
@@ -140,7 +141,7 @@ class DpdkDriver final : public Driver {
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& /*deadline*/) const override {
-    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
+    const auto folder = PodFolder::OpenIfExists(context_.config.pci_mount_point);
     const auto text =
         folder ? folder->Read(PodFolder::FileOf(attachment, attachment.ifname)) : std::nullopt;
     if (!text || !vif::PciAddress::Parse(*text)) return {};
@@ -153,18 +154,18 @@ class DpdkDriver final : public Driver {
   void Unbind(const vif::PciAddress& device) const {
     if (!sysfs_.Has(device)) return;
     const auto driver = sysfs_.DriverOf(device);
-    if (driver && *driver != parts_.config.dpdk_driver) return;
+    if (driver && *driver != context_.config.dpdk_driver) return;
     sysfs_.BindToDefault(device);
   }
 
-  DriverParts parts_;
+  DriverContext context_;
   Sysfs sysfs_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewDpdkDriver(const DriverParts& parts) {
-  return std::make_unique<DpdkDriver>(parts);
+std::unique_ptr<Driver> NewDpdkDriver(const DriverContext& context) {
+  return std::make_unique<DpdkDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -10,7 +10,6 @@
 #include "base/rollback.h"
 #include "binding/check.h"
 #include "binding/drivers/drivers.h"
-#include "binding/drivers/port_session.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
@@ -18,7 +17,8 @@
 #include "binding/netlink/link_watch.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
-#include "binding/steps.h"
+#include "binding/parts/port_session.h"
+#include "binding/try_all.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -77,7 +77,7 @@ void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
 void RemovePortAndLinks(PortSession& session, Shared& shared, const Plug& plug,
                         const Attachment& attachment) {
   RouteSocket host;
-  Steps steps;
+  TryAll steps;
   steps.Try(
       [&] { session.ovs().DeletePort(PortOf(plug), OwnerIds(attachment), session.deadline()); });
   steps.Try([&] { DeleteOwnLinks(host, shared, plug, attachment); });
@@ -87,14 +87,14 @@ void RemovePortAndLinks(PortSession& session, Shared& shared, const Plug& plug,
 /// One Connect: what it needs at hand, and what it may have to undo.
 class HybridWiring {
  public:
-  HybridWiring(Driver& driver, const DriverParts& parts, const PlugRequest& request)
+  HybridWiring(Driver& driver, const DriverContext& context, const PlugRequest& request)
       : driver_(driver),
-        parts_(parts),
+        context_(context),
         request_(request),
         plug_(request.planned.plug),
         mark_(LinkMark{request.attachment}.ToString()),
         inside_(RouteSocket::OpenIn(request.pod)),
-        session_(PortSession::Patient(parts, request.deadline)) {}
+        session_(PortSession::Patient(context, request.deadline)) {}
 
   std::vector<Interface> Make() {
     const Planned& planned = request_.planned;
@@ -144,13 +144,13 @@ class HybridWiring {
         older = LinkMark::Parse(link->alias)->attachment;
       }
     }
-    if (older) RemovePortAndLinks(session_, parts_.shared, plug_, *older);
-    if (unfinished) RemovePortAndLinks(session_, parts_.shared, plug_, own);
+    if (older) RemovePortAndLinks(session_, context_.shared, plug_, *older);
+    if (unfinished) RemovePortAndLinks(session_, context_.shared, plug_, own);
   }
 
   /// With a link to Open vSwitch.
   Link MakeBridgeAndPort(uint32_t mtu) {
-    const MutexLock turn(parts_.shared.making_links);
+    const MutexLock turn(context_.shared.making_links);
     const Link bridge = MakeBridge();
     LinkToOpenVSwitch(bridge, mtu);
     return bridge;
@@ -176,7 +176,7 @@ class HybridWiring {
   }
 
   void LinkToPod(const Link& bridge, uint32_t mtu) {
-    const MutexLock turn(parts_.shared.making_links);
+    const MutexLock turn(context_.shared.making_links);
     host_.CreateVeth({.name = plug_.host_interface,
                       .peer_name = plug_.ifname,
                       .peer_netns_fd = request_.pod.fd(),
@@ -195,7 +195,7 @@ class HybridWiring {
   }
 
   Driver& driver_;
-  const DriverParts& parts_;
+  const DriverContext& context_;
   const PlugRequest& request_;
   const Plug& plug_;
   const std::string mark_;
@@ -206,7 +206,7 @@ class HybridWiring {
 
 class HybridDriver final : public Driver {
  public:
-  explicit HybridDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit HybridDriver(DriverContext context) : context_(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kHybridDriver);
@@ -221,13 +221,13 @@ class HybridDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
-    PlanPort(Common(vif.vif), plug, PortOf(plug), parts_.config, planned);
+    Planned planned = PlanCommon(vif, plug, context_.config);
+    PlanPort(Common(vif.vif), plug, PortOf(plug), context_.config, planned);
     return planned;
   }
 
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    return HybridWiring(*this, parts_, request).Make();
+    return HybridWiring(*this, context_, request).Make();
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
@@ -244,7 +244,7 @@ class HybridDriver final : public Driver {
     const OvsPort port = OwnedPort(planned, attachment);
     const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
     if (auto difference = CheckLink(host, port_end, attachment)) return difference;
-    PortSession session = PortSession::AtOnce(parts_, deadline);
+    PortSession session = PortSession::AtOnce(context_, deadline);
     if (auto difference = session.Check(port)) return difference;
     const WantedLink bridge_end = {.name = BridgeEndOf(plug),
                                    .kind = "veth",
@@ -257,18 +257,18 @@ class HybridDriver final : public Driver {
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
-    PortSession session = PortSession::AtOnce(parts_, deadline);
-    RemovePortAndLinks(session, parts_.shared, plug, attachment);
+    PortSession session = PortSession::AtOnce(context_, deadline);
+    RemovePortAndLinks(session, context_.shared, plug, attachment);
   }
 
  private:
-  DriverParts parts_;
+  DriverContext context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewHybridDriver(const DriverParts& parts) {
-  return std::make_unique<HybridDriver>(parts);
+std::unique_ptr<Driver> NewHybridDriver(const DriverContext& context) {
+  return std::make_unique<HybridDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -98,14 +98,14 @@ void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
 
 class NestedDriver final : public Driver {
  public:
-  explicit NestedDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit NestedDriver(DriverContext context) : context_(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& /*vif*/, const std::string& ifname) const override {
     return {.driver = kNestedDriver, .ifname = ifname};
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
+    Planned planned = PlanCommon(vif, plug, context_.config);
     planned.vlan = VlanOf(vif.vif);
     return planned;
   }
@@ -116,7 +116,7 @@ class NestedDriver final : public Driver {
     const std::string mark = LinkMark{attachment}.ToString();
     RouteSocket host;
     RouteSocket inside = RouteSocket::OpenIn(pod);
-    const Link parent = FindParentLink(host, parts_.config.link_iface);
+    const Link parent = FindParentLink(host, context_.config.link_iface);
     const bool taken = host.FindLink(plug.ifname).has_value();
     const StackedLink link = {.name = taken ? TemporaryLinkName(plug, attachment) : plug.ifname,
                               .parent = parent,
@@ -128,12 +128,12 @@ class NestedDriver final : public Driver {
 
     // Before the act: its answer may be lost.
     Rollback undo([&] {
-      TryUndo(plug.ifname, [&] { RemoveOwn(pod, parts_.shared.links, plug, attachment); });
+      TryUndo(plug.ifname, [&] { RemoveOwn(pod, context_.shared.links, plug, attachment); });
     });
     if (planned.vlan == 0) {
       host.CreateMacvlan(link);
     } else {
-      CreateVlan(host, link, planned.vlan, attachment, parts_.config);
+      CreateVlan(host, link, planned.vlan, attachment, context_.config);
     }
     inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
     ConfigureL3(pod, plug.ifname, planned.l3);
@@ -149,7 +149,7 @@ class NestedDriver final : public Driver {
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& /*deadline*/) override {
     const auto pod = NetnsOf(attachment);
-    if (pod) RemoveOwn(*pod, parts_.shared.links, plug, attachment);
+    if (pod) RemoveOwn(*pod, context_.shared.links, plug, attachment);
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
@@ -162,13 +162,13 @@ class NestedDriver final : public Driver {
   }
 
  private:
-  DriverParts parts_;
+  DriverContext context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewNestedDriver(const DriverParts& parts) {
-  return std::make_unique<NestedDriver>(parts);
+std::unique_ptr<Driver> NewNestedDriver(const DriverContext& context) {
+  return std::make_unique<NestedDriver>(context);
 }
 
 std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment) {

@@ -8,13 +8,13 @@
 #include "base/rollback.h"
 #include "binding/check.h"
 #include "binding/drivers/drivers.h"
-#include "binding/drivers/port_session.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/link_mark.h"
 #include "binding/neutron_port.h"
-#include "binding/steps.h"
+#include "binding/parts/port_session.h"
+#include "binding/try_all.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -24,13 +24,13 @@ namespace {
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Wiring {
  public:
-  Wiring(Driver& driver, const DriverParts& parts, const PlugRequest& request)
+  Wiring(Driver& driver, const DriverContext& context, const PlugRequest& request)
       : driver_(driver),
-        parts_(parts),
+        context_(context),
         request_(request),
         tap_(request.planned.plug.host_interface),
         inside_(RouteSocket::OpenIn(request.pod)),
-        session_(PortSession::Patient(parts, request.deadline)) {}
+        session_(PortSession::Patient(context, request.deadline)) {}
 
   std::vector<Interface> Make() {
     const auto& [planned, attachment, pod, deadline] = request_;
@@ -61,7 +61,7 @@ class Wiring {
 
  private:
   void MakeVeth() {
-    const MutexLock turn(parts_.shared.making_links);
+    const MutexLock turn(context_.shared.making_links);
     host_.CreateVeth({.name = tap_,
                       .peer_name = request_.planned.plug.ifname,
                       .peer_netns_fd = request_.pod.fd(),
@@ -79,7 +79,7 @@ class Wiring {
     const auto mark = LinkMark::Parse(link->alias);
     const Attachment& older = mark ? mark->attachment : own;
     session_.ovs().DeletePort(tap_, OwnerIds(older), session_.deadline());
-    DeleteOwnVeth(host_, parts_.shared.links, tap_, older);
+    DeleteOwnVeth(host_, context_.shared.links, tap_, older);
   }
 
   void Undo() noexcept {
@@ -89,7 +89,7 @@ class Wiring {
   }
 
   Driver& driver_;
-  const DriverParts& parts_;
+  const DriverContext& context_;
   const PlugRequest& request_;
   const std::string& tap_;  ///< the plug's host_interface, and the port
   RouteSocket host_;
@@ -99,8 +99,8 @@ class Wiring {
 
 class OvsDriver final : public Driver {
  public:
-  explicit OvsDriver(DriverParts parts) : parts_(std::move(parts)) {
-    const BindingConfig& config = parts_.config;
+  explicit OvsDriver(DriverContext context) : context_(std::move(context)) {
+    const BindingConfig& config = context_.config;
     if (config.ovsdb_connection.starts_with("ssl:"))
       OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file, config.ssl_ca_cert_file);
   }
@@ -115,13 +115,13 @@ class OvsDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
-    PlanPort(Common(vif.vif), plug, plug.host_interface, parts_.config, planned);
+    Planned planned = PlanCommon(vif, plug, context_.config);
+    PlanPort(Common(vif.vif), plug, plug.host_interface, context_.config, planned);
     return planned;
   }
 
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    return Wiring(*this, parts_, request).Make();
+    return Wiring(*this, context_, request).Make();
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
@@ -130,7 +130,7 @@ class OvsDriver final : public Driver {
     const WantedLink host_end = {
         .name = planned.plug.host_interface, .kind = "veth", .mtu = planned.mtu.Checked()};
     if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-    PortSession session = PortSession::AtOnce(parts_, deadline);
+    PortSession session = PortSession::AtOnce(context_, deadline);
     if (auto difference = session.Check(OwnedPort(planned, attachment))) return difference;
     return CheckPodLink(
         request, {.kind = "veth", .marked = false, .makes_checksums = session.IsUserspace()});
@@ -138,13 +138,13 @@ class OvsDriver final : public Driver {
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
-    PortSession session = PortSession::AtOnce(parts_, deadline);
+    PortSession session = PortSession::AtOnce(context_, deadline);
     const std::string& tap = plug.host_interface;
-    Steps steps;
+    TryAll steps;
     steps.Try([&] { session.ovs().DeletePort(tap, OwnerIds(attachment), session.deadline()); });
     steps.Try([&] {
       RouteSocket host;
-      DeleteOwnVeth(host, parts_.shared.links, tap, attachment);
+      DeleteOwnVeth(host, context_.shared.links, tap, attachment);
     });
     steps.Finish();
   }
@@ -152,24 +152,24 @@ class OvsDriver final : public Driver {
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& deadline) const override {
     std::vector<Plug> plugs;
-    for (FoundPlug& found : PortSession::AtOnce(parts_, deadline).FindPlugs(OwnerIds(attachment)))
+    for (FoundPlug& found : PortSession::AtOnce(context_, deadline).FindPlugs(OwnerIds(attachment)))
       plugs.push_back(std::move(found.plug));
     return plugs;
   }
 
   [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
                                                    const Deadline& deadline) const override {
-    return PortSession::AtOnce(parts_, deadline).FindPlugs({{OpenVSwitch::kNetwork, network}});
+    return PortSession::AtOnce(context_, deadline).FindPlugs({{OpenVSwitch::kNetwork, network}});
   }
 
  private:
-  DriverParts parts_;
+  DriverContext context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewOvsDriver(const DriverParts& parts) {
-  return std::make_unique<OvsDriver>(parts);
+std::unique_ptr<Driver> NewOvsDriver(const DriverContext& context) {
+  return std::make_unique<OvsDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -13,11 +13,11 @@
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/vf.h"
 #include "binding/drivers/drivers.h"
-#include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/neutron_port.h"
-#include "binding/steps.h"
+#include "binding/parts/port_session.h"
+#include "binding/try_all.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -136,7 +136,7 @@ void Insist(const std::function<void()>& step) {
 void RemovePort(PortSession& session, const Plug& plug, const Attachment& attachment) {
   const ExternalIds ids = OwnerIds(attachment, plug.ifname);
   RouteSocket host;
-  Steps steps;
+  TryAll steps;
   for (const std::string& port : session.ovs().FindPortNames(ids, session.deadline())) {
     SetDown(host, port);
     steps.Try([&] { session.ovs().DeletePort(port, ids, session.deadline()); });
@@ -149,13 +149,13 @@ void RemovePort(PortSession& session, const Plug& plug, const Attachment& attach
 /// One Connect: what it needs at hand, and what it may have to undo.
 class Lending {
  public:
-  Lending(const DriverParts& parts, const PlugRequest& request)
-      : parts_(parts),
-        config_(parts.config),
+  Lending(const DriverContext& context, const PlugRequest& request)
+      : context_(context),
+        config_(context.config),
         request_(request),
         plug_(request.planned.plug),
         inside_(RouteSocket::OpenIn(request.pod)),
-        session_(PortSession::Patient(parts, request.deadline)) {}
+        session_(PortSession::Patient(context, request.deadline)) {}
 
   std::vector<Interface> Make() {
     const auto& [planned, attachment, pod, deadline] = request_;
@@ -203,12 +203,12 @@ class Lending {
     TryUndo(plug_.ifname, [&] { GiveBackVf(config_, plug_, attachment, &request_.pod); });
     if (!port_) return;
     session_.Undo(plug_.ifname, [&](const Deadline& deadline) {
-      PortSession session = PortSession::AtOnce(parts_, deadline);
+      PortSession session = PortSession::AtOnce(context_, deadline);
       RemovePort(session, plug_, attachment);
     });
   }
 
-  const DriverParts& parts_;
+  const DriverContext& context_;
   const BindingConfig& config_;
   const PlugRequest& request_;
   const Plug& plug_;
@@ -233,14 +233,14 @@ std::optional<std::string> CheckVf(RouteSocket& host, const Vf& vf, const VfSett
 
 class SriovDriver final : public Driver {
  public:
-  explicit SriovDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit SriovDriver(DriverContext context) : context_(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const Device device = DeviceOf(vif);
     // What the VIF lacks is told before what the node lacks.
     (void)vif::Required(Common(vif).address, "$.address");
     if (const auto* own = std::get_if<vif::VifSriov>(&vif)) (void)VlanOf(*own);
-    const Vf vf = RequireVf(parts_.config, device.address);
+    const Vf vf = RequireVf(context_.config, device.address);
     if (vf.link.empty()) ThrowNotOnHost(vf);
     return {.driver = kSriovDriver,
             .ifname = ifname,
@@ -250,43 +250,43 @@ class SriovDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
+    Planned planned = PlanCommon(vif, plug, context_.config);
     if (const auto* own = std::get_if<vif::VifSriov>(&vif.vif)) planned.vlan = VlanOf(*own);
-    if (!plug.bridge.empty()) PlanRepresentor(Common(vif.vif), parts_.config, planned);
+    if (!plug.bridge.empty()) PlanRepresentor(Common(vif.vif), context_.config, planned);
     return planned;
   }
 
   std::vector<Interface> Connect(const PlugRequest& request) override {
-    return Lending(parts_, request).Make();
+    return Lending(context_, request).Make();
   }
 
   [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
     const auto& [planned, attachment, pod, deadline] = request;
     const Plug& plug = planned.plug;
-    const auto vf = FindVf(parts_.config.sysfs, PciAddressOf(plug));
+    const auto vf = FindVf(context_.config.sysfs, PciAddressOf(plug));
     if (!vf) return plug.device + " is no virtual function on this node any more";
     RouteSocket host;
     if (auto difference = CheckVf(host, *vf, {.mac = planned.mac, .vlan = planned.vlan}))
       return difference;
     if (planned.port) {
-      const OvsPort port = RepresentorPort(request, parts_.config, *vf);
+      const OvsPort port = RepresentorPort(request, context_.config, *vf);
       const WantedLink host_end = {
           .name = port.name, .mtu = planned.mtu.Checked(), .marked = false};
       if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-      if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
+      if (auto difference = PortSession::AtOnce(context_, deadline).Check(port)) return difference;
     }
     return CheckPodLink(request, {});
   }
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
-    Steps steps;
+    TryAll steps;
     steps.Try([&] {
       const auto pod = NetnsOf(attachment);
-      GiveBackVf(parts_.config, plug, attachment, pod ? &*pod : nullptr);
+      GiveBackVf(context_.config, plug, attachment, pod ? &*pod : nullptr);
     });
     steps.Try([&] {
-      PortSession session = PortSession::AtOnce(parts_, deadline);
+      PortSession session = PortSession::AtOnce(context_, deadline);
       if (!plug.bridge.empty()) RemovePort(session, plug, attachment);
     });
     steps.Finish();
@@ -294,19 +294,19 @@ class SriovDriver final : public Driver {
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& /*deadline*/) const override {
-    std::vector<Plug> plugs = FindLentVfs(parts_.config, attachment);
+    std::vector<Plug> plugs = FindLentVfs(context_.config, attachment);
     for (Plug& plug : plugs) plug.driver = kSriovDriver;
     return plugs;
   }
 
  private:
-  DriverParts parts_;
+  DriverContext context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewSriovDriver(const DriverParts& parts) {
-  return std::make_unique<SriovDriver>(parts);
+std::unique_ptr<Driver> NewSriovDriver(const DriverContext& context) {
+  return std::make_unique<SriovDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -13,11 +13,11 @@
 #include "base/rollback.h"
 #include "binding/devices/pod_folder.h"
 #include "binding/drivers/drivers.h"
-#include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
-#include "binding/steps.h"
+#include "binding/parts/port_session.h"
+#include "binding/try_all.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -118,10 +118,10 @@ std::optional<PodFolder> FolderOf(const Plug& plug, const BindingConfig& config)
 
 class VhostUserDriver final : public Driver {
  public:
-  explicit VhostUserDriver(DriverParts parts) : parts_(std::move(parts)) {
+  explicit VhostUserDriver(DriverContext context) : context_(std::move(context)) {
     // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
-    parts_.config.datapath_type = kUserspaceDatapath;
-    parts_.config.default_qos_type.clear();
+    context_.config.datapath_type = kUserspaceDatapath;
+    context_.config.default_qos_type.clear();
   }
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
@@ -157,7 +157,7 @@ class VhostUserDriver final : public Driver {
     OvsPort port = OwnedPort(planned, attachment);
     RouteSocket host;
     port.mtu_request = MtuOnBridge(host, planned);
-    PortSession session = PortSession::Patient(parts_, deadline);
+    PortSession session = PortSession::Patient(context_, deadline);
     session.Connect();
     TakePath(session, folder, port, attachment);
 
@@ -180,7 +180,7 @@ class VhostUserDriver final : public Driver {
     const auto& [planned, attachment, pod, deadline] = request;
     const Plug& plug = planned.plug;
     const OvsPort port = OwnedPort(planned, attachment);
-    if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
+    if (auto difference = PortSession::AtOnce(context_, deadline).Check(port)) return difference;
     const auto folder = PodFolder::OpenIfExists(config().vhostuser_mount_point);
     if (!folder) return "folder " + config().vhostuser_mount_point.string() + " is missing";
     const std::string file = PodFolder::FileOf(attachment, plug.ifname);
@@ -200,11 +200,11 @@ class VhostUserDriver final : public Driver {
 
   void Disconnect(const Plug& plug, const Attachment& attachment,
                   const Deadline& deadline) override {
-    PortSession session = PortSession::AtOnce(parts_, deadline);
+    PortSession session = PortSession::AtOnce(context_, deadline);
     // Without the folder the port stays, too: who finds the socket later would not know whose it
     // is.
     const auto folder = FolderOf(plug, config());
-    Steps steps;
+    TryAll steps;
     steps.Try([&] {
       if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
     });
@@ -220,15 +220,15 @@ class VhostUserDriver final : public Driver {
   }
 
  private:
-  [[nodiscard]] const BindingConfig& config() const noexcept { return parts_.config; }
+  [[nodiscard]] const BindingConfig& config() const noexcept { return context_.config; }
 
-  DriverParts parts_;
+  DriverContext context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewVhostUserDriver(const DriverParts& parts) {
-  return std::make_unique<VhostUserDriver>(parts);
+std::unique_ptr<Driver> NewVhostUserDriver(const DriverContext& context) {
+  return std::make_unique<VhostUserDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -11,8 +11,8 @@
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
+#include "binding/netlink/sysctl.h"
 #include "binding/node/masquerade.h"
-#include "binding/sysctl.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {

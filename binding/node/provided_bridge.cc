@@ -4,12 +4,12 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "binding/allowed.h"
 #include "binding/driver.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/node/parent_link.h"
-#include "binding/permission.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/shared.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/netns_fixture.h"
@@ -21,7 +21,7 @@
 namespace kuryr::binding {
 
 /// For drivers that need nothing but the kernel: a driver, and pods to connect.
-template <std::unique_ptr<Driver> (*kNew)(const DriverParts&)>
+template <std::unique_ptr<Driver> (*kNew)(const DriverContext&)>
 class DriverTest : public test::NetnsTest {
  protected:
   struct Pod {

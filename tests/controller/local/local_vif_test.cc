@@ -1,9 +1,9 @@
 #include "controller/local/local_vif.h"
 
 #include "base/names.h"
+#include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
 #include "binding/l3.h"
-#include "binding/shared.h"
 #include "tests/controller/local/backend_fixture.h"
 
 namespace kuryr::controller::local {

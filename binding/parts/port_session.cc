@@ -1,14 +1,14 @@
-#include "binding/drivers/port_session.h"
+#include "binding/parts/port_session.h"
 
 #include <utility>
 #include <variant>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/allowed.h"
 #include "binding/interfaces.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/owner.h"
-#include "binding/permission.h"
 
 namespace kuryr::binding {
 namespace {
@@ -82,19 +82,20 @@ std::optional<std::string> DifferenceOfPort(const PortState& state, const OvsPor
 
 }  // namespace
 
-PortSession PortSession::Patient(const DriverParts& parts, const Deadline& deadline) {
-  return {parts, deadline.AtMost(parts.config.ovs_timeout), parts.config.ovsdb_wait};
+PortSession PortSession::Patient(const DriverContext& context, const Deadline& deadline) {
+  return {context, deadline.AtMost(context.config.ovs_timeout), context.config.ovsdb_wait};
 }
 
-PortSession PortSession::AtOnce(const DriverParts& parts, const Deadline& deadline) {
-  return {parts, deadline.AtMost(parts.config.ovs_timeout), {}};
+PortSession PortSession::AtOnce(const DriverContext& context, const Deadline& deadline) {
+  return {context, deadline.AtMost(context.config.ovs_timeout), {}};
 }
 
-PortSession::PortSession(const DriverParts& parts, const Deadline& deadline,
+PortSession::PortSession(const DriverContext& context, const Deadline& deadline,
                          Deadline::Clock::duration patience)
-    : parts_(parts),
+    : context_(context),
       deadline_(deadline),
-      ovs_(parts.config.ovsdb_connection, &parts.shared.ovsdb, patience, &parts.shared.changes) {}
+      ovs_(context.config.ovsdb_connection, &context.shared.ovsdb, patience,
+           &context.shared.changes) {}
 
 void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
   const AddRules rules = {
@@ -113,9 +114,9 @@ void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
 }
 
 void PortSession::RequireAllowedBridge(const OvsPort& port, const std::string& datapath_type) {
-  if (parts_.config.needs_bridge)
+  if (context_.config.needs_bridge)
     throw OvsError("bridge " + port.bridge + " of Open vSwitch is missing (ovs-vsctl add-br)");
-  RequireNamedBridge(parts_.config, port.bridge, BridgeKind::kOpenVSwitch);
+  RequireNamedBridge(context_.config, port.bridge, BridgeKind::kOpenVSwitch);
   RequireSameDatapath(port, datapath_type);
   RequireNoOtherLink(port.bridge);
 }
@@ -143,7 +144,7 @@ std::optional<std::string> PortSession::Check(const OvsPort& wanted) {
   const std::string what = "Open vSwitch port " + wanted.name;
   const auto state = ovs_.FindPortState(wanted.name, deadline_);
   if (!state) return what + " is missing";
-  if (const auto difference = DifferenceOfPort(*state, wanted, parts_.config))
+  if (const auto difference = DifferenceOfPort(*state, wanted, context_.config))
     return what + *difference;
   datapath_type_ = state->datapath_type;
   if (const auto difference = ovs_.FindMirrorDifference(wanted, deadline_))

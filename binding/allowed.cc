@@ -1,4 +1,4 @@
-#include "binding/permission.h"
+#include "binding/allowed.h"
 
 #include <fnmatch.h>
 

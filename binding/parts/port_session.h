@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/drivers/drivers.h"
+#include "binding/driver_context.h"
 #include "binding/neutron_port.h"
 #include "binding/ovs/open_vswitch.h"
 
@@ -13,13 +13,13 @@ namespace kuryr::binding {
 
 /// What drivers with a port of Open vSwitch do with it in one call: add and undo that, check it. No
 /// step takes longer than [os_vif_ovs] ovs_vsctl_timeout lets it. Throws what OpenVSwitch does.
-/// `parts` outlive it. Not thread-safe.
+/// `context` outlives it. Not thread-safe.
 class PortSession {
  public:
   /// For Connect: an ovsdb-server that is down is waited for ([os_vif_ovs] ovsdb_wait).
-  [[nodiscard]] static PortSession Patient(const DriverParts& parts, const Deadline& deadline);
+  [[nodiscard]] static PortSession Patient(const DriverContext& context, const Deadline& deadline);
   /// For all other calls.
-  [[nodiscard]] static PortSession AtOnce(const DriverParts& parts, const Deadline& deadline);
+  [[nodiscard]] static PortSession AtOnce(const DriverContext& context, const Deadline& deadline);
 
   /// For what needs no more than the deadline.
   [[nodiscard]] OpenVSwitch& ovs() noexcept { return ovs_; }
@@ -57,14 +57,14 @@ class PortSession {
   void WaitUntilApplied() { ovs_.WaitUntilApplied(deadline_.AtMost(kRollbackTime)); }
 
  private:
-  PortSession(const DriverParts& parts, const Deadline& deadline,
+  PortSession(const DriverContext& context, const Deadline& deadline,
               Deadline::Clock::duration patience);
 
   /// Of one that is to be made.
   void RequireAllowedBridge(const OvsPort& port, const std::string& datapath_type);
   void RequireNoOtherLink(const std::string& bridge);
 
-  const DriverParts& parts_;
+  const DriverContext& context_;
   const Deadline deadline_;
   OpenVSwitch ovs_;
   bool let_go_ = false;

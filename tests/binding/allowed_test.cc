@@ -1,4 +1,4 @@
-#include "binding/permission.h"
+#include "binding/allowed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
