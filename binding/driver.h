@@ -104,13 +104,13 @@ class Driver {
   /// Idempotent; touches only what is this attachment's own.
   virtual void Disconnect(const Plug& plug, const Attachment& attachment,
                           const Deadline& deadline) = 0;
-  /// The plugs of an attachment whose record is lost, from the marks on what was made. The driver
-  /// ovs finds the ports of Open vSwitch for all drivers, with one question.
+  /// The plugs of an attachment whose record is lost, from the marks on links and files. Binding
+  /// itself finds those with ports of Open vSwitch.
   [[nodiscard]] virtual std::vector<Plug> FindPlugs(const Attachment& /*attachment*/,
                                                     const Deadline& /*deadline*/) const {
     return {};
   }
-  /// The same for all attachments of a network, from the marks on the node's side.
+  /// As FindPlugs, for all attachments of a network, from the marks on the node's side.
   [[nodiscard]] virtual std::vector<FoundPlug> FindPlugsOf(const std::string& /*network*/,
                                                            const Deadline& /*deadline*/) const {
     return {};

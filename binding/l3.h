@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ip.h"
+#include "binding/difference.h"
 #include "binding/netlink/link.h"
 #include "binding/netns.h"
 #include "vif/vif.h"
@@ -43,16 +44,21 @@ inline constexpr uint32_t kLeastIpv6Mtu = 1280;
 /// than 64.
 void RequireNextHops(const L3Plan& plan, const std::string& path);
 
-/// Makes the plan true for `ifname`, which is up in `pod` already. A route that exists already
-/// stays as it is. Routes of the default VIF have the kernel's metric. Those of the others have
-/// 1024 and the link's index, so that two VIFs of one network do not take each other's away. Sets
-/// lo up, and lifts disable_ipv6 (ip-sysctl) where an address is IPv6. Doing it twice is fine;
-/// nothing is undone on failure, as all of it goes with the interface. Throws std::system_error
-/// that names the address or route and the interface, and the MTU that is too small for IPv6. The
-/// calling thread visits the pod's namespace meanwhile.
-void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan);
-/// The first part of the plan that is not so; nullopt when all is.
-[[nodiscard]] std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link,
-                                                 const L3Plan& plan);
+/// The namespace in which an interface gets its addresses.
+enum class L3Scope {
+  kPod,   ///< a pod's: lo is set up, and IPv6 is enabled for the whole namespace
+  kHost,  ///< the host's: only settings of the interface itself change
+};
+
+/// Gives `ifname`, which is up in `netns`, the addresses and routes of the plan. A route that
+/// exists stays as it is. Routes of the default VIF have the kernel's metric. Routes of other VIFs
+/// have 1024 and the link's index, so that two VIFs of one network do not take each other's away.
+/// Lifts disable_ipv6 (ip-sysctl) where an address is IPv6. May be repeated. Nothing is undone on
+/// failure, as all of it goes with the interface. Throws std::system_error that names the address
+/// or route and the interface, and the MTU that is too small for IPv6. The calling thread visits
+/// `netns` meanwhile.
+void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& plan, L3Scope scope);
+/// Adds the addresses and routes of the plan that `link` has not. `inside` is of its namespace.
+void CheckL3(RouteSocket& inside, const Link& link, const L3Plan& plan, Differences& found);
 
 }  // namespace kuryr::binding

@@ -15,11 +15,12 @@
 
 namespace kuryr::binding {
 
-/// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
-/// Keeps no state between calls; connections to OVSDB, for the next one. Thread-safe, in threads of
-/// one network namespace.
+/// Makes VIFs true on this node. The VIF's type says the driver, and later the plug does. Keeps no
+/// state between calls but connections to OVSDB. Thread-safe, in threads of one network namespace.
 class Binding {
  public:
+  /// With an ssl: connection, the files of `config` become those of the whole process
+  /// (libopenvswitch has one set).
   explicit Binding(const BindingConfig& config);
 
   /// As Driver::Plan, its ParseErrors as MalformedVif. Throws UnsupportedVif also for drivers and
@@ -44,14 +45,16 @@ class Binding {
   /// having tried all.
   void Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
                   const Deadline& deadline);
-  /// What the node itself says of an attachment whose record is lost. `attachment` needs no pod. A
-  /// driver that cannot say (its service is down) is logged: it must not hide what the others
+  /// The plugs of an attachment whose record is lost, from the marks that the node itself has.
+  /// Ports of Open vSwitch tell the plugs of every driver that has some, and each driver tells its
+  /// others. `attachment` needs no pod. A failure of either is logged, and does not hide what was
   /// found.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment, const Deadline& deadline);
-  /// Likewise, of all attachments of a network.
+  /// As FindPlugs, for all attachments of a network.
   [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
                                                    const Deadline& deadline);
-  /// The ports of Open vSwitch, of every network. Throws std::system_error where it cannot say.
+  /// The plugs with ports of Open vSwitch, of every network. Throws std::system_error where it
+  /// cannot say.
   [[nodiscard]] std::vector<FoundPlug> FindOvsPlugs(const Deadline& deadline) const;
   /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
   [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
@@ -60,9 +63,9 @@ class Binding {
  private:
   [[nodiscard]] Driver& DriverOf(const DriverRow& row) const;
   [[nodiscard]] Driver& DriverOf(const Plug& plug) const;
-  /// What `ask` finds out from each driver.
-  template <typename Found, typename Ask>
-  std::vector<Found> AskAll(const Ask& ask);
+  /// The plugs, of every driver, whose ports of Open vSwitch have all of `ids`.
+  [[nodiscard]] std::vector<FoundPlug> FindPlugsWithPorts(const ExternalIds& ids,
+                                                          const Deadline& deadline) const;
 
   Shared shared_;
   DriverContext context_;

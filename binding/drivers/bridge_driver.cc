@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/drivers/drivers.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
@@ -18,6 +17,7 @@
 #include "binding/link_mark.h"
 #include "binding/netlink/link_watch.h"
 #include "binding/node/provided_bridge.h"
+#include "binding/parts/check.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -89,7 +89,7 @@ class BridgeDriver final : public Driver {
     });
     MakeVeth(host, request, bridge.link());
     inside.SetAliasAndUp(Find(inside, plug.ifname), LinkMark{attachment}.ToString());
-    ConfigureL3(pod, plug.ifname, planned.l3);
+    ConfigureL3(pod, plug.ifname, planned.l3, L3Scope::kPod);
     const Link host_end = Find(host, plug.host_interface);
     (void)WaitUntilRunning(host, host_end, deadline.AtMost(kCarrierTime));
     // Who made the bridge may have failed meanwhile, and have taken it away again.

@@ -18,9 +18,7 @@ namespace kuryr::binding {
 /// driver is a source file, a function and a row in here.
 
 /// VIFOpenVSwitch of plugin "ovs": a veth pair, its host end `vif_name` as a port of the bridge.
-/// os-vif: vif_plug_ovs; Neutron and OVN find the port by external_ids:iface-id. FindPlugs and
-/// FindPlugsOf go by the ports' external_ids, and so find those of other drivers, too. The files
-/// for ssl: become those of the whole process (libopenvswitch has one set).
+/// os-vif: vif_plug_ovs; Neutron and OVN find the port by external_ids:iface-id.
 inline constexpr const char* kOvsDriver = "ovs";
 [[nodiscard]] std::unique_ptr<Driver> NewOvsDriver(const DriverContext& context);
 

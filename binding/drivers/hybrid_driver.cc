@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/drivers/drivers.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
@@ -17,6 +16,7 @@
 #include "binding/netlink/link_watch.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
+#include "binding/parts/check.h"
 #include "binding/parts/port_session.h"
 #include "binding/try_all.h"
 #include "binding/veth.h"
@@ -110,10 +110,11 @@ class HybridWiring {
     Rollback undo([this] { Undo(); });
     const Link bridge = MakeBridgeAndPort(mtu);
     session_.Add(port, planned.datapath_type);
+    session_.JoinMirrors();
     if (session_.IsUserspace()) host_.MakeChecksums(GlanceAt(host_, BridgeEndOf(plug_)));
     // ovs-vswitchd is at work; meanwhile the pod's side.
     LinkToPod(bridge, mtu);
-    ConfigureL3(request_.pod, plug_.ifname, planned.l3);
+    ConfigureL3(request_.pod, plug_.ifname, planned.l3, L3Scope::kPod);
     session_.WaitUntilUp();
     const Link port_end = GlanceAt(host_, port.name);
     // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
@@ -17,6 +16,7 @@
 #include "binding/node/parent_link.h"
 #include "binding/node/vlan_holder.h"
 #include "binding/owner.h"
+#include "binding/parts/check.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -136,7 +136,7 @@ class NestedDriver final : public Driver {
       CreateVlan(host, link, planned.vlan, attachment, context_.config);
     }
     inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
-    ConfigureL3(pod, plug.ifname, planned.l3);
+    ConfigureL3(pod, plug.ifname, planned.l3, L3Scope::kPod);
     std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};
     undo.Dismiss();
     return interfaces;

@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/vf.h"
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
 #include "binding/l3.h"
 #include "binding/neutron_port.h"
+#include "binding/parts/check.h"
 #include "binding/parts/port_session.h"
 #include "binding/try_all.h"
 #include "binding/vif_fields.h"
@@ -175,8 +175,11 @@ class Lending {
     SetVf(host_, vf, settings);
     const Link moved = Find(inside_, NameOnTheWay(vf.address));
     inside_.ChangeLink(moved, {.mac = planned.mac, .mtu = mtu, .name = plug_.ifname, .up = true});
-    if (port_) session_.Add(*port_, planned.datapath_type);
-    ConfigureL3(pod, plug_.ifname, planned.l3);
+    if (port_) {
+      session_.Add(*port_, planned.datapath_type);
+      session_.JoinMirrors();
+    }
+    ConfigureL3(pod, plug_.ifname, planned.l3, L3Scope::kPod);
     std::vector<Interface> interfaces;
     if (port_) interfaces.push_back(SetRepresentorUp(mtu));
     interfaces.push_back(Describe(Find(inside_, plug_.ifname), true));

@@ -167,6 +167,7 @@ class VhostUserDriver final : public Driver {
       });
     });
     session.Add(port, planned.datapath_type);
+    session.JoinMirrors();
     folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
     folder.Write(file, ConfigTextFor(planned));
     // The socket is there before the port has its number.

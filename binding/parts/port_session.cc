@@ -37,67 +37,100 @@ std::string TagText(const std::optional<uint16_t>& vlan) {
   return vlan ? "tag " + std::to_string(*vlan) : "no tag";
 }
 
-/// The first of `wanted` that the port has not; nullopt when it has all.
-std::optional<std::string> DifferenceIn(const ExternalIds& ids, const ExternalIds& wanted) {
-  for (const auto& [key, value] : wanted) {
-    // Neutron's agents set the one to other values in a port's life. A plugin behind us in the
-    // chain may have given the pod another MAC.
-    if (key == "iface-status" || key == "attached-mac") continue;
-    const auto found = ids.find(key);
-    if (found != ids.end() && found->second == value) continue;
-    const std::string present = found == ids.end() ? "" : found->second;
-    std::string difference = " has external_ids:";
-    difference.append(key).append(" \"").append(Printable(present));
-    return difference.append("\" instead of \"").append(Printable(value)).append("\"");
-  }
-  return std::nullopt;
+std::string ListOf(const std::vector<uint16_t>& trunks) {
+  std::string list;
+  for (const uint16_t trunk : trunks)
+    list.append(list.empty() ? "" : ",").append(std::to_string(trunk));
+  return list;
 }
 
-/// Of VLANs and QoS, which nobody else sets.
-std::optional<std::string> DifferenceInOwn(const PortState& state, const OvsPort& wanted) {
-  const PortSettings& settings = wanted.settings;
-  if (state.vlan_mode != settings.vlan_mode || state.trunks != settings.trunks)
-    return " has other trunks or another vlan_mode than the ADD gave it";
-  if (state.vlan != settings.vlan)
-    return " has " + TagText(state.vlan) + " instead of " + TagText(settings.vlan);
-  if (!wanted.qos_type.empty() && !state.has_qos) return " has no QoS row";
-  if (state.policing_rate != settings.policing_rate)
-    return " has ingress_policing_rate " + std::to_string(state.policing_rate) + " instead of " +
-           std::to_string(settings.policing_rate);
-  return std::nullopt;
-}
+/// Compares one port, column by column.
+class PortComparison {
+ public:
+  PortComparison(const OvsPort& wanted, Differences& found) : wanted_(wanted), found_(found) {}
 
-std::optional<std::string> DifferenceOfPort(const PortState& state, const OvsPort& wanted,
-                                            const BindingConfig& config) {
-  if (state.bridge != wanted.bridge)
-    return " is on bridge " + Printable(state.bridge) + " instead of " + wanted.bridge;
-  if (auto difference = DifferenceIn(state.external_ids, wanted.external_ids)) return difference;
-  if (config.owns_ports) {
-    if (auto difference = DifferenceInOwn(state, wanted)) return difference;
+  void Compare(const PortState& state, bool owns_ports) {
+    if (state.bridge != wanted_.bridge)
+      TellValue(DifferenceKind::kBridge, "is on bridge", wanted_.bridge, Printable(state.bridge));
+    CompareIds(state.external_ids);
+    if (owns_ports) CompareOwn(state);
+    if (!state.error.empty())
+      Tell(DifferenceKind::kPort, "", state.error, " has the error " + Printable(state.error, 200));
+    if (state.error.empty() && state.ofport < 1)
+      Tell(DifferenceKind::kPort, "", "", " has no OpenFlow port number");
   }
-  if (!state.error.empty()) return " has the error " + Printable(state.error, 200);
-  if (state.ofport < 1) return " has no OpenFlow port number";
-  return std::nullopt;
-}
+
+  /// `text` follows the port's name.
+  void Tell(DifferenceKind kind, std::string expected, std::string present,
+            const std::string& text) {
+    found_.push_back({.kind = kind,
+                      .what = wanted_.name,
+                      .expected = std::move(expected),
+                      .found = std::move(present),
+                      .text = "Open vSwitch port " + wanted_.name + text});
+  }
+
+ private:
+  /// "PROPERTY PRESENT instead of EXPECTED".
+  void TellValue(DifferenceKind kind, const std::string& property, const std::string& expected,
+                 const std::string& present) {
+    Tell(kind, expected, present, " " + property + " " + present + " instead of " + expected);
+  }
+
+  void CompareIds(const ExternalIds& ids) {
+    for (const auto& [key, value] : wanted_.external_ids) {
+      // Neutron's agents set iface-status to other values in a port's life. A plugin that comes
+      // later in the chain may have given the pod another MAC.
+      if (key == "iface-status" || key == "attached-mac") continue;
+      const auto present = ids.find(key);
+      if (present != ids.end() && present->second == value) continue;
+      TellValue(DifferenceKind::kExternalIds, "has external_ids:" + key,
+                "\"" + Printable(value) + "\"",
+                "\"" + Printable(present == ids.end() ? "" : present->second) + "\"");
+    }
+  }
+
+  /// VLANs and QoS, which nobody else sets.
+  void CompareOwn(const PortState& state) {
+    const PortSettings& settings = wanted_.settings;
+    if (state.vlan_mode != settings.vlan_mode || state.trunks != settings.trunks) {
+      Tell(DifferenceKind::kVlan, settings.vlan_mode + " " + ListOf(settings.trunks),
+           state.vlan_mode + " " + ListOf(state.trunks),
+           " has other trunks or another vlan_mode than the ADD gave it");
+    }
+    if (state.vlan != settings.vlan)
+      TellValue(DifferenceKind::kVlan, "has", TagText(settings.vlan), TagText(state.vlan));
+    if (!wanted_.qos_type.empty() && !state.has_qos)
+      Tell(DifferenceKind::kQos, wanted_.qos_type, "", " has no QoS row");
+    if (state.policing_rate != settings.policing_rate) {
+      TellValue(DifferenceKind::kQos, "has ingress_policing_rate",
+                std::to_string(settings.policing_rate), std::to_string(state.policing_rate));
+    }
+  }
+
+  const OvsPort& wanted_;
+  Differences& found_;
+};
 
 }  // namespace
 
 PortSession PortSession::Patient(const DriverContext& context, const Deadline& deadline) {
-  return {context, deadline.AtMost(context.config.ovs_timeout), context.config.ovsdb_wait};
+  return {context, deadline, context.config.ovsdb_wait};
 }
 
 PortSession PortSession::AtOnce(const DriverContext& context, const Deadline& deadline) {
-  return {context, deadline.AtMost(context.config.ovs_timeout), {}};
+  return {context, deadline, {}};
 }
 
 PortSession::PortSession(const DriverContext& context, const Deadline& deadline,
                          Deadline::Clock::duration patience)
     : context_(context),
-      deadline_(deadline),
+      deadline_(deadline.AtMost(context.config.ovs_timeout)),
       ovs_(context.config.ovsdb_connection, &context.shared.ovsdb, patience,
            &context.shared.changes) {}
 
-void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
+std::optional<CreatedBridge> PortSession::Add(const OvsPort& port,
+                                              const std::string& datapath_type) {
   const AddRules rules = {
       .may_replace = [&](const PortState& there) { return MayReplace(there, port); },
       .before_bridge = [&] { RequireAllowedBridge(port, datapath_type); }};
@@ -110,7 +143,7 @@ void PortSession::Add(const OvsPort& port, const std::string& datapath_type) {
   port_ = port;
   added_ = std::get<AddedPort>(std::move(result));
   datapath_type_ = added_.datapath_type;
-  ovs_.JoinMirrors(port, deadline_);
+  return added_.created_bridge;
 }
 
 void PortSession::RequireAllowedBridge(const OvsPort& port, const std::string& datapath_type) {
@@ -140,16 +173,17 @@ void PortSession::Undo(const std::string& interface,
   });
 }
 
-std::optional<std::string> PortSession::Check(const OvsPort& wanted) {
-  const std::string what = "Open vSwitch port " + wanted.name;
+void PortSession::Check(const OvsPort& wanted, Differences& found) {
+  PortComparison comparison(wanted, found);
   const auto state = ovs_.FindPortState(wanted.name, deadline_);
-  if (!state) return what + " is missing";
-  if (const auto difference = DifferenceOfPort(*state, wanted, context_.config))
-    return what + *difference;
+  if (!state) {
+    comparison.Tell(DifferenceKind::kPort, wanted.bridge, "", " is missing");
+    return;
+  }
   datapath_type_ = state->datapath_type;
+  comparison.Compare(*state, context_.config.owns_ports);
   if (const auto difference = ovs_.FindMirrorDifference(wanted, deadline_))
-    return what + *difference;
-  return std::nullopt;
+    comparison.Tell(DifferenceKind::kMirror, "", "", *difference);
 }
 
 std::vector<FoundPlug> PortSession::FindPlugs(const ExternalIds& ids) {

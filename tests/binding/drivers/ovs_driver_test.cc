@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "binding/drivers/binding.h"
 #include "binding/link_mark.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 
@@ -298,10 +299,11 @@ TEST_F(OvsDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   known.pod.clear();
   known.pod_uid.clear();
 
-  EXPECT_THAT(driver_->FindPlugs(known, Soon()),
+  Binding binding(Config());
+  EXPECT_THAT(binding.FindPlugs(known, Soon()),
               ::testing::UnorderedElementsAre(planned[0].plug, planned[1].plug));
   known.ifname = "net1";
-  EXPECT_THAT(driver_->FindPlugs(known, Soon()), ::testing::IsEmpty());
+  EXPECT_THAT(binding.FindPlugs(known, Soon()), ::testing::IsEmpty());
 }
 
 TEST_F(OvsDriverTest, ManyPodsAtOnce) {

@@ -92,7 +92,6 @@ TEST_F(OvsOutageTest, NothingElseWaits) {
 
   EXPECT_EQ(CodeOf([&] { (void)Check(); }), missing);
   EXPECT_EQ(CodeOf([&] { DisconnectPod(1); }), missing);
-  EXPECT_EQ(CodeOf([&] { (void)driver_->FindPlugs(PodAttachment(1), Soon()); }), missing);
   const Binding binding(Config());
   EXPECT_EQ(CodeOf([&] { (void)binding.FindOvsPlugs(Soon()); }), missing);
   EXPECT_THAT(binding.FindOvsProblem("br-int", Soon()).value_or(""),

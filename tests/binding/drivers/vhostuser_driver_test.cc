@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "binding/drivers/binding.h"
 #include "tests/binding/drivers/vhostuser_fixture.h"
 
 namespace kuryr::binding {
@@ -259,10 +260,10 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
   Connect(vif);
 
-  const auto ovs = NewOvsDriver({Config(), shared_});
-  EXPECT_THAT(ovs->FindPlugs(PodAttachment(1), Soon()),
+  Binding binding(Config());
+  EXPECT_THAT(binding.FindPlugs(PodAttachment(1), Soon()),
               ::testing::ElementsAre(driver_->Plan({"eth0", true, vif}).plug));
-  EXPECT_THAT(ovs->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
+  EXPECT_THAT(binding.FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
 TEST_F(VhostUserDriverTest, SwitchWithoutDpdkIsSaidAndNothingLeft) {
