@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {

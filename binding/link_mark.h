@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/link.h"
 
 namespace kuryr::binding {

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "binding/attachment.h"
 #include "binding/config.h"
-#include "binding/driver.h"
 #include "binding/ovs/open_vswitch.h"
 
 namespace kuryr::binding {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/link.h"
 #include "binding/ovs/open_vswitch.h"
 

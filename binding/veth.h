@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/link_remover.h"
 #include "binding/netlink/route_socket.h"
 

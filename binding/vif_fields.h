@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
 #include "vif/pci_address.h"
 #include "vif/vif.h"

@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "binding/attachment.h"
 #include "binding/config.h"
 #include "binding/devices/lent_vf_store.h"
 #include "binding/devices/vf.h"
-#include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
 #include "vif/pci_address.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/mac.h"
 #include "base/unique_fd.h"
+#include "binding/attachment.h"
 #include "binding/devices/pod_folder.h"
-#include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
 #include "vif/pci_address.h"
 

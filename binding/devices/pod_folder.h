@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 

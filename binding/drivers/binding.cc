@@ -145,7 +145,7 @@ std::vector<Interface> Binding::Connect(const PlugRequest& request) {
   return OfVif([&] { return DriverOf(request.planned.plug).Connect(request); });
 }
 
-std::optional<std::string> Binding::Check(const PlugRequest& request) const {
+Differences Binding::Check(const PlugRequest& request) const {
   return DriverOf(request.planned.plug).Check(request);
 }
 

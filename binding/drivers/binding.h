@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "binding/attachment.h"
 #include "binding/config.h"
-#include "binding/driver.h"
+#include "binding/difference.h"
 #include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs/port_wiring.h"   // NotWired
+#include "binding/parts/driver.h"
 
 namespace kuryr::binding {
 
@@ -31,7 +33,7 @@ class Binding {
   /// As Driver::Connect. OvsUnreachable where nothing was touched.
   std::vector<Interface> Connect(const PlugRequest& request);
   /// As Driver::Check.
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const;
+  [[nodiscard]] Differences Check(const PlugRequest& request) const;
   /// Of all that Connect made, where ports of Open vSwitch are among it: as PortWiring::Wait.
   void WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                       const Deadline& deadline);

@@ -11,7 +11,7 @@
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/node/provided_bridge.h"
-#include "binding/parts/parts_driver.h"
+#include "binding/parts/driver.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/veth_part.h"
 #include "binding/veth.h"
@@ -75,9 +75,9 @@ class SharedBridgePart final : public Part {
   std::optional<Link> link_;
 };
 
-class BridgeDriver final : public PartsDriver {
+class BridgeDriver final : public Driver {
  public:
-  explicit BridgeDriver(DriverContext context) : PartsDriver(std::move(context)) {}
+  explicit BridgeDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);

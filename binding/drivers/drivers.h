@@ -8,14 +8,17 @@
 #include <type_traits>
 #include <variant>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/driver_context.h"
+#include "binding/planned.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {
 
-/// The drivers: what makes each, and the table that says all others need to know of them. A new
-/// driver is a source file, a function and a row in here.
+class Driver;
+
+/// The drivers: a function that makes each, and a table for everybody else. A new driver is a
+/// source file, a function and a row in here.
 
 /// VIFOpenVSwitch of plugin "ovs": a veth pair, its host end `vif_name` as a port of the bridge.
 /// os-vif: vif_plug_ovs; Neutron and OVN find the port by external_ids:iface-id.

@@ -14,8 +14,8 @@
 #include "binding/netlink/link_watch.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
+#include "binding/parts/driver.h"
 #include "binding/parts/link_check.h"
-#include "binding/parts/parts_driver.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/port_part.h"
 #include "binding/parts/veth_part.h"
@@ -160,9 +160,9 @@ class BridgeEndPart final : public Part {
   const std::optional<Link>& hub_;
 };
 
-class HybridDriver final : public PartsDriver {
+class HybridDriver final : public Driver {
  public:
-  explicit HybridDriver(DriverContext context) : PartsDriver(std::move(context)) {}
+  explicit HybridDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kHybridDriver);

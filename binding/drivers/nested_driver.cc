@@ -14,7 +14,7 @@
 #include "binding/node/parent_link.h"
 #include "binding/node/vlan_holder.h"
 #include "binding/owner.h"
-#include "binding/parts/parts_driver.h"
+#include "binding/parts/driver.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/vif_fields.h"
 
@@ -139,9 +139,9 @@ class NestedLinkPart final : public PodLinkPart {
   uint32_t mtu_ = 0;
 };
 
-class NestedDriver final : public PartsDriver {
+class NestedDriver final : public Driver {
  public:
-  explicit NestedDriver(DriverContext context) : PartsDriver(std::move(context)) {}
+  explicit NestedDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& /*vif*/, const std::string& ifname) const override {
     return {.driver = kNestedDriver, .ifname = ifname};

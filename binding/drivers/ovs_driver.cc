@@ -5,7 +5,7 @@
 
 #include "binding/drivers/drivers.h"
 #include "binding/neutron_port.h"
-#include "binding/parts/parts_driver.h"
+#include "binding/parts/driver.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/port_part.h"
 #include "binding/parts/veth_part.h"
@@ -14,9 +14,9 @@
 namespace kuryr::binding {
 namespace {
 
-class OvsDriver final : public PartsDriver {
+class OvsDriver final : public Driver {
  public:
-  explicit OvsDriver(DriverContext context) : PartsDriver(std::move(context)) {}
+  explicit OvsDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifOpenVSwitch>(vif, kOvsDriver);

@@ -13,8 +13,8 @@
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
+#include "binding/parts/driver.h"
 #include "binding/parts/link_check.h"
-#include "binding/parts/parts_driver.h"
 #include "binding/parts/pod_link_part.h"
 #include "binding/parts/port_part.h"
 #include "binding/try_all.h"
@@ -275,9 +275,9 @@ class RepresentorPart final : public PortPart {
   std::optional<OvsPort> port_;
 };
 
-class SriovDriver final : public PartsDriver {
+class SriovDriver final : public Driver {
  public:
-  explicit SriovDriver(DriverContext context) : PartsDriver(std::move(context)) {}
+  explicit SriovDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const Device device = DeviceOf(vif);

@@ -15,7 +15,7 @@
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
-#include "binding/parts/parts_driver.h"
+#include "binding/parts/driver.h"
 #include "binding/parts/port_part.h"
 #include "binding/vif_fields.h"
 
@@ -222,9 +222,9 @@ class SocketFilePart final : public Part {
   SocketPortPart& port_;
 };
 
-class VhostUserDriver final : public PartsDriver {
+class VhostUserDriver final : public Driver {
  public:
-  explicit VhostUserDriver(DriverContext context) : PartsDriver(std::move(context)) {
+  explicit VhostUserDriver(DriverContext context) : Driver(std::move(context)) {
     // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
     context_.config.datapath_type = kUserspaceDatapath;
     context_.config.default_qos_type.clear();

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "binding/allowed.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"

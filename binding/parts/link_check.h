@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "binding/attachment.h"
 #include "binding/difference.h"
-#include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "binding/attachment.h"
 #include "binding/difference.h"
-#include "binding/driver.h"
 #include "binding/parts/plug_site.h"
 
 namespace kuryr::binding {
 
 /// One thing of which a plug consists: a pair of links, a port, the pod's addresses. It knows how
-/// to compare, make and remove itself. PartsDriver has the loops that call parts, in the order in
+/// to compare, make and remove itself. Driver has the loops that call parts, in the order in
 /// which a driver lists them. Not thread-safe.
 class Part {
  public:

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/driver_context.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/parts/port_session.h"

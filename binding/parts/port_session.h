@@ -53,12 +53,6 @@ class PortSession {
   /// Adds the differences of the port from `wanted`, which has to be up. VLANs and QoS are compared
   /// where no agent of Neutron sets them (BindingConfig::owns_ports).
   void Check(const OvsPort& wanted, Differences& found);
-  [[nodiscard]] std::optional<std::string> Check(const OvsPort& wanted) {
-    Differences found;
-    Check(wanted, found);
-    if (found.empty()) return std::nullopt;
-    return found.front().text;
-  }
   /// Whether the port's bridge has the datapath of userspace: after Add, or Check of a port that is
   /// there.
   [[nodiscard]] bool IsUserspace() const { return datapath_type_ == kUserspaceDatapath; }

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 namespace {

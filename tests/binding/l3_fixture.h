@@ -12,6 +12,7 @@
 
 #include "binding/l3.h"
 #include "binding/netlink/route_socket.h"
+#include "tests/binding/differences.h"
 #include "tests/support/netns_fixture.h"
 
 namespace kuryr::binding {
@@ -121,13 +122,11 @@ class L3Test : public test::NetnsTest {
     EXPECT_EQ(routes.size(), 1U);
     return found;
   }
-  /// The text of the first difference; nullopt when there is none.
   std::optional<std::string> Check(const vif::VifBase& vif) {
     RouteSocket inside = RouteSocket::OpenIn(*pod_);
     Differences found;
     CheckL3(inside, inside.FindLink("eth0").value(), PlanL3(vif, true), found);
-    if (found.empty()) return std::nullopt;
-    return found.front().text;
+    return FirstOf(found);
   }
 
   std::optional<Netns> pod_;

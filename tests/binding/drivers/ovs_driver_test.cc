@@ -3,6 +3,7 @@
 
 #include "binding/drivers/binding.h"
 #include "binding/link_mark.h"
+#include "tests/binding/differences.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 
 namespace kuryr::binding {
@@ -126,7 +127,8 @@ TEST_F(OvsDriverTest, CheckNamesTheFirstDifference) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   ConnectPod(1, *pod_);
   const auto check = [&] {
-    return driver_->Check({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()})
+    return FirstOf(driver_->Check(
+                       {driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()}))
         .value_or("");
   };
   EXPECT_EQ(check(), "");

@@ -1,4 +1,4 @@
-#include "binding/parts/parts_driver.h"
+#include "binding/parts/driver.h"
 
 #include "base/rollback.h"
 #include "binding/interfaces.h"
@@ -27,7 +27,7 @@ void UndoParts(PlugSite& site, const Parts& parts, size_t begun) noexcept {
 
 }  // namespace
 
-std::vector<Interface> PartsDriver::Connect(const PlugRequest& request) {
+std::vector<Interface> Driver::Connect(const PlugRequest& request) {
   PlugSite site(context_, request, PlugSite::Patience::kOvsdb);
   const Parts parts = PartsOf(site);
   for (const auto& part : parts) part->Require();
@@ -49,7 +49,7 @@ std::vector<Interface> PartsDriver::Connect(const PlugRequest& request) {
   return interfaces;
 }
 
-std::optional<std::string> PartsDriver::Check(const PlugRequest& request) const {
+Differences Driver::Check(const PlugRequest& request) const {
   PlugSite site(context_, request, PlugSite::Patience::kNone);
   Differences found;
   for (const auto& part : PartsOf(site)) {
@@ -61,12 +61,10 @@ std::optional<std::string> PartsDriver::Check(const PlugRequest& request) const 
       break;
     }
   }
-  if (found.empty()) return std::nullopt;
-  return found.front().text;
+  return found;
 }
 
-void PartsDriver::Disconnect(const Plug& plug, const Attachment& attachment,
-                             const Deadline& deadline) {
+void Driver::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {
   PlugSite site(context_, plug, attachment, deadline);
   RemoveParts(site, PartsOf(site), attachment);
 }
