@@ -43,7 +43,7 @@ struct Interface {
 
 /// One VIF that a driver is asked to connect or to check. Borrows its members.
 struct PlugRequest {
-  const Planned& planned;  ///< the same driver's
+  const Planned& planned;  ///< by the driver that is asked
   const Attachment& attachment;
   const Netns& pod;
   Deadline deadline;

@@ -8,7 +8,7 @@
 
 namespace kuryr::binding {
 
-/// What all drivers of one namespace share, in all calls at once. Thread-safe.
+/// All drivers of one namespace share this, in all calls at once. Thread-safe.
 struct Shared {
   OvsdbConnections ovsdb;
   OwnChanges changes;  ///< this process's changes of Open vSwitch's database

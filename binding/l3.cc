@@ -80,7 +80,7 @@ bool IsReachable(const L3Plan& plan, const IpAddress& gateway) {
          });
 }
 
-/// The network's MTU was looked at before; that of what is below is known now.
+/// The plan has compared the network's MTU. Only now is the MTU of the link below known.
 void RequireMtuForIpv6(const Link& link, const IpNetwork& address) {
   if (link.mtu >= kLeastIpv6Mtu) return;
   ThrowErrno(EINVAL, "give address " + address.ToString() + " to " + link.name + ", whose MTU " +
@@ -89,8 +89,8 @@ void RequireMtuForIpv6(const Link& link, const IpNetwork& address) {
                          " (network_device_mtu, or that of the bridge or link below)");
 }
 
-/// In the calling thread's namespace. Without the setting, the kernel has no IPv6: the address will
-/// be refused by name.
+/// In the calling thread's namespace. A kernel without the setting has no IPv6, and refuses the
+/// address by name.
 void EnableIpv6(const std::string& conf) {
   SetSysctl("net/ipv6/conf/" + conf + "/disable_ipv6", '0');
 }
@@ -141,8 +141,8 @@ void AddRoutes(RouteSocket& socket, const Link& link, const L3Plan& plan) {
   }
 }
 
-/// What the kernel has in any table, by destination; each with the index of its link. Of an IPv6
-/// destination the kernel has cleared the host bits.
+/// The kernel's routes of all tables, by destination; each with the index of its link. The kernel
+/// has cleared the host bits of IPv6 destinations.
 using Routes = std::multimap<IpNetwork, std::pair<int, LinkRoute>>;
 
 Routes RoutesOf(RouteSocket& inside) {
@@ -166,7 +166,7 @@ void CheckRoute(const Routes& present, const Link& link, const LinkRoute& wanted
     if (index == link.index) {
       other = Describe(route);
     } else {
-      // It was there before, and ConfigureL3 left it.
+      // The route was there before, and ConfigureL3 left it.
       is_taken = true;
     }
   }

@@ -15,7 +15,7 @@ namespace kuryr::binding {
 
 class RouteSocket;
 
-/// What a VIF's subnets say of its interface. Addresses are set first, then routes.
+/// The addresses and routes of an interface, from its VIF's subnets. Addresses are set first.
 struct L3Plan {
   struct Address {
     IpNetwork network;                 ///< the fixed IP with its subnet's prefix length
@@ -23,13 +23,13 @@ struct L3Plan {
   };
   std::vector<Address> addresses;
   std::vector<LinkRoute> routes;
-  std::vector<IpAddress> nameservers;  ///< for the result: nothing of the interface itself
+  std::vector<IpAddress> nameservers;  ///< for the result alone; the interface has none
   bool is_default = false;             ///< the default VIF's routes win
-  /// Who gives the addresses is asked once the interface is there: ConfigureL3 leaves it alone.
+  /// The addresses are known only once the interface is there: ConfigureL3 does nothing until then.
   bool is_awaited = false;
 };
 
-/// What a link with an IPv6 address has to carry (RFC 8200, 5). The kernel has no IPv6 below it.
+/// The smallest MTU of a link with IPv6 addresses (RFC 8200, 5). Below it the kernel has no IPv6.
 inline constexpr uint32_t kLeastIpv6Mtu = 1280;
 /// The first IPv6 address of the plan; null where it has none.
 [[nodiscard]] const L3Plan::Address* FindIpv6(const L3Plan& plan);

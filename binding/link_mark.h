@@ -9,14 +9,14 @@
 
 namespace kuryr::binding {
 
-/// Whose a host interface is, written on the interface itself (IFLA_IFALIAS, `ip link` shows it):
-/// "kuryr-cni NETWORK CONTAINER_ID IFNAME POD_UID NAMESPACE/NAME". It answers when the state
-/// directory is lost, and OwnerOf goes by it.
+/// The owner of an interface, written on the interface itself (IFLA_IFALIAS, `ip link` shows it):
+/// "kuryr-cni NETWORK CONTAINER_ID IFNAME POD_UID NAMESPACE/NAME". OwnerOf goes by the mark. It is
+/// there when the state directory is lost.
 struct LinkMark {
   Attachment attachment;
   std::string note;  ///< KEY=VALUE that a driver keeps on the link, before the pod's name; or empty
 
-  /// std::nullopt for an alias that is none of ours.
+  /// std::nullopt for any other alias.
   [[nodiscard]] static std::optional<LinkMark> Parse(const std::string& alias);
   /// At most 255 bytes: the pod's name is cut. Throws std::system_error, EINVAL, when the rest does
   /// not fit or has blanks.
@@ -28,11 +28,11 @@ struct LinkMark {
 /// runtime tells no UID. Never 0, which is every other link's, nor above what ip(8) takes. The link
 /// keeps it.
 [[nodiscard]] uint32_t BirthGroup(const Attachment& attachment);
-/// Likewise of what pods share: a bridge, a VLAN.
+/// The group of links that pods share: a bridge, a VLAN.
 inline constexpr uint32_t kSharedBirthGroup = 0x6b757279;  // "kury"
 
-/// Refuses to touch the link: throws HostInterfaceInUse. Whose it is, only the log says: the user
-/// of a pod reads its errors, and another pod's names and ids are none of his.
+/// Refuses to touch the link: throws HostInterfaceInUse. Only the log names the owner: a pod's user
+/// reads its errors, and must not learn another pod's names and ids.
 [[noreturn]] void ThrowInUse(const Link& link);
 
 }  // namespace kuryr::binding

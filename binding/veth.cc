@@ -25,7 +25,7 @@ bool IsLeftoverVeth(const Link& link, const Attachment& attachment) {
 std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
                                      const Attachment& attachment, const Deadline& deadline) {
   auto link = host.FindLink(name);
-  // The runtime says both pods' names and UIDs: no annotation makes anybody wait for a stranger.
+  // The runtime says both pods' names and UIDs, so no annotation makes an ADD wait for a stranger.
   if (!link || OwnerOf(*link, attachment) != Owner::kReplaced) return link;
   if (!WaitUntilGone(host, *link, deadline.AtMost(kReplacedPodTime))) return link;
   return host.FindLink(name);

@@ -24,7 +24,7 @@ namespace kuryr::binding {
 /// interface has it, in neither.
 [[nodiscard]] std::string NameOnTheWay(const vif::PciAddress& address);
 
-/// The VF's link, if nobody uses it; otherwise throws HostInterfaceInUse. One that is lent, or
+/// The VF's link, if it is idle; otherwise throws HostInterfaceInUse. A link that is lent, or
 /// noted, is back from a pod whose namespace ended without a Disconnect, and free.
 [[nodiscard]] Link FindIdleLink(RouteSocket& host, const BindingConfig& config, const Vf& vf);
 [[noreturn]] void ThrowNotOnHost(const Vf& vf);
@@ -47,8 +47,8 @@ void GiveBackVf(const BindingConfig& config, const Plug& plug, const Attachment&
 
 /// The link of the physical function. Throws std::system_error, ENODEV.
 [[nodiscard]] Link FindPf(RouteSocket& host, const Vf& vf);
-/// What of `wanted` is not so `now`. A physical function without settings enforces nothing: throws
-/// std::system_error, EOPNOTSUPP, for a VLAN.
+/// The settings of `wanted` that differ from `now`. A physical function without settings enforces
+/// nothing: throws std::system_error, EOPNOTSUPP, for a VLAN.
 [[nodiscard]] VfSettings DifferenceOf(const std::optional<VfSettings>& now,
                                       const VfSettings& wanted, const Vf& vf);
 void SetVf(RouteSocket& host, const Vf& vf, const VfSettings& wanted);

@@ -18,7 +18,7 @@ struct LentVf {
   vif::PciAddress address;
   Attachment owner;  ///< network, container_id and ifname alone
   std::string link;  ///< its name
-  int index = 0;     ///< of the link, which the kernel keeps where it is free
+  int index = 0;     ///< the link's, which the kernel keeps where it is free
   MacAddress mac;
   uint32_t mtu = 0;
   std::optional<VfSettings> settings;  ///< both set; nullopt where the physical function has none
@@ -35,7 +35,7 @@ class LentVfStore {
   /// Makes the folder. EPERM for one that somebody else owns or may write.
   explicit LentVfStore(const std::filesystem::path& folder);
 
-  /// Until it is closed nobody else, in no process, lends this VF or gives it back.
+  /// Until it is closed, no other thread or process lends this VF or gives it back.
   [[nodiscard]] UniqueFd Lock(const vif::PciAddress& address) const;
   /// nullopt also for a file that cannot be read, which is logged.
   [[nodiscard]] std::optional<LentVf> Find(const vif::PciAddress& address) const;

@@ -34,17 +34,17 @@ class Binding {
   std::vector<Interface> Connect(const PlugRequest& request);
   /// As Driver::Check.
   [[nodiscard]] Differences Check(const PlugRequest& request) const;
-  /// Of all that Connect made, where ports of Open vSwitch are among it: as PortWiring::Wait.
+  /// As PortWiring::Wait, for those of the plugs that have ports of Open vSwitch.
   void WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                       const Deadline& deadline);
   /// As PortWiring::Describe.
   [[nodiscard]] std::string DescribeWiring(const std::vector<Plug>& plugs,
                                            const Attachment& attachment, const Deadline& deadline);
-  /// As binding::Announce, of the addresses of a VIF that is connected. Does nothing for one
-  /// without any, and for one whose link is not the kernel's: its application has to.
+  /// As binding::Announce, for the addresses of a connected VIF. Does nothing for a VIF without
+  /// addresses. A VIF whose link is not the kernel's has an application to do it.
   void Announce(const Planned& planned, const Netns& pod) const;
-  /// As Driver::Disconnect, of every plug, the last one first. Throws the first failure after
-  /// having tried all.
+  /// As Driver::Disconnect, for every plug, the last one first. Tries all, and throws the first
+  /// failure.
   void Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
                   const Deadline& deadline);
   /// The plugs of an attachment whose record is lost, from the marks that the node itself has.

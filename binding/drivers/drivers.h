@@ -32,9 +32,9 @@ inline constexpr const char* kOvsDriver = "ovs";
 /// interface is gone. (kuryr_kubernetes/cni/binding/nested.py)
 inline constexpr const char* kNestedDriver = "nested";
 [[nodiscard]] std::unique_ptr<Driver> NewNestedDriver(const DriverContext& context);
+/// The name of a nested link until it has its mark, where the host has a link of the pod's name.
 /// Older kernels refuse to make a link in another namespace under a name that is taken in this one.
-/// A node may have an eth0 as well. A nested link is then born with this name, the same for every
-/// try of a plug, and gets its own with its mark (renaming takes 0.2 ms).
+/// Every try of a plug has the same name. Renaming takes 0.2 ms.
 [[nodiscard]] std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment);
 
 /// VIFBridge of plugin "linux_bridge": a veth pair, its host end `vif_name` as a port of the
@@ -81,7 +81,7 @@ inline constexpr const char* kSriovDriver = "sriov";
 /// Which of a driver's plugs have a port of Open vSwitch.
 enum class OvsPorts { kNone, kThoseWithABridge, kAll };
 
-/// What Plug::device is to the pod's application, if anything.
+/// The kind of thing that Plug::device names for the pod's application.
 enum class PodDevice { kNone, kSocket, kPciFunction };
 
 /// The index of the kind in vif::Vif.
@@ -94,10 +94,10 @@ constexpr size_t IndexOfKind(std::type_identity<std::variant<Kinds...>> /*kinds*
 template <class Kind>
 inline constexpr size_t kKind = IndexOfKind<Kind>(std::type_identity<vif::Vif>());
 
-/// VIFs that a driver makes true.
+/// A kind of VIF that a driver makes true.
 struct AcceptedVif {
   size_t kind = std::variant_npos;  ///< kKind
-  std::string_view plugin;          ///< os-vif's; "noop" stands for none, too
+  std::string_view plugin;          ///< os-vif's; "noop" stands for none as well
 };
 
 struct DriverRow {

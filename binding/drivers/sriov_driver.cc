@@ -281,7 +281,7 @@ class SriovDriver final : public Driver {
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const Device device = DeviceOf(vif);
-    // What the VIF lacks is told before what the node lacks.
+    // An error in the VIF is told before one of the node.
     (void)vif::Required(Common(vif).address, "$.address");
     if (const auto* own = std::get_if<vif::VifSriov>(&vif)) (void)VlanOf(*own);
     const Vf vf = RequireVf(context_.config, device.address);

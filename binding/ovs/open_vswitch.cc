@@ -44,7 +44,7 @@ ConfigNumber ReadConfigNumber(const json& results) {
   return rows.at(0).at("next_cfg").get_ref<const ConfigNumber&>();
 }
 
-/// Of the bridge that was looked for; empty where there is none.
+/// The datapath_type of the bridge that was looked for; empty where there is none.
 std::string DatapathTypeIn(const json& result) {
   return result.value(json::json_pointer("/rows/0/datapath_type"), "");
 }
@@ -428,7 +428,7 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
   return row;
 }
 
-/// Its name and datapath_type; nothing where it has no such port any more.
+/// Name and datapath_type of the port's bridge; empty where no bridge has the port any more.
 json OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& deadline) {
   const json wanted = Select("Bridge", Where("ports", "includes", Uuid(port_uuid)),
                              json::array({"name", "datapath_type"}));
@@ -486,7 +486,7 @@ json OpenVSwitch::Read(const json& select, const Deadline& deadline, const std::
   return Transact(json::array({select}), deadline, what).at(0).at("rows");
 }
 
-/// Of what may be done twice.
+/// For operations that may be done twice.
 json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,
                            const std::string& what) {
   return client_.Insist(deadline,

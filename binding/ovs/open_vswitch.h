@@ -30,7 +30,7 @@ using ExternalIds = std::map<std::string, std::string>;
 
 [[nodiscard]] bool Includes(const ExternalIds& all, const ExternalIds& some);
 
-/// The database does not answer; thrown before anything was touched.
+/// The database does not answer. Thrown before anything was touched.
 class OvsUnreachable : public WordedError {
  public:
   explicit OvsUnreachable(const std::system_error& why) : WordedError(why.code(), why.what()) {}
@@ -74,18 +74,18 @@ struct PortState {
   std::optional<uint16_t> vlan;
   std::string vlan_mode;
   std::vector<uint16_t> trunks;
-  bool has_qos = false;        ///< a QoS row, whosever
+  bool has_qos = false;        ///< the port has a QoS row, whoever made it
   uint64_t policing_rate = 0;  ///< of the interface, kbit/s
   int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
   std::string error;   ///< its words then
 };
 
-/// The name belongs to a port that is not to be replaced; `owner` describes it.
+/// The name belongs to a port that is not to be replaced. `owner` describes that port.
 struct TakenPort {
   std::string owner;
 };
 
-/// What AddPort does not decide itself. May be called several times.
+/// Decisions that AddPort leaves to its caller. Each may be asked several times.
 struct AddRules {
   /// Whether the port that has the name goes for the new one. Without it none does.
   std::function<bool(const PortState& there)> may_replace;
@@ -104,10 +104,10 @@ class OpenVSwitch {
   static constexpr const char* kNetwork = "kuryr-network";
   static constexpr const char* kNeutronPort = "iface-id";
   static constexpr const char* kPodUid = "vm-uuid";
-  /// Of a port that joins mirrors: their names.
+  /// The names of the mirrors that a port joins.
   static constexpr const char* kMirrors = "kuryr-mirrors";
 
-  /// `changes`, if any, are of all that the process does with this database.
+  /// `changes`, if any, has all changes of this process to this database.
   explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr,
                        Deadline::Clock::duration patience = {}, OwnChanges* changes = nullptr)
       : client_(kOpenVSwitchDatabase, std::move(remote), kept, patience), changes_(changes) {}
@@ -124,21 +124,21 @@ class OpenVSwitch {
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
                                                            const Deadline& deadline,
                                                            const AddRules& rules = {}) {
-    // What was done without an answer is its own leftover the next time.
+    // A port that was added without an answer is the next try's own leftover.
     return client_.Insist(deadline, [&] { return AddOrReplacePort(port, deadline, rules); });
   }
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
-  /// What PortMirrors::Join does for a port that was added; ovs-vswitchd has it on return.
+  /// PortMirrors::Join for a port that was added. Returns when ovs-vswitchd has the mirrors.
   void JoinMirrors(const OvsPort& port, const Deadline& deadline);
   /// As PortMirrors::FindDifference.
   [[nodiscard]] std::optional<std::string> FindMirrorDifference(const OvsPort& port,
                                                                 const Deadline& deadline);
   /// Removes the port `name` if it has all of `owner`; false if there is none such. Its QoS row
-  /// goes even where another removed the port. Does not wait for ovs-vswitchd. `before` is what has
-  /// to go while the name is still the owner's, or nobody's (`is_there` is false): it is not called
-  /// for another's port.
+  /// goes even where another removed the port. Does not wait for ovs-vswitchd. `before` removes
+  /// what must go while the name is still the owner's or free (`is_there` is false). It is not
+  /// called for another's port.
   bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline,
                   const std::function<void(bool is_there)>& before = {});
   /// Removes the bridge if it has no port but its local one.
@@ -146,9 +146,9 @@ class OpenVSwitch {
   /// Returns when ovs-vswitchd has applied all that the database says now.
   void WaitUntilApplied(const Deadline& deadline);
 
-  /// Whether ovs-vswitchd runs: it says when it has applied a configuration, here that of now once
-  /// more. Its lock on the database would say so, too. But who asks for the lock may get it, and an
-  /// ovs-vswitchd that starts in that moment removes all ports.
+  /// Whether ovs-vswitchd runs: it is asked to apply the present configuration once more, and says
+  /// when it has done so. Its lock on the database is no way to ask: the asker may get the lock,
+  /// and an ovs-vswitchd that starts in that moment removes all ports.
   [[nodiscard]] bool IsServed(const Deadline& deadline);
   [[nodiscard]] bool HasBridge(const std::string& name, const Deadline& deadline);
   /// Why no port of the bridge can come up: it is missing, or ovs-vswitchd could not make it. One
@@ -166,7 +166,7 @@ class OpenVSwitch {
                                                   const Deadline& deadline);
   /// The ports whose interfaces have all of `owner`, with bridge, type and external_ids.
   [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
-  /// What database and ovs-vswitchd say of a port; nullopt if there is none of that name.
+  /// The state of a port by database and ovs-vswitchd; nullopt if no port has that name.
   [[nodiscard]] std::optional<PortState> FindPortState(const std::string& name,
                                                        const Deadline& deadline);
 

@@ -73,7 +73,7 @@ json MirrorColumns() {
   return columns;
 }
 
-/// Without `port`, nobody is in it any more, and it is ovs-cni's or ours to remove.
+/// Without `port` the mirror is empty, and ovs-cni's or ours to remove.
 bool GoesWith(const json& mirror, const json& port) {
   const auto ids = ovsdb::ParseMap(mirror.at("external_ids"));
   const auto owner = ids.find("owner");

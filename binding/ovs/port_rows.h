@@ -9,12 +9,12 @@ namespace kuryr::binding {
 
 /// The rows of a port in the database, as operations of RFC 7047.
 
-/// Inserts the port's rows; that of the port itself is the named UUID "port".
+/// Inserts the port's rows. The row in table Port has the named UUID "port".
 [[nodiscard]] nlohmann::json PortInsertions(const OvsPort& port);
 /// Deletes the QoS of the port with these external_ids of its interface: its rows stay when the
 /// port goes.
 [[nodiscard]] nlohmann::json QosDeletions(const std::string& port, const ExternalIds& port_ids);
-/// What StateOf needs of either table.
+/// The columns of either table that StateOf needs.
 [[nodiscard]] nlohmann::json PortColumns();
 [[nodiscard]] nlohmann::json InterfaceColumns();
 /// Without the bridge. Throws nlohmann::json::exception for values of other types.

@@ -13,17 +13,17 @@
 namespace kuryr::binding {
 namespace {
 
-/// One that ovs-vswitchd would take for the bridge's own, such as a tap that nobody holds. The
-/// kernel's datapath has a kind of its own.
+/// Whether a link has the bridge's name that ovs-vswitchd would take for the bridge's own, such as
+/// a tap that no process holds. The kernel's datapath has a kind of its own.
 bool HasOtherLink(const std::string& bridge) {
   const auto link = RouteSocket().FindLink(bridge);
   return link && link->kind != "openvswitch";
 }
 
-/// As the database has the kernel's, which an empty type stands for.
+/// The database's name for a type. An empty type stands for the kernel's.
 std::string DatapathName(const std::string& type) { return type.empty() ? "system" : type; }
 
-/// Which datapath the node's bridges have is its operator's to say.
+/// The operator decides which datapath the node's bridges have.
 void RequireSameDatapath(const OvsPort& port, const std::string& said) {
   const std::string made = DatapathName(port.datapath_type);
   if (said.empty() || DatapathName(said) == made) return;
@@ -90,7 +90,7 @@ class PortComparison {
     }
   }
 
-  /// VLANs and QoS, which nobody else sets.
+  /// VLANs and QoS.
   void CompareOwn(const PortState& state) {
     const PortSettings& settings = wanted_.settings;
     if (state.vlan_mode != settings.vlan_mode || state.trunks != settings.trunks) {

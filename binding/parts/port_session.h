@@ -12,8 +12,8 @@
 
 namespace kuryr::binding {
 
-/// What drivers with a port of Open vSwitch do with it in one call: add and undo that, check it. No
-/// step takes longer than [os_vif_ovs] ovs_vsctl_timeout lets it. Throws what OpenVSwitch does.
+/// A port of Open vSwitch in one call: to add, check and find ports. No step takes longer than
+/// [os_vif_ovs] ovs_vsctl_timeout lets it. Throws what OpenVSwitch does.
 /// `context` outlives it. Not thread-safe.
 class PortSession {
  public:
@@ -25,7 +25,7 @@ class PortSession {
   /// For all other calls.
   [[nodiscard]] static PortSession AtOnce(const DriverContext& context, const Deadline& deadline);
 
-  /// For what needs no more than the deadline.
+  /// For calls that need no more than the deadline.
   [[nodiscard]] OpenVSwitch& ovs() noexcept { return ovs_; }
   [[nodiscard]] const Deadline& deadline() const noexcept { return deadline_; }
 
@@ -64,7 +64,7 @@ class PortSession {
   void WaitUntilApplied() { ovs_.WaitUntilApplied(deadline_.AtMost(kRollbackTime)); }
 
  private:
-  /// Of one that is to be made.
+  /// For a bridge that is to be made.
   void RequireAllowedBridge(const OvsPort& port, const std::string& datapath_type);
   void RequireNoOtherLink(const std::string& bridge);
 
@@ -73,7 +73,7 @@ class PortSession {
   OpenVSwitch ovs_;
   bool let_go_ = false;
   OvsPort port_;     ///< after Add
-  AddedPort added_;  ///< likewise
+  AddedPort added_;  ///< after Add
   std::string datapath_type_;
 };
 
