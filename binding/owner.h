@@ -36,5 +36,9 @@ enum class Owner {
 /// suffices: the mark on the link guards a living pod's port. A port with a type has no such guard,
 /// and must be the same pod's in another container.
 [[nodiscard]] bool MayReplace(const PortState& there, const OvsPort& wanted);
+/// Whether a port of `wanted`'s name may be made as planned again. It has all of `owner`
+/// (OwnerIds), or it works on the planned bridge and has lost external_ids: none names another
+/// owner or Neutron port. The mark of the port's link has to be looked at besides.
+[[nodiscard]] bool MayMend(const PortState& there, const OvsPort& wanted, const ExternalIds& owner);
 
 }  // namespace kuryr::binding

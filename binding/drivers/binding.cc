@@ -149,6 +149,10 @@ Differences Binding::Check(const PlugRequest& request) const {
   return DriverOf(request.planned.plug).Check(request);
 }
 
+Differences Binding::Repair(const PlugRequest& request) {
+  return DriverOf(request.planned.plug).Repair(request);
+}
+
 void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                              const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);

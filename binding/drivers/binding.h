@@ -32,6 +32,8 @@ class Binding {
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const;
   /// As Driver::Connect. OvsUnreachable where nothing was touched.
   std::vector<Interface> Connect(const PlugRequest& request);
+  /// As Driver::Repair.
+  Differences Repair(const PlugRequest& request);
   /// As Driver::Check.
   [[nodiscard]] Differences Check(const PlugRequest& request) const;
   /// As PortWiring::Wait, for those of the plugs that have ports of Open vSwitch.

@@ -67,12 +67,12 @@ class HubPart final : public Part {
     site().NoteLeftover(*link);
   }
   void Check(Differences& found) override {
-    link_ = CheckLink(site().host(), {.name = name(), .kind = kBridge, .is_mendable = true},
-                      site().attachment(), found);
+    link_ = CheckLink(site().host(), Wanted(), site().attachment(), found);
   }
   void Make() override {
-    const MutexLock turn(site().shared().making_links);
     RouteSocket& host = site().host();
+    if (link_) return MendLink(host, *link_, Wanted(), site().attachment());
+    const MutexLock turn(site().shared().making_links);
     if (!host.CreateHub(name(), BirthGroup(site().attachment())))
       throw HostInterfaceInUse("bridge " + name() + " was made by somebody else just now");
     link_ = Find(host, name());
@@ -91,6 +91,9 @@ class HubPart final : public Part {
   static constexpr const char* kBridge = "bridge";
 
   [[nodiscard]] const std::string& name() const noexcept { return site().plug().device; }
+  [[nodiscard]] WantedLink Wanted() const {
+    return {.name = name(), .kind = kBridge, .is_mendable = true, .is_replaceable = true};
+  }
 
   std::optional<Link> link_;
 };
@@ -105,13 +108,12 @@ class PatchPart final : public Part {
       ClearVeth(site(), name);
   }
   void Check(Differences& found) override {
-    const WantedLink port_end = {.name = PortOf(site().plug()),
-                                 .kind = "veth",
-                                 .mtu = site().planned().mtu.Checked(),
-                                 .is_mendable = true};
-    CheckLink(site().host(), port_end, site().attachment(), found);
+    port_end_ = CheckLink(site().host(), Wanted(), site().attachment(), found);
+    is_checked_ = true;
   }
   void Make() override {
+    if (port_end_) return MendLink(site().host(), *port_end_, Wanted(), site().attachment());
+    if (is_checked_) LetGoOfPort();
     const MutexLock turn(site().shared().making_links);
     RouteSocket& host = site().host();
     host.CreateVeth({.name = BridgeEndOf(site().plug()),
@@ -127,7 +129,25 @@ class PatchPart final : public Part {
   }
 
  private:
+  [[nodiscard]] WantedLink Wanted() const {
+    return {.name = PortOf(site().plug()),
+            .kind = "veth",
+            .mtu = site().planned().mtu.Checked(),
+            .is_mendable = true,
+            .is_replaceable = true};
+  }
+
+  /// ovs-vswitchd would stay with the device that is gone. PortPart makes the port anew.
+  void LetGoOfPort() {
+    PortSession& session = site().session();
+    const std::string port = PortOf(site().plug());
+    session.ovs().DeletePort(port, OwnerIds(site().attachment()), session.deadline());
+    session.WaitUntilLetGo(port);
+  }
+
   const std::optional<Link>& hub_;
+  bool is_checked_ = false;
+  std::optional<Link> port_end_;  ///< found by Check
 };
 
 /// The hub's end of PatchPart's pair. It comes after the port, which knows the bridge's datapath.
@@ -136,16 +156,11 @@ class BridgeEndPart final : public Part {
   BridgeEndPart(PlugSite& site, const std::optional<Link>& hub) : Part(site), hub_(hub) {}
 
   void Check(Differences& found) override {
-    WantedLink wanted = {.name = BridgeEndOf(site().plug()),
-                         .kind = "veth",
-                         .mtu = site().planned().mtu.Checked(),
-                         .makes_checksums = site().session().IsUserspace(),
-                         .is_mendable = true};
-    if (hub_) wanted.master = hub_->index;
-    CheckLink(site().host(), wanted, site().attachment(), found);
+    link_ = CheckLink(site().host(), Wanted(), site().attachment(), found);
   }
   void Make() override {
     RouteSocket& host = site().host();
+    if (link_) MendLink(host, *link_, Wanted(), site().attachment());
     if (site().session().IsUserspace())
       host.MakeChecksums(GlanceAt(host, BridgeEndOf(site().plug())));
   }
@@ -157,7 +172,18 @@ class BridgeEndPart final : public Part {
   }
 
  private:
+  [[nodiscard]] WantedLink Wanted() {
+    WantedLink wanted = {.name = BridgeEndOf(site().plug()),
+                         .kind = "veth",
+                         .mtu = site().planned().mtu.Checked(),
+                         .makes_checksums = site().session().IsUserspace(),
+                         .is_mendable = true};
+    if (hub_) wanted.master = hub_->index;
+    return wanted;
+  }
+
   const std::optional<Link>& hub_;
+  std::optional<Link> link_;  ///< found by Check
 };
 
 class HybridDriver final : public Driver {

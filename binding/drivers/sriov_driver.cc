@@ -151,9 +151,10 @@ class VfPart final : public Part {
       return;
     }
     CheckSettings(found);
+    is_checked_ = true;
   }
   void Make() override {
-    LendVf(site().host(), site().config(), *vf_, before_, site().request());
+    if (!is_checked_) LendVf(site().host(), site().config(), *vf_, before_, site().request());
     SetVf(site().host(), *vf_, Wanted());
   }
   void Remove(const Attachment& owner) override {
@@ -166,7 +167,7 @@ class VfPart final : public Part {
 
   /// After Require or Check; nullopt for a function that is missing.
   [[nodiscard]] const std::optional<Vf>& vf() const noexcept { return vf_; }
-  /// The planned MTU, after Require.
+  /// The planned MTU, after Require or Check.
   [[nodiscard]] uint32_t mtu() const noexcept { return mtu_; }
 
  private:
@@ -175,7 +176,9 @@ class VfPart final : public Part {
   }
   void CheckSettings(Differences& found) {
     RouteSocket& host = site().host();
-    const auto now = host.FindVf(FindPf(host, *vf_), vf_->number);
+    const Link pf = FindPf(host, *vf_);
+    const auto now = host.FindVf(pf, vf_->number);
+    mtu_ = site().planned().mtu.On(pf.mtu);
     const VfSettings difference = DifferenceOf(now, Wanted(), *vf_);
     if (difference.mac)
       TellSetting(DifferenceKind::kMac, "MAC", difference.mac->ToString(), now->mac->ToString(),
@@ -191,10 +194,12 @@ class VfPart final : public Part {
                      .expected = expected,
                      .found = present,
                      .text = vf_->ToString() + " is set by " + vf_->pf + " to " + setting + " " +
-                             present + " instead of " + expected});
+                             present + " instead of " + expected,
+                     .live_safe = true});
   }
 
   std::optional<Vf> vf_;
+  bool is_checked_ = false;
   std::optional<VfSettings> before_;
   uint32_t mtu_ = 0;
 };
@@ -269,6 +274,8 @@ class RepresentorPart final : public PortPart {
     port.name = FindRepresentor(site().config().sysfs, vf_.vf().value(), port.name);
     return port;
   }
+  /// The card's switch has named it.
+  [[nodiscard]] bool HasOwnDevice() override { return true; }
 
  private:
   const VfPart& vf_;

@@ -64,6 +64,8 @@ struct LinkChange {
   std::optional<std::string> name;   ///< only for a link that is down
   std::optional<std::string> alias;  ///< at most 255 bytes; empty: none
   std::optional<bool> up;
+
+  bool operator==(const LinkChange&) const = default;
 };
 
 /// Settings that a physical function enforces for one of its virtual functions (`ip link` shows

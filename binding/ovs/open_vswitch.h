@@ -29,6 +29,9 @@ inline constexpr const char* kUserspaceDatapath = "netdev";
 using ExternalIds = std::map<std::string, std::string>;
 
 [[nodiscard]] bool Includes(const ExternalIds& all, const ExternalIds& some);
+/// Whether others change this key in a port's life: Neutron's agents iface-status, and a plugin
+/// that comes later in the chain the MAC.
+[[nodiscard]] bool IsChangedByOthers(const std::string& key);
 
 /// The database does not answer. Thrown before anything was touched.
 class OvsUnreachable : public WordedError {
@@ -60,7 +63,7 @@ struct CreatedBridge {
 };
 
 struct AddedPort {
-  ConfigNumber config = 0;                      ///< the first that has the port
+  ConfigNumber config = 0;                      ///< the first that has the port or its changes
   std::string datapath_type;                    ///< of its bridge
   std::optional<CreatedBridge> created_bridge;  ///< if there was none
 };
@@ -78,6 +81,8 @@ struct PortState {
   uint64_t policing_rate = 0;  ///< of the interface, kbit/s
   int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
   std::string error;   ///< its words then
+
+  [[nodiscard]] bool IsUp() const { return error.empty() && ofport > 0; }
 };
 
 /// The name belongs to a port that is not to be replaced. `owner` describes that port.
@@ -127,6 +132,11 @@ class OpenVSwitch {
     // A port that was added without an answer is the next try's own leftover.
     return client_.Insist(deadline, [&] { return AddOrReplacePort(port, deadline, rules); });
   }
+  /// Makes the external_ids of a port that is `there` as `port` has them, with its VLANs and QoS if
+  /// `with_settings`. Other external_ids stay, and so do iface-status and attached-mac. Throws
+  /// OvsError where the external_ids have changed meanwhile.
+  AddedPort UpdatePort(const OvsPort& port, const PortState& there, bool with_settings,
+                       const Deadline& deadline);
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);

@@ -11,6 +11,13 @@ namespace kuryr::binding {
 
 /// Inserts the port's rows. The row in table Port has the named UUID "port".
 [[nodiscard]] nlohmann::json PortInsertions(const OvsPort& port);
+/// OpenVSwitch::UpdatePort.
+[[nodiscard]] nlohmann::json PortUpdates(const OvsPort& port, const PortState& there,
+                                         bool with_settings);
+/// Has ovs-vswitchd write a number to cur_cfg when it is done with everything up to here.
+void AppendConfigNumber(nlohmann::json& operations);
+/// The number, from the transaction's results.
+[[nodiscard]] ConfigNumber ReadConfigNumber(const nlohmann::json& results);
 /// Deletes the QoS of the port with these external_ids of its interface: its rows stay when the
 /// port goes.
 [[nodiscard]] nlohmann::json QosDeletions(const std::string& port, const ExternalIds& port_ids);

@@ -1,5 +1,7 @@
 #include "binding/parts/driver.h"
 
+#include <algorithm>
+
 #include "base/rollback.h"
 #include "binding/interfaces.h"
 #include "binding/try_all.h"
@@ -62,6 +64,27 @@ Differences Driver::Check(const PlugRequest& request) const {
     }
   }
   return found;
+}
+
+Differences Driver::Repair(const PlugRequest& request) {
+  PlugSite site(context_, request, PlugSite::Patience::kNone);
+  Differences all;
+  TryAll steps;
+  for (const auto& part : PartsOf(site)) {
+    steps.Try([&] {
+      Differences found;
+      part->Check(found);
+      all.insert(all.end(), found.begin(), found.end());
+      const bool is_mendable =
+          std::any_of(found.begin(), found.end(),
+                      [](const Difference& difference) { return difference.live_safe; });
+      if (!is_mendable) return;
+      part->Make();
+      (void)part->Await();
+    });
+  }
+  steps.Finish();
+  return all;
 }
 
 void Driver::Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline) {

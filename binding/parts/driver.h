@@ -35,6 +35,11 @@ class Driver {
   std::vector<Interface> Connect(const PlugRequest& request);
   /// All differences between what Connect made and what is there, in the order of the parts.
   [[nodiscard]] Differences Check(const PlugRequest& request) const;
+  /// Makes what is missing of a running pod's plug, where that does not hurt the pod
+  /// (Difference::live_safe). Returns all differences that were there: those that are not live_safe
+  /// still are. Changes nothing where there is none. Tries all parts, and throws the first failure;
+  /// what was made by then stays, and the next Repair goes on.
+  Differences Repair(const PlugRequest& request);
   /// Idempotent; touches only this attachment's own things. Tries all, and throws the first
   /// failure.
   void Disconnect(const Plug& plug, const Attachment& attachment, const Deadline& deadline);

@@ -19,13 +19,18 @@ struct WantedLink {
   std::optional<int> master;     ///< the bridge's index, 0 for none; unset: any
   bool marked = true;            ///< the link bears the attachment's mark
   bool makes_checksums = false;  ///< RouteSocket::MakeChecksums
-  /// MTU, mark, state and bridge may be mended while the pod runs.
+  /// MTU, mark, state and bridge may be mended while the pod runs (MendLink).
   bool is_mendable = false;
+  /// A missing link may be made while the pod runs.
+  bool is_replaceable = false;
 };
 
 /// Adds all differences of the link. Returns the link as it is, or nullopt for one that is missing,
 /// of another kind, or another owner's.
 std::optional<Link> CheckLink(RouteSocket& socket, const WantedLink& wanted,
                               const Attachment& attachment, Differences& found);
+/// Makes MTU, mark, state and bridge of `link` as wanted, where they differ.
+void MendLink(RouteSocket& host, const Link& link, const WantedLink& wanted,
+              const Attachment& attachment);
 
 }  // namespace kuryr::binding

@@ -2,6 +2,7 @@
 
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
+#include "binding/owner.h"
 #include "binding/try_all.h"
 
 namespace kuryr::binding {
@@ -12,11 +13,32 @@ void PortNamePart::Make() {
 
 OvsPort PortPart::Wanted() { return OwnedPort(site().planned(), site().attachment()); }
 
-void PortPart::Check(Differences& found) { site().session().Check(Wanted(), found); }
+bool PortPart::HasOwnDevice() {
+  const auto link = site().host().FindLink(name_);
+  return link && OwnerOf(*link, site().attachment()) == Owner::kOwn;
+}
+
+void PortPart::Check(Differences& found) {
+  const size_t first = found.size();
+  const OvsPort wanted = Wanted();
+  there_ = site().session().Check(wanted, found);
+  is_checked_ = true;
+  if (found.size() == first) return;
+  const bool live_safe =
+      HasOwnDevice() && (!there_ || MayMend(*there_, wanted, OwnerIds(site().attachment())));
+  for (size_t i = first; i < found.size(); ++i) found[i].live_safe = live_safe;
+}
 
 void PortPart::Make() {
   PortSession& session = site().session();
-  created_bridge_ = session.Add(Wanted(), site().planned().datapath_type);
+  const OvsPort wanted = Wanted();
+  if (there_ && there_->bridge == wanted.bridge && there_->IsUp()) {
+    session.Update(wanted, *there_);
+  } else {
+    // The QoS row of a port that somebody removed stays.
+    if (is_checked_) Remove(site().attachment());
+    created_bridge_ = session.Add(wanted, site().planned().datapath_type);
+  }
   session.JoinMirrors();
 }
 

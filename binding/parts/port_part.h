@@ -50,10 +50,14 @@ class PortPart : public Part {
  protected:
   /// The port as it is planned.
   [[nodiscard]] virtual OvsPort Wanted();
+  /// Whether the port's device is the attachment's, so that its port may be mended.
+  [[nodiscard]] virtual bool HasOwnDevice();
 
  private:
   const std::string name_;
   const Shown shown_;
+  bool is_checked_ = false;
+  std::optional<PortState> there_;  ///< found by Check
   std::optional<CreatedBridge> created_bridge_;
 };
 

@@ -79,9 +79,7 @@ class PortComparison {
 
   void CompareIds(const ExternalIds& ids) {
     for (const auto& [key, value] : wanted_.external_ids) {
-      // Neutron's agents set iface-status to other values in a port's life. A plugin that comes
-      // later in the chain may have given the pod another MAC.
-      if (key == "iface-status" || key == "attached-mac") continue;
+      if (IsChangedByOthers(key)) continue;
       const auto present = ids.find(key);
       if (present != ids.end() && present->second == value) continue;
       TellValue(DifferenceKind::kExternalIds, "has external_ids:" + key,
@@ -173,17 +171,23 @@ void PortSession::Undo(const std::string& interface,
   });
 }
 
-void PortSession::Check(const OvsPort& wanted, Differences& found) {
+std::optional<PortState> PortSession::Check(const OvsPort& wanted, Differences& found) {
   PortComparison comparison(wanted, found);
-  const auto state = ovs_.FindPortState(wanted.name, deadline_);
+  auto state = ovs_.FindPortState(wanted.name, deadline_);
   if (!state) {
     comparison.Tell(DifferenceKind::kPort, wanted.bridge, "", " is missing");
-    return;
+    return std::nullopt;
   }
   datapath_type_ = state->datapath_type;
   comparison.Compare(*state, context_.config.owns_ports);
   if (const auto difference = ovs_.FindMirrorDifference(wanted, deadline_))
     comparison.Tell(DifferenceKind::kMirror, "", "", *difference);
+  return state;
+}
+
+void PortSession::Update(const OvsPort& wanted, const PortState& there) {
+  added_ = ovs_.UpdatePort(wanted, there, context_.config.owns_ports, deadline_);
+  port_ = wanted;
 }
 
 std::vector<FoundPlug> PortSession::FindPlugs(const ExternalIds& ids) {

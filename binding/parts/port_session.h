@@ -52,7 +52,11 @@ class PortSession {
 
   /// Adds the differences of the port from `wanted`, which has to be up. VLANs and QoS are compared
   /// where no agent of Neutron sets them (BindingConfig::owns_ports).
-  void Check(const OvsPort& wanted, Differences& found);
+  /// Returns the port as it is; nullopt for a missing one.
+  std::optional<PortState> Check(const OvsPort& wanted, Differences& found);
+  /// As OpenVSwitch::UpdatePort, with the settings that Check compares. For JoinMirrors and
+  /// WaitUntilUp the port is one that was added.
+  void Update(const OvsPort& wanted, const PortState& there);
   /// Whether the port's bridge has the datapath of userspace: after Add, or Check of a port that is
   /// there.
   [[nodiscard]] bool IsUserspace() const { return datapath_type_ == kUserspaceDatapath; }

@@ -7,7 +7,6 @@
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/netlink/link_watch.h"
-#include "binding/parts/link_check.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -27,14 +26,27 @@ void DiscardVeth(PlugSite& site, const std::string& name, const Attachment& owne
 
 void VethPart::Clear() { ClearVeth(site(), name()); }
 
-void VethPart::Check(Differences& found) {
+WantedLink VethPart::Wanted() const {
   WantedLink wanted = {
       .name = name(), .kind = "veth", .mtu = site().planned().mtu.Checked(), .is_mendable = true};
   if (settings_.bridge != nullptr && *settings_.bridge) wanted.master = (*settings_.bridge)->index;
-  CheckLink(site().host(), wanted, site().attachment(), found);
+  return wanted;
+}
+
+void VethPart::Check(Differences& found) {
+  host_end_ = CheckLink(site().host(), Wanted(), site().attachment(), found);
 }
 
 void VethPart::Make() {
+  if (host_end_) {
+    MendLink(site().host(), *host_end_, Wanted(), site().attachment());
+  } else {
+    Create();
+  }
+  if (settings_.hairpin) site().host().SetHairpin(Find(site().host(), name()));
+}
+
+void VethPart::Create() {
   const MutexLock turn(site().shared().making_links);
   RouteSocket& host = site().host();
   host.CreateVeth({.name = name(),
@@ -44,7 +56,6 @@ void VethPart::Make() {
                    .mtu = MtuOnBridge(host, site().planned()),
                    .master = settings_.bridge != nullptr ? settings_.bridge->value().index : 0,
                    .group = BirthGroup(site().attachment())});
-  if (settings_.hairpin) host.SetHairpin(Find(host, name()));
   SetUpHostEnd(host, name(), LinkMark{site().attachment()}.ToString());
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "binding/netlink/link.h"
+#include "binding/parts/link_check.h"
 #include "binding/parts/part.h"
 
 namespace kuryr::binding {
@@ -31,8 +32,11 @@ class VethPart final : public Part {
 
  private:
   [[nodiscard]] const std::string& name() const noexcept { return site().plug().host_interface; }
+  [[nodiscard]] WantedLink Wanted() const;
+  void Create();
 
   const VethSettings settings_;
+  std::optional<Link> host_end_;  ///< found by Check
 };
 
 /// Notes a leftover veth of the host, for Part::Clear. Throws HostInterfaceInUse for any other link
