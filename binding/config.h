@@ -80,8 +80,8 @@ struct BindingConfig {
   PortSettings port;
   bool needs_bridge = false;
   HairpinMode hairpin = HairpinMode::kNone;
-  /// Whether an attachment stands whose namespace has no process: it may be at its ADD, or just
-  /// behind it. Unset: none does. Thread-safe.
+  /// Whether an attachment still stands though its namespace has no process: its ADD may run, or
+  /// have just ended. Unset: no attachment does. Thread-safe.
   std::function<bool(const Attachment& attachment)> is_in_use;
   /// The folder for the earlier state of virtual functions in pods: in [cni_daemon] state_dir,
   /// "vfs", this boot's ID.

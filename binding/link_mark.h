@@ -23,10 +23,10 @@ struct LinkMark {
   [[nodiscard]] std::string ToString() const;
 };
 
-/// A link has no alias yet when it is born: the request that makes it takes none. It takes a group
-/// (Link::group), which says whose it is until then: the pod's hash, or the attachment's where the
-/// runtime tells no UID. Never 0, which is every other link's, nor above what ip(8) takes. The link
-/// keeps it.
+/// The group (Link::group) of a link from its birth on. The request that makes a link takes no
+/// alias, so the group names the owner until the link has one: it is a hash of the pod, or of the
+/// attachment where the runtime tells no UID. Never 0, which is every other link's, nor above what
+/// ip(8) takes. The link keeps it.
 [[nodiscard]] uint32_t BirthGroup(const Attachment& attachment);
 /// The group of links that pods share: a bridge, a VLAN.
 inline constexpr uint32_t kSharedBirthGroup = 0x6b757279;  // "kury"

@@ -34,7 +34,7 @@ std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
 void RemoveOwnLinks(RouteSocket& host, LinkRemover& links, const std::vector<Link>& own) {
   std::vector<Link> marked;
   for (const Link& link : own) {
-    // A group is all that says whose it is, and the remover's has another number.
+    // Only its group names the owner of such a link, and the remover would change the group.
     if (link.alias.empty()) {
       host.DeleteLink(link);
     } else {

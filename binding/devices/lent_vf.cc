@@ -122,8 +122,8 @@ class GivingBack {
     return std::nullopt;
   }
 
-  /// Mark and file go last, also where the kernel refuses to make the VF what it was. Whoever takes
-  /// it next sets all of it anew.
+  /// Mark and file go last, also where the kernel refuses to restore the VF. The next Connect sets
+  /// all of it anew.
   void Restore(const Link& link, const std::string& name) {
     TryAll steps;
     if (link.up) host_.ChangeLink(link, {.up = false});

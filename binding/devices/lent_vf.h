@@ -15,13 +15,13 @@
 namespace kuryr::binding {
 
 /// The note "vf=ADDRESS" in the mark of a VF's link, by which it is looked for in a pod. A pod may
-/// change it, so it decides nothing else: whose the VF is, and what it was, LentVfStore says.
+/// change the note, so LentVfStore alone says the VF's owner and earlier state.
 [[nodiscard]] std::string NoteOf(const vif::PciAddress& address);
 /// nullopt for a link without such a note.
 [[nodiscard]] std::optional<vif::PciAddress> NotedVf(const Link& link);
 
-/// The name of a VF's link between two namespaces, and until somebody gives it its own: no other
-/// interface has it, in neither.
+/// The name of a VF's link between two namespaces, and until it gets its own. No other interface
+/// has it in either namespace.
 [[nodiscard]] std::string NameOnTheWay(const vif::PciAddress& address);
 
 /// The VF's link, if it is idle; otherwise throws HostInterfaceInUse. A link that is lent, or

@@ -13,7 +13,7 @@
 
 namespace kuryr::binding {
 
-/// A VF in a pod: whose it is, and what it was before and has to be again.
+/// A VF in a pod: its owner, and its earlier state, which it has to get back.
 struct LentVf {
   vif::PciAddress address;
   Attachment owner;  ///< network, container_id and ifname alone
@@ -32,7 +32,7 @@ struct LentVf {
 /// its VF's alias, and cannot change this file. Throws std::system_error. Immutable, thread-safe.
 class LentVfStore {
  public:
-  /// Makes the folder. EPERM for one that somebody else owns or may write.
+  /// Makes the folder. EPERM for one that another user owns or may write.
   explicit LentVfStore(const std::filesystem::path& folder);
 
   /// Until it is closed, no other thread or process lends this VF or gives it back.

@@ -101,6 +101,11 @@ void TrySearch(const char* driver, const std::function<void()>& search) {
   }
 }
 
+template <typename Found>
+void Append(const std::vector<Found>& some, std::vector<Found>& all) {
+  all.insert(all.end(), some.begin(), some.end());
+}
+
 /// Runs `act` with a driver's ParseErrors as MalformedVif.
 template <typename Act>
 auto OfVif(const Act& act) {
@@ -195,12 +200,8 @@ std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadlin
     for (FoundPlug& found : FindPlugsWithPorts(OwnerIds(attachment), deadline))
       plugs.push_back(std::move(found.plug));
   });
-  for (const DriverRow& row : kDrivers) {
-    TrySearch(row.name, [&] {
-      const auto found = DriverOf(row).FindPlugs(attachment, deadline);
-      plugs.insert(plugs.end(), found.begin(), found.end());
-    });
-  }
+  for (const DriverRow& row : kDrivers)
+    TrySearch(row.name, [&] { Append(DriverOf(row).FindPlugs(attachment, deadline), plugs); });
   return plugs;
 }
 
@@ -208,12 +209,8 @@ std::vector<FoundPlug> Binding::FindPlugsOf(const std::string& network, const De
   std::vector<FoundPlug> plugs;
   TrySearch(kOvsDriver,
             [&] { plugs = FindPlugsWithPorts({{OpenVSwitch::kNetwork, network}}, deadline); });
-  for (const DriverRow& row : kDrivers) {
-    TrySearch(row.name, [&] {
-      const auto found = DriverOf(row).FindPlugsOf(network, deadline);
-      plugs.insert(plugs.end(), found.begin(), found.end());
-    });
-  }
+  for (const DriverRow& row : kDrivers)
+    TrySearch(row.name, [&] { Append(DriverOf(row).FindPlugsOf(network, deadline), plugs); });
   return plugs;
 }
 

@@ -17,6 +17,7 @@
 #include "binding/owner.h"
 #include "binding/parts/driver.h"
 #include "binding/parts/port_part.h"
+#include "binding/try_all.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -115,10 +116,11 @@ std::optional<PodFolder> FolderOf(const Plug& plug, const BindingConfig& config)
   return std::nullopt;
 }
 
-/// The port, with the path in the mount_point that its socket has.
-class SocketPortPart final : public PortPart {
+/// The port with its socket in the mount_point, and the pod's file, which tells the application of
+/// both.
+class SocketPart final : public PortPart {
  public:
-  explicit SocketPortPart(PlugSite& site)
+  explicit SocketPart(PlugSite& site)
       : PortPart(site, site.plug().host_interface, Shown::kAsInterface) {}
 
   void Require() override {
@@ -129,9 +131,29 @@ class SocketPortPart final : public PortPart {
     PortPart::Require();
   }
   void Clear() override { TakePath(site().session(), *folder_, *port_, site().attachment()); }
+  void Check(Differences& found) override {
+    PortPart::Check(found);
+    const fs::path& mount_point = site().config().vhostuser_mount_point;
+    const auto folder = PodFolder::OpenIfExists(mount_point);
+    if (!folder) {
+      Tell(DifferenceKind::kFile, "folder", mount_point, " is missing", found);
+      return;
+    }
+    const std::string file = folder->path() / FileOf(site().attachment());
+    const auto text = folder->Read(FileOf(site().attachment()));
+    if (!text) {
+      Tell(DifferenceKind::kFile, "file", file, " is missing", found);
+    } else if (*text != ConfigTextFor(site().planned())) {
+      Tell(DifferenceKind::kFile, "file", file, " has other contents", found);
+    }
+    // A connecting port's socket is the application's own.
+    if (site().planned().port->type == kListening) CheckSocket(*folder, found);
+  }
   void Make() override {
     PortPart::Make();
-    folder_->RemoveSocket(port_->name);  // an older sandbox made it; the name is ours with the port
+    // An older sandbox may have left its socket. The name is ours with the port.
+    folder_->RemoveSocket(port_->name);
+    folder_->Write(FileOf(site().attachment()), ConfigTextFor(site().planned()));
   }
   [[nodiscard]] std::optional<Interface> Await() override {
     // The socket is there before the port has its number.
@@ -144,82 +166,51 @@ class SocketPortPart final : public PortPart {
   }
   void Remove(const Attachment& owner) override {
     // A folder that cannot be opened keeps the port: nothing else says whose the socket is.
-    const std::optional<PodFolder>& folder = FindFolder();
+    const auto folder = FolderOf(site().plug(), site().config());
     const std::string& name = site().plug().host_interface;
     PortSession& session = site().session();
-    // The socket goes first: as long as the port is ours, its name is.
-    session.ovs().DeletePort(name, OwnerIds(owner), session.deadline(), [&](bool is_there) {
-      if (folder && (is_there || !folder->HasListener(name))) folder->RemoveSocket(name);
+    TryAll steps;
+    steps.Try([&] {
+      if (folder) folder->Remove(FileOf(owner));
     });
-  }
-
-  /// The mount_point; nullopt where it is missing, or the plug is none that Plan has made.
-  [[nodiscard]] const std::optional<PodFolder>& FindFolder() {
-    if (!folder_ && !is_searched_) folder_ = FolderOf(site().plug(), site().config());
-    is_searched_ = true;
-    return folder_;
+    steps.Try([&] {
+      // The socket goes first: as long as the port is ours, its name is.
+      session.ovs().DeletePort(name, OwnerIds(owner), session.deadline(), [&](bool is_there) {
+        if (folder && (is_there || !folder->HasListener(name))) folder->RemoveSocket(name);
+      });
+    });
+    steps.Finish();
   }
 
  protected:
   [[nodiscard]] OvsPort Wanted() override { return port_ ? *port_ : PortPart::Wanted(); }
 
  private:
-  std::optional<PodFolder> folder_;
-  bool is_searched_ = false;
-  std::optional<OvsPort> port_;
-};
-
-/// The pod's file in the mount_point, which tells the application of its socket.
-class SocketFilePart final : public Part {
- public:
-  SocketFilePart(PlugSite& site, SocketPortPart& port) : Part(site), port_(port) {}
-
-  void Check(Differences& found) override {
-    const auto& mount_point = site().config().vhostuser_mount_point;
-    const auto folder = PodFolder::OpenIfExists(mount_point);
-    if (!folder) {
-      Tell(DifferenceKind::kFile, mount_point, "folder " + mount_point.string() + " is missing",
-           found);
-      return;
-    }
-    const std::string path = folder->path() / File();
-    const auto text = folder->Read(File());
-    if (!text) Tell(DifferenceKind::kFile, path, "file " + path + " is missing", found);
-    if (text && *text != ConfigTextFor(site().planned()))
-      Tell(DifferenceKind::kFile, path, "file " + path + " has other contents", found);
-    // A connecting port's socket is the application's own.
-    if (site().planned().port->type == kListening) CheckSocket(*folder, found);
-  }
-  void Make() override { port_.FindFolder()->Write(File(), ConfigTextFor(site().planned())); }
-  void Remove(const Attachment& owner) override {
-    const std::string file = PodFolder::FileOf(owner, site().plug().ifname);
-    if (const auto& folder = port_.FindFolder()) folder->Remove(file);
-  }
-
- private:
-  [[nodiscard]] std::string File() const {
-    return PodFolder::FileOf(site().attachment(), site().plug().ifname);
+  [[nodiscard]] std::string FileOf(const Attachment& owner) const {
+    return PodFolder::FileOf(owner, site().plug().ifname);
   }
   void CheckSocket(const PodFolder& folder, Differences& found) {
     const std::string& socket = site().plug().device;
     const std::string& name = site().planned().port->name;
-    if (!folder.HasSocket(name)) {
-      Tell(DifferenceKind::kSocket, socket, "socket " + socket + " is missing", found);
-      return;
-    }
     const auto switches = PodFolder::OpenIfExists(site().config().ovs_vhu_path);
-    if (!switches || !switches->HasSocket(name)) return;
-    Tell(DifferenceKind::kSocket, socket,
-         "socket " + socket + " is dead: ovs-vswitchd was restarted, and listens on " +
-             (switches->path() / name).string(),
-         found);
+    if (!folder.HasSocket(name)) {
+      Tell(DifferenceKind::kSocket, "socket", socket, " is missing", found);
+    } else if (switches && switches->HasSocket(name)) {
+      Tell(DifferenceKind::kSocket, "socket", socket,
+           " is dead: ovs-vswitchd was restarted, and listens on " +
+               (switches->path() / name).string(),
+           found);
+    }
   }
-  static void Tell(DifferenceKind kind, const std::string& what, const std::string& text,
-                   Differences& found) {
-    found.push_back({.kind = kind, .what = what, .text = text});
+  static void Tell(DifferenceKind kind, const std::string& noun, const std::string& name,
+                   const std::string& rest, Differences& found) {
+    std::string text = noun;
+    found.push_back(
+        {.kind = kind, .what = name, .text = text.append(" ").append(name).append(rest)});
   }
 
-  SocketPortPart& port_;
+  std::optional<PodFolder> folder_;
+  std::optional<OvsPort> port_;
 };
 
 class VhostUserDriver final : public Driver {
@@ -258,8 +249,7 @@ class VhostUserDriver final : public Driver {
  protected:
   [[nodiscard]] Parts PartsOf(PlugSite& site) const override {
     Parts parts;
-    auto& port = Add<SocketPortPart>(parts, site);
-    Add<SocketFilePart>(parts, site, port);
+    Add<SocketPart>(parts, site);
     return parts;
   }
 

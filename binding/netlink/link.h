@@ -32,8 +32,8 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-/// A veth pair to be made: one end here, the other born in the namespace `peer_netns_fd` (-1: here
-/// too).
+/// A veth pair to be made: one end here, the other born in the namespace `peer_netns_fd` (-1: this
+/// one).
 struct VethPair {
   std::string name;
   std::string peer_name;

@@ -128,8 +128,8 @@ void LinkRemover::Carry(RouteSocket& host, const std::vector<Order*>& orders) no
 LinkRemover::Answer LinkRemover::Send(const std::vector<std::vector<Link>>& lists,
                                       const std::shared_ptr<EventFd>& answered) {
   WaitForTurn();
-  // The thread's socket is of the caller's namespace. What it opens goes with it, while the answer
-  // is kept until somebody looks.
+  // The thread's socket is of the caller's namespace, and is closed with the thread. The answer is
+  // kept until a caller looks.
   Answer answer =
       std::async(std::launch::async, [lists, kept = answered, socket = RouteSocket()]() mutable {
         RouteSocket own_socket = std::move(socket);

@@ -58,8 +58,8 @@ class RouteSocket {
   void SetAliasAndUp(const Link& link, const std::string& alias);
   /// As SetAliasAndUp, and IFLA_IFNAME, for a link that is down.
   void SetNameAliasAndUp(const Link& link, const std::string& name, const std::string& alias);
-  /// Packets get their checksums, of SCTP too, and TCP's segments before they leave `link`, not by
-  /// a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
+  /// Packets get their checksums (SCTP's as well) and TCP's segments before they leave `link`, not
+  /// by a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
   void MakeChecksums(const Link& link);
   [[nodiscard]] bool LeavesChecksums(const Link& link);
   /// One request.

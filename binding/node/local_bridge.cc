@@ -103,7 +103,7 @@ void EnableForwarding(const LocalBridge& wanted) {
   }
 }
 
-/// Twice: who found the bridge unfinished may switch IPv6 off in between.
+/// Tries twice: another ADD that found the bridge unfinished may switch IPv6 off in between.
 void AddIpv6Gateway(RouteSocket& host, const Link& bridge, const IpNetwork& gateway) {
   const auto add = [&] {
     // The bridge was made without, or the node's links have none by default.

@@ -48,7 +48,7 @@ struct OvsPort {
   ExternalIds external_ids;                    ///< of the interface
   std::string datapath_type;            ///< of the bridge if it has to be made; empty: the kernel's
   std::optional<uint32_t> mtu_request;  ///< for interfaces that ovs-vswitchd itself makes
-  /// No packets until somebody (Neutron's agent) gives the port its VLAN: tag and trunks are 4095,
+  /// No packets until Neutron's agent gives the port its VLAN: tag and trunks are 4095,
   /// which no datapath lets through.
   bool isolated = false;
   bool transient = true;  ///< other_config:transient: ovs-ctl(8), --delete-transient-ports
@@ -77,7 +77,7 @@ struct PortState {
   std::optional<uint16_t> vlan;
   std::string vlan_mode;
   std::vector<uint16_t> trunks;
-  bool has_qos = false;        ///< the port has a QoS row, whoever made it
+  bool has_qos = false;        ///< the port has a QoS row, of any maker
   uint64_t policing_rate = 0;  ///< of the interface, kbit/s
   int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
   std::string error;   ///< its words then
@@ -104,7 +104,7 @@ struct AddRules {
 /// thread-safe, like its client.
 class OpenVSwitch {
  public:
-  /// external_ids that say whose a port is.
+  /// external_ids that name a port's owner.
   static constexpr const char* kContainerId = "kuryr-container-id";
   static constexpr const char* kNetwork = "kuryr-network";
   static constexpr const char* kNeutronPort = "iface-id";
@@ -120,9 +120,9 @@ class OpenVSwitch {
   /// Throws OvsUnreachable. Every other call connects by itself.
   void Connect(const Deadline& deadline);
 
-  /// Returns when ovs-vswitchd has let go of what was a port of this name: removed and added again
-  /// in one step, it keeps the userspace datapath on the device of old, and gets no packets. Waits
-  /// for changes that others have made too, but for none of this process's to other ports.
+  /// Returns when ovs-vswitchd has let go of an earlier port of this name. A port that is removed
+  /// and added again in one step stays with the old device in the userspace datapath, and gets no
+  /// packets. Waits for other processes' changes, but not for this process's to other ports.
   void WaitUntilLetGo(const std::string& port, const Deadline& deadline);
   /// Adds the port, and its bridge where there is none; an existing bridge is not
   /// changed otherwise. One of its name has been let go of.

@@ -42,7 +42,7 @@ class PortMirrors {
   [[nodiscard]] nlohmann::json JoinOperations(const std::string& bridge, const PortMirror& mirror,
                                               const Deadline& deadline);
   [[nodiscard]] nlohmann::json LeaveOperations(const Deadline& deadline);
-  /// False where somebody came in between.
+  /// False where another client changed the rows in between.
   bool TryTransact(const nlohmann::json& operations, const Deadline& deadline,
                    const std::string& what);
 

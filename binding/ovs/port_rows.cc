@@ -15,7 +15,7 @@ using ovsdb::NamedUuid;
 // 802.1Q reserves it: on a port with this tag no packet goes anywhere.
 constexpr int kDeadVlan = 4095;
 
-/// In the external_ids of rows of QoS, beside those of the port's interface: whose they are.
+/// The key in external_ids of QoS rows, beside those of the port's interface, for the port's name.
 constexpr const char* kQosPort = "kuryr-port";
 
 /// No element where `has` is false.

@@ -55,7 +55,7 @@ class FaultInjectionTest : public NodeTest, public ::testing::WithParamInterface
     Reset();
     pod_.emplace(MakePod(scenario(), 1));
     peer_.emplace(MakePod(scenario(), 2));
-    // What a process does but once: libopenvswitch initialises itself.
+    // libopenvswitch initialises itself once in a process.
     ExpectNextConnectWorks();
     Reset();
     before_ = PodsState();

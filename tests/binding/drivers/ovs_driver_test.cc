@@ -94,7 +94,7 @@ TEST_F(OvsDriverTest, QosRowComesAndGoesWithThePort) {
   EXPECT_EQ(Vsctl({"list", "QoS"}), "");
 }
 
-// What CNI's bandwidth plugin does. Without a QoS row ovs-vswitchd clears it when it starts.
+// CNI's bandwidth plugin sets queueing. Without a QoS row ovs-vswitchd clears it when it starts.
 TEST_F(OvsDriverTest, QueueingSetByOthersOutlivesARestartOfVswitchd) {
   ConnectPod(1, *pod_);
   RunOnHost({"tc", "qdisc", "add", "dev", "tap450e5c61-1", "root", "tbf", "rate", "1mbit", "burst",

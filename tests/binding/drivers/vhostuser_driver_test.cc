@@ -43,8 +43,8 @@ class VhostUserDpdkTest : public VhostUserDriverTest {
   }
 };
 
-/// What a pod with DPDK may run: a switch of its own between its socket, which it finds as the
-/// file says, and a network device with an address.
+/// A program that a pod with DPDK may run: a switch of its own between its socket, which it finds
+/// as the file says, and a network device with an address.
 class Application {
  public:
   Application(const Netns& pod, const std::string& file, const std::string& address)
@@ -183,7 +183,7 @@ TEST_F(VhostUserDpdkTest, FileThatAPodLaidOutIsReplacedAndNotFollowed) {
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(FileOf(1))));
 }
 
-/// What a pod may lay in a socket's place, which another pod's port is to have.
+/// Things that a pod may lay in the place of another pod's socket.
 std::vector<std::function<void()>> Obstacles(const fs::path& path) {
   return {[path] { fs::create_symlink("/run/elsewhere", path); },
           [path] { fs::create_symlink("/run/nowhere", path); },

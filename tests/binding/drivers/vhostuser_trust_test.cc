@@ -6,7 +6,7 @@
 #include "binding/drivers/binding.h"
 #include "tests/binding/drivers/vhostuser_fixture.h"
 
-// What a hostile VIF or a forged row names is not the driver's to touch.
+// The driver does not touch what a hostile VIF or a forged row names.
 
 namespace kuryr::binding {
 namespace {

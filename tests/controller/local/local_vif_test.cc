@@ -3,6 +3,7 @@
 #include "base/names.h"
 #include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
+#include "binding/parts/driver.h"
 #include "binding/l3.h"
 #include "tests/controller/local/backend_fixture.h"
 
