@@ -4,7 +4,7 @@
 #include "binding/interfaces.h"
 #include "binding/netlink/link_watch.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/sysctl.h"
+#include "binding/netlink/sysctl.h"
 
 namespace kuryr::binding {
 

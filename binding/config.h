@@ -16,17 +16,17 @@ namespace kuryr::binding {
 
 struct Attachment;
 
-/// What the operator's configuration names beside [binding]: pools of kuryr.conf, and the CNI
+/// Names in the operator's configuration beside [binding]: in pools of kuryr.conf, and in the CNI
 /// configuration of a network without a producer.
 struct NamedElsewhere {
   std::vector<std::string> drivers;
   std::vector<std::string> ovs_bridges;
   std::vector<std::string> kernel_bridges;
-  std::vector<std::string> uplinks;          ///< whose VLANs become ports of kernel_bridges
+  std::vector<std::string> uplinks;          ///< links whose VLANs become ports of kernel_bridges
   std::vector<std::string> host_interfaces;  ///< in full
 };
 
-/// What kuryr.conf says to the drivers.
+/// The options of kuryr.conf for the drivers.
 struct BindingConfig {
   /// [os_vif_ovs] ovsdb_connection: unix:FILE, tcp:IP:PORT or ssl:IP:PORT.
   std::string ovsdb_connection = "unix:/var/run/openvswitch/db.sock";
@@ -43,7 +43,7 @@ struct BindingConfig {
   std::string datapath_type;
   /// [os_vif_ovs] isolate_vif: new ports pass no packets until Neutron's agent gives them a VLAN.
   bool isolate_vif = false;
-  /// [os_vif_ovs] wait_for_wiring: whose part in a new port an ADD waits for.
+  /// [os_vif_ovs] wait_for_wiring: the service for whose part in a new port an ADD waits.
   WaitForWiring wait_for_wiring = WaitForWiring::kAuto;
   /// [os_vif_ovs] default_qos_type, of the QoS row that each port gets; empty: none. With
   /// linux-noop ovs-vswitchd leaves alone a link's root qdisc (CNI's bandwidth plugin). It deletes
@@ -65,8 +65,7 @@ struct BindingConfig {
   /// [binding] link_iface: the node's link that nested interfaces stand on; empty: FindParentLink
   /// chooses.
   std::string link_iface;
-  /// [vhostuser] mount_point: where pods find what their vhost-user interface is (a folder that
-  /// they mount).
+  /// [vhostuser] mount_point: the folder that pods mount to find their vhost-user interfaces.
   std::filesystem::path vhostuser_mount_point = "/var/cni/vhostuser";
   /// [vhostuser] ovs_vhu_path: where ovs-vswitchd makes the sockets of dpdkvhostuser ports.
   std::filesystem::path ovs_vhu_path = "/var/run/openvswitch";
@@ -74,17 +73,18 @@ struct BindingConfig {
   std::string dpdk_driver = "uio_pci_generic";
   /// [nested_dpdk] pci_mount_point: where pods find the addresses of their devices.
   std::filesystem::path pci_mount_point = "/var/pci_address";
-  /// Of networks that the node makes by itself. owns_ports: no agent of Neutron's gives the ports
-  /// of Open vSwitch their VLANs and QoS. port: what new ones get. needs_bridge: a missing bridge
-  /// is an error. hairpin: how a bridge's ports reach themselves.
+  /// For networks that the node makes by itself. owns_ports: no agent of Neutron's gives the ports
+  /// of Open vSwitch their VLANs and QoS. port: settings of new ports. needs_bridge: a missing
+  /// bridge is an error. hairpin: how a bridge's ports reach themselves.
   bool owns_ports = false;
   PortSettings port;
   bool needs_bridge = false;
   HairpinMode hairpin = HairpinMode::kNone;
-  /// Whether an attachment stands whose namespace has no process: it may be at its ADD, or just
-  /// behind it. Unset: none does. Thread-safe.
+  /// Whether an attachment still stands though its namespace has no process: its ADD may run, or
+  /// have just ended. Unset: no attachment does. Thread-safe.
   std::function<bool(const Attachment& attachment)> is_in_use;
-  /// What virtual functions in pods were before: in [cni_daemon] state_dir, "vfs", this boot's ID.
+  /// The folder for the earlier state of virtual functions in pods: in [cni_daemon] state_dir,
+  /// "vfs", this boot's ID.
   std::filesystem::path vf_folder = "/run/kuryr/vfs";
   /// Where the kernel's devices are described; another folder for tests.
   std::filesystem::path sysfs = "/sys";

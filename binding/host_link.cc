@@ -1,7 +1,7 @@
 #include "binding/host_link.h"
 
 #include "binding/interfaces.h"
-#include "binding/sysctl.h"
+#include "binding/netlink/sysctl.h"
 
 namespace kuryr::binding {
 

@@ -13,11 +13,11 @@ namespace kuryr::binding {
 void DisableIpv6(const std::string& link);
 /// For a bridge without addresses: no IPv6, and no answer to ARP for another link's address.
 void Silence(const std::string& bridge);
-/// Two requests: of the alias of a link that is up, the kernel would tell all who listen, and
-/// ovs-vswitchd looks at the whole node for each notice.
+/// Marks the link, and then sets it up, with two requests. The kernel tells listeners of a changed
+/// alias only if the link is up, and ovs-vswitchd looks at the whole node for each notice.
 void MarkAndSetUp(RouteSocket& host, const Link& link, const std::string& mark);
-/// The host end of a veth pair: marked, and then up. Without IPv6, and with a filter that drops
-/// what comes from where no route leads (rp_filter): it has no address, so that is all of IPv4.
+/// Sets up the host end of a veth pair, marked. It has no IPv6, and a filter drops packets from
+/// addresses without a route (rp_filter): for a link without addresses that is all of IPv4.
 void SetUpHostEnd(RouteSocket& host, const std::string& name, const std::string& mark);
 
 }  // namespace kuryr::binding

@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
 
 /// A link that has to be there; throws std::system_error, ENODEV.
 [[nodiscard]] Link Find(RouteSocket& socket, const std::string& name);
-/// The same, as far as RouteSocket::GlanceAt goes.
+/// As Find, with what RouteSocket::GlanceAt tells.
 [[nodiscard]] Link GlanceAt(RouteSocket& socket, const std::string& name);
 [[nodiscard]] Interface Describe(const Link& link, bool in_pod);
 [[noreturn]] void ThrowTaken(const std::string& ifname);
 /// Throws InterfaceExists when `inside`, a socket of the pod's namespace, finds the name.
 void RequireFree(RouteSocket& inside, const std::string& ifname);
 
-/// Other than link-local ones of IPv6.
+/// Whether the link has an address other than IPv6's link-local ones.
 [[nodiscard]] bool HasGlobalAddress(RouteSocket& socket, const Link& link);
 
 /// A dump in libc: only for the rare cases in which no name is known.
@@ -30,8 +30,8 @@ void RequireFree(RouteSocket& inside, const std::string& ifname);
 [[nodiscard]] std::vector<Link> FindMarkedLinksIn(const Netns& netns, const Attachment& attachment);
 [[nodiscard]] std::vector<Link> FindMarkedLinks(const Attachment& attachment);
 
-/// One step of a rollback. The failure that led here is the one to report: this one is logged, and
-/// what stays is Disconnect's.
+/// One step of a rollback. The failure that led to the rollback is the one to report. This one is
+/// logged, and Disconnect removes what stays.
 void TryUndo(const std::string& interface, const std::function<void()>& undo) noexcept;
 
 }  // namespace kuryr::binding

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/sysctl.h"
+#include "binding/netlink/sysctl.h"
 
 namespace kuryr::binding {
 namespace {
@@ -80,7 +80,7 @@ bool IsReachable(const L3Plan& plan, const IpAddress& gateway) {
          });
 }
 
-/// The network's MTU was looked at before; that of what is below is known now.
+/// The plan has compared the network's MTU. Only now is the MTU of the link below known.
 void RequireMtuForIpv6(const Link& link, const IpNetwork& address) {
   if (link.mtu >= kLeastIpv6Mtu) return;
   ThrowErrno(EINVAL, "give address " + address.ToString() + " to " + link.name + ", whose MTU " +
@@ -89,8 +89,8 @@ void RequireMtuForIpv6(const Link& link, const IpNetwork& address) {
                          " (network_device_mtu, or that of the bridge or link below)");
 }
 
-/// In the calling thread's namespace. Without the setting, the kernel has no IPv6: the address will
-/// be refused by name.
+/// In the calling thread's namespace. A kernel without the setting has no IPv6, and refuses the
+/// address by name.
 void EnableIpv6(const std::string& conf) {
   SetSysctl("net/ipv6/conf/" + conf + "/disable_ipv6", '0');
 }
@@ -141,8 +141,8 @@ void AddRoutes(RouteSocket& socket, const Link& link, const L3Plan& plan) {
   }
 }
 
-/// What the kernel has in any table, by destination; each with the index of its link. Of an IPv6
-/// destination the kernel has cleared the host bits.
+/// The kernel's routes of all tables, by destination; each with the index of its link. The kernel
+/// has cleared the host bits of IPv6 destinations.
 using Routes = std::multimap<IpNetwork, std::pair<int, LinkRoute>>;
 
 Routes RoutesOf(RouteSocket& inside) {
@@ -152,25 +152,34 @@ Routes RoutesOf(RouteSocket& inside) {
   return routes;
 }
 
-std::optional<std::string> CheckRoute(const Routes& present, const Link& link,
-                                      const LinkRoute& wanted) {
+/// Adds the difference of one planned route.
+void CheckRoute(const Routes& present, const Link& link, const LinkRoute& wanted,
+                Differences& found) {
   const auto [begin, end] = present.equal_range(wanted.destination.Masked());
-  std::optional<std::string> other;
+  std::string other;
   bool is_taken = false;
   for (auto entry = begin; entry != end; ++entry) {
     const auto& [index, route] = entry->second;
-    // A plugin behind us may have moved it to a table of its own.
-    if (index == link.index && route.gateway == wanted.gateway) return std::nullopt;
+    // A plugin that comes later in the chain may have moved it to a table of its own.
+    if (index == link.index && route.gateway == wanted.gateway) return;
     if (route.table != 0) continue;
     if (index == link.index) {
-      other = Describe(route) + " through " + link.name + " instead of " + Describe(wanted);
+      other = Describe(route);
     } else {
-      // It was there before, and ConfigureL3 left it.
+      // The route was there before, and ConfigureL3 left it.
       is_taken = true;
     }
   }
-  if (other || is_taken) return other;
-  return Describe(wanted) + " through " + link.name + " is missing";
+  if (other.empty() && is_taken) return;
+  const std::string through = " through " + link.name;
+  const std::string expected = Describe(wanted);
+  const std::string text = other.empty() ? expected + through + " is missing"
+                                         : other + through + " instead of " + expected;
+  found.push_back({.kind = DifferenceKind::kRoute,
+                   .what = link.name,
+                   .expected = expected,
+                   .found = other,
+                   .text = text});
 }
 
 }  // namespace
@@ -214,35 +223,39 @@ L3Plan PlanL3(const vif::VifBase& vif, bool is_default) {
   return plan;
 }
 
-void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan) {
+void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& plan, L3Scope scope) {
   if (plan.is_awaited) return;
-  RouteSocket socket = RouteSocket::OpenIn(pod);
+  RouteSocket socket = RouteSocket::OpenIn(netns);
   const std::optional<Link> link = socket.GlanceAt(ifname);
-  if (!link) ThrowErrno(ENODEV, "configure " + Printable(ifname) + " in the pod");
-  SetLoopbackUp(socket);
+  if (!link) {
+    const char* where = scope == L3Scope::kPod ? " in the pod" : " on the host";
+    ThrowErrno(ENODEV, "configure " + Printable(ifname) + where);
+  }
+  if (scope == L3Scope::kPod) SetLoopbackUp(socket);
   if (const L3Plan::Address* ipv6 = FindIpv6(plan)) {
     RequireMtuForIpv6(*link, ipv6->network);
-    const NetnsGuard guard(pod);
-    EnableIpv6("all");
+    const NetnsGuard guard(netns);
+    if (scope == L3Scope::kPod) EnableIpv6("all");
     EnableIpv6(link->name);
   }
   for (const L3Plan::Address& address : plan.addresses) socket.AddAddress(*link, address.network);
   AddRoutes(socket, *link, plan);
 }
 
-std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link, const L3Plan& plan) {
+void CheckL3(RouteSocket& inside, const Link& link, const L3Plan& plan, Differences& found) {
   const std::vector<IpNetwork> addresses = inside.AddressesOf(link);
   const std::set<IpNetwork> present(addresses.begin(), addresses.end());
   for (const L3Plan::Address& address : plan.addresses) {
-    if (present.count(address.network) == 0)
-      return "address " + address.network.ToString() + " is missing on " + link.name;
+    if (present.contains(address.network)) continue;
+    const std::string expected = address.network.ToString();
+    found.push_back({.kind = DifferenceKind::kAddress,
+                     .what = link.name,
+                     .expected = expected,
+                     .text = "address " + expected + " is missing on " + link.name});
   }
-  if (plan.routes.empty()) return std::nullopt;
+  if (plan.routes.empty()) return;
   const Routes routes = RoutesOf(inside);
-  for (const LinkRoute& route : plan.routes) {
-    if (auto difference = CheckRoute(routes, link, route)) return difference;
-  }
-  return std::nullopt;
+  for (const LinkRoute& route : plan.routes) CheckRoute(routes, link, route, found);
 }
 
 }  // namespace kuryr::binding

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ip.h"
+#include "binding/difference.h"
 #include "binding/netlink/link.h"
 #include "binding/netns.h"
 #include "vif/vif.h"
@@ -14,7 +15,7 @@ namespace kuryr::binding {
 
 class RouteSocket;
 
-/// What a VIF's subnets say of its interface. Addresses are set first, then routes.
+/// The addresses and routes of an interface, from its VIF's subnets. Addresses are set first.
 struct L3Plan {
   struct Address {
     IpNetwork network;                 ///< the fixed IP with its subnet's prefix length
@@ -22,13 +23,13 @@ struct L3Plan {
   };
   std::vector<Address> addresses;
   std::vector<LinkRoute> routes;
-  std::vector<IpAddress> nameservers;  ///< for the result: nothing of the interface itself
+  std::vector<IpAddress> nameservers;  ///< for the result alone; the interface has none
   bool is_default = false;             ///< the default VIF's routes win
-  /// Who gives the addresses is asked once the interface is there: ConfigureL3 leaves it alone.
+  /// The addresses are known only once the interface is there: ConfigureL3 does nothing until then.
   bool is_awaited = false;
 };
 
-/// What a link with an IPv6 address has to carry (RFC 8200, 5). The kernel has no IPv6 below it.
+/// The smallest MTU of a link with IPv6 addresses (RFC 8200, 5). Below it the kernel has no IPv6.
 inline constexpr uint32_t kLeastIpv6Mtu = 1280;
 /// The first IPv6 address of the plan; null where it has none.
 [[nodiscard]] const L3Plan::Address* FindIpv6(const L3Plan& plan);
@@ -43,16 +44,21 @@ inline constexpr uint32_t kLeastIpv6Mtu = 1280;
 /// than 64.
 void RequireNextHops(const L3Plan& plan, const std::string& path);
 
-/// Makes the plan true for `ifname`, which is up in `pod` already. A route that exists already
-/// stays as it is. Routes of the default VIF have the kernel's metric. Those of the others have
-/// 1024 and the link's index, so that two VIFs of one network do not take each other's away. Sets
-/// lo up, and lifts disable_ipv6 (ip-sysctl) where an address is IPv6. Doing it twice is fine;
-/// nothing is undone on failure, as all of it goes with the interface. Throws std::system_error
-/// that names the address or route and the interface, and the MTU that is too small for IPv6. The
-/// calling thread visits the pod's namespace meanwhile.
-void ConfigureL3(const Netns& pod, const std::string& ifname, const L3Plan& plan);
-/// The first part of the plan that is not so; nullopt when all is.
-[[nodiscard]] std::optional<std::string> CheckL3(RouteSocket& inside, const Link& link,
-                                                 const L3Plan& plan);
+/// The namespace in which an interface gets its addresses.
+enum class L3Scope {
+  kPod,   ///< a pod's: lo is set up, and IPv6 is enabled for the whole namespace
+  kHost,  ///< the host's: only settings of the interface itself change
+};
+
+/// Gives `ifname`, which is up in `netns`, the addresses and routes of the plan. A route that
+/// exists stays as it is. Routes of the default VIF have the kernel's metric. Routes of other VIFs
+/// have 1024 and the link's index, so that two VIFs of one network do not take each other's away.
+/// Lifts disable_ipv6 (ip-sysctl) where an address is IPv6. May be repeated. Nothing is undone on
+/// failure, as all of it goes with the interface. Throws std::system_error that names the address
+/// or route and the interface, and the MTU that is too small for IPv6. The calling thread visits
+/// `netns` meanwhile.
+void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& plan, L3Scope scope);
+/// Adds the addresses and routes of the plan that `link` has not. `inside` is of its namespace.
+void CheckL3(RouteSocket& inside, const Link& link, const L3Plan& plan, Differences& found);
 
 }  // namespace kuryr::binding

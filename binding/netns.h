@@ -18,7 +18,7 @@ struct NetnsId {
   auto operator<=>(const NetnsId&) const = default;
 };
 
-/// Of what is at `path`, without opening it; nullopt when there is nothing.
+/// The identity of the file at `path`, without opening it; nullopt when there is none.
 [[nodiscard]] std::optional<NetnsId> FindNetnsId(const std::string& path);
 
 /// An open network namespace: keeps it alive, never creates one. Immutable, usable from several

@@ -9,7 +9,7 @@
 namespace kuryr::binding {
 namespace {
 
-/// external_ids beside those that OpenVSwitch knows.
+/// Keys of external_ids beside those that OpenVSwitch knows.
 constexpr const char* kAttachmentIfname = "kuryr-ifname";
 constexpr const char* kDriver = "kuryr-driver";
 constexpr const char* kPodIfname = "kuryr-pod-ifname";
@@ -18,8 +18,8 @@ constexpr const char* kHostInterface = "kuryr-host-interface";
 /// Only where the plug has one.
 constexpr const char* kDevice = "kuryr-device";
 
-/// What a profile for Open vSwitch has; null without a profile. FPOpenVSwitch is for fast-path
-/// switches, whose VIFs are plugged otherwise if it says hybrid_plug.
+/// The VIF's profile for Open vSwitch; null without a profile. FPOpenVSwitch is for fast-path
+/// switches; with hybrid_plug their VIFs are plugged in another way.
 const vif::PortProfileOpenVSwitch* ProfileOf(const vif::VifBase& vif) {
   if (!vif.port_profile.has_value()) return nullptr;
   if (const auto* plain = std::get_if<vif::PortProfileOpenVSwitch>(&*vif.port_profile))
@@ -32,7 +32,7 @@ const vif::PortProfileOpenVSwitch* ProfileOf(const vif::VifBase& vif) {
                        " for a port of Open vSwitch");
 }
 
-/// That the port profile wants a missing bridge to have; empty: any.
+/// The datapath_type that the port profile wants for a missing bridge; empty: any.
 std::string DatapathTypeOf(const vif::VifBase& vif) {
   const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
   return profile == nullptr ? "" : profile->datapath_type.value_or("");

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "binding/attachment.h"
 #include "binding/config.h"
-#include "binding/driver.h"
 #include "binding/ovs/open_vswitch.h"
 
 namespace kuryr::binding {
@@ -16,9 +16,9 @@ namespace kuryr::binding {
 [[nodiscard]] std::string NeutronPortOf(const vif::VifBase& vif);
 /// Throws UnsupportedVif where the port profile has the VIF behind a representor.
 void RequireNoRepresentor(const vif::Vif& vif);
-/// Which ports are the attachment's.
+/// The external_ids of all ports of the attachment.
 [[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment);
-/// Which are, and of the plug with this interface in the pod.
+/// The external_ids of the attachment's port whose interface in the pod is this one.
 [[nodiscard]] ExternalIds OwnerIds(const Attachment& attachment, const std::string& pod_ifname);
 /// Adds the port to what is planned: a network device `name` on the plug's bridge, isolation and
 /// QoS as the config says. From its external_ids PlugOf restores `plug`. Throws what NeutronPortOf
@@ -27,7 +27,7 @@ void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name
               const BindingConfig& config, Planned& planned);
 /// The planned port as this attachment's.
 [[nodiscard]] OvsPort OwnedPort(const Planned& planned, const Attachment& attachment);
-/// The attachment that OwnedPort was given, as far as OwnerIds tell, and the pod's UID.
+/// The attachment that a port names: OwnerIds and the pod's UID.
 [[nodiscard]] Attachment AttachmentOf(const OvsPort& port);
 /// The plug that PlanPort was given, from the port's external_ids.
 [[nodiscard]] Plug PlugOf(const OvsPort& port);

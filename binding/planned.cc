@@ -15,7 +15,7 @@ MacAddress UnicastOf(const vif::VifBase& vif) {
   return mac;
 }
 
-/// A link below may be too small as well, which ConfigureL3 says.
+/// ConfigureL3 tells of a link below that is too small.
 void RequireIpv6Mtu(const vif::VifBase& vif, const L3Plan& plan) {
   const std::optional<uint32_t> mtu = vif::MtuOf(vif);
   const L3Plan::Address* address = FindIpv6(plan);

@@ -12,15 +12,14 @@
 
 namespace kuryr::binding {
 
-/// What one VIF is called on this node. Decided before the first change and kept in the attachment
-/// record: with the attachment, enough to unplug everything with VIF and API server gone.
+/// The names of one VIF on this node. They are decided before the first change and kept in the
+/// attachment record. With VIF and API server gone, plug and attachment suffice to unplug all.
 struct Plug {
   std::string driver;          ///< its name in kDrivers: "ovs", "bridge"
   std::string ifname;          ///< in the pod
   std::string host_interface;  ///< on the host: tap..., or a switch's port alone: vhu...; or empty
-  std::string bridge;          ///< likewise
-  std::string device;  ///< what else a driver has to find again: a PCI address, a socket, a bridge
-                       ///< in between
+  std::string bridge;          ///< the bridge of the host interface; or empty
+  std::string device;          ///< one more name: a PCI address, a socket, a bridge in between
 
   bool operator==(const Plug&) const = default;
 };
@@ -29,7 +28,7 @@ struct Plug {
 /// below says. Never larger than [neutron_defaults] network_device_mtu.
 class PlannedMtu {
  public:
-  /// Of a network that says nothing, without a limit.
+  /// For a network that says nothing, without a limit.
   PlannedMtu() = default;
   /// A `limit` of 0 is none.
   PlannedMtu(std::optional<uint32_t> of_network, uint32_t limit)
@@ -39,7 +38,7 @@ class PlannedMtu {
   [[nodiscard]] bool is_decided() const { return of_network_.has_value(); }
   /// On a link with this MTU.
   [[nodiscard]] uint32_t On(uint32_t below) const;
-  /// What Check looks for: 0 for any. The link below may have another MTU now than at the ADD.
+  /// The MTU for Check, 0 for any: the link below may have another one now than at the ADD.
   [[nodiscard]] uint32_t Checked() const { return is_decided() ? On(0) : 0; }
 
  private:
@@ -47,15 +46,15 @@ class PlannedMtu {
   uint32_t limit_ = 0;
 };
 
-/// What a network says of the kernel's bridge that its ports are on, for a bridge that is missing.
+/// A network's words on a missing bridge of the kernel that its ports are on.
 struct BridgeProvision {
   bool is_provided = false;      ///< it is made
   std::optional<uint16_t> vlan;  ///< this VLAN of `uplink` becomes a port of it
   std::string uplink;            ///< a link of the node; or empty
 };
 
-/// All that is decided of one VIF on this node. Connect and Check of its driver take it from here,
-/// and so do the result and the status: none of them reads the VIF again.
+/// All decisions on one VIF on this node. Connect, Check, the result and the status take them from
+/// here, and do not read the VIF again.
 struct Planned {
   Plug plug;
   MacAddress mac;
@@ -64,11 +63,11 @@ struct Planned {
   /// The port of Open vSwitch; its owner is missing yet (OwnedPort).
   std::optional<OvsPort> port;
   std::string datapath_type;  ///< that a missing bridge of `port` has to get; empty: any
-  uint16_t vlan = 0;          ///< of the interface itself: nested, or added by its card; 0: none
+  uint16_t vlan = 0;          ///< the interface's own: nested, or added by its card; 0: none
   BridgeProvision provision;
 };
 
-/// What is decided of every VIF alike: the plug as it is given, MAC, MTU and layer 3. Throws
+/// Decides what all kinds of VIFs have: the plug as it is given, MAC, MTU and layer 3. Throws
 /// ParseError for a VIF without network, without a unicast MAC, or with an MTU that is too small
 /// for its IPv6 addresses, and what PlanL3 throws.
 [[nodiscard]] Planned PlanCommon(const vif::PodVif& vif, const Plug& plug,

@@ -25,7 +25,7 @@ bool IsLeftoverVeth(const Link& link, const Attachment& attachment) {
 std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
                                      const Attachment& attachment, const Deadline& deadline) {
   auto link = host.FindLink(name);
-  // The runtime says both pods' names and UIDs: no annotation makes anybody wait for a stranger.
+  // The runtime says both pods' names and UIDs, so no annotation makes an ADD wait for a stranger.
   if (!link || OwnerOf(*link, attachment) != Owner::kReplaced) return link;
   if (!WaitUntilGone(host, *link, deadline.AtMost(kReplacedPodTime))) return link;
   return host.FindLink(name);
@@ -34,7 +34,7 @@ std::optional<Link> FindOnceReplaced(RouteSocket& host, const std::string& name,
 void RemoveOwnLinks(RouteSocket& host, LinkRemover& links, const std::vector<Link>& own) {
   std::vector<Link> marked;
   for (const Link& link : own) {
-    // A group is all that says whose it is, and the remover's has another number.
+    // Only its group names the owner of such a link, and the remover would change the group.
     if (link.alias.empty()) {
       host.DeleteLink(link);
     } else {

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/link_remover.h"
 #include "binding/netlink/route_socket.h"
 
 namespace kuryr::binding {
 
-/// Whose the host end of a veth pair is; for every link that is no veth the answer is no.
+/// Owners of host ends of veth pairs. A link that is no veth is never ours.
 
 /// IsOwn.
 [[nodiscard]] bool IsOwnVeth(const Link& link, const Attachment& attachment);
@@ -24,7 +24,7 @@ namespace kuryr::binding {
                                                    const Attachment& attachment,
                                                    const Deadline& deadline);
 
-/// `own` are links of the node that this attachment, or its pod, has made.
+/// Removes links of the node that this attachment, or its pod, has made.
 void RemoveOwnLinks(RouteSocket& host, LinkRemover& links, const std::vector<Link>& own);
 /// Both ends go. Nothing happens when there is none, or it is another's.
 void DeleteOwnVeth(RouteSocket& host, LinkRemover& links, const std::string& name,

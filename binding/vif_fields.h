@@ -5,17 +5,17 @@
 #include <type_traits>
 #include <variant>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
 #include "vif/pci_address.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {
 
-/// What several drivers read of a VIF, or decide by its plan. Strangers write VIFs: what reads one
-/// throws ParseError with the field's path for what cannot be.
+/// Fields of a VIF that several drivers read, and decisions by its plan. Strangers write VIFs: the
+/// readers throw ParseError with the field's path for an impossible value.
 
-/// The VIF as the kind, or as what the kinds have in common, that `driver` is for; UnsupportedVif.
+/// The VIF as the kind, or the base of kinds, that `driver` is for; throws UnsupportedVif.
 template <class Own>
 [[nodiscard]] const Own& OwnVif(const vif::Vif& vif, const char* driver) {
   const Own* own = std::visit(

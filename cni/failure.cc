@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/drivers/binding.h"
 #include "watcher/api_error.h"
 

@@ -10,7 +10,7 @@
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/owner.h"
-#include "binding/steps.h"
+#include "binding/try_all.h"
 
 namespace kuryr::binding {
 namespace {
@@ -27,7 +27,7 @@ bool CanBeVf(const fs::path& sysfs, const Link& link, const vif::PciAddress& add
   return link.kind.empty() || (link.kind == "veth" && sysfs != kSysfs);
 }
 
-/// What the kernel refused once (a name that is taken), it would refuse in every DEL.
+/// Other refusals of the kernel, such as a name that is taken, would come again in every DEL.
 bool IsWorthAnotherTry(const std::system_error& error) {
   return error.code() == std::errc::not_enough_memory || error.code() == std::errc::no_buffer_space;
 }
@@ -46,7 +46,7 @@ class GivingBack {
   /// `name` is for a VF of which the store knows nothing; empty: as it is.
   void Run(const Netns* pod, const std::string& name) {
     if (kept_ && OwnerOf(kept_->owner, attachment_) != Owner::kOwn) return;
-    Steps steps;
+    TryAll steps;
     steps.Try([&] {
       if (pod != nullptr) TakeFrom(*pod);
     });
@@ -62,7 +62,7 @@ class GivingBack {
   }
 
  private:
-  /// Of a link on the host, where sysfs says whose it is.
+  /// For a link on the host, of which sysfs knows the device.
   [[nodiscard]] bool IsVf(const Link& link) const {
     if (!CanBeVf(sysfs_, link, vf_.address)) return false;
     if (!link.parent_device.empty()) return true;
@@ -74,7 +74,7 @@ class GivingBack {
            (link.kind == "veth" && kept_ && vf->link == kept_->link && link.index == kept_->index);
   }
 
-  /// Of a link in the pod, which may have changed every mark but the kernel's own name.
+  /// For a link in the pod, which may have changed every mark but the kernel's own name.
   [[nodiscard]] bool MayBeVf(const Link& link) const {
     if (!CanBeVf(sysfs_, link, vf_.address)) return false;
     if (!link.parent_device.empty()) return true;
@@ -82,7 +82,7 @@ class GivingBack {
   }
 
   void TakeFrom(const Netns& pod) {
-    Steps steps;
+    TryAll steps;
     bool is_taken = false;
     RouteSocket inside = RouteSocket::OpenIn(pod);
     for (const std::string& name : LinkNamesIn(pod)) {
@@ -122,10 +122,10 @@ class GivingBack {
     return std::nullopt;
   }
 
-  /// Mark and file go last, also where the kernel refuses to make the VF what it was. Whoever takes
-  /// it next sets all of it anew.
+  /// Mark and file go last, also where the kernel refuses to restore the VF. The next Connect sets
+  /// all of it anew.
   void Restore(const Link& link, const std::string& name) {
-    Steps steps;
+    TryAll steps;
     if (link.up) host_.ChangeLink(link, {.up = false});
     steps.Try([&] {
       if (!name.empty()) host_.ChangeLink(link, {.name = name});
@@ -206,7 +206,7 @@ void LendVf(RouteSocket& host, const BindingConfig& config, const Vf& vf,
   const UniqueFd lock = store.Lock(vf.address);
   // Another pod may have got it since it was looked at.
   const Link link = FindIdleLink(host, config, vf);
-  // What it was before the pod that it is back from.
+  // For a VF that is back from a pod: its state before that pod.
   LentVf lent = store.Find(vf.address)
                     .value_or(LentVf{.address = vf.address,
                                      .link = link.name,

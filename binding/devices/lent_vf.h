@@ -5,26 +5,26 @@
 #include <utility>
 #include <vector>
 
+#include "binding/attachment.h"
 #include "binding/config.h"
 #include "binding/devices/lent_vf_store.h"
 #include "binding/devices/vf.h"
-#include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
 #include "vif/pci_address.h"
 
 namespace kuryr::binding {
 
 /// The note "vf=ADDRESS" in the mark of a VF's link, by which it is looked for in a pod. A pod may
-/// change it, so it decides nothing else: whose the VF is, and what it was, LentVfStore says.
+/// change the note, so LentVfStore alone says the VF's owner and earlier state.
 [[nodiscard]] std::string NoteOf(const vif::PciAddress& address);
 /// nullopt for a link without such a note.
 [[nodiscard]] std::optional<vif::PciAddress> NotedVf(const Link& link);
 
-/// The name of a VF's link between two namespaces, and until somebody gives it its own: no other
-/// interface has it, in neither.
+/// The name of a VF's link between two namespaces, and until it gets its own. No other interface
+/// has it in either namespace.
 [[nodiscard]] std::string NameOnTheWay(const vif::PciAddress& address);
 
-/// The VF's link, if nobody uses it; otherwise throws HostInterfaceInUse. One that is lent, or
+/// The VF's link, if it is idle; otherwise throws HostInterfaceInUse. A link that is lent, or
 /// noted, is back from a pod whose namespace ended without a Disconnect, and free.
 [[nodiscard]] Link FindIdleLink(RouteSocket& host, const BindingConfig& config, const Vf& vf);
 [[noreturn]] void ThrowNotOnHost(const Vf& vf);
@@ -47,8 +47,8 @@ void GiveBackVf(const BindingConfig& config, const Plug& plug, const Attachment&
 
 /// The link of the physical function. Throws std::system_error, ENODEV.
 [[nodiscard]] Link FindPf(RouteSocket& host, const Vf& vf);
-/// What of `wanted` is not so `now`. A physical function without settings enforces nothing: throws
-/// std::system_error, EOPNOTSUPP, for a VLAN.
+/// The settings of `wanted` that differ from `now`. A physical function without settings enforces
+/// nothing: throws std::system_error, EOPNOTSUPP, for a VLAN.
 [[nodiscard]] VfSettings DifferenceOf(const std::optional<VfSettings>& now,
                                       const VfSettings& wanted, const Vf& vf);
 void SetVf(RouteSocket& host, const Vf& vf, const VfSettings& wanted);

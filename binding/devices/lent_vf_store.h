@@ -6,19 +6,19 @@
 
 #include "base/mac.h"
 #include "base/unique_fd.h"
+#include "binding/attachment.h"
 #include "binding/devices/pod_folder.h"
-#include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
 #include "vif/pci_address.h"
 
 namespace kuryr::binding {
 
-/// A VF in a pod: whose it is, and what it was before and has to be again.
+/// A VF in a pod: its owner, and its earlier state, which it has to get back.
 struct LentVf {
   vif::PciAddress address;
   Attachment owner;  ///< network, container_id and ifname alone
   std::string link;  ///< its name
-  int index = 0;     ///< of the link, which the kernel keeps where it is free
+  int index = 0;     ///< the link's, which the kernel keeps where it is free
   MacAddress mac;
   uint32_t mtu = 0;
   std::optional<VfSettings> settings;  ///< both set; nullopt where the physical function has none
@@ -32,10 +32,10 @@ struct LentVf {
 /// its VF's alias, and cannot change this file. Throws std::system_error. Immutable, thread-safe.
 class LentVfStore {
  public:
-  /// Makes the folder. EPERM for one that somebody else owns or may write.
+  /// Makes the folder. EPERM for one that another user owns or may write.
   explicit LentVfStore(const std::filesystem::path& folder);
 
-  /// Until it is closed nobody else, in no process, lends this VF or gives it back.
+  /// Until it is closed, no other thread or process lends this VF or gives it back.
   [[nodiscard]] UniqueFd Lock(const vif::PciAddress& address) const;
   /// nullopt also for a file that cannot be read, which is logged.
   [[nodiscard]] std::optional<LentVf> Find(const vif::PciAddress& address) const;

@@ -25,7 +25,7 @@ UniqueFd Open(const fs::path& path) {
   return UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// What a file is written as; one whose writer was killed leaves it.
+/// The name of a file while it is written. A killed writer leaves it.
 std::string SuccessorOf(const std::string& name) { return "." + name + ".new"; }
 
 void WriteAll(int fd, const std::string& text, const std::string& path) {
@@ -74,7 +74,7 @@ void PodFolder::Write(const std::string& name, const std::string& text) const {
 std::optional<std::string> PodFolder::Read(const std::string& name) const {
   const UniqueFd fd(
       ::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  // What a pod put into the file's place (ELOOP: a symbolic link, ENXIO: a socket) is not it.
+  // A pod may have put something else there (ELOOP: a symbolic link, ENXIO: a socket).
   const bool is_other = errno == ENOENT || errno == ELOOP || errno == ENXIO;
   if (!fd && !is_other) ThrowErrno("open " + PathOf(name));
   struct stat status = {};
@@ -135,7 +135,7 @@ void PodFolder::RemoveOther(const std::string& name) const {
   Log(LogLevel::kWarning, "what is no socket is removed from a socket's place",
       {{"path", PathOf(name)}});
   if (Unlink(name)) return;
-  // Nobody who fills the folder knows it before.
+  // A pod that fills the folder cannot know the name before.
   const std::string aside = "." + name + "." + std::to_string(std::random_device()());
   if (::renameat(fd_.get(), name.c_str(), fd_.get(), aside.c_str()) != 0)
     ThrowErrno("rename " + PathOf(name) + " to " + aside);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 
@@ -34,14 +34,14 @@ class PodFolder {
   void Remove(const std::string& name) const;
 
   [[nodiscard]] bool HasSocket(const std::string& name) const;
-  /// Whether somebody listens on it: it is connected to, and left again.
+  /// Whether the socket has a listener: connects to it, and leaves again.
   [[nodiscard]] bool HasListener(const std::string& name) const;
   /// Removes it if it is a socket.
   void RemoveSocket(const std::string& name) const;
   /// Takes the name from whatever else has it: a file, a link wherever it leads, a directory. One
   /// with something in it gets another name in the folder.
   void RemoveOther(const std::string& name) const;
-  /// Moves the socket of that name out of `from`; who listens on it stays. Throws
+  /// Moves the socket of that name out of `from`; its listener stays. Throws
   /// std::errc::file_exists where something else has the name here.
   void TakeSocket(const PodFolder& from, const std::string& name) const;
 

@@ -32,7 +32,7 @@ std::string TargetOf(const std::string& path) {
   return std::string(target.substr(target.rfind('/') + 1));
 }
 
-/// Of a folder that need not be there.
+/// The entries of a folder that may be missing.
 std::vector<std::string> EntriesOf(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -66,7 +66,7 @@ bool AreDigits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// The physical function's own: with a switch, its representors are links of the same device.
+/// The link of the physical function itself. With a switch, representors are links of its device.
 std::string FindUplink(const fs::path& sysfs, const vif::PciAddress& pf) {
   for (const std::string& link : LinkNamesAt(DeviceAt(sysfs, pf) / "net")) {
     const std::string port = ReadAttribute(sysfs, link, "phys_port_name");

@@ -3,22 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <functional>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "binding/allowed.h"
 #include "binding/announcement.h"
-#include "binding/drivers/port_session.h"
 #include "binding/link_mark.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/neutron_port.h"
-#include "binding/permission.h"
-#include "binding/steps.h"
+#include "binding/parts/port_session.h"
+#include "binding/try_all.h"
 
 namespace kuryr::binding {
 namespace {
 
-/// Kinds that no driver makes true.
+/// Kinds of VIFs without a driver.
 constexpr std::array kUnsupported = {kKind<vif::VifGeneric>, kKind<vif::VifDirect>};
 
 constexpr bool Takes(const DriverRow& row, size_t kind) {
@@ -26,7 +28,7 @@ constexpr bool Takes(const DriverRow& row, size_t kind) {
                      [kind](const AcceptedVif& accepted) { return accepted.kind == kind; });
 }
 
-/// A kind of VIF that is not named in here does not compile.
+/// A kind of VIF that neither kDrivers nor kUnsupported names does not compile.
 constexpr bool IsEveryKindNamed() {
   for (size_t kind = 0; kind < std::variant_size_v<vif::Vif>; ++kind) {
     const bool supported = std::any_of(kDrivers.begin(), kDrivers.end(),
@@ -46,7 +48,7 @@ bool Accepts(const DriverRow& row, size_t kind, const std::string& plugin) {
   });
 }
 
-/// By the VIF's kind and plugin. Throws UnsupportedVif, which names both.
+/// The driver for the VIF's kind and plugin. Throws UnsupportedVif, which names both.
 const DriverRow& DriverRowFor(const vif::Vif& vif) {
   const std::string plugin = Common(vif).plugin.value_or("");
   for (const DriverRow& row : kDrivers) {
@@ -59,14 +61,14 @@ const DriverRow& DriverRowFor(const vif::Vif& vif) {
   throw UnsupportedVif(kind + " (plugin \"" + Printable(plugin) + "\") has no driver");
 }
 
-/// Throws UnsupportedVif for a driver that there is not.
+/// Throws UnsupportedVif for an unknown driver.
 const DriverRow& RowOf(const Plug& plug) {
   const DriverRow* row = FindDriverRow(plug.driver);
   if (row == nullptr) throw UnsupportedVif("driver \"" + Printable(plug.driver) + "\" is unknown");
   return *row;
 }
 
-/// A name that something has already is refused as that thing's.
+/// Refuses a name that the operator does not allow. Where a link has it, the error is that link's.
 void RequireHostInterface(const BindingConfig& config, const std::string& name) {
   try {
     RequireAllowedHostInterface(config, name);
@@ -76,7 +78,7 @@ void RequireHostInterface(const BindingConfig& config, const std::string& name) 
   }
 }
 
-/// Those of Open vSwitch.
+/// The plugs' ports of Open vSwitch.
 std::vector<PlannedPort> PortsOf(const std::vector<Plug>& plugs, const Attachment& attachment) {
   std::vector<PlannedPort> ports;
   for (const Plug& plug : plugs) {
@@ -86,7 +88,25 @@ std::vector<PlannedPort> PortsOf(const std::vector<Plug>& plugs, const Attachmen
   return ports;
 }
 
-/// What a driver says of the VIF's fields.
+/// A failed search for plugs without a record is logged.
+void TrySearch(const char* driver, const std::function<void()>& search) {
+  try {
+    search();
+  } catch (const std::exception& e) {
+    // A node without Open vSwitch is nothing to warn of.
+    const auto* error = dynamic_cast<const std::system_error*>(&e);
+    const bool absent = error != nullptr && error->code() == std::errc::no_such_file_or_directory;
+    Log(absent ? LogLevel::kDebug : LogLevel::kWarning, "plugs without a record cannot be searched",
+        {{"driver", driver}, {"error", e.what()}});
+  }
+}
+
+template <typename Found>
+void Append(const std::vector<Found>& some, std::vector<Found>& all) {
+  all.insert(all.end(), some.begin(), some.end());
+}
+
+/// Runs `act` with a driver's ParseErrors as MalformedVif.
 template <typename Act>
 auto OfVif(const Act& act) {
   try {
@@ -98,8 +118,10 @@ auto OfVif(const Act& act) {
 
 }  // namespace
 
-Binding::Binding(const BindingConfig& config) : parts_{.config = config, .shared = shared_} {
-  for (size_t i = 0; i < kDrivers.size(); ++i) drivers_[i] = kDrivers[i].make(parts_);
+Binding::Binding(const BindingConfig& config) : context_{.config = config, .shared = shared_} {
+  if (config.ovsdb_connection.starts_with("ssl:"))
+    OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file, config.ssl_ca_cert_file);
+  for (size_t i = 0; i < kDrivers.size(); ++i) drivers_[i] = kDrivers[i].make(context_);
 }
 
 Driver& Binding::DriverOf(const DriverRow& row) const {
@@ -111,12 +133,12 @@ Driver& Binding::DriverOf(const Plug& plug) const { return DriverOf(RowOf(plug))
 Planned Binding::Plan(const vif::PodVif& vif) const {
   const DriverRow& row = DriverRowFor(vif.vif);
   // Before the driver looks at the node.
-  RequireAllowedDriver(parts_.config, row.name);
+  RequireAllowedDriver(context_.config, row.name);
   Planned planned = OfVif([&] { return DriverOf(row).Plan(vif); });
   const Plug& plug = planned.plug;
   const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
-  RequireAllowedBridge(parts_.config, plug.bridge, kind);
-  if (row.has_named_veth) RequireHostInterface(parts_.config, plug.host_interface);
+  RequireAllowedBridge(context_.config, plug.bridge, kind);
+  if (row.has_named_veth) RequireHostInterface(context_.config, plug.host_interface);
   return planned;
 }
 
@@ -128,24 +150,29 @@ std::vector<Interface> Binding::Connect(const PlugRequest& request) {
   return OfVif([&] { return DriverOf(request.planned.plug).Connect(request); });
 }
 
-std::optional<std::string> Binding::Check(const PlugRequest& request) const {
+Differences Binding::Check(const PlugRequest& request) const {
   return DriverOf(request.planned.plug).Check(request);
+}
+
+Differences Binding::Repair(const PlugRequest& request) {
+  return DriverOf(request.planned.plug).Repair(request);
 }
 
 void Binding::WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                              const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
-  if (ports.empty() || parts_.config.wait_for_wiring == WaitForWiring::kOff) return;
-  PortWiring(parts_.config.ovsdb_connection, &shared_.ovsdb, parts_.config.wait_for_wiring,
-             parts_.config.ovsdb_wait)
+  if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff) return;
+  PortWiring(context_.config.ovsdb_connection, &shared_.ovsdb, context_.config.wait_for_wiring,
+             context_.config.ovsdb_wait)
       .Wait(ports, deadline);
 }
 
 std::string Binding::DescribeWiring(const std::vector<Plug>& plugs, const Attachment& attachment,
                                     const Deadline& deadline) {
   const std::vector<PlannedPort> ports = PortsOf(plugs, attachment);
-  if (ports.empty() || parts_.config.wait_for_wiring == WaitForWiring::kOff) return "";
-  return PortWiring(parts_.config.ovsdb_connection, &shared_.ovsdb, parts_.config.wait_for_wiring)
+  if (ports.empty() || context_.config.wait_for_wiring == WaitForWiring::kOff) return "";
+  return PortWiring(context_.config.ovsdb_connection, &shared_.ovsdb,
+                    context_.config.wait_for_wiring)
       .Describe(ports, deadline);
 }
 
@@ -156,48 +183,46 @@ void Binding::Announce(const Planned& planned, const Netns& pod) const {
 
 void Binding::Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
                          const Deadline& deadline) {
-  Steps steps;
+  TryAll steps;
   for (auto plug = plugs.rbegin(); plug != plugs.rend(); ++plug)
     steps.Try([&] { DriverOf(*plug).Disconnect(*plug, attachment, deadline); });
   steps.Finish();
 }
 
-template <typename Found, typename Ask>
-std::vector<Found> Binding::AskAll(const Ask& ask) {
-  std::vector<Found> found;
-  for (const DriverRow& row : kDrivers) {
-    try {
-      auto some = ask(DriverOf(row));
-      found.insert(found.end(), some.begin(), some.end());
-    } catch (const std::exception& e) {
-      // A node without Open vSwitch is nothing to warn of.
-      const auto* error = dynamic_cast<const std::system_error*>(&e);
-      const bool absent = error != nullptr && error->code() == std::errc::no_such_file_or_directory;
-      Log(absent ? LogLevel::kDebug : LogLevel::kWarning,
-          "plugs without a record cannot be searched", {{"driver", row.name}, {"error", e.what()}});
-    }
-  }
-  return found;
+std::vector<FoundPlug> Binding::FindPlugsWithPorts(const ExternalIds& ids,
+                                                   const Deadline& deadline) const {
+  return PortSession::AtOnce(context_, deadline).FindPlugs(ids);
 }
 
 std::vector<Plug> Binding::FindPlugs(const Attachment& attachment, const Deadline& deadline) {
-  return AskAll<Plug>([&](const Driver& driver) { return driver.FindPlugs(attachment, deadline); });
+  std::vector<Plug> plugs;
+  TrySearch(kOvsDriver, [&] {
+    for (FoundPlug& found : FindPlugsWithPorts(OwnerIds(attachment), deadline))
+      plugs.push_back(std::move(found.plug));
+  });
+  for (const DriverRow& row : kDrivers)
+    TrySearch(row.name, [&] { Append(DriverOf(row).FindPlugs(attachment, deadline), plugs); });
+  return plugs;
 }
 
 std::vector<FoundPlug> Binding::FindPlugsOf(const std::string& network, const Deadline& deadline) {
-  return AskAll<FoundPlug>(
-      [&](const Driver& driver) { return driver.FindPlugsOf(network, deadline); });
+  std::vector<FoundPlug> plugs;
+  TrySearch(kOvsDriver,
+            [&] { plugs = FindPlugsWithPorts({{OpenVSwitch::kNetwork, network}}, deadline); });
+  for (const DriverRow& row : kDrivers)
+    TrySearch(row.name, [&] { Append(DriverOf(row).FindPlugsOf(network, deadline), plugs); });
+  return plugs;
 }
 
 std::vector<FoundPlug> Binding::FindOvsPlugs(const Deadline& deadline) const {
-  return PortSession::AtOnce(parts_, deadline).FindPlugs({});
+  return FindPlugsWithPorts({}, deadline);
 }
 
 std::optional<std::string> Binding::FindOvsProblem(const std::string& bridge,
                                                    const Deadline& deadline) const {
   try {
-    Shared& shared = parts_.shared;
-    OpenVSwitch ovs(parts_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
+    Shared& shared = context_.shared;
+    OpenVSwitch ovs(context_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
     if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
     return ovs.FindBridgeProblem(bridge, deadline);
   } catch (const std::system_error& e) {

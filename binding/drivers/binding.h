@@ -6,20 +6,23 @@
 #include <string>
 #include <vector>
 
+#include "binding/attachment.h"
 #include "binding/config.h"
-#include "binding/driver.h"
+#include "binding/difference.h"
+#include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
 #include "binding/ovs/open_vswitch.h"  // OvsUnreachable
 #include "binding/ovs/port_wiring.h"   // NotWired
-#include "binding/shared.h"
+#include "binding/parts/driver.h"
 
 namespace kuryr::binding {
 
-/// Makes VIFs true on this node: the driver by the VIF's type (and back, by the plug's driver).
-/// Keeps no state between calls; connections to OVSDB, for the next one. Thread-safe, in threads of
-/// one network namespace.
+/// Makes VIFs true on this node. The VIF's type says the driver, and later the plug does. Keeps no
+/// state between calls but connections to OVSDB. Thread-safe, in threads of one network namespace.
 class Binding {
  public:
+  /// With an ssl: connection, the files of `config` become those of the whole process
+  /// (libopenvswitch has one set).
   explicit Binding(const BindingConfig& config);
 
   /// As Driver::Plan, its ParseErrors as MalformedVif. Throws UnsupportedVif also for drivers and
@@ -29,29 +32,33 @@ class Binding {
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const;
   /// As Driver::Connect. OvsUnreachable where nothing was touched.
   std::vector<Interface> Connect(const PlugRequest& request);
+  /// As Driver::Repair.
+  Differences Repair(const PlugRequest& request);
   /// As Driver::Check.
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const;
-  /// Of all that Connect made, where ports of Open vSwitch are among it: as PortWiring::Wait.
+  [[nodiscard]] Differences Check(const PlugRequest& request) const;
+  /// As PortWiring::Wait, for those of the plugs that have ports of Open vSwitch.
   void WaitUntilWired(const std::vector<Plug>& plugs, const Attachment& attachment,
                       const Deadline& deadline);
   /// As PortWiring::Describe.
   [[nodiscard]] std::string DescribeWiring(const std::vector<Plug>& plugs,
                                            const Attachment& attachment, const Deadline& deadline);
-  /// As binding::Announce, of the addresses of a VIF that is connected. Does nothing for one
-  /// without any, and for one whose link is not the kernel's: its application has to.
+  /// As binding::Announce, for the addresses of a connected VIF. Does nothing for a VIF without
+  /// addresses. A VIF whose link is not the kernel's has an application to do it.
   void Announce(const Planned& planned, const Netns& pod) const;
-  /// As Driver::Disconnect, of every plug, the last one first. Throws the first failure after
-  /// having tried all.
+  /// As Driver::Disconnect, for every plug, the last one first. Tries all, and throws the first
+  /// failure.
   void Disconnect(const std::vector<Plug>& plugs, const Attachment& attachment,
                   const Deadline& deadline);
-  /// What the node itself says of an attachment whose record is lost. `attachment` needs no pod. A
-  /// driver that cannot say (its service is down) is logged: it must not hide what the others
+  /// The plugs of an attachment whose record is lost, from the marks that the node itself has.
+  /// Ports of Open vSwitch tell the plugs of every driver that has some, and each driver tells its
+  /// others. `attachment` needs no pod. A failure of either is logged, and does not hide what was
   /// found.
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment, const Deadline& deadline);
-  /// Likewise, of all attachments of a network.
+  /// As FindPlugs, for all attachments of a network.
   [[nodiscard]] std::vector<FoundPlug> FindPlugsOf(const std::string& network,
                                                    const Deadline& deadline);
-  /// The ports of Open vSwitch, of every network. Throws std::system_error where it cannot say.
+  /// The plugs with ports of Open vSwitch, of every network. Throws std::system_error where it
+  /// cannot say.
   [[nodiscard]] std::vector<FoundPlug> FindOvsPlugs(const Deadline& deadline) const;
   /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
   [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
@@ -60,12 +67,12 @@ class Binding {
  private:
   [[nodiscard]] Driver& DriverOf(const DriverRow& row) const;
   [[nodiscard]] Driver& DriverOf(const Plug& plug) const;
-  /// What `ask` finds out from each driver.
-  template <typename Found, typename Ask>
-  std::vector<Found> AskAll(const Ask& ask);
+  /// The plugs, of every driver, whose ports of Open vSwitch have all of `ids`.
+  [[nodiscard]] std::vector<FoundPlug> FindPlugsWithPorts(const ExternalIds& ids,
+                                                          const Deadline& deadline) const;
 
   Shared shared_;
-  DriverParts parts_;
+  DriverContext context_;
   std::array<std::unique_ptr<Driver>, kDrivers.size()> drivers_;  ///< as kDrivers
 };
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,31 +7,21 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
-#include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/drivers/drivers.h"
-#include "binding/host_link.h"
 #include "binding/interfaces.h"
-#include "binding/l3.h"
 #include "binding/link_mark.h"
-#include "binding/netlink/link_watch.h"
 #include "binding/node/provided_bridge.h"
+#include "binding/parts/driver.h"
+#include "binding/parts/pod_link_part.h"
+#include "binding/parts/veth_part.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {
 
-void RemoveLeftover(RouteSocket& host, const Plug& plug, const Attachment& attachment,
-                    const Deadline& deadline) {
-  const auto link = FindOnceReplaced(host, plug.host_interface, attachment, deadline);
-  if (!link) return;
-  if (!IsLeftoverVeth(*link, attachment)) ThrowInUse(*link);
-  host.DeleteLink(*link);
-}
-
-/// As os-vif calls what it makes for one hybrid port: "qbr" and the beginning of the port's id.
+/// Whether os-vif would give this name to the bridge of one hybrid port: "qbr" and the beginning of
+/// the port's id.
 bool IsHybridName(std::string_view bridge) {
   constexpr size_t kDigits = 8;
   if (!bridge.starts_with("qbr")) return false;
@@ -43,7 +32,7 @@ bool IsHybridName(std::string_view bridge) {
                      [](unsigned char c) { return std::isxdigit(c) != 0; });
 }
 
-/// Whoever joins it sees another port's packets.
+/// Throws UnsupportedVif for a single port's own bridge: its members see that port's packets.
 std::string SharedBridgeOf(const vif::VifBridge& vif) {
   std::string bridge = BridgeOf(vif.bridge_name, vif);
   if (IsHybridName(bridge)) {
@@ -53,9 +42,42 @@ std::string SharedBridgeOf(const vif::VifBridge& vif) {
   return bridge;
 }
 
+/// The bridge of the node, which stays after the last pod.
+class SharedBridgePart final : public Part {
+ public:
+  using Part::Part;
+
+  void Require() override { provided_.emplace(site().host(), site().planned(), site().config()); }
+  void Check(Differences& found) override {
+    const std::string& name = site().plug().bridge;
+    link_ = site().host().FindLink(name);
+    if (link_) return;
+    found.push_back({.kind = DifferenceKind::kBridge,
+                     .what = name,
+                     .expected = name,
+                     .text = "bridge " + name + " is missing"});
+  }
+  void Make() override {
+    provided_->Provide();
+    link_ = provided_->link();
+  }
+  void Undo() override {
+    // The bridge is removed only without the pod's port.
+    site().RemoveLinks();
+    provided_->Remove();
+  }
+
+  /// After Check or Make; nullopt for a bridge that is missing.
+  [[nodiscard]] const std::optional<Link>& link() const noexcept { return link_; }
+
+ private:
+  std::optional<ProvidedBridge> provided_;
+  std::optional<Link> link_;
+};
+
 class BridgeDriver final : public Driver {
  public:
-  explicit BridgeDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit BridgeDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kBridgeDriver);
@@ -66,60 +88,9 @@ class BridgeDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
+    Planned planned = PlanCommon(vif, plug, context_.config);
     planned.provision = PlanProvision(OwnVif<vif::VifBridge>(vif.vif, kBridgeDriver));
     return planned;
-  }
-
-  std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    RouteSocket host;
-    RouteSocket inside = RouteSocket::OpenIn(pod);
-    RequireFree(inside, plug.ifname);
-    ProvidedBridge bridge(host, planned, parts_.config);
-    RemoveLeftover(host, plug, attachment, deadline);
-
-    // Rollbacks before their acts: an answer may be lost.
-    Rollback remove_bridge([&] { TryUndo(plug.bridge, [&] { bridge.Remove(); }); });
-    bridge.Provide();
-    Rollback remove_veth([&] {
-      TryUndo(plug.host_interface,
-              [&] { DeleteOwnVeth(host, parts_.shared.links, plug.host_interface, attachment); });
-    });
-    MakeVeth(host, request, bridge.link());
-    inside.SetAliasAndUp(Find(inside, plug.ifname), LinkMark{attachment}.ToString());
-    ConfigureL3(pod, plug.ifname, planned.l3);
-    const Link host_end = Find(host, plug.host_interface);
-    (void)WaitUntilRunning(host, host_end, deadline.AtMost(kCarrierTime));
-    // Who made the bridge may have failed meanwhile, and have taken it away again.
-    if (host_end.master != bridge.link().index)
-      ThrowErrno(ENODEV, "keep " + host_end.name + " on bridge " + plug.bridge);
-    std::vector<Interface> interfaces = {Describe(host_end, false),
-                                         Describe(Find(inside, plug.ifname), true)};
-    remove_veth.Dismiss();
-    remove_bridge.Dismiss();
-    return interfaces;
-  }
-
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    RouteSocket host;
-    const auto bridge = host.FindLink(plug.bridge);
-    if (!bridge) return "bridge " + plug.bridge + " is missing";
-    const WantedLink host_end = {.name = plug.host_interface,
-                                 .kind = "veth",
-                                 .mtu = planned.mtu.Checked(),
-                                 .master = bridge->index};
-    if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-    return CheckPodLink(request, {.kind = "veth"});
-  }
-
-  void Disconnect(const Plug& plug, const Attachment& attachment,
-                  const Deadline& /*deadline*/) override {
-    RouteSocket host;
-    DeleteOwnVeth(host, parts_.shared.links, plug.host_interface, attachment);
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
@@ -156,30 +127,23 @@ class BridgeDriver final : public Driver {
     return found;
   }
 
- private:
-  void MakeVeth(RouteSocket& host, const PlugRequest& request, const Link& bridge) {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    const MutexLock turn(parts_.shared.making_links);
-    host.CreateVeth({.name = plug.host_interface,
-                     .peer_name = plug.ifname,
-                     .peer_netns_fd = pod.fd(),
-                     .peer_mac = planned.mac,
-                     .mtu = MtuOnBridge(host, planned),
-                     .master = bridge.index,
-                     .group = BirthGroup(attachment)});
-    if (parts_.config.hairpin == HairpinMode::kHairpinVeth)
-      host.SetHairpin(Find(host, plug.host_interface));
-    SetUpHostEnd(host, plug.host_interface, LinkMark{attachment}.ToString());
+ protected:
+  [[nodiscard]] Parts PartsOf(PlugSite& site) const override {
+    Parts parts;
+    const auto& bridge = Add<SharedBridgePart>(parts, site);
+    Add<VethPart>(parts, site,
+                  VethSettings{.bridge = &bridge.link(),
+                               .hairpin = context_.config.hairpin == HairpinMode::kHairpinVeth});
+    Add<PodLinkPart>(parts, site, PodLinkSettings{.kind = "veth", .marked = true});
+    Add<Layer3Part>(parts, site);
+    return parts;
   }
-
-  DriverParts parts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewBridgeDriver(const DriverParts& parts) {
-  return std::make_unique<BridgeDriver>(parts);
+std::unique_ptr<Driver> NewBridgeDriver(const DriverContext& context) {
+  return std::make_unique<BridgeDriver>(context);
 }
 
 }  // namespace kuryr::binding

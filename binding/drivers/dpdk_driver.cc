@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/rollback.h"
 #include "binding/devices/pod_folder.h"
 #include "binding/devices/sysfs.h"
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
+#include "binding/parts/driver.h"
+#include "binding/try_all.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -23,7 +24,8 @@ struct PciDevice {
   vif::PciAddress address;
 };
 
-/// What stands on a device (VLAN, bridge, bond) has its MAC too, but is none.
+/// The PCI device whose link has the MAC. A VLAN, bridge or bond on it has its MAC as well, and is
+/// passed over.
 PciDevice FindDevice(const Sysfs& sysfs, const MacAddress& mac) {
   std::string what = "find the PCI device with MAC " + mac.ToString();
   std::optional<PciDevice> found;
@@ -42,8 +44,9 @@ PciDevice FindDevice(const Sysfs& sysfs, const MacAddress& mac) {
   return *found;
 }
 
-/// Whoever writes an annotation can name the MAC of the node's own uplink. A link that is up is in
-/// use: it has addresses, or a switch or VLAN on top of it that does not show here.
+/// The device's link, which the node does not use; otherwise throws HostInterfaceInUse. An
+/// annotation could name the MAC of the node's own uplink. A link that is up is in use: it has
+/// addresses, or a switch or VLAN on top of it that does not show here.
 Link RequireSpare(const Sysfs& sysfs, const PciDevice& device) {
   RouteSocket host;
   Link link = Find(host, device.link);
@@ -62,9 +65,99 @@ Link RequireSpare(const Sysfs& sysfs, const PciDevice& device) {
   return link;
 }
 
+/// The PCI device, which changes from the kernel's network driver to one for DPDK. The pod's file
+/// says whose the device is, so it is there before the change and until the device is given back.
+class DevicePart final : public Part {
+ public:
+  DevicePart(PlugSite& site, const Sysfs& sysfs) : Part(site), sysfs_(sysfs) {}
+
+  void Require() override {
+    const Planned& planned = site().planned();
+    const PciDevice device = FindDevice(sysfs_, planned.mac);
+    if (device.address != Address())
+      ThrowErrno(ENODEV,
+                 "find " + planned.mac.ToString() + " on PCI device " + site().plug().device);
+    mtu_ = planned.mtu.On(RequireSpare(sysfs_, device).mtu);
+    folder_.emplace(site().config().pci_mount_point, kPciMountPoint);
+  }
+  void Check(Differences& found) override {
+    CheckFile(found);
+    const std::string& device = site().plug().device;
+    const std::string& wanted = site().config().dpdk_driver;
+    const auto driver = sysfs_.DriverOf(Address());
+    if (driver == wanted) return;
+    found.push_back({.kind = DifferenceKind::kDevice,
+                     .what = device,
+                     .expected = wanted,
+                     .found = driver.value_or(""),
+                     .text = "PCI device " + device + " has driver " + driver.value_or("none") +
+                             " instead of " + wanted});
+  }
+  void Make() override {
+    folder_->Write(FileOf(site().attachment()), site().plug().device);
+    sysfs_.Bind(Address(), site().config().dpdk_driver);
+    is_ours_ = true;
+    sysfs_.RequireBound(Address(), site().config().dpdk_driver);
+  }
+  [[nodiscard]] std::optional<Interface> Await() override {
+    return Interface{
+        .name = site().plug().ifname, .mac = site().planned().mac, .mtu = mtu_, .in_pod = true};
+  }
+  void Remove(const Attachment& owner) override {
+    const auto folder = PodFolder::OpenIfExists(site().config().pci_mount_point);
+    if (!folder) return;
+    if (folder->Read(FileOf(owner))) Unbind(Address());
+    folder->Remove(FileOf(owner));
+  }
+  void Undo() override {
+    TryAll steps;
+    steps.Try([&] {
+      // Another pod's ADD for the same MAC may have been faster.
+      if (is_ours_ || !sysfs_.DriverOf(Address())) sysfs_.BindToDefault(Address());
+    });
+    steps.Try([&] { folder_->Remove(FileOf(site().attachment())); });
+    steps.Finish();
+  }
+
+ private:
+  [[nodiscard]] vif::PciAddress Address() const { return PciAddressOf(site().plug()); }
+  [[nodiscard]] std::string FileOf(const Attachment& owner) const {
+    return PodFolder::FileOf(owner, site().plug().ifname);
+  }
+  void CheckFile(Differences& found) {
+    const std::string& device = site().plug().device;
+    const std::string file = FileOf(site().attachment());
+    const std::string path = site().config().pci_mount_point / file;
+    const auto folder = PodFolder::OpenIfExists(site().config().pci_mount_point);
+    const auto text = folder ? folder->Read(file) : std::nullopt;
+    if (text == device) return;
+    const std::string says =
+        text ? " says \"" + Printable(*text) + "\" instead of " + device : " is missing";
+    found.push_back({.kind = DifferenceKind::kFile,
+                     .what = path,
+                     .expected = device,
+                     .found = text.value_or(""),
+                     .text = "file " + path + says});
+  }
+  /// A file in a folder that pods mount may name any device, such as the disk's. Only a device that
+  /// has the driver for DPDK, or was left half-way without a driver, is taken.
+  void Unbind(const vif::PciAddress& device) const {
+    if (!sysfs_.Has(device)) return;
+    const auto driver = sysfs_.DriverOf(device);
+    if (driver && *driver != site().config().dpdk_driver) return;
+    sysfs_.BindToDefault(device);
+  }
+
+  const Sysfs& sysfs_;
+  std::optional<PodFolder> folder_;
+  uint32_t mtu_ = 0;
+  bool is_ours_ = false;
+};
+
 class DpdkDriver final : public Driver {
  public:
-  explicit DpdkDriver(DriverParts parts) : parts_(std::move(parts)), sysfs_(parts_.config.sysfs) {}
+  explicit DpdkDriver(DriverContext context)
+      : Driver(std::move(context)), sysfs_(context_.config.sysfs) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifNestedDpdk>(vif, kDpdkDriver);
@@ -80,91 +173,33 @@ class DpdkDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    return PlanCommon(vif, plug, parts_.config);
-  }
-
-  std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    const PciDevice device = FindDevice(sysfs_, planned.mac);
-    if (device.address != PciAddressOf(plug))
-      ThrowErrno(ENODEV, "find " + planned.mac.ToString() + " on PCI device " + plug.device);
-    const Link link = RequireSpare(sysfs_, device);
-    const PodFolder folder(parts_.config.pci_mount_point, kPciMountPoint);
-    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-
-    // The file says whose the device is, so it is there before and after.
-    folder.Write(file, plug.device);
-    Rollback remove_file([&] { TryUndo(link.name, [&] { folder.Remove(file); }); });
-    // Another pod's ADD for the same MAC may have been faster.
-    bool is_ours = false;
-    Rollback unbind([&] {
-      TryUndo(link.name, [&] {
-        if (is_ours || !sysfs_.DriverOf(device.address)) sysfs_.BindToDefault(device.address);
-      });
-    });
-    sysfs_.Bind(device.address, parts_.config.dpdk_driver);
-    is_ours = true;
-    sysfs_.RequireBound(device.address, parts_.config.dpdk_driver);
-    unbind.Dismiss();
-    remove_file.Dismiss();
-    return {
-        {.name = plug.ifname, .mac = planned.mac, .mtu = planned.mtu.On(link.mtu), .in_pod = true}};
-  }
-
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const Plug& plug = request.planned.plug;
-    const std::string file = PodFolder::FileOf(request.attachment, plug.ifname);
-    const std::string path = parts_.config.pci_mount_point / file;
-    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
-    const auto text = folder ? folder->Read(file) : std::nullopt;
-    if (!text) return "file " + path + " is missing";
-    if (*text != plug.device)
-      return "file " + path + " says \"" + Printable(*text) + "\" instead of " + plug.device;
-    const auto driver = sysfs_.DriverOf(PciAddressOf(plug));
-    if (driver != parts_.config.dpdk_driver) {
-      return "PCI device " + plug.device + " has driver " + driver.value_or("none") +
-             " instead of " + parts_.config.dpdk_driver;
-    }
-    return std::nullopt;
-  }
-
-  void Disconnect(const Plug& plug, const Attachment& attachment,
-                  const Deadline& /*deadline*/) override {
-    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
-    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-    if (!folder) return;
-    if (folder->Read(file)) Unbind(PciAddressOf(plug));
-    folder->Remove(file);
+    return PlanCommon(vif, plug, context_.config);
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& /*deadline*/) const override {
-    const auto folder = PodFolder::OpenIfExists(parts_.config.pci_mount_point);
+    const auto folder = PodFolder::OpenIfExists(context_.config.pci_mount_point);
     const auto text =
         folder ? folder->Read(PodFolder::FileOf(attachment, attachment.ifname)) : std::nullopt;
     if (!text || !vif::PciAddress::Parse(*text)) return {};
     return {{.driver = kDpdkDriver, .ifname = attachment.ifname, .device = *text}};
   }
 
- private:
-  /// A file in a folder that pods mount may name any device, such as the disk's. Only a device that
-  /// has the driver for DPDK, or was left half-way without a driver, is taken.
-  void Unbind(const vif::PciAddress& device) const {
-    if (!sysfs_.Has(device)) return;
-    const auto driver = sysfs_.DriverOf(device);
-    if (driver && *driver != parts_.config.dpdk_driver) return;
-    sysfs_.BindToDefault(device);
+ protected:
+  [[nodiscard]] Parts PartsOf(PlugSite& site) const override {
+    Parts parts;
+    Add<DevicePart>(parts, site, sysfs_);
+    return parts;
   }
 
-  DriverParts parts_;
+ private:
   Sysfs sysfs_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewDpdkDriver(const DriverParts& parts) {
-  return std::make_unique<DpdkDriver>(parts);
+std::unique_ptr<Driver> NewDpdkDriver(const DriverContext& context) {
+  return std::make_unique<DpdkDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -8,28 +8,22 @@
 #include <type_traits>
 #include <variant>
 
-#include "binding/config.h"
-#include "binding/driver.h"
-#include "binding/shared.h"
+#include "binding/attachment.h"
+#include "binding/driver_context.h"
+#include "binding/planned.h"
 #include "vif/vif.h"
 
 namespace kuryr::binding {
 
-/// The drivers: what makes each, and the table that says all others need to know of them. A new
-/// driver is a source file, a function and a row in here.
+class Driver;
 
-/// What a driver is made from. `shared` outlives the driver.
-struct DriverParts {
-  BindingConfig config;
-  Shared& shared;
-};
+/// The drivers: a function that makes each, and a table for everybody else. A new driver is a
+/// source file, a function and a row in here.
 
 /// VIFOpenVSwitch of plugin "ovs": a veth pair, its host end `vif_name` as a port of the bridge.
-/// os-vif: vif_plug_ovs; Neutron and OVN find the port by external_ids:iface-id. FindPlugs and
-/// FindPlugsOf go by the ports' external_ids, and so find those of other drivers, too. The files
-/// for ssl: become those of the whole process (libopenvswitch has one set).
+/// os-vif: vif_plug_ovs; Neutron and OVN find the port by external_ids:iface-id.
 inline constexpr const char* kOvsDriver = "ovs";
-[[nodiscard]] std::unique_ptr<Driver> NewOvsDriver(const DriverParts& parts);
+[[nodiscard]] std::unique_ptr<Driver> NewOvsDriver(const DriverContext& context);
 
 /// VIFMacvlanNested and VIFVlanNested: the node is a virtual machine, and the pod's interface
 /// stands on top of one of its links. It is a macvlan whose address Neutron allows on the machine's
@@ -37,10 +31,10 @@ inline constexpr const char* kOvsDriver = "ovs";
 /// Disconnect and FindPlugs go by the marks in the attachment's namespace, and with that the
 /// interface is gone. (kuryr_kubernetes/cni/binding/nested.py)
 inline constexpr const char* kNestedDriver = "nested";
-[[nodiscard]] std::unique_ptr<Driver> NewNestedDriver(const DriverParts& parts);
+[[nodiscard]] std::unique_ptr<Driver> NewNestedDriver(const DriverContext& context);
+/// The name of a nested link until it has its mark, where the host has a link of the pod's name.
 /// Older kernels refuse to make a link in another namespace under a name that is taken in this one.
-/// A node may have an eth0 as well. A nested link is then born with this name, the same for every
-/// try of a plug, and gets its own with its mark (renaming takes 0.2 ms).
+/// Every try of a plug has the same name. Renaming takes 0.2 ms.
 [[nodiscard]] std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment);
 
 /// VIFBridge of plugin "linux_bridge": a veth pair, its host end `vif_name` as a port of the
@@ -49,28 +43,28 @@ inline constexpr const char* kNestedDriver = "nested";
 /// namespace: with that, the veth is gone anyway. FindPlugsOf goes by those on the node's ends of
 /// veth pairs: those of ports of Open vSwitch are among them.
 inline constexpr const char* kBridgeDriver = "bridge";
-[[nodiscard]] std::unique_ptr<Driver> NewBridgeDriver(const DriverParts& parts);
+[[nodiscard]] std::unique_ptr<Driver> NewBridgeDriver(const DriverContext& context);
 
 /// VIFBridge of plugin "ovs": a bridge of the kernel between the pod and Open vSwitch, on which
 /// Neutron's iptables firewall stands. The pod's veth "tap…" and one end "qvb…" of a second one are
 /// ports of the bridge "qbr…", the other end "qvo…" is the port of Open vSwitch.
 /// os-vif: vif_plug_ovs, _plug_bridge.
 inline constexpr const char* kHybridDriver = "hybrid";
-[[nodiscard]] std::unique_ptr<Driver> NewHybridDriver(const DriverParts& parts);
+[[nodiscard]] std::unique_ptr<Driver> NewHybridDriver(const DriverContext& context);
 
 /// VIFVHostUser of plugin "ovs": a port of Open vSwitch with DPDK, whose other end is an
 /// application's unix socket in [vhostuser] mount_point; no network interface. In mode client
 /// ovs-vswitchd makes the socket, in mode server the application does. os-vif: vif_plug_ovs, kuryr:
 /// cni/binding/vhostuser.py.
 inline constexpr const char* kVhostUserDriver = "vhostuser";
-[[nodiscard]] std::unique_ptr<Driver> NewVhostUserDriver(const DriverParts& parts);
+[[nodiscard]] std::unique_ptr<Driver> NewVhostUserDriver(const DriverContext& context);
 
 /// VIFDPDKNested and VIFNestedDPDK, of plugin "noop" or none: a PCI device of the node, found by
 /// the VIF's MAC. The kernel's network driver gives it up for a pod with DPDK. No network interface
 /// remains. Plan looks for the device: it throws std::system_error when no or more than one has the
 /// MAC. FindPlugs goes by the file of the attachment's own interface. kuryr: cni/binding/dpdk.py.
 inline constexpr const char* kDpdkDriver = "dpdk";
-[[nodiscard]] std::unique_ptr<Driver> NewDpdkDriver(const DriverParts& parts);
+[[nodiscard]] std::unique_ptr<Driver> NewDpdkDriver(const DriverContext& context);
 
 /// VIFSriov of plugin "sriov" and VIFHostDevice of plugin "ovs": the link of a virtual function
 /// (VF) goes into the pod. Its physical function (PF) enforces MAC and VLAN. The VF of a
@@ -82,12 +76,12 @@ inline constexpr const char* kDpdkDriver = "dpdk";
 /// is the driver ovs' to find, and to remove. (kuryr_kubernetes/cni/binding/sriov.py; os-vif:
 /// vif_plug_ovs)
 inline constexpr const char* kSriovDriver = "sriov";
-[[nodiscard]] std::unique_ptr<Driver> NewSriovDriver(const DriverParts& parts);
+[[nodiscard]] std::unique_ptr<Driver> NewSriovDriver(const DriverContext& context);
 
 /// Which of a driver's plugs have a port of Open vSwitch.
 enum class OvsPorts { kNone, kThoseWithABridge, kAll };
 
-/// What Plug::device is to the pod's application, if anything.
+/// The kind of thing that Plug::device names for the pod's application.
 enum class PodDevice { kNone, kSocket, kPciFunction };
 
 /// The index of the kind in vif::Vif.
@@ -100,10 +94,10 @@ constexpr size_t IndexOfKind(std::type_identity<std::variant<Kinds...>> /*kinds*
 template <class Kind>
 inline constexpr size_t kKind = IndexOfKind<Kind>(std::type_identity<vif::Vif>());
 
-/// VIFs that a driver makes true.
+/// A kind of VIF that a driver makes true.
 struct AcceptedVif {
   size_t kind = std::variant_npos;  ///< kKind
-  std::string_view plugin;          ///< os-vif's; "noop" stands for none, too
+  std::string_view plugin;          ///< os-vif's; "noop" stands for none as well
 };
 
 struct DriverRow {
@@ -116,7 +110,7 @@ struct DriverRow {
   bool has_named_veth = false;  ///< the VIF says what its end on the node is called
   /// The kernel's, of the links that it makes beside veth.
   std::array<std::string_view, 2> modules = {};
-  std::unique_ptr<Driver> (*make)(const DriverParts& parts) = nullptr;
+  std::unique_ptr<Driver> (*make)(const DriverContext& context) = nullptr;
 };
 
 inline constexpr auto kDrivers = std::to_array<DriverRow>({

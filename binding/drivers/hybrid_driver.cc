@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/drivers/drivers.h"
-#include "binding/drivers/port_session.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
-#include "binding/l3.h"
 #include "binding/link_mark.h"
 #include "binding/netlink/link_watch.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
-#include "binding/steps.h"
+#include "binding/parts/driver.h"
+#include "binding/parts/link_check.h"
+#include "binding/parts/pod_link_part.h"
+#include "binding/parts/port_part.h"
+#include "binding/parts/veth_part.h"
 #include "binding/veth.h"
 #include "binding/vif_fields.h"
 
@@ -30,14 +30,15 @@ constexpr const char* kBridgeEndPrefix = "qvb";
 constexpr const char* kPortPrefix = "qvo";
 constexpr size_t kPrefixLength = 3;
 
-/// All links on the host are named like the bridge, which Plug::device is.
+/// All links on the host are named after the hub, which Plug::device names.
 std::string Renamed(const char* prefix, const std::string& name) {
   return prefix + name.substr(std::min(kPrefixLength, name.size()));
 }
 std::string BridgeEndOf(const Plug& plug) { return Renamed(kBridgeEndPrefix, plug.device); }
 std::string PortOf(const Plug& plug) { return Renamed(kPortPrefix, plug.device); }
 
-/// It will be made and removed: not any bridge of the node. os-vif calls it after the port's UUID.
+/// The hub is made and removed with the pod, so it must be no other bridge of the node. os-vif
+/// names it after the port's UUID.
 void RequireOwnHub(const std::string& bridge, const std::string& id) {
   constexpr size_t kDigits = 8;
   const std::string digits = id.substr(0, kDigits);
@@ -50,163 +51,144 @@ void RequireOwnHub(const std::string& bridge, const std::string& id) {
                                         "digits of the UUID $.id, as a hybrid plug's does");
 }
 
-/// Of the plug's names one is the bridge's. The annotation chooses the others too, and a bridge of
-/// such a name is the node's, however unfinished it looks.
-bool IsHubOf(const Plug& plug, const Link& link) {
-  return link.kind == "bridge" && link.name == plug.device;
-}
-
-bool HasKindOf(const Plug& plug, const Link& link) {
-  return IsHubOf(plug, link) || (link.kind == "veth" && link.name != plug.device);
-}
-
-bool IsOwnLink(const Plug& plug, const Link& link, const Attachment& attachment) {
-  return HasKindOf(plug, link) && IsOwn(OwnerOf(link, attachment));
-}
-
-void DeleteOwnLinks(RouteSocket& host, Shared& shared, const Plug& plug,
-                    const Attachment& attachment) {
-  std::vector<Link> own;
-  for (const std::string& name : {plug.host_interface, PortOf(plug), plug.device}) {
-    const auto link = host.FindLink(name);
-    if (link && IsOwnLink(plug, *link, attachment)) own.push_back(*link);
-  }
-  RemoveOwnLinks(host, shared.links, own);
-}
-
-void RemovePortAndLinks(PortSession& session, Shared& shared, const Plug& plug,
-                        const Attachment& attachment) {
-  RouteSocket host;
-  Steps steps;
-  steps.Try(
-      [&] { session.ovs().DeletePort(PortOf(plug), OwnerIds(attachment), session.deadline()); });
-  steps.Try([&] { DeleteOwnLinks(host, shared, plug, attachment); });
-  steps.Finish();
-}
-
-/// One Connect: what it needs at hand, and what it may have to undo.
-class HybridWiring {
+/// The pod's own bridge "qbr…": the firewall's rules stand on it.
+class HubPart final : public Part {
  public:
-  HybridWiring(Driver& driver, const DriverParts& parts, const PlugRequest& request)
-      : driver_(driver),
-        parts_(parts),
-        request_(request),
-        plug_(request.planned.plug),
-        mark_(LinkMark{request.attachment}.ToString()),
-        inside_(RouteSocket::OpenIn(request.pod)),
-        session_(PortSession::Patient(parts, request.deadline)) {}
+  using Part::Part;
 
-  std::vector<Interface> Make() {
-    const Planned& planned = request_.planned;
-    const OvsPort port = OwnedPort(planned, request_.attachment);
-    const uint32_t mtu = MtuOnBridge(host_, planned);
-    session_.Connect();
-    RequireFree(inside_, plug_.ifname);
-    RemoveLeftovers();
-    // The pod's link is no port, and may be named like one that was: ovs-vswitchd sets that down by
-    // name.
-    for (const std::string& name : {plug_.host_interface, port.name}) session_.WaitUntilLetGo(name);
+  void Clear() override {
+    const auto link =
+        FindOnceReplaced(site().host(), name(), site().attachment(), site().deadline());
+    if (!link) return;
+    // The annotation chooses the name: a bridge without our mark is the node's, however unfinished
+    // it looks.
+    if (link->kind != kBridge || !IsLeftover(OwnerOf(*link, site().attachment())))
+      ThrowInUse(*link);
+    site().NoteLeftover(*link);
+  }
+  void Check(Differences& found) override {
+    link_ = CheckLink(site().host(), Wanted(), site().attachment(), found);
+  }
+  void Make() override {
+    RouteSocket& host = site().host();
+    if (link_) return MendLink(host, *link_, Wanted(), site().attachment());
+    const MutexLock turn(site().shared().making_links);
+    if (!host.CreateHub(name(), BirthGroup(site().attachment())))
+      throw HostInterfaceInUse("bridge " + name() + " was made by somebody else just now");
+    link_ = Find(host, name());
+    Silence(name());
+    MarkAndSetUp(host, *link_, LinkMark{site().attachment()}.ToString());
+  }
+  void Remove(const Attachment& owner) override {
+    const auto link = site().host().FindLink(name());
+    if (link && link->kind == kBridge && IsOwn(OwnerOf(*link, owner))) site().Discard(*link);
+  }
 
-    Rollback undo([this] { Undo(); });
-    const Link bridge = MakeBridgeAndPort(mtu);
-    session_.Add(port, planned.datapath_type);
-    if (session_.IsUserspace()) host_.MakeChecksums(GlanceAt(host_, BridgeEndOf(plug_)));
-    // ovs-vswitchd is at work; meanwhile the pod's side.
-    LinkToPod(bridge, mtu);
-    ConfigureL3(request_.pod, plug_.ifname, planned.l3);
-    session_.WaitUntilUp();
-    const Link port_end = GlanceAt(host_, port.name);
-    // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
-    if (!port_end.up) host_.SetUp(port_end);
-    for (const std::string& name : {BridgeEndOf(plug_), plug_.host_interface})
-      (void)WaitUntilRunning(host_, Find(host_, name), session_.deadline().AtMost(kCarrierTime));
-    std::vector<Interface> interfaces = {Describe(GlanceAt(host_, plug_.host_interface), false),
-                                         Describe(GlanceAt(inside_, plug_.ifname), true)};
-    undo.Dismiss();
-    return interfaces;
+  /// After Check or Make; nullopt for a hub that is missing.
+  [[nodiscard]] const std::optional<Link>& link() const noexcept { return link_; }
+
+ private:
+  static constexpr const char* kBridge = "bridge";
+
+  [[nodiscard]] const std::string& name() const noexcept { return site().plug().device; }
+  [[nodiscard]] WantedLink Wanted() const {
+    return {.name = name(), .kind = kBridge, .is_mendable = true, .is_replaceable = true};
+  }
+
+  std::optional<Link> link_;
+};
+
+/// The veth pair from the hub, "qvb…", to Open vSwitch, "qvo…". This part compares "qvo…" alone.
+class PatchPart final : public Part {
+ public:
+  PatchPart(PlugSite& site, const std::optional<Link>& hub) : Part(site), hub_(hub) {}
+
+  void Clear() override {
+    for (const std::string& name : {BridgeEndOf(site().plug()), PortOf(site().plug())})
+      ClearVeth(site(), name);
+  }
+  void Check(Differences& found) override {
+    port_end_ = CheckLink(site().host(), Wanted(), site().attachment(), found);
+    is_checked_ = true;
+  }
+  void Make() override {
+    if (port_end_) return MendLink(site().host(), *port_end_, Wanted(), site().attachment());
+    if (is_checked_) LetGoOfPort();
+    const MutexLock turn(site().shared().making_links);
+    RouteSocket& host = site().host();
+    host.CreateVeth({.name = BridgeEndOf(site().plug()),
+                     .peer_name = PortOf(site().plug()),
+                     .mtu = MtuOnBridge(host, site().planned()),
+                     .master = hub_.value().index,
+                     .group = BirthGroup(site().attachment())});
+    for (const std::string& name : {BridgeEndOf(site().plug()), PortOf(site().plug())})
+      SetUpHostEnd(host, name, LinkMark{site().attachment()}.ToString());
+  }
+  void Remove(const Attachment& owner) override {
+    DiscardVeth(site(), PortOf(site().plug()), owner);
   }
 
  private:
-  /// Throws HostInterfaceInUse for what is neither ours nor a leftover.
-  void RemoveLeftovers() {
-    const Attachment& own = request_.attachment;
-    std::optional<Attachment> older;
-    bool unfinished = false;
-    for (const std::string& name :
-         {plug_.host_interface, plug_.device, BridgeEndOf(plug_), PortOf(plug_)}) {
-      const auto link = FindOnceReplaced(host_, name, own, session_.deadline());
-      if (!link) continue;
-      const Owner owner = OwnerOf(*link, own);
-      if (!HasKindOf(plug_, *link) || !IsLeftover(owner)) ThrowInUse(*link);
-      if (owner == Owner::kUnfinished) {
-        unfinished = true;
-      } else {
-        older = LinkMark::Parse(link->alias)->attachment;
-      }
-    }
-    if (older) RemovePortAndLinks(session_, parts_.shared, plug_, *older);
-    if (unfinished) RemovePortAndLinks(session_, parts_.shared, plug_, own);
+  [[nodiscard]] WantedLink Wanted() const {
+    return {.name = PortOf(site().plug()),
+            .kind = "veth",
+            .mtu = site().planned().mtu.Checked(),
+            .is_mendable = true,
+            .is_replaceable = true};
   }
 
-  /// With a link to Open vSwitch.
-  Link MakeBridgeAndPort(uint32_t mtu) {
-    const MutexLock turn(parts_.shared.making_links);
-    const Link bridge = MakeBridge();
-    LinkToOpenVSwitch(bridge, mtu);
-    return bridge;
+  /// ovs-vswitchd would stay with the device that is gone. PortPart makes the port anew.
+  void LetGoOfPort() {
+    PortSession& session = site().session();
+    const std::string port = PortOf(site().plug());
+    session.ovs().DeletePort(port, OwnerIds(site().attachment()), session.deadline());
+    session.WaitUntilLetGo(port);
   }
 
-  Link MakeBridge() {
-    if (!host_.CreateHub(plug_.device, BirthGroup(request_.attachment)))
-      throw HostInterfaceInUse("bridge " + plug_.device + " was made by somebody else just now");
-    const Link bridge = Find(host_, plug_.device);
-    Silence(bridge.name);
-    MarkAndSetUp(host_, bridge, mark_);
-    return bridge;
+  const std::optional<Link>& hub_;
+  bool is_checked_ = false;
+  std::optional<Link> port_end_;  ///< found by Check
+};
+
+/// The hub's end of PatchPart's pair. It comes after the port, which knows the bridge's datapath.
+class BridgeEndPart final : public Part {
+ public:
+  BridgeEndPart(PlugSite& site, const std::optional<Link>& hub) : Part(site), hub_(hub) {}
+
+  void Check(Differences& found) override {
+    link_ = CheckLink(site().host(), Wanted(), site().attachment(), found);
+  }
+  void Make() override {
+    RouteSocket& host = site().host();
+    if (link_) MendLink(host, *link_, Wanted(), site().attachment());
+    if (site().session().IsUserspace())
+      host.MakeChecksums(GlanceAt(host, BridgeEndOf(site().plug())));
+  }
+  [[nodiscard]] std::optional<Interface> Await() override {
+    RouteSocket& host = site().host();
+    (void)WaitUntilRunning(host, Find(host, BridgeEndOf(site().plug())),
+                           site().deadline().AtMost(kCarrierTime));
+    return std::nullopt;
   }
 
-  void LinkToOpenVSwitch(const Link& bridge, uint32_t mtu) {
-    host_.CreateVeth({.name = BridgeEndOf(plug_),
-                      .peer_name = PortOf(plug_),
-                      .mtu = mtu,
-                      .master = bridge.index,
-                      .group = BirthGroup(request_.attachment)});
-    for (const std::string& name : {BridgeEndOf(plug_), PortOf(plug_)})
-      SetUpHostEnd(host_, name, mark_);
+ private:
+  [[nodiscard]] WantedLink Wanted() {
+    WantedLink wanted = {.name = BridgeEndOf(site().plug()),
+                         .kind = "veth",
+                         .mtu = site().planned().mtu.Checked(),
+                         .makes_checksums = site().session().IsUserspace(),
+                         .is_mendable = true};
+    if (hub_) wanted.master = hub_->index;
+    return wanted;
   }
 
-  void LinkToPod(const Link& bridge, uint32_t mtu) {
-    const MutexLock turn(parts_.shared.making_links);
-    host_.CreateVeth({.name = plug_.host_interface,
-                      .peer_name = plug_.ifname,
-                      .peer_netns_fd = request_.pod.fd(),
-                      .peer_mac = request_.planned.mac,
-                      .mtu = mtu,
-                      .master = bridge.index,
-                      .group = BirthGroup(request_.attachment)});
-    SetUpHostEnd(host_, plug_.host_interface, mark_);
-    inside_.SetUp(GlanceAt(inside_, plug_.ifname));
-  }
-
-  void Undo() noexcept {
-    session_.Undo(plug_.host_interface, [this](const Deadline& deadline) {
-      driver_.Disconnect(plug_, request_.attachment, deadline);
-    });
-  }
-
-  Driver& driver_;
-  const DriverParts& parts_;
-  const PlugRequest& request_;
-  const Plug& plug_;
-  const std::string mark_;
-  RouteSocket host_;
-  RouteSocket inside_;
-  PortSession session_;
+  const std::optional<Link>& hub_;
+  std::optional<Link> link_;  ///< found by Check
 };
 
 class HybridDriver final : public Driver {
  public:
-  explicit HybridDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit HybridDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const auto& own = OwnVif<vif::VifBridge>(vif, kHybridDriver);
@@ -221,54 +203,33 @@ class HybridDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
-    PlanPort(Common(vif.vif), plug, PortOf(plug), parts_.config, planned);
+    Planned planned = PlanCommon(vif, plug, context_.config);
+    PlanPort(Common(vif.vif), plug, PortOf(plug), context_.config, planned);
     return planned;
   }
 
-  std::vector<Interface> Connect(const PlugRequest& request) override {
-    return HybridWiring(*this, parts_, request).Make();
+ protected:
+  [[nodiscard]] Parts PartsOf(PlugSite& site) const override {
+    const std::string port = PortOf(site.plug());
+    Parts parts;
+    // The pod's link is no port, and may be named like one that was: ovs-vswitchd sets that down by
+    // name.
+    Add<PortNamePart>(parts, site, std::vector{site.plug().host_interface, port});
+    const auto& hub = Add<HubPart>(parts, site).link();
+    Add<PatchPart>(parts, site, hub);
+    Add<PortPart>(parts, site, port, PortPart::Shown::kNo);
+    Add<BridgeEndPart>(parts, site, hub);
+    Add<VethPart>(parts, site, VethSettings{.bridge = &hub});
+    Add<PodLinkPart>(parts, site, PodLinkSettings{.kind = "veth"});
+    Add<Layer3Part>(parts, site);
+    return parts;
   }
-
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    RouteSocket host;
-    const uint32_t mtu = planned.mtu.Checked();
-    const WantedLink hub = {.name = plug.device, .kind = "bridge"};
-    if (auto difference = CheckLink(host, hub, attachment)) return difference;
-    const int master = Find(host, plug.device).index;
-    const WantedLink tap = {
-        .name = plug.host_interface, .kind = "veth", .mtu = mtu, .master = master};
-    if (auto difference = CheckLink(host, tap, attachment)) return difference;
-    const OvsPort port = OwnedPort(planned, attachment);
-    const WantedLink port_end = {.name = port.name, .kind = "veth", .mtu = mtu};
-    if (auto difference = CheckLink(host, port_end, attachment)) return difference;
-    PortSession session = PortSession::AtOnce(parts_, deadline);
-    if (auto difference = session.Check(port)) return difference;
-    const WantedLink bridge_end = {.name = BridgeEndOf(plug),
-                                   .kind = "veth",
-                                   .mtu = mtu,
-                                   .master = master,
-                                   .makes_checksums = session.IsUserspace()};
-    if (auto difference = CheckLink(host, bridge_end, attachment)) return difference;
-    return CheckPodLink(request, {.kind = "veth", .marked = false});
-  }
-
-  void Disconnect(const Plug& plug, const Attachment& attachment,
-                  const Deadline& deadline) override {
-    PortSession session = PortSession::AtOnce(parts_, deadline);
-    RemovePortAndLinks(session, parts_.shared, plug, attachment);
-  }
-
- private:
-  DriverParts parts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewHybridDriver(const DriverParts& parts) {
-  return std::make_unique<HybridDriver>(parts);
+std::unique_ptr<Driver> NewHybridDriver(const DriverContext& context) {
+  return std::make_unique<HybridDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -8,21 +8,20 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
-#include "binding/l3.h"
 #include "binding/link_mark.h"
 #include "binding/node/parent_link.h"
 #include "binding/node/vlan_holder.h"
 #include "binding/owner.h"
+#include "binding/parts/driver.h"
+#include "binding/parts/pod_link_part.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
 namespace {
 
-/// Of a VLAN; 0 for a macvlan.
+/// The id of a VLAN; 0 for a macvlan.
 uint16_t VlanOf(const vif::Vif& vif) {
   if (const auto* vlan = std::get_if<vif::VifVlanNested>(&vif))
     return vif::Required(vlan->vlan_id, "$.vlan_id");
@@ -63,7 +62,7 @@ uint32_t MtuOn(const Link& parent, const PlannedMtu& planned) {
   return mtu;
 }
 
-/// Another pod's interface in a namespace where nobody lives any more, or an older sandbox's.
+/// Whether a VLAN's holder is an older sandbox's of this pod, or in a namespace without a process.
 bool IsAbandoned(const VlanHolder& holder, const Attachment& attachment,
                  const BindingConfig& config) {
   const auto mark = LinkMark::Parse(holder.link.alias);
@@ -75,8 +74,8 @@ bool IsAbandoned(const VlanHolder& holder, const Attachment& attachment,
   return !holder.inhabited && !in_use;
 }
 
-/// A parent has each id once. Neutron gives it to one port, so who holds it is a leftover; it is
-/// removed if that can be seen.
+/// A parent has each id once. Neutron gives it to one port, so its holder is a leftover. The holder
+/// is removed if it shows to be one.
 void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
                 const Attachment& attachment, const BindingConfig& config) {
   if (host.CreateVlan(link, id)) return;
@@ -96,60 +95,62 @@ void CreateVlan(RouteSocket& host, const StackedLink& link, uint16_t id,
     ThrowErrno(EEXIST, what + " belonged to a leftover and is taken again");
 }
 
+/// The pod's link, on top of a link of the node. Nothing of it is on the host.
+class NestedLinkPart final : public PodLinkPart {
+ public:
+  NestedLinkPart(PlugSite& site, std::string kind)
+      : PodLinkPart(site, {.kind = std::move(kind), .marked = true}) {}
+
+  void Require() override {
+    RouteSocket& host = site().host();
+    parent_ = FindParentLink(host, site().config().link_iface);
+    is_taken_ = host.FindLink(ifname()).has_value();
+    mtu_ = MtuOn(*parent_, site().planned().mtu);
+  }
+  void Clear() override { RemoveLeftovers(site().inside(), site().plug(), site().attachment()); }
+  void Make() override {
+    const Attachment& attachment = site().attachment();
+    const StackedLink link = {
+        .name = is_taken_ ? TemporaryLinkName(site().plug(), attachment) : ifname(),
+        .parent = parent_.value(),
+        .netns_fd = site().pod().fd(),
+        .mac = site().planned().mac,
+        .mtu = mtu_,
+        .group = BirthGroup(attachment)};
+    if (site().planned().vlan == 0) {
+      site().host().CreateMacvlan(link);
+    } else {
+      CreateVlan(site().host(), link, site().planned().vlan, attachment, site().config());
+    }
+    RouteSocket& inside = site().inside();
+    inside.SetNameAliasAndUp(Find(inside, link.name), ifname(), LinkMark{attachment}.ToString());
+  }
+  void Remove(const Attachment& owner) override {
+    const auto pod = NetnsOf(owner);
+    if (pod) RemoveOwn(*pod, site().shared().links, site().plug(), owner);
+  }
+  void Undo() override {
+    RemoveOwn(site().pod(), site().shared().links, site().plug(), site().attachment());
+  }
+
+ private:
+  std::optional<Link> parent_;
+  bool is_taken_ = false;  ///< the host has a link of the pod's name as well
+  uint32_t mtu_ = 0;
+};
+
 class NestedDriver final : public Driver {
  public:
-  explicit NestedDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit NestedDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& /*vif*/, const std::string& ifname) const override {
     return {.driver = kNestedDriver, .ifname = ifname};
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
+    Planned planned = PlanCommon(vif, plug, context_.config);
     planned.vlan = VlanOf(vif.vif);
     return planned;
-  }
-
-  std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    const std::string mark = LinkMark{attachment}.ToString();
-    RouteSocket host;
-    RouteSocket inside = RouteSocket::OpenIn(pod);
-    const Link parent = FindParentLink(host, parts_.config.link_iface);
-    const bool taken = host.FindLink(plug.ifname).has_value();
-    const StackedLink link = {.name = taken ? TemporaryLinkName(plug, attachment) : plug.ifname,
-                              .parent = parent,
-                              .netns_fd = pod.fd(),
-                              .mac = planned.mac,
-                              .mtu = MtuOn(parent, planned.mtu),
-                              .group = BirthGroup(attachment)};
-    RemoveLeftovers(inside, plug, attachment);
-
-    // Before the act: its answer may be lost.
-    Rollback undo([&] {
-      TryUndo(plug.ifname, [&] { RemoveOwn(pod, parts_.shared.links, plug, attachment); });
-    });
-    if (planned.vlan == 0) {
-      host.CreateMacvlan(link);
-    } else {
-      CreateVlan(host, link, planned.vlan, attachment, parts_.config);
-    }
-    inside.SetNameAliasAndUp(Find(inside, link.name), plug.ifname, mark);
-    ConfigureL3(pod, plug.ifname, planned.l3);
-    std::vector<Interface> interfaces = {Describe(Find(inside, plug.ifname), true)};
-    undo.Dismiss();
-    return interfaces;
-  }
-
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    return CheckPodLink(request, {.kind = request.planned.vlan == 0 ? "macvlan" : "vlan"});
-  }
-
-  void Disconnect(const Plug& plug, const Attachment& attachment,
-                  const Deadline& /*deadline*/) override {
-    const auto pod = NetnsOf(attachment);
-    if (pod) RemoveOwn(*pod, parts_.shared.links, plug, attachment);
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
@@ -161,14 +162,20 @@ class NestedDriver final : public Driver {
     return plugs;
   }
 
- private:
-  DriverParts parts_;
+ protected:
+  [[nodiscard]] Parts PartsOf(PlugSite& site) const override {
+    const bool is_vlan = site.HasPlan() && site.planned().vlan != 0;
+    Parts parts;
+    Add<NestedLinkPart>(parts, site, is_vlan ? "vlan" : "macvlan");
+    Add<Layer3Part>(parts, site);
+    return parts;
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewNestedDriver(const DriverParts& parts) {
-  return std::make_unique<NestedDriver>(parts);
+std::unique_ptr<Driver> NewNestedDriver(const DriverContext& context) {
+  return std::make_unique<NestedDriver>(context);
 }
 
 std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment) {

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/rollback.h"
-#include "binding/check.h"
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/vf.h"
 #include "binding/drivers/drivers.h"
-#include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
-#include "binding/l3.h"
 #include "binding/neutron_port.h"
-#include "binding/steps.h"
+#include "binding/parts/driver.h"
+#include "binding/parts/link_check.h"
+#include "binding/parts/pod_link_part.h"
+#include "binding/parts/port_part.h"
+#include "binding/try_all.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -56,7 +56,7 @@ Device DeviceOf(const vif::Vif& vif) {
           .bridge = LinkNameOf(network.bridge, "$.network.bridge")};
 }
 
-/// What the port profile says of the representor. Producers write a name that the interface has
+/// The port profile's words on the representor. Producers write a name that the interface has
 /// nowhere on the node (Nova: its tap name), so the card's switch decides.
 struct RepresentorFields {
   std::string name;
@@ -80,7 +80,7 @@ struct RepresentorFields {
   }
 };
 
-/// What the port profile calls it, as a hint.
+/// The port profile's name for the representor, as a hint.
 std::string RepresentorHint(const vif::VifBase& vif, const vif::PciAddress& device) {
   const RepresentorFields fields(vif);
   if (!fields.address.empty() && vif::PciAddress::Parse(fields.address) != device) {
@@ -90,8 +90,8 @@ std::string RepresentorHint(const vif::VifBase& vif, const vif::PciAddress& devi
   return fields.name;
 }
 
-/// As the driver ovs adds and removes one: with the record lost, the port is that driver's to find.
-/// The name is the hint until the card's switch has said it.
+/// Plans a port as the driver ovs does, which removes it when the record is lost. The name is the
+/// hint until the card's switch has said it.
 void PlanRepresentor(const vif::VifBase& vif, const BindingConfig& config, Planned& planned) {
   const std::string hint = RepresentorHint(vif, PciAddressOf(planned.plug));
   const Plug port = {.driver = kOvsDriver,
@@ -99,12 +99,6 @@ void PlanRepresentor(const vif::VifBase& vif, const BindingConfig& config, Plann
                      .host_interface = hint,
                      .bridge = planned.plug.bridge};
   PlanPort(vif, port, hint, config, planned);
-}
-
-OvsPort RepresentorPort(const PlugRequest& request, const BindingConfig& config, const Vf& vf) {
-  OvsPort port = OwnedPort(request.planned, request.attachment);
-  port.name = FindRepresentor(config.sysfs, vf, port.name);
-  return port;
 }
 
 Vf RequireVf(const BindingConfig& config, const vif::PciAddress& address) {
@@ -121,7 +115,7 @@ void SetDown(RouteSocket& host, const std::string& name) {
   if (link && link->up) host.ChangeLink(*link, {.up = false});
 }
 
-/// What no later call could ask for is repeated when it fails.
+/// Repeats a failed step that no later call could ask for.
 void Insist(const std::function<void()>& step) {
   try {
     step();
@@ -130,117 +124,174 @@ void Insist(const std::function<void()>& step) {
   }
 }
 
-/// The representor stays, down: it is there as long as the VF. It is set down before its port goes,
-/// without which it could not be found again. It is set down once more afterwards, as ovs-vswitchd
-/// may write back the flags it remembers.
-void RemovePort(PortSession& session, const Plug& plug, const Attachment& attachment) {
-  const ExternalIds ids = OwnerIds(attachment, plug.ifname);
-  RouteSocket host;
-  Steps steps;
-  for (const std::string& port : session.ovs().FindPortNames(ids, session.deadline())) {
-    SetDown(host, port);
-    steps.Try([&] { session.ovs().DeletePort(port, ids, session.deadline()); });
-    steps.Try([&] { Insist([&] { session.WaitUntilApplied(); }); });
-    steps.Try([&] { Insist([&] { SetDown(host, port); }); });
-  }
-  steps.Finish();
-}
-
-/// One Connect: what it needs at hand, and what it may have to undo.
-class Lending {
+/// The virtual function: the pod has its link, and its physical function sets MAC and VLAN.
+class VfPart final : public Part {
  public:
-  Lending(const DriverParts& parts, const PlugRequest& request)
-      : parts_(parts),
-        config_(parts.config),
-        request_(request),
-        plug_(request.planned.plug),
-        inside_(RouteSocket::OpenIn(request.pod)),
-        session_(PortSession::Patient(parts, request.deadline)) {}
+  using Part::Part;
 
-  std::vector<Interface> Make() {
-    const auto& [planned, attachment, pod, deadline] = request_;
-    const Vf vf = RequireVf(config_, PciAddressOf(plug_));
-    const Link pf = FindPf(host_, vf);
-    const VfSettings settings{.mac = planned.mac, .vlan = planned.vlan};
-    const auto before = host_.FindVf(pf, vf.number);
-    (void)DifferenceOf(before, settings, vf);
-    for (const std::string& name : {plug_.ifname, NameOnTheWay(vf.address)})
-      RequireFree(inside_, name);
-    (void)FindIdleLink(host_, config_, vf);
-    const uint32_t mtu = planned.mtu.On(pf.mtu);
-    if (planned.port) Prepare(vf);
+  void Require() override {
+    RouteSocket& host = site().host();
+    vf_ = RequireVf(site().config(), PciAddressOf(site().plug()));
+    const Link pf = FindPf(host, *vf_);
+    before_ = host.FindVf(pf, vf_->number);
+    mtu_ = site().planned().mtu.On(pf.mtu);
+    (void)DifferenceOf(before_, Wanted(), *vf_);
+    for (const std::string& name : {site().plug().ifname, NameOnTheWay(vf_->address)})
+      RequireFree(site().inside(), name);
+    (void)FindIdleLink(host, site().config(), *vf_);
+  }
+  void Check(Differences& found) override {
+    const std::string& device = site().plug().device;
+    vf_ = FindVf(site().config().sysfs, PciAddressOf(site().plug()));
+    if (!vf_) {
+      found.push_back({.kind = DifferenceKind::kDevice,
+                       .what = device,
+                       .expected = device,
+                       .text = device + " is no virtual function on this node any more"});
+      return;
+    }
+    CheckSettings(found);
+    is_checked_ = true;
+  }
+  void Make() override {
+    if (!is_checked_) LendVf(site().host(), site().config(), *vf_, before_, site().request());
+    SetVf(site().host(), *vf_, Wanted());
+  }
+  void Remove(const Attachment& owner) override {
+    const auto pod = NetnsOf(owner);
+    GiveBackVf(site().config(), site().plug(), owner, pod ? &*pod : nullptr);
+  }
+  void Undo() override {
+    GiveBackVf(site().config(), site().plug(), site().attachment(), &site().pod());
+  }
 
-    Rollback undo([this] { Undo(); });
-    LendVf(host_, config_, vf, before, request_);
-    SetVf(host_, vf, settings);
-    const Link moved = Find(inside_, NameOnTheWay(vf.address));
-    inside_.ChangeLink(moved, {.mac = planned.mac, .mtu = mtu, .name = plug_.ifname, .up = true});
-    if (port_) session_.Add(*port_, planned.datapath_type);
-    ConfigureL3(pod, plug_.ifname, planned.l3);
-    std::vector<Interface> interfaces;
-    if (port_) interfaces.push_back(SetRepresentorUp(mtu));
-    interfaces.push_back(Describe(Find(inside_, plug_.ifname), true));
-    undo.Dismiss();
-    return interfaces;
+  /// After Require or Check; nullopt for a function that is missing.
+  [[nodiscard]] const std::optional<Vf>& vf() const noexcept { return vf_; }
+  /// The planned MTU, after Require or Check.
+  [[nodiscard]] uint32_t mtu() const noexcept { return mtu_; }
+
+ private:
+  [[nodiscard]] VfSettings Wanted() const {
+    return {.mac = site().planned().mac, .vlan = site().planned().vlan};
+  }
+  void CheckSettings(Differences& found) {
+    RouteSocket& host = site().host();
+    const Link pf = FindPf(host, *vf_);
+    const auto now = host.FindVf(pf, vf_->number);
+    mtu_ = site().planned().mtu.On(pf.mtu);
+    const VfSettings difference = DifferenceOf(now, Wanted(), *vf_);
+    if (difference.mac)
+      TellSetting(DifferenceKind::kMac, "MAC", difference.mac->ToString(), now->mac->ToString(),
+                  found);
+    if (difference.vlan)
+      TellSetting(DifferenceKind::kVlan, "VLAN", std::to_string(*difference.vlan),
+                  std::to_string(*now->vlan), found);
+  }
+  void TellSetting(DifferenceKind kind, const std::string& setting, const std::string& expected,
+                   const std::string& present, Differences& found) {
+    found.push_back({.kind = kind,
+                     .what = vf_->pf,
+                     .expected = expected,
+                     .found = present,
+                     .text = vf_->ToString() + " is set by " + vf_->pf + " to " + setting + " " +
+                             present + " instead of " + expected,
+                     .live_safe = true});
+  }
+
+  std::optional<Vf> vf_;
+  bool is_checked_ = false;
+  std::optional<VfSettings> before_;
+  uint32_t mtu_ = 0;
+};
+
+/// The VF's link in the pod, which VfPart has moved there.
+class VfLinkPart final : public PodLinkPart {
+ public:
+  VfLinkPart(PlugSite& site, const VfPart& vf) : PodLinkPart(site, {}), vf_(vf) {}
+
+  /// VfPart requires the names of its link to be free.
+  void Require() override {}
+  void Make() override {
+    RouteSocket& inside = site().inside();
+    inside.ChangeLink(
+        Find(inside, NameOnTheWay(vf_.vf()->address)),
+        {.mac = site().planned().mac, .mtu = vf_.mtu(), .name = ifname(), .up = true});
   }
 
  private:
-  /// Whatever may be wrong with Open vSwitch is found out before the VF goes.
-  void Prepare(const Vf& vf) {
-    port_ = RepresentorPort(request_, config_, vf);
-    session_.Connect();
+  const VfPart& vf_;
+};
+
+/// The port of Open vSwitch through which the bridge reaches the VF.
+class RepresentorPart final : public PortPart {
+ public:
+  RepresentorPart(PlugSite& site, const VfPart& vf)
+      : PortPart(site, "", Shown::kAsInterface), vf_(vf) {}
+
+  void Require() override {
+    port_ = Wanted();
+    PortPart::Require();
+  }
+  void Check(Differences& found) override {
+    if (!vf_.vf()) return;
+    port_ = Wanted();
+    const WantedLink link = {.name = port_->name,
+                             .mtu = site().planned().mtu.Checked(),
+                             .marked = false,
+                             .is_mendable = true};
+    CheckLink(site().host(), link, site().attachment(), found);
+    PortPart::Check(found);
+  }
+  /// The representor is set up only when ovs-vswitchd has the port: ovs-vswitchd writes flags,
+  /// which it may have read when the link was down.
+  [[nodiscard]] std::optional<Interface> Await() override {
+    RouteSocket& host = site().host();
+    site().session().WaitUntilUp();
+    host.ChangeLink(Find(host, port_->name), {.mtu = vf_.mtu(), .up = true});
+    return Describe(Find(host, port_->name), false);
+  }
+  /// The representor stays, down: it is there as long as the VF. It is set down before its port
+  /// goes, without which it could not be found again. It is set down once more afterwards, as
+  /// ovs-vswitchd may write back the flags it remembers.
+  void Remove(const Attachment& owner) override {
+    const ExternalIds ids = OwnerIds(owner, site().plug().ifname);
+    PortSession& session = site().session();
+    RouteSocket& host = site().host();
+    TryAll steps;
+    for (const std::string& port : session.ovs().FindPortNames(ids, session.deadline())) {
+      SetDown(host, port);
+      steps.Try([&] { session.ovs().DeletePort(port, ids, session.deadline()); });
+      steps.Try([&] { Insist([&] { session.WaitUntilApplied(); }); });
+      steps.Try([&] { Insist([&] { SetDown(host, port); }); });
+    }
+    steps.Finish();
   }
 
-  /// Not before ovs-vswitchd has it: that writes flags, which it may have read when it was down.
-  Interface SetRepresentorUp(uint32_t mtu) {
-    session_.WaitUntilUp();
-    host_.ChangeLink(Find(host_, port_->name), {.mtu = mtu, .up = true});
-    return Describe(Find(host_, port_->name), false);
+ protected:
+  [[nodiscard]] OvsPort Wanted() override {
+    if (port_) return *port_;
+    OvsPort port = PortPart::Wanted();
+    port.name = FindRepresentor(site().config().sysfs, vf_.vf().value(), port.name);
+    return port;
   }
+  /// The card's switch has named it.
+  [[nodiscard]] bool HasOwnDevice() override { return true; }
 
-  void Undo() noexcept {
-    const Attachment& attachment = request_.attachment;
-    TryUndo(plug_.ifname, [&] { GiveBackVf(config_, plug_, attachment, &request_.pod); });
-    if (!port_) return;
-    session_.Undo(plug_.ifname, [&](const Deadline& deadline) {
-      PortSession session = PortSession::AtOnce(parts_, deadline);
-      RemovePort(session, plug_, attachment);
-    });
-  }
-
-  const DriverParts& parts_;
-  const BindingConfig& config_;
-  const PlugRequest& request_;
-  const Plug& plug_;
-  RouteSocket host_;
-  RouteSocket inside_;
-  PortSession session_;
+ private:
+  const VfPart& vf_;
   std::optional<OvsPort> port_;
 };
 
-std::optional<std::string> CheckVf(RouteSocket& host, const Vf& vf, const VfSettings& wanted) {
-  const auto now = host.FindVf(FindPf(host, vf), vf.number);
-  const VfSettings difference = DifferenceOf(now, wanted, vf);
-  const std::string what = vf.ToString() + " is set by " + vf.pf + " to ";
-  if (difference.mac)
-    return what + "MAC " + now->mac->ToString() + " instead of " + wanted.mac->ToString();
-  if (difference.vlan) {
-    return what + "VLAN " + std::to_string(*now->vlan) + " instead of " +
-           std::to_string(*wanted.vlan);
-  }
-  return std::nullopt;
-}
-
 class SriovDriver final : public Driver {
  public:
-  explicit SriovDriver(DriverParts parts) : parts_(std::move(parts)) {}
+  explicit SriovDriver(DriverContext context) : Driver(std::move(context)) {}
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
     const Device device = DeviceOf(vif);
-    // What the VIF lacks is told before what the node lacks.
+    // An error in the VIF is told before one of the node.
     (void)vif::Required(Common(vif).address, "$.address");
     if (const auto* own = std::get_if<vif::VifSriov>(&vif)) (void)VlanOf(*own);
-    const Vf vf = RequireVf(parts_.config, device.address);
+    const Vf vf = RequireVf(context_.config, device.address);
     if (vf.link.empty()) ThrowNotOnHost(vf);
     return {.driver = kSriovDriver,
             .ifname = ifname,
@@ -250,63 +301,34 @@ class SriovDriver final : public Driver {
   }
 
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
-    Planned planned = PlanCommon(vif, plug, parts_.config);
+    Planned planned = PlanCommon(vif, plug, context_.config);
     if (const auto* own = std::get_if<vif::VifSriov>(&vif.vif)) planned.vlan = VlanOf(*own);
-    if (!plug.bridge.empty()) PlanRepresentor(Common(vif.vif), parts_.config, planned);
+    if (!plug.bridge.empty()) PlanRepresentor(Common(vif.vif), context_.config, planned);
     return planned;
-  }
-
-  std::vector<Interface> Connect(const PlugRequest& request) override {
-    return Lending(parts_, request).Make();
-  }
-
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    const auto vf = FindVf(parts_.config.sysfs, PciAddressOf(plug));
-    if (!vf) return plug.device + " is no virtual function on this node any more";
-    RouteSocket host;
-    if (auto difference = CheckVf(host, *vf, {.mac = planned.mac, .vlan = planned.vlan}))
-      return difference;
-    if (planned.port) {
-      const OvsPort port = RepresentorPort(request, parts_.config, *vf);
-      const WantedLink host_end = {
-          .name = port.name, .mtu = planned.mtu.Checked(), .marked = false};
-      if (auto difference = CheckLink(host, host_end, attachment)) return difference;
-      if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
-    }
-    return CheckPodLink(request, {});
-  }
-
-  void Disconnect(const Plug& plug, const Attachment& attachment,
-                  const Deadline& deadline) override {
-    Steps steps;
-    steps.Try([&] {
-      const auto pod = NetnsOf(attachment);
-      GiveBackVf(parts_.config, plug, attachment, pod ? &*pod : nullptr);
-    });
-    steps.Try([&] {
-      PortSession session = PortSession::AtOnce(parts_, deadline);
-      if (!plug.bridge.empty()) RemovePort(session, plug, attachment);
-    });
-    steps.Finish();
   }
 
   [[nodiscard]] std::vector<Plug> FindPlugs(const Attachment& attachment,
                                             const Deadline& /*deadline*/) const override {
-    std::vector<Plug> plugs = FindLentVfs(parts_.config, attachment);
+    std::vector<Plug> plugs = FindLentVfs(context_.config, attachment);
     for (Plug& plug : plugs) plug.driver = kSriovDriver;
     return plugs;
   }
 
- private:
-  DriverParts parts_;
+ protected:
+  [[nodiscard]] Parts PartsOf(PlugSite& site) const override {
+    Parts parts;
+    const auto& vf = Add<VfPart>(parts, site);
+    if (!site.plug().bridge.empty()) Add<RepresentorPart>(parts, site, vf);
+    Add<VfLinkPart>(parts, site, vf);
+    Add<Layer3Part>(parts, site);
+    return parts;
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewSriovDriver(const DriverParts& parts) {
-  return std::make_unique<SriovDriver>(parts);
+std::unique_ptr<Driver> NewSriovDriver(const DriverContext& context) {
+  return std::make_unique<SriovDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -10,14 +10,14 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
-#include "base/rollback.h"
 #include "binding/devices/pod_folder.h"
 #include "binding/drivers/drivers.h"
-#include "binding/drivers/port_session.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
-#include "binding/steps.h"
+#include "binding/parts/driver.h"
+#include "binding/parts/port_part.h"
+#include "binding/try_all.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -31,10 +31,10 @@ constexpr const char* kSwitchFolder = "[vhostuser] ovs_vhu_path";
 constexpr const char* kListening = "dpdkvhostuser";
 constexpr const char* kConnecting = "dpdkvhostuserclient";
 
-/// It becomes a file's name next to the switch's own sockets.
+/// The name becomes a file's next to the switch's own sockets.
 bool IsPortName(const std::string& name) { return IsLinkName(name) && name.starts_with("vhu"); }
 
-/// os-vif's name for it; objects before 1.1 have none.
+/// os-vif's name for the port; objects before 1.1 have none.
 std::string PortNameOf(const vif::VifVHostUser& vif) {
   if (!vif.vif_name.is_set())
     return LinkNameOf(("vhu" + vif::Required(vif.id, "$.id")).substr(0, 14), "$.id");
@@ -45,7 +45,7 @@ std::string PortNameOf(const vif::VifVHostUser& vif) {
 }
 
 /// The one place a socket may have, however the path is written. Neutron's is
-/// MOUNT_POINT/PORT_NAME; of a client's the original took it for the folder.
+/// MOUNT_POINT/PORT_NAME. For clients kuryr-kubernetes took the path for the folder.
 fs::path SocketOf(const vif::VifVHostUser& vif, const fs::path& mount_point,
                   const std::string& port_name) {
   const fs::path socket = mount_point / port_name;
@@ -58,7 +58,7 @@ fs::path SocketOf(const vif::VifVHostUser& vif, const fs::path& mount_point,
   return socket;
 }
 
-/// What the application reads.
+/// The file that the application reads.
 std::string ConfigTextFor(const Planned& planned) {
   const bool is_client = planned.port->type == kListening;
   return nlohmann::json{{"vhostname", planned.port->name},
@@ -78,7 +78,7 @@ void TakeSwitchsSocket(const BindingConfig& config, const PodFolder& folder,
   folder.TakeSocket(switches, name);
 }
 
-/// Or else the pod's second VIF would replace the first one's port, as if that were left over.
+/// Throws for a port of the pod's other VIF, which would be replaced as if it were left over.
 void RequireNotOwn(const PortState& state, const OvsPort& port, const Attachment& attachment) {
   if (!Includes(state.external_ids, OwnerIds(attachment))) return;
   const std::string ifname = PlugOf({.external_ids = state.external_ids}).ifname;
@@ -92,7 +92,7 @@ void TakePath(PortSession& session, const PodFolder& folder, const OvsPort& port
               const Attachment& attachment) {
   const auto state = session.ovs().FindPortState(port.name, session.deadline());
   if (state) RequireNotOwn(*state, port, attachment);
-  // Add refuses it, and what has its path is its pod's affair.
+  // Add refuses the port, and the file at its path is its pod's affair.
   if (state && !MayReplace(*state, port)) return;
   // ovs-vswitchd would follow a symbolic link, which any pod with the folder may have laid there.
   folder.RemoveOther(port.name);
@@ -102,8 +102,8 @@ void TakePath(PortSession& session, const PodFolder& folder, const OvsPort& port
   }
 }
 
-/// A plug that Plan has made. Where the record is lost, a port's external_ids say it, and whoever
-/// writes those could name any socket of the node.
+/// Whether Plan may have made the plug. Where the record is lost, a port's external_ids say the
+/// plug, and their writer could name any socket of the node.
 bool IsPlanned(const Plug& plug, const fs::path& mount_point) {
   return IsPortName(plug.host_interface) && plug.device == mount_point / plug.host_interface;
 }
@@ -116,12 +116,109 @@ std::optional<PodFolder> FolderOf(const Plug& plug, const BindingConfig& config)
   return std::nullopt;
 }
 
+/// The port with its socket in the mount_point, and the pod's file, which tells the application of
+/// both.
+class SocketPart final : public PortPart {
+ public:
+  explicit SocketPart(PlugSite& site)
+      : PortPart(site, site.plug().host_interface, Shown::kAsInterface) {}
+
+  void Require() override {
+    folder_.emplace(site().config().vhostuser_mount_point, kMountPoint);
+    const uint32_t mtu = MtuOnBridge(site().host(), site().planned());
+    port_ = OwnedPort(site().planned(), site().attachment());
+    port_->mtu_request = mtu;
+    PortPart::Require();
+  }
+  void Clear() override { TakePath(site().session(), *folder_, *port_, site().attachment()); }
+  void Check(Differences& found) override {
+    PortPart::Check(found);
+    const fs::path& mount_point = site().config().vhostuser_mount_point;
+    const auto folder = PodFolder::OpenIfExists(mount_point);
+    if (!folder) {
+      Tell(DifferenceKind::kFile, "folder", mount_point, " is missing", found);
+      return;
+    }
+    const std::string file = folder->path() / FileOf(site().attachment());
+    const auto text = folder->Read(FileOf(site().attachment()));
+    if (!text) {
+      Tell(DifferenceKind::kFile, "file", file, " is missing", found);
+    } else if (*text != ConfigTextFor(site().planned())) {
+      Tell(DifferenceKind::kFile, "file", file, " has other contents", found);
+    }
+    // A connecting port's socket is the application's own.
+    if (site().planned().port->type == kListening) CheckSocket(*folder, found);
+  }
+  void Make() override {
+    PortPart::Make();
+    // An older sandbox may have left its socket. The name is ours with the port.
+    folder_->RemoveSocket(port_->name);
+    folder_->Write(FileOf(site().attachment()), ConfigTextFor(site().planned()));
+  }
+  [[nodiscard]] std::optional<Interface> Await() override {
+    // The socket is there before the port has its number.
+    site().session().WaitUntilUp();
+    if (port_->type == kListening) TakeSwitchsSocket(site().config(), *folder_, port_->name);
+    return Interface{.name = site().plug().ifname,
+                     .mac = site().planned().mac,
+                     .mtu = port_->mtu_request.value(),
+                     .in_pod = true};
+  }
+  void Remove(const Attachment& owner) override {
+    // A folder that cannot be opened keeps the port: nothing else says whose the socket is.
+    const auto folder = FolderOf(site().plug(), site().config());
+    const std::string& name = site().plug().host_interface;
+    PortSession& session = site().session();
+    TryAll steps;
+    steps.Try([&] {
+      if (folder) folder->Remove(FileOf(owner));
+    });
+    steps.Try([&] {
+      // The socket goes first: as long as the port is ours, its name is.
+      session.ovs().DeletePort(name, OwnerIds(owner), session.deadline(), [&](bool is_there) {
+        if (folder && (is_there || !folder->HasListener(name))) folder->RemoveSocket(name);
+      });
+    });
+    steps.Finish();
+  }
+
+ protected:
+  [[nodiscard]] OvsPort Wanted() override { return port_ ? *port_ : PortPart::Wanted(); }
+
+ private:
+  [[nodiscard]] std::string FileOf(const Attachment& owner) const {
+    return PodFolder::FileOf(owner, site().plug().ifname);
+  }
+  void CheckSocket(const PodFolder& folder, Differences& found) {
+    const std::string& socket = site().plug().device;
+    const std::string& name = site().planned().port->name;
+    const auto switches = PodFolder::OpenIfExists(site().config().ovs_vhu_path);
+    if (!folder.HasSocket(name)) {
+      Tell(DifferenceKind::kSocket, "socket", socket, " is missing", found);
+    } else if (switches && switches->HasSocket(name)) {
+      Tell(DifferenceKind::kSocket, "socket", socket,
+           " is dead: ovs-vswitchd was restarted, and listens on " +
+               (switches->path() / name).string(),
+           found);
+    }
+  }
+  static void Tell(DifferenceKind kind, const std::string& noun, const std::string& name,
+                   const std::string& rest, Differences& found) {
+    std::string text = noun;
+    found.push_back(
+        {.kind = kind, .what = name, .text = text.append(" ").append(name).append(rest)});
+  }
+
+  std::optional<PodFolder> folder_;
+  std::optional<OvsPort> port_;
+};
+
 class VhostUserDriver final : public Driver {
  public:
-  explicit VhostUserDriver(DriverParts parts) : parts_(std::move(parts)) {
+  explicit VhostUserDriver(DriverContext context) : Driver(std::move(context)) {
     // DPDK's ports need the userspace datapath, and the kernel's queues know nothing of them.
-    parts_.config.datapath_type = kUserspaceDatapath;
-    parts_.config.default_qos_type.clear();
+    context_.config.datapath_type = kUserspaceDatapath;
+    context_.config.default_qos_type.clear();
   }
 
   [[nodiscard]] Plug ChoosePlug(const vif::Vif& vif, const std::string& ifname) const override {
@@ -149,86 +246,21 @@ class VhostUserDriver final : public Driver {
     return planned;
   }
 
-  std::vector<Interface> Connect(const PlugRequest& request) override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    const PodFolder folder(config().vhostuser_mount_point, kMountPoint);
-    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-    OvsPort port = OwnedPort(planned, attachment);
-    RouteSocket host;
-    port.mtu_request = MtuOnBridge(host, planned);
-    PortSession session = PortSession::Patient(parts_, deadline);
-    session.Connect();
-    TakePath(session, folder, port, attachment);
-
-    Rollback undo([&] {
-      session.Undo(port.name, [&](const Deadline& time_to_undo) {
-        Disconnect(plug, attachment, time_to_undo);
-      });
-    });
-    session.Add(port, planned.datapath_type);
-    folder.RemoveSocket(port.name);  // of an older sandbox; the name is ours with the port
-    folder.Write(file, ConfigTextFor(planned));
-    // The socket is there before the port has its number.
-    session.WaitUntilUp();
-    if (port.type == kListening) TakeSwitchsSocket(config(), folder, port.name);
-    undo.Dismiss();
-    return {{.name = plug.ifname, .mac = planned.mac, .mtu = *port.mtu_request, .in_pod = true}};
-  }
-
-  [[nodiscard]] std::optional<std::string> Check(const PlugRequest& request) const override {
-    const auto& [planned, attachment, pod, deadline] = request;
-    const Plug& plug = planned.plug;
-    const OvsPort port = OwnedPort(planned, attachment);
-    if (auto difference = PortSession::AtOnce(parts_, deadline).Check(port)) return difference;
-    const auto folder = PodFolder::OpenIfExists(config().vhostuser_mount_point);
-    if (!folder) return "folder " + config().vhostuser_mount_point.string() + " is missing";
-    const std::string file = PodFolder::FileOf(attachment, plug.ifname);
-    const auto text = folder->Read(file);
-    if (!text) return "file " + (folder->path() / file).string() + " is missing";
-    if (*text != ConfigTextFor(planned))
-      return "file " + (folder->path() / file).string() + " has other contents";
-    if (port.type != kListening) return std::nullopt;  // the application's own
-    if (!folder->HasSocket(port.name)) return "socket " + plug.device + " is missing";
-    const auto switches = PodFolder::OpenIfExists(config().ovs_vhu_path);
-    if (switches && switches->HasSocket(port.name)) {
-      return "socket " + plug.device + " is dead: ovs-vswitchd was restarted, and listens on " +
-             (switches->path() / port.name).string();
-    }
-    return std::nullopt;
-  }
-
-  void Disconnect(const Plug& plug, const Attachment& attachment,
-                  const Deadline& deadline) override {
-    PortSession session = PortSession::AtOnce(parts_, deadline);
-    // Without the folder the port stays, too: who finds the socket later would not know whose it
-    // is.
-    const auto folder = FolderOf(plug, config());
-    Steps steps;
-    steps.Try([&] {
-      if (folder) folder->Remove(PodFolder::FileOf(attachment, plug.ifname));
-    });
-    steps.Try([&] {
-      // The socket goes first: as long as the port is ours, its name is.
-      session.ovs().DeletePort(
-          plug.host_interface, OwnerIds(attachment), session.deadline(), [&](bool is_there) {
-            if (folder && (is_there || !folder->HasListener(plug.host_interface)))
-              folder->RemoveSocket(plug.host_interface);
-          });
-    });
-    steps.Finish();
+ protected:
+  [[nodiscard]] Parts PartsOf(PlugSite& site) const override {
+    Parts parts;
+    Add<SocketPart>(parts, site);
+    return parts;
   }
 
  private:
-  [[nodiscard]] const BindingConfig& config() const noexcept { return parts_.config; }
-
-  DriverParts parts_;
+  [[nodiscard]] const BindingConfig& config() const noexcept { return context_.config; }
 };
 
 }  // namespace
 
-std::unique_ptr<Driver> NewVhostUserDriver(const DriverParts& parts) {
-  return std::make_unique<VhostUserDriver>(parts);
+std::unique_ptr<Driver> NewVhostUserDriver(const DriverContext& context) {
+  return std::make_unique<VhostUserDriver>(context);
 }
 
 }  // namespace kuryr::binding

@@ -7,10 +7,10 @@
 
 namespace kuryr::binding {
 
-/// What runs in a PCI function ("0000:03:00.0") under a name such as "fw.app.name" (the kernel's
-/// Documentation/networking/devlink/devlink-info.rst). Empty where the kernel has no devlink, or
-/// the function's driver does not tell it. Asks in the calling thread's network namespace; throws
-/// std::system_error when the socket fails.
+/// The version that runs in a PCI function ("0000:03:00.0") under a name such as "fw.app.name" (the
+/// kernel's Documentation/networking/devlink/devlink-info.rst). Empty where the kernel has no
+/// devlink, or the function's driver does not tell it. Asks in the calling thread's network
+/// namespace; throws std::system_error when the socket fails.
 [[nodiscard]] std::string FindRunningVersion(const std::string& function, const std::string& name);
 
 /// DEVLINK_CMD_INFO_GET to the generic netlink family of that number.

@@ -32,14 +32,14 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-/// A veth pair to be made: one end here, the other born in the namespace `peer_netns_fd` (-1: here
-/// too).
+/// A veth pair to be made: one end here, the other born in the namespace `peer_netns_fd` (-1: this
+/// one).
 struct VethPair {
   std::string name;
   std::string peer_name;
   int peer_netns_fd = -1;
   std::optional<MacAddress> peer_mac;  ///< the kernel's choice when absent
-  std::optional<uint32_t> mtu;         ///< of both ends; the kernel's default when absent
+  std::optional<uint32_t> mtu;         ///< both ends'; the kernel's default when absent
   int master = 0;                      ///< index of the bridge that `name` becomes a port of
   uint32_t group = 0;                  ///< Link::group of both ends, from their birth on
 };
@@ -55,19 +55,21 @@ struct StackedLink {
   uint32_t group = 0;           ///< Link::group, from its birth on
 };
 
-/// What becomes of a link; what is unset stays. The kernel takes it in this order, and what it has
-/// done by the time it fails stays done.
+/// Changes of a link; unset members stay as they are. The kernel makes the changes in this order.
+/// When one fails, those before it stay.
 struct LinkChange {
   std::optional<int> netns_fd;  ///< moved there, which also sets it down and takes its addresses
   std::optional<MacAddress> mac;
   std::optional<uint32_t> mtu;
-  std::optional<std::string> name;   ///< of a link that is down
+  std::optional<std::string> name;   ///< only for a link that is down
   std::optional<std::string> alias;  ///< at most 255 bytes; empty: none
   std::optional<bool> up;
+
+  bool operator==(const LinkChange&) const = default;
 };
 
-/// What a physical function enforces for one of its virtual functions (`ip link` shows it). The MAC
-/// of zeros and VLAN 0 stand for none.
+/// Settings that a physical function enforces for one of its virtual functions (`ip link` shows
+/// them). The MAC of zeros and VLAN 0 stand for none.
 struct VfSettings {
   std::optional<MacAddress> mac;
   std::optional<uint16_t> vlan;

@@ -40,7 +40,7 @@ void PutAsIs(nl_msg& message, int type, const T& value) {
   CheckNl(nla_put(&message, type, sizeof value, &value), kBuildVeth);
 }
 
-/// What both ends have.
+/// The attributes of both ends.
 void PutEnd(nl_msg& message, const std::string& name, const VethPair& pair) {
   CheckNl(nla_put_string(&message, IFLA_IFNAME, name.c_str()), kBuildVeth);
   if (pair.mtu) PutAsIs(message, IFLA_MTU, *pair.mtu);

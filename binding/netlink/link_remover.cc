@@ -34,7 +34,7 @@ void DeleteAsGroup(RouteSocket& host, const std::vector<Link>& links) {
   if (any) host.DeleteGroup(group);
 }
 
-/// What keeps one list of links from going; nullptr when nothing does.
+/// The failure that keeps one list of links from going; nullptr when there is none.
 std::exception_ptr Delete(RouteSocket& host, const std::vector<Link>& links) noexcept {
   try {
     for (const Link& link : links) host.DeleteLink(link);
@@ -44,7 +44,7 @@ std::exception_ptr Delete(RouteSocket& host, const std::vector<Link>& links) noe
   }
 }
 
-/// The same for each list.
+/// For each list, the failure that keeps it from going.
 std::vector<std::exception_ptr> Delete(RouteSocket& host,
                                        const std::vector<std::vector<Link>>& lists) noexcept {
   std::vector<Link> all;
@@ -128,8 +128,8 @@ void LinkRemover::Carry(RouteSocket& host, const std::vector<Order*>& orders) no
 LinkRemover::Answer LinkRemover::Send(const std::vector<std::vector<Link>>& lists,
                                       const std::shared_ptr<EventFd>& answered) {
   WaitForTurn();
-  // The thread's socket is of the caller's namespace. What it opens goes with it, while the answer
-  // is kept until somebody looks.
+  // The thread's socket is of the caller's namespace, and is closed with the thread. The answer is
+  // kept until a caller looks.
   Answer answer =
       std::async(std::launch::async, [lists, kept = answered, socket = RouteSocket()]() mutable {
         RouteSocket own_socket = std::move(socket);

@@ -32,7 +32,7 @@ class LinkRemover {
   /// namespace that all callers' are of. Throws as RouteSocket::DeleteLink; then the others may be
   /// gone.
   void Remove(RouteSocket& host, const std::vector<Link>& links);
-  /// The same of a link in another namespace, by itself. The calling thread visits it meanwhile.
+  /// Removes one link of another namespace, which the calling thread visits meanwhile.
   void RemoveIn(const Netns& netns, const Link& link);
 
  private:
@@ -41,7 +41,7 @@ class LinkRemover {
     bool done = false;
     std::exception_ptr failure = nullptr;
   };
-  /// What is in the way of each list of a request; who is told of it takes it away.
+  /// For each list of a request, the failure that keeps it; a caller takes its own away.
   using Failures = std::vector<std::exception_ptr>;
   using Answer = std::shared_future<std::shared_ptr<Failures>>;
 

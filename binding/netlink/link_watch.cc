@@ -50,7 +50,7 @@ UniqueFd OpenEvents(uint16_t type, const Link& link) {
   return socket;
 }
 
-/// What they say is asked anew: some may have been lost (ENOBUFS).
+/// Events only wake the look at the link: some may have been lost (ENOBUFS).
 void Drain(const UniqueFd& events) {
   std::array<char, 8192> buffer{};
   while (::recv(events.get(), buffer.data(), buffer.size(), 0) >= 0 || errno == ENOBUFS) {

@@ -7,9 +7,9 @@
 
 namespace kuryr::binding {
 
-/// The addresses on which somebody listens on TCP port `port` in the calling thread's namespace;
-/// 0.0.0.0 and :: stand for all. A kernel that cannot tell (sock_diag(7), module tcp_diag) knows
-/// none. Throws std::system_error when the socket fails.
+/// The addresses with listeners on TCP port `port` in the calling thread's namespace; 0.0.0.0 and
+/// :: stand for all. Empty where the kernel cannot tell (sock_diag(7), module tcp_diag). Throws
+/// std::system_error when the socket fails.
 [[nodiscard]] std::vector<IpAddress> FindListeners(uint16_t port);
 
 }  // namespace kuryr::binding

@@ -153,7 +153,7 @@ NlMsgPtr TableMessage(int type, int flags) {
   return Message((NFNL_SUBSYS_NFTABLES << 8) | type, flags, {.nfgen_family = NFPROTO_INET});
 }
 
-/// Of all rules of the chain; empty where a rule has none.
+/// The notes of all rules of the chain; empty where a rule has none.
 std::vector<std::string> NotesIn(const std::string& table, const std::string& chain,
                                  const std::string& what) {
   const NlMsgPtr request = TableMessage(NFT_MSG_GETRULE, 0);

@@ -26,8 +26,8 @@ struct NatRule {
 /// with `what`.
 [[nodiscard]] uint32_t RulesetGeneration(const std::string& what);
 
-/// A change of one table of family inet (nft(8)) that the kernel does whole or not at all, whoever
-/// else changes rules meanwhile. Needs Linux 5.2, the first with NAT in inet. Not thread-safe.
+/// A change of one table of family inet (nft(8)). The kernel does it whole or not at all, even if
+/// others change rules meanwhile. Needs Linux 5.2, the first with NAT in inet. Not thread-safe.
 class NftBatch {
  public:
   /// Where `generation` is not the ruleset's any more, what was read may be out of date. Then

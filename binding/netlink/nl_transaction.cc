@@ -30,8 +30,8 @@ using Buffer = std::array<std::byte, 131072>;
 /// this time was lost.
 constexpr timeval kAnswerTime = {.tv_sec = 60};
 
-/// The next datagram of the kernel. Who has CAP_NET_ADMIN in a pod's namespace can send others to
-/// sockets there: before OpenNlSocket has connected them.
+/// The next datagram of the kernel. A process with CAP_NET_ADMIN in a pod's namespace can send
+/// others to a socket there before OpenNlSocket has connected it.
 int Receive(nl_sock& socket, Buffer& buffer, const std::string& what) {
   sockaddr_nl sender{};
   ssize_t length = 0;

@@ -13,7 +13,7 @@ namespace kuryr::binding {
 struct NlAnswer {
   int error = 0;            ///< errno, not NLE_*; 0 is success
   std::string explanation;  ///< the kernel's own words (NLMSGERR_ATTR_MSG); often empty
-  NlMsgPtr object;          ///< what a get request found
+  NlMsgPtr object;          ///< the object that a get request found
 };
 
 /// An open, connected socket of the calling thread's namespace; `protocol` is NETLINK_ROUTE,
@@ -39,7 +39,8 @@ void Dump(nl_sock& socket, nl_msg& request, const std::string& what,
 /// Throws std::system_error for an answer that is an error: "WHAT (EXPLANATION): errno's text".
 void CheckAnswer(const NlAnswer& answer, const std::string& what);
 
-/// What a get request found; throws std::system_error where the answer is an error, or has none.
+/// The object that a get request found. Throws std::system_error where the answer is an error, or
+/// has none.
 [[nodiscard]] nl_msg& ObjectOf(const NlAnswer& answer, const std::string& what);
 
 }  // namespace kuryr::binding

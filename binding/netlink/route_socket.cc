@@ -38,7 +38,7 @@ void SetEthernetAddress(rtnl_link& link, const MacAddress& mac) {
       &link, Owned<NlAddrPtr>(nl_addr_build(AF_LLC, mac.bytes.data(), mac.bytes.size())).get());
 }
 
-/// What every link on top of another has.
+/// The attributes of every link on top of another.
 void Describe(const StackedLink& stacked, rtnl_link& link, const std::string& what) {
   CheckNewName(stacked.name, what);
   rtnl_link_set_name(&link, stacked.name.c_str());

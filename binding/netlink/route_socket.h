@@ -36,10 +36,10 @@ class RouteSocket {
   /// name.
   void CreateVeth(const VethPair& pair);
   /// In mode bridge: macvlans of one parent reach each other. Older kernels want the name to be
-  /// free here too, not only where the link is born.
+  /// free here and where the link is born.
   void CreateMacvlan(const StackedLink& stacked);
-  /// 802.1Q. False when the parent has a link with this id already, in whichever namespace (or the
-  /// name is taken, as above).
+  /// 802.1Q. False when the parent has a link with this id already, in whichever namespace, or the
+  /// name is taken.
   bool CreateVlan(const StackedLink& stacked, uint16_t vlan_id);
   /// A bridge that floods, learns nothing and waits for nothing: for two ports. Down. False when
   /// the name is taken, by whatever it be.
@@ -47,8 +47,8 @@ class RouteSocket {
   void SetUp(const Link& link);
   /// A port of the bridge with this index from then on.
   void SetMasterAndUp(const Link& link, int master);
-  /// With a MAC that stays whatever becomes its port; without `mac` it is the kernel's choice, and
-  /// changes with the ports. False as above.
+  /// Makes a bridge that keeps `mac` whatever becomes its port. Without `mac` the kernel chooses
+  /// it, and changes it with the ports. False when the name is taken.
   bool CreateBridgeDown(const std::string& name, const std::optional<MacAddress>& mac,
                         uint32_t group = 0);
   void SetPromiscuous(const Link& link);
@@ -56,10 +56,10 @@ class RouteSocket {
   void SetHairpin(const Link& port);
   /// IFLA_IFALIAS, at most 255 bytes, and IFF_UP in one request.
   void SetAliasAndUp(const Link& link, const std::string& alias);
-  /// The same with IFLA_IFNAME, for a link that is down.
+  /// As SetAliasAndUp, and IFLA_IFNAME, for a link that is down.
   void SetNameAliasAndUp(const Link& link, const std::string& name, const std::string& alias);
-  /// Packets get their checksums, of SCTP too, and TCP's segments before they leave `link`, not by
-  /// a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
+  /// Packets get their checksums (SCTP's as well) and TCP's segments before they leave `link`, not
+  /// by a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
   void MakeChecksums(const Link& link);
   [[nodiscard]] bool LeavesChecksums(const Link& link);
   /// One request.
@@ -67,7 +67,7 @@ class RouteSocket {
   /// False when there was no such link.
   bool DeleteLink(const std::string& name);
   bool DeleteLink(const Link& link);
-  /// IFLA_GROUP: a number that stands for several links. False as above.
+  /// IFLA_GROUP: a number that stands for several links. False when there was no such link.
   bool SetGroup(const Link& link, uint32_t group);
   /// All links of the group, or none of them. False when there was none.
   bool DeleteGroup(uint32_t group);
@@ -78,7 +78,7 @@ class RouteSocket {
   /// Changes what `settings` has.
   void SetVf(const Link& pf, uint32_t vf, const VfSettings& settings);
 
-  /// Of both families, link-local ones too.
+  /// The addresses of both families, with link-local ones.
   [[nodiscard]] std::vector<IpNetwork> AddressesOf(const Link& link);
   /// The index of the link that has it; nullopt where none has. A dump of the namespace's
   /// addresses.
@@ -89,12 +89,12 @@ class RouteSocket {
   /// False when the route (or, for a default route, any default route of the family and metric) was
   /// there already.
   bool AddRoute(const Link& link, const LinkRoute& route);
-  /// The same of one with several next hops: routes that differ in their gateways alone.
+  /// Adds one route with several next hops: routes that differ in their gateways alone.
   bool AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
-  /// Those of the main table, both families, through whichever link; by the link's index. One with
-  /// several next hops is told once for each.
+  /// The routes of the main table, of both families, each with its link's index. A route with
+  /// several next hops comes once for each.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> Routes();
-  /// Likewise, and those of all other tables but the kernel's own, "local".
+  /// The routes of all tables but the kernel's own, "local".
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfAllTables();
 
  private:

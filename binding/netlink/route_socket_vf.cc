@@ -10,7 +10,7 @@
 #include "binding/netlink/route_socket.h"
 #include "binding/netlink/vf_message.h"
 
-// What a physical function has set for its virtual ones.
+// The settings of a physical function for its virtual ones.
 
 namespace kuryr::binding {
 namespace {

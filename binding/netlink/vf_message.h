@@ -8,11 +8,12 @@
 
 namespace kuryr::binding {
 
-/// Sets what `settings` has, for virtual function number `vf` of the physical function `pf`.
+/// Sets the members that `settings` has, for virtual function number `vf` of the physical function
+/// `pf`.
 [[nodiscard]] NlMsgPtr VfRequest(const Link& pf, uint32_t vf, const VfSettings& settings);
 
-/// What an RTM_NEWLINK message about a physical function, asked for with RTEXT_FILTER_VF, says of
-/// one of its virtual functions.
+/// The settings of one virtual function, from an RTM_NEWLINK message about its physical function
+/// that was asked for with RTEXT_FILTER_VF.
 [[nodiscard]] std::optional<VfSettings> ParseVf(nl_msg& message, uint32_t vf);
 
 }  // namespace kuryr::binding

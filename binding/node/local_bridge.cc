@@ -11,8 +11,8 @@
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
+#include "binding/netlink/sysctl.h"
 #include "binding/node/masquerade.h"
-#include "binding/sysctl.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -103,7 +103,7 @@ void EnableForwarding(const LocalBridge& wanted) {
   }
 }
 
-/// Twice: who found the bridge unfinished may switch IPv6 off in between.
+/// Tries twice: another ADD that found the bridge unfinished may switch IPv6 off in between.
 void AddIpv6Gateway(RouteSocket& host, const Link& bridge, const IpNetwork& gateway) {
   const auto add = [&] {
     // The bridge was made without, or the node's links have none by default.

@@ -10,8 +10,8 @@
 
 namespace kuryr::binding {
 
-/// The node's side of a network that nobody planned: a bridge of the kernel that is the pods'
-/// gateway. What kubenet made of its cbr0.
+/// The node's side of a network without a producer: a bridge of the kernel that is the pods'
+/// gateway, as kubenet's cbr0 was.
 struct LocalBridge {
   std::string name;
   std::vector<IpNetwork> gateways;  ///< the bridge's own addresses; their networks are the pods'
@@ -32,9 +32,9 @@ void MakeLocalBridge(const LocalBridge& wanted);
 /// before the first change for a second address in a network of the bridge's.
 void GiveGateways(const LocalBridge& wanted);
 
-/// Of the node's links that are up and lead somewhere. Loopback, bridges, dummies and our own links
-/// do not. Nor do virtual ports of another link, as VMs and other plugins' pods have; a physical
-/// port counts. 1500 without any.
+/// The smallest MTU of the node's links that are up and lead somewhere; 1500 without any. Loopback,
+/// bridges, dummies and our own links lead nowhere. Virtual ports of another link, which VMs and
+/// other plugins' pods have, do not count; a physical port does.
 [[nodiscard]] uint32_t SmallestMtu();
 
 }  // namespace kuryr::binding

@@ -28,9 +28,8 @@ void MergeInto(const std::vector<IpNetwork>& networks, std::vector<IpNetwork>& t
   to.erase(std::unique(to.begin(), to.end()), to.end());
 }
 
-/// What other networks on this bridge had masqueraded. Only the chain knows. Some of the bridge's
-/// addresses may be the operator's, whose neighbours are to see the node's address instead of a
-/// pod's. Others may be of networks without masquerade.
+/// The subnets that other networks on this bridge had masqueraded. Only the chain knows them: some
+/// of the bridge's addresses may be the operator's, and some of networks without masquerade.
 std::vector<IpNetwork> EarlierPods(const Masquerade& masquerade, const std::string& what) {
   std::vector<IpNetwork> earlier = MasqueradedIn(kTable, ChainOf(masquerade.bridge), what);
   const auto erase_those_of = [&](const std::vector<IpNetwork>& networks, bool inside) {
@@ -60,7 +59,7 @@ void AddSubnet(const IpNetwork& pods, std::vector<IpNetwork> exceptions,
                    .verdict = NatRule::Verdict::kMasquerade});
 }
 
-/// In an order that is the same whoever of the bridge's networks comes by.
+/// The rules, in an order that does not depend on which of the bridge's networks asks.
 std::vector<NatRule> RulesOf(const Masquerade& masquerade, const std::vector<IpNetwork>& earlier) {
   const std::vector<IpNetwork>& cidrs = masquerade.non_masquerade_cidrs;
   std::vector<IpNetwork> pods = masquerade.pods;
@@ -72,7 +71,7 @@ std::vector<NatRule> RulesOf(const Masquerade& masquerade, const std::vector<IpN
   std::vector<IpNetwork> all;
   MergeInto(pods, all);
   MergeInto(earlier, all);
-  // With br_netfilter, frames from one pod to another come by here too.
+  // With br_netfilter, frames from one pod to another pass here as well.
   std::vector<IpNetwork> exceptions = all;
   MergeInto(cidrs, exceptions);
   std::vector<NatRule> rules;

@@ -4,12 +4,12 @@
 #include <cerrno>
 
 #include "base/error.h"
-#include "binding/driver.h"
+#include "binding/allowed.h"
+#include "binding/attachment.h"
 #include "binding/host_link.h"
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/node/parent_link.h"
-#include "binding/permission.h"
 #include "binding/vif_fields.h"
 
 namespace kuryr::binding {
@@ -41,7 +41,7 @@ void RequireNamedUplink(const std::string& uplink, const BindingConfig& config) 
                        "\"link_iface = " + Printable(uplink) + "\" allows it");
 }
 
-/// An annotation does not choose the node's link that pods stand on: it has to name the same.
+/// The annotation must name the node's parent link: it does not choose the link that pods stand on.
 Link FindVlanParent(RouteSocket& host, const std::string& uplink, const BindingConfig& config) {
   RequireNamedUplink(uplink, config);
   Link parent = FindParentLink(host, config.link_iface);
@@ -102,11 +102,11 @@ void ProvidedBridge::Provide() {
   if (parent_) ProvideVlan();
 }
 
-/// Made, and its maker is not done with it or was killed: whoever finds it finishes it. Otherwise
-/// it is the operator's, who has not finished it.
+/// Whether the bridge's maker is not done with it, or was killed. The next Provide finishes such a
+/// bridge; an operator's own is left unfinished.
 bool ProvidedBridge::IsEmptyAndDown() { return !link_->up && host_.AddressesOf(*link_).empty(); }
 
-/// What the operator has made and left down is not set up because an annotation says so.
+/// An operator's bridge that is down stays down, whatever an annotation says.
 void ProvidedBridge::RequireOwn() {
   if (link_->group == kSharedBirthGroup) return;
   ThrowErrno(ENETDOWN, "use bridge " + name_ + ", which was not made by kuryr-cni and is down: " +
@@ -142,8 +142,8 @@ void ProvidedBridge::ProvideVlan() {
 
 std::string ProvidedBridge::VlanName() const { return "vlan" + std::to_string(*provision_.vlan); }
 
-/// A bridge that somebody else made for something else is not joined with a VLAN because an
-/// annotation says so. Whoever provides one joins it before its first other port.
+/// A bridge in use is not joined with a VLAN because an annotation says so. A provided bridge gets
+/// its VLAN before its first other port.
 void ProvidedBridge::RequireNoStranger() {
   if (!HasPortsBeside(*link_, VlanName()) && !HasGlobalAddress(host_, *link_)) return;
   const auto vlan = host_.FindLink(VlanName());

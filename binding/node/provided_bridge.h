@@ -10,8 +10,8 @@
 
 namespace kuryr::binding {
 
-/// What the VIF's network says of a bridge that is missing. Throws ParseError for one that wants a
-/// VLAN below it and lacks its id or link.
+/// The words of the VIF's network on a bridge that is missing. Throws ParseError for a network that
+/// wants a VLAN below the bridge and lacks its id or link.
 [[nodiscard]] BridgeProvision PlanProvision(const vif::VifBridge& vif);
 
 /// The bridge of a VIFBridge. It is made where it is missing and the network says so
@@ -28,7 +28,7 @@ class ProvidedBridge {
   void Provide();
   /// The bridge; after Provide.
   [[nodiscard]] const Link& link() const { return *link_; }
-  /// What Provide made, unless somebody else uses it by now.
+  /// Removes what Provide made, unless another pod uses it by now.
   void Remove();
 
  private:
@@ -43,7 +43,7 @@ class ProvidedBridge {
   const BridgeProvision& provision_;
   const std::string& name_;
   std::optional<Link> link_;
-  std::optional<Link> parent_;  ///< of the VLAN, where there is to be one
+  std::optional<Link> parent_;  ///< the VLAN's, where a VLAN is planned
   bool made_bridge_ = false;
   bool made_vlan_ = false;
 };

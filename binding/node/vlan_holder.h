@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netlink/link.h"
 #include "binding/netns.h"
 
@@ -15,7 +15,7 @@ struct VlanHolder {
   Netns netns;
   std::string where;  ///< the path that led to the namespace
   Link link;
-  bool inhabited = true;  ///< a process is in the namespace, or nobody can say
+  bool inhabited = true;  ///< a process is in the namespace, or it cannot be known
 };
 
 /// Looks through the namespaces of all processes, those beside the attachment's, and /run/netns.

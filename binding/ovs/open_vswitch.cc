@@ -32,19 +32,7 @@ constexpr const char* kConstraintViolation = "constraint violation";
 // Somebody else's changes can come in between a look and a change; more often is no coincidence.
 constexpr int kAttempts = 4;
 
-/// ovs-vswitchd writes the number to cur_cfg when it is done with everything up to here.
-void AppendConfigNumber(json& operations) {
-  operations.push_back(Mutate("Open_vSwitch", Everywhere(), "next_cfg", "+=", 1));
-  operations.push_back(Select("Open_vSwitch", Everywhere(), json::array({"next_cfg"})));
-}
-
-ConfigNumber ReadConfigNumber(const json& results) {
-  const json& rows = results.back().at("rows");
-  if (rows.empty()) throw OvsError("OVSDB has no Open_vSwitch record (ovs-vsctl init)");
-  return rows.at(0).at("next_cfg").get_ref<const ConfigNumber&>();
-}
-
-/// Of the bridge that was looked for; empty where there is none.
+/// The datapath_type of the bridge that was looked for; empty where there is none.
 std::string DatapathTypeIn(const json& result) {
   return result.value(json::json_pointer("/rows/0/datapath_type"), "");
 }
@@ -96,6 +84,10 @@ bool Includes(const ExternalIds& all, const ExternalIds& some) {
     if (found == all.end() || found->second != value) return false;
   }
   return true;
+}
+
+bool IsChangedByOthers(const std::string& key) {
+  return key == "iface-status" || key == "attached-mac";
 }
 
 struct OpenVSwitch::PortRow {
@@ -196,6 +188,16 @@ void OpenVSwitch::UndoAdd(const OvsPort& port) noexcept {
     Log(LogLevel::kWarning, "a bridge that was made is not removed",
         {{"bridge", port.bridge}, {"error", e.what()}});
   }
+}
+
+AddedPort OpenVSwitch::UpdatePort(const OvsPort& port, const PortState& there, bool with_settings,
+                                  const Deadline& deadline) {
+  json operations = PortUpdates(port, there, with_settings);
+  AppendConfigNumber(operations);
+  const json results = Transact(operations, deadline, "update port " + port.name);
+  const ConfigNumber number = ReadConfigNumber(results);
+  NoteChange(number);
+  return {.config = number, .datapath_type = there.datapath_type};
 }
 
 /// At the deadline the error says what was awaited.
@@ -428,7 +430,7 @@ std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& nam
   return row;
 }
 
-/// Its name and datapath_type; nothing where it has no such port any more.
+/// Name and datapath_type of the port's bridge; empty where no bridge has the port any more.
 json OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& deadline) {
   const json wanted = Select("Bridge", Where("ports", "includes", Uuid(port_uuid)),
                              json::array({"name", "datapath_type"}));
@@ -486,7 +488,7 @@ json OpenVSwitch::Read(const json& select, const Deadline& deadline, const std::
   return Transact(json::array({select}), deadline, what).at(0).at("rows");
 }
 
-/// Of what may be done twice.
+/// For operations that may be done twice.
 json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,
                            const std::string& what) {
   return client_.Insist(deadline,

@@ -29,8 +29,11 @@ inline constexpr const char* kUserspaceDatapath = "netdev";
 using ExternalIds = std::map<std::string, std::string>;
 
 [[nodiscard]] bool Includes(const ExternalIds& all, const ExternalIds& some);
+/// Whether others change this key in a port's life: Neutron's agents iface-status, and a plugin
+/// that comes later in the chain the MAC.
+[[nodiscard]] bool IsChangedByOthers(const std::string& key);
 
-/// The database does not answer; thrown before anything was touched.
+/// The database does not answer. Thrown before anything was touched.
 class OvsUnreachable : public WordedError {
  public:
   explicit OvsUnreachable(const std::system_error& why) : WordedError(why.code(), why.what()) {}
@@ -45,7 +48,7 @@ struct OvsPort {
   ExternalIds external_ids;                    ///< of the interface
   std::string datapath_type;            ///< of the bridge if it has to be made; empty: the kernel's
   std::optional<uint32_t> mtu_request;  ///< for interfaces that ovs-vswitchd itself makes
-  /// No packets until somebody (Neutron's agent) gives the port its VLAN: tag and trunks are 4095,
+  /// No packets until Neutron's agent gives the port its VLAN: tag and trunks are 4095,
   /// which no datapath lets through.
   bool isolated = false;
   bool transient = true;  ///< other_config:transient: ovs-ctl(8), --delete-transient-ports
@@ -60,7 +63,7 @@ struct CreatedBridge {
 };
 
 struct AddedPort {
-  ConfigNumber config = 0;                      ///< the first that has the port
+  ConfigNumber config = 0;                      ///< the first that has the port or its changes
   std::string datapath_type;                    ///< of its bridge
   std::optional<CreatedBridge> created_bridge;  ///< if there was none
 };
@@ -74,18 +77,20 @@ struct PortState {
   std::optional<uint16_t> vlan;
   std::string vlan_mode;
   std::vector<uint16_t> trunks;
-  bool has_qos = false;        ///< a QoS row, whosever
+  bool has_qos = false;        ///< the port has a QoS row, of any maker
   uint64_t policing_rate = 0;  ///< of the interface, kbit/s
   int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
   std::string error;   ///< its words then
+
+  [[nodiscard]] bool IsUp() const { return error.empty() && ofport > 0; }
 };
 
-/// The name belongs to a port that is not to be replaced; `owner` describes it.
+/// The name belongs to a port that is not to be replaced. `owner` describes that port.
 struct TakenPort {
   std::string owner;
 };
 
-/// What AddPort does not decide itself. May be called several times.
+/// Decisions that AddPort leaves to its caller. Each may be asked several times.
 struct AddRules {
   /// Whether the port that has the name goes for the new one. Without it none does.
   std::function<bool(const PortState& there)> may_replace;
@@ -99,15 +104,15 @@ struct AddRules {
 /// thread-safe, like its client.
 class OpenVSwitch {
  public:
-  /// external_ids that say whose a port is.
+  /// external_ids that name a port's owner.
   static constexpr const char* kContainerId = "kuryr-container-id";
   static constexpr const char* kNetwork = "kuryr-network";
   static constexpr const char* kNeutronPort = "iface-id";
   static constexpr const char* kPodUid = "vm-uuid";
-  /// Of a port that joins mirrors: their names.
+  /// The names of the mirrors that a port joins.
   static constexpr const char* kMirrors = "kuryr-mirrors";
 
-  /// `changes`, if any, are of all that the process does with this database.
+  /// `changes`, if any, has all changes of this process to this database.
   explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr,
                        Deadline::Clock::duration patience = {}, OwnChanges* changes = nullptr)
       : client_(kOpenVSwitchDatabase, std::move(remote), kept, patience), changes_(changes) {}
@@ -115,30 +120,35 @@ class OpenVSwitch {
   /// Throws OvsUnreachable. Every other call connects by itself.
   void Connect(const Deadline& deadline);
 
-  /// Returns when ovs-vswitchd has let go of what was a port of this name: removed and added again
-  /// in one step, it keeps the userspace datapath on the device of old, and gets no packets. Waits
-  /// for changes that others have made too, but for none of this process's to other ports.
+  /// Returns when ovs-vswitchd has let go of an earlier port of this name. A port that is removed
+  /// and added again in one step stays with the old device in the userspace datapath, and gets no
+  /// packets. Waits for other processes' changes, but not for this process's to other ports.
   void WaitUntilLetGo(const std::string& port, const Deadline& deadline);
   /// Adds the port, and its bridge where there is none; an existing bridge is not
   /// changed otherwise. One of its name has been let go of.
   [[nodiscard]] std::variant<AddedPort, TakenPort> AddPort(const OvsPort& port,
                                                            const Deadline& deadline,
                                                            const AddRules& rules = {}) {
-    // What was done without an answer is its own leftover the next time.
+    // A port that was added without an answer is the next try's own leftover.
     return client_.Insist(deadline, [&] { return AddOrReplacePort(port, deadline, rules); });
   }
+  /// Makes the external_ids of a port that is `there` as `port` has them, with its VLANs and QoS if
+  /// `with_settings`. Other external_ids stay, and so do iface-status and attached-mac. Throws
+  /// OvsError where the external_ids have changed meanwhile.
+  AddedPort UpdatePort(const OvsPort& port, const PortState& there, bool with_settings,
+                       const Deadline& deadline);
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
   /// known that it will not.
   void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
-  /// What PortMirrors::Join does for a port that was added; ovs-vswitchd has it on return.
+  /// PortMirrors::Join for a port that was added. Returns when ovs-vswitchd has the mirrors.
   void JoinMirrors(const OvsPort& port, const Deadline& deadline);
   /// As PortMirrors::FindDifference.
   [[nodiscard]] std::optional<std::string> FindMirrorDifference(const OvsPort& port,
                                                                 const Deadline& deadline);
   /// Removes the port `name` if it has all of `owner`; false if there is none such. Its QoS row
-  /// goes even where another removed the port. Does not wait for ovs-vswitchd. `before` is what has
-  /// to go while the name is still the owner's, or nobody's (`is_there` is false): it is not called
-  /// for another's port.
+  /// goes even where another removed the port. Does not wait for ovs-vswitchd. `before` removes
+  /// what must go while the name is still the owner's or free (`is_there` is false). It is not
+  /// called for another's port.
   bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline,
                   const std::function<void(bool is_there)>& before = {});
   /// Removes the bridge if it has no port but its local one.
@@ -146,9 +156,9 @@ class OpenVSwitch {
   /// Returns when ovs-vswitchd has applied all that the database says now.
   void WaitUntilApplied(const Deadline& deadline);
 
-  /// Whether ovs-vswitchd runs: it says when it has applied a configuration, here that of now once
-  /// more. Its lock on the database would say so, too. But who asks for the lock may get it, and an
-  /// ovs-vswitchd that starts in that moment removes all ports.
+  /// Whether ovs-vswitchd runs: it is asked to apply the present configuration once more, and says
+  /// when it has done so. Its lock on the database is no way to ask: the asker may get the lock,
+  /// and an ovs-vswitchd that starts in that moment removes all ports.
   [[nodiscard]] bool IsServed(const Deadline& deadline);
   [[nodiscard]] bool HasBridge(const std::string& name, const Deadline& deadline);
   /// Why no port of the bridge can come up: it is missing, or ovs-vswitchd could not make it. One
@@ -166,7 +176,7 @@ class OpenVSwitch {
                                                   const Deadline& deadline);
   /// The ports whose interfaces have all of `owner`, with bridge, type and external_ids.
   [[nodiscard]] std::vector<OvsPort> FindPorts(const ExternalIds& owner, const Deadline& deadline);
-  /// What database and ovs-vswitchd say of a port; nullopt if there is none of that name.
+  /// The state of a port by database and ovs-vswitchd; nullopt if no port has that name.
   [[nodiscard]] std::optional<PortState> FindPortState(const std::string& name,
                                                        const Deadline& deadline);
 

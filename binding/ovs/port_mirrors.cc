@@ -73,7 +73,7 @@ json MirrorColumns() {
   return columns;
 }
 
-/// Without `port`, nobody is in it any more, and it is ovs-cni's or ours to remove.
+/// Without `port` the mirror is empty, and ovs-cni's or ours to remove.
 bool GoesWith(const json& mirror, const json& port) {
   const auto ids = ovsdb::ParseMap(mirror.at("external_ids"));
   const auto owner = ids.find("owner");
@@ -179,7 +179,7 @@ std::optional<std::string> PortMirrors::FindDifference(const std::vector<PortMir
 bool PortMirrors::TryTransact(const json& operations, const Deadline& deadline,
                               const std::string& what) {
   json all = operations;
-  // For who waits until ovs-vswitchd has it.
+  // A caller may wait until ovs-vswitchd has the change.
   all.push_back(Mutate("Open_vSwitch", Everywhere(), "next_cfg", "+=", 1));
   const auto failure = OvsdbClient::FailureIn(client_.Transact(all, deadline, what));
   if (!failure) return true;

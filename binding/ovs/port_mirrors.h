@@ -16,10 +16,10 @@ namespace kuryr::binding {
 /// remove.
 inline constexpr const char* kOvsCniOwner = "ovs-cni.network.kubevirt.io";
 
-/// What a port has to do with mirrors (SPAN) of its bridge, which are known by their names. One
-/// that is missing is made, and goes with its last port. One that somebody else made is joined, and
-/// stays. Each mirror is one transaction, and all may be repeated. Throws OvsError with OVS's
-/// words, and what OvsdbClient throws. Not thread-safe, like the client.
+/// Joins a port to mirrors (SPAN) of its bridge, which are known by their names. A missing mirror
+/// is made, and goes with its last port. A mirror that somebody else made is joined, and stays.
+/// Each mirror is one transaction, and all may be repeated. Throws OvsError with OVS's words, and
+/// what OvsdbClient throws. Not thread-safe, like the client.
 class PortMirrors {
  public:
   struct Port {
@@ -42,7 +42,7 @@ class PortMirrors {
   [[nodiscard]] nlohmann::json JoinOperations(const std::string& bridge, const PortMirror& mirror,
                                               const Deadline& deadline);
   [[nodiscard]] nlohmann::json LeaveOperations(const Deadline& deadline);
-  /// False where somebody came in between.
+  /// False where another client changed the rows in between.
   bool TryTransact(const nlohmann::json& operations, const Deadline& deadline,
                    const std::string& what);
 

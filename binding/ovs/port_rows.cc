@@ -15,8 +15,11 @@ using ovsdb::NamedUuid;
 // 802.1Q reserves it: on a port with this tag no packet goes anywhere.
 constexpr int kDeadVlan = 4095;
 
-/// In the external_ids of rows of QoS, beside those of the port's interface: whose they are.
+/// The key in external_ids of QoS rows, beside those of the port's interface, for the port's name.
 constexpr const char* kQosPort = "kuryr-port";
+
+/// No element where `has` is false.
+json Optional(bool has, const json& value) { return has ? value : ovsdb::Nothing(); }
 
 json PortRowOf(const OvsPort& port) {
   const PortSettings& settings = port.settings;
@@ -81,6 +84,11 @@ json QueueRowOf(const OvsPort& port) {
           {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}};
 }
 
+void AppendQos(const OvsPort& port, json& operations) {
+  operations.push_back(Insert("QoS", "qos", QosRowOf(port)));
+  if (HasQueue(port)) operations.push_back(Insert("Queue", "queue", QueueRowOf(port)));
+}
+
 /// An optional value: the empty set, or the number.
 std::optional<uint16_t> VlanOf(const json& tag) {
   if (!tag.is_number_unsigned()) return std::nullopt;
@@ -100,9 +108,53 @@ bool IsEmptySet(const json& value) { return value == json::array({"set", json::a
 json PortInsertions(const OvsPort& port) {
   json operations = json::array({Insert("Interface", "interface", InterfaceRowOf(port)),
                                  Insert("Port", "port", PortRowOf(port))});
-  if (!port.qos_type.empty()) operations.push_back(Insert("QoS", "qos", QosRowOf(port)));
-  if (HasQueue(port)) operations.push_back(Insert("Queue", "queue", QueueRowOf(port)));
+  if (!port.qos_type.empty()) AppendQos(port, operations);
   return operations;
+}
+
+json PortUpdates(const OvsPort& port, const PortState& there, bool with_settings) {
+  const json where = ovsdb::Where("name", "==", port.name);
+  json keys = json::array();
+  ExternalIds changed;
+  for (const auto& [key, value] : port.external_ids) {
+    const auto present = there.external_ids.find(key);
+    const bool is_present = present != there.external_ids.end();
+    if (is_present && (present->second == value || IsChangedByOthers(key))) continue;
+    keys.push_back(key);
+    changed[key] = value;
+  }
+  json operations = json::array(
+      {ovsdb::Require("Interface", where, "external_ids", ovsdb::Map(there.external_ids)),
+       ovsdb::Mutate("Interface", where, "external_ids", "delete", json::array({"set", keys})),
+       ovsdb::Mutate("Interface", where, "external_ids", "insert", ovsdb::Map(changed))});
+  if (!with_settings) return operations;
+  const PortSettings& settings = port.settings;
+  json row = {{"tag", Optional(settings.vlan.has_value(), settings.vlan.value_or(0))},
+              {"trunks", json::array({"set", settings.trunks})},
+              {"vlan_mode", Optional(!settings.vlan_mode.empty(), settings.vlan_mode)}};
+  if (!port.qos_type.empty() && !there.has_qos) {
+    for (json& deletion : QosDeletions(port.name, port.external_ids))
+      operations.push_back(std::move(deletion));
+    AppendQos(port, operations);
+    row["qos"] = NamedUuid("qos");
+  }
+  operations.push_back(ovsdb::Update("Port", where, row));
+  operations.push_back(ovsdb::Update("Interface", where,
+                                     {{"ingress_policing_rate", settings.policing_rate},
+                                      {"ingress_policing_burst", settings.policing_burst}}));
+  return operations;
+}
+
+void AppendConfigNumber(json& operations) {
+  operations.push_back(ovsdb::Mutate("Open_vSwitch", ovsdb::Everywhere(), "next_cfg", "+=", 1));
+  operations.push_back(
+      ovsdb::Select("Open_vSwitch", ovsdb::Everywhere(), json::array({"next_cfg"})));
+}
+
+ConfigNumber ReadConfigNumber(const json& results) {
+  const json& rows = results.back().at("rows");
+  if (rows.empty()) throw OvsError("OVSDB has no Open_vSwitch record (ovs-vsctl init)");
+  return rows.at(0).at("next_cfg").get_ref<const ConfigNumber&>();
 }
 
 json QosDeletions(const std::string& port, const ExternalIds& port_ids) {

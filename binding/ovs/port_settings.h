@@ -11,15 +11,15 @@ namespace kuryr::binding {
 /// A port's part in a mirror of its bridge.
 struct PortMirror {
   std::string name;
-  bool ingress = false;  ///< what comes in by the port is mirrored
-  bool egress = false;   ///< what leaves by it
-  bool output = false;   ///< what is mirrored leaves by it
+  bool ingress = false;  ///< packets that come in by the port are mirrored
+  bool egress = false;   ///< packets that leave by the port are mirrored
+  bool output = false;   ///< mirrored packets leave by the port
 
   bool operator==(const PortMirror&) const = default;
 };
 
-/// What a port of Open vSwitch gets where Neutron's agent is not there to give it, in the columns
-/// of ovs-vswitchd.conf.db(5).
+/// Settings of a port of Open vSwitch that no agent of Neutron's gives it, in the columns of
+/// ovs-vswitchd.conf.db(5).
 struct PortSettings {
   std::optional<uint16_t> vlan;  ///< Port.tag
   std::string vlan_mode;         ///< Port.vlan_mode; empty: what `vlan` and `trunks` imply

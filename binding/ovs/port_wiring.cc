@@ -155,7 +155,7 @@ void PortWiring::ReadTags(std::vector<Port>& ports, const Deadline& deadline) {
   }
 }
 
-/// What a monitor tells is only that there is something new to look at.
+/// A monitor's updates only say that there is something new to look at.
 void PortWiring::Follow(const std::vector<PlannedPort>& ports, const Deadline& deadline) {
   std::vector<Port> found = Look(ports, deadline);
   missing_ = DescribeMissing(found);

@@ -13,10 +13,11 @@
 
 namespace kuryr::binding {
 
-/// [os_vif_ovs] wait_for_wiring: for whom. kAuto: for whom the database says to program the bridge.
+/// [os_vif_ovs] wait_for_wiring: the service for which an ADD waits. kAuto: the one that programs
+/// the bridge, by the database.
 enum class WaitForWiring { kAuto, kOvn, kNeutron, kOff };
 
-/// A port has a number, and who connects it with its network has not done so.
+/// A port has a number, and the service that connects it with its network has not done so.
 class NotWired : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -24,7 +25,7 @@ class NotWired : public std::runtime_error {
 
 /// A port to look for.
 struct PlannedPort {
-  ExternalIds owner;  ///< some of its interface's external_ids, which no other has
+  ExternalIds owner;  ///< external_ids that only this port's interface has
   std::string bridge;
 };
 
@@ -42,10 +43,11 @@ class PortWiring {
              Deadline::Clock::duration patience = {})
       : client_(kOpenVSwitchDatabase, std::move(remote), kept, patience), wait_(wait) {}
 
-  /// Returns when all are wired, or nobody is to wire them. Throws NotWired at the deadline and
+  /// Returns when all are wired, or no service wires them. Throws NotWired at the deadline and
   /// when cancelled, OvsError for a port that is gone, and what OvsdbClient throws.
   void Wait(const std::vector<PlannedPort>& ports, const Deadline& deadline);
-  /// In words: what is missing, or else who has done his part. Empty where nobody is to wire them.
+  /// In words: the service whose part is missing, or else one that has done its part. Empty where
+  /// no service wires the ports.
   [[nodiscard]] std::string Describe(const std::vector<PlannedPort>& ports,
                                      const Deadline& deadline);
 

@@ -8,7 +8,7 @@
 
 namespace kuryr::binding {
 
-/// What ovs-vswitchd says of itself and of some interfaces, as far as a monitor has told.
+/// The state of ovs-vswitchd and of some interfaces, as far as a monitor has told it.
 class SwitchState {
  public:
   /// <monitor-cond-requests> for the interfaces of these names.

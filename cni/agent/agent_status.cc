@@ -56,9 +56,9 @@ json FindProblem(const Node& node, const AttachmentRecord& record, size_t index,
     if (!pod || pod->id() != record.netns_id)
       return "the pod's namespace " + record.netns + " is gone, or cannot be seen from here";
     const binding::Planned planned = node.binding.PlanWith(record.vifs[index], record.plugs[index]);
-    const auto problem = node.binding.Check(
+    const auto differences = node.binding.Check(
         {.planned = planned, .attachment = record.attachment(), .pod = *pod, .deadline = deadline});
-    return problem ? json(*problem) : json(nullptr);
+    return differences.empty() ? json(nullptr) : json(differences.front().text);
   } catch (const std::exception& e) {
     return e.what();
   }

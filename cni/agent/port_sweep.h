@@ -10,7 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/thread_annotations.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "cni/node.h"
 
 namespace kuryr::cni {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/netns.h"
 #include "cni/attachments/process.h"
 #include "vif/pod_vifs.h"

@@ -10,7 +10,7 @@
 #include "base/rollback.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
-#include "binding/steps.h"
+#include "binding/try_all.h"
 #include "cni/commands/add_handler.h"
 #include "cni/commands/local_add.h"
 #include "cni/commands/unplug.h"
@@ -84,7 +84,7 @@ void RemoveEmpty(LockedAttachment& attachment) noexcept {
 /// when something could not be undone.
 void Undo(const Request& request, PodPlugs& plugs) noexcept {
   try {
-    binding::Steps steps;
+    binding::TryAll steps;
     steps.Try([&] {
       ReleaseAddresses(*plugs.attachment().record(), request, Deadline::After(kUndoTime));
     });

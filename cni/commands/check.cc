@@ -103,11 +103,11 @@ void CheckVifs(const Call& call, const AttachmentRecord& record) {
     const ResultInterface* interface =
         FindInterface(previous, planned.plug.ifname, pod, call.request);
     FollowResult(previous, interface, planned);
-    const auto difference = call.node.binding.Check({.planned = planned,
-                                                     .attachment = record.attachment(),
-                                                     .pod = pod,
-                                                     .deadline = call.deadline});
-    if (difference) ThrowDifference(*difference);
+    const auto differences = call.node.binding.Check({.planned = planned,
+                                                      .attachment = record.attachment(),
+                                                      .pod = pod,
+                                                      .deadline = call.deadline});
+    if (!differences.empty()) ThrowDifference(differences.front().text);
     CheckMtu(interface, pod);
   }
 }

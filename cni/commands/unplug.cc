@@ -1,7 +1,7 @@
 #include "cni/commands/unplug.h"
 
 #include "base/json.h"
-#include "binding/steps.h"
+#include "binding/try_all.h"
 #include "cni/local/delegate.h"
 
 namespace kuryr::cni {
@@ -27,7 +27,7 @@ void ReleaseAddresses(const AttachmentRecord& record, const Request& request,
 
 void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
             const Deadline& deadline) {
-  binding::Steps steps;
+  binding::TryAll steps;
   // A plugin that hangs leaves time for the rest.
   steps.Try([&] { ReleaseAddresses(record, request, deadline.AtMost(deadline.Remaining() / 2)); });
   steps.Try([&] { node.binding.Disconnect(record.plugs, record.attachment(), deadline); });

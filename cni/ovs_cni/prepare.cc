@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "binding/attachment.h"
 #include "binding/devices/lent_vf.h"
 #include "binding/devices/vf.h"
-#include "binding/driver.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/neutron_port.h"
 #include "binding/ovs/open_vswitch.h"

@@ -12,7 +12,7 @@
 #include "binding/netns.h"
 #include "binding/ovs/open_vswitch.h"
 #include "binding/ovs/port_mirrors.h"
-#include "binding/steps.h"
+#include "binding/try_all.h"
 
 namespace kuryr::cni {
 namespace {
@@ -110,7 +110,7 @@ bool DeletePorts(const Request& request, const binding::BindingConfig& config, b
 
 void UnplugOvsCni(const Request& request, const std::optional<OvsCniCache::Entry>& entry,
                   const binding::BindingConfig& config, const Deadline& deadline) {
-  binding::Steps steps;
+  binding::TryAll steps;
   bool found = entry.has_value();
   const bool has_device = entry && !entry->device.empty();
   steps.Try([&] {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "binding/l3.h"
 
 namespace kuryr::cni {

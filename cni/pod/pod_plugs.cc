@@ -56,7 +56,7 @@ void PodPlugs::Configure(const vif::PodVif& vif,
   auto& routes = planned.l3.routes;
   routes.insert(routes.end(), more_routes.begin(), more_routes.end());
   binding::RequireNextHops(planned.l3, "$.routes");
-  binding::ConfigureL3(pod_, planned.plug.ifname, planned.l3);
+  binding::ConfigureL3(pod_, planned.plug.ifname, planned.l3, binding::L3Scope::kPod);
   plugged.vif = vif;
   plugged.planned = std::move(planned);
 }

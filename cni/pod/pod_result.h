@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 #include "cni/protocol/result.h"
 #include "vif/pod_vifs.h"
 

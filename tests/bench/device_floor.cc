@@ -67,7 +67,7 @@ void ConnectHostDevice(BenchNode& node, const BenchPod& pod) {
   OpenVSwitch ovs(node.remote());
   const OvsPort port = RepresentorPort(pod);
   const auto added = std::get<AddedPort>(ovs.AddPort(port, Soon()));
-  ConfigureL3(pod.netns, "eth0", pod.planned.l3);
+  ConfigureL3(pod.netns, "eth0", pod.planned.l3, L3Scope::kPod);
   ovs.WaitUntilUp(port, added, Soon());
   RouteSocket host;
   host.ChangeLink(*host.FindLink(port.name), {.mtu = kMtu, .up = true});
@@ -132,7 +132,7 @@ Floor SriovFloor() {
   return {.connect =
               [](BenchNode& /*node*/, const BenchPod& pod) {
                 LendVf(pod);
-                ConfigureL3(pod.netns, "eth0", pod.planned.l3);
+                ConfigureL3(pod.netns, "eth0", pod.planned.l3, L3Scope::kPod);
               },
           .disconnect = [](BenchNode& /*node*/, const BenchPod& pod) { GiveBackVf(pod); }};
 }

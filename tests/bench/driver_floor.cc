@@ -25,7 +25,7 @@ void MakeVeth(const BenchPod& pod, const std::string& name, const std::string& b
 void SetUpInPod(const BenchPod& pod) {
   RouteSocket inside = RouteSocket::OpenIn(pod.netns);
   inside.SetUp(*inside.FindLink("eth0"));
-  ConfigureL3(pod.netns, "eth0", pod.planned.l3);
+  ConfigureL3(pod.netns, "eth0", pod.planned.l3, L3Scope::kPod);
 }
 
 OvsPort PortOf(const std::string& name) {

@@ -47,7 +47,8 @@ void BareAdd(PluginNode& node, const TestPod& pod, const vif::Vif& vif) {
   const auto added = std::get<binding::AddedPort>(ovs.AddPort(PortOf(pod), deadline));
   binding::RouteSocket inside = binding::RouteSocket::OpenIn(netns);
   inside.SetUp(*inside.FindLink("eth0"));
-  binding::ConfigureL3(netns, "eth0", binding::PlanL3(vif::Common(vif), true));
+  binding::ConfigureL3(netns, "eth0", binding::PlanL3(vif::Common(vif), true),
+                       binding::L3Scope::kPod);
   ovs.WaitUntilUp(PortOf(pod), added, deadline);
 }
 

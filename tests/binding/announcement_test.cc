@@ -69,7 +69,7 @@ class AnnouncementTest : public test::NetnsTest {
     socket.AddAddress(Find(socket, link), IpNetwork::Parse(address).value());
   }
   void AddToPod(const char* address) { Add(*pod_, "eth0", address); }
-  /// What the pod sends of ARP, or of advertisements, while it announces itself.
+  /// The ARP frames, or advertisements, that the pod sends while it announces itself.
   std::vector<std::string> Announced(uint16_t protocol) {
     const NetnsGuard guard(*pod_);
     FrameCapture capture("eth0");

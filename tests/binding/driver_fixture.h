@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
 #include "binding/netlink/route_socket.h"
-#include "binding/shared.h"
+#include "binding/parts/driver.h"
+#include "tests/binding/differences.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/netns_fixture.h"
@@ -21,7 +23,7 @@
 namespace kuryr::binding {
 
 /// For drivers that need nothing but the kernel: a driver, and pods to connect.
-template <std::unique_ptr<Driver> (*kNew)(const DriverParts&)>
+template <std::unique_ptr<Driver> (*kNew)(const DriverContext&)>
 class DriverTest : public test::NetnsTest {
  protected:
   struct Pod {
@@ -49,7 +51,8 @@ class DriverTest : public test::NetnsTest {
   }
   /// The first difference; empty when there is none.
   std::string Check(const vif::Vif& vif, const Pod& pod) {
-    return driver_->Check({driver_->Plan({"eth0", true, vif}), pod.attachment, pod.netns, Soon()})
+    return FirstOf(driver_->Check(
+                       {driver_->Plan({"eth0", true, vif}), pod.attachment, pod.netns, Soon()}))
         .value_or("");
   }
   /// Check after each change of the pod's side, which iproute2 makes.

@@ -30,7 +30,7 @@ class FakeSysfs {
                                     Device(pf) / ("virtfn" + std::to_string(number)));
     if (!link.empty()) AddLink(Device(address), link);
   }
-  /// What the kernel would say after a VF was moved or renamed; empty: in another namespace.
+  /// Plays the kernel after a VF was moved or renamed; empty: it is in another namespace.
   void SetLinkOf(const std::string& address, const std::string& link) {
     std::filesystem::remove_all(Device(address) / "net");
     if (!link.empty()) AddLink(Device(address), link);

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "binding/netlink/route_socket.h"
+#include "tests/binding/damage.h"
 #include "tests/binding/device_scenario.h"
+#include "tests/binding/differences.h"
 #include "tests/binding/node_fixture.h"
 #include "tests/support/call_fault.h"
 
@@ -53,7 +55,7 @@ class FaultInjectionTest : public NodeTest, public ::testing::WithParamInterface
     Reset();
     pod_.emplace(MakePod(scenario(), 1));
     peer_.emplace(MakePod(scenario(), 2));
-    // What a process does but once: libopenvswitch initialises itself.
+    // libopenvswitch initialises itself once in a process.
     ExpectNextConnectWorks();
     Reset();
     before_ = PodsState();
@@ -145,7 +147,7 @@ TEST_P(FaultInjectionTest, FailedConnectLeavesNothingAndTheNextOneWorks) {
       EXPECT_EQ(PodsState(), before_);
     } else {
       EXPECT_TRUE(IsForgivable(attempt.failed));
-      EXPECT_EQ(binding_->Check({pod_->planned, pod_->attachment, pod_->netns, Soon()}),
+      EXPECT_EQ(FirstOf(binding_->Check({pod_->planned, pod_->attachment, pod_->netns, Soon()})),
                 std::nullopt);
       Disconnect(*pod_);
     }
@@ -173,7 +175,40 @@ TEST_P(FaultInjectionTest, FailedDisconnectIsFinishedByTheNext) {
   EXPECT_EQ(CountOpenFiles(), files_);
 }
 
-/// Of scenarios with ports of Open vSwitch.
+class RepairFaultTest : public FaultInjectionTest {};
+
+/// A killed Repair ends like a failed one: it undoes nothing.
+TEST_P(RepairFaultTest, FailedRepairIsFinishedByTheNext) {
+  Connect(*pod_);
+  const std::string inside =
+      RunIn(pod_->netns, {"ip", "-o", "address", "show", "eth0", "scope", "global"});
+  for (const Damage& damage : DamagesOf(pod_->planned.plug)) {
+    for (int number = 1;; ++number) {
+      for (const Damage::Command& command : damage.commands) {
+        if (command[0] == "ovs-vsctl") {
+          ovs_->Vsctl({command.begin() + 1, command.end()});
+        } else {
+          RunOnHost(command);
+        }
+      }
+      const PlugRequest request = {pod_->planned, pod_->attachment, pod_->netns, Soon()};
+      const Attempt attempt = TryWithFault(number, [&] { binding_->Repair(request); });
+      SCOPED_TRACE(damage.name + ", " + attempt.failed + ", call " + std::to_string(number) + ": " +
+                   attempt.error.value_or("no error"));
+
+      EXPECT_NO_THROW(binding_->Repair(request));
+
+      ASSERT_EQ(FirstOf(binding_->Check(request)), std::nullopt);
+      EXPECT_EQ(RunIn(pod_->netns, {"ip", "-o", "address", "show", "eth0", "scope", "global"}),
+                inside);
+      if (!attempt.reached) break;
+    }
+  }
+  Disconnect(*pod_);
+  EXPECT_EQ(CountOpenFiles(), files_);
+}
+
+/// For scenarios with ports of Open vSwitch.
 class PatientFaultTest : public FaultInjectionTest {
  protected:
   /// A call that a restart of ovsdb-server lets fail; sockets of netlink are connected, too.
@@ -195,7 +230,7 @@ TEST_P(PatientFaultTest, EachCallToOvsdbMayFailOnceAndNothingIsThereTwice) {
       EXPECT_FALSE(IsOfOvsdb(attempt));
       ExpectNextConnectWorks();
     } else {
-      EXPECT_EQ(binding_->Check({pod_->planned, pod_->attachment, pod_->netns, Soon()}),
+      EXPECT_EQ(FirstOf(binding_->Check({pod_->planned, pod_->attachment, pod_->netns, Soon()})),
                 std::nullopt);
       Disconnect(*pod_);
     }
@@ -209,13 +244,17 @@ std::string NameOf(const ::testing::TestParamInfo<Parameter>& info) {
   return std::get<0>(info.param).name + (not_done ? "NotDone" : "AnswerLost");
 }
 
-std::vector<PlugScenario> WithPorts(const std::vector<PlugScenario>& all) {
-  const std::set<std::string> names = {"Ovs",        "OvsWithNewBridge", "Hybrid",
-                                       "HostDevice", "VhostUserClient",  "VhostUserServer"};
+std::vector<PlugScenario> Named(const std::vector<PlugScenario>& all,
+                                const std::set<std::string>& names) {
   std::vector<PlugScenario> some;
   std::copy_if(all.begin(), all.end(), std::back_inserter(some),
                [&](const PlugScenario& scenario) { return names.contains(scenario.name); });
   return some;
+}
+
+std::vector<PlugScenario> WithPorts(const std::vector<PlugScenario>& all) {
+  return Named(all, {"Ovs", "OvsWithNewBridge", "Hybrid", "HostDevice", "VhostUserClient",
+                     "VhostUserServer"});
 }
 
 const auto kKinds = Values(CallFault::Kind::kNotDone, CallFault::Kind::kAnswerLost);
@@ -223,6 +262,10 @@ const auto kKinds = Values(CallFault::Kind::kNotDone, CallFault::Kind::kAnswerLo
 INSTANTIATE_TEST_SUITE_P(Drivers, FaultInjectionTest, Combine(ValuesIn(PlugScenarios()), kKinds),
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(Devices, FaultInjectionTest, Combine(ValuesIn(DeviceScenarios()), kKinds),
+                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Drivers, RepairFaultTest,
+                         Combine(ValuesIn(Named(PlugScenarios(), {"Ovs", "Hybrid", "Bridge"})),
+                                 kKinds),
                          NameOf);
 INSTANTIATE_TEST_SUITE_P(Drivers, PatientFaultTest,
                          Combine(ValuesIn(WithPorts(PlugScenarios())), kKinds), NameOf);

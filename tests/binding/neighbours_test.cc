@@ -42,7 +42,7 @@ class NeighboursTest : public NodeTest, public ::testing::WithParamInterface<Plu
     }
     if (GetParam().needs_vlans) MoveFabricToVlan(101);
   }
-  /// Who knows pod 1.
+  /// A namespace that knows pod 1.
   const Netns& Neighbour() {
     if (GetParam().peer != "10.1.0.2") {
       RunIn(*fabric_, {"ip", "address", "add", "fd00::fe/64", "dev", "tagged", "nodad"});
@@ -52,7 +52,7 @@ class NeighboursTest : public NodeTest, public ::testing::WithParamInterface<Plu
     Connect(*peer_);
     return peer_->netns;
   }
-  /// What is made of veths has its cards' other ends on a bridge.
+  /// Cards that are made of veths have their other ends on a bridge.
   static void WaitForWires() {
     RouteSocket host;
     for (const char* name : {"wire1", "wire2"}) {
@@ -103,7 +103,7 @@ std::vector<PlugScenario> WithPeer(const std::vector<PlugScenario>& all) {
 INSTANTIATE_TEST_SUITE_P(Drivers, NeighboursTest, ValuesIn(WithPeer(PlugScenarios())), NameOf);
 INSTANTIATE_TEST_SUITE_P(Devices, NeighboursTest, ValuesIn(WithPeer(DeviceScenarios())), NameOf);
 
-/// Of drivers that leave the pod's end to an application.
+/// For drivers that leave the pod's end to an application.
 class ApplicationsTest : public NeighboursTest {};
 
 TEST_P(ApplicationsTest, AreLeftToAnnounceThemselves) {

@@ -32,7 +32,7 @@ class NetnsFileTest : public test::NetnsTest {
   }
 };
 
-/// What the kernel calls the calling thread's namespace: "net:[4026531840]".
+/// The kernel's name for the calling thread's namespace: "net:[4026531840]".
 std::string OwnName() {
   std::string name(64, '\0');
   const ssize_t size = ::readlink("/proc/thread-self/ns/net", name.data(), name.size());

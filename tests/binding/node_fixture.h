@@ -35,7 +35,7 @@ class NodeTest : public test::NetnsTest {
   /// A new Binding: the next call has to open what an earlier one left open for it.
   void Renew(const BindingConfig& config);
   void Renew() { binding_.emplace(config_); }
-  /// Likewise, with that patience.
+  /// A new Binding that waits so long for ovsdb-server.
   void WaitForOvsdb(std::chrono::seconds time) {
     config_.ovsdb_wait = time;
     Renew();
@@ -52,11 +52,11 @@ class NodeTest : public test::NetnsTest {
   void MakeOvsBridge();
   void RemoveOvsBridge();
   static void MakeKernelBridge();
-  /// What the uplink leads to answers frames with this tag only.
+  /// The host behind the uplink answers frames with this tag only from then on.
   void MoveFabricToVlan(int id);
 
-  /// What must not change, a line each: links of the host and `pods`; bridges, ports, interfaces
-  /// and QoS in the database. After ovs-vswitchd has done what the database says.
+  /// The state that must not change, a line each: links of the host and `pods`; bridges, ports,
+  /// interfaces and QoS in the database. Waits until ovs-vswitchd has done what the database says.
   [[nodiscard]] std::set<std::string> State(const std::vector<const Netns*>& pods = {}) const;
   /// Without those that the Binding keeps.
   [[nodiscard]] size_t CountOpenFiles();

@@ -12,7 +12,7 @@ namespace {
 
 const Attachment kAsked = PodAttachment(1);
 
-/// Whose a thing is that names kAsked with another value of one member.
+/// The owner of a thing that names kAsked with another value of one member.
 Owner OwnerWith(std::string Attachment::* member, const std::string& value) {
   Attachment named = kAsked;
   named.*member = value;

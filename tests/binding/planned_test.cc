@@ -26,7 +26,7 @@ Planned PlanOf(const vif::Vif& vif) {
   return Binding(test::WithEverything({})).Plan({"eth0", true, vif});
 }
 
-/// What was made is checked, whatever the annotation calls it by now.
+/// Check looks for what was made, whatever the annotation calls it by now.
 TEST(PlannedTest, APlugOfARecordKeepsItsNames) {
   const Plug plug = {
       .driver = "ovs", .ifname = "net1", .host_interface = "tap-of-then", .bridge = "br-of-then"};

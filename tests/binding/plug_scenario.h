@@ -21,7 +21,7 @@ class NodeDevices {
   virtual ~NodeDevices() = default;
   /// Where drivers find them.
   virtual void Configure(BindingConfig& config) const = 0;
-  /// What must not change, a line each, beyond links and OVSDB.
+  /// State beyond links and OVSDB that must not change, a line each.
   [[nodiscard]] virtual std::set<std::string> State() const = 0;
 };
 
@@ -30,16 +30,18 @@ struct PlugScenario {
   enum class Bridge { kThere, kOfOvsToBeMade, kOfKernelToBeMade };
 
   std::string name;
-  /// Of pod `n`. Bridges are br-int and br-lan, the parent link is "uplink".
+  /// The VIF of pod `n`. Bridges are br-int and br-lan, the parent link is "uplink".
   vif::Vif (*vif)(int n) = nullptr;
   /// Whether the pods' bridge is the first Connect's to make; it stays after the last pod.
   Bridge bridge = Bridge::kThere;
-  /// Whom pod 1 pings: "10.1.0.2" is pod 2, "10.1.0.254" what the uplink leads to; empty: nobody.
+  /// The address that pod 1 pings: "10.1.0.2" is pod 2, "10.1.0.254" behind the uplink; empty:
+  /// none.
   std::string peer = "10.1.0.2";
   bool needs_vlans = false;
-  /// What the node has besides; throws std::system_error where this machine can't have it.
+  /// Makes further devices of the node; throws std::system_error where this machine can't have
+  /// them.
   std::unique_ptr<NodeDevices> (*devices)(test::PrivateOvs& ovs) = nullptr;
-  /// What errors may name besides, as a regular expression.
+  /// Further names that errors may have, as a regular expression.
   std::string names;
 };
 
@@ -47,7 +49,7 @@ inline std::ostream& operator<<(std::ostream& out, const PlugScenario& scenario)
   return out << scenario.name;
 }
 
-/// A new driver adds itself here.
+/// A new driver gets a line here.
 inline const std::vector<PlugScenario>& PlugScenarios() {
   using Bridge = PlugScenario::Bridge;
   using vif::Vif;

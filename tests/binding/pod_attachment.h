@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 

@@ -1,4 +1,4 @@
-// What the kernel tells of the host when a pod on Open vSwitch comes and goes. ovs-vswitchd looks
+// The kernel's notices on the host when a pod on Open vSwitch comes and goes. ovs-vswitchd looks
 // at the whole node after each such notice.
 #include <gmock/gmock.h>
 #include <linux/if.h>
@@ -55,7 +55,7 @@ class WakeUpsTest : public NodeTest {
   static bool IsOfKernel() { return test::PrivateOvs::datapath_type() == "system"; }
   /// The kernel's datapath is a link's master, and tells of that, too.
   static size_t OfDatapath() { return IsOfKernel() ? 2 : 0; }
-  /// What a port has. The kernel does not tell of what itself made promiscuous.
+  /// The settings of a port. The kernel does not tell of links that it made promiscuous itself.
   static unsigned int PortFlags() { return IsOfKernel() ? 0 : IFF_PROMISC; }
 
   std::optional<Pod> peer_;

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Of a node that allows all.
+/// The config of a node that allows all.
 Binding AnyBinding() { return Binding(test::WithEverything({})); }
 
 std::string RefusedPath(const vif::Vif& vif) {

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "binding/drivers/binding.h"
 #include "binding/link_mark.h"
 #include "tests/binding/driver_fixture.h"
 #include "tests/support/private_ovs.h"
@@ -235,10 +236,10 @@ TEST_F(HybridDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   const Pod pod = MakePod(1);
   Connect(HybridVif(1), pod);
 
-  const auto ovs = NewOvsDriver({{.ovsdb_connection = ovs_->remote()}, shared_});
-  EXPECT_THAT(ovs->FindPlugs(pod.attachment, Soon()),
+  Binding binding({.ovsdb_connection = ovs_->remote()});
+  EXPECT_THAT(binding.FindPlugs(pod.attachment, Soon()),
               ElementsAre(driver_->Plan({"eth0", true, HybridVif(1)}).plug));
-  EXPECT_THAT(ovs->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
+  EXPECT_THAT(binding.FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
 TEST_F(HybridDriverTest, CheckNamesTheFirstDifference) {

@@ -29,7 +29,7 @@ class OvsDriverFaultTest : public OvsDriverTest {
   }
 };
 
-/// Of pods that were deleted and made again with the port they had before.
+/// For pods that were deleted and made again with the port they had before.
 class ReplacedPodTest : public OvsDriverTest {
  protected:
   void SetUp() override {
@@ -69,7 +69,7 @@ class ReplacedPodTest : public OvsDriverTest {
   }
 };
 
-/// What a hostile annotation may name, and what must stay as it is.
+/// Names that a hostile annotation may have; the things of these names must stay as they are.
 class OvsDriverRefusalTest : public OvsDriverTest {
  protected:
   void SetUp() override {

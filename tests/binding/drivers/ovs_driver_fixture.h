@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "binding/drivers/drivers.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/parts/driver.h"
 #include "tests/binding/ovs_vif.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/netns_fixture.h"

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "binding/drivers/binding.h"
 #include "binding/link_mark.h"
+#include "tests/binding/differences.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 
 namespace kuryr::binding {
@@ -92,7 +94,7 @@ TEST_F(OvsDriverTest, QosRowComesAndGoesWithThePort) {
   EXPECT_EQ(Vsctl({"list", "QoS"}), "");
 }
 
-// What CNI's bandwidth plugin does. Without a QoS row ovs-vswitchd clears it when it starts.
+// CNI's bandwidth plugin sets queueing. Without a QoS row ovs-vswitchd clears it when it starts.
 TEST_F(OvsDriverTest, QueueingSetByOthersOutlivesARestartOfVswitchd) {
   ConnectPod(1, *pod_);
   RunOnHost({"tc", "qdisc", "add", "dev", "tap450e5c61-1", "root", "tbf", "rate", "1mbit", "burst",
@@ -125,7 +127,8 @@ TEST_F(OvsDriverTest, CheckNamesTheFirstDifference) {
   const vif::VifOpenVSwitch vif = test::OvsVif(1);
   ConnectPod(1, *pod_);
   const auto check = [&] {
-    return driver_->Check({driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()})
+    return FirstOf(driver_->Check(
+                       {driver_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()}))
         .value_or("");
   };
   EXPECT_EQ(check(), "");
@@ -298,10 +301,11 @@ TEST_F(OvsDriverTest, FindPlugsGivesWhatTheRecordSaid) {
   known.pod.clear();
   known.pod_uid.clear();
 
-  EXPECT_THAT(driver_->FindPlugs(known, Soon()),
+  Binding binding(Config());
+  EXPECT_THAT(binding.FindPlugs(known, Soon()),
               ::testing::UnorderedElementsAre(planned[0].plug, planned[1].plug));
   known.ifname = "net1";
-  EXPECT_THAT(driver_->FindPlugs(known, Soon()), ::testing::IsEmpty());
+  EXPECT_THAT(binding.FindPlugs(known, Soon()), ::testing::IsEmpty());
 }
 
 TEST_F(OvsDriverTest, ManyPodsAtOnce) {

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "binding/drivers/drivers.h"
+#include "tests/binding/differences.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/binding/vifs.h"
 #include "tests/support/traffic.h"
@@ -33,8 +34,8 @@ class OvsTrafficTest : public OvsDriverTest {
       ASSERT_NO_THROW(test::ExpectTraffic(*other_, *pod_, address)) << address;
   }
   std::string CheckPod() {
-    return driver_
-        ->Check({driver_->Plan({"eth0", true, test::OvsVif(1)}), PodAttachment(1), *pod_, Soon()})
+    return FirstOf(driver_->Check({driver_->Plan({"eth0", true, test::OvsVif(1)}), PodAttachment(1),
+                                   *pod_, Soon()}))
         .value_or("");
   }
   /// That the node's kernel has got, of ICMP and ICMPv6.
@@ -108,7 +109,8 @@ TEST_F(OvsTrafficTest, CheckNamesChecksumsOfAHybridPort) {
   ConnectHybrid(1, *pod_);
   const vif::Vif vif = test::HybridVif(1);
   const auto check = [&] {
-    return hybrid_->Check({hybrid_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()})
+    return FirstOf(hybrid_->Check(
+                       {hybrid_->Plan({"eth0", true, vif}), PodAttachment(1), *pod_, Soon()}))
         .value_or("");
   };
   EXPECT_THAT(check(), IsEmpty());

@@ -20,7 +20,7 @@ constexpr const char* kPfAddress = "0000:03:00.0";
 inline std::string VfAddress(int n) { return "0000:03:10." + std::to_string(n); }
 inline std::string VfLink(int n) { return "ens1v" + std::to_string(n); }
 
-/// Of VF number `n`.
+/// The VIF of VF number `n`.
 inline vif::VifSriov SriovVif(int n) {
   auto vif = test::VifOf<vif::VifSriov>(n, "sriov");
   vif.dev_address = *vif::PciAddress::Parse(VfAddress(n));
@@ -110,7 +110,8 @@ class SriovDriverTest : public DriverTest<NewSriovDriver> {
     RouteSocket::OpenIn(pod.netns).ChangeLink(LinkIn(pod).value(),
                                               {.netns_fd = host.fd(), .name = name});
   }
-  /// What the kernel does with hardware when the pod's namespace ends. A veth would end too.
+  /// Plays the kernel, which moves hardware to the host when the pod's namespace ends; a veth would
+  /// end with it.
   void EndNamespace(const Pod& pod, const std::string& name_on_host) {
     MoveToHost(pod, name_on_host);
     card_->sysfs.SetLinkOf(VfAddress(1), name_on_host);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "binding/devices/lent_vf.h"
 #include "binding/owner.h"
+#include "tests/binding/differences.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 
 namespace kuryr::binding {
@@ -308,8 +309,8 @@ TEST_F(SriovDriverTest, CheckNamesTheFirstDifference) {
   const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;
   Connect(SriovVif(1), pod);
   const auto check = [&](const vif::Vif& vif) {
-    return driver_
-        ->Check({driver_->PlanWith({"eth0", true, vif}, plug), pod.attachment, pod.netns, Soon()})
+    return FirstOf(driver_->Check({driver_->PlanWith({"eth0", true, vif}, plug), pod.attachment,
+                                   pod.netns, Soon()}))
         .value_or("");
   };
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "binding/drivers/binding.h"
 #include "binding/ovs/open_vswitch.h"
+#include "tests/binding/differences.h"
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 #include "tests/support/private_ovs.h"
 
@@ -45,9 +46,8 @@ class SriovOvsTest : public DriverTest<NewSriovDriver> {
            Vsctl({"--columns=name,external_ids", "list", "Interface"});
   }
   std::string Check(const vif::Vif& vif) {
-    return driver_
-        ->Check(
-            {driver_->PlanWith({"eth0", true, vif}, plug_), pod_->attachment, pod_->netns, Soon()})
+    return FirstOf(driver_->Check({driver_->PlanWith({"eth0", true, vif}, plug_), pod_->attachment,
+                                   pod_->netns, Soon()}))
         .value_or("");
   }
   template <typename Error>

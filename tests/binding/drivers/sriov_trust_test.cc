@@ -4,7 +4,7 @@
 
 #include "tests/binding/drivers/sriov_driver_fixture.h"
 
-// What a hostile pod does to its VF, or says of others, is not the driver's to believe.
+// The driver does not believe what a hostile pod does to its VF, or says of others.
 
 namespace kuryr::binding {
 namespace {
@@ -42,7 +42,7 @@ TEST_F(SriovDriverTest, LinksThatThePodMadeLikeTheVfDoNotKeepItAndStayThere) {
   for (const char* name : {"evil0", "evil1"}) EXPECT_TRUE(LinkIn(pod, name)) << name;
 }
 
-/// What a pod may write: notes of earlier versions, another pod's mark, nothing.
+/// Aliases that a pod may write: notes of earlier versions, another pod's mark, nothing.
 const std::vector<std::string>& WrittenByAPod() {
   static const std::vector<std::string> aliases = {
       "kuryr-cni kuryr container-1 eth0 uid-1 "
@@ -89,7 +89,7 @@ TEST_F(SriovDriverTest, AliasThatThePodWroteDecidesNothingWhenItsNamespaceIsGone
   }
 }
 
-/// Of an earlier version, or with the state directory lost.
+/// For a VF of an earlier version, or with the state directory lost.
 TEST_F(SriovDriverTest, VfOfWhichNothingIsKeptGetsItsNameBackAlone) {
   const Pod pod = MakePod(1);
   const Plug plug = driver_->Plan({"eth0", true, SriovVif(1)}).plug;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "binding/drivers/binding.h"
 #include "tests/binding/drivers/vhostuser_fixture.h"
 
 namespace kuryr::binding {
@@ -42,8 +43,8 @@ class VhostUserDpdkTest : public VhostUserDriverTest {
   }
 };
 
-/// What a pod with DPDK may run: a switch of its own between its socket, which it finds as the
-/// file says, and a network device with an address.
+/// A program that a pod with DPDK may run: a switch of its own between its socket, which it finds
+/// as the file says, and a network device with an address.
 class Application {
  public:
   Application(const Netns& pod, const std::string& file, const std::string& address)
@@ -182,7 +183,7 @@ TEST_F(VhostUserDpdkTest, FileThatAPodLaidOutIsReplacedAndNotFollowed) {
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(FileOf(1))));
 }
 
-/// What a pod may lay in a socket's place, which another pod's port is to have.
+/// Things that a pod may lay in the place of another pod's socket.
 std::vector<std::function<void()>> Obstacles(const fs::path& path) {
   return {[path] { fs::create_symlink("/run/elsewhere", path); },
           [path] { fs::create_symlink("/run/nowhere", path); },
@@ -259,10 +260,10 @@ TEST_F(VhostUserDpdkTest, FindPlugsGivesWhatTheRecordSaid) {
   const vif::VifVHostUser vif = Vif(vif::VHostUserMode::kClient);
   Connect(vif);
 
-  const auto ovs = NewOvsDriver({Config(), shared_});
-  EXPECT_THAT(ovs->FindPlugs(PodAttachment(1), Soon()),
+  Binding binding(Config());
+  EXPECT_THAT(binding.FindPlugs(PodAttachment(1), Soon()),
               ::testing::ElementsAre(driver_->Plan({"eth0", true, vif}).plug));
-  EXPECT_THAT(ovs->FindPlugs(PodAttachment(2), Soon()), IsEmpty());
+  EXPECT_THAT(binding.FindPlugs(PodAttachment(2), Soon()), IsEmpty());
 }
 
 TEST_F(VhostUserDriverTest, SwitchWithoutDpdkIsSaidAndNothingLeft) {

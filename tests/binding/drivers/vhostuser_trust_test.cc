@@ -3,9 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "binding/drivers/binding.h"
 #include "tests/binding/drivers/vhostuser_fixture.h"
 
-// What a hostile VIF or a forged row names is not the driver's to touch.
+// The driver does not touch what a hostile VIF or a forged row names.
 
 namespace kuryr::binding {
 namespace {
@@ -43,7 +44,7 @@ TEST_F(VhostUserDriverTest, SocketsThatAPortsExternalIdsNameElsewhereAreLeftAlon
            "external_ids:kuryr-driver=vhostuser",
            "external_ids:kuryr-host-interface=\"" + name + "\"",
            "external_ids:kuryr-device=\"" + path + "\""});
-    const auto plugs = NewOvsDriver({Config(), shared_})->FindPlugs(PodAttachment(1), Soon());
+    const auto plugs = Binding(Config()).FindPlugs(PodAttachment(1), Soon());
     ASSERT_EQ(plugs.size(), 1U);
 
     driver_->Disconnect(plugs[0], PodAttachment(1), Soon());

@@ -1,4 +1,4 @@
-// What the kernel says on a netlink socket.
+// The kernel's words on a netlink socket.
 #include <linux/netlink.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>

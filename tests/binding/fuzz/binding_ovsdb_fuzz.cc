@@ -1,4 +1,4 @@
-// What a database says to OpenVSwitch and PortWiring: the JSON-RPC client below them is this
+// A database's words to OpenVSwitch and PortWiring: the JSON-RPC client below them is this
 // file's.
 #include <cerrno>
 #include <cstddef>
@@ -134,7 +134,7 @@ int ovsdb_next(ovsdb_connection* /*connection*/, ovsdb_limit /*limit*/, char** n
 }
 
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
-  // What cannot be undone is warned of, here all the time.
+  // Failed undos are warned of, which happens here all the time.
   kuryr::SetLogLevel(kuryr::LogLevel::kError);
   return 0;
 }

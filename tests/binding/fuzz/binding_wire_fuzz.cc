@@ -1,4 +1,4 @@
-// What a server of OVSDB sends, byte for byte.
+// The bytes that a server of OVSDB sends.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -86,7 +86,7 @@ void TakeNotifications(ovsdb_connection* connection) {
 
 }  // namespace
 
-/// Of the first byte, bits say what is asked, and when; the rest is sent.
+/// The bits of the first byte say what is asked, and when; the rest is sent.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const Listener listener;
   if (size == 0) return 0;

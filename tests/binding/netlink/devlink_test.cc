@@ -35,7 +35,7 @@ std::string Version(uint16_t kind, const std::string& name, const std::string& v
                              Text(DEVLINK_ATTR_INFO_VERSION_VALUE, value));
 }
 
-/// What is behind the netlink header.
+/// The bytes behind the netlink header.
 NlMsgPtr Message(const std::string& payload) {
   std::string bytes(NLMSG_HDRLEN, '\0');
   const nlmsghdr header{.nlmsg_len = static_cast<uint32_t>(NLMSG_HDRLEN + payload.size()),

@@ -44,7 +44,7 @@ TEST_F(NlTransactionTest, AnswersOfAnAbandonedRequestAreSkipped) {
   EXPECT_EQ(answer.object, nullptr);
 }
 
-/// What another process says to `victim` in the kernel's name: done, and found nothing. errno.
+/// The words of another process to `victim` in the kernel's name: done, and found nothing. errno.
 int Forge(nl_sock& victim, uint32_t sequence) {
   const struct {
     nlmsghdr header;

@@ -17,7 +17,7 @@ inline const MacAddress kMac = MacAddress::Parse("fa:16:3e:01:02:03").value();
 inline IpNetwork Net(const char* text) { return IpNetwork::Parse(text).value(); }
 inline IpAddress Ip(const char* text) { return IpAddress::Parse(text).value(); }
 
-/// What `action` throws, or an empty one.
+/// The error that `action` throws, or an empty one.
 inline std::system_error ErrorOf(const std::function<void()>& action) {
   try {
     action();
@@ -38,7 +38,7 @@ class RouteSocketTest : public test::NetnsTest {
         {.name = "tap0", .peer_name = "eth0", .peer_netns_fd = pod.fd(), .peer_mac = kMac});
     return pod;
   }
-  /// The same, both up.
+  /// A veth pair with both ends up.
   Netns MakePluggedPod() {
     Netns pod = MakePlug();
     host_.SetUp(host_.FindLink("tap0").value());

@@ -29,8 +29,8 @@ void Append(std::vector<uint8_t>& bytes, const std::vector<uint8_t>& more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-/// What `ip link set dev ens1 vf 3 mac fa:16:3e:01:02:03 vlan 205` of iproute2 6.1 sends (strace).
-/// libnl adds NLA_F_NESTED (0x80), which the kernel ignores.
+/// The request that `ip link set dev ens1 vf 3 mac fa:16:3e:01:02:03 vlan 205` of iproute2 6.1
+/// sends (strace). libnl adds NLA_F_NESTED (0x80), which the kernel ignores.
 TEST(VfMessageTest, RequestIsThatOfIproute2) {
   std::vector<uint8_t> expected = {0, 0, 0, 0,  7, 0,    0,    0,    0,    0,    0,    0,  0,
                                    0, 0, 0, 64, 0, 0x16, 0x80, 60,   0,    0x01, 0x80, 40, 0,

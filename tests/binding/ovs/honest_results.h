@@ -27,7 +27,7 @@ inline nlohmann::json HonestResult(const nlohmann::json& operation) {
   return {{"count", 1}};
 }
 
-/// What a server answers to "transact" with these params, one result per operation.
+/// A server's answer to "transact" with these params, one result per operation.
 inline nlohmann::json HonestResults(const nlohmann::json& params) {
   nlohmann::json results = nlohmann::json::array();
   for (size_t i = 1; i < params.size(); ++i) results.push_back(HonestResult(params.at(i)));

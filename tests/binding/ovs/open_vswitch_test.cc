@@ -85,7 +85,7 @@ TEST_F(OpenVSwitchTest, PortCarriesItsIdsAndIsTransient) {
   EXPECT_EQ(ovs_->Vsctl({"--no-wait", "get", "Interface", "tap0", "external_ids"}),
             R"({attached-mac="fa:16:3e:00:00:01", iface-id=neutron-tap0, iface-status=active, )"
             R"(kuryr-container-id=c0ffee, kuryr-network=kuryr, vm-uuid=pod-uid})");
-  // What ovs-ctl start --delete-transient-ports looks for.
+  // ovs-ctl start --delete-transient-ports looks for this.
   EXPECT_EQ(ovs_->Vsctl({"--no-wait", "--bare", "--columns=name", "find", "Port",
                          "other_config:transient=true"}),
             "tap0");

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, OvsdbAnswerTest,
                                            R"([{"rows": [{}]}])", R"([{"count": "1"}])",
                                            R"([{"uuid": []}, {"uuid": []}])"));
 
-/// Of a type that no column has.
+/// A value of a type that no column has.
 const auto kValuesOfNoColumn = json::parse(R"([1.5, null, {}, [], ["set", 1], ["set", [1.5]],
                                                ["map", [["key"]]], ["map", [[1, 2]]]])");
 

@@ -38,7 +38,7 @@ class PortWiringTest : public test::NetnsTest {
   }
   void SetNode(const std::string& id) { Vsctl({"set", "Open_vSwitch", ".", "external_ids:" + id}); }
   void Claim() { Vsctl({"set", "Interface", "tap1", "external_ids:ovn-installed=true"}); }
-  /// What neutron-openvswitch-agent makes of its bridge when it starts.
+  /// Makes the bridge as neutron-openvswitch-agent does when it starts.
   void MakeNeutrons() {
     Vsctl({"set-fail-mode", "br-int", "secure", "--", "add-port", "br-int", "int-br-ex", "--",
            "set", "Interface", "int-br-ex", "type=patch", "options:peer=phy-br-ex"});

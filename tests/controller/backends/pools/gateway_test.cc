@@ -40,7 +40,8 @@ class GatewayTest : public test::NetnsTest {
         [](const Owner&) {});
     const std::vector<vif::PodVif> vifs = backend.Reserve(RequestOf(Pod("a"))).value();
     const vif::PodVif read = vif::DecodeAnnotation(vif::EncodeAnnotation(vifs)).at(0);
-    binding::ConfigureL3(*pod_, "eth0", binding::PlanL3(vif::Common(read.vif), true));
+    binding::ConfigureL3(*pod_, "eth0", binding::PlanL3(vif::Common(read.vif), true),
+                         binding::L3Scope::kPod);
     // The way back.
     for (const std::string& address : AddressesOf(read))
       RunOnHost({"ip", "route", "replace", address, "dev", "tap0"});

@@ -1,9 +1,10 @@
 #include "controller/backends/pools/pool_vif.h"
 
 #include "base/names.h"
+#include "binding/driver_context.h"
 #include "binding/drivers/drivers.h"
 #include "binding/l3.h"
-#include "binding/shared.h"
+#include "binding/parts/driver.h"
 #include "tests/controller/backends/pools/backend_fixture.h"
 
 namespace kuryr::controller::pools {

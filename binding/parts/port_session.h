@@ -5,23 +5,27 @@
 #include <string>
 #include <vector>
 
-#include "binding/drivers/drivers.h"
+#include "binding/difference.h"
+#include "binding/driver_context.h"
 #include "binding/neutron_port.h"
 #include "binding/ovs/open_vswitch.h"
 
 namespace kuryr::binding {
 
-/// What drivers with a port of Open vSwitch do with it in one call: add and undo that, check it. No
-/// step takes longer than [os_vif_ovs] ovs_vsctl_timeout lets it. Throws what OpenVSwitch does.
-/// `parts` outlive it. Not thread-safe.
+/// A port of Open vSwitch in one call: to add, check and find ports. No step takes longer than
+/// [os_vif_ovs] ovs_vsctl_timeout lets it. Throws what OpenVSwitch does.
+/// `context` outlives it. Not thread-safe.
 class PortSession {
  public:
-  /// For Connect: an ovsdb-server that is down is waited for ([os_vif_ovs] ovsdb_wait).
-  [[nodiscard]] static PortSession Patient(const DriverParts& parts, const Deadline& deadline);
+  /// An ovsdb-server that is down is waited for, as long as `patience` says.
+  PortSession(const DriverContext& context, const Deadline& deadline,
+              Deadline::Clock::duration patience);
+  /// For Connect: the patience is [os_vif_ovs] ovsdb_wait.
+  [[nodiscard]] static PortSession Patient(const DriverContext& context, const Deadline& deadline);
   /// For all other calls.
-  [[nodiscard]] static PortSession AtOnce(const DriverParts& parts, const Deadline& deadline);
+  [[nodiscard]] static PortSession AtOnce(const DriverContext& context, const Deadline& deadline);
 
-  /// For what needs no more than the deadline.
+  /// For calls that need no more than the deadline.
   [[nodiscard]] OpenVSwitch& ovs() noexcept { return ovs_; }
   [[nodiscard]] const Deadline& deadline() const noexcept { return deadline_; }
 
@@ -35,7 +39,10 @@ class PortSession {
   }
   /// Throws HostInterfaceInUse when another's port has the name. Throws UnsupportedVif when its
   /// bridge is missing and not to be made, or with another datapath_type than this (empty: any).
-  void Add(const OvsPort& port, const std::string& datapath_type);
+  /// Returns the bridge that was made for the port, if any.
+  std::optional<CreatedBridge> Add(const OvsPort& port, const std::string& datapath_type);
+  /// As OpenVSwitch::JoinMirrors, for what Add added.
+  void JoinMirrors() { ovs_.JoinMirrors(port_, deadline_); }
   /// Returns when ovs-vswitchd gave what Add added an OpenFlow number.
   void WaitUntilUp() { ovs_.WaitUntilUp(port_, added_, deadline_); }
   /// Undoes a Connect of `interface`: `disconnect`, within time of its own, and then the bridge
@@ -43,11 +50,15 @@ class PortSession {
   void Undo(const std::string& interface,
             const std::function<void(const Deadline& deadline)>& disconnect) noexcept;
 
-  /// The first difference of the port from `wanted`, which has to be up; nullopt when there is
-  /// none. Its VLANs and QoS are compared where they are ours (BindingConfig::owns_ports).
-  [[nodiscard]] std::optional<std::string> Check(const OvsPort& wanted);
-  /// Whether the port's bridge has the datapath of userspace: after Add, or Check without a
-  /// difference.
+  /// Adds the differences of the port from `wanted`, which has to be up. VLANs and QoS are compared
+  /// where no agent of Neutron sets them (BindingConfig::owns_ports).
+  /// Returns the port as it is; nullopt for a missing one.
+  std::optional<PortState> Check(const OvsPort& wanted, Differences& found);
+  /// As OpenVSwitch::UpdatePort, with the settings that Check compares. For JoinMirrors and
+  /// WaitUntilUp the port is one that was added.
+  void Update(const OvsPort& wanted, const PortState& there);
+  /// Whether the port's bridge has the datapath of userspace: after Add, or Check of a port that is
+  /// there.
   [[nodiscard]] bool IsUserspace() const { return datapath_type_ == kUserspaceDatapath; }
 
   /// The plugs, of every driver, whose ports have all of `ids`.
@@ -57,19 +68,16 @@ class PortSession {
   void WaitUntilApplied() { ovs_.WaitUntilApplied(deadline_.AtMost(kRollbackTime)); }
 
  private:
-  PortSession(const DriverParts& parts, const Deadline& deadline,
-              Deadline::Clock::duration patience);
-
-  /// Of one that is to be made.
+  /// For a bridge that is to be made.
   void RequireAllowedBridge(const OvsPort& port, const std::string& datapath_type);
   void RequireNoOtherLink(const std::string& bridge);
 
-  const DriverParts& parts_;
+  const DriverContext& context_;
   const Deadline deadline_;
   OpenVSwitch ovs_;
   bool let_go_ = false;
   OvsPort port_;     ///< after Add
-  AddedPort added_;  ///< likewise
+  AddedPort added_;  ///< after Add
   std::string datapath_type_;
 };
 

@@ -7,9 +7,9 @@
 
 namespace kuryr::binding {
 
-/// What VIFs may ask of this node. Strangers write VIFs, so none gets what the operator has not
-/// named. All that require throw UnsupportedVif, which names the option that would allow it.
-/// Thread-safe.
+/// Limits of what VIFs may ask of this node. Strangers write VIFs, so a VIF gets only what the
+/// operator has named. Each Require... throws UnsupportedVif, which names the option that would
+/// allow it. Thread-safe.
 
 /// Open vSwitch's, or the kernel's.
 enum class BridgeKind { kOpenVSwitch, kKernel };
@@ -18,9 +18,10 @@ void RequireAllowedDriver(const BindingConfig& config, const std::string& driver
 /// Names and patterns of [binding] bridges, and what the configuration names elsewhere. A plug
 /// without a bridge needs none.
 void RequireAllowedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind);
-/// The name of a link that is to be made. Any other would be squatted on while the pod lives.
+/// For the name of a link that is to be made. Without a limit, a pod could take any name of the
+/// node while it lives.
 void RequireAllowedHostInterface(const BindingConfig& config, const std::string& name);
-/// For a bridge that is missing: it is made if it is named in full. Patterns make none.
+/// For a missing bridge, which is made if the operator has named it in full. Patterns make none.
 void RequireNamedBridge(const BindingConfig& config, const std::string& bridge, BridgeKind kind);
 
 /// One of the patterns, those of glob(7), fits the name.

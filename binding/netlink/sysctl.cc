@@ -1,4 +1,4 @@
-#include "binding/sysctl.h"
+#include "binding/netlink/sysctl.h"
 
 #include <fcntl.h>
 #include <unistd.h>

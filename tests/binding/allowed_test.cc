@@ -1,11 +1,11 @@
-#include "binding/permission.h"
+#include "binding/allowed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "binding/driver.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 namespace {

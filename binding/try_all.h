@@ -5,8 +5,8 @@
 
 namespace kuryr::binding {
 
-/// What has to be tried even when something before it failed: throws the first failure at the end.
-class Steps {
+/// Runs steps that must all be tried, whatever fails before them. Finish throws the first failure.
+class TryAll {
  public:
   void Try(const std::function<void()>& step) {
     try {

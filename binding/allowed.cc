@@ -1,4 +1,4 @@
-#include "binding/permission.h"
+#include "binding/allowed.h"
 
 #include <fnmatch.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "binding/driver.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 namespace {
@@ -17,17 +17,17 @@ bool Has(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A bridge may be called "br*", too, which the pattern does not name.
+/// A pattern "br*" does not name a bridge that is called just so.
 bool IsPattern(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
 
-/// They need nothing of the node's but Open vSwitch, or the link that the operator has named.
+/// These drivers need Open vSwitch alone, or the link that the operator has named.
 Names DefaultDrivers(const BindingConfig& config) {
   Names drivers = {"ovs", "hybrid"};
   if (!config.link_iface.empty()) drivers.emplace_back("nested");
   return drivers;
 }
 
-/// What [binding] bridges stands for where it is not set.
+/// The bridges that are allowed where [binding] bridges is not set.
 Names DefaultBridges(const BindingConfig& config, BridgeKind kind) {
   return kind == BridgeKind::kOpenVSwitch ? Names{config.ovs_bridge} : Names();
 }
@@ -36,7 +36,7 @@ const Names& ElsewhereOf(const BindingConfig& config, BridgeKind kind) {
   return kind == BridgeKind::kOpenVSwitch ? config.named.ovs_bridges : config.named.kernel_bridges;
 }
 
-/// `option` with what it stands for now and `name`.
+/// The line that adds `name` to the present value of `option`.
 std::string Remedy(const char* option, const Names& defaults, const std::string& name) {
   std::string text = std::string("\"") + option + " = ";
   for (const std::string& known : defaults) text.append(known).append(", ");
