@@ -28,11 +28,15 @@ SinkKind ChooseSink(const Config& config) {
 /// What one thread has of its own.
 struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, PodStore& store,
-         const Reconciler::Shared& shared)
-      : api(std::move(client)), writer(*api, store, may_write), reconciler(shared, writer) {}
+         Nodes& nodes, const Reconciler::Shared& shared)
+      : api(std::move(client)),
+        writer(*api, store, may_write),
+        view(*api, nodes),
+        reconciler(shared, writer, view) {}
 
   std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
+  ClusterView view;
   Reconciler reconciler;
 };
 
@@ -75,7 +79,6 @@ Workers::Round Leading::MakeRound() {
                                      .queue = queue_,
                                      .reporter = parts_.reporter,
                                      .metrics = parts_.metrics,
-                                     .nodes = nodes_,
                                      .attachments = parts_.informer.attachments(),
                                      .claims = parts_.informer.claims(),
                                      .namespaces = parts_.informer.namespaces(),
@@ -83,7 +86,7 @@ Workers::Round Leading::MakeRound() {
                                      .needs = parts_.config.backend->needs(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
-  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, shared);
+  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, nodes_, shared);
   clients_.push_back(client);
   return [worker](const std::string& key) { worker->reconciler.Round(key); };
 }

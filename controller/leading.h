@@ -6,7 +6,7 @@
 #include <string>
 
 #include "controller/backends/backend.h"
-#include "controller/cluster/node_networks.h"
+#include "controller/cluster/nodes.h"
 #include "controller/config.h"
 #include "controller/informer.h"
 #include "controller/rounds/reconciler.h"
@@ -59,7 +59,7 @@ class Leading {
   const MayWrite may_write_;
   service::WorkQueue queue_;
   const std::shared_ptr<Backend> backend_;
-  NodeNetworks nodes_;
+  Nodes nodes_;
   std::atomic<bool> begun_ = false;
   Mutex mutex_;
   std::vector<std::shared_ptr<watcher::ApiClient>> clients_ GUARDED_BY(mutex_);

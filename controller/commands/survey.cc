@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "controller/cluster/node_networks.h"
+#include "controller/cluster/nodes.h"
 #include "controller/election/api_time.h"
 #include "controller/election/lease.h"
 #include "controller/leading.h"

@@ -57,8 +57,6 @@ class Writer {
   /// deleted already; one that changes meanwhile is a conflict (409).
   void DeletePort(const std::string& path, const std::string& uid);
 
-  [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
-
  private:
   void RequireLeading() const;
   void LearnPortOf(const PodFacts& pod);

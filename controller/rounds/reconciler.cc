@@ -187,7 +187,7 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
   std::optional<PlanRequest> request = RequestOf(key, pod);
   if (!request || !sink_->Holds(known) || !MayReplan(*request, plan.kept.vifs())) return false;
   // A watch may be late, and the node may have told of the pod meanwhile.
-  const nlohmann::json now = writer_.client().Get(PodPath(pod.name_space, pod.name));
+  const nlohmann::json now = view_.GetPod(pod.name_space, pod.name);
   if (StringAt(now.at("metadata"), "resourceVersion") != pod.version) {
     shared_.queue.AddRateLimited(key);
     return true;
@@ -250,7 +250,7 @@ void Reconciler::Write(const PodStore::Known& known, const std::vector<vif::PodV
 std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::string& key,
                                                                    const PodFacts& pod,
                                                                    PlanRequest& request) {
-  AskForTheSame(pod, writer_.client().Get(PodPath(pod.name_space, pod.name)), request);
+  AskForTheSame(pod, view_.GetPod(pod.name_space, pod.name), request);
   try {
     return Reserve(request);
   } catch (const BackendError& e) {
@@ -270,12 +270,11 @@ std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const P
   if (shared_.needs.scopes) scope = shared_.namespaces.Find(pod.name_space, key);
   if (!scope) return std::nullopt;
   std::vector<IpNetwork> networks;
-  if (shared_.needs.node_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
+  if (shared_.needs.node_networks) networks = view_.NodeNetworks(pod.node);
   PlanRequest request =
       PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
   request.scope = std::move(*scope);
-  if (shared_.needs.node_addresses)
-    request.node_addresses = shared_.nodes.AddressesOf(pod.node, writer_.client());
+  if (shared_.needs.node_addresses) request.node_addresses = view_.NodeAddresses(pod.node);
   return request;
 }
 
@@ -319,7 +318,7 @@ bool Reconciler::HasLeftFinalizer(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.has_finalizer || pod.plan.ours || !known.port || !IsOthers(known)) return false;
   if (pod.started && !pod.deleted) return false;
-  return HasPutFinalizer(writer_.client().Get(PodPath(pod.name_space, pod.name)));
+  return HasPutFinalizer(view_.GetPod(pod.name_space, pod.name));
 }
 
 void Reconciler::ReleaseGone(const std::string& key, const std::vector<std::string>& gone) {
@@ -335,7 +334,7 @@ void Reconciler::ReleaseGone(const std::string& key, const std::vector<std::stri
 bool Reconciler::IsDone(const PodFacts& pod) {
   const Awaited awaited = AwaitedBy(pod);
   if (awaited != Awaited::kContainers) return awaited == Awaited::kNothing;
-  if (IsNodeGone(pod.node, writer_.client())) return true;
+  if (view_.IsNodeGone(pod.node)) return true;
   shared_.queue.AddAfter(KeyOf(pod.name_space, pod.name), kNodeAgain);
   return false;
 }
@@ -345,7 +344,7 @@ void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
   const std::string name_space = key.substr(0, slash);
   const std::string name = key.substr(slash + 1);
   try {
-    const nlohmann::json pod = writer_.client().Get(PodPath(name_space, name));
+    const nlohmann::json pod = view_.GetPod(name_space, name);
     if (StringAt(pod.at("metadata"), "uid") == port.pod_uid) return;  // Not heard of yet.
   } catch (const watcher::ApiError& e) {
     if (e.code() != watcher::ApiError::kNotFound) throw;

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "controller/backends/backend_factory.h"
+#include "controller/cluster/cluster_view.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
-#include "controller/cluster/node_networks.h"
 #include "controller/owners/pod_store.h"
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"
@@ -44,7 +44,6 @@ class Reconciler {
     service::WorkQueue& queue;
     Reporter& reporter;
     RoundMetrics& metrics;
-    NodeNetworks& nodes;
     NetworkAttachments& attachments;
     IpamClaims& claims;
     Namespaces& namespaces;
@@ -53,8 +52,9 @@ class Reconciler {
     std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
   };
 
-  Reconciler(const Shared& shared, Writer& writer)
-      : shared_(shared), writer_(writer), sink_(MakeSink(shared.sink, writer)) {}
+  /// Borrows writer and view.
+  Reconciler(const Shared& shared, Writer& writer, ClusterView& view)
+      : shared_(shared), writer_(writer), view_(view), sink_(MakeSink(shared.sink, writer)) {}
 
   /// Throws what Writer does, where the same round is to come again.
   void Round(const std::string& key);
@@ -94,6 +94,7 @@ class Reconciler {
 
   const Shared shared_;
   Writer& writer_;
+  ClusterView& view_;
   const std::unique_ptr<VifSink> sink_;
 };
 

@@ -59,7 +59,9 @@ class ReconcilerTest : public ::testing::Test {
     store_.Handle(
         watcher::MakeEvent(watcher::EventType::kModified, client_.Get(PodPath("default", "a"))));
   }
-  void Round(const std::string& key = "default/a") { Reconciler(shared_, writer_).Round(key); }
+  void Round(const std::string& key = "default/a") {
+    Reconciler(shared_, writer_, view_).Round(key);
+  }
   [[nodiscard]] std::string Annotation() {
     return client_.Get(PodPath("default", "a"))
         .at("metadata")
@@ -79,7 +81,7 @@ class ReconcilerTest : public ::testing::Test {
   service::WorkQueue queue_;
   Reporter reporter_{true};
   RoundMetrics metrics_;
-  NodeNetworks nodes_;
+  Nodes nodes_;
   NetworkAttachments attachments_{[](const std::string&) {}};
   IpamClaims claims_{[](const std::string&) {}};
   Namespaces namespaces_{[this](const std::string& key) { queue_.Add(key); }};
@@ -88,7 +90,6 @@ class ReconcilerTest : public ::testing::Test {
                              .queue = queue_,
                              .reporter = reporter_,
                              .metrics = metrics_,
-                             .nodes = nodes_,
                              .attachments = attachments_,
                              .claims = claims_,
                              .namespaces = namespaces_,
@@ -97,6 +98,7 @@ class ReconcilerTest : public ::testing::Test {
                              .ask_for_absent = [] {}};
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, store_, [] { return true; }};
+  ClusterView view_{client_, nodes_};
 };
 
 TEST_F(ReconcilerTest, PlanThatIsNotActiveIsWrittenAnewWhereItsVifIsAnother) {

@@ -1,4 +1,4 @@
-#include "controller/cluster/node_networks.h"
+#include "controller/cluster/nodes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "controller/backends/backend.h"
+#include "controller/plan/plan_error.h"
 #include "tests/controller/cluster.h"
 
 // What the API server says of a node.
@@ -19,7 +19,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class NodeNetworksTest : public ::testing::Test {
+class NodesTest : public ::testing::Test {
  protected:
   void AddNode(const json& addresses) {
     cluster_.api().Create({{"kind", "Node"},
@@ -31,11 +31,11 @@ class NodeNetworksTest : public ::testing::Test {
 
   Cluster cluster_;
   watcher::ApiClient client_{cluster_.ApiConfig()};
-  controller::NodeNetworks::Clock::time_point now_;
-  controller::NodeNetworks nodes_{[this] { return now_; }};
+  controller::Nodes::Clock::time_point now_;
+  controller::Nodes nodes_{[this] { return now_; }};
 };
 
-TEST_F(NodeNetworksTest, InternalAddressesAreTheNodes) {
+TEST_F(NodesTest, InternalAddressesAreTheNodes) {
   AddNode({{{"type", "Hostname"}, {"address", "192.0.2.1"}},
            {{"type", "InternalIP"}, {"address", "192.0.2.10"}},
            {{"type", "ExternalIP"}, {"address", "198.51.100.1"}},
@@ -47,7 +47,7 @@ TEST_F(NodeNetworksTest, InternalAddressesAreTheNodes) {
                                        IpAddress::Parse("2001:db8::10").value()));
 }
 
-TEST_F(NodeNetworksTest, NodeIsAskedForOnce) {
+TEST_F(NodesTest, NodeIsAskedForOnce) {
   AddNode({{{"type", "InternalIP"}, {"address", "192.0.2.10"}}});
   const auto first = Addresses();
   cluster_.api().Patch("nodes", "", "node1", {{"status", {{"addresses", json::array()}}}});
@@ -55,7 +55,7 @@ TEST_F(NodeNetworksTest, NodeIsAskedForOnce) {
   EXPECT_EQ(Addresses(), first);
 }
 
-TEST_F(NodeNetworksTest, NodeWithoutAddressesIsAskedAgain) {
+TEST_F(NodesTest, NodeWithoutAddressesIsAskedAgain) {
   AddNode(json::array());
   try {
     (void)Addresses();
@@ -71,9 +71,10 @@ TEST_F(NodeNetworksTest, NodeWithoutAddressesIsAskedAgain) {
   EXPECT_THAT(Addresses(), ElementsAre(IpAddress::Parse("192.0.2.10").value()));
 }
 
-TEST_F(NodeNetworksTest, NodeThatIsNotThereIsAskedForAgain) {
-  for (const auto& ask : {std::function<void()>([&] { (void)Addresses(); }),
-                          std::function<void()>([&] { (void)nodes_.Of("node1", client_); })}) {
+TEST_F(NodesTest, NodeThatIsNotThereIsAskedForAgain) {
+  for (const auto& ask :
+       {std::function<void()>([&] { (void)Addresses(); }),
+        std::function<void()>([&] { (void)nodes_.PodCidrsOf("node1", client_); })}) {
     try {
       ask();
       FAIL();
@@ -84,19 +85,20 @@ TEST_F(NodeNetworksTest, NodeThatIsNotThereIsAskedForAgain) {
   }
 }
 
-TEST_F(NodeNetworksTest, AfterAWhileTheNameMayBeAnotherNodes) {
+TEST_F(NodesTest, AfterAWhileTheNameMayBeAnotherNodes) {
   const auto set = [&](const char* cidr) {
     cluster_.api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {cidr}}}}});
   };
   AddNode(json::array());
   set("10.77.1.0/24");
-  const auto first = nodes_.Of("node1", client_);
+  const auto first = nodes_.PodCidrsOf("node1", client_);
   set("10.77.2.0/24");
-  EXPECT_EQ(nodes_.Of("node1", client_), first);
+  EXPECT_EQ(nodes_.PodCidrsOf("node1", client_), first);
 
-  now_ += controller::NodeNetworks::kFresh;
+  now_ += controller::Nodes::kFresh;
 
-  EXPECT_THAT(nodes_.Of("node1", client_), ElementsAre(IpNetwork::Parse("10.77.2.0/24").value()));
+  EXPECT_THAT(nodes_.PodCidrsOf("node1", client_),
+              ElementsAre(IpNetwork::Parse("10.77.2.0/24").value()));
 }
 
 }  // namespace
