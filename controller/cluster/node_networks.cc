@@ -36,7 +36,7 @@ std::vector<IpAddress> InternalAddressesOf(const json& node) {
   return addresses;
 }
 
-/// A pod may name a node that is yet to come, and nobody tells when it has.
+/// The Node object. kRetry if it is missing: it may still come, and no watch tells when.
 json Find(const std::string& node, watcher::ApiClient& client) {
   try {
     return client.Get(NodePath(node));

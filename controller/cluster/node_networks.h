@@ -13,22 +13,23 @@
 
 namespace kuryr::controller {
 
-/// What the API server knows of nodes, asked for when it is needed: few backends want it.
-/// Thread-safe.
+/// Addresses and pod networks of nodes. Read from the API server when needed, since few backends
+/// ask for them. Thread-safe.
 class NodeNetworks {
  public:
   using Clock = std::chrono::steady_clock;
   using Now = std::function<Clock::time_point()>;
-  /// A node is asked about again after that time: its name may be another's by then.
+  /// How long an answer is used: another node may have the name by then.
   static constexpr std::chrono::seconds kFresh{60};
 
   explicit NodeNetworks(Now now = Clock::now) : now_(std::move(now)) {}
 
-  /// The Node's spec.podCIDRs. Throws what ApiClient does, and BackendError kRetry where the node
-  /// has none yet, or is not there.
+  /// The Node's spec.podCIDRs. Throws what ApiClient does, and BackendError kRetry if the node has
+  /// none yet or does not exist.
   [[nodiscard]] std::vector<IpNetwork> Of(const std::string& node, watcher::ApiClient& client)
       EXCLUDES(mutex_);
-  /// The Node's status.addresses of type InternalIP. Throws the same, where it has none yet.
+  /// The Node's status.addresses of type InternalIP. Throws what ApiClient does, and BackendError
+  /// kRetry if the node has none yet or does not exist.
   [[nodiscard]] std::vector<IpAddress> AddressesOf(const std::string& node,
                                                    watcher::ApiClient& client) EXCLUDES(mutex_);
 
@@ -48,7 +49,7 @@ class NodeNetworks {
   std::map<std::string, Addresses> addresses_ GUARDED_BY(mutex_);
 };
 
-/// Whether there is no such node any more. Throws what ApiClient does.
+/// Whether the node does not exist any more. Throws what ApiClient does.
 [[nodiscard]] bool IsNodeGone(const std::string& node, watcher::ApiClient& client);
 
 }  // namespace kuryr::controller
