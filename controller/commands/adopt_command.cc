@@ -32,7 +32,7 @@ const char* NameOf(Fate fate) {
   return "";
 }
 
-/// Says the fate of each, and counts.
+/// Prints the fate of each object, and counts.
 class Adoption {
  public:
   explicit Adoption(bool has_pools) : has_pools_(has_pools) {}
@@ -109,7 +109,7 @@ class Adoption {
     }
   }
 
-  /// Nobody looks after it.
+  /// An object that no controller looks after.
   void Lose(const std::string& what, const std::string& why) {
     lost_ = true;
     Say(Fate::kLeft, what, why);
@@ -132,7 +132,7 @@ int PrintAdoption(const Config& config) {
   Survey survey(config);
   std::printf("%s\n", Readable(survey.FindLeader()).c_str());
   Adoption adoption(config.neutron && config.neutron->pods.pool.enabled);
-  // Before the pods: the port of one that is made meanwhile is nobody's otherwise.
+  // Ports are listed before pods: a port that is made for a new pod meanwhile would look ownerless.
   const neutron::NeutronBackend* neutron = survey.neutron();
   std::vector<neutron::ClusterPort> ports;
   if (neutron != nullptr) ports = neutron->ListPorts();
