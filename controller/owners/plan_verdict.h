@@ -31,7 +31,7 @@ void HeedOthers(Backend& backend, PodStore::Known& known);
 /// The addresses that the pod may have beside its plan: those of earlier plans, and those that its
 /// node tells. If the plan is gone, its finalizer and the node's word stand for it until both are
 /// gone.
-[[nodiscard]] Backend::Beside BesideOf(const PodStore::Known& known);
+[[nodiscard]] AddressKeeper::Beside BesideOf(const PodStore::Known& known);
 
 // The functions below take a pod that exists and is judged.
 

@@ -69,6 +69,11 @@ std::unique_ptr<PoolFiller> NeutronBackend::MakeFiller() {
   return std::make_unique<PoolFiller>(planner_.pool_means(), std::move(hooks), times_.pool);
 }
 
+std::optional<std::string> NeutronBackend::WhyNotListed() const {
+  if (planner_.has_tags()) return std::nullopt;
+  return "[neutron_defaults] resource_tags names no tags";
+}
+
 bool NeutronBackend::IsHeld(const std::string& port_id) const {
   const MutexLock lock(mutex_);
   return owners_.contains(port_id);
@@ -173,14 +178,7 @@ bool NeutronBackend::Take(Holder& holder, const vif::PodVif& vif) {
   return true;
 }
 
-std::optional<std::vector<Owner>> NeutronBackend::Rivals(
-    const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) const {
-  return std::nullopt;
-}
-
-void NeutronBackend::Keep(const Owner& /*claim*/, const std::vector<IpAddress>& /*addresses*/) {}
-
-bool NeutronBackend::IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+bool NeutronBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   const MutexLock lock(mutex_);
   const auto holder = holders_.find(owner.id);
   if (holder == holders_.end()) return false;
@@ -446,9 +444,9 @@ void NeutronBackend::SearchAfter(Holder& holder, Clock::duration delay) {
 }
 
 void NeutronBackend::FindLatePorts() {
-  const std::vector<ClusterPort> ports = planner_.ListOwned();
+  const std::vector<ListedPort> ports = planner_.ListOwned();
   const MutexLock lock(mutex_);
-  for (const ClusterPort& port : ports) {
+  for (const ListedPort& port : ports) {
     const auto holder = holders_.find(port.owner_id);
     if (holder == holders_.end() || holder->second.life != Life::kHeld) continue;
     if (FindById(holder->second.ports, port.id) == holder->second.ports.end())

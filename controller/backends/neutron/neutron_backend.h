@@ -28,7 +28,11 @@ namespace kuryr::controller::neutron {
 /// ACTIVE. What Neutron refused is asked for again after a delay that grows; until then, Reserve
 /// repeats the refusal. Claims are not kept: their addresses are Neutron's to give. The API is
 /// asked by Inventory alone while a caller waits. Thread-safe.
-class NeutronBackend final : public Backend {
+class NeutronBackend final : public Backend,
+                             public ScopeUser,
+                             public LossReporter,
+                             public MetricsReporter,
+                             public PortLister {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -70,21 +74,8 @@ class NeutronBackend final : public Backend {
       EXCLUDES(mutex_);
   /// By its form: also what kuryr-kubernetes wrote as an annotation.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
-  /// A plan counts only where users have no right to write it: nullopt.
-  [[nodiscard]] std::optional<std::string> WhyNeverGiven(
-      const Owner& /*owner*/, const vif::PodVif& /*vif*/) const override {
-    return std::nullopt;
-  }
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override EXCLUDES(mutex_);
-  /// Neutron gives no address twice.
-  void Heed(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
-  void KeepBeside(const Owner& /*owner*/, const Beside& /*beside*/) override {}
-  /// A port is made for one owner: nullopt.
-  [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
-      const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;
-  /// Nothing is kept.
-  void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
-  [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override
+  [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override
       EXCLUDES(mutex_);
   /// Ports that somebody has deleted in Neutron.
   [[nodiscard]] std::optional<std::string> FindLost(const Owner& owner) const override
@@ -96,11 +87,13 @@ class NeutronBackend final : public Backend {
   /// NeutronError.
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// Of this cluster's tags, as Inventory; none without tags. Throws NeutronError.
-  [[nodiscard]] std::vector<ClusterPort> ListPorts() const { return planner_.ListPorts(); }
-  /// Whether a plan that was adopted names the port, or an owner has it.
-  [[nodiscard]] bool IsHeld(const std::string& port_id) const EXCLUDES(mutex_);
-  /// None: networks are not this cluster's alone.
-  [[nodiscard]] std::vector<NetworkUsage> Usage() const override { return {}; }
+  [[nodiscard]] std::vector<ListedPort> ListPorts() const override { return planner_.ListPorts(); }
+  [[nodiscard]] bool IsHeld(const std::string& port_id) const override EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<std::string> WhyNotListed() const override;
+  void WriteTo(service::MetricsText& text) const override;
+  [[nodiscard]] Facets facets() override {
+    return {.scopes = this, .losses = this, .metrics = this, .ports = this};
+  }
 
   /// Ports that are not ACTIVE yet.
   [[nodiscard]] size_t waiting() const { return poll_.waiting(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,11 +19,20 @@
 
 namespace kuryr::controller::pools {
 
+/// The usage of one network. `limit`, `used` and `resting` count addresses.
+struct NetworkUsage {
+  std::string network;
+  IpFamily family = IpFamily::kIpv4;
+  double limit = 0;      ///< a double: an IPv6 network has more than an integer holds
+  uint64_t used = 0;     ///< owners have them
+  uint64_t resting = 0;  ///< released, and not given away again yet
+};
+
 /// A backend whose networks are the pools of kuryr.conf; docs/pools.md says what pods get. Its
 /// state is in memory, and Adopt rebuilds it. VIFs are active at once. A VIF's id follows from its
 /// owner and interface, so that the backend knows its VIFs of removed pools. Reserve describes VIFs
 /// by the present pools. Thread-safe.
-class PoolBackend final : public Backend {
+class PoolBackend final : public Backend, public AddressKeeper, public MetricsReporter {
  public:
   using Now = std::function<TimePoint()>;
   /// Called when the owner should ask again. Must not call the backend.
@@ -48,22 +58,18 @@ class PoolBackend final : public Backend {
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   void Heed(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   void KeepBeside(const Owner& owner, const Beside& beside) override;
-  [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
-      const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;
+  [[nodiscard]] std::vector<Owner> Rivals(const Owner& owner,
+                                          const std::vector<vif::PodVif>& vifs) const override;
   /// An address that several pools have is kept in each. If an owner of the claim's scope has it,
   /// it is kept once that owner releases it.
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
-  [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
-  /// None: addresses cannot be taken from outside.
-  [[nodiscard]] std::optional<std::string> FindLost(const Owner& /*owner*/) const override {
-    return std::nullopt;
-  }
-  /// Pools keep no state for scopes.
-  void SweepScopes() override {}
+  [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   bool Release(const std::string& owner_id) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// For a pool with `from_node`, counts the networks of the nodes that were asked for.
-  [[nodiscard]] std::vector<NetworkUsage> Usage() const override;
+  [[nodiscard]] std::vector<NetworkUsage> Usage() const;
+  void WriteTo(service::MetricsText& text) const override;
+  [[nodiscard]] Facets facets() override { return {.addresses = this, .metrics = this}; }
 
  private:
   using Holders = std::unordered_map<std::string, Holder>;
