@@ -7,8 +7,7 @@
 
 namespace kuryr::controller {
 
-/// Pods that asked for an object in vain, by the object. They are woken when it appears. Not
-/// thread-safe.
+/// Pods that asked for an object in vain; its appearance wakes them. Not thread-safe.
 class Askers {
  public:
   /// The most that are remembered. Forgotten pods ask again by themselves, later.

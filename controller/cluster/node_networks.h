@@ -13,8 +13,7 @@
 
 namespace kuryr::controller {
 
-/// Addresses and pod networks of nodes. Read from the API server when needed, since few backends
-/// ask for them. Thread-safe.
+/// Addresses and pod networks of nodes, read from the API server when needed. Thread-safe.
 class NodeNetworks {
  public:
   using Clock = std::chrono::steady_clock;

@@ -43,10 +43,10 @@ struct PodKey {
   std::string name;
 };
 
-/// What a controller would know of the cluster, listed once instead of watched, and judged as a
-/// controller would. One page of pods is in memory at a time; of KuryrPorts, their facts. With
-/// pools in kuryr.conf, all owners of addresses are in memory. Not thread-safe. All functions throw
-/// what ApiClient does.
+/// A controller's view of the cluster, listed once instead of watched, and judged as a controller
+/// would. One page of pods is in memory at a time; of KuryrPorts, their facts. With pools in
+/// kuryr.conf, all owners of addresses are. Not thread-safe. All functions throw what ApiClient
+/// does.
 class Survey {
  public:
   explicit Survey(const Config& config);

@@ -24,8 +24,7 @@ enum class SinkKind : uint8_t {
   return "";
 }
 
-/// Where plans of other producers count: [controller] other_producers. A plan elsewhere does not
-/// count.
+/// Where plans of other producers count: [controller] other_producers. Elsewhere they do not.
 enum class OtherProducers : uint8_t {
   kNone,
   kKuryrPorts,

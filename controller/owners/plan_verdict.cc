@@ -9,8 +9,8 @@
 namespace kuryr::controller {
 namespace {
 
-/// The most addresses that a pod can wish for: 16 on each interface. Without a limit, the author of
-/// an annotation could take a pool.
+/// The most addresses a pod can wish for, 16 an interface: an annotation must not take a whole
+/// pool.
 constexpr size_t kMostPlanned = 16 * (kMostNetworks + 1);
 
 bool AreActive(const std::vector<vif::PodVif>& vifs) {
@@ -56,9 +56,8 @@ void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
 /// Whether another producer's plan is there and counts.
 bool IsHeeded(const PlanState& plan) { return plan.present && !plan.ours && !plan.ignored; }
 
-/// The VIFs that other producers planned. A KuryrPort counts until its producer deletes it. An
-/// annotation, which the pod's user may keep for ever, counts while a node may have something of
-/// it.
+/// The VIFs that other producers planned. A KuryrPort counts until its producer deletes it. The
+/// pod's user may keep an annotation for ever: it counts while a node may have something of it.
 std::vector<vif::PodVif> HeededVifs(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   std::vector<vif::PodVif> vifs;

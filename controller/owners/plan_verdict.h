@@ -28,25 +28,22 @@ void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& know
 /// Tells the backend what another producer has planned for the pod, up to as many interfaces as the
 /// pod asks for. Judge and JudgePort come before.
 void HeedOthers(Backend& backend, PodStore::Known& known);
-/// The addresses that the pod may have beside its plan: those of earlier plans, and those that its
-/// node tells. If the plan is gone, its finalizer and the node's word stand for it until both are
-/// gone.
+/// The addresses that the pod may have beside its plan: of earlier plans, and as its node tells. If
+/// the plan is gone, the finalizer and the node's word stand for it until both are gone.
 [[nodiscard]] AddressKeeper::Beside BesideOf(const PodStore::Known& known);
 
 // The functions below take a pod that exists and is judged.
 
 /// The plan that counts: on the pod, or on its KuryrPort.
 [[nodiscard]] const PlanState& PlanOf(const PodStore::Known& known);
-/// Whether another producer plans this pod, or has just begun to: its KuryrPort comes before its
-/// VIFs.
+/// Whether another producer plans this pod, or has just begun: its KuryrPort comes before its VIFs.
 [[nodiscard]] bool IsOthers(const PodStore::Known& known);
 /// The problem of the pod's plan, whoever planned it; empty: none.
 [[nodiscard]] std::string ProblemOf(const PodStore::Known& known);
 /// Whether the pod has something that only this controller takes away. A finalizer of
 /// kuryr-kubernetes comes with a KuryrPort of its own, and kuryr-kubernetes takes it away.
 [[nodiscard]] bool HasOurs(const PodStore::Known& known);
-/// Whether the pod runs by a plan of this controller that was taken away, for example with its
-/// KuryrPort.
+/// Whether the pod runs by a plan of this controller that was taken away, as with its KuryrPort.
 [[nodiscard]] bool HasLostPlan(const PodStore::Known& known);
 /// Whether a controller may replace the plan: it is this controller's, and no node has told that
 /// the pod uses it.

@@ -42,8 +42,7 @@ bool HasRunning(const json& status, const char* key) {
 
 bool HasMember(const json& object, const char* key) { return !Part(object, key).empty(); }
 
-/// Whether a container was ever made. A waiting one was not; its pod's sandbox may be missing as
-/// well.
+/// Whether a container was ever made. Before, even its pod's sandbox may be missing.
 bool HasContainer(const json& status, const char* key) {
   const auto containers = status.find(key);
   if (containers == status.end() || !containers->is_array()) return false;

@@ -11,8 +11,7 @@
 namespace kuryr::controller {
 namespace {
 
-/// Writes numbers in the machine's byte order, and texts of at most 65,535 bytes after their
-/// length.
+/// Writes numbers in the machine's byte order, and texts of at most 65,535 bytes with their length.
 class KeptWriter {
  public:
   template <typename Number>

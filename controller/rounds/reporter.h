@@ -17,11 +17,10 @@ inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
 /// The reason for a pod whose active plan carries no traffic any more.
 inline constexpr const char* kPortLost = "KuryrPortLost";
 
-/// Tells why pods have no plan, by Events for people, and lists present problems for metrics. An
-/// Event is repeated after half an hour; in kNoFreeAddress messages, differing numbers do not
-/// count. Messages contain text that the pod's user may change at any time. EventRate therefore
-/// limits the Events of a pod, and the rest is told later. Thread-safe; each caller passes its own
-/// Writer.
+/// Tells why pods have no plan: by Events for people, and as present problems for metrics. A
+/// problem is told again after half an hour; numbers in kNoFreeAddress messages do not count. A
+/// pod's user may change its messages at any time, so EventRate limits its Events; the rest is told
+/// later. Thread-safe; each caller passes its own Writer.
 class Reporter {
  public:
   using Clock = std::chrono::system_clock;
@@ -38,8 +37,7 @@ class Reporter {
   /// The API server deletes Events after an hour.
   static constexpr std::chrono::minutes kAgain{30};
 
-  /// Without `use_events`, only the log is written. A problem that lasts is told again after
-  /// `again`.
+  /// Without `use_events`, only the log is written. A lasting problem is told again after `again`.
   explicit Reporter(bool use_events, std::chrono::seconds again = kAgain)
       : use_events_(use_events), again_(again) {}
 

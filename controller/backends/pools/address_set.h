@@ -12,10 +12,9 @@ namespace kuryr::controller::pools {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// The addresses that a pool may give away; each is free, taken or resting. The choice is next-fit:
-/// a released address comes back as late as possible. `seed` chooses the first address. Memory
-/// follows the number of gaps, not the number of addresses. Serves VLAN ids as well. Not
-/// thread-safe.
+/// The addresses that a pool may give away; each is free, taken or resting. Next-fit: a released
+/// address comes back as late as possible. `seed` chooses the first one. Memory follows the number
+/// of gaps, not of addresses. Serves VLAN ids as well. Not thread-safe.
 class AddressSet {
  public:
   AddressSet(Intervals all, Number seed);
@@ -35,8 +34,7 @@ class AddressSet {
   void TakeAnyway(Number number);
 
   /// GiveBack undoes a Take: the number is free or rests, as before. Rest makes it free at `until`,
-  /// which is never before the `until` of an earlier call. Both pass over a number that is not
-  /// taken.
+  /// which never goes back from call to call. Both pass over numbers that are not taken.
   void GiveBack(Number number);
   void Rest(Number number, TimePoint until, uint64_t by);
 

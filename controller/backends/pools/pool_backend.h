@@ -87,8 +87,8 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
   void WakeWaiting() REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
-  /// Turns the plans of interfaces without wishes that have rivals into addresses that are only
-  /// kept.
+  /// Keeps the addresses of planned interfaces without wishes that have rivals, but not their
+  /// plans.
   void Withdraw(Holder& holder, const std::vector<InterfaceRequest>& interfaces) REQUIRES(mutex_);
   /// Other holders whose plans have a resource of the holding.
   [[nodiscard]] std::vector<const Holder*> RivalsOf(const Holder* holder, const std::string& node,

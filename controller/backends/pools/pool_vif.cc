@@ -8,8 +8,7 @@
 namespace kuryr::controller::pools {
 namespace {
 
-/// A UUID that anybody can compute: it tells this backend's VIFs from others, but does not detect
-/// forged ones.
+/// A UUID that anybody can compute: it marks this backend's VIFs, and does not detect forged ones.
 std::string UuidOf(const std::string& what) {
   const uint64_t high = Hash("kuryr-controller/backends/pools/" + what);
   return UuidV8(high, Hash("low", high));
