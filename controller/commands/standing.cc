@@ -95,7 +95,7 @@ std::string WhyInactive(const PodQuestion& question) {
   return "";
 }
 
-/// What the release of the pod waits for; empty: nothing.
+/// The event that the pod's release waits for; empty: none.
 std::string Holdup(const PodQuestion& question) {
   const PodFacts& pod = *question.pod.known.pod;
   switch (AwaitedBy(pod)) {

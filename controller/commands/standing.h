@@ -40,7 +40,7 @@ struct PodQuestion {
 [[nodiscard]] Standing StandingOf(const PodQuestion& question);
 /// Why the plan is not as it should be; empty if it is.
 [[nodiscard]] std::string WhyOf(const PodQuestion& question);
-/// What a controller does with the pod next, and why.
+/// The next act of a controller with the pod, and why.
 [[nodiscard]] std::string NextOf(const PodQuestion& question);
 
 }  // namespace kuryr::controller

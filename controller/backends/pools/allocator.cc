@@ -20,7 +20,7 @@ Number MacNumber(const MacAddress& mac) {
   return number;
 }
 
-/// The same VLAN id on two nodes gives two numbers.
+/// A VLAN id on two nodes gives two numbers.
 Number VlanNumber(const std::string& node, Number id) { return Number{Hash(node)} << 16 | id; }
 Number VlanIdOf(Number number) { return number & 0xffff; }
 

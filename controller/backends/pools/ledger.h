@@ -30,9 +30,9 @@ enum class Right : uint8_t {
   kOthers,  ///< another producer's plan; yields to every kOwn
 };
 
-/// Who holds which resource. If two owners claim a resource by an equal right, the first holds it.
-/// The second waits, and holds it when the first is gone; the resource is never free in between.
-/// Not thread-safe.
+/// The holder of each resource. If two owners claim a resource by an equal right, the first holds
+/// it. The second waits, and holds it when the first is gone; the resource is never free in
+/// between. Not thread-safe.
 class Ledger {
  public:
   /// Returns who holds the resource now: `holder`, or another owner, and `holder` waits. May be
