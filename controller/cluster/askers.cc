@@ -4,7 +4,7 @@
 
 namespace kuryr::controller {
 
-/// Who went away without an answer is never told of: when there are too many, all are forgotten.
+/// Pods that are deleted never leave the list, so a full list is emptied.
 void Askers::Add(const std::string& wanted, const std::string& asker) {
   if (size_ >= kMost) {
     by_wanted_.clear();

@@ -7,16 +7,16 @@
 
 namespace kuryr::controller {
 
-/// Who asked in vain, by what they asked for: they are woken when it is there. Not thread-safe.
+/// Pods that asked for an object in vain; its appearance wakes them. Not thread-safe.
 class Askers {
  public:
-  /// More are not remembered: they ask again by themselves, later.
+  /// The most that are remembered. Forgotten pods ask again by themselves, later.
   static constexpr size_t kMost = 10'000;
 
   void Add(const std::string& wanted, const std::string& asker);
-  /// Those who asked for it, who are forgotten.
+  /// Returns those that asked for `wanted`, and forgets them.
   [[nodiscard]] std::set<std::string> Take(const std::string& wanted);
-  /// How many times somebody is to be woken.
+  /// The number of pairs of an object and a pod that asked for it.
   [[nodiscard]] size_t size() const noexcept { return size_; }
 
  private:

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr size_t kMostClaimed = 16;
 
-/// Throws ParseError.
+/// The addresses in a claim's status. Throws ParseError.
 std::vector<IpNetwork> IpsOf(const json& status) {
   std::vector<IpNetwork> ips;
   const auto list = status.find("ips");

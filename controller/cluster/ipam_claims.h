@@ -17,41 +17,41 @@
 
 namespace kuryr::controller {
 
-/// What an IPAMClaim has got.
+/// An IPAMClaim as its status tells.
 struct IpamClaim {
   [[nodiscard]] std::vector<IpAddress> addresses() const;
-  /// These and no others, in whatever order.
+  /// Whether the claim has exactly these addresses, in any order.
   [[nodiscard]] bool Has(std::vector<IpAddress> addresses) const;
 
   Owner owner;                 ///< its UID, namespace and name
   std::string version;         ///< resourceVersion
   std::vector<IpNetwork> ips;  ///< empty: nothing yet
-  std::string pod;             ///< the name of the newest one that had it
+  std::string pod;             ///< the name of the last pod that had it
   std::string problem;         ///< why its status cannot be read
 };
 
-/// The cluster's IPAMClaims (Network Plumbing Working Group, k8s.cni.cncf.io/v1alpha1): each keeps
-/// the addresses that the first pod with it got, for the pods after that one. What they are is in
-/// its status; the backend keeps them as long as the claim exists. Thread-safe.
+/// The cluster's IPAMClaims (Network Plumbing Working Group, k8s.cni.cncf.io/v1alpha1). A claim
+/// keeps the addresses of its first pod for later pods that name it. The addresses are in its
+/// status; the backend keeps them as long as the claim exists. Thread-safe.
 class IpamClaims : public watcher::ResourceEventHandler {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// `wake` is called for who asked in vain once the answer may be another one.
+  /// `wake` is called for a pod that asked in vain, once the answer may differ.
   explicit IpamClaims(Wake wake) : ResourceEventHandler("IPAMClaim"), wake_(std::move(wake)) {}
 
-  /// The backend, which is borrowed, has heard of all plans: what stands on a pod goes before what
-  /// a claim says.
+  /// From now on `backend`, which is borrowed, keeps claims' addresses. It must know all plans: a
+  /// pod's plan goes before a claim.
   void StartKeeping(Backend& backend) EXCLUDES(mutex_);
   void StopKeeping() EXCLUDES(mutex_);
 
-  /// For `asker`. BackendError kGone where there is no such claim, kRefused where it cannot be
-  /// read; then `asker` is remembered.
+  /// The claim for the pod `asker`. BackendError kGone if there is no such claim, kRefused if it
+  /// cannot be read; then `asker` is remembered.
   [[nodiscard]] IpamClaim Find(const std::string& name_space, const std::string& name,
                                const std::string& asker) EXCLUDES(mutex_);
 
-  /// Writes into the claim of `interface`, if it has one, what the pod is about to have. False
-  /// where the claim has other addresses by now. Throws what Writer does, and kGone.
+  /// Writes the pod's addresses into the claim of `interface`, if it names one, before the pod gets
+  /// them. False if the claim has other addresses by now. Throws what Writer does, and kGone.
   [[nodiscard]] bool Record(const InterfaceRequest& interface, const Owner& pod,
                             const vif::PodVif& vif, Writer& writer) EXCLUDES(mutex_);
 
@@ -60,14 +60,14 @@ class IpamClaims : public watcher::ResourceEventHandler {
   void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
  private:
-  /// As this process has just written it; `base` is the version that it was made of.
+  /// Takes over a claim that this process has just written; `base` is the version before.
   void Learn(nlohmann::json object, const std::string& base) EXCLUDES(mutex_);
   void Take(IpamClaim claim) REQUIRES(mutex_);
   void Keep(const IpamClaim& claim) REQUIRES(mutex_);
 
   const Wake wake_;
   Mutex mutex_;
-  Backend* backend_ GUARDED_BY(mutex_) = nullptr;               ///< null: nothing is kept
+  Backend* backend_ GUARDED_BY(mutex_) = nullptr;               ///< null: claims keep nothing
   std::map<std::string, IpamClaim> claims_ GUARDED_BY(mutex_);  ///< by "NAMESPACE/NAME"
   Askers askers_ GUARDED_BY(mutex_);
 };

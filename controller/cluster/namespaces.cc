@@ -12,12 +12,12 @@
 namespace kuryr::controller {
 namespace {
 
-/// Longer than any annotation that can be met: what is cut is refused, and not kept.
+/// Longer than any valid annotation. A longer one is cut, and then refused.
 constexpr size_t kMostText = 1024;
 
 }  // namespace
 
-/// While they cannot be read, nobody knows which have ended.
+/// An empty list may mean that namespaces cannot be read; then none counts as ended.
 void Namespaces::StartTelling(Backend& backend) {
   const MutexLock lock(mutex_);
   if (namespaces_.empty()) return;
@@ -53,7 +53,7 @@ std::optional<Scope> Namespaces::Find(const std::string& name, const std::string
   }
 }
 
-/// None at all is what a server says that is none: there are always some.
+/// An empty list means that namespaces cannot be read: a cluster always has some.
 bool Namespaces::Has(const std::string& uid) const {
   const MutexLock lock(mutex_);
   return namespaces_.empty() ||
@@ -61,7 +61,7 @@ bool Namespaces::Has(const std::string& uid) const {
                      [&](const auto& entry) { return entry.second.uid == uid; });
 }
 
-/// One that was made anew has another UID.
+/// A namespace that was deleted and created again has another UID.
 void Namespaces::OnPresent(const watcher::WatchEvent& event) {
   const std::string groups =
       StringAt(event.object->value("/metadata/annotations"_json_pointer, nlohmann::json()),

@@ -13,23 +13,23 @@
 
 namespace kuryr::controller {
 
-/// The cluster's namespaces: of each its UID, and the security groups of its pods. Watched where
-/// the backend asks for scopes. Thread-safe.
+/// The UIDs of the cluster's namespaces, and the security groups of their pods. Watched if the
+/// backend asks for scopes. Thread-safe.
 class Namespaces : public watcher::ResourceEventHandler {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// `wake` is called for who asked in vain once the answer may be another one.
+  /// `wake` is called for a pod that asked in vain, once the answer may differ.
   explicit Namespaces(Wake wake) : ResourceEventHandler("Namespace"), wake_(std::move(wake)) {}
 
-  /// All are known: the backend, which is borrowed, hears of each that ends.
+  /// Tells `backend`, which is borrowed, of each namespace that ends. All namespaces must be known.
   void StartTelling(Backend& backend) EXCLUDES(mutex_);
   void StopTelling() EXCLUDES(mutex_);
-  /// They cannot be read, because.
+  /// Namespaces cannot be read; Find answers kRetry with `reason`.
   void Refuse(const std::string& reason) EXCLUDES(mutex_);
 
-  /// Nothing where it has not been heard of yet; then `asker` is remembered. BackendError kRefused
-  /// where its annotation is malformed, kRetry where namespaces cannot be read.
+  /// The namespace as a scope. nullopt if it is not known yet; then `asker` is remembered.
+  /// BackendError kRefused if its annotation is malformed, kRetry if namespaces cannot be read.
   [[nodiscard]] std::optional<Scope> Find(const std::string& name, const std::string& asker)
       EXCLUDES(mutex_);
   [[nodiscard]] bool Has(const std::string& uid) const EXCLUDES(mutex_);

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr const char* kWanted = R"(expected {"pool": NAME} or {"subnetId": UUID})";
 
-/// What is wrong is told to pods of other namespaces, too: no text of the definition is.
+/// Errors contain no text of the definition: pods of other namespaces get them.
 json JsonOf(const std::string& text, const std::string& where) {
   try {
     return ParseJson(text);
@@ -35,7 +35,7 @@ std::string NameAt(const json& config, const char* key, const std::string& where
   return name->get<std::string>();
 }
 
-/// Empty where it names none.
+/// The network that the configuration names; empty if it names none.
 std::string NetworkNamed(const json& config, const std::string& where) {
   if (!config.is_object()) throw ParseError(where, std::string("no object; ") + kWanted);
   std::string pool = NameAt(config, "pool", where);
@@ -46,7 +46,7 @@ std::string NetworkNamed(const json& config, const std::string& where) {
   return subnet;
 }
 
-/// The configuration of the plugin that makes the interface; null where there is none.
+/// The configuration of the plugin that makes the interface; null if there is none.
 json FirstPlugin(const json& config) {
   if (!config.is_object()) return nullptr;
   const auto plugins = config.find("plugins");
@@ -54,7 +54,7 @@ json FirstPlugin(const json& config) {
   return plugins->is_array() && !plugins->empty() ? plugins->front() : json();
 }
 
-/// Empty where the definition is another plugin's. Throws ParseError.
+/// The network that the definition names; empty if it is another plugin's. Throws ParseError.
 std::string NetworkOf(const json& definition) {
   const std::string annotated = StringAt(
       definition.value("/metadata/annotations"_json_pointer, json()), kKuryrConfigAnnotation);

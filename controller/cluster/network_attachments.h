@@ -13,28 +13,28 @@
 
 namespace kuryr::controller {
 
-/// The original's, on a NetworkAttachmentDefinition.
+/// The annotation that kuryr-kubernetes reads on a NetworkAttachmentDefinition.
 inline constexpr const char* kKuryrConfigAnnotation = "openstack.org/kuryr-config";
 
-/// Which network each NetworkAttachmentDefinition of the cluster names: the annotation
-/// kKuryrConfigAnnotation, or without it the section `kuryr` of spec.config (of a list's first
-/// plugin), as {"pool": NAME} or {"subnetId": UUID}. Nothing else of them is kept. Thread-safe.
+/// The network that each NetworkAttachmentDefinition names: in the annotation
+/// kKuryrConfigAnnotation, else in the section `kuryr` of spec.config (of a list's first plugin).
+/// Its form is {"pool": NAME} or {"subnetId": UUID}. Other fields are not kept. Thread-safe.
 class NetworkAttachments : public watcher::ResourceEventHandler {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// `wake` is called for who asked in vain once the answer may be another one.
+  /// `wake` is called for a pod that asked in vain, once the answer may differ.
   explicit NetworkAttachments(Wake wake)
       : ResourceEventHandler("NetworkAttachmentDefinition"), wake_(std::move(wake)) {}
 
-  /// The network's name, for `asker`. nullopt: the definition names none, and is another plugin's.
-  /// BackendError kGone where there is no such definition, kRefused where it cannot be read; then
-  /// `asker` is remembered.
+  /// The network's name, for the pod `asker`. nullopt: the definition names none, and belongs to
+  /// another plugin. BackendError kGone if there is no such definition, kRefused if it cannot be
+  /// read; then `asker` is remembered.
   [[nodiscard]] std::optional<std::string> Find(const std::string& name_space,
                                                 const std::string& name, const std::string& asker)
       EXCLUDES(mutex_);
 
-  /// How many times somebody is to be woken.
+  /// The number of pairs of a definition and a pod that asked for it.
   [[nodiscard]] size_t waiting() const EXCLUDES(mutex_);
 
  protected:
@@ -44,7 +44,7 @@ class NetworkAttachments : public watcher::ResourceEventHandler {
  private:
   struct Definition {
     std::string network;
-    std::string problem;  ///< why it cannot be read
+    std::string problem;  ///< why the definition cannot be read
   };
 
   const Wake wake_;

@@ -32,7 +32,7 @@ const char* NameOf(Fate fate) {
   return "";
 }
 
-/// Says the fate of each, and counts.
+/// Prints the fate of each object, and counts.
 class Adoption {
  public:
   void Pod(const Survey::Pod& pod) {
@@ -107,7 +107,7 @@ class Adoption {
     }
   }
 
-  /// Nobody looks after it.
+  /// An object that no controller looks after.
   void Lose(const std::string& what, const std::string& why) {
     lost_ = true;
     Say(Fate::kLeft, what, why);
@@ -129,7 +129,7 @@ int PrintAdoption(const Config& config) {
   Survey survey(config);
   std::printf("%s\n", Readable(survey.FindLeader()).c_str());
   Adoption adoption;
-  // Before the pods: a port that a controller makes meanwhile would have no pod.
+  // Ports are listed before pods: a port that a controller makes meanwhile would have no pod.
   const PortLister* lister = survey.backend().facets().ports;
   std::vector<ListedPort> ports;
   if (lister != nullptr) ports = lister->ListPorts();

@@ -4,10 +4,10 @@
 
 namespace kuryr::controller {
 
-/// `kuryr-controller adopt --dry-run`: writes to stdout what a controller with this kuryr.conf
-/// takes over, releases and leaves as it is once it leads: pods' plans, KuryrPorts, and ports of
-/// Neutron that have the cluster's tags. It changes nothing. The exit status: 1 when something is
-/// left that nobody looks after, or cannot be read. Throws what ApiClient does, and NeutronError.
+/// `kuryr-controller adopt --dry-run`: writes to stdout what a leader with this kuryr.conf would
+/// take over, release and leave as it is. It looks at pods' plans, KuryrPorts, and Neutron ports
+/// that have the cluster's tags, and changes nothing. The exit status is 1 if something has no
+/// controller that looks after it, or cannot be read. Throws what ApiClient does, and NeutronError.
 [[nodiscard]] int PrintAdoption(const Config& config);
 
 }  // namespace kuryr::controller

@@ -6,8 +6,8 @@
 
 namespace kuryr::controller {
 
-/// What the controller at this machine's health port does: "leads", "standby, warm" or "standby,
-/// not warm yet"; empty where none answers.
+/// The role of the controller at this machine's health port: "leads", "standby, warm" or "standby,
+/// not warm yet"; empty if none answers.
 [[nodiscard]] std::string LocalRole(const Config& config);
 
 }  // namespace kuryr::controller

@@ -87,7 +87,7 @@ OrphanAct ActOf(bool remove, bool force) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // OpenSSL writes to connections that their peer has closed.
+  // OpenSSL may write to a connection that its peer has closed.
   std::signal(SIGPIPE, SIG_IGN);
   service::ProgramLine line("kuryr-controller", kAbout);
   service::CommonOptions options;

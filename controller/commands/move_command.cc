@@ -12,9 +12,9 @@
 namespace kuryr::controller {
 namespace {
 
-constexpr size_t kMostMoved = 600;  ///< of a line
+constexpr size_t kMostMoved = 600;  ///< the longest line
 
-/// Writes plans of annotations to KuryrPorts, says each, and counts.
+/// Writes plans from annotations to KuryrPorts, prints each, and counts.
 class Move {
  public:
   explicit Move(Survey& survey)

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostLine = 600;
 
-/// Why its finalizer is nobody's to take away; empty where it is somebody's.
+/// Why no controller will take the pod's finalizer away; empty if one will.
 std::string WhyLeft(const Survey::Pod& pod, Survey& survey, bool nobody_leads) {
   const PodFacts& facts = *pod.known.pod;
   if (!facts.has_finalizer || StandingOf(pod.known) != Standing::kReleasing) return "";
@@ -39,7 +39,7 @@ bool IsPodGone(Survey& survey, const std::string& path, const PortFacts& port) {
   }
 }
 
-/// Says each orphan, and removes it where that is wanted.
+/// Prints each orphan, and removes it if asked.
 class Removal {
  public:
   Removal(Survey& survey, bool removes)
@@ -120,7 +120,7 @@ int PrintOrphans(const Config& config, OrphanAct act) {
   if (act == OrphanAct::kRemove) RefuseWhileLed(leader);
   const bool nobody_leads = !leader.leads || act == OrphanAct::kRemoveAnyway;
   Removal removal(survey, act != OrphanAct::kList);
-  // Before the pods: one that is made meanwhile is no orphan.
+  // Owners are listed before pods: the owner of a pod that is made meanwhile is no orphan.
   std::map<std::string, Owner> owners;
   for (Owner& owner : survey.backend().Inventory()) owners.emplace(owner.id, std::move(owner));
   survey.ForEachPod([&](const Survey::Pod& pod) {

@@ -10,17 +10,17 @@ enum class OrphanAct {
   kRemoveAnyway,
 };
 
-/// `kuryr-controller orphans`: writes to stdout what is left that nobody takes away, and removes
-/// it:
+/// `kuryr-controller orphans`: writes to stdout, and removes if asked, what no controller takes
+/// away:
 ///
 /// | orphan | when |
 /// |---|---|
 /// | a KuryrPort of kuryr-controller | its pod is gone |
 /// | the finalizer of a deleted pod that has no plan of another producer | its node is gone |
-/// | the same of a pod that is done | nobody leads |
-/// | what the backend has of a pod | the pod is gone |
+/// | the finalizer of a pod that is done | no controller leads |
+/// | addresses or ports that the backend has for a pod | the pod is gone |
 ///
-/// The exit status: 1 when something is left. Throws what ApiClient does, and std::runtime_error
+/// The exit status is 1 if something is left. Throws what ApiClient does, and std::runtime_error
 /// when it refuses.
 [[nodiscard]] int PrintOrphans(const Config& config, OrphanAct act);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostMessage = 1000;
 
-/// A repeated Event has a newer last time.
+/// The Event's last time, which a repetition renews, else its event time.
 std::chrono::sys_seconds TimeOf(const nlohmann::json& event) {
   for (const char* key : {"lastTimestamp", "eventTime"}) {
     if (const auto time = ParseTime(StringAt(event, key))) return *time;

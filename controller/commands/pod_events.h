@@ -9,7 +9,7 @@
 
 namespace kuryr::controller {
 
-/// What kuryr-controller has told of pods by Events: the newest of each. Not thread-safe.
+/// The newest Event of kuryr-controller on each pod. Not thread-safe.
 class PodEvents {
  public:
   struct Told {
@@ -18,13 +18,13 @@ class PodEvents {
     std::chrono::sys_seconds at;
   };
 
-  /// Of all pods, or of those in a namespace: "default". Without the right to list Events there are
-  /// none, and problem() says so. Throws what ApiClient does.
+  /// Reads the Events of all pods, or of one namespace: "default". Without the right to list Events
+  /// it reads none, and problem() says so. Throws what ApiClient does.
   explicit PodEvents(watcher::ApiClient& client, const std::string& name_space = "");
 
-  /// By the pod's UID; nullptr where there is none.
+  /// The newest Event on the pod of this UID; nullptr: none.
   [[nodiscard]] const Told* Find(const std::string& uid) const;
-  /// Why there may be Events that are not known; empty when there are none.
+  /// Why Events may be missing; empty if none are.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:

@@ -34,7 +34,7 @@ std::optional<std::chrono::sys_seconds> ConditionTime(const json& pod, const std
   return std::nullopt;
 }
 
-/// The deletionTimestamp is when the grace period is over.
+/// When the pod was deleted: its deletionTimestamp is the end of the grace period.
 std::optional<std::chrono::sys_seconds> DeletionTime(const json& metadata) {
   auto time = ParseTime(StringAt(metadata, "deletionTimestamp"));
   const json grace = PartOf(metadata, "deletionGracePeriodSeconds");
@@ -71,7 +71,7 @@ std::string WhyWaiting(const PodQuestion& question) {
   return nobody.empty() ? "no Event says why" : nobody;
 }
 
-/// Who may ask for all pods may know the other's name.
+/// Names pods of other namespaces: whoever may list all pods may know them.
 std::string WhyConflict(const PodQuestion& question) {
   const PodStore::Known& known = question.pod.known;
   const PlanState& plan = PlanOf(known);
@@ -95,7 +95,7 @@ std::string WhyInactive(const PodQuestion& question) {
   return "";
 }
 
-/// What holds the release up; empty when nothing does.
+/// The event that the pod's release waits for; empty: none.
 std::string Holdup(const PodQuestion& question) {
   const PodFacts& pod = *question.pod.known.pod;
   switch (AwaitedBy(pod)) {

@@ -55,7 +55,7 @@ void PrintHead(const Leader& leader) {
   std::printf("kuryr-controller %s: %s\n", KURYR_VERSION, Readable(leader).c_str());
 }
 
-/// All pods: how many are how, and those that are not as they should be.
+/// All pods: counts by state, and rows for plans that are not as they should be.
 struct Overview {
   std::array<size_t, kStandings> counts{};
   json rows = json::object();
@@ -82,7 +82,7 @@ Overview LookAround(Survey& survey, const Leader& leader, const PodEvents& event
   return overview;
 }
 
-/// What the lists left out.
+/// Objects and Events that could not be read.
 std::vector<std::string> GapsOf(const Survey& survey, const PodEvents& events) {
   std::vector<std::string> gaps;
   for (const std::string& problem : survey.bad_items())
@@ -149,7 +149,7 @@ int PrintAll(Survey& survey, const Leader& leader, const std::string& here, bool
   return well ? 0 : 1;
 }
 
-/// Everything of one pod.
+/// All that is known of one pod.
 json Describe(const PodQuestion& question) {
   const PodStore::Known& known = question.pod.known;
   json pod = RowOf(question);

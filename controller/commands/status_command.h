@@ -5,9 +5,9 @@
 
 namespace kuryr::controller {
 
-/// `kuryr-controller status`: asks the API server, and writes to stdout how it stands with the
-/// plans of all pods, or with `wanted`'s. The exit status: 1 when anything of it is not as it
-/// should be. Throws what ApiClient does, and std::runtime_error for what names no pod.
+/// `kuryr-controller status`: asks the API server, and writes the states of all pods' plans, or of
+/// the plan of `wanted`, to stdout. The exit status is 1 if one is not as it should be. Throws what
+/// ApiClient does, and std::runtime_error for a text that names no pod.
 [[nodiscard]] int PrintStatus(const Config& config, const service::StatusOptions& wanted);
 
 }  // namespace kuryr::controller

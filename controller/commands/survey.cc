@@ -24,7 +24,7 @@ using watcher::WatchEvent;
 
 constexpr std::chrono::minutes kReleaseTime{1};
 
-/// nullopt where there is none.
+/// The object; nullopt if it does not exist.
 std::optional<nlohmann::json> GetIfThere(watcher::ApiClient& client, const std::string& path) {
   try {
     return client.Get(path);
@@ -111,7 +111,7 @@ std::vector<vif::PodVif> Survey::FindVifs(const Pod& pod) {
   return port ? PlanOn(*port).vifs : std::vector<vif::PodVif>();
 }
 
-/// By a list, which a controller's account may ask for.
+/// Uses a list, which a controller's account has the right to ask for.
 std::optional<WatchEvent> Survey::FindPort(const std::string& name_space, const std::string& name) {
   std::optional<WatchEvent> port;
   ListPorts(PortsPath(name_space) + "?fieldSelector=metadata.name%3D" + name,
@@ -125,7 +125,7 @@ void Survey::ReadPorts() {
   });
 }
 
-/// None where the API server has no such resource.
+/// Lists nothing if the API server does not have the resource.
 void Survey::ListPorts(const std::string& path,
                        const std::function<void(const WatchEvent& port)>& sink) {
   try {
@@ -142,7 +142,7 @@ const PlanPlaces& Survey::places() {
   return *places_;
 }
 
-/// Judged once its pod is known.
+/// The facts of a KuryrPort; JudgePort judges the plan when its pod is known.
 PortFacts Survey::ReadPort(const WatchEvent& event) {
   PortFacts facts = PortFactsOf(event);
   facts.plan = Read(PlanOn(event));

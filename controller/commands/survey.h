@@ -21,21 +21,21 @@
 
 namespace kuryr::controller {
 
-/// Who plans, as the Lease says.
+/// The leader, as the Lease tells.
 struct Leader {
-  std::string holder;                       ///< whom it names; empty for nobody
-  std::optional<std::chrono::seconds> age;  ///< since it was renewed, by this machine's clock
-  bool leads = false;                       ///< it has not expired
+  std::string holder;                       ///< the holder that the Lease names; empty: none
+  std::optional<std::chrono::seconds> age;  ///< time since the renewal, by this machine's clock
+  bool leads = false;                       ///< a holder has the Lease, which has not expired
   std::string unknown;                      ///< why nobody can tell; the rest means nothing then
 
-  /// It is certain that nobody plans.
+  /// Whether certainly no controller leads.
   [[nodiscard]] bool absent() const noexcept { return !leads && unknown.empty(); }
 };
 
-/// One line for people.
+/// A line for people.
 [[nodiscard]] std::string Readable(const Leader& leader);
 
-/// "NAMESPACE/NAME" of a pod, as one writes it on a command line. Throws std::runtime_error.
+/// A pod's "NAMESPACE/NAME" from a command line. Throws std::runtime_error.
 struct PodKey {
   explicit PodKey(const std::string& text);
 
@@ -43,15 +43,16 @@ struct PodKey {
   std::string name;
 };
 
-/// What a controller would know of the cluster, asked for once instead of watched, and judged as a
-/// controller would. Of pods one page is in memory at a time; of KuryrPorts, their facts; with
-/// pools in kuryr.conf, who has which address. Not thread-safe. All throw what ApiClient does.
+/// A controller's view of the cluster, listed once instead of watched, and judged as a controller
+/// would. One page of pods is in memory at a time; of KuryrPorts, their facts. With pools in
+/// kuryr.conf, all owners of addresses are. Not thread-safe. All functions throw what ApiClient
+/// does.
 class Survey {
  public:
   explicit Survey(const Config& config);
 
   [[nodiscard]] Leader FindLeader();
-  /// Where plans stand, by kuryr.conf or what the cluster has; asked for once.
+  /// Where plans are written, by kuryr.conf or what the cluster has; found out once.
   [[nodiscard]] const PlanPlaces& places();
 
   struct Pod {
@@ -60,26 +61,27 @@ class Survey {
   };
   using Sink = std::function<void(const Pod& pod)>;
   void ForEachPod(const Sink& sink);
-  /// One alone: whether another has its addresses is not known. nullopt where there is none.
+  /// Finds one pod. Other pods are not read, so conflicts of addresses stay unknown. nullopt if the
+  /// pod does not exist.
   [[nodiscard]] std::optional<Pod> FindPod(const PodKey& key);
 
-  /// Its plan, read once more.
+  /// The VIFs of the pod's plan; reads a KuryrPort again.
   [[nodiscard]] std::vector<vif::PodVif> FindVifs(const Pod& pod);
 
   using Ports = std::map<std::string, PortFacts>;
-  /// After ForEachPod: KuryrPorts that no pod has come for, by key. One that was made or deleted
+  /// After ForEachPod: the KuryrPorts without a pod, by key. Ports that were made or deleted
   /// meanwhile may be among them.
   [[nodiscard]] const Ports& ports() const noexcept { return ports_; }
-  /// Why objects of the lists could not be read; the first few.
+  /// Why objects of the lists could not be read: the first few reasons.
   [[nodiscard]] const std::vector<std::string>& bad_items() const noexcept { return bad_items_; }
 
-  /// Asked once for each node.
+  /// Whether the node is gone. Asks the API server once for each node.
   [[nodiscard]] bool IsNodeGone(const std::string& node);
 
   [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
   [[nodiscard]] Backend& backend() noexcept { return *backend_; }
-  /// What the backend has of this owner is gone when it returns. Throws std::runtime_error where
-  /// that takes longer than a minute.
+  /// Releases what the backend has of this owner, and waits for the end. Throws std::runtime_error
+  /// if that takes longer than a minute.
   void ReleaseNow(const std::string& owner_id);
 
  private:

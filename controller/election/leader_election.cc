@@ -24,14 +24,14 @@ using std::chrono::seconds;
 using watcher::ApiClient;
 using watcher::ApiError;
 
-/// Since boot. Unlike steady_clock it counts the time in which the machine sleeps.
+/// The time since boot. Unlike steady_clock, it includes the time in which the machine sleeps.
 nanoseconds Now() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
   return seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
 }
 
-/// A leader has to have time for a second try.
+/// Shortens the timeouts, so that a leader has time for a second attempt.
 watcher::ApiConfig Impatient(watcher::ApiConfig api, milliseconds renew_deadline) {
   const auto quarter = std::max(std::chrono::floor<seconds>(renew_deadline / 4), seconds(1));
   api.connect_timeout = std::min(api.connect_timeout, quarter);
@@ -39,7 +39,7 @@ watcher::ApiConfig Impatient(watcher::ApiConfig api, milliseconds renew_deadline
   return api;
 }
 
-/// client-go's: between one and 2.2 of it.
+/// A random time between 1 and 2.2 periods, as in client-go.
 milliseconds Jittered(milliseconds period) {
   thread_local std::minstd_rand random(std::random_device{}());
   return milliseconds(std::uniform_int_distribution<milliseconds::rep>(
@@ -91,10 +91,10 @@ void LeaderElection::HoldUntilLost(const std::stop_token& stop) {
   while (true) {
     Wait(stop, config_.retry_period);
     if (stop.stop_requested()) return;
-    // One that slept so long may have been followed by another.
+    // Another process may lead if this one slept past its deadline.
     if (!MayWrite()) break;
     Outcome outcome = Try(client);
-    // Whoever has changed the Lease: the second try looks first.
+    // After a conflict, the second attempt reads the Lease first.
     if (outcome == Outcome::kRaceLost) outcome = Try(client);
     if (outcome == Outcome::kOtherLeads) break;
   }
@@ -129,7 +129,7 @@ LeaderElection::Outcome LeaderElection::Try(ApiClient& client) {
     problem_.reset();
     return may_take ? Outcome::kLeads : Outcome::kOtherLeads;
   } catch (const ApiError& e) {
-    // Somebody else was faster, or the Lease has been deleted since.
+    // Another process was faster, or the Lease was deleted after it was read.
     const bool is_deleted = e.code() == ApiError::kNotFound && seen_ && !seen_->version.empty();
     if (e.code() == ApiError::kConflict || is_deleted) return Outcome::kRaceLost;
     return Fail(Explained(e, config_.name_space));

@@ -16,46 +16,45 @@
 namespace kuryr::controller {
 
 struct ElectionConfig {
-  std::string name_space = "kube-system";  ///< of the Lease
-  std::string name = "kuryr-controller";   ///< of the Lease
-  std::string identity;                    ///< of this process and no other
-  /// After so long without a change of the Lease another process may lead.
+  std::string name_space = "kube-system";  ///< the Lease's namespace
+  std::string name = "kuryr-controller";   ///< the Lease's name
+  std::string identity;                    ///< unique to this process
+  /// Another process may lead after this time without a change of the Lease.
   std::chrono::milliseconds lease_duration{15'000};
-  /// So long after a renewal was sent its process may write: shorter than lease_duration.
+  /// This process may write for this time after it sent a renewal: shorter than lease_duration.
   std::chrono::milliseconds renew_deadline{10'000};
-  std::chrono::milliseconds retry_period{2'000};  ///< between two tries
+  std::chrono::milliseconds retry_period{2'000};  ///< between two attempts
 };
 
 /// "HOST_UUID", new with every call.
 [[nodiscard]] std::string NewIdentity();
 
-/// One of several processes leads: the one that holds a Lease (coordination.k8s.io/v1), by the
-/// rules of client-go's leaderelection. Each measures by its own clock, which goes on while the
-/// process or its machine sleeps; no two clocks are compared. A Lease that was deleted counts as
-/// held by whom it named last. What no Lease can prevent: a request that was sent while
-/// MayWrite() and arrives later; preconditions on what it changes do. Needs the rights to get,
-/// create and patch leases in its namespace. The calls that block belong to one thread.
+/// Elects one of several processes as leader: the one that holds a Lease (coordination.k8s.io/v1),
+/// by the rules of client-go's leaderelection. Each process measures by its own clock, which goes
+/// on while the process or its machine sleeps; no two clocks are compared. A deleted Lease counts
+/// as held by its last holder. A Lease cannot stop a request that was sent while MayWrite() and
+/// arrives later; preconditions on the changed object do. Needs the rights to get, create and patch
+/// leases in its namespace. The calls that block belong to one thread.
 class LeaderElection {
  public:
   LeaderElection(const watcher::ApiConfig& api, ElectionConfig config);
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;
 
-  /// Returns true when this process leads, false when asked to stop. Failures are logged and tried
-  /// again.
+  /// Returns true when this process leads, false when asked to stop. Logs failures and tries again.
   [[nodiscard]] bool Acquire(const std::stop_token& stop);
-  /// Renews the Lease. Returns when another leads or may soon: then MayWrite() is false for good.
-  /// When asked to stop, it returns as well, and MayWrite() stays true for what is under way.
+  /// Renews the Lease. Returns when another process leads or may soon: then MayWrite() is false for
+  /// good. Also returns when asked to stop; MayWrite() stays true then, for work under way.
   void HoldUntilLost(const std::stop_token& stop);
-  /// The Lease is nobody's, so that another leads at once: to be called when nothing is under way
-  /// any more. Takes at most renew_deadline, or some seconds. A failure is logged.
+  /// Gives the Lease up, so that another process leads at once. To be called when no work is under
+  /// way. Takes at most renew_deadline, or some seconds. Logs failures.
   void Release() noexcept;
 
-  /// To be asked before each write. Thread-safe.
+  /// Whether this process may write now; to be asked before each write. Thread-safe.
   [[nodiscard]] bool MayWrite() const noexcept;
-  /// Who leads, as last seen; empty for nobody. Thread-safe.
+  /// The leader's identity, as last seen; empty if there is none. Thread-safe.
   [[nodiscard]] std::string leader() const EXCLUDES(mutex_);
-  /// Why the last try failed; nothing when it did not. Thread-safe.
+  /// Why the last attempt failed; nullopt if it succeeded. Thread-safe.
   [[nodiscard]] std::optional<std::string> problem() const EXCLUDES(mutex_);
 
  private:
@@ -72,11 +71,11 @@ class LeaderElection {
 
   const watcher::ApiConfig api_;
   const ElectionConfig config_;
-  const std::string leases_;  ///< path of all in the namespace
+  const std::string leases_;  ///< path of the namespace's Leases
   std::optional<Lease> seen_;
-  std::chrono::nanoseconds seen_since_{};     ///< its record is unchanged; since boot
-  bool newest_ = false;                       ///< seen_ is the answer to our own write
-  bool wrote_ = false;                        ///< since the last Release
+  std::chrono::nanoseconds seen_since_{};     ///< when its record last changed; time since boot
+  bool newest_ = false;                       ///< seen_ is the answer to a write of this process
+  bool wrote_ = false;                        ///< this process wrote since the last Release
   std::atomic<int64_t> may_write_until_ = 0;  ///< nanoseconds since boot
   mutable Mutex mutex_;
   std::condition_variable_any changed_;

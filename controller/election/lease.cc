@@ -17,10 +17,10 @@ namespace {
 using nlohmann::json;
 using std::chrono::system_clock;
 
-/// Numbers of a Lease are int32.
+/// The largest number in a Lease, an int32.
 constexpr int64_t kMostNumber = std::numeric_limits<int32_t>::max();
 
-/// MicroTime (meta/v1): the API server takes no other number of digits.
+/// A MicroTime (meta/v1) with six digits, the only number that the API server accepts.
 std::string MicroTime(system_clock::time_point time) {
   const auto second = std::chrono::floor<std::chrono::seconds>(time);
   const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(time - second);

@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr size_t kMostStatusText = size_t{64} << 10;
 constexpr size_t kMostStatusAddresses = 16;
 
-/// A list; an empty one where there is none that can be read.
+/// The list in the annotation; empty if there is none that can be read.
 json StatusesOn(const json& pod) {
   static const json::json_pointer kPlace =
       json::json_pointer("/metadata/annotations") / std::string(kNetworkStatusAnnotation);

@@ -4,14 +4,14 @@
 
 namespace kuryr::controller {
 
-/// Where this controller's plans stand: [kubernetes] vif_sink.
+/// Where this controller writes plans: [kubernetes] vif_sink.
 enum class SinkKind : uint8_t {
-  kKuryrPort,  ///< a KuryrPort of the pod's name, as the original's 3.0 to 10.0
-  kPodState,   ///< the pod's annotation, as 0.5 to 2.0
-  kVif,        ///< the pod's annotation with one VIF, as 0.1 to 0.4
+  kKuryrPort,  ///< a KuryrPort of the pod's name, as kuryr-kubernetes 3.0 to 10.0
+  kPodState,   ///< the pod's annotation, as kuryr-kubernetes 0.5 to 2.0
+  kVif,        ///< the pod's annotation with one VIF, as kuryr-kubernetes 0.1 to 0.4
 };
 
-/// As kuryr.conf names it.
+/// The name in kuryr.conf.
 [[nodiscard]] constexpr const char* NameOf(SinkKind kind) {
   switch (kind) {
     case SinkKind::kKuryrPort:
@@ -24,16 +24,16 @@ enum class SinkKind : uint8_t {
   return "";
 }
 
-/// Where plans of other producers may stand: [controller] other_producers. Elsewhere, what looks
-/// like a plan counts for nothing.
+/// Where plans of other producers count: [controller] other_producers. Elsewhere they do not.
 enum class OtherProducers : uint8_t {
   kNone,
   kKuryrPorts,
-  kAnnotations,  ///< and KuryrPorts
+  kAnnotations,  ///< annotations and KuryrPorts
 };
 
-/// Whose plan is read where. What a pod's user may write proves nothing, so an annotation is this
-/// controller's plan only where it writes annotations itself. KuryrPorts of its own count always.
+/// Where plans count, and whose. An annotation proves nothing, since a pod's user may write it. It
+/// counts as this controller's plan only if this controller writes annotations. KuryrPorts of this
+/// controller always count.
 struct PlanPlaces {
   SinkKind sink = SinkKind::kKuryrPort;
   OtherProducers others = OtherProducers::kKuryrPorts;

@@ -9,7 +9,8 @@
 namespace kuryr::controller {
 namespace {
 
-/// What a pod can wish for: 16 on each interface. Who may write an annotation could take a pool.
+/// The most addresses a pod can wish for, 16 an interface: an annotation must not take a whole
+/// pool.
 constexpr size_t kMostPlanned = 16 * (kMostNetworks + 1);
 
 bool AreActive(const std::vector<vif::PodVif>& vifs) {
@@ -24,7 +25,7 @@ bool Has(const std::vector<IpAddress>& addresses, const IpAddress& address) {
 
 bool IsOf(const PortFacts& port, const PodFacts& pod) { return port.pod_uid == pod.uid; }
 
-/// Why Reserve would never give one of them; empty: it could.
+/// Why Reserve would never give one of the VIFs; empty: it could.
 std::string WhyRefused(Backend& backend, const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   const auto* keeper = backend.facets().addresses;
   if (keeper == nullptr) return "";
@@ -34,7 +35,8 @@ std::string WhyRefused(Backend& backend, const Owner& owner, const std::vector<v
   return "";
 }
 
-/// One that Reserve would not give is not told: who made it up would take others' addresses.
+/// Judges a plan, and tells the backend if it is the backend's own. A plan that Reserve would never
+/// give is not told: its author would take others' addresses.
 void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
   if (state.kept.empty()) return;
   const std::vector<vif::PodVif> vifs = state.kept.vifs();
@@ -51,11 +53,11 @@ void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
   }
 }
 
-/// A plan of another producer's that counts.
+/// Whether another producer's plan is there and counts.
 bool IsHeeded(const PlanState& plan) { return plan.present && !plan.ours && !plan.ignored; }
 
-/// A KuryrPort counts until its producer takes it away. An annotation, which the pod's user may
-/// hold for ever, counts while a node may have something of it.
+/// The VIFs that other producers planned. A KuryrPort counts until its producer deletes it. The
+/// pod's user may keep an annotation for ever: it counts while a node may have something of it.
 std::vector<vif::PodVif> HeededVifs(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   std::vector<vif::PodVif> vifs;
@@ -75,8 +77,8 @@ size_t CountInterfaces(const PodFacts& pod) {
   }
 }
 
-/// A pod's user may write what another producer does: more than one address of each family and
-/// interface is not taken from the pools. Empty: it is not more.
+/// Why another producer's addresses are too many; empty: they are not. At most one of each family
+/// and interface is kept, since a pod's user may write such a plan.
 std::string WhyTooMany(const PodFacts& pod, const std::vector<vif::PodVif>& vifs) {
   std::map<IpFamily, size_t> counts;
   for (const IpAddress& address : PlannedAddresses(vifs)) ++counts[address.family];
@@ -158,7 +160,7 @@ AddressKeeper::Beside BesideOf(const PodStore::Known& known) {
   if (pod.host_network || pod.completed) return {};
   if (plan.present ? !plan.ours : !pod.has_finalizer) return {};
   AddressKeeper::Beside beside{.former = plan.former};
-  // The backend has not been told of the addresses in a plan with a problem.
+  // The backend does not know the addresses of a plan with a problem.
   const bool is_told = plan.problem.empty() && plan.refused.empty();
   std::vector<IpAddress> told;
   if (is_told && !pod.addresses_there.empty()) told = PlannedAddresses(plan.kept.vifs());

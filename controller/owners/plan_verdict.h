@@ -11,44 +11,44 @@
 
 namespace kuryr::controller {
 
-/// A pod that is to have VIFs: scheduled, of a network of its own, and neither deleted nor
-/// completed.
+/// Whether the pod must have VIFs: it is scheduled, has a network of its own, and is neither
+/// deleted nor completed.
 [[nodiscard]] bool NeedsPlan(const PodFacts& pod);
 
-/// A plan by itself.
+/// Reads a plan, without regard to its pod.
 [[nodiscard]] PlanState Read(const Plan& plan);
-/// Of all its VIFs.
+/// The addresses of all VIFs.
 [[nodiscard]] std::vector<IpAddress> PlannedAddresses(const std::vector<vif::PodVif>& vifs);
 
-/// These two tell the backend of a plan that is its own, and judge every plan. A KuryrPort is
-/// judged with the pod of its name and UID alone: who may write KuryrPorts in one namespace could
-/// name another's pod in them.
+/// Both judge a plan, and tell the backend if the plan is its own. A KuryrPort is judged only with
+/// the pod of its name and UID. Otherwise a writer of KuryrPorts in one namespace could name a pod
+/// of another.
 void Judge(Backend& backend, const PlanPlaces& places, PodFacts& pod);
 void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& known);
-/// Tells the backend, once both are judged, what another producer has planned for the pod, for as
-/// many interfaces as the pod asks for.
+/// Tells the backend what another producer has planned for the pod, up to as many interfaces as the
+/// pod asks for. Judge and JudgePort come before.
 void HeedOthers(Backend& backend, PodStore::Known& known);
-/// What the pod may have beside its plan: addresses of earlier plans, and what its node tells.
-/// Where its plan is gone, the node's word and the finalizer stand for it until both are gone.
+/// The addresses that the pod may have beside its plan: of earlier plans, and as its node tells. If
+/// the plan is gone, the finalizer and the node's word stand for it until both are gone.
 [[nodiscard]] AddressKeeper::Beside BesideOf(const PodStore::Known& known);
 
-// Of what is known and judged of a pod that is there:
+// The functions below take a pod that exists and is judged.
 
-/// What stands on the pod or beside it, where it counts.
+/// The plan that counts: on the pod, or on its KuryrPort.
 [[nodiscard]] const PlanState& PlanOf(const PodStore::Known& known);
-/// Another producer plans this pod, or has just begun to: its KuryrPort comes before its VIFs.
+/// Whether another producer plans this pod, or has just begun: its KuryrPort comes before its VIFs.
 [[nodiscard]] bool IsOthers(const PodStore::Known& known);
-/// What is wrong with what stands there, whoever planned it; empty: nothing.
+/// The problem of the pod's plan, whoever planned it; empty: none.
 [[nodiscard]] std::string ProblemOf(const PodStore::Known& known);
-/// Something that only a controller takes away again. The original's finalizer comes with a
-/// KuryrPort of its own, and is the original's to take away.
+/// Whether the pod has something that only this controller takes away. A finalizer of
+/// kuryr-kubernetes comes with a KuryrPort of its own, and kuryr-kubernetes takes it away.
 [[nodiscard]] bool HasOurs(const PodStore::Known& known);
-/// It runs by a plan of ours that somebody has taken away: with its KuryrPort, say.
+/// Whether the pod runs by a plan of this controller that was taken away, as with its KuryrPort.
 [[nodiscard]] bool HasLostPlan(const PodStore::Known& known);
-/// Whether a controller may plan it anew: the plan is ours, and nobody has told that a node has
-/// made any of it true.
+/// Whether a controller may replace the plan: it is this controller's, and no node has told that
+/// the pod uses it.
 [[nodiscard]] bool MayYield(const PodStore::Known& known);
-/// That it has an earlier plan's address; empty: it has not.
+/// Says that the pod has an address of an earlier plan; empty: it has not.
 [[nodiscard]] std::string MismatchOf(const PodStore::Known& known);
 
 }  // namespace kuryr::controller

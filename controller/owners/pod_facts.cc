@@ -16,10 +16,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Longer than any wish that can be met: what is cut is refused, and not kept.
+/// Longer than any valid wish. A longer text is cut, and then refused.
 constexpr size_t kMostWish = 1024;
 
-/// An empty object where there is none.
+/// The object under `key`; an empty one if there is none.
 const json& Part(const json& object, const char* key) {
   static const json kNone = json::object();
   if (!object.is_object()) return kNone;
@@ -42,7 +42,7 @@ bool HasRunning(const json& status, const char* key) {
 
 bool HasMember(const json& object, const char* key) { return !Part(object, key).empty(); }
 
-/// A container that waits has not been made; neither has its pod's sandbox, perhaps.
+/// Whether a container was ever made. Before, even its pod's sandbox may be missing.
 bool HasContainer(const json& status, const char* key) {
   const auto containers = status.find(key);
   if (containers == status.end() || !containers->is_array()) return false;
@@ -127,7 +127,7 @@ void ReadMetadata(const json& metadata, const std::set<std::string>& label_keys,
 
 }  // namespace
 
-/// Who never had a node had nothing there.
+/// A pod that was never scheduled left nothing on any node.
 Awaited AwaitedBy(const PodFacts& pod) {
   if (pod.completed) return Awaited::kNothing;
   if (!pod.deleted) return Awaited::kDeletion;

@@ -15,25 +15,25 @@
 
 namespace kuryr::controller {
 
-/// The original's: a pod that has it stays until its VIFs are released.
+/// The finalizer of kuryr-kubernetes on pods: a pod stays until its VIFs are released.
 inline constexpr const char* kPodFinalizer = "kuryr.openstack.org/pod-finalizer";
-/// The original's: a KuryrPort that has it stays until its pod's VIFs are released, whoever deletes
-/// it: a namespace's end deletes KuryrPorts before pods that still end.
+/// The finalizer of kuryr-kubernetes on KuryrPorts: a deleted one stays until its pod's VIFs are
+/// released. The end of a namespace deletes KuryrPorts before pods that still end.
 inline constexpr const char* kPortFinalizer = "kuryr.openstack.org/kuryrport-finalizer";
 using vif::kPlanner;
 using vif::kPlannerAnnotation;
-/// What a pod's user may wish for its default interface: addresses, separated by commas, and a MAC.
+/// The wishes of a pod's user for its default interface: addresses, separated by commas, and a MAC.
 inline constexpr const char* kAddressesAnnotation = "kuryr.openstack.org/ip-addresses";
 inline constexpr const char* kMacAnnotation = "kuryr.openstack.org/mac-address";
-/// The IPAMClaim of its default interface, as OVN-Kubernetes and KubeVirt name it.
+/// The IPAMClaim of the pod's default interface, as OVN-Kubernetes and KubeVirt name it.
 inline constexpr const char* kClaimAnnotation = "k8s.ovn.org/primary-udn-ipamclaim";
-/// Beside a plan of ours that is not the first one: the addresses of earlier ones, separated by
-/// commas. The node may have made them true unheard.
+/// The addresses of the pod's earlier plans, separated by commas, beside a later plan of this
+/// controller. The node may have configured them without telling.
 inline constexpr const char* kFormerAnnotation = "kuryr.openstack.org/former-addresses";
-/// As many are kept.
+/// The most former addresses that are kept.
 inline constexpr size_t kMostFormer = 16;
 
-/// The VIFs that stand on an object.
+/// The plan that stands on an object.
 struct Plan {
   std::vector<vif::PodVif> vifs;
   std::string error;              ///< why they cannot be read
@@ -42,20 +42,20 @@ struct Plan {
   [[nodiscard]] bool empty() const noexcept { return vifs.empty() && error.empty(); }
 };
 
-/// What became of a plan once it was heard of.
+/// The state of a plan, as read and judged.
 struct PlanState {
   bool present = false;
-  bool ours = false;     ///< the backend's own; known to a leader
-  bool active = false;   ///< every VIF
-  bool ignored = false;  ///< another producer's, where none is heeded; known to a leader
-  std::string problem;   ///< unreadable, or, as a leader knows, somebody else has its addresses
-  std::string refused;   ///< why the backend would never give it; known to a leader
-  KeptPlan kept;         ///< for the backend of the next leader; empty where it is unreadable
+  bool ours = false;     ///< the backend's own; only a leader knows
+  bool active = false;   ///< every VIF is active
+  bool ignored = false;  ///< another producer's that does not count; only a leader knows
+  std::string problem;   ///< why it cannot be read; for a leader also, who else has its addresses
+  std::string refused;   ///< why the backend would never give it; only a leader knows
+  KeptPlan kept;         ///< for the next leader's backend; empty if it cannot be read
   std::vector<IpAddress> former;
 };
 
-/// Of a pod, what its plan depends on. The object itself is not kept: a cluster may have half a
-/// million.
+/// The facts of a pod that its plan depends on. The object itself is not kept: a cluster may have
+/// half a million pods.
 struct PodFacts {
   std::string name_space;
   std::string name;
@@ -63,57 +63,58 @@ struct PodFacts {
   std::string version;                        ///< resourceVersion
   std::string node;                           ///< empty: not scheduled yet
   std::vector<std::string> other_finalizers;  ///< without kPodFinalizer
-  std::map<std::string, std::string> labels;  ///< those that networks are chosen by
+  std::map<std::string, std::string> labels;  ///< the labels by which networks are chosen
   std::string addresses;                      ///< kAddressesAnnotation
   std::string mac;                            ///< kMacAnnotation
   std::string claim;                          ///< kClaimAnnotation
   std::string security_groups;                ///< kSecurityGroupsAnnotation
-  std::string networks;                       ///< kNetworksAnnotation; too long where it was cut
+  std::string networks;                       ///< kNetworksAnnotation; cut just above its limit
   bool has_finalizer = false;                 ///< kPodFinalizer
   bool host_network = false;
-  bool is_static = false;  ///< a mirror of one that the kubelet has from elsewhere
+  bool is_static = false;  ///< the mirror of a static pod, which the kubelet reads from elsewhere
   bool completed = false;  ///< no container will run again
   bool deleted = false;    ///< has a deletionTimestamp
   bool expired = false;    ///< deleted, and its grace period is over
-  bool running = false;    ///< a container is
+  bool running = false;    ///< a container is running
   bool started = false;    ///< the node has, or had, a network for it
   std::chrono::sys_seconds created;
-  std::vector<IpAddress> addresses_there;      ///< that the node tells of
-  PlanState plan;                              ///< of the annotation
-  std::chrono::steady_clock::time_point seen;  ///< when it was first to have a plan
+  std::vector<IpAddress> addresses_there;      ///< those that the node tells
+  PlanState plan;                              ///< the plan in the annotation
+  std::chrono::steady_clock::time_point seen;  ///< when it first needed a plan
 
   [[nodiscard]] Owner owner() const { return {uid, name_space, name, node}; }
 };
 
-/// Of a KuryrPort, the same.
+/// The facts of a KuryrPort that its pod's plan depends on.
 struct PortFacts {
-  bool ours = false;  ///< made by a kuryr-controller, whether or not its VIFs are there yet
+  bool ours = false;  ///< a kuryr-controller made it, perhaps without VIFs yet
   std::string uid;
   std::string version;  ///< resourceVersion
   std::string pod_uid;
   std::string node;
-  bool judged = false;  ///< with the pod that it is for; known to a leader
+  bool judged = false;  ///< judged with its pod; only a leader knows
   PlanState plan;
 };
 
-/// The plan is read apart. `label_keys`: which labels are kept.
+/// Reads all facts but the plan. `label_keys`: the labels to keep.
 [[nodiscard]] PodFacts PodFactsOf(const watcher::WatchEvent& pod,
                                   const std::set<std::string>& label_keys);
 [[nodiscard]] PortFacts PortFactsOf(const watcher::WatchEvent& kuryrport);
-/// The VIFs on a Pod or a KuryrPort. Never throws ParseError: that is in the plan.
+/// Reads the plan on a Pod or a KuryrPort. Does not throw ParseError: the plan has the error.
 [[nodiscard]] Plan PlanOn(const watcher::WatchEvent& object);
-/// The first kMostFormer that can be read.
+/// The former addresses on an object: the first kMostFormer that can be read.
 [[nodiscard]] std::vector<IpAddress> FormerOn(const watcher::WatchEvent& object);
 
-/// Whether `pod` keeps what both plans have: the one that is plugged does, else the older one.
+/// Whether `pod` keeps the addresses that both plans have. A started pod goes before others, then
+/// an older one.
 [[nodiscard]] bool GoesBefore(const PodFacts& pod, const PodFacts& other);
 
-/// What a pod that had a plan waits for before its plan may be taken away.
+/// The event that a pod waits for before its plan may be taken away.
 enum class Awaited {
-  kNothing,      ///< the node has nothing of it any more
-  kDeletion,     ///< it lives
-  kGracePeriod,  ///< the kubelet deletes it for good when its sandbox is away
-  kContainers,   ///< one runs: somebody was in a hurry; the end of the node is awaited, too
+  kNothing,      ///< the node has nothing of the pod any more
+  kDeletion,     ///< the pod is not deleted yet
+  kGracePeriod,  ///< the kubelet deletes the pod once its sandbox is gone
+  kContainers,   ///< a container runs after a forced deletion; it ends with its node at the latest
 };
 [[nodiscard]] Awaited AwaitedBy(const PodFacts& pod);
 

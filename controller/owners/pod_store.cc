@@ -16,7 +16,7 @@ bool IsAt(const PodStore::Known& known, const std::string& uid, const std::strin
   return known.pod && known.pod->uid == uid && known.pod->version == version;
 }
 
-/// Since when the pod waits for a plan that is active.
+/// The time since when the pod waits for an active plan.
 std::chrono::steady_clock::time_point SeenSince(const PodFacts* before, const PodFacts& now) {
   const bool waited = before != nullptr && before->uid == now.uid && Waits(*before);
   return waited ? before->seen : std::chrono::steady_clock::now();
@@ -34,7 +34,7 @@ std::vector<std::pair<watcher::KeyFn, std::string>> PodStore::Consumes() const {
   return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
 }
 
-/// Every plan goes before what pods may have beside theirs.
+/// Tells every plan before the addresses that pods may have beside their plans.
 void PodStore::StartTelling(Backend& backend, const PlanPlaces& places) {
   const MutexLock lock(mutex_);
   backend_ = &backend;
@@ -69,7 +69,7 @@ void PodStore::TellRest(Known& known) {
   if (!beside.empty()) keeper->KeepBeside(known.pod->owner(), beside);
 }
 
-/// What is gone is nothing to the next backend, which has never heard of it.
+/// Forgets deleted pods: the next backend has never heard of them.
 void PodStore::StopTelling() {
   const MutexLock lock(mutex_);
   backend_ = nullptr;
@@ -83,7 +83,7 @@ void PodStore::Handle(const watcher::WatchEvent& event) {
     HandlePort(event);
   } else if (event.type != watcher::EventType::kDeleted &&
              IsAt(Find(key), event.uid, event.resource_version)) {
-    return;  // Written here: its round went on with the answer.
+    return;  // This process wrote it; its round went on with the answer.
   } else {
     HandlePod(event);
   }

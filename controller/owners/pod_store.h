@@ -17,49 +17,47 @@
 
 namespace kuryr::controller {
 
-/// What the watches have told of the cluster's pods and their KuryrPorts, as PodFacts. While there
-/// is a backend, it hears of every plan; of everything that changed the pod's key is woken.
-/// Thread-safe.
+/// The cluster's pods and their KuryrPorts, as the watches tell them. A backend, while there is
+/// one, hears of every plan. Each change wakes the pod's key. Thread-safe.
 class PodStore : public watcher::EventConsumer {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  /// `label_keys`: which labels networks are chosen by.
+  /// `label_keys`: the labels by which networks are chosen.
   PodStore(std::set<std::string> label_keys, Wake wake)
       : label_keys_(std::move(label_keys)), wake_(std::move(wake)) {}
 
-  /// The backend, which is borrowed and new, hears of every plan that is known, and of those to
-  /// come, where they count. Every key is woken.
+  /// Tells `backend`, which is borrowed and new, of every known plan that counts, and of later
+  /// ones. Wakes every key.
   void StartTelling(Backend& backend, const PlanPlaces& places) EXCLUDES(mutex_);
-  /// When it returns, the backend is used no more.
+  /// After the return, the backend is not used any more.
   void StopTelling() EXCLUDES(mutex_);
 
-  /// Pods and KuryrPorts.
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
-  /// A Pod as this process has just written it, before the watch says so; `base` is the version
-  /// that it was made of, and `plan` stands on it. Passed over where the watch has told of another
-  /// one meanwhile.
+  /// Takes over a Pod that this process has just written, before the watch tells it. `base` is the
+  /// version before the write, `plan` the plan on the Pod. Passed over if the watch has told
+  /// another version meanwhile.
   void LearnPod(const watcher::WatchEvent& pod, const std::string& base, const Plan& plan)
       EXCLUDES(mutex_);
-  /// A KuryrPort that it has just made or found; passed over where the watch has told of one.
+  /// Takes over a KuryrPort that this process has just made or found. Passed over if the watch has
+  /// told one.
   void LearnPort(nlohmann::json kuryrport) EXCLUDES(mutex_);
 
-  /// What is known under one key.
+  /// All that is known under one key.
   struct Known {
     std::shared_ptr<const PodFacts> pod;
     std::shared_ptr<const PortFacts> port;
-    std::vector<std::string> gone;  ///< UIDs of pods that are no more, and may still have something
-                                    ///< at the backend
+    std::vector<std::string> gone;  ///< UIDs of deleted pods that the backend may still know
     bool heeds = false;             ///< the backend keeps what another producer planned for the pod
     std::string others_problem;     ///< why it does not, or who else has it
   };
   [[nodiscard]] Known Find(const std::string& key) const EXCLUDES(mutex_);
-  /// The pod of that UID, gone before, has nothing any more.
+  /// The backend has released the deleted pod of this UID.
   void ForgetGone(const std::string& key, const std::string& uid) EXCLUDES(mutex_);
 
   [[nodiscard]] size_t size() const EXCLUDES(mutex_);
-  /// Pods with a plan, and those that wait for one.
+  /// Pods with a plan, and pods that wait for one.
   struct Counts {
     size_t planned = 0;
     size_t waiting = 0;
@@ -71,9 +69,9 @@ class PodStore : public watcher::EventConsumer {
                                                   const Plan& plan) const;
   void HandlePod(const watcher::WatchEvent& event) EXCLUDES(mutex_);
   void HandlePort(const watcher::WatchEvent& event) EXCLUDES(mutex_);
-  /// The backend, if there is one, of a plan, which it judges.
+  /// Tells the backend, if there is one, of the pod's plan, and judges the plan.
   void Tell(PodFacts& pod) REQUIRES(mutex_);
-  /// The backend of what counts beside plans of its own.
+  /// Tells the backend of other producers' plans, and of addresses beside the plan.
   void TellRest(Known& known) REQUIRES(mutex_);
   template <typename Change>
   void Update(const std::string& key, const Change& change) EXCLUDES(mutex_);

@@ -17,7 +17,7 @@ void DropGateways(vif::PodVif& vif, const std::set<IpFamily>& families) {
   }
 }
 
-/// The families of which it has some.
+/// Adds default routes to the VIF's subnets; returns the families of their gateways.
 std::set<IpFamily> SpellDefaultRoutes(vif::PodVif& vif) {
   std::set<IpFamily> families;
   for (vif::Subnet& subnet : *SubnetsOf(vif).objects) {

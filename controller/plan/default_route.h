@@ -6,9 +6,9 @@
 
 namespace kuryr::controller {
 
-/// The node knows a pod's default interface by the name eth0, and gives it the default route. Where
-/// another one is the default, eth0 becomes the first of the plan. In the families that the other
-/// one has, eth0 loses its gateways, and the other's subnets get default routes.
+/// Makes eth0 the default interface and first in the plan, as nodes expect, when another interface
+/// is the default. In the families for which that interface has gateways, eth0 loses its own, and
+/// the other's subnets get default routes.
 void MoveDefaultRoute(std::vector<vif::PodVif>& vifs);
 
 }  // namespace kuryr::controller

@@ -11,7 +11,7 @@
 namespace kuryr::controller {
 namespace {
 
-/// Numbers of the machine's own order, and texts of at most 65,535 bytes behind their length.
+/// Writes numbers in the machine's byte order, and texts of at most 65,535 bytes with their length.
 class KeptWriter {
  public:
   template <typename Number>
@@ -30,7 +30,7 @@ class KeptWriter {
   std::string bytes_;
 };
 
-/// Of what KeptWriter wrote.
+/// Reads the bytes of KeptWriter.
 class KeptReader {
  public:
   explicit KeptReader(const std::string& bytes) : rest_(bytes) {}
@@ -56,7 +56,7 @@ class KeptReader {
 
 bool IsActive(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(false); }
 
-/// The profile names the VIF's port, as Neutron's do.
+/// Whether the profile names the VIF's port, as those of Neutron do.
 bool NamesPort(const vif::VifBase& common) {
   if (!common.port_profile.has_value()) return false;
   const auto* profile = std::get_if<vif::PortProfileOpenVSwitch>(&*common.port_profile);

@@ -8,9 +8,9 @@
 
 namespace kuryr::controller {
 
-/// The VIFs of a plan as long as nobody leads here: of each what Backend::Owns and Backend::Adopt
-/// ask about, in some 110 bytes. Those that are not active, which a backend may have to write once
-/// more, are kept as they are.
+/// The VIFs of a plan, kept by a process that does not lead. Of an active plan, only the fields
+/// that Backend::Owns and Backend::Adopt read are kept, in some 110 bytes. A plan that is not
+/// active is kept whole: a backend may have to write it again.
 class KeptPlan {
  public:
   KeptPlan() = default;

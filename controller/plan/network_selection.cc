@@ -28,7 +28,7 @@ constexpr const char* kIfnameRule =
                      std::string("annotation ") + kNetworksAnnotation + what);
 }
 
-/// One entry while it is read; the first one has number 1.
+/// An entry of the annotation and its number, counted from 1.
 struct Entry {
   size_t number;
   NetworkSelection selection = {};
@@ -54,7 +54,7 @@ Entry FromItem(const std::string& item, size_t number) {
   return entry;
 }
 
-/// nullptr where there is none, or null, which Go's clients write for none.
+/// The member; nullptr if it is missing or null, which Go clients write for a missing one.
 const json* MemberOf(const json& object, const char* key) {
   const auto member = object.find(key);
   return member == object.end() || member->is_null() ? nullptr : &*member;
@@ -67,7 +67,7 @@ std::string TextOf(const json& object, const char* key, const Entry& entry) {
   return text->get<std::string>();
 }
 
-/// nullopt where there is no such list.
+/// The addresses of a list; nullopt if there is no list.
 std::optional<std::vector<IpAddress>> AddressesOf(const json& object, const char* key,
                                                   const Entry& entry) {
   const json* list = MemberOf(object, key);
@@ -125,8 +125,8 @@ std::vector<Entry> FromJson(const std::string& text) {
   return entries;
 }
 
-/// What the kernel accepts for a new interface: it numbers a name with '%' itself, and "all" and
-/// "default" are taken below /proc/sys/net/ipv4/conf.
+/// Whether the kernel accepts the name for a new interface. It replaces '%' by a number, and "all"
+/// and "default" exist below /proc/sys/net/ipv4/conf.
 bool IsFreeIfname(const std::string& name) {
   static const std::set<std::string_view> kTaken = {"lo", vif::kDefaultIfname, "all", "default"};
   return IsLinkName(name) && name.find('%') == std::string::npos && !kTaken.contains(name);

@@ -12,9 +12,9 @@ class BackendError : public std::runtime_error {
  public:
   enum class Kind {
     kRetry,      ///< the backend does not answer, or asks for patience
-    kExhausted,  ///< nothing is free; a release may help
+    kExhausted,  ///< no address or id is free; a release may help
     kRefused,    ///< the request is not allowed or cannot be met; another request may help
-    kGone,       ///< what the request names is not there
+    kGone,       ///< an object that the request names does not exist
   };
 
   BackendError(Kind kind, const std::string& message,

@@ -6,22 +6,22 @@
 
 namespace kuryr::controller {
 
-/// How many Events one object gets, whatever they say: 25 at once, and one more in 5 minutes each.
-/// (client-go's EventSourceObjectSpamFilter) Not thread-safe.
+/// Limits the Events of an object: 25 at once, and one more every 5 minutes. (client-go's
+/// EventSourceObjectSpamFilter) Not thread-safe.
 class EventRate {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// False where the object has had all that it gets by `now`.
+  /// Takes one Event of the object's share. False if the share is used up at `now`.
   [[nodiscard]] bool Take(const std::string& uid, Clock::time_point now = Clock::now());
-  /// Objects that it remembers: those that do not get as many as one that it has never heard of.
+  /// The number of objects that do not have their full share.
   [[nodiscard]] size_t size() const noexcept { return full_at_.size(); }
 
  private:
   static constexpr int kAtOnce = 25;
   static constexpr std::chrono::minutes kEach{5};
 
-  std::map<std::string, Clock::time_point> full_at_;  ///< when each may have all at once again
+  std::map<std::string, Clock::time_point> full_at_;  ///< when each object has its full share again
   Clock::time_point sweep_at_;
 };
 

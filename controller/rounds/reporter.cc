@@ -14,7 +14,7 @@ std::string WithoutNumbers(std::string text) {
   return text;
 }
 
-/// While pods wait for an address, the counts in the message change all the time.
+/// Ignores numbers for kNoFreeAddress: they change all the time while pods wait.
 bool SaysTheSame(const Reporter::Problem& problem, const std::string& reason,
                  const std::string& message) {
   if (problem.told_reason != reason) return false;

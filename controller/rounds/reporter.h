@@ -12,15 +12,15 @@
 
 namespace kuryr::controller {
 
-/// The reason of a pod that waits for an address. Its message counts those that others have.
+/// The reason for a pod that waits for an address. Its message has counts of addresses.
 inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
-/// The reason of a pod whose active plan carries nothing any more.
+/// The reason for a pod whose active plan carries no traffic any more.
 inline constexpr const char* kPortLost = "KuryrPortLost";
 
-/// Why pods have no plan: an Event on each that a person understands, for each reason and message
-/// once in half an hour, numbers of kNoFreeAddress apart; and for metrics what fails now. Messages
-/// have text of the pod's user, who may change it all the time: of one pod EventRate tells so many,
-/// and what remains is told later. Thread-safe; a Writer is its caller's own.
+/// Tells why pods have no plan: by Events for people, and as present problems for metrics. A
+/// problem is told again after half an hour; numbers in kNoFreeAddress messages do not count. A
+/// pod's user may change its messages at any time, so EventRate limits its Events; the rest is told
+/// later. Thread-safe; each caller passes its own Writer.
 class Reporter {
  public:
   using Clock = std::chrono::system_clock;
@@ -30,32 +30,32 @@ class Reporter {
     std::string reason;   ///< one word, CamelCase
     std::string message;  ///< for people
     Clock::time_point since;
-    std::string told_reason;  ///< these two and when, of what was told last
+    std::string told_reason;  ///< the last Event: its reason, message and time
     std::string told_message;
     Clock::time_point told;
   };
-  /// The API server forgets an Event after an hour.
+  /// The API server deletes Events after an hour.
   static constexpr std::chrono::minutes kAgain{30};
 
-  /// `use_events`: or the log alone. `again`: after that time, what is still so is told once more.
+  /// Without `use_events`, only the log is written. A lasting problem is told again after `again`.
   explicit Reporter(bool use_events, std::chrono::seconds again = kAgain)
       : use_events_(use_events), again_(again) {}
 
-  /// The pod has no plan, because. What it throws is the caller's to forget: Events are a service.
+  /// Tells why the pod has no plan. Never fails because an Event could not be written.
   void Report(const PodFacts& pod, const std::string& reason, const std::string& message,
               Writer& writer) EXCLUDES(mutex_);
-  /// What a person may want to know of it, at once: it is no problem.
+  /// Tells something about the pod that is no problem, at once.
   void Tell(const PodFacts& pod, const std::string& reason, const std::string& message,
             Writer& writer) EXCLUDES(mutex_);
-  /// All is well with it, or it is gone. False when nothing was wrong.
+  /// Forgets the pod's problem: it is solved, or the pod is gone. False if it had none.
   bool Clear(const std::string& key) EXCLUDES(mutex_);
 
-  /// By key, of those that fail now.
+  /// The pods that have a problem now, by key.
   [[nodiscard]] std::map<std::string, Problem> problems() const EXCLUDES(mutex_);
 
  private:
   void WriteEvent(const PodFacts& pod, const watcher::PodEvent& event, Writer& writer) const;
-  /// False when it is known already.
+  /// Notes the problem. False if it was told already, or the pod has had its Events.
   [[nodiscard]] bool IsNews(const PodFacts& pod, const std::string& reason,
                             const std::string& message) EXCLUDES(mutex_);
 

@@ -10,22 +10,22 @@
 
 namespace kuryr::controller {
 
-/// What the rounds have done since the start. Thread-safe.
+/// Counts what the rounds have done since the start. Thread-safe.
 class RoundMetrics {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// A plan was written, `since_seen` after its pod was to have one.
+  /// A plan was written, `since_seen` after its pod first needed one.
   void CountPlanned(Clock::duration since_seen) EXCLUDES(mutex_);
-  /// All VIFs of a plan were written as active, `since_seen` after its pod was to have one.
+  /// All VIFs of a plan were written as active, `since_seen` after its pod first needed a plan.
   void CountActive(Clock::duration since_seen) EXCLUDES(mutex_);
-  /// Plan and finalizer of a pod were taken away.
+  /// A pod's plan and finalizer were taken away.
   void CountReleased() EXCLUDES(mutex_);
-  /// A pod got another plan.
+  /// A pod's plan was replaced by another.
   void CountReplanned() EXCLUDES(mutex_);
-  /// A write met another one (409).
+  /// A write failed because the object had changed (409).
   void CountConflict() EXCLUDES(mutex_);
-  /// The backend was asked.
+  /// The backend was asked for VIFs; `time` is the duration of the call.
   void CountAsked(Clock::duration time, bool failed) EXCLUDES(mutex_);
 
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);

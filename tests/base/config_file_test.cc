@@ -16,7 +16,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Options "a" to "x" of two sections, "y" and "z" of DEFAULT; what oslo.config has in one of them.
+/// Prints what oslo.config reads: options "a" to "x" of section "one". "y" and "z" are options of
+/// DEFAULT.
 constexpr const char* kOslo = R"(
 import json, string, sys
 from oslo_config import cfg
@@ -30,7 +31,7 @@ print(json.dumps({letter: conf.one[letter] for letter in letters
                   if conf.one[letter] is not None}))
 )";
 
-/// Everything that oslo.config's own parser takes.
+/// All forms that oslo.config's own parser accepts.
 constexpr const char* kText = R"([DEFAULT]
 z = of all
 y = $z, twice $z

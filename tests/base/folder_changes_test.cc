@@ -27,7 +27,7 @@ class FolderChangesTest : public ::testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   void Write(const std::string& name) const { std::ofstream(folder_ / name) << "text"; }
-  /// From here on it is watched.
+  /// Starts the watch.
   void Begin() {
     ASSERT_EQ(changes_->Take(), std::nullopt);
     ASSERT_EQ(changes_->Take(), std::nullopt);

@@ -18,7 +18,7 @@ class LogScopeTest : public ::testing::Test {
   void SetUp() override { SetLogFile(path_); }
   void TearDown() override { std::filesystem::remove(path_); }
 
-  /// What was logged, from msg= on.
+  /// The logged text from msg= on.
   [[nodiscard]] std::vector<std::string> Lines() const {
     std::vector<std::string> lines;
     std::ifstream in(path_);

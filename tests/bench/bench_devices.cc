@@ -94,7 +94,7 @@ class VhostUserFolders : public BenchDevices {
     ovs.StopVswitchd();
     if (!ovs.StartVswitchdWithDpdk(test::DpdkMemory::kShared))
       ThrowErrno(ENOENT, "find openvswitch-switch-dpdk");
-    // It tells of every port at every change, to nobody.
+    // ovs-vswitchd logs every port at every change, and its output is not read.
     test::RunProgram({.argv = {"ovs-appctl", "--target", switch_ / "ovs-vswitchd.ctl", "vlog/set",
                                "console:off"}});
   }

@@ -5,7 +5,7 @@
 namespace kuryr::binding {
 namespace {
 
-/// The names that are of one pod only.
+/// Gives a VIF the names that are unique to its pod.
 struct Names {
   std::string id;
   int n;

@@ -14,7 +14,7 @@ namespace kuryr::binding {
 
 inline Deadline Soon() { return Deadline::After(std::chrono::seconds(60)); }
 
-/// What a node has for pods that get devices, made for a number of pods and one more.
+/// A node's devices for pods, made for a number of pods and one more.
 class BenchDevices {
  public:
   BenchDevices() = default;
@@ -22,14 +22,15 @@ class BenchDevices {
   BenchDevices& operator=(const BenchDevices&) = delete;
   virtual ~BenchDevices() = default;
 
-  /// Where drivers find them.
+  /// Sets the places where drivers find the devices.
   virtual void Configure(BindingConfig& config) const = 0;
-  /// Makes the VIF of pod `n`, from 1, name its device. Pods beyond the number take turns with one.
+  /// Makes the VIF of pod `n`, counted from 1, name its device. Pods beyond the number share one
+  /// device.
   virtual void Assign(vif::Vif& vif, int n) const = 0;
 };
 
 using MakeVif = vif::Vif (*)();
-/// Throws std::system_error where this machine can't have them.
+/// Makes the devices. Throws std::system_error if this machine cannot have them.
 using MakeDevices = std::unique_ptr<BenchDevices> (*)(test::PrivateOvs& ovs, int pods);
 
 struct BenchPod {
@@ -48,7 +49,7 @@ class BenchNode : public test::NetnsTest {
 
   using NetnsTest::CanMakeVlans;
 
-  /// For drivers that have nothing to do with it.
+  /// Stops Open vSwitch for drivers that do not use it.
   void StopOvs() { ovs_.reset(); }
   BenchPod Make(MakeVif make_vif);
   void Connect(const BenchPod& pod) {
@@ -57,12 +58,12 @@ class BenchNode : public test::NetnsTest {
   void Disconnect(const BenchPod& pod) {
     binding_->Disconnect({pod.planned.plug}, pod.attachment, Soon());
   }
-  /// For the floor, of the host or the calling thread's namespace.
+  /// Deletes a link of the host or the calling thread's namespace, for the floor.
   void DeleteLink(const std::string& name) {
     RouteSocket socket;
     links_.Remove(socket, {socket.FindLink(name).value()});
   }
-  /// ovs-vswitchd's, when it has nothing left to do.
+  /// The reconfigurations of ovs-vswitchd, once it has no work left.
   [[nodiscard]] long CountReconfigurations() { return ovs_ ? ovs_->CountReconfigurations() : 0; }
   [[nodiscard]] const BindingConfig& config() const { return config_; }
   [[nodiscard]] const std::string& remote() const { return config_.ovsdb_connection; }

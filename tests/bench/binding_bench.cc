@@ -1,6 +1,6 @@
-// What each driver's Connect and Disconnect cost, side by side with their floor (driver_floor.h),
+// The cost of each driver's Connect and Disconnect, side by side with their floor (driver_floor.h),
 // in the process, layer 3 included; with 0 and more pods of the same driver on the node. Counters
-// are medians in milliseconds; of what wakes ovs-vswitchd, means of numbers.
+// are medians in milliseconds; those of ovs-vswitchd's wake-ups are means of numbers.
 
 #include <benchmark/benchmark.h>
 
@@ -24,10 +24,10 @@ struct Subject {
   MakeVif vif = nullptr;
   Floor floor;
   MakeDevices devices = nullptr;
-  bool one_device = false;  ///< other pods are there in name only
+  bool one_device = false;  ///< other pods exist in name only
   bool needs_vlans = false;
-  /// ovs-vswitchd reads all links of the node whenever one changes, whosever it is, and meanwhile
-  /// others wait for the kernel's lock.
+  /// ovs-vswitchd reads all links of the node whenever any link changes. Meanwhile other processes
+  /// wait for the kernel's lock.
   bool needs_ovs = true;
 };
 
@@ -42,8 +42,8 @@ double MedianOf(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-/// Driver and floor in turn, so that both see the same node. Who is second begins the next round:
-/// the end of a round's namespaces is the kernel's work in the next.
+/// Measures driver and floor in turn, so that both see the same node. The second begins the next
+/// round: the kernel removes a round's namespaces during the next.
 void MeasureOn(BenchNode& node, benchmark::State& state, const Subject& subject) {
   std::vector<double> connect;
   std::vector<double> disconnect;
@@ -73,9 +73,9 @@ void MeasureOn(BenchNode& node, benchmark::State& state, const Subject& subject)
   state.counters["disc_ratio"] = MedianOf(disconnect) / MedianOf(floor_disconnect);
 }
 
-/// What ovs-vswitchd is woken by, and what it does then, for one act; means.
+/// The wake-ups of ovs-vswitchd and its work for one act; means.
 struct WakeUps {
-  double notices = 0;  ///< of links, addresses and routes of the host
+  double notices = 0;  ///< notices of links, addresses and routes of the host
   double reconfigurations = 0;
 
   void Add(BenchNode& node, const std::function<void()>& act) {

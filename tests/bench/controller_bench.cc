@@ -42,7 +42,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kConnections = 8;
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
-/// What each of `kConnections` threads does with the numbers below `count` that it gets.
+/// Calls `action` for all numbers below `count`, in `kConnections` threads.
 template <typename Action>
 void InParallel(int count, const watcher::ApiConfig& api, const Action& action) {
   std::atomic<int> next = 0;
@@ -80,12 +80,12 @@ double CpuSeconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-/// When pods were planned, as a watch tells it.
+/// The times at which pods were planned, as a watch tells them.
 class Plans : public watcher::EventHandler {
  public:
   struct Moment {
     Clock::time_point at;
-    double cpu_seconds;  ///< of this process until then
+    double cpu_seconds;  ///< CPU time of this process until then
   };
 
   void Handle(const watcher::WatchEvent& event) override {
@@ -95,14 +95,14 @@ class Plans : public watcher::EventHandler {
     if (names_.insert(event.name).second) moments_.push_back(moment);
     if (moments_.size() == awaited_) changed_.notify_all();
   }
-  /// As many pods, whose plans come from now on.
+  /// Starts to wait for the plans of `count` pods.
   void Await(size_t count) {
     const MutexLock lock(mutex_);
     names_.clear();
     moments_.clear();
     awaited_ = count;
   }
-  /// Their moments, when all are planned.
+  /// Waits until all are planned; returns their moments.
   std::vector<Moment> Wait() {
     const MutexLock lock(mutex_);
     const bool all = changed_.wait_for(mutex_, std::chrono::minutes(10), [&]() REQUIRES(mutex_) {
@@ -129,7 +129,7 @@ Config ConfigFor(const watcher::ApiConfig& api) {
   return config;
 }
 
-/// A controller, and what it plans.
+/// A controller, and a watch of its plans.
 struct Planner {
   explicit Planner(const watcher::ApiConfig& api)
       : config(ConfigFor(api)), watcher(api, plans), informer(config) {
@@ -160,7 +160,7 @@ std::vector<std::string> AnnotationsOf(const std::vector<json>& pods, watcher::A
   return annotations;
 }
 
-/// The same requests that the controller makes.
+/// Sends the requests that the controller sends.
 void BareLoop(const std::vector<json>& pods, const std::vector<std::string>& annotations,
               const watcher::ApiConfig& api) {
   InParallel(static_cast<int>(pods.size()), api, [&](watcher::ApiClient& client, int number) {
@@ -182,11 +182,12 @@ double Percentile(std::vector<double> values, double percent) {
 }
 
 struct Rate {
-  double pods;    ///< a second, from the first plan to the last
-  double cpu_ms;  ///< of this process, for a pod
+  double pods;    ///< pods a second, from the first plan to the last
+  double cpu_ms;  ///< CPU time of this process for a pod
 };
 
-/// What `begin` has planned. Neither its start nor the list of pods that it begins with counts.
+/// The rate of the plans that `begin` causes. Its start, and the list of pods that it begins with,
+/// do not count.
 template <typename Begin>
 Rate RateOf(Plans& plans, size_t count, const Begin& begin) {
   plans.Await(count);
@@ -208,7 +209,8 @@ void RemovePods(const std::vector<json>& pods, const watcher::ApiConfig& api) {
   });
 }
 
-/// The controller and the bare loop, by turns the first, each with a cluster of its own pods alone.
+/// Measures the controller and the bare loop, which take turns at being first. Each run has only
+/// its own pods in the cluster.
 class Contest {
  public:
   Contest(int count, const watcher::ApiConfig& api) : count_(count), api_(api), planner_(api) {
@@ -236,7 +238,7 @@ class Contest {
   const int count_;
   const watcher::ApiConfig api_;
   Planner planner_;
-  std::vector<std::string> annotations_;  ///< the controller's own
+  std::vector<std::string> annotations_;  ///< the annotations that the controller wrote
 };
 
 void Throughput(int count, int rounds, const watcher::ApiConfig& api) {
@@ -260,7 +262,7 @@ void Throughput(int count, int rounds, const watcher::ApiConfig& api) {
   std::printf("%-8s %14.0f %14.0f %8.2f\n", "median", bare, ours, ours / bare);
 }
 
-/// With a leader: from the answer to a pod's creation to its plan seen.
+/// Measures the time from the answer to a pod's creation to its plan, with a leader.
 void Latency(int count, const watcher::ApiConfig& api) {
   Planner planner(api);
   planner.Start();
@@ -278,8 +280,8 @@ void Latency(int count, const watcher::ApiConfig& api) {
               Percentile(times, 50), Percentile(times, 99));
 }
 
-/// A fake API server in a process of its own, with pods. Nothing of them stays here, whose memory
-/// could be used again.
+/// A fake API server in a process of its own, with pods. The pods leave no memory in this process,
+/// which later steps could reuse.
 struct FakeCluster {
   explicit FakeCluster(int count) : server({.argv = {test::BinDir() + "/fake-apiserver"}}) {
     server.WaitForOutput("\n");
@@ -294,7 +296,7 @@ struct FakeCluster {
   watcher::ApiConfig api;
 };
 
-/// From the Lease won to the first plan, with so many pods that have one.
+/// Measures the time from the won Lease to the first plan, with so many planned pods.
 void Takeover(int count) {
   const FakeCluster cluster(count);
   {
@@ -321,7 +323,7 @@ void Takeover(int count) {
   }
 }
 
-/// Of the process itself, whose API server is another one.
+/// Measures the memory of this process; the API server is another process.
 void Memory(int count) {
   const FakeCluster cluster(count);
   const watcher::ApiConfig& api = cluster.api;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using test::FakePci;
 
 constexpr uint32_t kMtu = 1450;
-/// What a card's virtual functions have while nobody uses them.
+/// The values of a card's unused virtual functions.
 constexpr MacAddress kIdleMac{.bytes = {2, 0, 0, 0, 0, 9}};
 constexpr uint32_t kIdleMtu = 1600;
 
@@ -73,7 +73,7 @@ void ConnectHostDevice(BenchNode& node, const BenchPod& pod) {
   host.ChangeLink(*host.FindLink(port.name), {.mtu = kMtu, .up = true});
 }
 
-/// ovs-vswitchd may write back the flags it remembers, so it is waited for.
+/// Waits for ovs-vswitchd, which may write back the flags that it remembers.
 void DisconnectHostDevice(BenchNode& node, const BenchPod& pod) {
   GiveBackVf(pod);
   RouteSocket host;

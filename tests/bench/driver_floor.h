@@ -4,8 +4,8 @@
 
 namespace kuryr::binding {
 
-/// The least that connects and disconnects a pod: the driver's netlink requests, OVSDB transactions
-/// and writes of files, one after the other, without a question asked.
+/// The least work that connects and disconnects a pod: the driver's netlink requests, OVSDB
+/// transactions and writes of files, one after the other, without a question asked.
 struct Floor {
   void (*connect)(BenchNode& node, const BenchPod& pod) = nullptr;
   void (*disconnect)(BenchNode& node, const BenchPod& pod) = nullptr;
@@ -17,7 +17,7 @@ Floor BridgeFloor();
 Floor MacvlanFloor();
 Floor VlanFloor();
 
-/// Of pods that get devices (tests/bench/bench_devices.h).
+/// Floors of pods that get devices (tests/bench/bench_devices.h).
 Floor SriovFloor();
 Floor HostDeviceFloor();
 Floor DpdkFloor();

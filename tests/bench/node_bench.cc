@@ -1,9 +1,9 @@
-// A node full of pods: what an ADD and a DEL take through the agent, without it, by Debian's Go
-// plugin bridge (with and without addresses) and as bare requests (plugin_node.h), in turn; many at
-// once; and what the agent takes of the node. node_bench [PODS [ROUNDS [FILE [CONFIG...]]]]: one
-// table for each of PODS, such as 20,100,500 (default: 500), of so many ROUNDS (100); FILE gets the
-// same as JSON. Each CONFIG is a network configuration of another plugin, which is in CNI_PATH
-// (/usr/lib/cni).
+// A node full of pods. It measures, in turn, an ADD and a DEL through the agent, without it, by
+// Debian's Go plugin bridge (with and without addresses), and as bare requests (plugin_node.h). It
+// also measures many at once, and what the agent takes of the node. node_bench [PODS [ROUNDS [FILE
+// [CONFIG...]]]]: one table for each of PODS, such as 20,100,500 (default: 500), of so many ROUNDS
+// (100); FILE gets the results as JSON. Each CONFIG is a network configuration of another plugin,
+// which is in CNI_PATH (/usr/lib/cni).
 
 #include <algorithm>
 #include <array>
@@ -32,13 +32,14 @@ using Options = std::map<std::string, std::string>;
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<int, 5> kBursts = {1, 8, 32, 100, 500};
-/// Beyond it only the floor and the agent: 500 programs that work alone have no memory left.
+/// Above this number, only the floor and the agent run: 500 programs that work alone have no memory
+/// left.
 constexpr int kMostPrograms = 100;
 constexpr std::chrono::seconds kOvsTime{120};
-/// Until the threads of calls have ended.
+/// The time until the threads of calls have ended.
 constexpr std::chrono::seconds kRestTime{1};
 constexpr std::chrono::seconds kIdleTime{10};
-/// A new pod's multicast goes to all ports for so long.
+/// The time for which a new pod's multicast goes to all ports.
 constexpr std::chrono::seconds kMulticastTime{20};
 
 double Milliseconds(const std::function<void()>& action) {
@@ -59,12 +60,12 @@ Json Spread(const std::vector<double>& times) {
   return spread;
 }
 
-/// One way of plugging.
+/// A way of plugging.
 struct Way {
   std::string name;
   std::function<void(const TestPod&)> add;
   std::function<void(const TestPod&)> del;
-  bool is_cheap = false;  ///< no program of its own that does all of the work
+  bool is_cheap = false;  ///< it has no program of its own that does all of the work
 };
 
 struct Times {
@@ -76,7 +77,7 @@ void Succeed(const ProcessResult& result) {
   if (result.status != 0) throw std::runtime_error(result.out + result.err);
 }
 
-/// Folders with a colon between them.
+/// The plugin folders, with colons between them.
 std::string PluginFolders() {
   const char* given = std::getenv("CNI_PATH");
   return given == nullptr ? "/usr/lib/cni" : given;
@@ -93,16 +94,16 @@ std::string FindPlugin(const std::string& name) {
 
 class Bench {
  public:
-  /// `peers` are network configurations, beside those that are always there.
+  /// `peers` are further network configurations beside the default ones.
   explicit Bench(const std::vector<Json>& peers) : peers_(DefaultPeers()) {
     peers_.insert(peers_.end(), peers.begin(), peers.end());
     std::ofstream(node_.work_ / "alone.conf") << std::ifstream(node_.work_ / "kuryr.conf").rdbuf()
                                               << "[cni_daemon]\ndaemon_enabled = false\n";
-    // As its unit does.
+    // The agent's unit sets this variable as well.
     node_.StartAgent({"env", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0"});
   }
 
-  /// With so many pods, more than before.
+  /// Measures with `pods` pods, more than before.
   Json Run(int pods, int rounds) {
     for (; present_ < pods; ++present_) Succeed(node_.Run("ADD", node_.ActivePod()));
     std::this_thread::sleep_for(kMulticastTime);
@@ -167,7 +168,7 @@ class Bench {
     return result;
   }
 
-  /// What ovs-vswitchd still has to do for one call is not for the next one to wait for.
+  /// Waits for ovs-vswitchd, so that its work for one call does not delay the next one.
   void Settle() {
     node_.agent_->ForgetOutput();
     binding::OpenVSwitch(node_.Remote()).WaitUntilApplied(Deadline::After(kOvsTime));
@@ -211,7 +212,7 @@ class Bench {
                                   R"(","name":"kuryr","type":"kuryr-cni"})"}},
                    false);
   }
-  /// Another's plugin, found as a runtime does.
+  /// Another project's plugin, found as a runtime finds it.
   Way Peer(const Json& config) {
     const std::string name = config.at("type");
     const auto call = [this, name, input = config.dump()](const char* command, const TestPod& pod) {
@@ -273,7 +274,7 @@ class Bench {
 }  // namespace kuryr::test
 
 int main(int argc, char** argv) {
-  // Lines are there while the next ones are measured.
+  // Lines appear while the next ones are measured.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   std::vector<nlohmann::ordered_json> peers;
   for (int i = 4; i < argc; ++i)

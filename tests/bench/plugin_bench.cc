@@ -1,4 +1,4 @@
-// What an ADD and a DEL cost, side by side with their floor: the same netlink requests and OVSDB
+// The cost of an ADD and a DEL, side by side with their floor: the same netlink requests and OVSDB
 // transaction in one process that does nothing else. Times are wall clock of the whole; the node is
 // the tests' own (plugin_fixture.h).
 
@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// Pods that are on the node before anything is measured; at least one, with which br-int is made.
+/// Adds pods before the measurement; at least one, which makes br-int.
 std::vector<TestPod> Populate(PluginNode& node, int64_t count) {
   std::vector<TestPod> pods;
   for (int64_t i = 0; i < std::max<int64_t>(count, 1); ++i) {
@@ -36,7 +36,7 @@ void Measure(benchmark::State& state, const std::string& measured, Served served
   for (auto _ : state) {
     const TestPod pod = node.ActivePod();
     for (const std::string command : {"ADD", "DEL"}) {
-      // ovs-vswitchd digests a removal for a while after the DEL; the next ADD would wait for it.
+      // ovs-vswitchd works on a removal for a while after the DEL; the next ADD would wait for it.
       if (command == "DEL" && measured == "ADD") break;
       const auto start = Clock::now();
       const ProcessResult result = node.Run(command, pod);
@@ -51,7 +51,7 @@ void PluginDel(benchmark::State& state) { Measure(state, "DEL", Served::kAlone);
 void AgentAdd(benchmark::State& state) { Measure(state, "ADD", Served::kByAgent); }
 void AgentDel(benchmark::State& state) { Measure(state, "DEL", Served::kByAgent); }
 
-/// Starting the program, reading its input, answering.
+/// Measures the start of the program, reading its input, and answering.
 void PluginVersion(benchmark::State& state) {
   PluginNode node;
   const TestPod pod = node.ActivePod();
@@ -80,7 +80,7 @@ void FloorAdd(benchmark::State& state) { MeasureFloor(state, true); }
 void FloorDel(benchmark::State& state) { MeasureFloor(state, false); }
 
 BENCHMARK(PluginVersion)->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(100);
-// By the number of pods on the node.
+// The argument is the number of pods on the node.
 #define KURYR_BENCHMARK(measure)      \
   BENCHMARK(measure)                  \
       ->UseManualTime()               \

@@ -20,7 +20,7 @@ binding::OvsPort PortOf(const TestPod& pod) {
           .datapath_type = PrivateOvs::datapath_type()};
 }
 
-/// One at a time, as in the drivers: Shared::making_links.
+/// Makes one veth pair at a time, as the drivers do: Shared::making_links.
 void MakeVeth(const TestPod& pod, const binding::Netns& netns) {
   static Mutex making_links;
   const MutexLock turn(making_links);
@@ -34,7 +34,7 @@ void MakeVeth(const TestPod& pod, const binding::Netns& netns) {
   host.SetUp(*host.FindLink(pod.tap));
 }
 
-/// 500 at once on a node of many pods take some seconds.
+/// Long enough for 500 at once on a node of many pods, which take some seconds.
 Deadline Soon() { return Deadline::After(std::chrono::minutes(1)); }
 
 }  // namespace

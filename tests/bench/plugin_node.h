@@ -24,7 +24,7 @@ class PluginNode : public PluginTest {
   using PluginTest::Vif;
   using PluginTest::work_;
 
-  /// As the agent has it, for the floor.
+  /// The agent's way to remove links, for the floor.
   [[nodiscard]] binding::LinkRemover& links() { return links_; }
   [[nodiscard]] std::string Remote() const { return ovs_->remote(); }
   TestPod ActivePod() {
@@ -32,7 +32,7 @@ class PluginNode : public PluginTest {
     Annotate(pod, Vif(pod, true));
     return pod;
   }
-  /// Deleted, as a pod is whose DEL was answered: the agent forgets its plan.
+  /// Deletes the pod, as after an answered DEL: the agent forgets its plan.
   void Forget(const TestPod& pod) { api_->Delete("pods", "default", pod.name); }
 
  private:

@@ -18,7 +18,7 @@ Pool WidePool(const std::vector<const char*>& cidrs) {
   return pool;
 }
 
-/// With texts as long as a cluster's are.
+/// A request with texts as long as in a cluster.
 PlanRequest RequestOf(int64_t number) {
   const std::string digits = std::to_string(1'000'000 + number);
   return {.owner = {.id = "0b5c7e62-9d0d-4a5c-8f6e-00000" + digits,
@@ -37,7 +37,7 @@ void Fill(PoolBackend& backend, int64_t owners) {
   for (int64_t i = 0; i < owners; ++i) (void)backend.Reserve(RequestOf(i));
 }
 
-/// Bytes per owner that a backend keeps, and what it takes to make it.
+/// Measures the bytes per owner that a backend keeps, and the time to fill it.
 void Keep(benchmark::State& state, const std::vector<const char*>& cidrs) {
   double bytes = 0;
   for (auto _ : state) {
@@ -50,7 +50,7 @@ void Keep(benchmark::State& state, const std::vector<const char*>& cidrs) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-/// One more pod where there are many; released at once, so that it stays that many.
+/// Adds one pod to many; it is released at once, so that their number stays.
 void BM_ReserveAndRelease(benchmark::State& state) {
   PoolBackend backend({WidePool({"10.0.0.0/8"})});
   Fill(backend, state.range(0));
@@ -69,7 +69,7 @@ void BM_ReserveAgain(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(backend.Reserve(request));
 }
 
-/// What a start costs: each object once, in an order that is not the addresses'.
+/// Measures a start: each object once, in another order than that of addresses.
 void BM_Adopt(benchmark::State& state) {
   const auto count = state.range(0);
   std::vector<std::vector<vif::PodVif>> written;

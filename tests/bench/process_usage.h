@@ -11,7 +11,7 @@
 
 namespace kuryr::test {
 
-/// The number behind `key` in a status file of /proc (proc(5)); 0 where there is none.
+/// The number behind `key` in a status file of /proc (proc(5)); 0 if there is none.
 inline long StatusOf(const std::filesystem::path& file, const std::string& key) {
   std::ifstream status(file);
   for (std::string line; std::getline(status, line);) {
@@ -20,13 +20,13 @@ inline long StatusOf(const std::filesystem::path& file, const std::string& key) 
   return 0;
 }
 
-/// What a process takes of the node.
+/// The resources that a process uses on the node.
 struct ProcessUsage {
   double cpu_ms = 0;  ///< user and system time so far
   long resident_kib = 0;
   long peak_kib = 0;  ///< since ForgetPeak
   long threads = 0;
-  long wake_ups = 0;  ///< of the threads that are there: how often each went to sleep so far
+  long wake_ups = 0;  ///< how often each present thread went to sleep so far
 
   explicit ProcessUsage(pid_t pid) {
     const std::filesystem::path folder = "/proc/" + std::to_string(pid);
@@ -47,7 +47,7 @@ struct ProcessUsage {
   }
 };
 
-/// The peak is what is resident now (proc(5), clear_refs).
+/// Resets the peak to the present resident size (proc(5), clear_refs).
 inline void ForgetPeak(pid_t pid) {
   std::ofstream("/proc/" + std::to_string(pid) + "/clear_refs") << "5";
 }

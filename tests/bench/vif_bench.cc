@@ -23,7 +23,7 @@ const char* const kSamples[] = {"2016-queens-single-vif.min.json",
                                 "rocky-podstate-default-only-REAL-inactive.min.json",
                                 "rocky-podstate-additional-vifs.min.json"};
 
-/// What everything else is compared with.
+/// The baseline of the other benchmarks.
 void BM_NlohmannParse(benchmark::State& state) {
   const std::string text = Read(kSamples[state.range(0)]);
   for (auto _ : state) benchmark::DoNotOptimize(nlohmann::json::parse(text));

@@ -42,7 +42,7 @@ class PodHandler : public ResourceEventHandler {
   void OnPresent(const WatchEvent& event) override { benchmark::DoNotOptimize(event.object); }
 };
 
-/// From the bytes of a stream to a handler, as WatchStream goes.
+/// Takes the bytes of a stream to a handler, as WatchStream does.
 class Route {
  public:
   Route() { pipeline_.Register(handler_); }
@@ -57,7 +57,7 @@ class Route {
   EventPipeline pipeline_;
 };
 
-/// What everything else is compared with.
+/// The baseline of the other benchmarks.
 void BM_NlohmannParse(benchmark::State& state) {
   const auto lines = PodEvents(state.range(0));
   for (auto _ : state) {
@@ -81,7 +81,7 @@ double ResidentMebibytes() {
   return static_cast<double>(pages) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-/// What the process has grown by between the first and the last of ten million events.
+/// Measures the growth of the process between the first and the last of ten million events.
 void BM_MemoryOfTenMillionEvents(benchmark::State& state) {
   const auto lines = PodEvents(0);
   Route route;

@@ -15,8 +15,8 @@
 
 namespace kuryr::test {
 
-/// A cluster of the test's own: a fake API server, and everything that was ever seen on its pods
-/// and KuryrPorts.
+/// A cluster of the test's own: a fake API server, and a record of all states of its pods and
+/// KuryrPorts.
 class Cluster {
  public:
   explicit Cluster(const fake::Options& options = {});
@@ -24,23 +24,24 @@ class Cluster {
   fake::FakeApiServer& api() { return api_; }
   [[nodiscard]] watcher::ApiConfig ApiConfig() const { return {.api_root = api_.url()}; }
 
-  /// On node1, unless `spec` says more. Returns it as the API server has it.
+  /// Creates a pod, on node1 unless `spec` says otherwise; returns it as the API server has it.
   nlohmann::json CreatePod(const std::string& name, const nlohmann::json& spec = {},
                            const nlohmann::json& metadata = {});
 
   using Condition = std::function<bool(const nlohmann::json& object)>;
-  /// The object as soon as it is so; an empty one after 30 s. One that is gone is null.
+  /// Returns the object as soon as the condition is true of it; an empty one after 30 s. A deleted
+  /// object is null.
   [[nodiscard]] nlohmann::json WaitFor(const std::string& kind, const std::string& name,
                                        const Condition& condition);
-  /// The pod with a plan and the finalizer.
+  /// Waits for the plan and the finalizer; returns the pod.
   [[nodiscard]] nlohmann::json WaitForPlan(const std::string& name);
-  /// Without them.
+  /// Waits until both are gone; returns the pod.
   [[nodiscard]] nlohmann::json WaitForRelease(const std::string& name);
   [[nodiscard]] bool WaitUntilGone(const std::string& kind, const std::string& name);
 
   /// The Events of a pod: "REASON: MESSAGE".
   [[nodiscard]] std::vector<std::string> EventsOf(const std::string& pod) const EXCLUDES(mutex_);
-  /// Until it has one of that reason; its text.
+  /// Waits for an Event of that reason; returns its text.
   [[nodiscard]] std::string WaitForEvent(const std::string& pod, const std::string& reason);
 
  private:
@@ -60,12 +61,12 @@ class Cluster {
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, nlohmann::json> objects_ GUARDED_BY(mutex_);  ///< by "Pod/NAME"
-  watcher::Watcher watcher_;                                          // last: it uses all of it
+  watcher::Watcher watcher_;                                          // last: it uses all members
 };
 
 /// The VIFs on a pod's annotation.
 [[nodiscard]] std::vector<vif::PodVif> VifsOn(const nlohmann::json& pod);
-/// Of its eth0.
+/// The address of the pod's eth0.
 [[nodiscard]] std::string AddressOn(const nlohmann::json& pod);
 [[nodiscard]] bool HasFinalizer(const nlohmann::json& pod);
 

@@ -14,7 +14,7 @@
 #include "base/rollback.h"
 #include "tests/support/paths.h"
 
-// Which backend kuryr.conf names, and what it takes.
+// The backend that kuryr.conf names, and its options.
 
 namespace kuryr::controller {
 namespace {
@@ -40,7 +40,7 @@ std::string WhyRefused(const std::string& text) {
   return "";
 }
 
-/// The first example of a page.
+/// The first example on a page of docs/.
 std::string Example(const std::string& page) {
   std::stringstream text;
   text << std::ifstream(test::SourceDir() + "/docs/" + page).rdbuf();

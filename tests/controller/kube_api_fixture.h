@@ -14,7 +14,7 @@
 
 namespace kuryr::test {
 
-/// A real API server of the test's own, whose administrator the test is.
+/// A real API server of the test's own; the test is its administrator.
 class KubeApiTest : public ::testing::Test {
  protected:
   using json = nlohmann::json;
@@ -31,13 +31,13 @@ class KubeApiTest : public ::testing::Test {
             .ca = {.file = server_->ca_file()},
             .token = {.file = server_->token_file()}};
   }
-  /// `definition` lacks its type.
+  /// Creates a CustomResourceDefinition; adds the type to `definition`.
   void Define(json definition) {
     definition["apiVersion"] = "apiextensions.k8s.io/v1";
     definition["kind"] = "CustomResourceDefinition";
     api_->Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
   }
-  /// On node1. Returns it as the API server has it.
+  /// Creates a pod on node1; returns it as the API server has it.
   json CreatePod(const std::string& name, json metadata = json::object()) {
     metadata["name"] = name;
     return api_->Post(kPods, {{"metadata", metadata},
@@ -46,7 +46,7 @@ class KubeApiTest : public ::testing::Test {
                                 {"automountServiceAccountToken", false},
                                 {"containers", {{{"name", "c"}, {"image", "none"}}}}}}});
   }
-  /// The object as soon as it is so; the newest after 30 s.
+  /// Returns the object as soon as the condition is true of it; the newest after 30 s.
   json WaitFor(const std::string& path, const std::function<bool(const json& object)>& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     json object;

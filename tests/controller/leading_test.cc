@@ -38,7 +38,7 @@ TEST_F(LeadingTest, PlanOfAPoolIsActiveAtOnceAndCountedSo) {
   Start();
   cluster_.CreatePod("a");
   (void)cluster_.WaitForPlan("a");
-  // The round that planned it has ended before another one releases it.
+  // The round that planned the pod has ended before another one releases it.
   SetStatus("a", {{"phase", "Succeeded"}});
   (void)cluster_.WaitForRelease("a");
   Stop();
@@ -232,7 +232,7 @@ TEST_F(LeadingTest, PlanOfAnotherProducerIsNeitherTouchedNorGivenAway) {
   cluster_.CreatePod("ours");
   const json ours = cluster_.WaitForPlan("ours");
   Stop();
-  // The same plan on another pod is not ours there.
+  // On another pod, this plan is not the controller's own.
   api().Delete("pods", "default", "ours");
   api().Patch("pods", "default", "ours", {{"metadata", {{"finalizers", nullptr}}}});
   const json theirs =

@@ -29,7 +29,7 @@ fake::Answer NotFound() {
                      {{"type", "ThingNotFound"}, {"message", "no such thing"}, {"detail", ""}}}});
 }
 
-/// As far as a field of that name has one text.
+/// Whether the object matches the query, as far as it has a text of that name.
 bool Matches(const json& object, const std::map<std::string, std::string>& query) {
   return std::all_of(query.begin(), query.end(), [&](const auto& filter) {
     const auto field = object.find(filter.first);

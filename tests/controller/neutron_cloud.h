@@ -13,8 +13,8 @@
 
 namespace kuryr::test {
 
-/// A Neutron over HTTP that takes whatever is asked for and keeps it as JSON: networks, subnets and
-/// ports. It refuses nothing but what is not there. Thread-safe.
+/// A Neutron over HTTP that accepts every request and keeps networks, subnets and ports as JSON. It
+/// refuses only requests for missing objects. Thread-safe.
 class NeutronCloud {
  public:
   using Objects = std::vector<nlohmann::json>;
@@ -22,9 +22,9 @@ class NeutronCloud {
   NeutronCloud();
 
   [[nodiscard]] std::string url() const;
-  /// "networks", "subnets", "ports".
+  /// The objects of a collection: "networks", "subnets", "ports".
   [[nodiscard]] Objects All(const std::string& collection) EXCLUDES(mutex_);
-  /// Until it is so of a collection. False after 30 s.
+  /// Waits until the condition is true of a collection. False after 30 s.
   [[nodiscard]] bool WaitUntil(const std::string& collection,
                                const std::function<bool(const Objects&)>& condition)
       EXCLUDES(mutex_);

@@ -1,4 +1,4 @@
-// A standby that takes over: what it knows, and what it asks the API server for.
+// A standby takes over: what it knows, and what it asks the API server for.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -22,10 +22,11 @@ class TakeoverTest : public LeadingTest {
  protected:
   using LeadingTest::LeadingTest;
 
-  /// It knows of everything until now, and no watch of `path` tells it anything more.
+  /// Makes a standby that knows the cluster as it is now; its watch of `path` tells it no later
+  /// change.
   std::unique_ptr<Informer> HeldStandby(const std::string& path) {
     WaitUntil([this] { return !leading_->WhyNotReady(); });
-    // The cluster's own three and the leader's two.
+    // Three watches are the cluster's own, two the leader's.
     EXPECT_TRUE(api().WaitForWatches(5));
     const size_t watches = Count("watch", path);
     api().Inject(
@@ -75,7 +76,7 @@ TEST_F(TakeoverTest, AddressGivenAMomentAgoIsNotGivenAgain) {
   EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/b"), 0U);
 }
 
-/// The finalizer of "a" is heard of, and the KuryrPort with its address is not.
+/// The standby hears of the finalizer of "a", but not of the KuryrPort with its address.
 TEST_F(TakeoverTest, AddressOnAKuryrPortMadeAMomentAgoIsNotGivenAgain) {
   Pools(kOneAddress);
   Start(SinkKind::kKuryrPort);

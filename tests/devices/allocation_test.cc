@@ -31,7 +31,7 @@ class AllocationTest : public ::testing::Test {
     return json::parse(Give(resource, {device}).envs().at(VariableOf(resource) + "_INFO"))
         .at(device.id);
   }
-  /// "/dev/vfio/42", or with another path on the host "HOST=CONTAINER".
+  /// The device nodes: "/dev/vfio/42", or "HOST=CONTAINER" if the paths differ.
   [[nodiscard]] std::vector<std::string> NodesOf(const Resource& resource,
                                                  const std::vector<Device>& devices) const {
     std::vector<std::string> nodes;

@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A node with folders of its own. What is done in them, and to links, is told before the call that
-/// does it returns.
+/// A node with folders of its own. The kernel tells a change in them, or of a link, before the call
+/// that makes it returns.
 class ChangeEventsTest : public test::NetnsTest {
  protected:
   void SetUp() override {
@@ -34,7 +34,7 @@ class ChangeEventsTest : public test::NetnsTest {
                          .devinfo = kDevinfo,
                          .bridges = {.kernel = {"br*"}}});
   }
-  /// "devices sockets config ", of which a part may be missing.
+  /// The changes as "devices sockets config "; parts may be missing.
   static std::string Told(ChangeEvents& events) {
     const Changes changes = events.Take();
     return std::string(changes.devices ? "devices " : "") + (changes.sockets ? "sockets " : "") +

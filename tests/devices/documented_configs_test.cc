@@ -19,9 +19,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-/// What sriov-network-device-plugin documents (3.11), field by field and comma by comma, on a node
-/// that has what it is for: Intel's card ens1 with VFs 0 to 3, Mellanox' card p0 with VFs 0 to 3
-/// and subfunctions 1 and 7.
+/// The configurations that sriov-network-device-plugin documents (3.11), with every field and
+/// comma. The node has the devices for them: Intel's card ens1 with VFs 0 to 3, Mellanox' card p0
+/// with VFs 0 to 3 and subfunctions 1 and 7.
 class DocumentedConfigsTest : public ::testing::Test {
  protected:
   static constexpr const char* kIntel = "0000:03:00.0";
@@ -58,7 +58,7 @@ class DocumentedConfigsTest : public ::testing::Test {
                        sysfs_.root() / "bus/auxiliary/devices" / name);
   }
 
-  /// By resource, which devices it has: "03:10.0 03:10.1 "; only those that have one.
+  /// The devices of each resource: "03:10.0 03:10.1 "; resources without devices are left out.
   [[nodiscard]] std::map<std::string, std::string> Offered(const std::string& config) const {
     const auto resources = ParseResourceList(config, "intel.com", "config.json");
     std::vector<Device> devices = FindDevices(sysfs_.root(), {});
@@ -214,7 +214,7 @@ TEST_F(DocumentedConfigsTest, ThoseOfDpdkAreTaken) {
       ElementsAre(Pair("intel.com/downlink", "03:10.2 "), Pair("intel.com/uplink", "03:10.3 ")));
 }
 
-/// docs/rdma. Once isRdma was a resource's own field: nobody reads it there any more.
+/// docs/rdma. isRdma was a field of a resource once; it is not read there any more.
 TEST_F(DocumentedConfigsTest, ThoseOfRdmaAreTaken) {
   EXPECT_THAT(Offered(R"({"resourceList": [
             {"resourceName": "rdma", "resourcePrefix": "example.com",
@@ -267,7 +267,7 @@ TEST_F(DocumentedConfigsTest, ThatOfDdpProfilesIsTaken) {
               ElementsAre(Pair("intel.com/own_profile", "03:10.0 03:10.1 03:10.2 03:10.3 ")));
 }
 
-/// docs/config-file, for each node another file.
+/// docs/config-file, with a file for each node.
 TEST_F(DocumentedConfigsTest, FileOfOneNodeIsTaken) {
   EXPECT_THAT(
       Offered(
@@ -276,7 +276,7 @@ TEST_F(DocumentedConfigsTest, FileOfOneNodeIsTaken) {
       ElementsAre(Pair("intel.com/nics", "03:10.0 03:10.1 ")));
 }
 
-/// docs/vdpa as it is meant: its file has a brace too many, and is refused there as well.
+/// docs/vdpa, corrected: its file has a brace too many, which that plugin refuses as well.
 TEST_F(DocumentedConfigsTest, ThatOfVdpaIsTakenWithoutItsFault) {
   const std::string resources = R"({
                 "resourceName": "virtio",

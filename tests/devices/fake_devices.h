@@ -13,7 +13,7 @@
 
 namespace kuryr::devices {
 
-/// A folder of its own, which ends with it.
+/// A temporary folder; the destructor removes it.
 class TempFolder {
  public:
   TempFolder() {
@@ -31,7 +31,7 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-/// Two cards of Intel's with VFs, "ens1" on NUMA node 0 and "ens2" on node 1; what a test adds.
+/// A sysfs with two Intel cards, "ens1" on NUMA node 0 and "ens2" on node 1, and what a test adds.
 class FakeDevices : public binding::FakeSysfs {
  public:
   explicit FakeDevices(const std::filesystem::path& root) : FakeSysfs(root) {
@@ -39,7 +39,7 @@ class FakeDevices : public binding::FakeSysfs {
     AddCard("0000:05:00.0", "ens2", 1);
   }
 
-  /// Attributes of a PCI device.
+  /// Sets attributes of a PCI device.
   void Set(const std::string& address, const std::map<std::string, std::string>& attributes) {
     for (const auto& [name, value] : attributes) Write(Device(address) / name, value);
   }
@@ -48,7 +48,8 @@ class FakeDevices : public binding::FakeSysfs {
     SetAttribute(link, "type", "1");
     SetIdentity(address, "0x158b", numa_node);
   }
-  /// "0000:03:10.0" is VF 0 of "0000:03:00.0", "0000:05:10.3" VF 3 of "0000:05:00.0".
+  /// Adds VFs to a PF: "0000:03:10.0" is VF 0 of "0000:03:00.0", "0000:05:10.3" VF 3 of
+  /// "0000:05:00.0".
   void AddVfs(const std::string& pf, int count, const std::string& driver = "iavf") {
     for (int number = 0; number < count; ++number) AddOneVf(pf, number, driver);
   }
@@ -69,7 +70,7 @@ class FakeDevices : public binding::FakeSysfs {
     std::filesystem::remove(Device(pf) / ("virtfn" + std::to_string(number)));
     std::filesystem::remove_all(Device(address));
   }
-  /// A file or folder below a device, as "infiniband_verbs/uverbs0".
+  /// Adds a folder below a device, such as "infiniband_verbs/uverbs0".
   void AddFolder(const std::string& address, const std::string& name) {
     std::filesystem::create_directories(Device(address) / name);
   }

@@ -55,7 +55,7 @@ class PluginsTest : public ::testing::Test {
     return Kubelet() / "device-plugins" / ("kuryr-intel.com_" + resource + ".sock");
   }
 
-  /// As a ConfigMap's: by rename.
+  /// Writes by rename, as for a ConfigMap.
   void WriteConfig(const std::string& text) const {
     std::ofstream(folder_.path() / "config.new") << text;
     fs::rename(folder_.path() / "config.new", folder_.path() / "config.json");
@@ -116,7 +116,7 @@ TEST_F(PluginsTest, KubeletMayComeLaterAndComeAgain) {
   }
 }
 
-/// As those of 1.20, those of 1.25 and the newest speak.
+/// Serves kubelets that speak as 1.20, as 1.25 and as the newest do.
 TEST_F(PluginsTest, KubeletsOfAllAgesAreServed) {
   const std::vector<std::vector<std::string>> ages = {
       {"--path-as-authority", "--answers-first"}, {"--path-as-authority"}, {}};
@@ -266,11 +266,12 @@ TEST_F(PluginsTest, BridgeIsAResourceWhileItIsThere) {
   EXPECT_EQ(status.at("bridges"), json::parse(R"([
     {"resource": "bridge.network.kubevirt.io/br0", "places": 2, "taken": 1}])"));
   fs::remove_all(link);
-  sysfs_.AddOneVf("0000:03:00.0", 2);  // Its folder tells that there is news.
+  sysfs_.AddOneVf("0000:03:00.0", 2);  // The device's folder tells of the change.
   kubelet.WaitForOutput(devices_are + "\n");
 }
 
-/// The kubelet has been there for 10 s before it is believed that its other devices are free.
+/// kuryr-devices believes that other devices are free only after the kubelet has been there for 10
+/// s.
 TEST_F(PluginsTest, DrainedNodeKeepsWhatPodsHaveAndGivesNoneAnew) {
   WritePods({{"0000:03:10.1", "intel.com/kernel"}});
   Process kubelet = StartKubelet();

@@ -66,7 +66,7 @@ struct Parts {
   std::string subresource;
 };
 
-/// What stands behind the root of an API group: [namespaces NS] PLURAL [NAME [SUBRESOURCE]].
+/// Parses the path behind the root of an API group: [namespaces NS] PLURAL [NAME [SUBRESOURCE]].
 Parts ParseParts(const std::string& path) {
   std::vector<std::string> parts = SplitPath(path);
   Parts result;

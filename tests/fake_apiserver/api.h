@@ -11,12 +11,12 @@
 
 namespace kuryr::fake {
 
-/// What a request is about; `resource` is null when its path names none, and `verb` is then the
-/// method in lower case. `resources` outlives the answer.
+/// The meaning of a request. `resource` is null if its path names none; `verb` is then the method
+/// in lower case. `resources` outlives the answer.
 [[nodiscard]] RequestInfo ParseRequestInfo(const std::vector<Resource>& resources,
                                            const HttpRequest& request);
 
-/// The name that the rights of a request are checked for: of a list or a watch the one that its
+/// The object name for which a request needs rights. For a list or a watch, it is the one that the
 /// selector asks for, if any. Throws Refusal (400).
 [[nodiscard]] std::string SelectedName(const RequestInfo& info, const HttpRequest& request);
 
@@ -28,9 +28,9 @@ class Api {
       const Pace& pace)
       : resources_(resources), store_(store), registry_(registry), pace_(pace) {}
 
-  /// /version, /healthz, /livez, /readyz.
+  /// Answers /version, /healthz, /livez, /readyz.
   [[nodiscard]] Answer HandlePath(const HttpRequest& request) const;
-  /// Every verb but watch.
+  /// Answers every verb except watch.
   [[nodiscard]] Answer Handle(const RequestInfo& info, const HttpRequest& request);
   [[nodiscard]] WatchRequest ParseWatch(const RequestInfo& info, const HttpRequest& request) const;
 

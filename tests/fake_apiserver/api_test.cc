@@ -8,7 +8,7 @@
 #include "tests/fake_apiserver/pod_named.h"
 #include "tests/fake_apiserver/raw_client.h"
 
-// What the captures do not show: lists in pages, patches, preconditions, rights, events.
+// Behaviour without captures: lists in pages, patches, preconditions, rights, events.
 
 namespace kuryr::fake {
 namespace {

@@ -11,23 +11,23 @@
 namespace kuryr::fake {
 
 struct User {
-  /// Also the common name of the client certificate that stands for this user.
+  /// The name; also the common name of this user's client certificate.
   std::string name;
   std::string token;
   /// "get", "patch", ...; "patch:pods" for one resource only; "*" for everything.
   std::vector<std::string> verbs = {"*"};
 };
 
-/// Who may do what. Thread-safe.
+/// The users and their rights. Thread-safe.
 class Auth {
  public:
-  /// Without users everybody may do everything.
+  /// Without users, every client may do everything.
   explicit Auth(std::vector<User> users) : users_(std::move(users)) {}
 
   void SetUsers(std::vector<User> users) EXCLUDES(mutex_);
 
-  /// Who sent the request: by the token, else by the certificate, else system:anonymous, who may
-  /// do nothing. Throws Refusal (401) for a token that nobody has.
+  /// The user that sent the request: by the token, else by the certificate, else system:anonymous,
+  /// who may do nothing. Throws Refusal (401) for an unknown token.
   [[nodiscard]] User Identify(const HttpRequest& request, const std::string& certificate_name) const
       EXCLUDES(mutex_);
 

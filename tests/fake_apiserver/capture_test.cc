@@ -8,9 +8,9 @@
 #include "tests/fake_apiserver/fake_api_server.h"
 #include "tests/fake_apiserver/raw_client.h"
 
-// The fake gets the very bytes that a kube-apiserver got, in a state like the one that had, and has
-// to answer alike. Captures that nothing here covers, since the fake does not speak them:
-// watch-protobuf, get-as-table, list-gzip, watch-410-nocache (another wording of the same 410).
+// The fake gets the bytes that a kube-apiserver got, in a similar state, and has to answer alike.
+// These captures are not covered, since the fake does not speak them: watch-protobuf, get-as-table,
+// list-gzip, watch-410-nocache (another wording of the same 410).
 
 namespace kuryr::fake {
 namespace {
@@ -99,7 +99,7 @@ TEST(MissingResourceTest, IsAPageThatIsNotFound) {
 
 // ---- the life of a pod, in the order of the captures: even the versions are equal
 
-/// Runs the life up to the step `last`, and answers what the server said to it.
+/// Runs the pod's life up to the step `last`; returns the server's answer to it.
 RawAnswer LivePod(FakeApiServer& server, const std::string& last) {
   const auto annotate = [&](const json& annotations) {
     server.Patch("pods", "default", "x", {{"metadata", {{"annotations", annotations}}}});

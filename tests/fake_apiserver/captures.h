@@ -10,14 +10,14 @@
 
 namespace kuryr::fake {
 
-/// What a real API server (1.20.2) answered, from tests/data/apiserver-http.
+/// A capture of a real API server (1.20.2), from tests/data/apiserver-http.
 struct Capture {
   std::string name;
   std::string request;  // bytes
   RawAnswer answer;
 };
 
-/// Throws std::runtime_error when there is none of this name.
+/// Loads a capture. Throws std::runtime_error when there is none of this name.
 [[nodiscard]] Capture LoadCapture(const std::string& name);
 
 /// The capture's name where GoogleTest wants a test's name.
@@ -28,11 +28,11 @@ struct Capture {
 /// X-Kubernetes-Pf-*.)
 [[nodiscard]] std::vector<std::string> ComparableHead(const RawAnswer& answer);
 
-/// An object or an event, without what differs between any two servers: uids and timestamps become
-/// "SET", and so does managedFields.
+/// An object or an event without the values that differ between servers: uids, timestamps and
+/// managedFields become "SET".
 [[nodiscard]] nlohmann::json Comparable(nlohmann::json value);
 
-/// The same, and resourceVersions become "SET", too.
+/// As above, and resourceVersions become "SET".
 [[nodiscard]] nlohmann::json ComparableAnyVersion(nlohmann::json value);
 
 }  // namespace kuryr::fake

@@ -74,7 +74,7 @@ std::string Connection::server_name() const {
 }
 
 Connection::Io Connection::ReadOnce() {
-  std::array<char, 16384> block;  // the largest TLS record, so nothing stays behind in OpenSSL
+  std::array<char, 16384> block;  // as large as a TLS record, so OpenSSL keeps no bytes back
   ssize_t got = 0;
   if (ssl_) {
     ERR_clear_error();
@@ -140,7 +140,7 @@ Connection::Wake Connection::WaitUntil(const Signal& signal, Clock::time_point a
 }
 
 void Connection::WaitForClose() {
-  // Not draining the socket is what a server that hangs does: the peer's writes stall in the end.
+  // Does not drain the socket, like a server that hangs: the peer's writes stall in the end.
   std::array<pollfd, 2> fds{pollfd{socket_.get(), POLLRDHUP, 0}, pollfd{stop_.fd(), POLLIN, 0}};
   while (::poll(fds.data(), fds.size(), -1) < 0 && errno == EINTR) {
   }

@@ -10,8 +10,8 @@
 
 namespace kuryr::fake {
 
-/// One accepted connection, plain or TLS. Belongs to one thread. Every wait ends as soon as `stop`
-/// is set, which counts as closed; so do all errors of the socket, since no caller cares which one.
+/// An accepted connection, plain or TLS. Belongs to one thread. Every wait ends as soon as `stop`
+/// is set, which counts as closed; so does every error of the socket.
 class Connection {
  public:
   using Clock = std::chrono::steady_clock;
@@ -26,26 +26,27 @@ class Connection {
 
   /// False when the handshake fails.
   [[nodiscard]] bool StartTls(SSL_CTX& context);
-  /// Of the client's verified certificate; empty when it sent none.
+  /// The common name in the client's verified certificate; empty when it sent none.
   [[nodiscard]] const std::string& peer_common_name() const noexcept { return peer_common_name_; }
 
-  /// That the client asked for (SNI); empty when for none.
+  /// The server name that the client asked for (SNI); empty if none.
   [[nodiscard]] std::string server_name() const;
 
-  /// Bytes received and not consumed; the caller takes away what it has used.
+  /// Bytes received and not yet used; the caller removes what it has used.
   [[nodiscard]] std::string& input() noexcept { return input_; }
   /// Waits for more bytes and appends them to input(). False when the peer has closed.
   [[nodiscard]] bool ReadMore();
-  /// False when the peer has closed; part of the bytes may have gone out.
+  /// Sends the bytes. False when the peer has closed; a part may have gone out.
   [[nodiscard]] bool Write(std::string_view bytes);
 
-  /// Waits until `signal` is set, the time is reached, or the peer closes; takes in what it sends.
+  /// Waits until `signal` is set, the time is reached, or the peer closes. Meanwhile it reads what
+  /// the peer sends.
   [[nodiscard]] Wake WaitUntil(const Signal& signal, Clock::time_point at);
   /// Waits until the peer closes or the server stops.
   void WaitForClose();
 
-  /// Closes in order, at once; when it returns, the peer's kernel has heard of it. The connection
-  /// is of no more use.
+  /// Closes in order, at once; on return, the peer's kernel knows. The connection cannot be used
+  /// any more.
   void Close();
   /// Makes the end abrupt, as when the server is killed: no close_notify.
   void Abort() noexcept { aborted_ = true; }

@@ -49,7 +49,7 @@ ControlResult AddFault(FakeApiServer& server, const json& fault) {
     act->second(server, fault);
     return done;
   }
-  // A port that never opens again could not be told to.
+  // "for_ms" is required: a port that stays closed could not be opened by a later request.
   static_cast<void>(Milliseconds(fault, "for_ms"));
   return {.answer = done.answer,
           .then = [&server, fault, run = act->second] { run(server, fault); }};

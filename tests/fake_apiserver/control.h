@@ -10,10 +10,11 @@ class FakeApiServer;
 
 struct ControlResult {
   Answer answer;
-  std::function<void()> then;  // to do once the answer is out, if any
+  std::function<void()> then;  // work for after the answer, if any
 };
 
-/// The endpoint for tests that are no C++: /fake/faults, /fake/requests, /fake/wait; see README.md.
+/// The endpoint for tests in other languages than C++: /fake/faults, /fake/requests, /fake/wait;
+/// see README.md.
 [[nodiscard]] ControlResult HandleControl(FakeApiServer& server, const HttpRequest& request);
 
 }  // namespace kuryr::fake

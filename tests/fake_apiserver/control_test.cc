@@ -111,7 +111,7 @@ TEST(ControlTest, RequestsAreShownAndWaitedForWithoutTheControlItself) {
   EXPECT_EQ(requests.at(0).at("target"), "/api/v1/pods");
 }
 
-/// The program as a child, whose standard output we read.
+/// The program as a child process; the test reads its standard output.
 class Program {
  public:
   explicit Program(std::vector<std::string> arguments) {

@@ -21,9 +21,9 @@ class EventStream {
   [[nodiscard]] bool SendEvent(std::string_view type, const std::string& object);
   /// Bytes that are no event; not counted as one.
   [[nodiscard]] bool SendRaw(std::string_view bytes);
-  /// The last chunk.
+  /// Sends the last chunk.
   void Finish();
-  /// The connection ends in the middle.
+  /// Ends the connection in the middle.
   void Cut();
 
   /// True when the stream ended in order, so that the connection can take a next request.

@@ -168,7 +168,8 @@ bool FakeApiServer::Respond(Connection& connection, const HttpRequest& request) 
   if (request.path.starts_with("/fake/")) return RespondToControl(connection, request);
   const bool keep_alive = request.KeepAlive();
   const RequestInfo info = ParseRequestInfo(resources_, request);
-  // Before it is logged: who waits for this request may send the next one.
+  // Takes the fault before the request is logged: a test that waits for this request may send the
+  // next one.
   const auto fault = faults_.Take(info.verb, request.path);
   log_.Add(LogEntry(request, info));
   if (fault && fault->kind != Fault::Kind::kTamper) {
@@ -186,7 +187,7 @@ bool FakeApiServer::Respond(Connection& connection, const HttpRequest& request) 
   } catch (const Refusal& refusal) {
     return Send(connection, refusal.answer(), keep_alive);
   } catch (const json::exception& e) {
-    // A field of another type than the API has.
+    // A field has another type than in the API.
     return Send(connection, BadRequest(e.what()).answer(), keep_alive);
   }
 }

@@ -46,7 +46,8 @@ class FakeApiServer {
  public:
   static constexpr std::chrono::milliseconds kPatience{30'000};
 
-  /// Serves when it returns. Throws std::system_error, or std::runtime_error for TLS files.
+  /// Serves when the constructor returns. Throws std::system_error, or std::runtime_error for TLS
+  /// files.
   explicit FakeApiServer(const Options& options = {});
   FakeApiServer(const FakeApiServer&) = delete;
   FakeApiServer& operator=(const FakeApiServer&) = delete;
@@ -54,34 +55,35 @@ class FakeApiServer {
   /// "http://127.0.0.1:PORT", "https://[::1]:PORT"; no slash at the end.
   [[nodiscard]] std::string url() const;
   [[nodiscard]] uint16_t port() const noexcept { return server_.port(); }
-  /// Of the authority that signed TestTls().
+  /// The certificate of the authority that signed TestTls().
   [[nodiscard]] static std::string ca_file() { return CertificateFile("ca.crt"); }
 
   // Objects. `kind` and `apiVersion` name the resource (a missing apiVersion is found by kind);
   // without metadata.namespace they go to "default". `plural` is "pods", "kuryrports", ...
 
   nlohmann::json Create(const nlohmann::json& object);
-  /// RFC 7386.
+  /// Applies a merge patch (RFC 7386).
   nlohmann::json Patch(const std::string& plural, const std::string& ns, const std::string& name,
                        const nlohmann::json& merge_patch);
-  /// Pods: MODIFIED with the deletionTimestamp, and at grace 0 DELETED, too.
+  /// Deletes an object. A pod gets MODIFIED with the deletionTimestamp, and at grace 0 also
+  /// DELETED.
   void Delete(const std::string& plural, const std::string& ns, const std::string& name,
               int64_t grace_seconds = 0);
   [[nodiscard]] std::optional<nlohmann::json> Get(const std::string& plural, const std::string& ns,
                                                   const std::string& name) const;
-  /// All namespaces when `ns` is empty.
+  /// The objects of one namespace, or of all when `ns` is empty.
   [[nodiscard]] std::vector<nlohmann::json> List(const std::string& plural,
                                                  const std::string& ns = {}) const;
   [[nodiscard]] uint64_t resource_version() const { return store_.version(); }
 
-  // What clients do.
+  // Requests of clients.
 
   [[nodiscard]] std::vector<LoggedRequest> Requests() const { return log_.All(); }
   /// `verb`: get list watch create update patch delete, or a method; empty: any.
   [[nodiscard]] bool WaitForRequest(const std::string& verb, const std::string& path_prefix,
                                     size_t count = 1,
                                     std::chrono::milliseconds timeout = kPatience);
-  /// Until exactly `count` watches are open and have been sent the present state.
+  /// Waits until exactly `count` watches are open and have been sent the present state.
   [[nodiscard]] bool WaitForWatches(size_t count, std::chrono::milliseconds timeout = kPatience);
 
   // Faults.
@@ -99,22 +101,22 @@ class FakeApiServer {
   /// Every version before the present one is too old for lists and new watches.
   void Compact() { store_.Compact(); }
 
-  // What happens to the watches that are open; changes made before go out before.
+  // Commands to all open watches; earlier changes are sent before.
 
-  /// Bytes as they are; see stream_text.
+  /// Sends bytes as they are; see stream_text.
   void SendToWatches(const std::string& text);
-  /// A BOOKMARK at once, to those that allow it.
+  /// Sends a BOOKMARK at once to watches that allow it.
   void BookmarkWatches();
-  /// In order, as at their timeout.
+  /// Ends watches in order, as at their timeout.
   void EndWatches();
-  /// In the middle, as when the server is killed.
+  /// Cuts watches off, as when the server is killed.
   void DropWatches();
-  /// ERROR with code 410, then the end.
+  /// Sends ERROR with code 410, then ends the watches.
   void ExpireWatches();
 
  private:
   void Serve(Connection& connection) noexcept;
-  // Each answers whether the connection can take a next request.
+  // Each returns whether the connection can take a next request.
   [[nodiscard]] bool Respond(Connection& connection, const HttpRequest& request);
   [[nodiscard]] bool RespondToControl(Connection& connection, const HttpRequest& request);
   [[nodiscard]] bool RespondWithFault(Connection& connection, const Fault& fault, bool keep_alive);

@@ -11,8 +11,8 @@
 
 namespace kuryr::fake {
 
-/// What is done to the stream of a watch. Bytes and events count from the start of the body, chunk
-/// framing not included.
+/// Changes to the stream of a watch. Bytes and events count from the start of the body, without
+/// chunk framing.
 struct Tamper {
   /// Closes the connection in the middle, without the last chunk.
   std::optional<size_t> cut_after_bytes;
@@ -22,14 +22,14 @@ struct Tamper {
   /// Sends at most this many bytes at once (0: no limit), with a pause after each.
   size_t drip_bytes = 0;
   std::chrono::milliseconds drip_pause{0};
-  /// After each event.
+  /// The text after each event.
   std::string line_end = "\n";
-  /// Put into the stream as it is, once `insert_after_events` events have gone out.
+  /// Text that goes into the stream as it is, after `insert_after_events` events.
   std::string insert;
   size_t insert_after_events = 0;
 };
 
-/// What happens to the next `count` requests that match.
+/// A fault of the next `count` requests that match.
 struct Fault {
   enum class Kind {
     kAnswer,   // `answer` instead of the real one
@@ -47,11 +47,11 @@ struct Fault {
 
   /// An answer with a Status object of this code, as far as clients look at it.
   [[nodiscard]] static Fault Status(int code, const std::string& message);
-  /// 429 as the API server sends it: text/plain with Retry-After.
+  /// An answer 429 as the API server sends it: text/plain with Retry-After.
   [[nodiscard]] static Fault TooManyRequests(int retry_after_seconds);
 };
 
-/// The faults to come, in the order they were added. Thread-safe.
+/// The faults to come, in the order in which they were added. Thread-safe.
 class FaultPlan {
  public:
   void Add(Fault fault) EXCLUDES(mutex_);
@@ -69,7 +69,7 @@ class FaultPlan {
 /// another form.
 [[nodiscard]] Fault FaultFromJson(const nlohmann::json& json);
 
-/// Whole lines, or what should have been some, for Tamper::insert and for sending to open watches.
+/// Lines, some of them malformed, for Tamper::insert and for sending to open watches.
 namespace stream_text {
 
 [[nodiscard]] std::string Garbage();
@@ -78,7 +78,7 @@ namespace stream_text {
 [[nodiscard]] std::string HugeLine(size_t bytes);
 [[nodiscard]] std::string UnknownType();
 [[nodiscard]] std::string EventWithoutObject();
-/// ERROR with code 410.
+/// An ERROR event with code 410.
 [[nodiscard]] std::string ExpiredError(const std::string& message);
 
 }  // namespace stream_text

@@ -40,12 +40,12 @@ class FaultsTest : public testing::Test {
     server_.Create(PodNamed("a"));
     server_.Create(PodNamed("b"));
   }
-  /// A watch that is over once `tamper` has done its work.
+  /// Makes a watch that `tamper` ends; returns the answer.
   RawAnswer WatchTampered(const Tamper& tamper) {
     server_.Inject({.kind = Fault::Kind::kTamper, .tamper = tamper});
     return Get(server_.port(), kWatch);
   }
-  /// An open watch that has been sent the present state.
+  /// An open watch whose client has the present state.
   RawClient OpenWatch() {
     RawClient client(server_.port());
     client.Send(GetRequest(kWatch));

@@ -141,7 +141,7 @@ const char* ReasonPhrase(int status) {
   }
 }
 
-/// "Fri, 20 Nov 2026 09:38:30 GMT", now.
+/// The present time as "Fri, 20 Nov 2026 09:38:30 GMT".
 std::string HttpDate() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};

@@ -21,7 +21,7 @@ struct HttpRequest {
   std::map<std::string, std::string> headers;
   std::string body;
 
-  /// Empty when absent.
+  /// The value of the parameter or header; empty when absent.
   [[nodiscard]] std::string Query(const std::string& name) const;
   [[nodiscard]] std::string Header(const std::string& name) const;
   [[nodiscard]] bool KeepAlive() const { return Header("connection") != "close"; }
@@ -33,7 +33,7 @@ struct Answer {
   std::string body;
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
-  /// Passes before the answer is sent.
+  /// The time that passes before the answer is sent.
   std::chrono::milliseconds delay{0};
 };
 

@@ -15,10 +15,10 @@
 
 namespace kuryr::fake {
 
-/// An object as one version left it. Never changes.
+/// One version of an object. Never changes.
 using Object = std::shared_ptr<const nlohmann::json>;
 
-/// Sorted as etcd sorts them, which is the order of lists.
+/// The key of an object. Keys sort as in etcd, which gives the order of lists.
 struct ObjectKey {
   std::string collection;  // "pods", "kuryrports.openstack.org"
   std::string ns;
@@ -27,12 +27,12 @@ struct ObjectKey {
   auto operator<=>(const ObjectKey&) const = default;
 };
 
-/// One step in the history of an object.
+/// One change of an object.
 struct Change {
   uint64_t version = 0;
   ObjectKey key;
-  Object before;  // null: created
-  Object after;   // with `version` as its resourceVersion, even if it is deleted
+  Object before;  // null: the object was created
+  Object after;   // has `version` as its resourceVersion, even if it is deleted
   bool deleted = false;
 };
 
@@ -49,24 +49,25 @@ class ObjectStore {
   };
   struct Progress {
     std::vector<Change> changes;  // oldest first
-    uint64_t version = 0;         // they are complete up to here
+    uint64_t version = 0;         // the changes are complete up to this version
   };
-  /// Decides from the present state (null: none) what to write. Runs under the store's lock.
+  /// Decides what to write from the present state (null: no object). Runs under the store's lock.
   using Decision = std::function<std::vector<Write>(const Object& present)>;
 
-  /// Nothing older than `first_version` is known. `on_change` runs after each change, without lock.
+  /// The history begins at `first_version`. `on_change` runs after each change, without lock.
   ObjectStore(uint64_t first_version, std::function<void()> on_change);
 
   /// Decides and writes in one step; every write takes the next version as its resourceVersion.
-  /// Answers the objects as written. What `decide` throws comes out, with nothing written.
+  /// Returns the objects as written. An exception of `decide` passes through, and nothing is
+  /// written.
   std::vector<Object> Apply(const ObjectKey& key, const Decision& decide) EXCLUDES(mutex_);
 
   [[nodiscard]] Object Find(const ObjectKey& key) const EXCLUDES(mutex_);
-  /// A collection, in one namespace unless `ns` is empty, in the order of keys; as it was at
-  /// version `at` if given, which must not be compacted().
+  /// The objects of a collection, in one namespace unless `ns` is empty, in the order of keys. With
+  /// `at`, the state at that version, which must not be compacted().
   [[nodiscard]] Snapshot List(const std::string& collection, const std::string& ns,
                               std::optional<uint64_t> at = {}) const EXCLUDES(mutex_);
-  /// Changes of a collection past `version`; nothing when they are forgotten.
+  /// The changes of a collection after `version`; nullopt if they are forgotten.
   [[nodiscard]] std::optional<Progress> ChangesSince(uint64_t version,
                                                      const std::string& collection,
                                                      const std::string& ns) const EXCLUDES(mutex_);
@@ -74,7 +75,7 @@ class ObjectStore {
   [[nodiscard]] uint64_t version() const EXCLUDES(mutex_);
   /// Watches and lists that start below this version are too old.
   [[nodiscard]] uint64_t compacted() const EXCLUDES(mutex_);
-  /// Makes every version before the present one too old. Watches that are open miss nothing.
+  /// Makes every version before the present one too old. Open watches miss no change.
   void Compact() EXCLUDES(mutex_);
 
  private:

@@ -9,8 +9,8 @@ namespace kuryr::fake {
 
 enum class PatchType { kMerge, kJson, kStrategicMerge };
 
-/// Throws Refusal (415) for a content type that `resource` does not take: custom resources know no
-/// strategic merge.
+/// Throws Refusal (415) for a content type that `resource` does not accept: custom resources have
+/// no strategic merge.
 [[nodiscard]] PatchType ParsePatchType(const Resource& resource, const std::string& content_type);
 
 /// The object after the patch: RFC 7386, RFC 6902, or a strategic merge whose lists are replaced

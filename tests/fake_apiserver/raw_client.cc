@@ -98,7 +98,7 @@ bool RawClient::ReadMore() {
   std::array<char, 65536> block{};
   const ssize_t n = ::recv(socket_.get(), block.data(), block.size(), 0);
   if (n > 0) received_.append(block.data(), static_cast<size_t>(n));
-  return n > 0;  // a reset is an end, too
+  return n > 0;  // a reset counts as an end
 }
 
 std::string RawClient::ReadToEnd() {

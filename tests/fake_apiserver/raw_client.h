@@ -10,20 +10,20 @@
 
 namespace kuryr::fake {
 
-/// An answer taken apart.
+/// A parsed answer.
 struct RawAnswer {
   std::string status_line;                     // "HTTP/1.1 200 OK"
   std::map<std::string, std::string> headers;  // names in lower case
   std::vector<std::string> chunks;             // empty unless chunked
   std::string body;                            // without chunk framing
-  bool complete = false;                       // the last chunk, or all of Content-Length, is there
+  bool complete = false;                       // it has the last chunk, or all of Content-Length
 
   [[nodiscard]] bool IsChunked() const { return headers.contains("transfer-encoding"); }
   [[nodiscard]] int Status() const;
 };
 
-/// Takes apart what a server sent until it closed; for one answer per connection. What is missing
-/// at the end is left out.
+/// Parses what a server sent until it closed, for one answer per connection. Missing parts are left
+/// out.
 [[nodiscard]] RawAnswer ParseAnswer(const std::string& bytes);
 
 /// The lines of a watch, as JSON. Throws ParseError.
@@ -33,16 +33,16 @@ struct RawAnswer {
 /// that might share its errors with the server. Waits at most ten seconds for bytes.
 class RawClient {
  public:
-  /// Throws std::system_error, with std::errc::connection_refused where nobody listens.
+  /// Throws std::system_error: std::errc::connection_refused if no server listens.
   explicit RawClient(uint16_t port);
 
   void Send(const std::string& bytes);
-  /// Until the server closes. Throws std::system_error with std::errc::timed_out.
+  /// Reads until the server closes. Throws std::system_error with std::errc::timed_out.
   [[nodiscard]] std::string ReadToEnd();
-  /// Until `text` has come; answers everything up to its end. Throws std::runtime_error when the
-  /// server closes before.
+  /// Reads until `text` has come; returns all bytes up to its end. Throws std::runtime_error when
+  /// the server closes before.
   [[nodiscard]] std::string ReadUntil(const std::string& text);
-  /// Whether bytes are there now or the end is.
+  /// Whether neither bytes nor the end of the stream have come.
   [[nodiscard]] bool IsQuiet() const;
 
  private:
@@ -52,14 +52,14 @@ class RawClient {
   std::string received_;
 };
 
-/// One GET, on a connection of its own.
+/// Sends one GET, on a connection of its own.
 [[nodiscard]] RawAnswer Get(uint16_t port, const std::string& target);
 /// The bytes of a GET; the server closes after its answer.
 [[nodiscard]] std::string GetRequest(const std::string& target);
 /// The bytes of a request with a body; the server closes after its answer.
 [[nodiscard]] std::string Request(const std::string& method, const std::string& target,
                                   const std::string& content_type, const std::string& body);
-/// One request, on a connection of its own.
+/// Sends one request, on a connection of its own.
 [[nodiscard]] RawAnswer Exchange(uint16_t port, const std::string& request);
 
 }  // namespace kuryr::fake

@@ -92,7 +92,7 @@ void CheckEvent(const Resource& resource, const std::string& ns, const json& obj
   }
 }
 
-/// Everything the API server decides about a new object's metadata.
+/// All that the API server decides about a new object's metadata.
 void StampNew(const Resource& resource, const std::string& ns, json& object) {
   json& metadata = object["metadata"];
   if (!metadata.value("resourceVersion", "").empty()) {
@@ -137,7 +137,7 @@ void CheckPreconditions(const Resource& resource, const json& present, const jso
   }
 }
 
-/// A pod's spec once what may change in it is taken away.
+/// A pod's spec without the parts that may change.
 json FixedSpec(const json& pod) {
   json spec = pod.value("spec", json::object());
   spec.erase("activeDeadlineSeconds");

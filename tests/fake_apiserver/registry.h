@@ -11,7 +11,7 @@
 
 namespace kuryr::fake {
 
-/// Which part of an object a write reaches. kAll is for tests, which may set a status at once.
+/// The part of an object that a write reaches. kAll is for tests, which may set a status at once.
 enum class Part { kObject, kStatus, kAll };
 
 struct DeleteOptions {
@@ -21,7 +21,7 @@ struct DeleteOptions {
 
 struct Deletion {
   Object object;         // as the deletion left it
-  bool at_once = false;  // it went without being marked first, as no pod does
+  bool at_once = false;  // it was deleted without being marked first; never for pods
 };
 
 /// The API server's rules for writing objects, on top of the store: metadata, defaults, conflicts,
@@ -36,7 +36,7 @@ class Registry {
   /// `manager` is the user agent's name, as managedFields has it.
   Object Create(const Resource& resource, const std::string& ns, nlohmann::json object, Part part,
                 const std::string& manager);
-  /// Without a change nothing is written and the version stays.
+  /// Without a change, the object is not written and keeps its version.
   Object Update(const Resource& resource, const ObjectKey& key, const Edit& edit, Part part,
                 const std::string& manager);
   Deletion Delete(const Resource& resource, const ObjectKey& key, const DeleteOptions& options);

@@ -15,20 +15,20 @@ struct LoggedRequest {
   std::string method;
   std::string target;  // path and query, as sent
   std::string path;
-  std::string verb;           // get list watch ...; empty for what is no resource
+  std::string verb;           // get list watch ...; empty if the path is no resource
   std::string authorization;  // the header
   std::string user_agent;
   std::string content_type;
   std::string body;
 };
 
-/// Every request since the start but those to /fake. Thread-safe.
+/// All requests since the start, except those to /fake. Thread-safe.
 class RequestLog {
  public:
   void Add(LoggedRequest request) EXCLUDES(mutex_);
   [[nodiscard]] std::vector<LoggedRequest> All() const EXCLUDES(mutex_);
-  /// Waits until `count` requests have come whose verb (or method) is `verb` and whose path starts
-  /// with `path_prefix`; either may be empty. False when `timeout` passes first.
+  /// Waits for `count` requests of that `verb` (or method) whose path starts with `path_prefix`;
+  /// either may be empty. False when `timeout` passes first.
   [[nodiscard]] bool WaitFor(const std::string& verb, const std::string& path_prefix, size_t count,
                              std::chrono::milliseconds timeout) EXCLUDES(mutex_);
 

@@ -5,7 +5,7 @@
 
 namespace kuryr::fake {
 
-/// One kind of object that the server keeps.
+/// A kind of object that the server keeps.
 struct Resource {
   std::string group;  // empty: the core group
   std::string version;
@@ -15,7 +15,7 @@ struct Resource {
   /// The status is changed through /status only, and everything else through the object only.
   bool has_status = false;
   bool custom = false;
-  /// Fields a fieldSelector may name beside metadata.name and metadata.namespace.
+  /// Fields that a fieldSelector may name beside metadata.name and metadata.namespace.
   std::vector<std::string> selectable_fields;
 
   /// "v1", "openstack.org/v1".
@@ -31,8 +31,7 @@ struct Resource {
 /// openstack.org/v1 kuryrports.
 [[nodiscard]] Resource KuryrPorts();
 
-/// What a request is about.
-/// https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
+/// The meaning of a request.
 struct RequestInfo {
   const Resource* resource = nullptr;
   std::string ns;  // empty: cluster-wide

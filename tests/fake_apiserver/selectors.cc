@@ -85,7 +85,7 @@ Requirement ParseFieldTerm(const Resource& resource, const std::string& term) {
 
 /// A field's value as selectors see it: absent is the empty string.
 std::string FieldOf(const nlohmann::json& object, const std::string& dotted) {
-  // An Event's (pkg/registry/core/event/strategy.go).
+  // The field of an Event (pkg/registry/core/event/strategy.go).
   std::string path = dotted == "source" ? "/source/component" : "/" + dotted;
   std::replace(path.begin(), path.end(), '.', '/');
   const nlohmann::json::json_pointer pointer(path);

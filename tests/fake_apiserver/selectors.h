@@ -15,15 +15,15 @@ struct Requirement {
 
   std::string key;
   Operator op = Operator::kEquals;
-  std::vector<std::string> values;  // one for (not) equals, none for (not) exists
+  std::vector<std::string> values;  // one value for (not) equals, none for (not) exists
 };
 
-/// Which objects a list or a watch shows: every requirement of both kinds is met.
+/// The objects that a list or a watch shows: those that meet every requirement of both kinds.
 class Selector {
  public:
-  /// Parses `fieldSelector` (k=v, k==v, k!=v, joined by comma; values escaped by backslash are not
-  /// taken) and `labelSelector` (the same, and k, !k, k in (a,b), k notin (a,b)). Throws Refusal
-  /// (400) for what is malformed or for a field that `resource` cannot select by.
+  /// Parses `fieldSelector` (k=v, k==v, k!=v, joined by comma; no values escaped by backslash) and
+  /// `labelSelector` (these forms, and k, !k, k in (a,b), k notin (a,b)). Throws Refusal (400) for
+  /// malformed text, and for a field that `resource` cannot select by.
   Selector(const Resource& resource, const std::string& fields, const std::string& labels);
 
   [[nodiscard]] bool Matches(const nlohmann::json& object) const;

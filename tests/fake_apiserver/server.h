@@ -15,14 +15,14 @@
 
 namespace kuryr::fake {
 
-/// Takes connections on a port and gives each a thread of its own, which watches need: they are
-/// many and long. Thread-safe; every method may be called from a connection's thread, too.
+/// Accepts connections on a port and gives each a thread of its own, since watches are many and
+/// long. Thread-safe; a connection's thread may call every method.
 class Server {
  public:
   /// Serves one connection; returning closes it. Must not throw.
   using Handler = std::function<void(Connection&)>;
 
-  /// Listens when it returns. `handler` is called until the destructor returns. Throws
+  /// Listens when the constructor returns. `handler` is called until the destructor returns. Throws
   /// std::system_error, or std::runtime_error for unusable TLS files.
   Server(const std::string& address, uint16_t port, const std::optional<TlsFiles>& tls,
          Handler handler);
@@ -61,7 +61,7 @@ class Server {
   std::shared_ptr<Signal> drop_ GUARDED_BY(mutex_) = std::make_shared<Signal>();
   std::optional<Connection::Clock::time_point> listen_again_ GUARDED_BY(mutex_);
   int hang_ GUARDED_BY(mutex_) = 0;
-  std::list<Worker> workers_;  // the accepting thread's, and the destructor's once that has ended
+  std::list<Worker> workers_;  // belongs to the accepting thread, then to the destructor
   std::thread acceptor_;
 };
 

@@ -74,7 +74,7 @@ void Listener::Bind() {
   SocketAddress address = ParseAddress(address_, port_);
   socket_.reset(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket_) ThrowErrno("socket");
-  // Connections of a moment ago linger in TIME_WAIT when the port is bound again.
+  // Recent connections may be in TIME_WAIT when the port is bound again.
   const int on = 1;
   ::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(socket_.get(), address.get(), address.length) != 0 ||
@@ -93,7 +93,7 @@ void Listener::Listen() {
 void Listener::Refuse() {
   if (!listening_) return;
   listening_ = false;
-  // Closing alone would leave the port listening for as long as a thread polls the descriptor.
+  // After close() alone, the port would listen as long as a thread polls the descriptor.
   ::shutdown(socket_.get(), SHUT_RDWR);
   Bind();
 }

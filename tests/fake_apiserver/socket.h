@@ -30,12 +30,12 @@ class Listener {
   Listener(const std::string& address, uint16_t port);
 
   [[nodiscard]] uint16_t port() const noexcept { return port_; }
-  /// -1 while refusing.
+  /// The descriptor; -1 while refusing.
   [[nodiscard]] int fd() const noexcept { return listening_ ? socket_.get() : -1; }
   /// The next waiting connection, non-blocking and without Nagle's delay; empty when there is none.
   [[nodiscard]] UniqueFd Accept();
 
-  /// From now on connecting fails with ECONNREFUSED; the port stays ours. Idempotent.
+  /// From now on connecting fails with ECONNREFUSED; the port stays reserved. Idempotent.
   void Refuse();
   /// Idempotent.
   void Listen();

@@ -9,8 +9,7 @@
 
 namespace kuryr::fake {
 
-/// A request that the server refuses. Thrown anywhere below a request, and turned into its answer
-/// where the request came in.
+/// The refusal of a request. Thrown while the request is handled, and sent as its answer.
 class Refusal : public std::runtime_error {
  public:
   explicit Refusal(Answer answer) : runtime_error(answer.body), answer_(std::move(answer)) {}

@@ -23,7 +23,8 @@ struct TlsFiles {
   bool require_client_certificate = false;
 };
 
-/// For the server's side, TLS 1.2 or later. Throws std::runtime_error with the file's name.
+/// A context for the server's side, TLS 1.2 or later. Throws std::runtime_error with the file's
+/// name.
 [[nodiscard]] SslContextPtr MakeServerContext(const TlsFiles& files);
 
 /// The common name in the certificate's subject; empty when there is none.

@@ -8,7 +8,7 @@
 #include "tests/fake_apiserver/captures.h"
 #include "tests/fake_apiserver/fake_api_server.h"
 
-// With the client that the programs use, so that the two meet in a handshake at least once.
+// Uses the client of the programs, so that both meet in a handshake at least once.
 
 namespace kuryr::fake {
 namespace {
@@ -37,8 +37,8 @@ httplib::Result GetVersion(httplib::SSLClient& client, const std::string& ca = "
 TEST(TlsTest, ServesOverBothFamilies) {
   for (const char* address : {"127.0.0.1", "::1"}) {
     const FakeApiServer server({.address = address, .tls = TestTls()});
-    // By name: against an IPv6 address cpp-httplib 0.11.4 reads past the certificate's shorter
-    // entries.
+    // Connects by name: against an IPv6 address, cpp-httplib 0.11.4 reads past the certificate's
+    // shorter entries.
     httplib::SSLClient client("localhost", server.port());
     client.set_hostname_addr_map({{"localhost", address}});
 

@@ -8,8 +8,8 @@
 namespace kuryr::fake {
 namespace {
 
-/// A bookmark's object: what is left of one with only a resourceVersion in it. Go writes a pod's
-/// mandatory fields all the same.
+/// The object of a bookmark: it has only a resourceVersion. Go also writes a pod's mandatory
+/// fields.
 std::string BookmarkObject(const Resource& resource, uint64_t version) {
   nlohmann::ordered_json object = {{"kind", resource.kind},
                                    {"apiVersion", resource.ApiVersion()},
@@ -90,7 +90,8 @@ bool Watch::SendChange(const Change& change) {
   const bool is_seen = !change.deleted && request_.selector.Matches(*change.after);
   if (is_seen) return stream_.SendEvent(was_seen ? "MODIFIED" : "ADDED", change.after->dump());
   if (!was_seen) return true;
-  // Who leaves the selector is shown as it was last seen, yet with the version of its leaving.
+  // An object that leaves the selector is shown in its last matching state, with the version of its
+  // leaving.
   nlohmann::json last = *change.before;
   last["metadata"]["resourceVersion"] = std::to_string(change.version);
   return stream_.SendEvent("DELETED", last.dump());
@@ -101,7 +102,7 @@ bool Watch::SendDue() {
     stream_.Finish();
     return false;
   }
-  // From the plan, not from now: a thread that comes late leaves none out.
+  // Counts from the planned time: a late thread leaves no bookmark out.
   PlanBookmark(bookmark_);
   return SendBookmark();
 }

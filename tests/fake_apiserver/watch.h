@@ -14,8 +14,8 @@
 
 namespace kuryr::fake {
 
-/// The server's clock. Everything that the protocol counts in seconds (timeoutSeconds, bookmarks,
-/// the wait of a list for a future version) counts in `second`s; tests make them short.
+/// The server's clock. All that the protocol counts in seconds (timeoutSeconds, bookmarks, the wait
+/// of a list for a future version) counts in `second`s; tests make them short.
 struct Pace {
   std::chrono::milliseconds second{1000};
   int bookmark_interval = 60;
@@ -23,7 +23,7 @@ struct Pace {
   int future_list_wait = 3;
 };
 
-/// What a client asks of a watch.
+/// A client's request for a watch.
 struct WatchRequest {
   const Resource* resource = nullptr;
   std::string ns;  // empty: all
@@ -45,13 +45,13 @@ class Watch {
  private:
   using Clock = Connection::Clock;
 
-  // Each answers whether the stream goes on.
+  // Each returns whether the stream goes on.
   [[nodiscard]] bool SendStart();
   [[nodiscard]] bool SendChanges(uint64_t up_to = UINT64_MAX);
   [[nodiscard]] bool SendChange(const Change& change);
   [[nodiscard]] bool SendExpired(uint64_t oldest);
   [[nodiscard]] bool SendBookmark();
-  /// The bookmark or the end whose time has come.
+  /// Sends the bookmark, or the end, whose time has come.
   [[nodiscard]] bool SendDue();
   [[nodiscard]] bool Obey(const WatchCommand& command);
   [[nodiscard]] bool TakeTurn(OpenWatch& watch);
@@ -62,7 +62,7 @@ class Watch {
   ObjectStore& store_;
   const WatchRequest request_;
   const Pace pace_;
-  uint64_t version_ = 0;  // what has been sent is complete up to here
+  uint64_t version_ = 0;  // the events sent are complete up to this version
   Clock::time_point end_;
   Clock::time_point bookmark_ = Clock::time_point::max();
 };

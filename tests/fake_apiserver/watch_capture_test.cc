@@ -9,7 +9,8 @@
 #include "tests/fake_apiserver/fake_api_server.h"
 #include "tests/fake_apiserver/raw_client.h"
 
-// Watches of a kube-apiserver, opened with the same bytes on the fake while the same things happen.
+// Compares watches of a kube-apiserver with the fake's: the same bytes open them while the same
+// changes happen.
 
 namespace kuryr::fake {
 namespace {
@@ -22,7 +23,7 @@ std::vector<json> ComparableEvents(const RawAnswer& answer) {
   return events;
 }
 
-/// Type, name, resourceVersion.
+/// Each event as type, name, resourceVersion.
 std::vector<std::string> Outline(const RawAnswer& answer) {
   std::vector<std::string> outline;
   for (const json& event : ParseEvents(answer.body)) {
@@ -33,7 +34,7 @@ std::vector<std::string> Outline(const RawAnswer& answer) {
   return outline;
 }
 
-/// Opens the capture's watch, lets things happen, and answers all that came.
+/// Opens the capture's watch, calls `happen`, and returns the answer.
 RawAnswer Watch(FakeApiServer& server, const Capture& capture,
                 const std::function<void()>& happen) {
   RawClient client(server.port());
@@ -68,7 +69,7 @@ json QuickPod(const std::string& name, const json& metadata = json::object()) {
 
 json Annotations(const json& annotations) { return {{"metadata", {{"annotations", annotations}}}}; }
 
-/// From creation to the end, as watch-life-* saw it.
+/// Lets a pod live from creation to deletion, as watch-life-* saw it.
 void LivePod(FakeApiServer& server) {
   for (const char* step : {"post-pod-201", "patch-annotation-200"}) {
     static_cast<void>(Exchange(server.port(), LoadCapture(step).request));
@@ -187,7 +188,7 @@ TEST(WatchCaptureTest, KilledServerSendsNoLastChunk) {
   EXPECT_FALSE(answer.complete);
 }
 
-/// Does to the server what led to a captured event; the deletion's steps through its own rules.
+/// Makes the change that led to a captured event; a deletion's steps follow the server's own rules.
 void Repeat(FakeApiServer& server, const json& event) {
   json object = event.at("object");
   const json& metadata = object.at("metadata");
@@ -214,7 +215,7 @@ void Repeat(FakeApiServer& server, const json& event) {
 class NodeWatchTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(NodeWatchTest, ShowsWhatAKubeletDoesToAPod) {
-  // The kubelet wrote other objects, too, which took versions of their own.
+  // The kubelet also wrote other objects, which took versions.
   const auto comparable = [](const RawAnswer& answer) {
     std::vector<json> events = ParseEvents(answer.body);
     for (json& event : events) event = ComparableAnyVersion(event);

@@ -12,7 +12,7 @@
 
 namespace kuryr::fake {
 
-/// What a test does to watches that are open.
+/// A test's command to all open watches.
 struct WatchCommand {
   enum class Kind {
     kSend,      // puts `text` into the stream as it is
@@ -22,13 +22,13 @@ struct WatchCommand {
   };
   Kind kind = Kind::kEnd;
   std::string text;
-  /// Changes of the store up to this version go out before.
+  /// The store's changes up to this version are sent before.
   uint64_t version = 0;
 };
 
 class WatchHub;
 
-/// One open watch, as long as it lives. Thread-safe.
+/// An open watch; it is registered while it lives. Thread-safe.
 class OpenWatch {
  public:
   explicit OpenWatch(WatchHub& hub);
@@ -36,11 +36,11 @@ class OpenWatch {
   OpenWatch(const OpenWatch&) = delete;
   OpenWatch& operator=(const OpenWatch&) = delete;
 
-  /// From now on the watch counts: its client has the head of the answer and the present state.
+  /// Counts the watch as ready: its client has the head of the answer and the present state.
   void MarkReady();
   /// Set when there is a change in the store or a command to take.
   [[nodiscard]] const Signal& signal() const noexcept { return signal_; }
-  /// Clears the signal.
+  /// Takes the commands, and clears the signal.
   [[nodiscard]] std::vector<WatchCommand> TakeCommands() EXCLUDES(mutex_);
 
  private:

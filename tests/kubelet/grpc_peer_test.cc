@@ -16,7 +16,7 @@ using ::testing::StartsWith;
 
 const std::string kPeer = test::SourceDir() + "/tests/kubelet/grpc_peer.py";
 
-/// gRPC's own implementation on the other side.
+/// Tests with gRPC's own implementation as the peer.
 class GrpcPeerTest : public KubeletTest {
  protected:
   static std::string Said(const std::vector<std::string>& words) {
@@ -71,7 +71,7 @@ TEST_F(GrpcPeerTest, ItsClientGivesUpAtItsDeadline) {
   methods.streaming["/a/Never"] = [](const std::string&, const std::shared_ptr<AnswerStream>&) {};
   const RunningServer server(socket(), methods);
 
-  // The server knows the deadline, too: whoever is the first says the same.
+  // The server knows the deadline as well: whichever side is first, the error is the same.
   EXPECT_THAT(Said({"call", socket(), "/a/Never", "", "0.2"}), StartsWith("DEADLINE_EXCEEDED "));
 }
 

@@ -21,7 +21,7 @@
 
 namespace kuryr::kubelet {
 
-/// A server in a loop of its own, as a program would have it. `on_wake` is called there.
+/// A server in a loop of its own, as in a program. `on_wake` is called there.
 class RunningServer {
  public:
   RunningServer(
@@ -60,7 +60,7 @@ class RunningServer {
   std::thread thread_;
 };
 
-/// A folder of its own for sockets.
+/// A test with a folder for sockets.
 class KubeletTest : public ::testing::Test {
  protected:
   KubeletTest() {
@@ -74,7 +74,7 @@ class KubeletTest : public ::testing::Test {
   [[nodiscard]] CallRequest Request(const std::string& method, std::string message = "") const {
     return {.socket = socket(), .method = method, .message = std::move(message)};
   }
-  /// "CODE: MESSAGE", or the answer.
+  /// The answer, or "CODE: MESSAGE".
   static std::string Outcome(const CallRequest& request, const Deadline& deadline = Soon()) {
     try {
       return Call(request, deadline);

@@ -20,7 +20,7 @@ using ::testing::Pair;
 
 const PodName kPod = {.name_space = "default", .name = "web"};
 
-// Protobuf's bytes, for fields that no message of ours has; their numbers are below 16.
+// Bytes of Protobuf, for fields that the project's messages lack; their numbers are below 16.
 std::string Base128(size_t value) {
   std::string bytes;
   for (; value > 0x7f; value >>= 7) bytes += static_cast<char>((value & 0x7f) | 0x80);
@@ -65,7 +65,7 @@ class PodResourcesTest : public KubeletTest {
   static UnaryHandler Refuse(StatusCode code, const std::string& message) {
     return [=](const std::string&) -> std::string { throw CallError({code, message}); };
   }
-  /// Its devices of intel.com/a, or what it says instead.
+  /// The pod's devices of intel.com/a, or the error.
   [[nodiscard]] std::string Asked(const Deadline& deadline = Soon()) const {
     try {
       const auto devices = PodResources(folder_).DevicesOf(kPod, deadline);
@@ -118,7 +118,7 @@ TEST_F(PodResourcesTest, AllPodsAreListedByTheOldestListToo) {
   }
 }
 
-/// A pod as kubelets since these versions describe it, with each field that came.
+/// Describes a pod as kubelets since these versions do, with each new field.
 TEST_F(PodResourcesTest, WhatLaterKubeletsSayBesidesChangesNothing) {
   const std::string numa_nodes = Text(1, Integer(1, 1));
   const std::string memory = Text(1, "hugepages-2Mi") + Integer(2, 64) + Text(3, numa_nodes);

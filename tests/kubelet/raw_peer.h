@@ -16,7 +16,7 @@
 
 namespace kuryr::kubelet {
 
-// Bytes of HTTP/2 (RFC 9113), as no library of ours would write them.
+// Bytes of HTTP/2 (RFC 9113), made by hand to be unlike those of the libraries in use.
 
 inline constexpr const char* kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 enum FrameType : uint8_t {
@@ -59,7 +59,7 @@ inline std::string AnswerFields() {
   return Field(":status", "200") + Field("content-type", "application/grpc");
 }
 
-/// Listens, and says the same to each that connects, whatever that says.
+/// A server that sends the same bytes to each client, whatever the client sends.
 class RawServer {
  public:
   RawServer(const std::string& socket, std::string says, int times = 1)
@@ -80,7 +80,7 @@ class RawServer {
     ::poll(&waits, 1, -1);
     return UniqueFd(::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
   }
-  /// Until the peer has gone.
+  /// Sends, and reads until the peer has gone.
   static void Talk(const UniqueFd& peer, const std::string& says, int times) {
     for (int n = 0; n < times; ++n) {
       if (::send(peer.get(), says.data(), says.size(), MSG_NOSIGNAL) < 0) return;
@@ -94,8 +94,7 @@ class RawServer {
   std::thread thread_;
 };
 
-/// Connects, says what it is given, and hears all until the server closes or is silent for two
-/// minutes.
+/// A client that sends given bytes, and reads until the server closes or is silent for two minutes.
 class RawClient {
  public:
   explicit RawClient(const std::string& socket) : socket_(ConnectTo(socket)) {}
@@ -115,7 +114,7 @@ class RawClient {
     }
     return true;
   }
-  /// Whether the end came, a reset as well.
+  /// Whether the server closed; a reset counts.
   [[nodiscard]] bool HearsEnd() {
     while (Hear()) {
     }

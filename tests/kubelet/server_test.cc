@@ -21,7 +21,7 @@ using ::testing::StartsWith;
 
 constexpr size_t kSeveralMegabytes = size_t{6} << 20;
 
-/// Servers and those that call them.
+/// Servers and their clients.
 class ServerTest : public KubeletTest {
  protected:
   static Methods Echo() {
@@ -84,7 +84,7 @@ TEST_F(ServerTest, APingIsAnswered) {
   EXPECT_TRUE(client.Hears(RawFrame{.type = kPing, .flags = kAck, .payload = "12345678"}.Bytes()));
 }
 
-/// As a client says it that closes: what it has asked before is answered.
+/// A client that closes sends GOAWAY first: its earlier requests are answered.
 TEST_F(ServerTest, APeerThatGoesAwayIsAnswered) {
   const RunningServer server(socket(), Echo());
   RawClient client(socket());
@@ -238,7 +238,7 @@ TEST_F(ServerTest, EndlessHeadersEndTheConnectionAlone) {
   std::string more;
   for (int n = 0; n < 100; ++n) more += Field("a", std::string(110, 'x'));
 
-  // Two frames, as one alone may not be so long.
+  // Sends two frames: one alone may not be so long.
   client.Say(
       Begin() + Headers(Fields("/a/Echo") + more, kNone) +
       RawFrame{.type = kContinuation, .flags = kEndHeaders, .stream = 1, .payload = more}.Bytes());

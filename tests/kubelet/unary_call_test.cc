@@ -20,10 +20,10 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// Calls of a server that says what a test wants.
+/// Calls a server that sends what a test wants.
 class UnaryCallTest : public KubeletTest {
  protected:
-  /// After the settings that begin everything.
+  /// The outcome of a call when the server sends its settings and then `bytes`.
   std::string OutcomeOf(const std::string& bytes, int times = 1) {
     const RawServer server(socket(), RawFrame{.type = kSettings}.Bytes() + bytes, times);
     return Outcome(Request("/a/B"));

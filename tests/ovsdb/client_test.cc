@@ -181,7 +181,7 @@ TEST_F(OvsdbClientTest, ConnectGivesUpAtTheDeadline) {
             std::errc::timed_out);
 }
 
-/// Connections to the server that it does not take: as many as find a place.
+/// Connections that wait in the server's queue: as many as it holds.
 std::vector<UniqueFd> FillQueue(const std::string& remote) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   remote.copy(address.sun_path, sizeof address.sun_path - 1, std::string("unix:").size());
@@ -205,7 +205,7 @@ TEST_F(OvsdbClientTest, PlaceInTheServersFullQueueIsWaitedFor) {
     (void)client.Transact(kSelectBridges, Soon());
   });
 
-  // Time to fail, if it would; a client that comes too late for the full queue does no harm.
+  // Gives the client time to fail; if it comes too late for the full queue, the test still passes.
   done.wait_for(50ms);
   ovs.server().Signal(SIGCONT);
 
@@ -308,11 +308,11 @@ TEST_F(OvsdbClientTest, AMonitorIsLostWithItsConnection) {
   EXPECT_EQ(CodeOf([&] { (void)client.NextUpdate(Soon()); }), std::errc::not_connected);
 }
 
-/// Of all unix sockets that this process has connected.
+/// All sockets that this process has open.
 std::set<std::string> OwnSockets() {
   std::set<std::string> sockets;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;  // the listing's own descriptor
+    std::error_code gone;  // for the descriptor of the listing itself
     const std::string target = std::filesystem::read_symlink(entry.path(), gone);
     if (target.starts_with("socket:")) sockets.insert(target);
   }

@@ -6,7 +6,7 @@
 
 namespace kuryr {
 
-/// Of the std::system_error that `action` throws; 0 when it throws none.
+/// The code of the std::system_error that `action` throws; 0 when it throws none.
 inline std::error_code CodeOf(const std::function<void()>& action, std::string* what = nullptr) {
   try {
     action();

@@ -1,4 +1,4 @@
-// ovsdb-server is away for a while, and clients with patience wait for it.
+// ovsdb-server stops for a while, and patient clients wait for it.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -45,7 +45,7 @@ class OvsdbOutageTest : public test::NetnsTest {
     ovs_.reset();
     NetnsTest::TearDown();
   }
-  /// Starts to ask, and sees that it goes on.
+  /// Starts a request, and checks that it has not ended after a while.
   static std::future<void> StartToAsk(OvsdbClient& client) {
     auto asking = std::async(std::launch::async, [&client, host = binding::Netns::Current()] {
       const binding::NetnsGuard guard(host);
@@ -131,7 +131,7 @@ TEST_F(OvsdbOutageTest, PatienceIsForEachOutage) {
   OvsdbClient client(kOpenVSwitchDatabase, ScriptedServer::remote(), nullptr, 10s);
   for (int outage = 0; outage < 2; ++outage) {
     auto asking = StartToAsk(client);
-    // Most of the patience.
+    // This takes most of the client's patience.
     std::this_thread::sleep_for(6s);
 
     const ScriptedServer server(Answer);

@@ -14,7 +14,7 @@
 
 namespace kuryr {
 
-/// A server that says what a test tells it to, to its first clients, one after the other.
+/// A server that runs a test's script for each of its first clients, one after the other.
 class ScriptedServer {
  public:
   explicit ScriptedServer(const std::function<void(int client)>& script, int clients = 1) {
@@ -33,7 +33,7 @@ class ScriptedServer {
       }
     });
   }
-  /// A client that has not come yet is not waited for.
+  /// Does not wait for clients that have not come.
   ~ScriptedServer() { ::shutdown(listener_.get(), SHUT_RDWR); }
   ScriptedServer(const ScriptedServer&) = delete;
   ScriptedServer& operator=(const ScriptedServer&) = delete;

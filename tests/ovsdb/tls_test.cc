@@ -20,7 +20,7 @@ namespace {
 using binding::kOpenVSwitchDatabase;
 using binding::Soon;
 
-/// ovsdb-server and clients that know each other by one certificate, which is its own authority.
+/// ovsdb-server and clients that trust each other by one certificate, which is its own authority.
 class OvsdbTlsTest : public test::NetnsTest {
  protected:
   void SetUp() override {
@@ -55,7 +55,8 @@ class OvsdbTlsTest : public test::NetnsTest {
   void Use(const std::string& name) const {
     OvsdbClient::UseTls(Key(name), Certificate(name), Certificate(name));
   }
-  /// A request too: in TLS 1.3 a client is told after its handshake that it is not trusted.
+  /// Also sends a request: in TLS 1.3, a client hears only after its handshake that it is not
+  /// trusted.
   static std::error_code Ask() {
     return CodeOf([] {
       (void)OvsdbClient(kOpenVSwitchDatabase, "ssl:127.0.0.1:6641")

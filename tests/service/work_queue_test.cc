@@ -28,7 +28,7 @@ class WorkQueueTest : public ::testing::Test {
     }
     return keys;
   }
-  /// A round of `key` that asks for a retry; returns when that has become ready.
+  /// Runs a round of `key` that asks for a retry; returns the time until the key is ready again.
   Clock::duration Retry(const std::string& key) {
     EXPECT_EQ(queue_.Get()->key, key);
     queue_.AddRateLimited(key);
@@ -55,7 +55,7 @@ TEST_F(WorkQueueTest, AKeyAtWorkThatIsAddedIsRunOnceMoreBehindTheOthers) {
   queue_.Add("a");
   queue_.Add("a");
   queue_.Add("b");
-  EXPECT_EQ(queue_.metrics().ready, 1U);  // nobody else gets a
+  EXPECT_EQ(queue_.metrics().ready, 1U);  // no other worker gets a
 
   queue_.Done("a");
 
@@ -134,7 +134,7 @@ TEST_F(WorkQueueTest, RetriesComeSlowerUpToAMinute) {
   const auto first = Retry("a");
   Clock::duration longest{};
   unsigned retries = 1;
-  // By chance they stay short for many.
+  // Delays are random: they may stay short for many retries.
   for (; longest < 60s && retries < 10'000; ++retries) longest = std::max(longest, Retry("a"));
 
   EXPECT_GE(first, 200ms);
@@ -217,7 +217,7 @@ TEST_F(WorkQueueTest, AfterShutDownNothingIsHandedOut) {
   EXPECT_FALSE(queue_.Get());
 }
 
-/// With the real clock.
+/// These tests use the real clock.
 TEST(WorkQueueWaitTest, GetWaitsUntilADelayIsOver) {
   WorkQueue queue;
   queue.AddAfter("late", 30ms);
@@ -235,7 +235,7 @@ TEST(WorkQueueWaitTest, AnAddWakesOneThatWaitsForADelay) {
   EXPECT_EQ(queue.Get()->key, "now");
 }
 
-/// Often, as nobody sees from outside whether a thread waits already.
+/// Runs many rounds, since a test cannot see whether a thread waits already.
 TEST(WorkQueueWaitTest, ShutDownWakesAllThatWait) {
   for (int round = 0; round < 100; ++round) {
     WorkQueue queue;

@@ -9,8 +9,9 @@
 
 namespace kuryr::test {
 
-/// What `action` says when it throws Late, at the first deadline that leaves it the time to come so
-/// far on this machine: before, it throws std::errc::timed_out. Or else what happened instead.
+/// The text of the Late that `action` throws at the first deadline that is long enough for it on
+/// this machine. With shorter deadlines it throws std::errc::timed_out. If it never throws Late,
+/// the text says why.
 template <typename Late>
 std::string SaidAtDeadline(const std::function<void(const Deadline&)>& action) {
   using namespace std::chrono_literals;

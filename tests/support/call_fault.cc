@@ -19,7 +19,7 @@ namespace {
 
 thread_local CallFault* armed = nullptr;
 
-/// libc's, or the sanitizer's in front of it.
+/// The next function of this name: libc's, or the sanitizer's in front of it.
 template <typename Function>
 Function* Next(const char* name) {
   void* const next = ::dlsym(RTLD_NEXT, name);
@@ -33,7 +33,7 @@ bool IsNetlink(int fd) {
   return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_NETLINK;
 }
 
-/// True, with errno set, when the call is to fail. errno stays as it is otherwise.
+/// Whether the call must fail; then errno is set. Otherwise errno stays as it is.
 bool Fails(const std::string& call, int error) {
   if (armed == nullptr || !armed->IsNext(call)) return false;
   errno = error;
@@ -55,7 +55,7 @@ template <typename Receive>
 ssize_t Answer(int fd, const std::string& call, const Receive& receive) {
   if (armed == nullptr) return receive();
   if (IsNetlink(fd)) {
-    // The late answer is still to come: worse than a lost one.
+    // The answer stays unread in the socket, and comes late: worse than a lost one.
     if (!armed->LosesAnswerOf(fd, call + " from the kernel")) return receive();
     errno = ENOBUFS;
     return -1;
@@ -68,7 +68,7 @@ ssize_t Answer(int fd, const std::string& call, const Receive& receive) {
   return -1;
 }
 
-/// FakePci acts when one of these is opened: a write that fails would come too late.
+/// Whether FakePci acts when the file is opened: failing the write would come too late.
 bool IsTrigger(const std::string& path) {
   return path.ends_with("/bind") || path.ends_with("/unbind") || path.ends_with("/drivers_probe");
 }

@@ -6,14 +6,15 @@
 
 namespace kuryr::test {
 
-/// Makes one of the calling thread's calls to the kernel fail, once: of those with which a driver
-/// opens sockets, files and namespaces, reads, writes, renames and removes files, and asks the
-/// kernel (netlink) and OVSDB (a unix socket) for something. Linked into a program, its functions
-/// stand before libc's for all libraries. One at a time per thread; other threads notice nothing.
+/// Makes one call of the calling thread to the kernel fail, once. These calls are the ones with
+/// which a driver opens sockets, files and namespaces, reads, writes, renames and removes files,
+/// and asks the kernel (netlink) and OVSDB (a unix socket). Linked into a program, its functions
+/// stand before libc's for all libraries. A thread has one at a time; other threads are not
+/// affected.
 ///
-/// Left out is what cannot fail for a reason that leaves anything to be done: closing, and the way
-/// back from a pod's namespace, after which the process ends (NetnsGuard); and what C++ streams
-/// open: attributes in /sys, which a device's driver may refuse to tell anyway.
+/// Calls are left out whose failure leaves no work: closing, and the return from a pod's namespace,
+/// after which the process ends (NetnsGuard). So are files that C++ streams open: attributes in
+/// /sys, which a device's driver may refuse anyway.
 class CallFault {
  public:
   enum class Kind {
@@ -21,18 +22,18 @@ class CallFault {
     kAnswerLost,  ///< a request is sent and done, but receiving the answer fails
   };
 
-  /// Counts from 1; for kAnswerLost requests only.
+  /// Call `number` fails, counted from 1; kAnswerLost counts requests only.
   CallFault(Kind kind, int number);
   CallFault(const CallFault&) = delete;
   CallFault& operator=(const CallFault&) = delete;
   ~CallFault();
 
-  /// What failed, "recv from OVSDB"; empty where nobody waited for the answer.
+  /// The call that failed: "recv from OVSDB"; empty if no call waited for the answer.
   [[nodiscard]] const std::string& failed() const noexcept { return failed_; }
-  /// False where there were fewer calls.
+  /// Whether as many calls were made.
   [[nodiscard]] bool reached() const noexcept { return left_ <= 0; }
 
-  // For the functions that stand before libc's.
+  // The functions that stand before libc's use these.
   [[nodiscard]] bool IsNext(const std::string& call);
   void NoteRequest(int fd);
   [[nodiscard]] bool LosesAnswerOf(int fd, const std::string& call);
@@ -44,8 +45,8 @@ class CallFault {
   Kind kind_;
   int left_;
   std::string failed_;
-  int request_fd_ = -1;  ///< whose answer is to be lost
-  int file_fd_ = -1;     ///< the last that was opened
+  int request_fd_ = -1;  ///< the socket whose answer gets lost
+  int file_fd_ = -1;     ///< the last file that was opened
   ino_t home_ = 0;
 };
 

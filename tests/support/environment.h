@@ -4,7 +4,7 @@
 
 namespace kuryr::test {
 
-/// How long or thorough a test is, from a variable like KURYR_ROUNDS.
+/// The length or thoroughness of a test, from a variable such as KURYR_ROUNDS.
 inline int FromEnvironment(const char* name, int otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : std::atoi(value);

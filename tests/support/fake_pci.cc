@@ -130,7 +130,7 @@ void FakePci::Run() {
     const fs::path file = fs::read_symlink("/proc/self/fd/" + std::to_string(opened.get()));
     const fanotify_response response = {
         .fd = event.fd, .response = static_cast<uint32_t>(Allow(file) ? FAN_ALLOW : FAN_DENY)};
-    opened.reset();  // before the test goes on, and counts its files
+    opened.reset();  // before the test goes on and counts its open files
     if (::write(fanotify_.get(), &response, sizeof response) < 0) return;
   }
 }

@@ -11,9 +11,9 @@
 
 namespace kuryr::test {
 
-/// A tree as /sys has one, with one PCI network device "ens5" behind virtio that reacts as the
-/// kernel does: it loses and gets drivers, and with them its link, as files of the tree are opened
-/// for writing (fanotify(7)). What was written stays to be read. Needs CAP_SYS_ADMIN.
+/// A tree like /sys with one PCI network device "ens5" behind virtio. It reacts as the kernel does
+/// when files are opened for writing (fanotify(7)): it loses and gets drivers, and with them its
+/// link. Written text stays in the files. Needs CAP_SYS_ADMIN.
 class FakePci {
  public:
   static constexpr const char* kDevice = "0000:00:05.0";
@@ -27,15 +27,15 @@ class FakePci {
   FakePci(const FakePci&) = delete;
   FakePci& operator=(const FakePci&) = delete;
 
-  /// Another link: of the PCI device, or of none when that is empty.
+  /// Adds a link, of the PCI device `device`, or of none if it is empty.
   void AddLink(const std::string& name, const std::string& mac, const std::string& device);
 
-  /// The name of the device's driver; "" without one.
+  /// The name of the device's driver; "" if it has none.
   [[nodiscard]] std::string Driver() const;
-  /// What was last written to the file, below the root.
+  /// The text last written to the file, given below the root.
   [[nodiscard]] std::string Written(const std::string& file);
 
-  /// From now on, writes to `file` alone fail with EPERM, or do nothing; "" for none.
+  /// From now on, writes to `file` alone fail with EPERM, or have no effect; "" ends that.
   void Refuse(const std::string& file);
   void Ignore(const std::string& file);
 
@@ -53,7 +53,7 @@ class FakePci {
   std::mutex mutex_;
   std::filesystem::path refused_;      // guarded by mutex_
   std::filesystem::path ignored_;      // guarded by mutex_
-  std::atomic<bool> reading_ = false;  // the test itself
+  std::atomic<bool> reading_ = false;  // the test itself reads
   UniqueFd fanotify_;
   EventFd stop_;
   std::jthread kernel_;

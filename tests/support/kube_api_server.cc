@@ -23,17 +23,18 @@ namespace {
 using nlohmann::json;
 using std::chrono::steady_clock;
 
-/// Far above what they need: a machine that runs many tests at once may be slow.
+/// Far above the time that the programs need: a machine that runs many tests at once may be slow.
 constexpr std::chrono::seconds kStartTimeout{120};
-/// Each question is a TLS handshake, which takes processors from what is asked.
+/// The time between two questions. Each is a TLS handshake, which takes processor time from the
+/// server.
 constexpr std::chrono::milliseconds kPollInterval{200};
 
-/// etcd wants HOST:PORT also of a Unix socket: it is the name of the socket's file.
+/// etcd wants HOST:PORT even for a Unix socket: it becomes the name of the socket's file.
 constexpr const char* kEtcdSocket = "localhost:1";
 constexpr const char* kEtcdUrl = "unix://localhost:1";
 constexpr const char* kPeerUrl = "unix://localhost:2";
 
-/// A range that holds nothing; its answer bears the present revision. Keys go as base64.
+/// An empty range; its answer has the present revision. Keys are in base64.
 constexpr const char* kNothing = R"({"key":"AA=="})";
 
 std::string WithoutNewline(std::string text) {
@@ -43,7 +44,7 @@ std::string WithoutNewline(std::string text) {
 
 std::string Script(const std::string& name) { return SourceDir() + "/tests/kubernetes/" + name; }
 
-/// The folder of the programs in `out`, or why there is none in `err`.
+/// Finds the folder of the programs: in `out`, or why there is none in `err`.
 ProcessResult FindPrograms() {
   return RunProgram({.argv = {Script("build-apiserver"), "--find", KURYR_CACHE_DIR}});
 }
@@ -67,7 +68,7 @@ std::string Run(std::vector<std::string> argv) {
   return std::move(result.out);
 }
 
-/// Exits with 0 when it got an answer below 400, which it prints like any other.
+/// A curl command. It exits with 0 when the answer is below 400, and prints any answer.
 std::vector<std::string> Curl(const std::vector<std::string>& arguments) {
   std::vector<std::string> argv = {"curl",      "--silent", "--show-error", "--fail-with-body",
                                    "--noproxy", "*",        "--max-time",   "20"};
@@ -120,8 +121,9 @@ void KubeApiServer::RemoveAll() noexcept {
 
 std::string KubeApiServer::url() const { return "https://127.0.0.1:" + std::to_string(port_); }
 
-/// A bound socket that never listens keeps the kernel from giving the port to anybody else, also
-/// while the API server is down. With SO_REUSEADDR, which Go sets too, that one may listen on it.
+/// Reserves a port. A bound socket that never listens keeps other programs from getting the port,
+/// also while the API server is down. With SO_REUSEADDR, which Go sets as well, the API server may
+/// listen on it.
 void KubeApiServer::ReservePort() {
   reservation_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
@@ -137,8 +139,8 @@ void KubeApiServer::ReservePort() {
 
 void KubeApiServer::Start(std::optional<Process>& process, const std::string& name,
                           std::vector<std::string> arguments) {
-  // Relative names, as those of the sockets, are the folder's. Nothing reads the child's own pipes.
-  // Go's collector took a fifth of a start's processor time.
+  // Relative names, such as those of the sockets, are below the folder. The child's own pipes are
+  // not read. GOGC: Go's garbage collector took a fifth of a start's processor time.
   std::vector<std::string> argv = {
       "/bin/sh", "-c",    R"(cd "$1" && shift && GOGC=400 exec "$@" >>"$0.log" 2>&1)",
       name,      folder_, programs_ / name};
@@ -163,7 +165,7 @@ void KubeApiServer::WaitUntilAnswers(const Process& process, const std::string& 
 
 void KubeApiServer::StartEtcd() {
   const std::string peer = kPeerUrl;
-  // Alone in its cluster it need not wait a second for others before it leads.
+  // The only member of a cluster need not wait a second for others before it leads.
   Start(etcd_, "etcd",
         {"--data-dir=etcd", "--unsafe-no-fsync", "--heartbeat-interval=10", "--election-timeout=50",
          std::string("--listen-client-urls=") + kEtcdUrl,
@@ -178,12 +180,13 @@ void KubeApiServer::StartApiServer() {
          // Only Compact() compacts.
          "--etcd-compaction-interval=0", "--bind-address=127.0.0.1",
          "--secure-port=" + std::to_string(port_),
-         // Without it the machine's default route is looked up. Nothing connects to it.
+         // Without it, the API server looks up the machine's default route. No client connects to
+         // it.
          "--advertise-address=192.0.2.1", "--endpoint-reconciler-type=none",
          "--tls-cert-file=tls/server.crt", "--tls-private-key-file=tls/server.key",
          "--client-ca-file=tls/ca.crt", "--token-auth-file=tls/tokens.csv",
          "--authorization-mode=RBAC",
-         // Pods are refused while nobody makes their service accounts.
+         // Without this, pods are refused: their service accounts are not made.
          "--disable-admission-plugins=ServiceAccount",
          "--service-account-issuer=https://kubernetes.default.svc",
          "--service-account-signing-key-file=tls/server.key",

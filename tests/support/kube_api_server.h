@@ -13,16 +13,16 @@ namespace kuryr::test {
 
 /// A Kubernetes API of the test's own: real etcd and kube-apiserver (1.20.2, or those of
 /// $KUBEBUILDER_ASSETS) on 127.0.0.1, with RBAC, authorities of their own and all their files in
-/// one new folder below `parent`. No other part of Kubernetes runs: pods stay Pending, nobody makes
-/// service accounts, and the only namespaces are those that the API server makes for itself. Both
-/// programs end with the object or the thread that started them. Not thread-safe. Throws
+/// one new folder below `parent`. No other part of Kubernetes runs: pods stay Pending, service
+/// accounts are not made, and the only namespaces are those that the API server makes for itself.
+/// Both programs end with the object or the thread that started them. Not thread-safe. Throws
 /// std::runtime_error with the end of a program's log when it does not start.
 class KubeApiServer {
  public:
-  /// Why there is none on this machine, for GTEST_SKIP(); nothing where there is.
+  /// Why this machine has no API server, for GTEST_SKIP(); nullopt if it has one.
   [[nodiscard]] static std::optional<std::string> Unavailable();
 
-  /// Ready when it returns, the namespace "default" included.
+  /// The API server is ready when the constructor returns, the namespace "default" included.
   explicit KubeApiServer(
       const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   KubeApiServer(const KubeApiServer&) = delete;
@@ -34,20 +34,20 @@ class KubeApiServer {
   [[nodiscard]] std::string url() const;
   [[nodiscard]] uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::string ca_file() const { return Path("tls/ca.crt"); }
-  /// Of user "admin" in system:masters, who may do everything.
+  /// Credentials of user "admin" in system:masters, who may do everything.
   [[nodiscard]] std::string token_file() const { return Path("tls/admin.token"); }
   [[nodiscard]] std::string client_cert_file() const { return Path("tls/admin.crt"); }
   [[nodiscard]] std::string client_key_file() const { return Path("tls/admin.key"); }
-  /// Of user "nobody", who may do nothing.
+  /// The token of user "nobody", who has no rights.
   [[nodiscard]] std::string nobody_token_file() const { return Path("tls/nobody.token"); }
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
-  /// SIGKILL: connections break off, etcd keeps the objects.
+  /// Kills it (SIGKILL): connections break off, etcd keeps the objects.
   void KillApiServer() { api_server_.reset(); }
-  /// On the same port. Ready when it returns.
+  /// Starts it on the same port. It is ready on return.
   void StartApiServer();
-  /// etcd forgets every revision before the present one. The API server still knows the changes it
-  /// has seen since its start: only one that was started after this answers them with 410.
+  /// Makes etcd forget every revision before the present one. The API server still knows the
+  /// changes since its start: only one that starts later answers 410 to requests for them.
   void Compact();
 
  private:
@@ -55,10 +55,10 @@ class KubeApiServer {
   void ReservePort();
   void RemoveAll() noexcept;
   void StartEtcd();
-  /// Runs it in the folder, its output in the file `name`.log there.
+  /// Runs the program in the folder, its output in the file `name`.log there.
   void Start(std::optional<Process>& process, const std::string& name,
              std::vector<std::string> arguments);
-  /// Until the command `curl`, which asks `process`, succeeds.
+  /// Waits until the command `curl`, which asks `process`, succeeds.
   void WaitUntilAnswers(const Process& process, const std::string& name,
                         const std::vector<std::string>& curl) const;
   /// A command that prints the answer of etcd's JSON gateway (v3/kv/...).

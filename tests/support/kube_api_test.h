@@ -8,8 +8,8 @@
 
 namespace kuryr::test {
 
-/// A suite with one API server, as a start takes 5 s of a processor: its SetUp() removes what other
-/// tests left there. Where there is none on this machine, its tests are skipped.
+/// A suite with one API server, since a start takes 5 s of a processor. Its SetUp() removes what
+/// other tests left there. Its tests are skipped if this machine has no API server.
 class KubeApiTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -20,7 +20,7 @@ class KubeApiTest : public ::testing::Test {
     if (const auto reason = KubeApiServer::Unavailable()) GTEST_SKIP() << *reason;
     ASSERT_TRUE(server_) << "the suite's API server did not start";
   }
-  /// Whether a SetUp() that stands on this one has nothing to do.
+  /// Whether a derived SetUp() must stop: there is no server.
   [[nodiscard]] static bool HasNoServer() { return IsSkipped() || HasFatalFailure(); }
 
   static inline std::optional<KubeApiServer> server_;

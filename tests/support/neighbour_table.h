@@ -10,8 +10,9 @@
 
 namespace kuryr::test {
 
-/// Hears, from the constructor on, what a namespace's kernel notes of its neighbours: RTMGRP_NEIGH,
-/// rtnetlink(7). Throws std::system_error; also when nothing more came for 30 s. Not thread-safe.
+/// Receives, from the constructor on, the kernel's notices on neighbours of a namespace:
+/// RTMGRP_NEIGH, rtnetlink(7). Throws std::system_error, also after 30 s without a notice. Not
+/// thread-safe.
 class NeighbourTable {
  public:
   explicit NeighbourTable(const binding::Netns& netns);

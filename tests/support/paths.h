@@ -5,13 +5,13 @@
 
 namespace kuryr::test {
 
-/// Where the test's program is, and with it all that belongs to its build: a compilation that names
-/// no folder of its clone is another clone's, too.
+/// The folder of the test's program and all programs of its build. It is found at run time: a
+/// compilation without a path in it can be shared with other clones.
 inline std::string BinDir() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path().string();
 }
 
-/// build/PRESET/bin is in it.
+/// The root of the source tree, which contains build/PRESET/bin.
 inline std::string SourceDir() {
   return std::filesystem::path(BinDir()).parent_path().parent_path().parent_path().string();
 }

@@ -41,7 +41,7 @@ PrivateOvs::PrivateOvs(const std::filesystem::path& parent)
 }
 
 PrivateOvs::~PrivateOvs() {
-  // ovs-vswitchd first: it would try to reconnect.
+  // ovs-vswitchd ends first: it would try to reconnect.
   vswitchd_.reset();
   server_.reset();
   std::error_code ignored;
@@ -49,7 +49,7 @@ PrivateOvs::~PrivateOvs() {
 }
 
 const std::string& PrivateOvs::datapath_type() {
-  // ovs-vswitchd lists "system" among its datapath_types without the module too.
+  // Even without the module, ovs-vswitchd lists "system" among its datapath_types.
   static const std::string type =
       std::filesystem::exists("/sys/module/openvswitch") ? "system" : "netdev";
   return type;
@@ -64,7 +64,7 @@ void PrivateOvs::StartServer(const std::vector<std::string>& options) {
                                    "--unixctl=" + Path("ovsdb-server.ctl"), "-vconsole:info"};
   argv.insert(argv.end(), options.begin(), options.end());
   server_.emplace(Command{.argv = std::move(argv), .env = env_});
-  // Logged when it listens.
+  // ovsdb-server logs this when it listens.
   server_->WaitForOutput("ovsdb-server (Open vSwitch)");
 }
 
@@ -89,9 +89,9 @@ void PrivateOvs::StartVswitchd(const std::string& program) {
                                    "-vconsole:info"};
   if (datapath_type() != "system") argv.emplace_back("--disable-system");
   vswitchd_.emplace(Command{.argv = std::move(argv), .env = env_});
-  // Logged when it has applied the database for the first time.
+  // ovs-vswitchd logs this when it has applied the database for the first time.
   vswitchd_->WaitForOutput(" (Open vSwitch) ");
-  // It tells of each port, nobody reads it, and one whose output is full stands still.
+  // It logs each port to its output, which no test reads; when a pipe is full, it blocks.
   Run({"ovs-appctl", "--target=" + Path("ovs-vswitchd.ctl"), "vlog/set", "console:warn"});
 }
 
@@ -119,7 +119,7 @@ long PrivateOvs::CountReconfigurations() {
     return std::stol(Run({"ovs-appctl", "--target=" + Path("ovs-vswitchd.ctl"),
                           "coverage/read-counter", "bridge_reconfigure"}));
   };
-  // It answers once in a round of its loop, and acts on a notice in the round after it.
+  // ovs-vswitchd answers once in a round of its loop, and acts on a notice in the next round.
   long before = -1;
   long now = read();
   for (int same = 0; same < 3; same = now == before ? same + 1 : 0) {

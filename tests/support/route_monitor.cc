@@ -53,7 +53,7 @@ std::vector<RouteNotice> RouteMonitor::Until(
     const std::function<bool(const std::vector<RouteNotice>& notices)>& is_enough) {
   std::vector<RouteNotice> notices;
   while (!is_enough(notices)) Take(notices);
-  // What was on its way already comes before this.
+  // Notices that were on their way come before this one.
   binding::RouteSocket host;
   const binding::Link loopback = host.FindLink("lo").value();
   host.ChangeLink(loopback, {.alias = loopback.alias.empty() ? "heard" : ""});

@@ -9,25 +9,25 @@
 
 namespace kuryr::test {
 
-/// What the kernel told of links, addresses and routes (rtnetlink(7)).
+/// A notice of the kernel on a link, an address or a route (rtnetlink(7)).
 struct RouteNotice {
-  uint16_t type = 0;       ///< RTM_NEWLINK and the like
-  int link = 0;            ///< its index; 0 of a route
-  unsigned int flags = 0;  ///< of a link: IFF_UP and the like
+  uint16_t type = 0;       ///< RTM_NEWLINK, for example
+  int link = 0;            ///< the link's index; 0 for a route
+  unsigned int flags = 0;  ///< IFF_UP, for example; links only
 };
 
 std::ostream& operator<<(std::ostream& out, const RouteNotice& notice);
 
-/// Hears, from the constructor on, what a daemon such as ovs-vswitchd is woken by in the calling
-/// thread's namespace: RTMGRP_LINK, addresses and routes of both families. Throws
-/// std::system_error; also when nothing more came for 30 s. Not thread-safe.
+/// Receives the notices that wake a daemon such as ovs-vswitchd: RTMGRP_LINK, addresses and routes
+/// of both families. It hears the calling thread's namespace from the constructor on. Throws
+/// std::system_error, also after 30 s without a notice. Not thread-safe.
 class RouteMonitor {
  public:
   RouteMonitor();
 
-  /// What came since the last call, when `is_enough` has been true of what it has at hand, in any
-  /// order; in the calling thread's namespace, which is the constructor's. Says so to the
-  /// namespace itself, by the alias of lo, which has to be up.
+  /// Waits until `is_enough` is true of the notices since the last call; returns them and all that
+  /// were on their way. The calling thread is in the constructor's namespace. To mark the end, it
+  /// changes the alias of lo, which has to be up.
   std::vector<RouteNotice> Until(
       const std::function<bool(const std::vector<RouteNotice>& notices)>& is_enough);
 

@@ -65,7 +65,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// What a child needs between fork and exec, where it must not allocate.
+/// The data that a child needs between fork and exec, where it must not allocate.
 struct Exec {
   const char* program;
   char** argv;
@@ -84,7 +84,7 @@ struct Exec {
   static_cast<void>(::signal(SIGPIPE, SIG_DFL));
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have ended before it was asked for.
+  // The parent may have ended before the signal was asked for.
   if (::getppid() == exec.parent && ::dup2(exec.in, 0) == 0 && ::dup2(exec.out, 1) == 1 &&
       ::dup2(exec.err, 2) == 2) {
     ::execve(exec.program, exec.argv, exec.env);
@@ -94,7 +94,7 @@ struct Exec {
   ::_exit(127);
 }
 
-/// Appends what can be read without waiting; false at the end of the stream.
+/// Appends the bytes that can be read without waiting; false at the end of the stream.
 bool Drain(const UniqueFd& fd, std::string& text) {
   std::array<char, 65536> buffer;
   const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
@@ -149,12 +149,12 @@ Process::~Process() {
 }
 
 void Process::Signal(int signal) {
-  // By descriptor: the id of a child that was waited for may be somebody else's by now.
+  // Uses the descriptor: once a child was waited for, another process may have its id.
   if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), signal, nullptr, 0) != 0)
     ThrowErrno("signal " + name_);
 }
 
-/// Waits for output or the end; false once the child has ended and all it wrote is read.
+/// Waits for output or the end; false once the child has ended and its output is read.
 bool Process::ReadOutput(TimePoint deadline) {
   std::array<pollfd, 3> fds{{{.fd = pidfd_.get(), .events = POLLIN},
                              {.fd = out_fd_.get(), .events = POLLIN},
@@ -165,7 +165,7 @@ bool Process::ReadOutput(TimePoint deadline) {
   if (ready == 0) ThrowErrno(ETIMEDOUT, Describe("is not done"));
   if (fds[1].revents != 0 && !Drain(out_fd_, out_)) out_fd_.reset();
   if (fds[2].revents != 0 && !Drain(err_fd_, err_)) err_fd_.reset();
-  // A grandchild may keep the pipes open: the child's end is what counts.
+  // A grandchild may keep the pipes open: only the child's end counts.
   return fds[0].revents == 0 || ((fds[1].revents | fds[2].revents) & POLLIN) != 0;
 }
 
@@ -199,7 +199,7 @@ ProcessResult Process::Wait(std::chrono::milliseconds timeout) {
   }
   if (!status_) {
     int status = 0;
-    ::kill(-pid_, SIGKILL);  // what it left behind, while the group is still its own
+    ::kill(-pid_, SIGKILL);  // its remaining group, while the id is still its own
     if (::waitpid(pid_, &status, 0) != pid_) ThrowErrno("wait for " + name_);
     status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }

@@ -13,7 +13,7 @@
 
 namespace kuryr::test {
 
-/// What to run. Without a '/', argv[0] is looked up in the test's PATH.
+/// A program to run. Without a '/', argv[0] is looked up in the test's PATH.
 struct Command {
   std::vector<std::string> argv;
   std::string input;                                      ///< stdin, at most 1 MiB, then its end
@@ -26,10 +26,10 @@ struct ProcessResult {
   std::string err;
 };
 
-/// One running child; it shares the calling thread's namespaces. Killed and reaped on destruction,
-/// and killed by the kernel when the thread that started it ends (PR_SET_PDEATHSIG). What is left
-/// of its process group goes with it. Up to 1 MiB of unread output each does not block it. Not
-/// thread-safe. Throws std::system_error, also when the program cannot be executed.
+/// A running child; it shares the calling thread's namespaces. It is killed and reaped on
+/// destruction, and killed by the kernel when the thread that started it ends (PR_SET_PDEATHSIG).
+/// The rest of its process group goes with it. Up to 1 MiB of unread output each does not block it.
+/// Not thread-safe. Throws std::system_error, also when the program cannot be executed.
 class Process {
  public:
   explicit Process(const Command& command);
@@ -40,16 +40,17 @@ class Process {
 
   [[nodiscard]] pid_t id() const noexcept { return pid_; }
   void Signal(int signal);
-  /// Returns when `text` stands in what the child wrote so far to stdout or stderr. Throws
-  /// std::errc::timed_out, or std::errc::broken_pipe when it ended without writing it; what() holds
-  /// the end of the output.
+  /// Returns when the child's stdout or stderr so far contains `text`. Throws std::errc::timed_out,
+  /// or std::errc::broken_pipe when it ended without writing it; what() holds the end of the
+  /// output.
   void WaitForOutput(std::string_view text,
                      std::chrono::milliseconds timeout = std::chrono::seconds(10));
-  /// Throws away what it has written and nobody waited for: of one that writes more than 1 MiB.
+  /// Throws away output that no call waited for: for a child that writes more than 1 MiB.
   void ForgetOutput();
-  /// What it has written to stdout, as far as anybody waited for it.
+  /// The child's stdout, as far as calls waited for it.
   [[nodiscard]] const std::string& output() const noexcept { return out_; }
-  /// Its end. Throws std::errc::timed_out, what() with the end of the output; the child lives on.
+  /// Waits for the child's end. Throws std::errc::timed_out, what() with the end of the output; the
+  /// child lives on.
   ProcessResult Wait(std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
  private:

@@ -9,9 +9,9 @@
 #include "vif/schema.h"
 #include "vif/vif.h"
 
-// The form in which tests/data/vif-samples/expected says what Python decoded: every field by its
-// name, "<unset>" for unset ones, _class and _version. Fields that os-vif 3.0 does not have stand
-// there only when they are set.
+// The form in which tests/data/vif-samples/expected has what Python decoded. It has every field by
+// its name, "<unset>" for unset ones, _class and _version. Fields that os-vif 3.0 lacks are there
+// only when they are set.
 
 namespace kuryr::vif {
 

@@ -28,7 +28,7 @@ json PodWith(const std::string& annotation) {
   return pod;
 }
 
-/// "eth0*" for the default one.
+/// The interface names; "eth0*" for a default one.
 std::vector<std::string> Names(const std::vector<PodVif>& vifs) {
   std::vector<std::string> names;
   for (const PodVif& vif : vifs) names.push_back(vif.ifname + (vif.is_default ? "*" : ""));

@@ -13,11 +13,11 @@
 
 namespace kuryr::vif {
 
-/// Which values the generator makes: all that ours accepts, or those that os-vif 3.0 reads too.
+/// The values to make: all that this project accepts, or those that os-vif 3.0 can read.
 enum class Dialect { kOurs, kOsVif3 };
 
-/// Random valid values of every class, made by walking its description: a new field is covered
-/// from the day it is described.
+/// Makes random valid values of every class by walking its description, so that a new field is
+/// covered at once.
 class RandomValues {
  public:
   RandomValues(uint64_t seed, Dialect dialect) : engine_(seed), dialect_(dialect) {}
@@ -29,7 +29,7 @@ class RandomValues {
     return object;
   }
 
-  /// The kind at `index` of Vif's alternatives.
+  /// A VIF of the kind at `index` of Vif's alternatives.
   template <size_t I = 0>
   Vif VifOfKind(size_t index) {
     if constexpr (I < std::variant_size_v<Vif>) {
@@ -108,7 +108,7 @@ class RandomValues {
   template <VersionedObject T>
   void Fill(T& out) {
     std::apply([&](const auto&... members) { (OneField(out, members), ...); }, Schema<T>::kFields);
-    // A list without its elements is what no library writes: os-vif sets them at construction.
+    // No library writes a list without elements: os-vif sets them at construction.
     if constexpr (kIsList<T>) {
       if (!out.objects.has_value()) out.objects.emplace();
     }
@@ -122,7 +122,7 @@ class RandomValues {
     const bool os_vif_3 = dialect_ == Dialect::kOsVif3;
     const bool only_ours = !member.rule.since.empty() || member.name == "fixed_ips";
     if (OneIn(5) || (os_vif_3 && only_ours)) {
-      // os-vif sets again on decoding what its constructor sets.
+      // On decoding, os-vif sets fields that its constructor sets.
       if (!os_vif_3) field.reset();
       return;
     }

@@ -120,7 +120,7 @@ const Refused kRefused[] = {
 
 INSTANTIATE_TEST_SUITE_P(EveryRule, RefusalTest, testing::ValuesIn(kRefused));
 
-/// A primitive with these fields alone.
+/// An encoded object with only these fields.
 json Object(const std::string& name, const json& data) {
   return {{"versioned_object.name", name},
           {"versioned_object.namespace", "os_vif"},

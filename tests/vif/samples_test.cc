@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-/// os-vif's Network sets these again when it decodes one without them; ours keeps them unset.
+/// Sets the fields that os-vif's Network sets when it decodes an object without them. This
+/// project's decoder keeps them unset.
 void SetNetworkDefaults(json& form) {
   if (!form.is_structured()) return;
   if (form.is_object() && form.value("_class", "") == "Network" && form["mtu"] == "<unset>")
@@ -35,7 +36,7 @@ class VifSampleTest : public testing::TestWithParam<std::string> {};
 TEST_P(VifSampleTest, DecodesToWhatPythonDecodes) {
   const json expected = JsonSample("expected/" + GetParam() + ".json").at("decoded");
   if (expected.contains("_exception")) {
-    // os-vif 3.0 does not know the Subnet 1.1 that os-vif 1.8.0 wrote; ours does.
+    // os-vif 3.0 does not know the Subnet 1.1 that os-vif 1.8.0 wrote; this project's decoder does.
     EXPECT_EQ(GetParam(), "version-osvif-1.8.0-fixed_ips");
     return;
   }
@@ -99,7 +100,7 @@ TEST(InstanceInfoSampleTest, DecodesAndEncodesToTheInput) {
   EXPECT_EQ(EncodeInstanceInfo(instance), input);
 }
 
-/// The table of vif/README.md: what we say to each mutation. "" accepts it.
+/// The table of vif/README.md: the path of the error for each mutation. "" accepts it.
 const std::map<std::string, std::string>& Verdicts() {
   static const std::map<std::string, std::string> kVerdicts = {
       {"unknown class name", "$['versioned_object.name']"},

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Every versioned object in it gets what no description knows.
+/// Adds unknown members to every versioned object in the value.
 void Pad(json& value) {
   if (!value.is_structured()) return;
   for (json& member : value) Pad(member);

@@ -89,7 +89,7 @@ TEST(FixedIpsTest, OfOsVif180StandInTheVif) {
   Vif vif = Sample("version-osvif-1.8.0-fixed_ips");
   EXPECT_EQ(FixedIpTexts(vif), std::vector<std::string>{"10.1.0.5/16"});
 
-  // An address outside the subnet belongs to another one.
+  // An address outside the subnet does not belong to it.
   (*Common(vif).network->subnets->objects)[0].cidr = *IpNetwork::Parse("10.2.0.0/16");
   EXPECT_TRUE(FixedIpTexts(vif).empty());
 }

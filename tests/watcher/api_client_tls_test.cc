@@ -1,4 +1,4 @@
-// What an ApiClient takes for the API server, and what it shows of itself.
+// Which servers an ApiClient trusts as the API server, and which credentials it shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using ::testing::Not;
 
 constexpr const char* kPods = "/api/v1/pods";
 
-/// What the client makes of a server with that certificate: "trusted", or why not.
+/// The client's verdict on a server with that certificate: "trusted", or why not.
 std::string Verdict(const std::string& certificate, const std::string& authorities) {
   fake::TlsFiles files = fake::TestTls();
   files.certificate = fake::CertificateFile(certificate);
@@ -68,8 +68,8 @@ TEST(ApiClientTlsTest, WhatAnotherAuthoritySignedIsRefused) {
   EXPECT_THAT(Verdict("server.crt", "intermediate.crt"), HasSubstr("certificate refused"));
 }
 
-/// Closes a connection after the first answer, which says that more may be asked; as Go's server
-/// does after a while.
+/// A server that closes a connection after the first answer, although the answer allows more
+/// requests. Go's server does so after a while.
 class ServerThatClosesIdleConnections {
  public:
   explicit ServerThatClosesIdleConnections(const std::optional<fake::TlsFiles>& tls)

@@ -29,7 +29,7 @@ class ApiSourceTest : public ::testing::Test {
   }
   ~ApiSourceTest() override { std::filesystem::remove_all(folder_); }
 
-  /// By rename, as kubectl writes it.
+  /// Writes by rename, as kubectl does.
   void Write(const std::string& text) {
     std::ofstream(folder_ / "new") << text;
     std::filesystem::rename(folder_ / "new", kubeconfig());
@@ -42,7 +42,7 @@ class ApiSourceTest : public ::testing::Test {
            server.url() + "', certificate-authority: " + ca +
            "}}]\nusers: [{name: a, user: {token: " + token + "}}]\n";
   }
-  /// As a program that has read kuryr.conf.
+  /// The configuration of a program that has read kuryr.conf.
   [[nodiscard]] ApiConfig Config() const {
     std::ofstream(folder_ / "kuryr.conf") << "[kubernetes]\nkubeconfig = " << kubeconfig() << "\n";
     return ReadApiOptions(ConfigFiles({folder_ / "kuryr.conf"}),

@@ -1,4 +1,4 @@
-// What a real API server sent (tests/data/apiserver-http), sent again in every way that a network
+// Replays what a real API server sent (tests/data/apiserver-http), cut in every way that a network
 // may cut it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ const std::filesystem::path kCaptures = std::filesystem::path(test::TestData()) 
 std::vector<std::string> CaptureNames() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(kCaptures)) {
-    // Compressed, it is CompressedAnswersAreRead's.
+    // The test CompressedAnswersAreRead has the compressed one.
     if (entry.path().extension() == ".raw" && entry.path().stem() != "list-gzip")
       names.push_back(entry.path().stem());
   }
@@ -46,9 +46,9 @@ std::string ReadFile(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// What a client made of an answer.
+/// A client's view of an answer.
 struct Outcome {
-  std::vector<std::string> lines;  ///< "ADDED Pod default/x 197", "BAD" for what is no event
+  std::vector<std::string> lines;  ///< "ADDED Pod default/x 197", or "BAD" for a line without event
   int refused = 0;                 ///< the status of an ApiError
   bool broken = false;
 
@@ -60,7 +60,7 @@ std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
   return out << "refused " << outcome.refused << ", broken " << outcome.broken;
 }
 
-/// The same from the bytes, by other means.
+/// The outcome to expect, read from the bytes by other means.
 Outcome Expected(const std::string& bytes) {
   Outcome expected;
   if (bytes.find("\r\n\r\n") == std::string::npos) return {.broken = true};
@@ -88,15 +88,16 @@ Outcome Expected(const std::string& bytes) {
   return expected;
 }
 
-/// Each cut replays all that came before it.
+/// The most cuts of a capture: each cut replays all bytes before it.
 constexpr size_t kMostCuts = 100;
 
 using Pieces = std::vector<std::string_view>;
 
-/// Sends the same to everybody who asks.
+/// Sends the same pieces to every client.
 class ReplayServer {
  public:
-  /// From the next connection on; one that was given up may still be served the pieces before.
+  /// Sets the pieces for later connections; an abandoned connection may still get the former
+  /// pieces.
   void Send(Pieces pieces) {
     const MutexLock lock(mutex_);
     pieces_ = std::make_shared<const Pieces>(std::move(pieces));
@@ -152,13 +153,13 @@ class CaptureReplayTest : public ::testing::TestWithParam<std::string> {
   }
 
   const std::string bytes_ = ReadFile(kCaptures / (GetParam() + ".raw"));
-  /// Where the reads of the capture itself ended.
+  /// The places where the reads of the capture itself ended.
   [[nodiscard]] std::vector<size_t> ReadBoundaries() const {
     std::vector<size_t> boundaries;
     std::istringstream lines(ReadFile(kCaptures / (GetParam() + ".times.jsonl")));
     for (std::string line; std::getline(lines, line);) {
       const json read = json::parse(line);
-      if (!read.contains("off")) continue;  // the end
+      if (!read.contains("off")) continue;  // the end of the capture
       boundaries.push_back(read["off"].get<size_t>() + read["len"].get<size_t>());
     }
     return boundaries;

@@ -1,4 +1,4 @@
-// A set that catches up with the server, whatever its watch has told so far.
+// A set catches up with the server, whatever its watch has told so far.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr const char* kCaughtUpPods = "/api/v1/pods";
-/// With a selector a server does not say how many objects come after a page.
+/// For a request with a selector, a server does not say how many objects come after a page.
 constexpr const char* kPodsOfUnknownNumber = "/api/v1/pods?labelSelector=%21other";
 constexpr size_t kTwoPages = 700;
 
@@ -39,13 +39,13 @@ class CatchUpTest : public ::testing::Test {
   void CreatePods(size_t count) {
     for (size_t i = 0; i < count; ++i) Create("p" + std::to_string(i));
   }
-  /// The version of all that there is moves, and no pod does.
+  /// Raises the resource version without a change of a pod.
   void CreateKuryrPort() {
     server_.Create({{"apiVersion", "openstack.org/v1"},
                     {"kind", "KuryrPort"},
                     {"metadata", {{"name", "moves-the-version"}}}});
   }
-  /// Listed, with a watch that tells nothing.
+  /// Starts the watcher; it lists, and its watch then tells nothing.
   void StartHeld(const char* path = kCaughtUpPods) {
     server_.Inject({.kind = fake::Fault::Kind::kSilence, .verb = "watch"});
     watcher_.Add(path, WatchMode::kSet);
@@ -59,7 +59,8 @@ class CatchUpTest : public ::testing::Test {
     watcher_.CatchUp([done] { done->set_value(); });
     return caught_up.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
   }
-  /// The next list is answered with a first page that says so; there is no other page.
+  /// Makes the server answer the next list with a first page that names so many remaining objects.
+  /// There is no second page.
   void InjectPage(size_t remaining) {
     const json page = {{"kind", "PodList"},
                        {"apiVersion", "v1"},
@@ -70,7 +71,7 @@ class CatchUpTest : public ::testing::Test {
                        {"items", json::array()}};
     server_.Inject({.verb = "list", .answer = {.body = page.dump()}});
   }
-  /// Since StartHeld.
+  /// The list requests since StartHeld.
   std::vector<std::string> Lists() {
     std::vector<std::string> lists;
     const auto requests = server_.Requests();

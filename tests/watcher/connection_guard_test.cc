@@ -52,7 +52,8 @@ TEST_F(ConnectionGuardTest, NextRequestHasADeadlineOfItsOwn) {
   EXPECT_FALSE(guard_.timed_out());
 }
 
-/// Without the fixture: the sanitizer looks at objects through a pipe.
+/// Uses no fixture: the sanitizer checks objects through a pipe, and this test leaves no descriptor
+/// for one.
 TEST(ConnectionGuardLimitTest, SocketThatCannotBeCutIsNotConnected) {
   ConnectionGuard guard;
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -1,5 +1,4 @@
-// Servers that nobody should meet: what a client does with them is bounded in time and memory, and
-// says what was wrong.
+// Hostile servers: a client spends bounded time and memory on them, and says what was wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +57,7 @@ class HostileServerTest : public ::testing::Test {
       return e.what();
     }
   }
-  /// Of a watch, which is told when it ends.
+  /// The failure of a watch, told when it ends.
   std::string WatchFailure(Answer answer) {
     answer_ = std::move(answer);
     Listener listener;
@@ -69,7 +68,7 @@ class HostileServerTest : public ::testing::Test {
     const auto heard = listener.WaitFor(1);
     return heard.empty() ? "none" : heard.front();
   }
-  /// What `ask` fails with.
+  /// The error with which `ask` fails.
   std::string AnswerFailure(const std::string& body, const std::function<void(ApiClient&)>& ask) {
     answer_ = [&](fake::Connection& connection) {
       (void)connection.Write(
@@ -90,14 +89,14 @@ class HostileServerTest : public ::testing::Test {
     for (size_t i = 0; i < times; ++i) all += text;
     return all;
   }
-  /// Sends for ever.
+  /// Sends `text` for ever.
   static Answer Endless(const std::string& head, const std::string& text) {
     return [=](fake::Connection& connection) {
       bool open = connection.Write(head);
       while (open) open = connection.Write(text);
     };
   }
-  /// A byte at a time, for ever.
+  /// Sends one byte at a time, for ever.
   static Answer Dripping(const std::string& head) {
     return [=](fake::Connection& connection) {
       const fake::Signal never;

@@ -34,7 +34,7 @@ json Annotation(const std::string& value) {
   return {{"metadata", {{"annotations", {{"a", value}}}}}};
 }
 
-/// "CODE REASON" of what the server refused.
+/// "CODE REASON" of the server's refusal.
 std::string Refusal(const std::function<void()>& request) {
   try {
     request();
@@ -44,7 +44,7 @@ std::string Refusal(const std::function<void()>& request) {
   }
 }
 
-/// One server; no test finds another's pods.
+/// One server for all tests; no test finds pods of another.
 class KubeApiServerTest : public test::KubeApiTest {
  protected:
   void SetUp() override {
@@ -59,7 +59,7 @@ class KubeApiServerTest : public test::KubeApiTest {
   ApiConfig AsAdmin() const { return With({.file = server_->token_file()}); }
 };
 
-/// As admin: by token (true) or by client certificate.
+/// Configures user admin: by token (true) or by client certificate.
 class KubeApiServerIdentityTest : public KubeApiServerTest,
                                   public ::testing::WithParamInterface<bool> {
  protected:
@@ -153,7 +153,7 @@ TEST_F(KubeApiServerTest, AWatcherOutlivesAServerThatIsKilled) {
   server_->KillApiServer();
   EXPECT_THROW((void)ApiClient(AsAdmin()).Get(kPod), ApiUnavailable);
   server_->StartApiServer();
-  // The next try may be 30 s away after the failed ones.
+  // The next attempt may be 30 s away after the failed ones.
   static_cast<void>(listener.WaitFor(2));
 
   EXPECT_THAT(listener.WaitFor(2), ElementsAre("ADDED x", "ADDED x"));

@@ -1,4 +1,4 @@
-// A set of pods watched through everything that a real API server and its etcd may do to a watch.
+// Watches a set of pods through all that a real API server and its etcd may do to a watch.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,13 +26,13 @@ using std::chrono::seconds;
 constexpr const char* kAllPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
 
-/// KURYR_KUBE_PODS=1000 KURYR_KUBE_RESTARTS=20 in the environment make it thorough.
+/// In the environment, KURYR_KUBE_PODS=1000 KURYR_KUBE_RESTARTS=20 make the test thorough.
 int FromEnvironment(const char* name, int otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-/// What those who heard the events believe.
+/// The state that the events describe.
 class Replica : public EventHandler {
  public:
   void Handle(const WatchEvent& event) override {
@@ -60,7 +60,7 @@ class Replica : public EventHandler {
     const MutexLock lock(mutex_);
     return deleted_;
   }
-  /// ADDED of what was known, MODIFIED or DELETED of what was not.
+  /// Counts ADDED of known pods, and MODIFIED or DELETED of unknown ones.
   int contradictions() {
     const MutexLock lock(mutex_);
     return contradictions_;
@@ -74,7 +74,7 @@ class Replica : public EventHandler {
   int contradictions_ GUARDED_BY(mutex_) = 0;
 };
 
-/// One server; no test finds another's objects.
+/// One server for all tests; no test finds objects of another.
 class KubeWatchSetTest : public test::KubeApiTest {
  protected:
   void SetUp() override {
@@ -85,7 +85,7 @@ class KubeWatchSetTest : public test::KubeApiTest {
                .token = {.file = server_->token_file()},
                .fallback_spread = seconds(0)};
     client_ = std::make_unique<ApiClient>(config_);
-    // No kubelet ends pods of a node.
+    // No kubelet is there to end pods of a node.
     client_->Delete(kAllPods, {{"gracePeriodSeconds", 0}});
     client_->Delete(kConfigMaps);
   }
@@ -107,7 +107,7 @@ class KubeWatchSetTest : public test::KubeApiTest {
     deleted_.insert(uids_.at(number));
     uids_.erase(number);
   }
-  /// uid → resourceVersion of every pod there is.
+  /// All pods: uid → resourceVersion.
   std::map<std::string, std::string> List() {
     std::map<std::string, std::string> listed;
     const json list = client_->Get(kAllPods);
@@ -121,7 +121,7 @@ class KubeWatchSetTest : public test::KubeApiTest {
 
   ApiConfig config_;
   std::unique_ptr<ApiClient> client_;
-  std::map<int, std::string> uids_;  ///< of the pods there are
+  std::map<int, std::string> uids_;  ///< UIDs of the present pods
   std::set<std::string> deleted_;
   Replica replica_;
 };
@@ -147,7 +147,7 @@ TEST_F(KubeWatchSetTest, NothingIsLostWhileTheServerIsKilledAndItsPastCompacted)
     if (round % 2 == 0) server_->Compact();
     server_->KillApiServer();
     server_->StartApiServer();
-    // Before the watcher may be back.
+    // These deletions may come before the watcher is back.
     for (int i = 0; i < 5; ++i) {
       const int victim = static_cast<int>(random() % static_cast<unsigned>(next));
       if (uids_.contains(victim)) Delete(victim);
@@ -161,7 +161,7 @@ TEST_F(KubeWatchSetTest, NothingIsLostWhileTheServerIsKilledAndItsPastCompacted)
   const WatchMetrics metrics = watcher.Metrics().at(kAllPods);
   watcher.Stop();
   EXPECT_EQ(replica_.contradictions(), 0);
-  // What came and went between two lists was never heard of.
+  // Pods that came and went between two lists are not told.
   const std::set<std::string> heard = replica_.deleted();
   for (const std::string& uid : heard) EXPECT_TRUE(deleted_.contains(uid));
   const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -180,7 +180,7 @@ TEST_F(KubeWatchSetTest, AServerThatComesBackAfterOtherWritesIsWatchedOn) {
   Create(1);
   ASSERT_TRUE(replica_.WaitFor(List()));
 
-  // The watch does not hear of these, and the new server's cache begins after them.
+  // The watch does not tell these objects, and the new server's cache begins after them.
   for (int i = 0; i < 5; ++i) {
     client_->Post(kConfigMaps, {{"apiVersion", "v1"},
                                 {"kind", "ConfigMap"},
@@ -199,7 +199,7 @@ TEST_F(KubeWatchSetTest, AServerThatComesBackAfterOtherWritesIsWatchedOn) {
   EXPECT_EQ(reconnects[static_cast<size_t>(ReconnectReason::kExpired)], 1U);
 }
 
-/// Of all pods, which it lists, and by a selector, where it looks at the watch first.
+/// Catches up with all pods, where it lists, and with a selector, where it asks the watch first.
 class KubeCatchUpTest : public KubeWatchSetTest,
                         public ::testing::WithParamInterface<const char*> {};
 
@@ -214,7 +214,7 @@ TEST_P(KubeCatchUpTest, WhatWasWrittenBeforeACallIsHeardOfWhenItIsDone) {
 
   for (int round = 0; round < 6; ++round) {
     const uint64_t lists = watcher.Metrics().at(path).lists;
-    // Something else than a pod leaves the watch nothing to tell.
+    // A change of another kind gives the watch nothing to tell.
     if (round % 3 == 0) {
       Patch(round, "changed");
     } else {
@@ -250,7 +250,7 @@ TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
   Watcher by_label(config_, labelled);
   by_label.Add("/api/v1/pods?labelSelector=app%3Dweb", WatchMode::kSet);
   by_label.Start();
-  std::map<std::string, std::string> versions[2];  // on node-a, with the label
+  std::map<std::string, std::string> versions[2];  // of pods on node-a, of pods with the label
 
   for (const char* node : {"node-a", "node-b"}) {
     const std::string name = std::string("on-") + node;
@@ -267,7 +267,7 @@ TEST_F(KubeWatchSetTest, SelectorsPickByNodeAndByLabel) {
   EXPECT_TRUE(replica_.WaitFor(versions[0]));
   EXPECT_TRUE(labelled.WaitFor(versions[1]));
 
-  // What leaves a selector is deleted for those who watch by it.
+  // A watch with a selector tells DELETED of a pod that leaves the selector.
   client_->Patch(std::string(kAllPods) + "/on-node-b", PatchType::kMerge,
                  {{"metadata", {{"labels", {{"app", "db"}}}}}});
   EXPECT_TRUE(labelled.WaitFor({}));

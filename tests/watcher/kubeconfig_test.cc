@@ -36,7 +36,7 @@ std::string WithUser(const std::string& fields) {
   return Names("x", "c", "u") + Cluster(kServer) + User(fields);
 }
 
-/// One whose cluster has these.
+/// A kubeconfig whose cluster has these fields.
 std::string WithCluster(const std::string& fields) {
   return Names("x", "c", "u") + Cluster(fields) + User("token: t");
 }
@@ -61,7 +61,7 @@ class KubeconfigTest : public ::testing::Test {
   }
   ApiConfig Load(const std::string& text) { return LoadKubeconfig(File("config", text)); }
 
-  /// What is said of a kubeconfig that cannot be used. Tells no secret that it was shown.
+  /// The error of a kubeconfig that cannot be used. Requires that it contains no secret of it.
   std::string Refusal(const std::string& text) {
     try {
       (void)Load(text);

@@ -15,8 +15,8 @@
 
 namespace kuryr::watcher {
 
-/// Keeps what it was told, "ADDED x" or "403: why", and lets a test wait for it. Throws at an
-/// object named "poison".
+/// Keeps the events and failures that it is told, "ADDED x" or "403: why", and lets a test wait for
+/// them. Throws at an object named "poison".
 class Listener : public EventHandler {
  public:
   void Handle(const WatchEvent& event) override {
@@ -38,7 +38,7 @@ class Listener : public EventHandler {
       }
     };
   }
-  /// True when exactly this has been heard.
+  /// Waits for exactly this text; false after 20 s.
   bool Hears(const std::string& what) {
     const MutexLock lock(mutex_);
     return changed_.wait_for(mutex_, std::chrono::seconds(20), [&]() REQUIRES(mutex_) {

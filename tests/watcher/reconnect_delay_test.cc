@@ -18,7 +18,7 @@ constexpr milliseconds kFirstMost{1500};
 constexpr WatchTry kFailed{.end = ReconnectReason::kUnavailable};
 constexpr WatchTry kExpired{.end = ReconnectReason::kExpired, .lasted = seconds(2)};
 
-/// After so many failures that every further delay is likely long.
+/// The longest of many delays after failures: likely close to the limit.
 milliseconds Longest(ReconnectDelay& delay, const WatchTry& last) {
   milliseconds longest{0};
   for (int i = 0; i < 50; ++i) longest = std::max(longest, delay.After(last));
@@ -118,7 +118,7 @@ TEST(ReconnectDelayTest, FirstFallbacksOfManyNodesAreSpreadOverHalfAMinute) {
     if (wait < seconds(10)) ++early;
   }
 
-  // A third of them, and no more than by chance.
+  // A third is expected; chance moves the number within these bounds.
   EXPECT_GT(early, kNodes / 5);
   EXPECT_LT(early, kNodes / 2);
 }

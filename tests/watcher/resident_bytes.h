@@ -7,7 +7,7 @@
 
 namespace kuryr::watcher {
 
-/// This process' memory that is not swapped out.
+/// The bytes of this process' memory that are not swapped out.
 inline size_t ResidentBytes() {
   size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages >> pages;

@@ -178,7 +178,7 @@ TEST_F(WatchSetTest, WhatIsTooLargeForAPageIsListedInSmallerOnes) {
                   .path_prefix = kPodsPath,
                   .count = 3,
                   .answer = {.body = std::string((size_t{64} << 20) + 1, ' ')}});
-  // The thread sanitizer needs 6 s of a processor for these bodies.
+  // With the thread sanitizer, these bodies take 6 s of a processor.
   Start(std::chrono::minutes(2));
 
   EXPECT_EQ(listener_.WaitFor(7).size(), 7U);
@@ -235,7 +235,7 @@ TEST_F(WatchSetTest, ObjectsDeletedInAGapThatWasCompactedComeOutAsDeleted) {
   EXPECT_TRUE(listener_.Hears("DELETED gone"));
   EXPECT_TRUE(listener_.Hears("MODIFIED changed"));
   EXPECT_TRUE(listener_.Hears("ADDED new"));
-  // The one that began, the one that was too late, the one after the list.
+  // The watches: the first, the one that was too late, and the one after the list.
   ASSERT_TRUE(server_.WaitForRequest("watch", kPodsPath, 3));
   EXPECT_THAT(listener_.WaitFor(6), Contains("ADDED same").Times(1));
   EXPECT_THAT(Reconnects(ReconnectReason::kExpired), Ge(1U));
@@ -311,7 +311,7 @@ TEST_F(WatchSetTest, AWatchThatIsRefusedToUsGoesOnWhereItWas) {
 }
 
 TEST(WatchSetSilenceTest, AWatchWithoutASingleBookmarkIsFollowedByAList) {
-  // None at the end, either.
+  // The server sends no bookmark at the end of a watch either.
   FakeApiServer server(
       fake::Options{.pace = {.bookmark_interval = 3600, .bookmark_before_end = -1}});
   Listener listener;
@@ -390,7 +390,7 @@ TEST_F(WatchSetTest, AResourceThatNeedNotExistIsAnEmptySetWhileItDoesNot) {
   for (const char* verb : {"list", "watch"})
     server_.Inject({.verb = verb, .path_prefix = path, .count = 1, .answer = {.status = 404}});
   server_.EndWatches();
-  // Or it would be asked for only after 2 s and 8 s.
+  // Without AskForAbsent(), the watcher would ask again only after 2 s and 8 s.
   ASSERT_TRUE(server_.WaitForRequest("list", path, 2));
   watcher_.AskForAbsent();
 
@@ -468,7 +468,7 @@ TEST_F(WatchSetTest, WhatIsAbsentIsAskedForWhenSomebodyNeedsItButNotAllTheTime) 
   watcher_.Start();
   constexpr size_t kAsked = 4;
   for (size_t i = 1; i <= kAsked; ++i) {
-    // By itself it would wait for 2 s, 8 s, and 32 s.
+    // Without AskForAbsent(), the watcher would wait for 2 s, 8 s, and 32 s.
     ASSERT_TRUE(server_.WaitForRequest("list", path, i)) << i;
     for (int again = 0; again < 100; ++again) watcher_.AskForAbsent();
   }

@@ -42,7 +42,7 @@ ApiConfig For(const FakeApiServer& server) {
   return {.api_root = server.url(), .ca = {.file = FakeApiServer::ca_file()}};
 }
 
-/// A port whose queue is full: connecting to it takes for ever.
+/// A port whose queue is full: a connection to it never completes.
 class FullListener {
  public:
   FullListener() {
@@ -56,7 +56,7 @@ class FullListener {
   }
   [[nodiscard]] std::string port() const { return std::to_string(ntohs(address_.sin_port)); }
 
-  /// Until a socket other than the ones above stands in SYN-SENT to the port; nothing tells of it.
+  /// Waits until another socket than those above is in SYN-SENT to the port; no event tells of it.
   void WaitForAttempt() const {
     const std::string to = "0100007F:" + Hex(ntohs(address_.sin_port)) + " 02";
     for (int i = 0; i < 1000; ++i) {
@@ -81,10 +81,10 @@ class FullListener {
   UniqueFd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   sockaddr_in address_{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
   socklen_t length_ = sizeof address_;
-  std::array<UniqueFd, 3> waiting_;  ///< the first is accepted into the queue
+  std::array<UniqueFd, 3> waiting_;  ///< the kernel puts the first into the queue
 };
 
-/// How long Stop() takes.
+/// The time that Stop() takes.
 milliseconds StopTime(Watcher& watcher) {
   const auto start = std::chrono::steady_clock::now();
   watcher.Stop();
@@ -182,7 +182,7 @@ TEST_P(WatcherTest, StopIsPromptWhileShakingHands) {
   Watcher watcher(For(server_), listener_);
   watcher.Add(kPodX);
   watcher.Start();
-  // Nothing tells when the connection was accepted; by now it was, or it never mattered.
+  // No event tells when the connection is accepted; the test holds whether or not it is by now.
   EXPECT_FALSE(server_.WaitForRequest("watch", "/api/v1", 1, milliseconds(200)));
 
   EXPECT_LT(StopTime(watcher), kPrompt);
@@ -231,7 +231,7 @@ TEST_P(WatcherTest, IsAliveUntilAWatchHasFailedForTooLong) {
 
   server_.StopListening();
   listener_.WaitFor(1);
-  // Time that passes tells nobody.
+  // No event tells when IsAlive() becomes false by the passage of time.
   while (watcher.IsAlive()) std::this_thread::sleep_for(milliseconds(20));
   server_.StartListening();
 
@@ -274,7 +274,7 @@ class WatcherTlsTest : public ::testing::Test {
       fake::Options{.tls = fake::TestTls(), .users = {{.name = "kuryr", .token = "good"}}}};
   Listener listener_;
 
-  /// The third; the two before may yet pass.
+  /// The third failure; the first two are told as temporary ones.
   std::string LastingFailure(ApiConfig config) {
     config.refusal_grace = std::chrono::seconds(0);
     Watcher watcher(config, listener_, listener_.OnFailure());

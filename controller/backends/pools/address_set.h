@@ -12,33 +12,33 @@ namespace kuryr::controller::pools {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// The addresses that may be given away, and which of them are free, taken or resting. Next-fit: an
-/// address comes back as late as it can, and the first one stands at a place that `seed` chooses.
-/// Costs what its gaps cost, not what it holds. Serves VLAN ids as well. Not thread-safe.
+/// The addresses that a pool may give away; each is free, taken or resting. Next-fit: a released
+/// address comes back as late as possible. `seed` chooses the first one. Memory follows the number
+/// of gaps, not of addresses. Serves VLAN ids as well. Not thread-safe.
 class AddressSet {
  public:
   AddressSet(Intervals all, Number seed);
 
-  /// The next free one; nullopt when none is.
+  /// The next free address; nullopt when none is free.
   std::optional<Number> TakeNext(TimePoint now);
 
   enum class Taken {
     kYes,
-    kNotHere,  ///< it is none of these
+    kNotHere,  ///< the set does not have it
     kNotFree,  ///< taken already
     kResting,  ///< see RestOf
   };
-  /// This one. One that rests is taken by who had it last (`by`).
+  /// Takes `number`. While it rests, only its last owner (`by`) may take it.
   Taken Take(Number number, TimePoint now, uint64_t by);
-  /// Whatever its state is; another number is passed over.
+  /// Takes the number from any state. A number that the set does not have is passed over.
   void TakeAnyway(Number number);
 
-  /// Of a number that is taken; another one is passed over. GiveBack makes it what it was before,
-  /// and Rest free at `until`, which is never before the `until` of an earlier call.
+  /// GiveBack undoes a Take: the number is free or rests, as before. Rest makes it free at `until`,
+  /// which never goes back from call to call. Both pass over numbers that are not taken.
   void GiveBack(Number number);
   void Rest(Number number, TimePoint until, uint64_t by);
 
-  /// Until when the number rests, and the first of all.
+  /// The end of the number's rest, and the first end of all rests.
   [[nodiscard]] std::optional<TimePoint> RestOf(Number number) const;
   [[nodiscard]] std::optional<TimePoint> NextRestEnd() const;
 
@@ -52,17 +52,17 @@ class AddressSet {
   struct Resting {
     TimePoint until;
     uint64_t by = 0;
-    bool taken = false;  ///< before its rest was over
+    bool taken = false;  ///< taken again before its rest was over
   };
 
-  /// Frees what has rested.
+  /// Frees the numbers whose rest is over.
   void Wake(TimePoint now);
 
   Intervals all_;
   Intervals free_;
   std::map<Number, Resting> resting_;
-  size_t resting_size_ = 0;                         ///< of those that are not taken
-  std::deque<std::pair<TimePoint, Number>> queue_;  ///< by time; some rest no more
+  size_t resting_size_ = 0;                         ///< entries of resting_ that are not taken
+  std::deque<std::pair<TimePoint, Number>> queue_;  ///< by end; an entry may be outdated
   Number cursor_ = 0;
 };
 

@@ -20,13 +20,13 @@ Number MacNumber(const MacAddress& mac) {
   return number;
 }
 
-/// VLAN ids of different nodes are different numbers.
+/// A VLAN id on two nodes gives two numbers.
 Number VlanNumber(const std::string& node, Number id) { return Number{Hash(node)} << 16 | id; }
 Number VlanIdOf(Number number) { return number & 0xffff; }
 
 bool IsIpv4(Number address) { return AddressOf(address).family == IpFamily::kIpv4; }
 
-/// As kubenet's: 0a:58 and the address.
+/// 0a:58 and the address, as kubenet makes MACs.
 MacAddress Ipv4Mac(Number address) {
   MacAddress mac{.bytes = {kIpv4MacPrefix[0], kIpv4MacPrefix[1]}};
   const IpAddress ip = AddressOf(address);
@@ -34,7 +34,7 @@ MacAddress Ipv4Mac(Number address) {
   return mac;
 }
 
-/// Such a MAC is not in the ledger: it is the address's.
+/// The ledger has no entry for a MAC that is made of the address: the address's entry covers it.
 bool IsMacOfAddress(const Holding& holding) {
   return std::any_of(holding.addresses.begin(), holding.addresses.end(), [&](Number address) {
     return IsIpv4(address) && Ipv4Mac(address) == holding.mac;

@@ -11,7 +11,8 @@
 
 namespace kuryr::controller::pools {
 
-/// What one pool has to give, as far as it knows: the ledger says who has it. Not thread-safe.
+/// The networks and VLAN ids of one pool, and which numbers are free. The ledger says who holds the
+/// others. Not thread-safe.
 class Allocator {
  public:
   struct Network {
@@ -20,7 +21,7 @@ class Allocator {
     AddressSet addresses;
   };
 
-  /// The pool with this index, whose holdings are in `ledger`, which lives longer.
+  /// `index` is the pool's index. `ledger` has the pool's holdings and outlives the allocator.
   Allocator(uint16_t index, Pool pool, uint64_t seed, const Ledger& ledger);
 
   [[nodiscard]] uint16_t index() const noexcept { return index_; }
@@ -28,32 +29,31 @@ class Allocator {
   /// By CIDR: IPv4 first.
   [[nodiscard]] const std::map<IpNetwork, Network>& networks() const noexcept { return networks_; }
   [[nodiscard]] std::map<IpNetwork, Network>& networks() noexcept { return networks_; }
-  /// The one that the address is in; nullptr: none.
+  /// The network that contains the address; nullptr: none.
   [[nodiscard]] Network* FindNetwork(Number address);
   [[nodiscard]] const Network* FindNetwork(Number address) const;
-  /// A network of a node, at most one that pods can live in and that overlaps no other.
+  /// Adds a network of a node. WhyNoSubnet has accepted it, and it overlaps no other network.
   Network& AddNetwork(const IpNetwork& cidr);
-  /// The VLAN ids of a node.
   [[nodiscard]] AddressSet& VlansOf(const std::string& node);
 
-  /// What of the pool a holding stands for.
+  /// The pool's resources that a holding takes up.
   [[nodiscard]] std::vector<Resource> ResourcesOf(const Holding& holding,
                                                   const std::string& node) const;
-  /// Somebody has it, whatever it was before.
+  /// Marks the resource as taken, in whatever state it is.
   void TakeAnyway(const Resource& resource, const Holder& holder);
-  /// Nobody has it any more, and nobody has seen it with `holder`.
+  /// `holder` no longer holds the resource and never used it: it needs no rest.
   void GiveBack(const Resource& resource, const Holder& holder);
-  /// Nobody has it any more; it rests from `now` on.
+  /// `holder` no longer holds the resource; it rests from `now` on.
   void Rest(const Resource& resource, const Holder& holder, TimePoint now);
 
-  /// Who has this MAC address in the pool; nullptr: nobody.
+  /// The holder of this MAC address in the pool; nullptr: none.
   [[nodiscard]] const Holder* FindMac(const MacAddress& mac) const;
-  /// Where an interface's own choice begins: of the address. `attempt` tells one from another, if
-  /// somebody wished for the first.
+  /// A MAC address made from the interface's addresses. A caller raises `attempt` when another
+  /// interface already has the MAC.
   [[nodiscard]] MacAddress MacFor(const std::vector<Number>& addresses, uint32_t attempt) const;
 
  private:
-  /// The set in which the resource is; nullptr: none.
+  /// The set that contains the resource; nullptr: none.
   [[nodiscard]] AddressSet* SetOf(const Resource& resource, const std::string& node);
 
   uint16_t index_;
@@ -64,10 +64,10 @@ class Allocator {
   std::map<std::string, AddressSet> vlans_;  ///< by node
 };
 
-/// The IPv4 address that the MAC follows from by its form, 0a:58 and the address; nullopt: none.
+/// The IPv4 address in a MAC of the form 0a:58 and the address; nullopt for other MACs.
 [[nodiscard]] std::optional<IpAddress> AddressOfMac(const MacAddress& mac);
 
-/// By whom an address may be taken while it rests.
+/// The key of the owner that may take an address while it rests.
 [[nodiscard]] uint64_t RestKeyOf(const Holder& holder);
 
 }  // namespace kuryr::controller::pools

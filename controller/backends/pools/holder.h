@@ -9,22 +9,22 @@
 
 namespace kuryr::controller::pools {
 
-/// What one VIF has of one pool.
+/// The resources of one pool that one VIF has.
 struct Holding {
   std::string ifname;
   std::vector<Number> addresses;
   MacAddress mac;
   uint16_t vlan = 0;  ///< 0: none
-  uint16_t pool = 0;  ///< its index
+  uint16_t pool = 0;  ///< the pool's index
   bool is_default = false;
-  bool planned = false;  ///< the VIF is this pool's as a whole; else it is only kept from others
-  bool beside = false;   ///< no VIF of the owner's plan has it; the owner may have it all the same
-  bool others = false;   ///< a VIF of another producer's has it
+  bool planned = false;  ///< the whole VIF is from this pool; else it is only kept from others
+  bool beside = false;   ///< no VIF of the owner's plan has it; the owner may still use it
+  bool others = false;   ///< another producer's VIF has it
 
   bool operator==(const Holding&) const = default;
 };
 
-/// An owner, known by the id it stands under. Half a million of them may be kept.
+/// An owner and what it holds; `id` is its key in a map. Up to half a million exist.
 struct Holder {
   const std::string* id = nullptr;
   std::string scope;

@@ -13,7 +13,7 @@ Intervals::Map::const_iterator Intervals::FindAt(Number number) const {
 }
 
 void Intervals::Add(Range range) {
-  // With the one that ends right before it.
+  // Start at the interval that ends right before the range, to join it.
   auto next = FindAt(range.first == 0 ? 0 : range.first - 1);
   while (next != intervals_.end() && next->first <= range.last + 1) {
     range.first = std::min(range.first, next->first);

@@ -8,11 +8,11 @@
 
 namespace kuryr::controller::pools {
 
-/// Something that one owner alone may have.
+/// A number that only one owner at a time may have.
 struct Resource {
   enum class Kind : uint8_t { kAddress, kMac, kVlan };
 
-  Number number = 0;  ///< the address; the MAC; node and VLAN id
+  Number number = 0;  ///< an address, a MAC, or a node and a VLAN id
   uint16_t pool = 0;
   Kind kind = Kind::kAddress;
 
@@ -24,31 +24,31 @@ struct Resource {
   }
 };
 
-/// By what right an owner has a resource.
+/// The reason why an owner has a resource.
 enum class Right : uint8_t {
-  kOwn,     ///< by this controller's plan, a claim, or what its node tells
-  kOthers,  ///< by another producer's plan: goes behind every kOwn
+  kOwn,     ///< this controller's plan, a claim, or what the owner's node tells
+  kOthers,  ///< another producer's plan; yields to every kOwn
 };
 
-/// Who has what. A resource that two have by the same right, because it was written so, is the
-/// first one's, and the other's when the first is gone. It never looks free meanwhile. Not
-/// thread-safe.
+/// The holder of each resource. If two owners claim a resource by an equal right, the first holds
+/// it. The second waits, and holds it when the first is gone; the resource is never free in
+/// between. Not thread-safe.
 class Ledger {
  public:
-  /// Who has it now: `holder`, or another, behind whom `holder` waits then. Repeatable; a better
-  /// right replaces the one that the holder had.
+  /// Returns who holds the resource now: `holder`, or another owner, and `holder` waits. May be
+  /// repeated; a better right replaces the one that the holder had.
   const Holder* Claim(const Resource& resource, const Holder& holder, Right right = Right::kOwn);
-  /// `lender` has it now; `holder` has it from now on, and `lender` waits behind.
+  /// Passes the resource from `lender`, which holds it, to `holder`; `lender` waits.
   void Lend(const Resource& resource, const Holder& lender, const Holder& holder);
-  /// Whether nobody has it now who had it before.
+  /// Ends the holder's claim. True when it held the resource and no owner waits for it.
   bool Release(const Resource& resource, const Holder& holder);
-  /// Whether who has it now has it by another producer's plan.
+  /// Whether the resource is held by another producer's plan.
   [[nodiscard]] bool IsOthers(const Resource& resource) const;
-  /// nullptr: nobody.
+  /// The owner that holds the resource; nullptr: none.
   [[nodiscard]] const Holder* Find(const Resource& resource) const;
-  /// Who has it, and who waits behind.
+  /// The owner that holds the resource, then the owners that wait.
   [[nodiscard]] std::vector<const Holder*> FindAll(const Resource& resource) const;
-  /// The numbers from `first`'s to `last`, of its pool and kind, that somebody has.
+  /// The held numbers from `first`'s to `last`, of `first`'s pool and kind.
   [[nodiscard]] std::vector<Number> NumbersAt(const Resource& first, Number last) const;
 
  private:
@@ -58,7 +58,7 @@ class Ledger {
   };
   using Waiting = std::multimap<Resource, Claimant>;
 
-  /// The next one of `resource`: of those by the best right, the first. end(): nobody waits.
+  /// The claim that comes next: the first among those with the best right. end(): none waits.
   [[nodiscard]] Waiting::iterator NextOf(const Resource& resource);
   [[nodiscard]] Waiting::iterator WaitingOf(const Resource& resource, const Holder& holder);
 

@@ -12,40 +12,40 @@
 
 namespace kuryr::controller::pools {
 
-/// Who waits for a number of one set that has none free, in the order in which they came. As many
-/// as are free are called; while none is, the first one is, and comes when a rest ends. Not
-/// thread-safe.
+/// The owners that wait for a number of one set, in the order in which they came. As many are
+/// called as numbers are free. While none is free, the first owner is called for the end of the
+/// next rest. Not thread-safe.
 class Line {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   static constexpr TimePoint kNever = TimePoint::max();
-  /// Who was called, could have had a number for so long, and has not come, waits no more.
+  /// A called owner that could have had a number and did not ask in this time loses its place.
   static constexpr std::chrono::minutes kPatience{2};
 
-  /// What the set has.
+  /// The state of the set.
   struct Stock {
     Number free = 0;
-    TimePoint rest_end = kNever;  ///< the next one
+    TimePoint rest_end = kNever;  ///< when the next rest ends
   };
 
   [[nodiscard]] bool empty() const noexcept { return seqs_.empty(); }
-  /// Whether one of those that are free is for this owner, and for nobody who came before.
+  /// Whether a free number is for this owner: no owner before it waits for that number.
   [[nodiscard]] bool MayTake(const std::string& owner_id, Number free) const;
-  /// The owner has got none, and keeps the place that it has. When it shall come again; kNever: it
-  /// will be called. Who was called and needs more than is free does not wait.
+  /// The owner got no number, and keeps its place if it has one. Returns when it should ask again;
+  /// kNever: it will be called. A called owner that needs more than is free leaves the line.
   TimePoint Wait(const Owner& owner, const Stock& stock);
   void Leave(const std::string& owner_id);
-  /// Who is to come now; nobody twice for the same reason.
+  /// The owners to wake now. An owner is returned once per change of stock.
   [[nodiscard]] std::vector<Owner> Call(const Stock& stock, TimePoint now);
 
  private:
   struct Place {
     Owner owner;
-    TimePoint comes = kNever;  ///< of who was called
+    TimePoint comes = kNever;  ///< when a called owner should ask again
   };
-  using Places = std::map<uint64_t, Place>;  ///< by the order in which they came
+  using Places = std::map<uint64_t, Place>;  ///< by order of arrival
 
-  std::unordered_map<std::string, uint64_t> seqs_;  ///< of all, by the owner's id
+  std::unordered_map<std::string, uint64_t> seqs_;  ///< all owners, by id
   Places called_;
   Places waiting_;
   uint64_t next_ = 0;

@@ -10,25 +10,25 @@
 
 namespace kuryr::controller::pools {
 
-/// The lines before all sets; an owner waits in one of them. Sets that nobody waits for cost
-/// nothing. Not thread-safe.
+/// The lines of all sets; an owner waits in at most one. A set without waiting owners takes no
+/// memory. Not thread-safe.
 class Lines {
  public:
-  /// As Line says.
+  /// As Line::MayTake.
   [[nodiscard]] bool MayTake(AddressSet& set, const std::string& owner_id, TimePoint now) const;
-  /// As Line says; a place before another set is given up.
+  /// As Line::Wait. The owner leaves the line of another set.
   TimePoint Wait(AddressSet& set, const Owner& owner, TimePoint now);
   void Leave(const std::string& owner_id);
-  /// The set is about to end: who waits for it waits no more, and comes again by itself.
+  /// The set is about to be destroyed. Its owners leave the line, and ask again by themselves.
   void Drop(AddressSet& set);
-  /// Who is to come now, to be asked after every change of any set.
+  /// The owners to wake now; to be called after every change of any set.
   [[nodiscard]] std::vector<Owner> Call(TimePoint now);
 
   [[nodiscard]] bool empty() const noexcept { return lines_.empty(); }
 
  private:
-  std::map<AddressSet*, Line> lines_;                 ///< of sets that live longer; none is empty
-  std::unordered_map<std::string, AddressSet*> set_;  ///< that an owner waits for, by its id
+  std::map<AddressSet*, Line> lines_;                 ///< the sets outlive it; no line is empty
+  std::unordered_map<std::string, AddressSet*> set_;  ///< the set an owner waits for, by its id
 };
 
 }  // namespace kuryr::controller::pools

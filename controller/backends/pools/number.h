@@ -4,14 +4,14 @@
 
 namespace kuryr::controller::pools {
 
-/// Wide enough for every address. An IPv4 address is ::ffff:a.b.c.d (RFC 4291, 2.5.5.2), so that a
-/// number says its family.
+/// Any address as a number. An IPv4 address is ::ffff:a.b.c.d (RFC 4291, 2.5.5.2), so that a number
+/// says its family.
 __extension__ typedef unsigned __int128 Number;
 
 [[nodiscard]] Number NumberOf(const IpAddress& address) noexcept;
 [[nodiscard]] IpAddress AddressOf(Number number) noexcept;
 
-/// Both ends are in it.
+/// A range of numbers, both ends included.
 struct Range {
   Number first = 0;
   Number last = 0;

@@ -34,7 +34,7 @@ void RefuseOverlaps(const ConfigFiles& files, const std::vector<Pool>& pools) {
   }
 }
 
-/// Both would take the same ids of a node's link.
+/// Two pools with the same VLAN ids would take them on the same link of a node.
 void RefuseSharedVlans(const ConfigFiles& files, const std::vector<Pool>& pools) {
   for (auto one = pools.begin(); one != pools.end(); ++one) {
     const auto same = std::find_if(pools.begin(), one, [&](const Pool& other) {

@@ -23,37 +23,37 @@ struct PoolRoute {
   bool operator==(const PoolRoute&) const = default;
 };
 
-/// What a section [pool:NAME] of kuryr.conf says; docs/pools.md has the options.
+/// A section [pool:NAME] of kuryr.conf; docs/pools.md has the options.
 struct Pool {
   std::string name;  ///< a DNS label
   VifKind kind = VifKind::kOvs;
   std::string bridge;            ///< empty for macvlan and vlan
   std::string bridge_interface;  ///< empty: none
-  std::optional<uint16_t> vlan;  ///< the network's; with a bridge_interface
-  Range vlan_ids = {1, 4094};    ///< of pods, for kind vlan
+  std::optional<uint16_t> vlan;  ///< the network's VLAN id; needs bridge_interface
+  Range vlan_ids = {1, 4094};    ///< one for each pod; kind vlan only
   std::optional<uint32_t> mtu;
 
   std::vector<PoolSubnet> subnets;  ///< at most one of each family; none with from_node
-  bool from_node = false;           ///< addresses are of the networks that the pod's node has
-  bool node_gateways = true;        ///< those networks have one, their first address
-  std::vector<Range> excluded;      ///< of those networks
+  bool from_node = false;           ///< the addresses are in the networks of the pod's node
+  bool node_gateways = true;        ///< each of those networks has one, its first address
+  std::vector<Range> excluded;      ///< parts of those networks that pods do not get
   std::vector<IpAddress> dns;
   std::vector<PoolRoute> routes;
 
   bool all_namespaces = false;
   std::vector<std::string> namespaces;
-  std::map<std::string, std::string> pods;  ///< labels that a pod has to have; empty: any
+  std::map<std::string, std::string> pods;  ///< labels that a pod must have; empty: any
   bool is_default = false;
-  std::chrono::seconds rest{30};  ///< of an address after its release
+  std::chrono::seconds rest{30};  ///< time before a released address is free again
 };
 
-/// All of them, by name; at most one is the default, at most one from_node, and none overlaps
-/// another of its bridge. Each has an address to give. Throws ConfigError that names file, section
-/// and option.
+/// All pools, sorted by name. At most one is the default, and at most one is from_node. None
+/// overlaps another on its bridge, and each has an address to give. Throws ConfigError that names
+/// file, section and option.
 [[nodiscard]] std::vector<Pool> ReadPools(const ConfigFiles& files);
 
-/// What two pools must share that their addresses may collide: the bridge's name, or nothing where
-/// pods stand on the node's link.
+/// Whether the addresses of two pools may collide: both are on the same bridge, or both on the
+/// node's link (without a bridge).
 [[nodiscard]] inline bool ShareSegment(const Pool& one, const Pool& other) {
   return one.bridge == other.bridge;
 }

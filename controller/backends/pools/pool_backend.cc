@@ -42,7 +42,7 @@ void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
   }
 }
 
-/// A wish for less traffic is not passed over in silence.
+/// Refuses security groups: a pod that wishes for less traffic must not run without them.
 void CheckGroups(const std::vector<InterfaceRequest>& interfaces) {
   for (const InterfaceRequest& interface : interfaces) {
     if (!interface.security_groups.empty())
@@ -178,7 +178,7 @@ void PoolBackend::Withdraw(Holder& holder, const std::vector<InterfaceRequest>& 
     if (interface.HasWishes() || planned == nullptr) continue;
     if (RivalsOf(&holder, holder.node, *planned).empty()) continue;
     for (const Resource& resource : allocators_[planned->pool].ResourcesOf(*planned, holder.node)) {
-      // Whose plan has it goes first from now on.
+      // An owner whose plan has the resource goes before this holder from now on.
       ledger_.Release(resource, holder);
       ledger_.Claim(resource, holder);
     }
@@ -277,7 +277,7 @@ void PoolBackend::RequireApart(const Allocator& allocator, const IpNetwork& cidr
 std::optional<std::string> PoolBackend::FindConflict(const Holder& holder,
                                                      const Holding& holding) const {
   const Allocator& allocator = allocators_[holding.pool];
-  // The pod's user reads it: other namespaces' pods are not named.
+  // The pod's user reads the message, so it names no pods of other namespaces.
   const auto describe = [&](const std::string& what, const Holder& other) {
     return what + " of pool \"" + allocator.pool().name + "\" is both " +
            (other.scope == holder.scope ? Printable(other.FullName()) : "another pod") + "'s and " +
@@ -318,7 +318,7 @@ void PoolBackend::ReleaseOne(const Holder& holder, const Holding& holding, After
   }
 }
 
-/// Whose plan has it may be in conflict with nobody now.
+/// Wakes the owner that holds the resource now, if its plan has it: its conflict may be over.
 void PoolBackend::TellNext(const Resource& resource) {
   const Holder* next = ledger_.Find(resource);
   if (next == nullptr || !Uses(*next, resource) || !wake_) return;

@@ -19,7 +19,7 @@
 
 namespace kuryr::controller::pools {
 
-/// How much one network has. `limit`, `used` and `resting` count addresses.
+/// The usage of one network. `limit`, `used` and `resting` count addresses.
 struct NetworkUsage {
   std::string network;
   IpFamily family = IpFamily::kIpv4;
@@ -28,44 +28,45 @@ struct NetworkUsage {
   uint64_t resting = 0;  ///< released, and not given away again yet
 };
 
-/// A backend whose networks are the pools of kuryr.conf; docs/pools.md says what pods get. All of
-/// it is in memory, and rebuilt by Adopt. VIFs are active at once. A VIF's id follows from its
-/// owner and interface, so one that was planned with pools that are gone is still known as ours.
-/// What Reserve gives is described by the pools as they are now. Thread-safe.
+/// A backend whose networks are the pools of kuryr.conf; docs/pools.md says what pods get. Its
+/// state is in memory, and Adopt rebuilds it. VIFs are active at once. A VIF's id follows from its
+/// owner and interface, so that the backend knows its VIFs of removed pools. Reserve describes VIFs
+/// by the present pools. Thread-safe.
 class PoolBackend final : public Backend, public AddressKeeper, public MetricsReporter {
  public:
   using Now = std::function<TimePoint()>;
-  /// Asking again for this owner is worth it. Must not call the backend.
+  /// Called when the owner should ask again. Must not call the backend.
   using Wake = std::function<void(const Owner& owner)>;
 
-  /// `seed` chooses where each pool begins. It is another one in every process: a former leader
-  /// that was paused may still write its last address, and the new one begins elsewhere.
+  /// `seed` chooses where each pool begins, and differs in every process. A former leader that was
+  /// paused may still write its last address; the new leader begins elsewhere.
   explicit PoolBackend(std::vector<Pool> pools, uint64_t seed = RandomSeed(),
                        Now now = std::chrono::steady_clock::now, Wake wake = {});
 
-  /// kRetry says when a fixed address has rested. Who gets kExhausted of a pool waits in line,
-  /// before those that come later. It is woken when there is an address for it, or told when to
-  /// come.
+  /// kRetry says when a fixed address has rested. An owner that gets kExhausted from a pool waits
+  /// in line, before owners that come later. It is woken when an address is free for it, or told
+  /// when to ask again.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) override;
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
-  /// Of a pool that is not the scope's, outside of its ranges, or with a MAC that is not for it.
+  /// The reasons: a pool that the scope may not use, an address outside of the pool's ranges, or a
+  /// MAC that belongs to another address.
   [[nodiscard]] std::optional<std::string> WhyNeverGiven(const Owner& owner,
                                                          const vif::PodVif& vif) const override;
-  /// What Reserve gave for one of these interfaces, and nobody wrote, is released. An address that
-  /// another owner has becomes this one's when the other releases it; until then, Reserve refuses.
+  /// An interface's reservation that was never written is released. If another owner has an
+  /// address, this owner gets it when that one releases it; until then, Reserve refuses.
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   void Heed(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   void KeepBeside(const Owner& owner, const Beside& beside) override;
-  /// An address that several pools have is kept in each. One that an owner of its own scope has is
-  /// kept as soon as that one releases it.
   [[nodiscard]] std::vector<Owner> Rivals(const Owner& owner,
                                           const std::vector<vif::PodVif>& vifs) const override;
+  /// An address that several pools have is kept in each. If an owner of the claim's scope has it,
+  /// it is kept once that owner releases it.
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
   [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   bool Release(const std::string& owner_id) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override;
-  /// Of a pool with `from_node`, the networks of nodes that were asked for.
+  /// For a pool with `from_node`, counts the networks of the nodes that were asked for.
   [[nodiscard]] std::vector<NetworkUsage> Usage() const;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override { return {.addresses = this, .metrics = this}; }
@@ -75,49 +76,50 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
   using Vifs = std::vector<vif::PodVif>;
 
   static uint64_t RandomSeed();
-  /// The owner's entry, made when it is new.
+  /// The owner's entry; made if it is new.
   Holders::iterator Open(const Owner& owner) REQUIRES(mutex_);
   void CloseIfEmpty(Holders::iterator entry) REQUIRES(mutex_);
   [[nodiscard]] Vifs ReserveAll(const PlanRequest& request) REQUIRES(mutex_);
-  /// The error with which the owner waits.
+  /// Puts the owner in line; returns the error to throw.
   [[nodiscard]] BackendError WaitInLine(const Owner& owner, const SetExhausted& exhausted)
       REQUIRES(mutex_);
-  /// Something may be free for those who wait.
+  /// Wakes waiting owners for which a number may be free.
   void WakeWaiting() REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
-  /// What was planned for interfaces that wish for nothing, and has rivals, is only kept now.
+  /// Keeps the addresses of planned interfaces without wishes that have rivals, but not their
+  /// plans.
   void Withdraw(Holder& holder, const std::vector<InterfaceRequest>& interfaces) REQUIRES(mutex_);
-  /// Whose plans have something of it.
+  /// Other holders whose plans have a resource of the holding.
   [[nodiscard]] std::vector<const Holder*> RivalsOf(const Holder* holder, const std::string& node,
                                                     const Holding& holding) const REQUIRES(mutex_);
-  /// Whether the holder's plan has it.
+  /// Whether the holder's plan has the resource.
   [[nodiscard]] bool Uses(const Holder& holder, const Resource& resource) const REQUIRES(mutex_);
   void TellNext(const Resource& resource) REQUIRES(mutex_);
-  /// nullptr: the interface names no claim, or one that keeps nothing.
+  /// The claim that the interface names; nullptr: none, or it keeps no addresses.
   [[nodiscard]] const Holder* FindLender(const InterfaceRequest& interface) const REQUIRES(mutex_);
-  /// Whether it is the claim's from now on, at once or later.
+  /// Whether the claim gets the address, now or once its holder releases it.
   bool KeepIn(Allocator& allocator, const Owner& claim, Number address) REQUIRES(mutex_);
   void LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks)
       REQUIRES(mutex_);
-  /// Throws kRefused where another network has some of its addresses.
+  /// Throws kRefused when the network overlaps another on the same segment.
   void RequireApart(const Allocator& allocator, const IpNetwork& cidr) const REQUIRES(mutex_);
-  /// A network of a node that is gone: nobody has anything of it, and another one overlaps it.
+  /// Forgets unused networks that `cidr` overlaps: their nodes are gone.
   void ForgetUnused(Allocator& allocator, const IpNetwork& cidr) REQUIRES(mutex_);
   [[nodiscard]] std::vector<Holding> HoldingsOf(const Owner& owner, const vif::PodVif& vif) const
       REQUIRES(mutex_);
   [[nodiscard]] Segment SegmentOf(const Holding& holding) const REQUIRES(mutex_) {
     return {allocators_, allocators_[holding.pool]};
   }
-  /// Makes it the holder's, instead of what it had planned for this interface.
+  /// Gives the holding to the holder, in place of its earlier plan for this interface.
   void Take(Holder& holder, Holding holding) REQUIRES(mutex_);
   [[nodiscard]] std::optional<std::string> FindConflict(const Holder& holder,
                                                         const Holding& holding) const
       REQUIRES(mutex_);
-  /// What another producer planned is the holder's no more, but for `stays`.
+  /// Releases what another producer planned for the holder, except `stays`.
   void ReleaseOthers(Holder& holder, const std::vector<Holding>& stays) REQUIRES(mutex_);
-  /// `holding` is not the holder's any more. What no other of its holdings has rests then, or is as
-  /// if it had never been taken.
+  /// Releases what `holding` has and no other holding of the holder does. It rests then, or becomes
+  /// as it was before it was taken.
   enum class After { kRest, kNothing };
   void ReleaseOne(const Holder& holder, const Holding& holding, After after) REQUIRES(mutex_);
 

@@ -1,4 +1,4 @@
-// What is written already, on pods, on KuryrPorts and in claims.
+// The part of PoolBackend that learns what pods, KuryrPorts and claims have already.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Kind = BackendError::Kind;
 
-/// Of all subnets, each once.
+/// The VIF's addresses in all subnets, without repetition.
 std::vector<Number> AddressNumbersOf(const vif::VifBase& vif) {
   std::vector<Number> addresses;
   if (!vif.network.has_value() || !vif.network->subnets.has_value()) return addresses;
@@ -55,7 +55,8 @@ std::vector<Holding> PoolBackend::HoldingsOf(const Owner& owner, const vif::PodV
     if (holding.addresses.empty() && holding.vlan == 0) continue;
     holding.planned = is_its && holding.addresses.size() == all.size() && !all.empty() &&
                       Owns(owner, vif) && (pool.kind != VifKind::kVlan || holding.vlan != 0);
-    // Whose network it is has it alone; what only lies in the same range is kept from everybody.
+    // The pool that planned the VIF has it alone. Other pools in whose range it lies only keep it
+    // from their owners.
     if (holding.planned) return {std::move(holding)};
     holdings.push_back(std::move(holding));
   }
@@ -68,7 +69,7 @@ void PoolBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs
   std::optional<std::string> conflict;
   for (const vif::PodVif& vif : vifs) {
     for (const Holding& holding : HoldingsOf(owner, vif)) {
-      // One of a network that is not there any more.
+      // The VIF's network is gone, and this scope may not use the pool that has its addresses now.
       if (!holding.planned && !MayUse(allocators_[holding.pool].pool(), owner.scope)) continue;
       Holder& holder = Open(owner)->second;
       Take(holder, holding);

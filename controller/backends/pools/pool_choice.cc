@@ -27,7 +27,7 @@ bool IsForLabelsAlone(const Pool& pool) {
   return !pool.pods.empty() && pool.namespaces.empty() && !pool.all_namespaces;
 }
 
-/// Labels are the user's own: where a pool lists namespaces, they choose within these only.
+/// Users set labels, so these choose only among pools for the pod's namespace, if a pool lists any.
 bool IsChosenByLabels(const Pool& pool, const PlanRequest& request) {
   if (pool.pods.empty() || !HasLabels(pool, request)) return false;
   return IsForLabelsAlone(pool) || IsGiven(pool, request.owner.scope);

@@ -8,14 +8,14 @@
 
 namespace kuryr::controller::pools {
 
-/// The pool that an interface gets its addresses of: the one it names, if its owner may use that.
-/// Otherwise the owner's labels choose it, then its namespace; the default comes last. Of several,
-/// the first by name; one that lists the namespace goes before one that has them all. Throws
-/// BackendError kGone or kRefused.
+/// The pool for an interface: the one that it names, if its owner may use that. Otherwise the
+/// owner's labels choose, then its namespace, then the default. A pool that lists the namespace
+/// goes before one that is for all. Among equals, the first by name is chosen. Throws BackendError
+/// kGone or kRefused.
 [[nodiscard]] Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& request,
                                     const InterfaceRequest& interface);
 
-/// Whether some owner of this scope may use the pool, by whatever rule.
+/// Whether any rule lets an owner of this scope use the pool.
 [[nodiscard]] bool MayUse(const Pool& pool, const std::string& scope);
 
 }  // namespace kuryr::controller::pools

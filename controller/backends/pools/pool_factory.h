@@ -18,7 +18,7 @@ class PoolFactory final : public BackendFactory {
   explicit PoolFactory(std::vector<Pool> pools) : pools_(std::move(pools)) {}
 
   [[nodiscard]] const char* name() const noexcept override { return kBackendName; }
-  /// Networks of nodes where a pool takes them; the labels by which pools choose pods.
+  /// The networks of nodes, if a pool takes them, and the labels by which pools choose pods.
   [[nodiscard]] BackendNeeds needs() const override;
   void Warn() const override;
   [[nodiscard]] std::shared_ptr<Backend> Make(const BackendHooks& hooks) const override;
@@ -29,7 +29,7 @@ class PoolFactory final : public BackendFactory {
   const std::vector<Pool> pools_;
 };
 
-/// Throws ConfigError.
+/// Reads the pools. Throws ConfigError.
 [[nodiscard]] std::shared_ptr<const BackendFactory> ReadBackend(const ConfigFiles& files,
                                                                 const GetEnv& getenv);
 

@@ -23,10 +23,10 @@ constexpr std::pair<std::string_view, VifKind> kKinds[] = {{"ovs", VifKind::kOvs
                                                            {"bridge", VifKind::kBridge},
                                                            {"macvlan", VifKind::kMacvlan},
                                                            {"vlan", VifKind::kVlan}};
-/// What an IPv6 link has to carry (RFC 8200, 5).
+/// The least MTU of an IPv6 link (RFC 8200, 5).
 constexpr uint32_t kLeastIpv6Mtu = 1280;
 constexpr size_t kMostLabel = 63;
-/// A node takes 256 for a VIF, with those to its gateways.
+/// A node takes at most 256 routes for a VIF; those to the gateways are among them.
 constexpr size_t kMostRoutes = 250;
 
 std::string Trim(std::string_view text) {
@@ -46,7 +46,7 @@ bool IsLinkLocal(const IpAddress& address) {
          IpNetwork::Parse("169.254.0.0/16")->Contains(address);
 }
 
-/// A Kubernetes label's key or value: at most 253 and 63 of [A-Za-z0-9._-], and '/' in the key.
+/// At most 317 characters of a Kubernetes label: a-z, A-Z, 0-9 and `others`.
 bool IsLabelText(std::string_view text, std::string_view others) {
   return text.size() <= 317 && std::all_of(text.begin(), text.end(), [&](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -54,7 +54,6 @@ bool IsLabelText(std::string_view text, std::string_view others) {
          });
 }
 
-/// One section that is being read.
 class Section {
  public:
   Section(const ConfigFiles& files, std::string name) : files_(files), name_(std::move(name)) {}
@@ -64,9 +63,9 @@ class Section {
  private:
   [[nodiscard]] Option Find(const char* name) const { return files_.Find(name_, name); }
   [[nodiscard]] bool IsSet(const char* name) const { return Find(name).set(); }
-  /// Separated by commas; a line that is indented goes on with the list.
+  /// The items of a list; commas or line ends separate them.
   [[nodiscard]] std::vector<std::string> List(const char* name) const;
-  /// Of an option that is not in the section, the file that has the section.
+  /// The place of the option; if it is missing, its place in the file that has the section.
   [[nodiscard]] std::string Where(const char* name) const;
   [[noreturn]] void RefuseOption(const char* name, const std::string& why) const {
     Refuse(Where(name), why);
@@ -89,13 +88,14 @@ class Section {
                                                    const std::vector<IpNetwork>& cidrs) const;
   [[nodiscard]] IpAddress Gateway(const std::string& text,
                                   const std::vector<IpNetwork>& cidrs) const;
-  /// Of one outside of cidr: every pod reaches a link-local one on its link.
+  /// For a gateway outside of every cidr: requires a link-local one, which every pod reaches on its
+  /// link.
   void RequireOnLink(const IpAddress& gateway, const std::vector<IpNetwork>& cidrs) const;
   [[nodiscard]] Range ParseRange(const char* option, const std::string& text) const;
   [[nodiscard]] std::vector<Range> Ranges(const char* option,
                                           const std::vector<IpNetwork>& cidrs) const;
   [[nodiscard]] PoolRoute ParseRoute(const std::string& text) const;
-  /// An address of a family that the pool does not have is of no use to its pods.
+  /// Refuses an address of a family that the pool does not have.
   void CheckFamily(const char* option, const IpAddress& address) const;
 
   const ConfigFiles& files_;

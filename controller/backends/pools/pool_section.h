@@ -7,7 +7,7 @@
 
 namespace kuryr::controller::pools {
 
-/// What one section, "pool:NAME", says by itself. Throws ConfigError.
+/// Reads one section "pool:NAME" without regard to the others. Throws ConfigError.
 [[nodiscard]] Pool ReadPoolSection(const ConfigFiles& files, const std::string& section);
 
 }  // namespace kuryr::controller::pools

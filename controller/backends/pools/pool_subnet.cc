@@ -5,14 +5,14 @@
 namespace kuryr::controller::pools {
 namespace {
 
-/// Wider ones are a slip: no cluster has so many pods.
+/// A wider network is a mistake: no cluster has so many pods.
 constexpr uint8_t kLeastPrefix = 8;
 
 struct Special {
   const char* network;
   const char* what;
 };
-/// https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 sister.
+/// Source: https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 counterpart.
 constexpr Special kSpecials[] = {
     {"0.0.0.0/8", "\"this network\""}, {"127.0.0.0/8", "loopback"}, {"224.0.0.0/4", "multicast"},
     {"240.0.0.0/4", "reserved"},       {"::/8", "reserved"},        {"fe80::/10", "link-local"},

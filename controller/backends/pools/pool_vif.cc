@@ -8,7 +8,7 @@
 namespace kuryr::controller::pools {
 namespace {
 
-/// Anybody can compute it: it tells our VIFs from others', not from forged ones.
+/// A UUID that anybody can compute: it marks this backend's VIFs, and does not detect forged ones.
 std::string UuidOf(const std::string& what) {
   const uint64_t high = Hash("kuryr-controller/backends/pools/" + what);
   return UuidV8(high, Hash("low", high));
@@ -66,7 +66,7 @@ vif::Network NetworkOf(const Holding& holding, const Allocator& allocator) {
   return network;
 }
 
-/// What all kinds have; names as kuryr-kubernetes'.
+/// The fields that all kinds of VIF have; names are as in kuryr-kubernetes.
 template <typename Kind>
 Kind Fill(const std::string& id, const char* plugin, const Holding& holding,
           const Allocator& allocator) {

@@ -8,12 +8,12 @@
 
 namespace kuryr::controller::pools {
 
-/// A UUID of version 8 (RFC 9562) that follows from the owner's id and the interface alone.
+/// A UUID of version 8 (RFC 9562), made from the owner's id and the interface name alone.
 [[nodiscard]] std::string VifIdOf(const std::string& owner_id, const std::string& ifname);
-/// The same for a network, of its pool's name.
+/// A UUID of version 8 for a pool's network, made from the pool's name.
 [[nodiscard]] std::string NetworkIdOf(const std::string& pool);
 
-/// The VIF of a holding that is planned, whose addresses are in networks of `allocator`.
+/// The VIF of a planned holding; `allocator` has the networks of its addresses.
 [[nodiscard]] vif::PodVif MakeVif(const std::string& owner_id, const Holding& holding,
                                   const Allocator& allocator);
 

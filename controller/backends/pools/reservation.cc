@@ -23,7 +23,7 @@ Reservation::~Reservation() {
   if (kept_) return;
   for (const Resource& resource : allocator_.ResourcesOf(holding_, holder_.node)) {
     if (HasBeside(resource)) continue;
-    // What was taken of the sets and not claimed yet is nobody's, too.
+    // A number that was taken and not claimed yet goes back as well.
     ledger_.Release(resource, holder_);
     if (ledger_.Find(resource) == nullptr) allocator_.GiveBack(resource, holder_);
   }
@@ -36,7 +36,7 @@ Holding Reservation::Keep() {
 
 std::string Reservation::PoolText() const { return "pool \"" + allocator_.pool().name + "\""; }
 
-/// Other namespaces' pods are not named.
+/// Does not name pods of other namespaces.
 std::string Reservation::Describe(const Holder* other) const {
   if (other == nullptr) return "nobody";
   if (other == &holder_) return "another interface of this pod";
@@ -137,7 +137,7 @@ void Reservation::TakeMac(const MacAddress& mac) {
   holding_.mac = mac;
 }
 
-/// Somebody may have wished for one that is another address's.
+/// Tries again while another interface of the segment has the MAC.
 void Reservation::ChooseMac() {
   uint32_t attempt = 0;
   do {

@@ -11,7 +11,7 @@
 
 namespace kuryr::controller::pools {
 
-/// A set has no number for who asks.
+/// A set has no free number for the owner.
 class SetExhausted : public BackendError {
  public:
   SetExhausted(const std::string& message, AddressSet& set)
@@ -22,18 +22,18 @@ class SetExhausted : public BackendError {
   AddressSet& set_;
 };
 
-/// One interface that is being planned: what it has taken of its pool goes back at the end, unless
-/// it is kept. Not thread-safe.
+/// The plan of one interface in the making. The destructor gives back what it took, unless Keep was
+/// called. Not thread-safe.
 class Reservation {
  public:
-  /// Whom it is for.
+  /// The owner of the interface.
   struct Asker {
     const std::string& id;  ///< the owner's
     const Holder& holder;
-    const Holder* lender;  ///< a claim whose addresses it may have; nullptr: none
+    const Holder* lender;  ///< a claim whose addresses the owner may use; nullptr: none
   };
 
-  /// What outlives it. Who waits in `lines` goes first.
+  /// The parts of the backend that outlive it. Owners that wait in `lines` go first.
   struct Book {
     Allocator& allocator;
     Segment segment;  ///< the allocator's
@@ -54,17 +54,17 @@ class Reservation {
   Reservation& operator=(const Reservation&) = delete;
   ~Reservation();
 
-  /// Takes the addresses, MAC and VLAN id of the interface. The node's networks are known to the
-  /// allocator. Throws SetExhausted and BackendError.
+  /// Takes the addresses, MAC and VLAN id of the interface. The allocator must know the node's
+  /// networks. Throws SetExhausted and BackendError.
   void Take(const InterfaceRequest& interface, const std::vector<IpNetwork>& node_networks);
-  /// It is the holder's, who has it in its holdings from now on.
+  /// Ends the reservation; the caller adds the result to the holder's holdings.
   [[nodiscard]] Holding Keep();
 
  private:
   using Networks = std::vector<Allocator::Network*>;
 
   [[nodiscard]] Networks NetworksFor(const std::vector<IpNetwork>& node_networks);
-  /// `what` it has none of is for the message.
+  /// `what` names the number in the error message.
   [[nodiscard]] Number TakeNext(AddressSet& set, const std::string& what);
   void TakeFixed(const Networks& networks, const IpAddress& address);
   void TakeMac(const MacAddress& mac);
@@ -74,7 +74,7 @@ class Reservation {
   [[nodiscard]] bool IsLent(const Resource& resource) const {
     return lender_ != nullptr && ledger_.Find(resource) == lender_;
   }
-  /// The holder has it, and no plan of it does.
+  /// Whether the holder has the resource beside its plan, and not in its plan.
   [[nodiscard]] bool HasBeside(const Resource& resource) const;
   [[nodiscard]] std::string PoolText() const;
   [[nodiscard]] std::string Describe(const Holder* other) const;

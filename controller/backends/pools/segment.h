@@ -10,17 +10,17 @@
 
 namespace kuryr::controller::pools {
 
-/// The pools whose pods see each other's frames: those of one bridge, or all on the node's link.
-/// There a MAC address is one interface's. Borrows the allocators. Not thread-safe.
+/// The pools whose pods share a link: all pools of one bridge, or all on the node's link. A MAC
+/// address must be unique there. Borrows the allocators. Not thread-safe.
 class Segment {
  public:
-  /// That of `one`, which is among `all`.
+  /// The segment of `one`, which is an element of `all`.
   Segment(const std::vector<Allocator>& all, const Allocator& one) : all_(all), one_(one) {}
 
-  /// Who has this MAC address; nullptr: nobody.
+  /// The holder of this MAC address; nullptr: none.
   [[nodiscard]] const Holder* FindMac(const MacAddress& mac) const;
-  /// Why no interface with these addresses may have this MAC, whoever asks; nullopt: it may. The
-  /// MAC that follows from an address of a network is for that address alone: a gateway's, too.
+  /// Why an interface with these addresses must not have this MAC; nullopt: it may. A MAC made from
+  /// an address of a network is for that address alone, even if it is the gateway's.
   [[nodiscard]] std::optional<std::string> WhyNotFor(const std::vector<Number>& addresses,
                                                      const MacAddress& mac) const;
 

@@ -4,14 +4,14 @@
 #include "controller/plan/network_selection.h"
 #include "tests/controller/leading_fixture.h"
 
-// Interfaces that a pod's annotation asks for beside its default one.
+// A pod's annotation asks for interfaces beside its default one.
 
 namespace kuryr::test {
 namespace {
 
 using ::testing::HasSubstr;
 
-/// Where the API server knows NetworkAttachmentDefinitions.
+/// A controller whose API server knows NetworkAttachmentDefinitions.
 class AdditionalNetworksTest : public LeadingTest {
  protected:
   AdditionalNetworksTest() : LeadingTest(WithDefinitions()) {

@@ -23,7 +23,7 @@ using controller::Leading;
 using nlohmann::json;
 
 constexpr const char* kClaims = "/apis/k8s.cni.cncf.io/v1alpha1/namespaces/default/ipamclaims";
-/// As the working group's definition has it, without rules of later API servers.
+/// The working group's definition, without validation rules of later API servers.
 constexpr const char* kDefinition = R"({
   "metadata": {"name": "ipamclaims.k8s.cni.cncf.io",
                "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
@@ -121,7 +121,7 @@ TEST_F(IpamClaimsApiServerTest, MoreAddressesThanAClaimHoldsAreAnEventThatSaysSo
               testing::HasSubstr("IPAMClaim vm has no room"));
 }
 
-/// What a ClusterRole of a release without claims and additional networks gives.
+/// The rules of a ClusterRole from a release without claims and additional networks.
 json OlderRules() {
   return {
       {{"apiGroups", {""}}, {"resources", {"pods"}}, {"verbs", {"get", "list", "watch", "patch"}}},

@@ -28,7 +28,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 constexpr const char* kClaims = "/apis/k8s.cni.cncf.io/v1alpha1/namespaces/default/ipamclaims/";
-/// Two addresses for eth0, and networks that pods name.
+/// A pool with two addresses for eth0, and pools for networks that pods name.
 constexpr const char* kPools =
     "[pool:pods]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\nnamespaces = *\nrest = 0\n"
     "[pool:storage]\ncidr = 10.20.0.0/24\nbridge = br-storage\nnamespaces = default\n"
@@ -94,7 +94,7 @@ class IpamClaimsTest : public ::testing::Test {
     api().Patch("pods", "default", name, {{"status", {{"phase", "Succeeded"}}}});
     (void)cluster_.WaitForRelease(name);
   }
-  /// The first of these requests, by order; the count of all where there is none.
+  /// The position of the first such request; the number of all requests if there is none.
   size_t FirstPatch(const std::string& path) {
     const auto requests = api().Requests();
     return static_cast<size_t>(std::find_if(requests.begin(), requests.end(),
@@ -253,7 +253,7 @@ TEST_F(IpamClaimsTest, ClaimThatSomebodyElseHasFilledMeanwhileIsObeyed) {
   api().Inject(conflict);
   Start();
   CreatePodWith("a", "vm");
-  // What the pod has reserved by now is one of them; one request may be under way.
+  // One of these is what the pod has reserved by now; one request may be under way.
   size_t requests = 1;
   for (const char* ip : {"10.9.0.2/29", "10.9.0.3/29"}) {
     ASSERT_TRUE(api().WaitForRequest("patch", kClaims, requests));
@@ -318,7 +318,7 @@ TEST_F(IpamClaimsTest, KuryrPortHasTheClaimsAddress) {
   EXPECT_EQ(AddressOn(port), "10.9.0.3");
 }
 
-// What a user may have written into a status.
+// Texts that a user may have written into a status.
 
 TEST_F(IpamClaimsTest, AddressOfAPoolThatTheNamespaceMayNotUseIsRefused) {
   CreateClaim("forged", {{"ips", {"10.30.0.5/24"}}, {"ownerPod", "x"}});

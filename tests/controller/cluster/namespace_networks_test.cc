@@ -5,7 +5,7 @@
 #include "tests/controller/leading_fixture.h"
 #include "tests/controller/neutron_cloud.h"
 
-// A controller whose pods' networks are their namespaces'.
+// A controller that gives each namespace a network of its own.
 
 namespace kuryr::test {
 namespace {

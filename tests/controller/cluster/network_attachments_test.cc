@@ -41,7 +41,7 @@ class NetworkAttachmentsTest : public ::testing::Test {
     definition["metadata"]["name"] = name;
     attachments_.Handle(watcher::MakeEvent(type, std::move(definition)));
   }
-  /// What Find says of a definition: a network, "another plugin's", or an error.
+  /// The result of Find: a network, "another plugin's", or an error.
   std::string Found(const std::string& name, const std::string& asker = "tenant/pod") {
     using Kind = BackendError::Kind;
     try {
@@ -102,7 +102,7 @@ TEST_F(NetworkAttachmentsTest, AnnotationPrecedesConfig) {
   EXPECT_EQ(Read(definition), "storage");
 }
 
-// 3.2.1 to 3.2.4 of the standard, and networks that kuryr-cni has without a producer.
+// Sections 3.2.1 to 3.2.4 of the standard, and networks that kuryr-cni has without a producer.
 TEST_F(NetworkAttachmentsTest, DefinitionsThatNameNoNetworkAreAnotherPlugins) {
   for (const json& definition :
        {Configured(R"({"cniVersion": "0.3.0", "name": "a-bridge-network", "type": "bridge",

@@ -9,7 +9,7 @@
 #include "controller/plan/plan_error.h"
 #include "tests/controller/cluster.h"
 
-// What the API server says of a node.
+// The networks and addresses of a node by the API server.
 
 namespace kuryr::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "controller/owners/pod_store.h"
 #include "tests/controller/kube_api_fixture.h"
 
-// What a real API server tells of who has planned a pod.
+// A real API server tells which producer planned a pod.
 
 namespace kuryr::controller {
 namespace {
@@ -20,7 +20,7 @@ using nlohmann::json;
 using watcher::EventType;
 using watcher::PatchType;
 
-/// As etc/kubernetes/kuryrport.yaml has it, without its schema.
+/// The definition in etc/kubernetes/kuryrport.yaml, without its schema.
 constexpr const char* kDefinition = R"({
   "metadata": {"name": "kuryrports.openstack.org"},
   "spec": {
@@ -38,7 +38,7 @@ class WriterApiServerTest : public test::KubeApiTest {
     KubeApiTest::SetUp();
     if (server_) writer_.emplace(*api_, store_, [] { return true; });
   }
-  /// The watch tells of it.
+  /// Creates a pod, and tells the store of it as the watch does.
   std::shared_ptr<const PodFacts> HearOfNew(const std::string& name) {
     store_.Handle(watcher::MakeEvent(EventType::kAdded, CreatePod(name)));
     return store_.Find(KeyOf("default", name)).pod;

@@ -10,8 +10,8 @@
 #include "tests/controller/commands/commands_fixture.h"
 #include "tests/support/paths.h"
 
-// kuryr-controller adopt, at a cluster of kuryr-kubernetes: its plans and KuryrPorts are samples of
-// its own, its ports such as a real Neutron tells.
+// kuryr-controller adopt at a cluster of kuryr-kubernetes. Plans and KuryrPorts are samples of
+// kuryr-kubernetes; ports are such as a real Neutron tells.
 
 namespace kuryr::test {
 namespace {
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// Of the plan in port-get-active.vif.json.
+/// The port of the plan in port-get-active.vif.json.
 constexpr const char* kPlanned = "fbea0d51-2c0d-4cd2-89de-6881cf92f73a";
 
 json ReadData(const std::string& name) {
@@ -52,7 +52,7 @@ class AdoptCommandTest : public CommandsTest {
                             "pod_security_groups = 9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf\n"
                             "resource_tags = cluster-a\n";
   }
-  /// A port of the cluster that differs from the captured one in what `change` says.
+  /// Adds a port of the cluster: the captured one with `change`.
   void AddPort(const std::string& id, const json& change) {
     json port = json::parse(captured_.at("answer").at("body").get<std::string>()).at("port");
     port.merge_patch({{"id", id}, {"tags", {"cluster-a"}}});
@@ -67,7 +67,7 @@ class AdoptCommandTest : public CommandsTest {
   }
   ProcessResult Adopt() {
     neutron_.Answer(200, json{{"ports", ports_}}.dump());
-    neutron_.Answer(200, R"({"ports": []})");  // of those without tags
+    neutron_.Answer(200, R"({"ports": []})");  // the ports without tags
     return RunCommand("adopt", {"--dry-run"}, conf_);
   }
 
@@ -90,7 +90,7 @@ TEST_F(AdoptCommandTest, PlanOfAnAnnotationIsTakenOverWithItsPort) {
 
 TEST_F(AdoptCommandTest, PortsOfPoolsAreTakenOverWithAndWithoutAName) {
   AddAnnotatedPod("a");
-  // Without port_debug, Kuryr's ports in use say no more than its ready ones: the plan does.
+  // Without port_debug, a port in use looks like a ready one: only the plan tells.
   AddPort(kPlanned, {{"device_id", ""}});
   AddPort("11111111-2c0d-4cd2-89de-6881cf92f73a", {{"device_id", ""}, {"status", "DOWN"}});
   AddPort("22222222-2c0d-4cd2-89de-6881cf92f73a", {{"device_id", ""}, {"name", "kuryr-pool-port"}});

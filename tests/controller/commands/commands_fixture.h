@@ -24,7 +24,7 @@ inline fake::Options WithLeases(std::vector<fake::Resource> resources) {
   return {.custom_resources = std::move(resources)};
 }
 
-/// kuryr-controller's commands, run as programs; what they find is planned by a Leading.
+/// Runs kuryr-controller's commands as programs, on a cluster that a Leading has planned.
 class CommandsTest : public ::testing::Test {
  protected:
   explicit CommandsTest(const fake::Options& options = WithLeases({fake::KuryrPorts()}))
@@ -56,7 +56,7 @@ class CommandsTest : public ::testing::Test {
     leading_.reset();
     informer_.reset();
   }
-  /// Planned pods; nobody leads afterwards.
+  /// Makes planned pods; no controller leads afterwards.
   void Plan(const std::vector<std::string>& names,
             controller::SinkKind sink = controller::SinkKind::kPodState) {
     Lead(sink);
@@ -72,7 +72,7 @@ class CommandsTest : public ::testing::Test {
     }
     StopLeading();
   }
-  /// Planned pods, and one for which no address is left; nobody leads afterwards.
+  /// Makes planned pods, and one for which no address is left; no controller leads afterwards.
   void FillPool(const std::vector<std::string>& names, const std::string& waiting) {
     Lead();
     for (const std::string& name : names) {
@@ -83,7 +83,7 @@ class CommandsTest : public ::testing::Test {
     EXPECT_THAT(cluster_.WaitForEvent(waiting, "KuryrNoFreeAddress"), ::testing::HasSubstr("pods"));
     StopLeading();
   }
-  /// Whom the Lease names, renewed so many seconds ago.
+  /// Makes a Lease of this holder, renewed `age` seconds ago.
   void SetLease(const std::string& holder, int age) {
     const std::time_t renewed = std::time(nullptr) - age;
     std::tm parts{};

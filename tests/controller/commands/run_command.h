@@ -8,7 +8,7 @@
 
 namespace kuryr::test {
 
-/// A command of kuryr-controller, with this kuryr.conf.
+/// Runs a command of kuryr-controller with this kuryr.conf.
 inline ProcessResult RunCommand(const std::string& command,
                                 const std::vector<std::string>& arguments,
                                 const std::string& conf) {

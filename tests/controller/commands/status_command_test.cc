@@ -28,7 +28,7 @@ class StatusCommandTest : public CommandsTest {
  protected:
   using CommandsTest::CommandsTest;
 
-  /// Creates an Event of pod a; uid: that of the pod it speaks of.
+  /// Creates an Event on pod a; `uid` is the UID in it.
   void CreateEvent(const json& uid, const std::string& source, const std::string& reason,
                    const std::string& message) {
     api().Create({{"kind", "Event"},
@@ -359,7 +359,7 @@ TEST_F(StatusCommandTest, ApiServerThatDoesNotAnswerIsAnError) {
   EXPECT_EQ(status.out, "");
 }
 
-/// Definitions of KuryrPorts: with a status subresource, without, and none.
+/// KuryrPorts with a status subresource, and without.
 class StatusOfPortsTest : public StatusCommandTest, public ::testing::WithParamInterface<bool> {
  protected:
   static fake::Options Definition(bool has_status) {
@@ -386,7 +386,7 @@ TEST_P(StatusOfPortsTest, PlanOnAKuryrPortIsThePods) {
 
 INSTANTIATE_TEST_SUITE_P(Definitions, StatusOfPortsTest, ::testing::Bool());
 
-/// One blank between words, ages and the program's version alike.
+/// Makes texts comparable: one blank between words, the same ages and version.
 std::string Comparable(std::string text) {
   text = std::regex_replace(text, std::regex(" +"), " ");
   text = std::regex_replace(text, std::regex("\\b[0-9]+[smhd]\\b"), "AGE");

@@ -12,7 +12,7 @@
 
 namespace kuryr::controller {
 
-/// A process that would lead, in a thread of its own.
+/// A candidate for the Lease, in a thread of its own.
 class Candidate {
  public:
   using OnTerm = std::function<void(const Candidate& leader)>;
@@ -24,15 +24,15 @@ class Candidate {
         thread_([this](const auto& stop) { Run(stop); }) {}
 
   [[nodiscard]] const LeaderElection& election() const { return election_; }
-  /// False after 30 s.
+  /// Waits for a term's begin or end. False after 30 s.
   [[nodiscard]] bool BeginsTerm(int count) { return WaitFor(begun_, count); }
   [[nodiscard]] bool EndsTerm(int count) { return WaitFor(ended_, count); }
-  /// Terms.
+  /// The number of ended terms.
   [[nodiscard]] int ended() {
     const MutexLock lock(mutex_);
     return ended_;
   }
-  /// In order, its Lease released.
+  /// Stops in order: the Lease is released.
   void Stop() {
     thread_.request_stop();
     thread_.join();
@@ -67,12 +67,12 @@ class Candidate {
   std::jthread thread_;
 };
 
-/// Nothing of it ends by itself: what happens is caused by something else.
+/// Times so long that no Lease or term ends by itself in a test.
 inline ElectionConfig Patient(const std::string& identity) {
   using namespace std::chrono_literals;
   return {.identity = identity, .lease_duration = 10h, .renew_deadline = 5h, .retry_period = 20ms};
 }
-/// What is not renewed ends soon.
+/// Times so short that a Lease ends soon without a renewal.
 inline ElectionConfig Hasty(const std::string& identity) {
   using namespace std::chrono_literals;
   return {.identity = identity, .lease_duration = 3s, .renew_deadline = 2s, .retry_period = 50ms};
@@ -82,7 +82,7 @@ inline constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/
 inline constexpr const char* kLease =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kuryr-controller";
 
-/// A Lease as somebody else may have left it.
+/// A Lease that another client may have left.
 inline nlohmann::json LeaseWith(const nlohmann::json& spec) {
   return {{"apiVersion", "coordination.k8s.io/v1"},
           {"kind", "Lease"},

@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Optional;
 
-/// With an API server that fails as none does on request.
+/// Uses an API server that fails in ways that a real one does not on request.
 class LeaderElectionFaultTest : public ::testing::Test {
  protected:
   void Inject(Fault::Kind kind, const std::string& verb, int count = -1) {
@@ -148,7 +148,7 @@ TEST_F(LeaderElectionFaultTest, AnAnswerThatIsNoLeaseIsAProblem) {
   EXPECT_FALSE(candidate.election().MayWrite());
 }
 
-/// Whoever held it may write for some time yet.
+/// The holder of a deleted Lease may write for some time yet.
 TEST_F(LeaderElectionFaultTest, ALeaseThatVanishesCountsAsHeld) {
   server_.Create(LeaseWith({{"holderIdentity", "holder"}}));
   Candidate candidate(api_, Patient("a"));
@@ -197,7 +197,7 @@ TEST_F(LeaderElectionFaultTest, WhoNeverLedReleasesNothing) {
   EXPECT_TRUE(server_.Requests().empty());
 }
 
-/// Its first answer was lost on the way, so that it does not know that it holds the Lease.
+/// The candidate's first answer was lost, so it does not know that it holds the Lease.
 TEST_F(LeaderElectionFaultTest, AStoppedCandidateReleasesWhatItMayHaveGot) {
   server_.Create(LeaseWith({{"holderIdentity", ""}}));
   Inject(Fault::Kind::kSilence, "patch");

@@ -32,7 +32,7 @@ using watcher::ApiClient;
 using watcher::EventType;
 using watcher::PatchType;
 
-/// Hears of Leases, and lets a test wait for one.
+/// Watches Leases, and lets a test wait for one.
 class LeaseWatch : public watcher::EventHandler {
  public:
   using Wanted = std::function<bool(const watcher::WatchEvent& event)>;
@@ -46,7 +46,7 @@ class LeaseWatch : public watcher::EventHandler {
     events_.push_back(event);
     changed_.notify_all();
   }
-  /// False after 30 s.
+  /// Waits for a wanted event. False after 30 s.
   [[nodiscard]] bool Hears(const Wanted& wanted) {
     const MutexLock lock(mutex_);
     return changed_.wait_for(mutex_, 30s, [&]() REQUIRES(mutex_) {
@@ -61,7 +61,7 @@ class LeaseWatch : public watcher::EventHandler {
   watcher::Watcher watcher_;  // last: it calls Handle
 };
 
-/// With a real API server, on which no test finds another's Lease.
+/// Uses a real API server; no test finds the Lease of another.
 class LeaderElectionTest : public test::KubeApiTest {
  protected:
   void SetUp() override {
@@ -86,8 +86,8 @@ class LeaderElectionTest : public test::KubeApiTest {
   std::optional<ApiClient> admin_;
 };
 
-/// At the moment when one begins to lead no other may write; each stops in order, so that the next
-/// one leads, though no Lease expires.
+/// When one begins to lead, no other may write. Each stops in order, so that the next one leads
+/// although no Lease expires.
 TEST_F(LeaderElectionTest, OneOfThreeLeadsAndTheNextAtOnceWhenItStops) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   Mutex mutex;
@@ -177,7 +177,7 @@ TEST_F(LeaderElectionTest, ALeaseThatIsDeletedComesBackWithItsHolder) {
   Candidate leader(api_, Patient("leader"));
   ASSERT_TRUE(leader.BeginsTerm(1));
   Candidate other(api_, Patient("other"));
-  // Who has not seen a Lease takes the place of one that is gone at once.
+  // A candidate that never saw the Lease would take the place of a deleted one at once.
   while (other.election().leader() != "leader") std::this_thread::yield();
   LeaseWatch watch(api_);
   const std::string uid = admin_->Get(kLease).at("metadata").at("uid");
@@ -195,7 +195,7 @@ TEST_F(LeaderElectionTest, AChangeByAStrangerIsNoLoss) {
   Candidate leader(api_, Patient("leader"));
   ASSERT_TRUE(leader.BeginsTerm(1));
 
-  // Each makes a renewal fail with 409.
+  // Each patch makes a renewal fail with 409.
   for (int i = 0; i < 50; ++i) {
     admin_->Patch(kLease, PatchType::kMerge,
                   {{"metadata", {{"annotations", {{"round", std::to_string(i)}}}}}});
@@ -218,7 +218,7 @@ TEST_F(LeaderElectionTest, ALeaseThatNamesAnotherIsLostAtOnce) {
   EXPECT_EQ(leader.election().leader(), "thief");
 }
 
-/// What the API server takes, whoever wrote it.
+/// Leases with fields that the API server accepts, whoever wrote them.
 TEST_F(LeaderElectionTest, ALeaseWithOddFieldsIsTaken) {
   const std::vector<std::string> specs = {
       R"({})", R"({"holderIdentity": ""})", R"({"leaseTransitions": 2147483647})",

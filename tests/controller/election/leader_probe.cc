@@ -4,8 +4,8 @@
 
 #include "tests/controller/election/candidate.h"
 
-/// leader_probe API_ROOT CA_FILE TOKEN_FILE IDENTITY: a candidate that says what happens to it, and
-/// on SIGUSR1 whether it may write.
+/// leader_probe API_ROOT CA_FILE TOKEN_FILE IDENTITY: a candidate that prints what happens to it,
+/// and on SIGUSR1 whether it may write.
 int main(int /*count*/, char* words[]) {
   using namespace kuryr::controller;
 

@@ -12,7 +12,7 @@ namespace {
 using kuryr::controller::BackendError;
 using nlohmann::json;
 
-/// What is said of a definition: a name, nothing, or a refusal without any of its text.
+/// A definition gives a name, nothing, or a refusal without its text.
 void Check(json definition) {
   definition["kind"] = "NetworkAttachmentDefinition";
   definition["metadata"]["namespace"] = "default";
@@ -31,7 +31,8 @@ void Check(json definition) {
 
 }  // namespace
 
-/// As the annotation, as spec.config, and as the definition itself where it is an object.
+/// Checks the input as the annotation, as spec.config, and, if it is an object, as the definition
+/// itself.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   Check({{"metadata", {{"annotations", {{"openstack.org/kuryr-config", text}}}}}});

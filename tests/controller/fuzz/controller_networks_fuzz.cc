@@ -25,7 +25,7 @@ bool IsToldInPrint(const std::string& what) {
 
 }  // namespace
 
-/// What is accepted can be planned; all the rest is refused in a text for people.
+/// An accepted annotation can be planned; others are refused in a text for people.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const auto selections = kuryr::controller::ParseNetworkSelections(

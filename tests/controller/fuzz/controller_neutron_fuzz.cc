@@ -16,7 +16,7 @@ void Require(bool fact) {
   if (!fact) std::abort();
 }
 
-/// What a subnet's reader may rely on.
+/// Requires what a subnet's reader relies on.
 void Check(const Subnet& subnet) {
   Require(!subnet.gateway || subnet.gateway->family == subnet.cidr.address.family);
 }
@@ -68,7 +68,7 @@ void Refuse(uint8_t kind, std::string_view body) {
 }  // namespace
 }  // namespace kuryr::controller::neutron
 
-/// What Neutron and Keystone answer, and clouds.yaml: read, or refused by name.
+/// Answers of Neutron and Keystone, and clouds.yaml, are read or refused by name.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kuryr;
   namespace neutron = controller::neutron;

@@ -10,7 +10,7 @@
 namespace kuryr::controller::pools {
 namespace {
 
-/// One file for all inputs, which goes with the process.
+/// One file for all inputs; it ends with the process.
 int File() {
   static const int kFile = ::memfd_create("pools", 0);
   return kFile;
@@ -20,7 +20,7 @@ void Require(bool fact) {
   if (!fact) std::abort();
 }
 
-/// A pool that was taken has an address for a pod, of each of its networks and of no other place.
+/// An accepted pool has an address for a pod in each of its networks, and in no others.
 void Allocate(PoolBackend& backend, const Pool& pool) {
   const std::string scope = pool.namespaces.empty() ? "any" : pool.namespaces.front();
   const PlanRequest request = {
@@ -52,7 +52,7 @@ void Allocate(PoolBackend& backend, const Pool& pool) {
 }  // namespace
 }  // namespace kuryr::controller::pools
 
-/// What a kuryr.conf says of pools is refused by name, or can be allocated from.
+/// The pools of a kuryr.conf are refused by name, or can be allocated from.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kuryr;
   namespace pools = controller::pools;

@@ -54,7 +54,7 @@ const std::vector<pools::Pool>& Pools() {
   return kRead;
 }
 
-/// What namespace "tenant" writes, a line each; the last one has the rest.
+/// The texts of namespace "tenant", a line each; the last one has the rest.
 struct Wishes {
   explicit Wishes(std::string_view text) {
     for (std::string& line : lines) {
@@ -84,7 +84,7 @@ watcher::WatchEvent Added(const char* kind, const char* name_space, const std::s
 
 json Annotated(const json& annotations) { return {{"metadata", {{"annotations", annotations}}}}; }
 
-/// Of namespace "tenant", with another one beside it.
+/// A pod of namespace "tenant", beside another namespace that has addresses.
 class Tenant {
  public:
   explicit Tenant(const Wishes& wishes) : backend_(Pools(), 1) {
@@ -136,7 +136,8 @@ bool MayHave(const IpAddress& address) {
          text != kTheirClaimed && text != "10.1.0.1" && text != "10.3.0.1" && text != "fd00:3::1";
 }
 
-/// Nothing is planned that the namespace was not given, nor what somebody else has.
+/// Requires that the plan has only what the namespace was given, and nothing that another owner
+/// has.
 void Check(const std::vector<vif::PodVif>& vifs) {
   Require(!vifs.empty() && vifs.size() <= kMostNetworks + 1 && vifs.front().is_default);
   std::set<std::string> ifnames;
@@ -161,8 +162,8 @@ void Check(const std::vector<vif::PodVif>& vifs) {
 }  // namespace
 }  // namespace kuryr::controller
 
-/// What a pod's user, an IPAMClaim and a definition of one namespace wish for is planned of its own
-/// pools, or refused without a trace.
+/// The wishes of a pod's user, an IPAMClaim and a definition of one namespace are planned from its
+/// own pools, or refused without a trace.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kuryr::controller;
   const Wishes wishes({reinterpret_cast<const char*>(data), size});

@@ -1,4 +1,4 @@
-// Plans that somebody takes away while their pods run: a namespace's end, a backup, an operator.
+// A plan is taken away while its pod runs: by a namespace's end, a backup, an operator.
 #include <gmock/gmock.h>
 
 #include "controller/owners/lost_plan.h"
@@ -20,7 +20,7 @@ class LostPlanTest : public LeadingTest {
     LeadingTest::SetUp();
     Pools(kTwoOfASmallPool);
   }
-  /// A pod that runs by its KuryrPort; the address.
+  /// Makes a pod that runs by its KuryrPort; returns its address.
   std::string Run(const std::string& name, const json& metadata = {}) {
     cluster_.CreatePod(name, {}, metadata);
     const std::string address = AddressOn(WaitForPort(name));
@@ -36,7 +36,7 @@ class LostPlanTest : public LeadingTest {
                       {{{"name", "c"}, {"state", {{"terminated", {{"exitCode", 0}}}}}}}}});
     api().Delete("pods", "default", name);
   }
-  /// As whoever may do everything does.
+  /// Takes the KuryrPort away as an administrator does.
   void TakePortAway(const std::string& name) {
     api().Delete("kuryrports", "default", name);
     api().Patch("kuryrports", "default", name, {{"metadata", {{"finalizers", nullptr}}}});
@@ -93,7 +93,7 @@ TEST_F(LostPlanTest, PodThatRunsGetsItsAddressAgainFromTheNextLeader) {
   EXPECT_THAT(cluster_.WaitForEvent("c", "KuryrNoFreeAddress"), HasSubstr("small"));
 }
 
-/// 403 for what is made in a namespace that ends.
+/// The API server answers 403 when an object is created in a namespace that ends.
 TEST_F(LostPlanTest, AddressOfAPodThatStillEndsIsNobodyElses) {
   Start(SinkKind::kKuryrPort);
   const std::string address = Run("a");

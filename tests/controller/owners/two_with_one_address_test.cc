@@ -8,7 +8,7 @@
 #include "tests/controller/leading_fixture.h"
 #include "watcher/api_error.h"
 
-// Plans of two pods have one address, as a former leader's last request may leave them.
+// The plans of two pods have one address, as a former leader's last request may leave them.
 
 namespace kuryr::test {
 namespace {
@@ -21,13 +21,13 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr const char* kVif = "openstack.org/kuryr-vif";
-/// Two addresses for all pods.
+/// A pool with two addresses for all pods.
 constexpr const char* kTwo =
     "[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\nnamespaces = *\nrest = 0\n";
 
 class TwoWithOneAddressTest : public LeadingTest {
  protected:
-  /// The text with another address, and with the MAC that follows from it.
+  /// Replaces the address in the text, and the MAC that follows from it.
   static std::string With(std::string text, const std::string& address, const std::string& other) {
     text = Replaced(std::move(text), MacOf(address), MacOf(other));
     return Replaced(std::move(text), address, other);
@@ -55,21 +55,21 @@ class TwoWithOneAddressTest : public LeadingTest {
     older_ = std::get<2>(pods[0]);
     younger_ = std::get<2>(pods[1]);
   }
-  /// Starts and plans both; returns the older one's address.
+  /// Starts, and waits until both are planned; returns the older one's address.
   std::string StartWithTwo() {
     Start();
     CreateTwo();
     (void)Planned(younger_);
     return AddressOn(Planned(older_));
   }
-  /// Stops, and gives the younger one's plan the older one's address, which is returned.
+  /// Stops, and writes the older one's address into the younger one's plan; returns the address.
   std::string StopWithOneAddress() {
     std::string address = StartWithTwo();
     Stop();
     WriteOnto(younger_, address);
     return address;
   }
-  /// Writes the address into a plan, as a controller does that does not know of the other pod.
+  /// Writes the address into a plan, like a controller that does not know the other pod.
   void WriteOnto(const std::string& name, const std::string& address) {
     const json pod = Planned(name);
     const std::string text = pod.at("metadata").at("annotations").at(kVif);
@@ -89,7 +89,7 @@ class TwoWithOneAddressTest : public LeadingTest {
   void SetAddress(const std::string& pod, const std::string& address) {
     SetStatus(pod, {{"podIP", address}, {"podIPs", {{{"ip", address}}}}});
   }
-  /// Returns when the controller has handled all that came before.
+  /// Returns when the controller has handled all earlier changes.
   void PassBy(const std::string& name) {
     cluster_.CreatePod(name);
     (void)cluster_.WaitForPlan(name);

@@ -1,4 +1,4 @@
-// Plans that a pod's user has written: what costs nobody but them, whoever they say wrote it.
+// Plans that a pod's user has written cost only that user, whoever they name as their author.
 #include <gmock/gmock.h>
 
 #include "controller/backends/pools/pool_backend.h"
@@ -28,7 +28,7 @@ class UntrustedPlansTest : public LeadingTest {
     LeadingTest::SetUp();
     Pools(kTwoPools);
   }
-  /// What a controller with other pools would have planned: its VIFs have the ids of this pod's.
+  /// The VIFs that a controller with other pools would have planned; their ids belong to this pod.
   static std::vector<vif::PodVif> Forge(const json& pod, const std::string& address,
                                         bool active = true) {
     const std::string file = ::testing::TempDir() + "kuryr-forger-" + std::to_string(::getpid());
@@ -122,7 +122,7 @@ TEST_F(UntrustedPlansTest, ForgedOwnPlanIsReplacedUntilThePodRuns) {
                     HasSubstr("delete the pod")));
 }
 
-/// Judged as a leader judges what stands on pods.
+/// Judges other producers' plans as a leader does.
 class HeedOthersTest : public UntrustedPlansTest {
  protected:
   void SetUp() override {
@@ -131,7 +131,8 @@ class HeedOthersTest : public UntrustedPlansTest {
     store_.StartTelling(*backend_, {.sink = SinkKind::kKuryrPort,
                                     .others = controller::OtherProducers::kAnnotations});
   }
-  /// A pod of another producer's with these addresses on one VIF.
+  /// Tells the store of a pod with another producer's VIF with these addresses; returns its
+  /// problem.
   std::string Hear(const std::vector<std::string>& addresses, const json& change = json::object()) {
     std::vector<vif::FixedIp> ips;
     for (const std::string& address : addresses)

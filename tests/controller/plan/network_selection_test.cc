@@ -21,7 +21,7 @@ std::vector<NetworkSelection> Parse(const std::string& text) {
   return ParseNetworkSelections(text, "my-namespace");
 }
 
-/// Why it is refused; empty when it is not.
+/// Why the text is refused; empty when it is not.
 std::string Refusal(const std::string& text) {
   try {
     (void)Parse(text);

@@ -41,7 +41,7 @@ class PlanRequestTest : public ::testing::Test {
          {"metadata", {{"namespace", "tenant"}, {"name", name}, {"uid", "uid-" + name}}},
          {"status", {{"ips", ips}}}}));
   }
-  /// A pod of namespace tenant, from its object to its request.
+  /// The request of a pod of namespace tenant.
   PlanRequest RequestOf(const json& annotations) {
     const auto pod = watcher::MakeEvent(
         watcher::EventType::kAdded,
@@ -62,7 +62,7 @@ class PlanRequestTest : public ::testing::Test {
       return e.what();
     }
   }
-  /// "IFNAME=NETWORK", and "*" where it is the default one.
+  /// The interfaces as "IFNAME=NETWORK", with "*" for the default one.
   static std::vector<std::string> Summary(const PlanRequest& request) {
     std::vector<std::string> interfaces;
     for (const InterfaceRequest& interface : request.interfaces)
@@ -120,7 +120,7 @@ TEST_F(PlanRequestTest, EachSelectionIsAnInterfaceInItsNetwork) {
               ElementsAre("eth0=*", "net1=lan-pool", "san=storage-pool"));
 }
 
-/// The pool decides by the pod's namespace, whosever definition names it.
+/// The pool decides by the pod's namespace, whichever namespace's definition names it.
 TEST_F(PlanRequestTest, DefinitionOfAnotherNamespaceLeavesTheOwnerInItsOwn) {
   EXPECT_EQ(RequestWith("infra/storage").owner.scope, "tenant");
 }

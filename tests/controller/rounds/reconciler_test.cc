@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// Gives one VIF, and says of it what the test wants.
+/// A backend that gives one VIF, in the state that the test wants.
 class OneVifBackend final : public Backend, public LossReporter {
  public:
   std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request) override {
@@ -46,7 +46,7 @@ class OneVifBackend final : public Backend, public LossReporter {
   std::optional<std::string> lost_;
 };
 
-/// Rounds for one pod, which is as the API server has it.
+/// Rounds for one pod; the store knows it as the API server has it.
 class ReconcilerTest : public ::testing::Test {
  protected:
   ReconcilerTest() {
@@ -180,7 +180,7 @@ TEST_F(ReconcilerTest, KuryrPortOfAPodThatIsNotHeardOfYetStays) {
   EXPECT_THROW((void)client_.Get(path), watcher::ApiError) << "it is of an earlier pod";
 }
 
-/// Another producer makes its KuryrPort, and this controller has not heard of it yet.
+/// Another producer has made its KuryrPort, and this controller has not heard of it yet.
 class UnheardKuryrPortTest : public ReconcilerTest {
  protected:
   UnheardKuryrPortTest() {

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-/// What the reasons of one pod become.
+/// The Events and problems of one pod.
 class ReporterTest : public ::testing::Test {
  protected:
   ReporterTest() {
@@ -29,7 +29,7 @@ class ReporterTest : public ::testing::Test {
   void Report(const std::string& reason, const std::string& message) {
     reporter_.Report(pod_, reason, message, writer_);
   }
-  /// As many as there were when the last one came.
+  /// The Events up to the one that this call causes.
   std::vector<std::string> EventsOnceTold(const std::string& reason) {
     Report(reason, "the last");
     (void)cluster_.WaitForEvent("a", reason);

@@ -63,7 +63,7 @@ TEST(WorkersTest, EachThreadHasARoundOfItsOwn) {
   EXPECT_EQ(keys[1], 1);
 }
 
-/// What is added before a round begins is seen by a round; no two rounds of a key overlap.
+/// A round sees all keys that were added before it began; no two rounds of a key overlap.
 TEST(WorkersTest, EveryAddIsFollowedByARoundAndNoTwoOfOneKeyOverlap) {
   constexpr size_t kKeys = 5;
   constexpr int kAdds = 2000;
@@ -72,7 +72,7 @@ TEST(WorkersTest, EveryAddIsFollowedByARoundAndNoTwoOfOneKeyOverlap) {
   std::array<std::atomic<int>, kKeys> at_work{};
   std::atomic<int> overlaps = 0;
   std::latch all_seen(kKeys);
-  std::array<bool, kKeys> done{};  // each its key's, whose rounds do not overlap
+  std::array<bool, kKeys> done{};  // one for each key, whose rounds do not overlap
   Workers workers(queue, 4, [&] {
     return [&](const std::string& key) {
       const size_t index = std::stoul(key);
@@ -151,7 +151,7 @@ TEST(WorkersTest, StopLetsTheRoundUnderWayEnd) {
     return [&](const std::string&) {
       ++rounds;
       begun.count_down();
-      EXPECT_FALSE(queue.Get());  // returns when the queue has been shut down
+      EXPECT_FALSE(queue.Get());  // returns when the queue is shut down
       ended = true;
     };
   });

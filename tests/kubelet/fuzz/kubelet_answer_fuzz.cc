@@ -8,7 +8,7 @@
 #include "kubelet/unary_call.h"
 #include "tests/kubelet/fuzz/socket_pair.h"
 
-/// What a server answers to a call: the first byte is the size of its pieces.
+/// Answers a call with the input; the first byte is the size of its pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kuryr::kubelet;
   if (size == 0) return 0;

@@ -12,7 +12,7 @@
 namespace kuryr::kubelet {
 namespace {
 
-/// What is read is written so that it reads the same.
+/// A message that was read is written so that reading it again gives the same.
 template <typename Message>
 void CheckMessage(const std::string& bytes) {
   Message message;

@@ -33,7 +33,7 @@ const Methods& AllMethods() {
 }  // namespace
 }  // namespace kuryr::kubelet
 
-/// What a peer says to a server: the first byte is the size of its pieces.
+/// Sends the input to a server; the first byte is the size of its pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kuryr::kubelet;
   if (size == 0) return 0;

@@ -15,7 +15,7 @@ inline void Require(bool property) {
   if (!property) std::abort();
 }
 
-/// Two ends that do not block; what one says the other one has at once.
+/// Two connected sockets that do not block; bytes sent by one can be read at once by the other.
 struct SocketPair {
   SocketPair() {
     std::array<int, 2> both{};

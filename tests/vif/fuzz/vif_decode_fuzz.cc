@@ -7,7 +7,7 @@
 
 namespace {
 
-/// What leaves the decoder goes to terminals and logs.
+/// The decoder's output goes to terminals and logs, so it must be printable.
 void CheckPrintable(std::string_view text) {
   for (const char c : text) {
     if (c != '\n' && (c < 0x20 || c > 0x7e)) std::abort();
@@ -16,7 +16,7 @@ void CheckPrintable(std::string_view text) {
 
 }  // namespace
 
-/// Any text is either shown or refused with a path, and nothing else happens.
+/// Any text is either shown or refused with a path.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {

@@ -20,8 +20,8 @@ std::vector<PodVif> DecodeEither(std::string_view text) {
   return DecodeAnnotation(text);
 }
 
-/// Decode, encode, decode gives the same value, by way of text too; an encoding stays as it is when
-/// it is decoded and encoded again.
+/// Decoding, encoding and decoding again gives the same value, also by way of text. Decoding and
+/// encoding an encoded value does not change it.
 void Check(std::string_view text) {
   const std::vector<PodVif> vifs = DecodeEither(text);
   for (const PodVif& vif : vifs) {

@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "watcher/kubeconfig.h"
 
-/// What is accepted is complete: a server, and verification given up only without authorities.
+/// An accepted kubeconfig is complete: it has a server, and gives up verification only without
+/// authorities.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const auto api = kuryr::watcher::ParseKubeconfig("/nowhere/config",
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (api.api_root.empty() || (!api.verify_server && !api.ca.empty())) std::abort();
     if (api.client_cert.empty() != api.client_key.empty()) std::abort();
   } catch (const kuryr::ParseError&) {
-    // What every malformed kubeconfig ends with.
+    // The expected end of every malformed kubeconfig.
   }
   return 0;
 }

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What a parser makes of a line.
+/// The event that a parser makes of a line, as text.
 template <typename Parser>
 std::string Told(std::string_view line, const Parser& parse) {
   try {
@@ -25,7 +25,8 @@ std::string Told(std::string_view line, const Parser& parse) {
 
 }  // namespace
 
-/// Both parsers say the same. The first byte says how the rest is cut into reads.
+/// Both parsers make the same event. The first byte is the size of the reads in which the rest
+/// comes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const size_t piece = data[0] + size_t{1};

@@ -19,7 +19,7 @@ void Require(bool property) {
   if (!property) std::abort();
 }
 
-/// Where it is JSON with these items only once, they are all there, in order.
+/// If the body is JSON with one "items", the page has all of them, in order.
 void RequireSameAsParsed(const std::string& body, const std::vector<std::string_view>& items) {
   constexpr std::string_view kItems = "\"items\"";
   const size_t first = body.find(kItems);
@@ -36,7 +36,7 @@ void RequireEventOrError(std::string_view item, const kuryr::watcher::ItemType& 
   try {
     Require(parser.ParseItem(item, type).object->is_object());
   } catch (const kuryr::ParseError&) {
-    // What every malformed item ends with.
+    // The expected end of every malformed item.
   }
 }
 
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     RequireSameAsParsed(body, items);
     for (const std::string_view item : items) RequireEventOrError(item, page.item_type());
   } catch (const kuryr::watcher::ApiError&) {
-    // What every answer that is no list ends with.
+    // The expected end of every answer that is no list.
   }
   return 0;
 }

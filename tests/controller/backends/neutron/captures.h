@@ -10,7 +10,7 @@
 #include "controller/backends/neutron/port.h"
 #include "tests/support/paths.h"
 
-// What a real Neutron answered (tests/data/neutron-http), as the values that the client makes.
+// Answers of a real Neutron (tests/data/neutron-http), as the values that the client makes of them.
 
 namespace kuryr::controller::neutron {
 
@@ -67,7 +67,7 @@ inline Subnet CapturedSubnet(const std::string& name) {
   return subnet;
 }
 
-/// Of a folder of captures.
+/// The network of a folder of captures.
 inline PodNetwork CapturedNetwork(const std::string& folder) {
   const nlohmann::json said = Answer(folder + "network-get");
   PodNetwork found{

@@ -4,7 +4,7 @@
 
 #include "tests/controller/backends/neutron/fake_neutron.h"
 
-// What FakeNeutron does with networks that are made.
+// The part of FakeNeutron for networks that are created.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -87,7 +87,7 @@ void FakeNeutron::SetNetworkTags(const std::string& id, const std::vector<std::s
   });
 }
 
-/// As Neutron's: what is its own in the network goes with it.
+/// Deletes a network as Neutron does: Neutron's own ports in it go with it.
 void FakeNeutron::DeleteNetwork(const std::string& id) {
   (void)Call("DeleteNetwork", [&]() KURYR_TSA(requires_capability(mutex_)) {
     const bool in_use = std::any_of(ports_.begin(), ports_.end(), [&](const auto& entry) {

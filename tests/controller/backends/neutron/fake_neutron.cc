@@ -285,7 +285,7 @@ std::vector<Subnet> FakeNeutron::ListSubnets(const std::string& network_id) {
   });
 }
 
-/// As the client's: tags that Neutron would drop are set afterwards.
+/// Creates a port as the client does: it sets tags afterwards if Neutron drops them.
 Port FakeNeutron::CreatePort(const PortRequest& request) {
   Port port =
       Call("CreatePort", [&]() KURYR_TSA(requires_capability(mutex_)) { return Make(request); });

@@ -15,16 +15,16 @@
 
 namespace kuryr::controller::neutron {
 
-/// A Neutron in memory, with one network: subnets kSubnet4 and kSubnet6 of it; and a subnet pool of
-/// each family, and a router. What a real one does with the same requests stands in shared
-/// captures; what none does on request are the faults. Thread-safe.
+/// A Neutron in memory. It has one network with subnets kSubnet4 and kSubnet6, a subnet pool of
+/// each family, and a router. It answers as a real one does in the captures; faults are added on
+/// request. Thread-safe.
 class FakeNeutron : public NeutronApi {
  public:
   static constexpr const char* kNetwork = "66b5ab1d-8be8-4059-9a41-79cd1135b9f8";
   static constexpr const char* kSubnet4 = "a26eeeca-dce2-416d-a18e-748a37d60d23";
   static constexpr const char* kSubnet6 = "61ed89fe-1cbc-4c74-966b-afad38aeed29";
   static constexpr const char* kOtherSubnet = "0df8d7dc-92f4-462b-9709-aa1d3c71336c";
-  /// What the nodes of AddNode are in.
+  /// The subnet of the nodes that AddNode makes.
   static constexpr const char* kNodeSubnet = "e9bd17c5-0c57-43f5-b85e-3a1a1b53c62f";
 
   static constexpr const char* kPool4 = "3f2a6dd0-9a4f-4c35-8d0e-5a8f6f4f2c11";
@@ -33,18 +33,18 @@ class FakeNeutron : public NeutronApi {
 
   FakeNeutron();
 
-  /// What a call does instead. `done`: all the same it is carried out, and the answer is lost.
+  /// How a call fails. `done`: it is carried out, but its answer is lost.
   struct Fault {
     NeutronError::Kind kind = NeutronError::Kind::kUnavailable;
     bool done = false;
     std::optional<std::chrono::seconds> retry_after;
   };
-  /// The next call of that name ("CreatePort") fails; of several faults, each once.
+  /// The next call of that name ("CreatePort") fails; each of several faults hits one call.
   void Fail(const std::string& call, const Fault& fault) EXCLUDES(mutex_);
-  /// Calls of that name wait until LetGo, before they have done anything.
+  /// Calls of that name wait until LetGo, before they do anything.
   void Hold(const std::string& call) EXCLUDES(mutex_);
   void LetGo() EXCLUDES(mutex_);
-  /// Until a call of that name is held. False after 30 s.
+  /// Waits until a call of that name is held. False after 30 s.
   [[nodiscard]] bool WaitForHeld() EXCLUDES(mutex_);
 
   void KillHost(const std::string& host) EXCLUDES(mutex_);
@@ -54,36 +54,36 @@ class FakeNeutron : public NeutronApi {
   void SetSlaac() EXCLUDES(mutex_);
   void SetActive(const std::string& id, bool active = true) EXCLUDES(mutex_);
   void SetAllActive() EXCLUDES(mutex_);
-  /// A virtual machine's port with that address; without a trunk where `trunk` is empty.
+  /// Adds a virtual machine's port with that address; without a trunk if `trunk` is empty.
   NodePort AddNode(const std::string& address, const std::string& trunk) EXCLUDES(mutex_);
-  /// As another client does.
+  /// Changes the node's port as another client does.
   void ChangeNode(const std::string& id, const std::function<void(NodePort&)>& change)
       EXCLUDES(mutex_);
   [[nodiscard]] NodePort Node(const std::string& id) const EXCLUDES(mutex_);
   void Change(const std::string& id, const std::function<void(Port&)>& change) EXCLUDES(mutex_);
-  /// As another client deletes it.
+  /// Deletes the port as another client does.
   void Erase(const std::string& id) EXCLUDES(mutex_);
-  /// From those that ask whether there is such a port.
+  /// Hides the port from the lists that ask whether a port exists.
   void HideFromLists(const std::string& id) EXCLUDES(mutex_);
-  /// How many more subnets the pools have; then it is a 500, as Neutron's.
+  /// Limits the further subnets of the subnet pools; after them, the answer is 500, as Neutron's.
   void SetPrefixes(size_t left) EXCLUDES(mutex_);
   [[nodiscard]] std::vector<Network> networks() const EXCLUDES(mutex_);
   [[nodiscard]] std::vector<Subnet> SubnetsOf(const std::string& network) const EXCLUDES(mutex_);
   void ChangeNetwork(const std::string& id, const std::function<void(Network&)>& change)
       EXCLUDES(mutex_);
-  /// Until there are as many. False after 30 s.
+  /// Waits until there are `count` networks. False after 30 s.
   [[nodiscard]] bool WaitForNetworks(size_t count) EXCLUDES(mutex_);
 
-  /// As another client makes it.
+  /// Makes a port as another client does.
   Port Add(const PortRequest& request) EXCLUDES(mutex_);
 
   [[nodiscard]] std::vector<Port> ports() const EXCLUDES(mutex_);
-  /// How often a call of that name was made.
+  /// The number of calls of that name.
   [[nodiscard]] size_t CountOf(const std::string& call) const EXCLUDES(mutex_);
-  /// Until it is so, looked at after each call. False after 30 s.
+  /// Waits until the condition is true after a call. False after 30 s.
   [[nodiscard]] bool WaitUntil(const std::function<bool(const std::vector<Port>&)>& condition)
       EXCLUDES(mutex_);
-  /// As many calls of that name.
+  /// Waits for `count` calls of that name.
   [[nodiscard]] bool WaitForCount(const std::string& call, size_t count) EXCLUDES(mutex_);
 
   Network GetNetwork(const std::string& id) override;
@@ -136,14 +136,14 @@ class FakeNeutron : public NeutronApi {
   void Bind(Port& port) const REQUIRES(mutex_);
   Port& At(const std::string& id) REQUIRES(mutex_);
   NodePort& TrunkAt(const std::string& trunk_id) REQUIRES(mutex_);
-  /// Of the trunk that has it; empty without one.
+  /// The id of the trunk that has the port; empty if none has it.
   [[nodiscard]] std::string TrunkOf(const std::string& port_id) const REQUIRES(mutex_);
   IpAddress Choose(const FixedIpRequest& wanted) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   std::map<std::string, Subnet> subnets_ GUARDED_BY(mutex_);
-  std::map<std::string, Network> networks_ GUARDED_BY(mutex_);  ///< that were made
+  std::map<std::string, Network> networks_ GUARDED_BY(mutex_);  ///< networks that were created
   size_t prefixes_ GUARDED_BY(mutex_) = 100;
   std::map<std::string, Port> ports_ GUARDED_BY(mutex_);
   std::map<std::string, NodePort> nodes_ GUARDED_BY(mutex_);  ///< ports that ports() leaves out

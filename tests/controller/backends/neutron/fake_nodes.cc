@@ -3,7 +3,7 @@
 
 #include "tests/controller/backends/neutron/fake_neutron.h"
 
-// The ports of virtual machines that are nodes, and their trunks.
+// The part of FakeNeutron for virtual machines that are nodes: their ports and trunks.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -68,7 +68,7 @@ std::vector<NodePort> FakeNeutron::ListNodePorts(const NodePortFilter& filter) {
   });
 }
 
-/// A port with a device_id is refused, and device_owner becomes Neutron's own.
+/// Refuses a port with a device_id, and sets its device_owner, as Neutron does.
 void FakeNeutron::AddSubPort(const std::string& trunk_id, const SubPort& sub_port) {
   (void)Call("AddSubPort", [&]() KURYR_TSA(requires_capability(mutex_)) {
     NodePort& node = TrunkAt(trunk_id);

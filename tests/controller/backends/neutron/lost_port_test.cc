@@ -1,6 +1,6 @@
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
-// Ports that somebody deletes in Neutron.
+// Ports are deleted in Neutron by other clients.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -17,14 +17,14 @@ class LostPortTest : public NeutronBackendTest {
     Start();
   }
 
-  /// Written, and adopted as a watch tells of it.
+  /// Reserves a plan, and adopts it as when a watch tells of it.
   Vifs Plan(const PlanRequest& request, bool active) {
     const Vifs vifs = Written(Reserve(request), active);
     backend_->Adopt(request.owner, vifs);
     EXPECT_EQ(backend_->Await(request.owner, vifs), active);
     return vifs;
   }
-  /// As soon as they are other ones; the former where nobody makes any.
+  /// Waits for other VIFs than the former ones; after 30 s, returns what Reserve gives.
   Vifs ReserveOthers(const PlanRequest& request, const Vifs& former) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (true) {
@@ -34,7 +34,7 @@ class LostPortTest : public NeutronBackendTest {
       (void)WaitForWake(before);
     }
   }
-  /// "" where nobody tells of one, however often it is looked for.
+  /// Waits for the loss of a port; "" after 30 s without one.
   std::string WaitForLoss(const Owner& owner) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (std::chrono::steady_clock::now() < end) {
@@ -115,7 +115,7 @@ TEST_F(LostPortTest, FirstLookAtAllPortsDoesNotWaitForTheLater) {
 
 TEST_F(LostPortTest, PortThatAListLacksIsAskedForByItself) {
   const Vifs vifs = Plan(RequestOf(Pod("a")), false);
-  neutron_.Fail("GetPort", {});  // nothing is known then
+  neutron_.Fail("GetPort", {});  // the state is not known then
 
   neutron_.HideFromLists(IdOf(vifs[0]));
 

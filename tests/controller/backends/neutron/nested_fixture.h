@@ -25,7 +25,7 @@ class NestedTest : public NeutronBackendTest {
     request.node_addresses = {Ip("2001:db8::10"), Ip("192.0.2.10")};
     return request;
   }
-  /// A controller that starts now may find ports of one before.
+  /// Starts a controller, which may find ports of a former one.
   void Restart() {
     times_.search = std::chrono::hours(1);
     Start();

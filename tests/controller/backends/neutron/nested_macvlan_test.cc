@@ -17,7 +17,7 @@ class NestedMacvlanTest : public NestedTest {
     neutron_.ChangeNode(node_, [&](NodePort& node) { node.address_pairs = {Others()}; });
   }
 
-  /// Of another program: it stays.
+  /// An address pair of another program, which must stay.
   static AddressPair Others() { return {.network = IpNetwork::Parse("198.51.100.0/24").value()}; }
   static AddressPair PairOf(const Port& port, size_t index) {
     const IpAddress& address = port.fixed_ips.at(index).address;
@@ -67,7 +67,8 @@ TEST_F(NestedMacvlanTest, WhatOthersChangeMeanwhileStays) {
 }
 
 TEST_F(NestedMacvlanTest, ChangedAgainAndAgainIsTriedLater) {
-  // Three a try; a failure that nobody asked about in time is tried again.
+  // Each attempt makes three calls; a failure that no request fetches in time leads to another
+  // attempt.
   for (int i = 0; i < 30; ++i)
     neutron_.Fail("SetAddressPairs", {.kind = NeutronError::Kind::kPrecondition});
 

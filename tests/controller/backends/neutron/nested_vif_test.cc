@@ -10,7 +10,7 @@
 #include "tests/support/paths.h"
 #include "vif/vif.h"
 
-// Nested pods' VIFs, beside those that Kuryr's own classes made of the same values
+// Compares nested pods' VIFs with those that Kuryr's own classes made of the same values
 // (tests/data/vif-samples).
 
 namespace kuryr::controller::neutron {
@@ -24,7 +24,7 @@ json Sample(const std::string& name) {
   return json::parse(file);
 }
 
-/// The port that the sample is of.
+/// The port of the sample.
 Port PortOf(const json& sample) {
   const json& data = sample.at("versioned_object.data");
   const json& network = data.at("network").at("versioned_object.data");

@@ -194,7 +194,7 @@ TEST_F(NestedVlanTest, InventoryIsOfThisClustersTags) {
 
 class NestedVlanFaultTest : public NestedVlanTest, public ::testing::WithParamInterface<bool> {
  protected:
-  /// Whatever became of the request, one port is in the trunk, once.
+  /// Expects one port, in the trunk once, whether the request or its answer was lost.
   void ExpectOne(const Vifs& vifs, const char* call) {
     ASSERT_THAT(vifs, SizeIs(1)) << call;
     ASSERT_THAT(neutron_.ports(), SizeIs(1)) << call;

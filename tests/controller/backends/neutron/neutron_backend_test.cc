@@ -3,7 +3,7 @@
 #include "controller/backends/neutron/port_request.h"
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
-// What a backend of ports gives, while all goes well.
+// The VIFs and ports of a backend of ports, without failures.
 
 namespace kuryr::controller::neutron {
 namespace {

@@ -1,6 +1,6 @@
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
-// What Neutron refuses, loses and forgets.
+// Neutron refuses requests, loses answers, and forgets ports.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -39,7 +39,7 @@ TEST_F(NeutronFaultTest, LostAnswerOfABulkPostMakesNoSecondPorts) {
 }
 
 TEST_F(NeutronFaultTest, PortOfALostPostThatComesLateIsDeleted) {
-  // The port has to come before that, on a busy machine as well.
+  // The port has to come before this time is over, even on a busy machine.
   times_.search = milliseconds(3000);
   Start();
   neutron_.Fail("CreatePort", {});

@@ -18,7 +18,7 @@ namespace kuryr::controller::neutron {
 
 inline IpAddress Ip(const std::string& text) { return IpAddress::Parse(text).value(); }
 
-/// uid-a is a pod a, of namespace team on node n1.
+/// An owner; uid-a is pod a of namespace team on node n1.
 inline Owner Pod(const std::string& name) {
   return {.id = "uid-" + name, .scope = "team", .name = name, .node = "n1"};
 }
@@ -31,15 +31,15 @@ inline PlanRequest RequestOf(const Owner& owner, const std::vector<std::string>&
 
 inline std::string IdOf(const vif::PodVif& vif) { return *vif::Common(vif.vif).id; }
 
-/// The error a call ends with.
+/// The error with which a call ends.
 struct Failure {
   std::optional<BackendError::Kind> kind;
   std::string text;
   std::optional<std::chrono::milliseconds> retry_after;
 };
 
-/// A backend at a Neutron that does what the test says. Nothing is retried before the test's end
-/// but where `times_` says so.
+/// A backend at a Neutron that does what the test says. Failures are tried again before the test's
+/// end only where `times_` says so.
 class NeutronBackendTest : public ::testing::Test {
  protected:
   using Kind = BackendError::Kind;
@@ -61,7 +61,7 @@ class NeutronBackendTest : public ::testing::Test {
                               .workers = 4,
                               .times = times_});
   }
-  /// As a controller asks: again whenever it is woken.
+  /// Asks as a controller does: again whenever it is woken.
   Vifs Reserve(const PlanRequest& request) {
     while (true) {
       const size_t before = wakes();
@@ -78,7 +78,7 @@ class NeutronBackendTest : public ::testing::Test {
       return {e.kind(), e.what(), e.retry_after()};
     }
   }
-  /// Tries until it is no failure to be tried again.
+  /// Tries again after each failure, until it has VIFs or 30 s have passed.
   Vifs ReserveAtLast(const PlanRequest& request) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (std::chrono::steady_clock::now() < end) {
@@ -90,7 +90,7 @@ class NeutronBackendTest : public ::testing::Test {
     }
     return {};
   }
-  /// What Reserve gave is written on an object.
+  /// The VIFs as an object has them once they are written.
   static Vifs Written(Vifs vifs, bool active = false) {
     for (vif::PodVif& vif : vifs) vif::Common(vif.vif).active = active;
     return vifs;
@@ -128,7 +128,7 @@ class NeutronBackendTest : public ::testing::Test {
   FakeNeutron neutron_;
   PodDefaults defaults_{.subnets = {FakeNeutron::kSubnet4, FakeNeutron::kSubnet6},
                         .tags = {"cluster-a"}};
-  /// A failure is told until it is tried again: for long enough to be heard on a busy machine.
+  /// A failure is told until the next attempt: long enough to be heard on a busy machine.
   NeutronBackend::Times times_{
       .retry_least = std::chrono::milliseconds(300),
       .retry_most = std::chrono::milliseconds(600),

@@ -1,7 +1,7 @@
 #include "controller/backends/neutron/port_request.h"
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
-// A controller that starts again, or takes over, and what it finds.
+// A controller starts again, or takes over, and finds ports.
 
 namespace kuryr::controller::neutron {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "tests/controller/backends/neutron/pool_fixture.h"
 
-// Pools while Neutron refuses, loses and forgets, and while others take what is ready.
+// Pools while Neutron refuses, loses and forgets, and other clients take ready ports.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -117,7 +117,7 @@ TEST_F(PoolFaultTest, LostAnswerOfAFillIsFoundByAList) {
 }
 
 TEST_F(PoolFaultTest, QuotaIsForPodsAndNoFillComesAgain) {
-  // Whichever comes first, the fill or the pod's own port.
+  // The fill or the pod's own port may come first.
   defaults_.pool.batch = 4;
   Start();
   neutron_.SetQuota(3);

@@ -11,7 +11,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// A backend with pools: two ports are few, and three are made at once.
+/// A backend with pools: fewer than two ready ports are too few, and a fill makes three.
 class PoolTest : public NeutronBackendTest {
  protected:
   PoolTest() {
@@ -30,7 +30,7 @@ class PoolTest : public NeutronBackendTest {
     return all;
   }
   [[nodiscard]] PoolCounts counts() const { return CountsOf(*backend_); }
-  /// False after 30 s. Nobody tells when a port becomes ready.
+  /// False after 30 s. No event tells when a port becomes ready.
   template <typename Condition>
   [[nodiscard]] bool WaitForCounts(const Condition& condition) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -43,7 +43,7 @@ class PoolTest : public NeutronBackendTest {
   [[nodiscard]] bool WaitForReady(size_t ready) const {
     return WaitForCounts([&](const PoolCounts& all) { return all.ready == ready; });
   }
-  /// A pod that has made its own port, and the pool that was filled behind it.
+  /// Reserves for a first pod, which makes its own port, and waits until the pool is filled.
   Vifs ReserveFirst() {
     Vifs vifs = Reserve(Pod("first"));
     EXPECT_TRUE(WaitForCounts([](const PoolCounts& all) {
@@ -52,15 +52,15 @@ class PoolTest : public NeutronBackendTest {
     return vifs;
   }
 
-  /// A controller that has begun to lead: its first pod asks for an address of its own, and so
-  /// takes no ready port.
+  /// Starts a controller that leads. Its first pod asks for an address of its own, and so takes no
+  /// ready port.
   void Lead(PlanRequest request = RequestOf(Pod("leads"))) {
     Start();
     request.interfaces[0].addresses = {Ip("10.10.0.199")};
     (void)Reserve(request);
   }
 
-  /// As Neutron has them.
+  /// The ready ports as Neutron has them.
   [[nodiscard]] std::vector<Port> ReadyPortsNow() const {
     std::vector<Port> ready = neutron_.ports();
     std::erase_if(ready, [](const Port& port) { return port.name != kReadyName; });

@@ -1,6 +1,6 @@
 #include "tests/controller/backends/neutron/pool_fixture.h"
 
-// What fills leave that did not come to their end, and which of it the next list takes.
+// Ports that interrupted fills leave, and which of them the next list takes.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -16,7 +16,7 @@ class PoolLeftoverTest : public PoolTest {
     Start();
   }
 
-  /// Ports as a fill has them that is killed before it sets their tags.
+  /// The ports of a fill that was killed before it set their tags.
   std::vector<Port> LeaveBehind() {
     (void)ReserveFirst();
     backend_.reset();

@@ -1,6 +1,6 @@
 #include "tests/controller/backends/neutron/pool_fixture.h"
 
-// Ports that are ready before a pod asks for them, while all goes well.
+// Ports are made before a pod asks for them, without failures.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -263,7 +263,7 @@ TEST_F(NeutronPoolTest, PortsOfKuryrsPoolsAreReady) {
 TEST_F(NeutronPoolTest, PortOfAPlanIsNotReadyAndIsAfterItsRelease) {
   const Vifs made = ReserveFirst();
   const std::string id = IdOf(made.at(0));
-  // As Kuryr has it without port_debug: nothing says whose it is.
+  // As in Kuryr without port_debug: neither name nor device_id tells the port's owner.
   neutron_.Change(id, [](Port& port) { port.name = port.device_id = ""; });
   neutron_.Hold("ListPorts");
   Lead();

@@ -10,7 +10,7 @@
 #include "tests/controller/backends/neutron/captures.h"
 #include "vif/pod_vifs.h"
 
-// The translation, beside that of Kuryr's own translators of the same port.
+// Compares the translation with that of Kuryr's own translators of the same port.
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -22,7 +22,7 @@ json Translated(const Port& port, const std::string& folder = "") {
   return vif::EncodeVif(VifOf(port, CapturedNetwork(folder), {}));
 }
 
-/// As sink podstate writes it.
+/// The VIF as sink podstate writes it.
 json Annotated(const Port& port, const std::string& folder = "") {
   return json::parse(
       vif::EncodeAnnotation({{"eth0", true, VifOf(port, CapturedNetwork(folder), {})}}));
@@ -65,7 +65,7 @@ class OtherPortVifTest : public ::testing::Test {
  protected:
   OtherPortVifTest() { port_.vif_details.port_filter = true; }
 
-  /// As Kuryr makes it of the captured port, with what the kind changes.
+  /// The VIF that Kuryr makes of the captured port, with the changes of the kind.
   json Expected(const char* kind, const char* version) const {
     json vif = ReadJson("port-create-of-a-pod.vif");
     vif["versioned_object.name"] = kind;

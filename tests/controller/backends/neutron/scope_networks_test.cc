@@ -33,7 +33,7 @@ class ScopeNetworksTest : public PoolTest {
     };
     Start();
   }
-  /// What the backend asks of is this one's.
+  /// The backend calls this object, so it ends first.
   ~ScopeNetworksTest() override {
     neutron_.LetGo();
     backend_.reset();

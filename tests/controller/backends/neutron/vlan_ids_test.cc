@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-// Which VLAN a sub-port gets.
+// The VLAN that a sub-port gets.
 
 namespace kuryr::controller::neutron {
 namespace {

@@ -13,14 +13,14 @@
 
 namespace kuryr::controller::pools {
 
-/// Three addresses for everybody.
+/// A pool of three addresses for all pods.
 inline constexpr const char* kThree =
     "[pool:blue]\ncidr = 10.1.0.0/29\nranges = 10.1.0.2-10.1.0.4\ndefault = true\n";
 
 inline IpAddress Ip(const std::string& text) { return IpAddress::Parse(text).value(); }
 inline IpNetwork Net(const std::string& text) { return IpNetwork::Parse(text).value(); }
 
-/// uid-a is a pod a, of namespace team on node n1.
+/// An owner; uid-a is pod a of namespace team on node n1.
 inline Owner Pod(const std::string& name, const std::string& scope = "team",
                  const std::string& node = "n1") {
   return {.id = "uid-" + name, .scope = scope, .name = name, .node = node};
@@ -41,7 +41,7 @@ inline std::vector<std::string> AddressesOf(const vif::PodVif& pod_vif) {
   return addresses;
 }
 
-/// As it is written.
+/// The VIFs as a plan is written.
 inline std::string Text(const std::vector<vif::PodVif>& vifs) {
   return vif::EncodeAnnotation(vifs);
 }
@@ -53,7 +53,7 @@ inline std::string PoolOf(const vif::PodVif& vif) {
   return vif::Common(vif.vif).network->label.value();
 }
 
-/// The error a call ends with; kind and text as one.
+/// The error with which a call ends; kind and text in one.
 struct Failure {
   std::optional<BackendError::Kind> kind;
   std::string text;
@@ -75,7 +75,7 @@ class PoolBackendTest : public testing::Test {
   using Kind = BackendError::Kind;
   using Vifs = std::vector<vif::PodVif>;
 
-  /// A backend that knows of nothing yet: the start of a controller.
+  /// Makes a backend that knows nothing yet, as at the start of a controller.
   void Start(const std::string& text, uint64_t seed = 1) {
     backend_ = std::make_unique<PoolBackend>(
         ReadPoolsOf(text), seed, [this] { return now_; },
@@ -97,7 +97,7 @@ class PoolBackendTest : public testing::Test {
     return {};
   }
 
-  /// Since the last call.
+  /// The owners woken since the last call.
   std::vector<std::string> Woken() { return std::exchange(woken_, {}); }
 
   TimePoint now_{};

@@ -9,7 +9,7 @@
 #include "tests/controller/backends/pools/backend_fixture.h"
 #include "tests/support/netns_fixture.h"
 
-// Gateways of pools, as far as the kernel of a node.
+// Gateways of pools, tried with a node's kernel.
 
 namespace kuryr::controller::pools {
 namespace {
@@ -33,7 +33,7 @@ class GatewayTest : public test::NetnsTest {
   void SetGateway(const char* address) {
     RunOnHost({"ip", "address", "add", address, "dev", "tap0", "nodad"});
   }
-  /// By the VIF that a pool with these options gives to a pod.
+  /// Configures eth0 by the VIF that a pool with these options gives to a pod.
   void Configure(const std::string& options) {
     PoolBackend backend(
         ReadPoolsOf("[pool:blue]\ndefault = true\n" + options), 1, [] { return TimePoint(); },
@@ -42,7 +42,7 @@ class GatewayTest : public test::NetnsTest {
     const vif::PodVif read = vif::DecodeAnnotation(vif::EncodeAnnotation(vifs)).at(0);
     binding::ConfigureL3(*pod_, "eth0", binding::PlanL3(vif::Common(read.vif), true),
                          binding::L3Scope::kPod);
-    // The way back.
+    // Routes for the way back.
     for (const std::string& address : AddressesOf(read))
       RunOnHost({"ip", "route", "replace", address, "dev", "tap0"});
   }

@@ -13,8 +13,8 @@ using std::chrono::seconds;
 constexpr const char* kLinePool = "[pool:blue]\ncidr = 10.1.0.0/28\ndefault = true\nrest = 20\n";
 constexpr int kLineAddresses = 13;
 
-/// Pods that ask when they are new, when they are woken, and when they were told to come; and no
-/// other time. They are numbered as they come.
+/// Pods that ask only when they are new, when they are woken, and at the time they were told. Their
+/// numbers are in the order in which they come.
 class LocalLineModelTest : public PoolBackendTest {
  protected:
   void Step() {
@@ -40,7 +40,7 @@ class LocalLineModelTest : public PoolBackendTest {
     due_[pods_] = now_;
   }
 
-  /// One of them is gone.
+  /// One of the pods is deleted.
   void Take(std::set<int>& pods) {
     if (pods.empty()) return;
     const int pod = *std::next(pods.begin(), static_cast<long>(random_() % pods.size()));
@@ -49,7 +49,7 @@ class LocalLineModelTest : public PoolBackendTest {
     backend_->Release(Pod(std::to_string(pod)).id);
   }
 
-  /// All who are to come have come, in whatever order.
+  /// Lets all pods ask that should, in random order.
   void Settle() {
     while (true) {
       for (const std::string& name : Woken()) due_[std::stoi(name)] = now_;
@@ -87,7 +87,7 @@ class LocalLineModelTest : public PoolBackendTest {
   int asked_ = 0;
   std::set<int> waiting_;
   std::set<int> having_;
-  std::set<int> served_;  ///< in this step
+  std::set<int> served_;  ///< pods served in this step
   std::map<int, TimePoint> due_;
 };
 

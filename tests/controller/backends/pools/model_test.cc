@@ -11,19 +11,20 @@ using std::chrono::seconds;
 
 constexpr const char* kPool =
     "[pool:blue]\ncidr = 10.1.0.0/27, fd00::/122\nexcluded = 10.1.0.9-10.1.0.11\ndefault = true\n";
-constexpr int kAddresses = 26;  ///< of IPv4: 32, less network, broadcast, gateway and 3
+constexpr int kAddresses = 26;  ///< IPv4 addresses: 32, less network, broadcast, gateway and 3
 constexpr seconds kRest{30};
-/// A check asks for all plans again, which takes most of the time. What is wrong stays wrong.
+/// A check asks for all plans again, which takes most of the time. An error persists, so a later
+/// check finds it.
 constexpr int kStepsBetweenChecks = 10;
 
-/// A controller whose objects and clock are few: everything that a pool may see happens by chance,
-/// and a list that anybody can follow says what has to be so.
+/// A controller with few objects and a clock of its own. Random steps do everything that a pool may
+/// see; a simple list says what must hold.
 class LocalModelTest : public PoolBackendTest {
  protected:
   struct Written {
     Owner owner;
     Vifs vifs;
-    std::vector<IpAddress> former = {};  ///< of a plan before this one
+    std::vector<IpAddress> former = {};  ///< addresses of an earlier plan
   };
 
   void Step() {
@@ -60,7 +61,7 @@ class LocalModelTest : public PoolBackendTest {
     EXPECT_EQ(Keep(request), free) << address.ToString();
   }
 
-  /// A new pod's plan has the addresses of another one's, and it gets others.
+  /// A new pod's plan has the addresses of another pod, and the new pod gets others.
   void Collide() {
     if (written_.empty()) return;
     const Written& other = written_[random_() % written_.size()];
@@ -93,7 +94,7 @@ class LocalModelTest : public PoolBackendTest {
     const Failure failure = FailureOf([&] { vifs = Reserve(request); });
     if (failure.kind) {
       EXPECT_FALSE(request.interfaces[0].addresses.empty() && FreeIpv4() > 0) << failure.text;
-      backend_->Release(request.owner.id);  // It waits no more.
+      backend_->Release(request.owner.id);  // The owner leaves the line.
       return false;
     }
     for (const std::string& address : AddressesOf(vifs.at(0)))
@@ -115,7 +116,7 @@ class LocalModelTest : public PoolBackendTest {
     }
   }
 
-  /// Rests are forgotten; what is written is not, in whatever order it is told.
+  /// A restart forgets rests, but no written plan, in whatever order plans are told.
   void Restart() {
     Start(kPool, random_());
     released_.clear();

@@ -15,7 +15,7 @@ constexpr const char* kDual = "[pool:blue]\ncidr = 10.1.0.0/24, fd00::/64\ndefau
 
 class LocalAdoptTest : public PoolBackendTest {
  protected:
-  /// A plan of a controller with this kuryr.conf, as it is read from the object afterwards.
+  /// The plan of a controller with this kuryr.conf, as read from the object afterwards.
   static Vifs Written(const std::string& text, const PlanRequest& request) {
     const Vifs planned = PoolBackend(ReadPoolsOf(text), 1).Reserve(request).value();
     return vif::DecodeAnnotation(vif::EncodeAnnotation(planned));
@@ -43,7 +43,7 @@ class LocalAdoptTest : public PoolBackendTest {
     request.anew = true;
     return request;
   }
-  /// Plans of pods a and b have 10.1.0.3; a backend of these pools adopts both, b's in vain.
+  /// Plans of pods a and b have 10.1.0.3. A backend with these pools adopts both; it refuses b's.
   void AdoptTwo() { AdoptTwo(kThree, Fixed(Pod("b"), "10.1.0.3")); }
   void AdoptTwo(const char* pools, const PlanRequest& request) {
     one_ = Written(pools, Fixed(Pod("a"), "10.1.0.3"));

@@ -1,7 +1,7 @@
 #include "controller/backends/pools/pool_backend.h"
 #include "tests/controller/backends/pools/backend_fixture.h"
 
-// Addresses that outlive their owners: a claim keeps them for the next one.
+// Addresses outlive their owners: a claim keeps them for the next one.
 
 namespace kuryr::controller::pools {
 namespace {

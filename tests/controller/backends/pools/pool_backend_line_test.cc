@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 class PoolBackendLineTest : public PoolBackendTest {
  protected:
-  /// Pods a, b and c have all that there is.
+  /// Pods a, b and c take all addresses.
   void StartExhausted(const std::string& rest) {
     Start(kThree + ("rest = " + rest + "\n"));
     for (const char* name : {"a", "b", "c"}) (void)Reserve(Pod(name));
@@ -117,7 +117,7 @@ TEST_F(PoolBackendLineTest, FailedRequestGivesBackWhatOthersWaitFor) {
   EXPECT_EQ(Fail(both).kind, Kind::kExhausted);
 
   EXPECT_TRUE(Gets("b"));
-  EXPECT_EQ(Fail(both).kind, Kind::kExhausted);  // Waits for blue from now on.
+  EXPECT_EQ(Fail(both).kind, Kind::kExhausted);  // The pod waits for blue from now on.
   backend_->Release("uid-a");
 
   EXPECT_THAT(Woken(), IsEmpty());

@@ -382,7 +382,7 @@ TEST_F(PoolBackendTest, FromNodeRefusesANetworkThatOverlapsAnother) {
   EXPECT_EQ(Fail(OnNode(Pod("b"), {"127.0.0.0/8"})).kind, Kind::kRefused);
 }
 
-// What metrics show.
+// Usage for metrics.
 
 TEST_F(PoolBackendTest, UsageCountsByFamily) {
   Start(kDual);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-/// Of its first network.
+/// The addresses of the pool's first network.
 std::vector<std::string> AddressesOf(const Pool& pool) {
   std::vector<std::string> all;
   const Intervals& addresses = pool.subnets.at(0).addresses;
@@ -179,7 +179,7 @@ struct Refusal {
   const char* why;
 };
 
-/// Of a pool of 10.1.0.0/24 that has `options` besides.
+/// The refusal of a pool of 10.1.0.0/24 with `options`.
 Refusal With(const char* name, const std::string& options, const char* where, const char* why) {
   return {name, "[pool:a]\ncidr = 10.1.0.0/24\n" + options, where, why};
 }

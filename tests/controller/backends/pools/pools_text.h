@@ -13,7 +13,7 @@
 
 namespace kuryr::controller::pools {
 
-/// What a kuryr.conf with this text says of pools.
+/// The pools of a kuryr.conf with this text.
 inline std::vector<Pool> ReadPoolsOf(const std::string& text) {
   std::string name = (std::filesystem::temp_directory_path() / "kuryr-pools-XXXXXX").string();
   ::close(::mkstemp(name.data()));

@@ -17,7 +17,7 @@ std::string TimeText(std::time_t time) {
 }  // namespace
 
 void CloudFixture::GrantToken(const std::string& token, std::chrono::seconds lifetime) {
-  // Long past: the client's clock does not count.
+  // A time long past: the client must not compare it with its own clock.
   constexpr std::time_t kIssued = 1'000'000'000;
   const nlohmann::json endpoint = {
       {"interface", "public"}, {"region_id", "RegionOne"}, {"url", neutron_.url()}};

@@ -16,11 +16,11 @@
 namespace kuryr::controller::neutron {
 
 inline constexpr const char* kPortId = "eebf73e7-b33d-4b80-b0b9-118adb04be3d";
-/// The token's.
+/// The project of the token.
 inline constexpr const char* kProjectId = "f00d5ca12d69441da7ef9633e99253e7";
 inline constexpr const char* kNetworkId = "68898a73-c91b-40c7-9a6f-71537af49131";
 
-/// What a client told: "port_create ok".
+/// The requests that a client reported: "port_create ok".
 class ObservedRequests final : public RequestObserver {
  public:
   void OnRequest(RequestKind kind, std::optional<NeutronError::Kind> failure,
@@ -38,15 +38,15 @@ class ObservedRequests final : public RequestObserver {
   std::vector<std::string> told_ GUARDED_BY(mutex_);
 };
 
-/// A Keystone and a Neutron that answer as scripted, and a client of theirs.
+/// A Keystone and a Neutron that answer as scripted, and a client of both.
 class CloudFixture : public ::testing::Test {
  protected:
-  /// What Keystone answers: this token, for that long, and a catalog with our Neutron.
+  /// Scripts Keystone's answer: this token, its lifetime, and a catalog with the scripted Neutron.
   void GrantToken(const std::string& token, std::chrono::seconds lifetime = std::chrono::hours(1));
   [[nodiscard]] NeutronConfig Config() const;
-  /// One that has a token, "first", when it asks for it.
+  /// The client, which gets the token "first" when it asks for one.
   [[nodiscard]] NeutronClient& Client();
-  /// Of a Neutron that needs no token.
+  /// The client of a Neutron that needs no token.
   [[nodiscard]] NeutronClient& ClientWithoutKeystone(
       const std::function<void(NeutronConfig&)>& change = [](NeutronConfig&) {});
 

@@ -1,4 +1,4 @@
-// What a client does when Neutron, or what stands before it, does not answer as it should.
+// A client whose Neutron, or a proxy before it, does not answer as it should.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -261,7 +261,7 @@ TEST_F(FaultTest, NoMoreRequestsAreUnderWayThanAllowed) {
       const int now = ++*inside;
       for (int seen = *most; now > seen && !most->compare_exchange_weak(seen, now);) {
       }
-      // Others would come meanwhile.
+      // Other requests would come meanwhile.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       --*inside;
       return connection.Write(wire);
@@ -379,7 +379,7 @@ TEST_F(FaultTest, APollOfManyPortsIsSeveralRequestsThatEachFitIntoAUrl) {
             std::string("/v2.0/ports?status=ACTIVE&fields=id&id=") + kPortId);
 }
 
-/// Over https, with a certificate of the tests' authority.
+/// A Neutron over https, with a certificate of the tests' authority.
 class TlsTest : public FaultTest {
  protected:
   NeutronClient& ClientThatTrusts(const std::string& authorities) {

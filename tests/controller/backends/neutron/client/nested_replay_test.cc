@@ -1,4 +1,4 @@
-// What the client asks of Neutron for nested pods, and what it makes of each answer.
+// The client's requests for nested pods, and the values that it makes of each answer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ constexpr const char* kSubPort = "c40957d6-20ed-44fc-922f-5a56762ebdee";
 
 class NestedReplayTest : public CloudFixture {
  protected:
-  /// "" when the client asked what was recorded.
+  /// "" when the client's last request is the recorded one.
   std::string DifferenceIn(const std::string& name) {
     return DifferenceOf(neutron_.Requests().back(), Load(name));
   }

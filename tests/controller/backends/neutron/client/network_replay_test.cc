@@ -1,4 +1,4 @@
-// Networks, subnets and router interfaces as the client makes them, and what real ones answered.
+// The client's requests for networks, subnets and router interfaces, and the answers of real ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -37,7 +37,7 @@ constexpr const char* kCloud =
     "    verify: false\n"
     "    network_endpoint_override: https://net.example/\n";
 
-/// A folder of its own for kuryr.conf and clouds.yaml, and an environment.
+/// A folder of the test's own for kuryr.conf and clouds.yaml, and an environment.
 class NeutronConfigTest : public ::testing::Test {
  protected:
   NeutronConfigTest() {

@@ -30,7 +30,7 @@ std::string Unescaped(const std::string& text) {
   return plain;
 }
 
-/// "name=value" of a target's query.
+/// The "name=value" items of a target's query.
 std::multiset<std::string> FieldsOf(const std::string& target) {
   std::multiset<std::string> fields;
   const size_t mark = target.find('?');

@@ -13,7 +13,7 @@ namespace kuryr::controller::neutron {
 struct Recorded {
   std::string method;
   std::string target;
-  std::string body;  ///< empty without one
+  std::string body;  ///< empty if it has none
   int status = 0;
   std::string reason;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -25,8 +25,8 @@ struct Recorded {
 
 [[nodiscard]] Recorded Load(const std::string& name);
 
-/// "" when the client asked what was recorded, else what differs. Fields that it added to the query
-/// do not count. A JSON body counts by its value.
+/// "" when the client's request is the recorded one, else the difference. Fields that the client
+/// added to the query do not count. A JSON body counts by its value.
 [[nodiscard]] std::string DifferenceOf(const fake::HttpRequest& request, const Recorded& recorded);
 
 }  // namespace kuryr::controller::neutron

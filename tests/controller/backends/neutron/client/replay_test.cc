@@ -1,4 +1,4 @@
-// What the client asks of Neutron, and what it makes of each answer that a real one gave.
+// The client's requests, and the values that it makes of each answer of a real Neutron.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// The request that such a body was made of.
+/// The request from which the client would make this body.
 PortRequest RequestOf(const json& port) {
   PortRequest request{.project_id = port.value("project_id", ""),
                       .name = port.value("name", ""),
@@ -46,7 +46,7 @@ std::string IdIn(const std::string& target) {
 
 class ReplayTest : public CloudFixture {
  protected:
-  /// The client answers with what was recorded; "" when it asked that, too.
+  /// The client's result for the recorded answer. Expects that its request was the recorded one.
   template <typename Act>
   auto Replayed(const std::string& name, Act act) {
     const Recorded recorded = Load(name);
@@ -76,7 +76,7 @@ class ReplayTest : public CloudFixture {
       return client.GetSubnet(IdIn(recorded.target));
     });
   }
-  /// Of a creation that fails.
+  /// The error of a creation that fails.
   NeutronError CreationFailure(const std::string& name) {
     const Recorded recorded = Load(name);
     neutron_.Replay(recorded);

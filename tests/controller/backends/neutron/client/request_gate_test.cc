@@ -72,7 +72,7 @@ TEST(RequestGateTest, NoMoreBeginInASecondThanTheRateAllows) {
 
   for (int i = 0; i < 15; ++i) ASSERT_EQ(gate.Enter(), Turn::kMine);
 
-  // Ten at once, and then one each tenth of a second.
+  // Ten begin at once, then one each tenth of a second.
   EXPECT_GE(RequestGate::Clock::now() - begin, std::chrono::milliseconds(400));
 }
 

@@ -12,8 +12,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// Answers each request with the next of what a test has scripted, whoever asks, and keeps what was
-/// asked. Thread-safe.
+/// Answers each request, from whatever client, with the next scripted answer, and keeps the
+/// requests. Thread-safe.
 class ScriptedServer {
  public:
   /// Writes an answer. False: the connection closes.
@@ -23,13 +23,13 @@ class ScriptedServer {
 
   [[nodiscard]] std::string url() const;
   void Script(Reply reply) EXCLUDES(mutex_);
-  /// The recorded bytes.
+  /// Scripts the recorded bytes.
   void Replay(const Recorded& recorded);
   void Replay(const std::string& name) { Replay(Load(name)); }
-  /// An answer of that status and JSON.
+  /// Scripts an answer of that status and JSON.
   void Answer(int status, const std::string& body,
               const std::vector<std::pair<std::string, std::string>>& headers = {});
-  /// Closes the connection in place of an answer.
+  /// Scripts the end of the connection in place of an answer.
   void HangUp();
 
   [[nodiscard]] std::vector<fake::HttpRequest> Requests() EXCLUDES(mutex_);
