@@ -36,9 +36,9 @@ void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& conf
   watcher::ApiOptions options = watcher::ReadApiOptions(files, getenv);
   config.api = std::move(options.api);
   config.unverified_by = std::move(options.unverified_by);
-  config.use_events = true;
-  Take(files.Find(kKubernetes, "use_events"), config.use_events);
-  Take(files.Find(kKubernetes, "network_status"), config.network_status);
+  config.reports.use_events = true;
+  Take(files.Find(kKubernetes, "use_events"), config.reports.use_events);
+  Take(files.Find(kKubernetes, "network_status"), config.reports.network_status);
   TakeVifSource(files.Find(kKubernetes, "vif_source"), config.vif_source);
 }
 

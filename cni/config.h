@@ -2,14 +2,13 @@
 
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/program_options.h"
 #include "binding/config.h"
-#include "cni/pod/known_pod.h"
+#include "cni/pod/pod_config.h"
 #include "watcher/api_config.h"
 
 namespace kuryr::cni {
@@ -17,22 +16,13 @@ namespace kuryr::cni {
 /// Whether requests go to the node's agent: kAuto if its socket is there.
 enum class UseAgent { kAuto, kAlways, kNever };
 
-/// What kuryr.conf says of devices that the kubelet gives to pods.
-struct DeviceConfig {
-  std::filesystem::path kubelet_dir = "/var/lib/kubelet";  ///< [devices] kubelet_dir
-  /// [sriov] physnet_resource_mappings: the kubelet's resource ("intel.com/sriov") by physnet.
-  std::map<std::string, std::string> resources;
-};
-
 /// What kuryr.conf says, with the original's section and option names; docs/configuration.md has
 /// the table.
 struct Config {
   watcher::ApiConfig api;  ///< [kubernetes]
   /// Which option or kubeconfig switched off the verification of the API server's certificate.
   std::string unverified_by;
-  /// [kubernetes] use_events, network_status; where that section is not read, nothing is told.
-  bool use_events = false;
-  bool network_status = false;
+  ReportConfig reports;
   VifSource vif_source = VifSource::kAny;  ///< [kubernetes] vif_source
   binding::BindingConfig binding;          ///< [binding], [os_vif_ovs], [neutron_defaults]
   /// [os_vif_ovs] transient_ports; unset: true, but not where an agent removes what a reboot

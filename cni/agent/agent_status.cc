@@ -48,7 +48,7 @@ void AddPlan(const AttachmentRecord& record, json& pod) {
 }
 
 /// The first difference between what the ADD made and what is there; null when there is none.
-json FindProblem(const Node& node, const AttachmentRecord& record, size_t index,
+json FindProblem(const NodeContext& node, const AttachmentRecord& record, size_t index,
                  const Deadline& deadline) {
   if (index >= record.vifs.size()) return nullptr;
   try {

@@ -12,11 +12,11 @@
 #include "binding/netns.h"
 #include "binding/try_all.h"
 #include "cni/commands/add_handler.h"
-#include "cni/commands/local_add.h"
+#include "cni/commands/standalone_add.h"
 #include "cni/commands/unplug.h"
 #include "cni/failure.h"
 #include "cni/ovs_cni/cache.h"
-#include "cni/pod_reporter.h"
+#include "cni/pod/pod_reporter.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {
@@ -40,7 +40,8 @@ binding::Netns OpenPodNetns(const Request& request) {
   }
 }
 
-AttachmentRecord NewRecord(const Request& request, const Node& node, const binding::Netns& pod) {
+AttachmentRecord NewRecord(const Request& request, const NodeContext& node,
+                           const binding::Netns& pod) {
   return {.key = {request.config.name, request.container_id, request.ifname},
           .netns = request.netns,
           .netns_id = pod.id(),
@@ -62,7 +63,7 @@ bool IsOfSameCall(const AttachmentRecord& record, const Request& request) {
 }
 
 /// An attachment that stands stays as it is; what a killed ADD or a lost namespace left is undone.
-void UnplugLeftover(const Request& request, const Node& node, const binding::Netns& pod,
+void UnplugLeftover(const Request& request, const NodeContext& node, const binding::Netns& pod,
                     LockedAttachment& attachment) {
   const bool taken = binding::RouteSocket::OpenIn(pod).FindLink(request.ifname).has_value();
   const auto& leftover = attachment.record();
@@ -122,7 +123,7 @@ void RequireReadablePrevResult(const Request& request) {
 void KeepForOvsCni(const Call& call, const PodPlugs& plugs) {
   const Request& request = call.request;
   nlohmann::json config = request.config.json;
-  config["bridge"] = request.config.local->bridge;
+  config["bridge"] = request.config.standalone->bridge;
   if (!request.wishes.device_id.empty()) config["deviceID"] = request.wishes.device_id;
   const binding::Plug& plug = plugs.planned().front().plug;
   OvsCniCache(call.config.ovs_cni_cache_dir)
@@ -130,10 +131,10 @@ void KeepForOvsCni(const Call& call, const PodPlugs& plugs) {
              plug.device.empty() ? "" : plug.host_interface);
 }
 
-Result MakeLocal(const Call& call, PodPlugs& plugs) {
+Result MakeStandalone(const Call& call, PodPlugs& plugs) {
   call.stages.OnStage(Stage::kPlug);
-  Result result = AddLocal(call.request, plugs, call.deadline);
-  if (call.request.config.local->ovs_cni) KeepForOvsCni(call, plugs);
+  Result result = AddStandalone(call.request, plugs, call.deadline);
+  if (call.request.config.standalone->ovs_cni) KeepForOvsCni(call, plugs);
   return result;
 }
 
@@ -163,8 +164,8 @@ LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
 nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
   const Request& request = call.request;
   try {
-    Result result =
-        request.config.local ? MakeLocal(call, plugs) : AddFromEvents(call, plugs, reporter);
+    Result result = request.config.standalone ? MakeStandalone(call, plugs)
+                                              : AddFromEvents(call, plugs, reporter);
     auto answer = AnswerFor(request, std::move(result));
     AttachmentRecord added = *plugs.attachment().record();
     added.added = true;
@@ -183,7 +184,7 @@ nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& repo
 }  // namespace
 
 std::string Add(const Call& call) {
-  PodReporter reporter(call.request, call.config, call.node.writer);
+  PodReporter reporter(call.request, call.config.reports, call.config.node_name, call.node.writer);
   try {
     RequireReadablePrevResult(call.request);
     const binding::Netns pod = OpenPodNetns(call.request);

@@ -6,7 +6,7 @@
 #include "binding/netns.h"
 #include "cni/commands/unplug.h"
 #include "cni/ovs_cni/cache.h"
-#include "cni/ovs_cni/unplug.h"
+#include "cni/ovs_cni/unplug_ovs_cni.h"
 
 namespace kuryr::cni {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "cni/attachments/attachment_store.h"
-#include "cni/call.h"
+#include "cni/commands/call.h"
 
 namespace kuryr::cni {
 

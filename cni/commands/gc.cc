@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "cni/commands/unplug.h"
 #include "cni/failure.h"
-#include "cni/local/delegate.h"
 #include "cni/ovs_cni/cache.h"
 #include "cni/protocol/error.h"
+#include "cni/standalone/delegate.h"
 
 namespace kuryr::cni {
 namespace {
@@ -84,7 +84,7 @@ class Collector {
   }
 
   const Request& request_;
-  const Node& node_;
+  const NodeContext& node_;
   const Deadline deadline_;
   const OvsCniCache ovs_cni_cache_;
   const std::set<ValidAttachment> valid_;

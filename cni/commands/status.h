@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cni/call.h"
+#include "cni/commands/call.h"
 
 namespace kuryr::cni {
 

@@ -2,7 +2,7 @@
 
 #include "base/deadline.h"
 #include "cni/attachments/attachment_record.h"
-#include "cni/node.h"
+#include "cni/node_context.h"
 #include "cni/protocol/request.h"
 
 namespace kuryr::cni {
@@ -10,7 +10,7 @@ namespace kuryr::cni {
 /// Unplugs an attachment as its record tells: the addresses that a delegated plugin gave, which may
 /// need the interface for that (dhcp), then every plug, the last one first. Throws the first
 /// failure after having tried all.
-void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
+void Unplug(const AttachmentRecord& record, const Request& request, const NodeContext& node,
             const Deadline& deadline);
 
 /// Has the delegated plugin release its addresses, if the ADD had one. It gets the configuration of

@@ -131,7 +131,7 @@ void LimitRates(const Bandwidth& networks, const Bandwidth& wish, binding::PortS
 }
 
 binding::PortSettings SettingsOf(const Request& request) {
-  const OvsCniConfig& own = *request.config.local->ovs_cni;
+  const OvsCniConfig& own = *request.config.standalone->ovs_cni;
   binding::PortSettings settings{.vlan = own.vlan,
                                  .vlan_mode = own.vlan_mode,
                                  .trunks = own.trunks,
@@ -155,7 +155,7 @@ binding::PortSettings SettingsOf(const Request& request) {
 }  // namespace
 
 void PrepareOvsCni(Request& request, binding::BindingConfig& config, const Deadline& deadline) {
-  LocalNetwork& local = *request.config.local;
+  StandaloneNetwork& network = *request.config.standalone;
   UseTls(config);
   if (request.command == Command::kCheck)
     request.wishes = ParseWishes(request.config.json, ParseArgs(request.args));
@@ -165,11 +165,11 @@ void PrepareOvsCni(Request& request, binding::BindingConfig& config, const Deadl
     const binding::Vf vf = RequireVf(wishes.device_id, config);
     const auto link = binding::RouteSocket().FindLink(vf.link);
     if (!wishes.mac && link) wishes.mac = link->mac;
-    if (local.bridge.empty() && wishes.ovn_port.empty())
-      local.bridge = BridgeOfUplink(vf, config, deadline);
+    if (network.bridge.empty() && wishes.ovn_port.empty())
+      network.bridge = BridgeOfUplink(vf, config, deadline);
   }
-  if (local.bridge.empty() && !wishes.ovn_port.empty()) local.bridge = kOvnBridge;
-  if (local.bridge.empty() && adds)
+  if (network.bridge.empty() && !wishes.ovn_port.empty()) network.bridge = kOvnBridge;
+  if (network.bridge.empty() && adds)
     RefuseField("bridge", "is not set, nor are deviceID and OvnPort");
   if (adds && !wishes.ovn_port.empty()) RequireFree(request, config, deadline);
   config.port = SettingsOf(request);

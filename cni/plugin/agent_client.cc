@@ -20,7 +20,7 @@
 #include "base/socket_watch.h"
 #include "cni/attachments/attachment_record.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/commands/serve.h"
+#include "cni/commands/command_table.h"
 #include "cni/protocol/agent_query.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
@@ -60,7 +60,7 @@ constexpr std::chrono::seconds kAnswerTime{10};
 /// Delegated plugins need the runtime's environment: also those that the network of today does not
 /// have, but that of the ADD had. And ovs-cni's networks its folders, and their own Open vSwitch.
 bool HasDelegate(const Request& request, const Config& config) {
-  if (request.config.local || request.config.is_ovs_cni || !request.config.ipam.empty())
+  if (request.config.standalone || request.config.is_ovs_cni || !request.config.ipam.empty())
     return true;
   const bool of_all = request.command == Command::kGc;
   if (!of_all && request.command != Command::kDel && request.command != Command::kCheck)

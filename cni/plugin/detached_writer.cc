@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "cni/config.h"
-#include "cni/local/child_process.h"
 #include "cni/protocol/trace_id.h"
+#include "cni/standalone/child_process.h"
 
 namespace kuryr::cni {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cni/api_writer.h"
+#include "cni/pod/api_writer.h"
 
 namespace kuryr::cni {
 

@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "base/log.h"
+#include "cni/commands/command_table.h"
 #include "cni/commands/del.h"
-#include "cni/commands/serve.h"
 #include "cni/config.h"
 #include "cni/network_binding.h"
 #include "cni/plugin/agent_client.h"
@@ -22,7 +22,7 @@ namespace {
 
 bool NeedsApiServer(const Request& request) {
   const bool asks_it = request.command == Command::kAdd || request.command == Command::kStatus;
-  return asks_it && !request.config.local;
+  return asks_it && !request.config.standalone;
 }
 
 Config Load(const std::vector<std::string>& files, ConfigScope scope) {
@@ -93,7 +93,7 @@ class Alone {
   const Config config_;
   AttachmentStore attachments_;
   binding::Binding binding_;
-  const Node node_;
+  const NodeContext node_;
   ApiServerEvents events_;
   StageObserver nobody_;
 };

@@ -5,13 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "cni/pod/pod_config.h"
 #include "cni/pod/pod_plan.h"
 #include "watcher/watch_event.h"
 
 namespace kuryr::cni {
-
-/// [kubernetes] vif_source: which objects may have a pod's VIFs.
-enum class VifSource { kAny, kAnnotation, kKuryrPort };
 
 /// Whether a kubelet has put it at the API server to stand for a static pod. Then a node is its
 /// owner, and it has the annotation config.mirror: nobody can add that later, and no kubelet runs a

@@ -17,7 +17,7 @@ namespace kuryr::cni {
 
 /// A network that this node makes by itself: its VIFs come from the configuration and a delegated
 /// IPAM plugin, and not from a producer. Named as the reference bridge plugin's fields are.
-struct LocalNetwork {
+struct StandaloneNetwork {
   enum class Kind { kBridge, kOvs };
 
   Kind kind = Kind::kBridge;
@@ -32,7 +32,7 @@ struct LocalNetwork {
   bool promisc_mode = false;
   std::optional<OvsCniConfig> ovs_cni;  ///< with kOvs: the configuration is ovs-cni's
 
-  bool operator==(const LocalNetwork&) const = default;
+  bool operator==(const StandaloneNetwork&) const = default;
 };
 
 /// (containerID, ifname) of an attachment that is not to be collected.
@@ -45,10 +45,10 @@ struct NetworkConfig {
   std::string name;
   std::string kuryr_conf;  ///< path of kuryr.conf; empty: the default
   bool debug = false;
-  bool is_ovs_cni = false;            ///< "type" is kOvsCniType
-  std::string ovsdb_connection;       ///< ovs-cni's socket_file; empty: kuryr.conf's
-  std::string ipam;                   ///< plugin to delegate to; empty: none
-  std::optional<LocalNetwork> local;  ///< unset: VIFs come from the pod's annotation
+  bool is_ovs_cni = false;                      ///< "type" is kOvsCniType
+  std::string ovsdb_connection;                 ///< ovs-cni's socket_file; empty: kuryr.conf's
+  std::string ipam;                             ///< plugin to delegate to; empty: none
+  std::optional<StandaloneNetwork> standalone;  ///< unset: VIFs come from the pod's annotation
   Dns dns;
   std::optional<nlohmann::json> prev_result;
   /// For GC: unset when the runtime sent no list. An empty list says that none is valid.
@@ -62,7 +62,7 @@ struct NetworkConfig {
 [[nodiscard]] std::string VersionField(const nlohmann::json& config);
 
 /// Throws CniError 1 for a version we do not support, 2 for a field we cannot obey, 7 for a
-/// malformed one. A DEL is not to fail for what it does not need: `local` and `dns` stay unset
+/// malformed one. A DEL is not to fail for what it does not need: `standalone` and `dns` stay unset
 /// then.
 [[nodiscard]] NetworkConfig ParseNetworkConfig(nlohmann::json input, Command command);
 

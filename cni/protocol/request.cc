@@ -50,7 +50,7 @@ void TakeArgs(Request& request) {
   }
   const Args args = ParseArgs(request.args);
   if (request.command != Command::kAdd) return;
-  if (!request.config.local) RequirePod(args.pod);
+  if (!request.config.standalone) RequirePod(args.pod);
   request.pod = args.pod;
   request.wishes = ParseWishes(request.config.json, args);
 }

@@ -98,8 +98,8 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.api.connect_timeout, std::chrono::seconds(3));
   EXPECT_EQ(config.api.read_timeout, std::chrono::seconds(5));
   EXPECT_EQ(config.api.retry_timeout, std::chrono::seconds(3600));
-  EXPECT_FALSE(config.use_events);
-  EXPECT_TRUE(config.network_status);
+  EXPECT_FALSE(config.reports.use_events);
+  EXPECT_TRUE(config.reports.network_status);
   EXPECT_EQ(config.vif_source, VifSource::kKuryrPort);
   EXPECT_EQ(config.agent_wait, std::chrono::seconds(0));
   EXPECT_EQ(config.binding.ovsdb_wait, std::chrono::seconds(0));

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cni/commands/serve.h"
+#include "cni/commands/command_table.h"
 #include "cni/protocol/error.h"
 #include "kubelet/methods.h"
 #include "kubelet/podresources.pb.h"
@@ -130,7 +130,7 @@ class DeviceTest : public test::NetnsTest {
          .path = "/opt/cni/bin"},
         input.dump());
     GivenEvents source(events);
-    const Node node = {
+    const NodeContext node = {
         .binding = *binding_, .attachments = *attachments_, .owner = {}, .writer = writer_};
     return FindCommand(request.command)({.request = request,
                                          .node = node,

@@ -40,9 +40,9 @@ inline void RequireFileName(const std::string& name) {
 inline void RequireSafeNames(const NetworkConfig& config) {
   RequireFileName(config.name);
   if (!config.ipam.empty()) RequireFileName(config.ipam);
-  if (!config.local) return;
-  RequireFileName(config.local->bridge);
-  if (!config.local->uplink.empty()) RequireFileName(config.local->uplink);
+  if (!config.standalone) return;
+  RequireFileName(config.standalone->bridge);
+  if (!config.standalone->uplink.empty()) RequireFileName(config.standalone->uplink);
 }
 
 }  // namespace kuryr::cni

@@ -1,4 +1,4 @@
-#include "cni/commands/serve.h"
+#include "cni/commands/command_table.h"
 
 #include <algorithm>
 #include <stdexcept>

@@ -11,14 +11,14 @@ namespace kuryr::cni {
 
 /// The VIF of an attachment to a network that this node makes by itself, of layer 2 only. Names and
 /// the MAC that nobody chose follow from the attachment's key, so a second call gives the same.
-[[nodiscard]] vif::PodVif MakeLocalVif(const Request& request);
+[[nodiscard]] vif::PodVif MakeStandaloneVif(const Request& request);
 /// The same VIF with these addresses, and the routes but those for which IsExtraRoute.
 [[nodiscard]] vif::PodVif WithAddresses(vif::PodVif vif, const Result& addresses);
 
 /// Whether it is a device of the node's that the runtime names, and no veth pair.
 [[nodiscard]] bool HasDevice(const Request& request);
 /// The name of its interface on the host.
-[[nodiscard]] std::string LocalHostInterface(const AttachmentKey& key);
+[[nodiscard]] std::string StandaloneHostInterface(const AttachmentKey& key);
 
 /// It says more than a VIF's routes can: destination and gateway.
 [[nodiscard]] bool IsExtraRoute(const ResultRoute& route);

@@ -8,7 +8,7 @@
 
 #include "base/deadline.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/config.h"
+#include "cni/pod/pod_config.h"
 #include "cni/protocol/request.h"
 #include "vif/pod_vifs.h"
 

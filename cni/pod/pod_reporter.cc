@@ -1,4 +1,4 @@
-#include "cni/pod_reporter.h"
+#include "cni/pod/pod_reporter.h"
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -37,7 +37,7 @@ void PodReporter::Post(const watcher::PodEvent& event) const {
       {.kind = ApiWrite::Kind::kCreate,
        .path = "/api/v1/namespaces/" + request_.pod.name_space + "/events",
        .body = EncodePodEvent(event, {request_.pod.name_space, request_.pod.name, request_.pod.uid},
-                              {"kuryr-cni", config_.node_name})});
+                              {"kuryr-cni", node_name_})});
 }
 
 void PodReporter::TellOnce(const watcher::PodEvent& event) {

@@ -1,4 +1,4 @@
-#include "cni/local/child_process.h"
+#include "cni/standalone/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "cni/local/delegate.h"
+#include "cni/standalone/delegate.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cni/local/child_process.h"
 #include "cni/protocol/error.h"
+#include "cni/standalone/child_process.h"
 
 namespace kuryr::cni {
 namespace {

@@ -1,4 +1,4 @@
-#include "cni/ovs_cni/unplug.h"
+#include "cni/ovs_cni/unplug_ovs_cni.h"
 
 #include <algorithm>
 #include <system_error>

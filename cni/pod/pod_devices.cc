@@ -1,4 +1,4 @@
-#include "cni/pod_devices.h"
+#include "cni/pod/pod_devices.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "cni/api_writer.h"
+#include "cni/pod/api_writer.h"
 
 #include "base/json.h"
 

@@ -12,6 +12,7 @@ namespace kuryr::cni {
 /// through it, gives the addresses, and the bridge becomes the pods' gateway. What was plugged is
 /// the caller's to undo, and so are the addresses: the record tells of both before they are there.
 /// The bridge stays, as others may be on it.
-[[nodiscard]] Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadline);
+[[nodiscard]] Result AddStandalone(const Request& request, PodPlugs& plugs,
+                                   const Deadline& deadline);
 
 }  // namespace kuryr::cni

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "cni/api_writer.h"
-#include "cni/config.h"
+#include "cni/pod/api_writer.h"
+#include "cni/pod/pod_config.h"
 #include "cni/pod/pod_result.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/request.h"
@@ -17,8 +18,9 @@ namespace kuryr::cni {
 class PodReporter {
  public:
   /// Everything is borrowed.
-  PodReporter(const Request& request, const Config& config, ApiWriter& writer)
-      : request_(request), config_(config), writer_(writer) {}
+  PodReporter(const Request& request, const ReportConfig& config, const std::string& node_name,
+              ApiWriter& writer)
+      : request_(request), config_(config), node_name_(node_name), writer_(writer) {}
 
   /// Nobody has planned the pod's VIFs for some seconds.
   void OnAwaitingVifs() noexcept;
@@ -34,7 +36,8 @@ class PodReporter {
   void TellOnce(const watcher::PodEvent& event);
 
   const Request& request_;
-  const Config& config_;
+  const ReportConfig& config_;
+  const std::string& node_name_;
   ApiWriter& writer_;
   bool waiting_ = false;  ///< for VIFs to become active
   bool told_ = false;     ///< that the ADD waits

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "binding/drivers/binding.h"
-#include "cni/api_writer.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
+#include "cni/pod/api_writer.h"
 
 namespace kuryr::cni {
 
@@ -12,7 +12,7 @@ namespace kuryr::cni {
                                                 const AttachmentStore& attachments);
 
 /// What requests share on a node. Borrowed by them.
-struct Node {
+struct NodeContext {
   binding::Binding& binding;
   AttachmentStore& attachments;
   /// What is ended by SIGTERM when an ADD of it is to give up; unset in the agent, which has other

@@ -1,4 +1,4 @@
-#include "cni/local/delegate.h"
+#include "cni/standalone/delegate.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "cni/protocol/error.h"
-#include "tests/cni/local/fake_delegate.h"
+#include "tests/cni/standalone/fake_delegate.h"
 
 namespace kuryr::cni {
 namespace {
