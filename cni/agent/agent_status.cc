@@ -28,7 +28,7 @@ json Describe(const vif::PodVif& pod_vif) {
   return {{"ifname", pod_vif.ifname},
           {"port", vif.id.value_or("")},
           {"mac", vif.address.has_value() ? vif.address->ToString() : ""},
-          {"active", vif.active.value_or(false)},
+          {"active", vif::IsActive(pod_vif)},
           {"addresses", std::move(addresses)}};
 }
 

@@ -20,8 +20,6 @@ constexpr std::chrono::milliseconds kWatchLag{500};
 /// A producer takes a second or two; after so long people want to know.
 constexpr std::chrono::seconds kQuietTime{5};
 
-bool IsActive(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(true); }
-
 /// Only `active` may differ in the same plan.
 bool SamePlan(const std::vector<PluggedVif>& plugged, const std::vector<vif::PodVif>& vifs) {
   const auto without_active = [](vif::PodVif vif) {
@@ -130,7 +128,7 @@ CniError AddHandler::GaveUp(bool cancelled) {
     case Awaited::kActive:
       what = "pod " + PodName(request_) + ": plugged, and waited for its VIF to become active";
       for (const PluggedVif& plugged : plugs_.plugged()) {
-        if (IsActive(plugged.vif)) continue;
+        if (vif::IsActive(plugged.vif)) continue;
         what += ": " + vif::VifNameOf(plugged.vif.vif).value_or(plugged.vif.ifname) + ", port " +
                 Printable(vif::Common(plugged.vif.vif).id.value_or("?"));
       }
@@ -208,7 +206,7 @@ void AddHandler::Advance(const PlannedPod& pod) {
   plugs_.Update(vifs);
   const bool first = awaited_ != Awaited::kActive;
   awaited_ = Awaited::kActive;
-  if (std::all_of(vifs.begin(), vifs.end(), IsActive)) {
+  if (std::all_of(vifs.begin(), vifs.end(), vif::IsActive)) {
     result_ = MakeResult(plugs_.plugged(), request_.netns);
     return;
   }

@@ -124,9 +124,7 @@ bool KnownPod::complete() const {
   if (source_ == VifSource::kAnnotation || annotated()) return true;
   if (!pod_ || !HasPort() || port_->plan->read.empty()) return false;
   const auto& vifs = port_->plan->read;
-  return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
-    return vif::Common(vif.vif).active.value_or(true);
-  });
+  return std::all_of(vifs.begin(), vifs.end(), vif::IsActive);
 }
 
 std::optional<PlannedPod> KnownPod::pod() const {

@@ -23,9 +23,9 @@ void Try(const std::function<void()>& tell) noexcept {
 std::string InactivePorts(const std::vector<PluggedVif>& vifs) {
   std::string ports;
   for (const PluggedVif& plugged : vifs) {
-    const vif::VifBase& vif = vif::Common(plugged.vif.vif);
-    if (vif.active.value_or(true)) continue;
-    ports += (ports.empty() ? "" : ", ") + vif.id.value_or(plugged.vif.ifname);
+    if (vif::IsActive(plugged.vif)) continue;
+    const auto& port = vif::Common(plugged.vif.vif).id;
+    ports += (ports.empty() ? "" : ", ") + port.value_or(plugged.vif.ifname);
   }
   return ports;
 }
