@@ -12,7 +12,7 @@ namespace {
 void ApplyStandalone(const Request& request, binding::BindingConfig& binding) {
   const StandaloneNetwork& network = *request.config.standalone;
   binding.owns_ports = true;
-  // Who would give an isolated port its VLAN is not there.
+  // No Neutron agent runs here that would give an isolated port its VLAN.
   binding.isolate_vif = false;
   binding::NamedElsewhere& named = binding.named;
   named.host_interfaces.push_back(
@@ -29,7 +29,7 @@ void ApplyStandalone(const Request& request, binding::BindingConfig& binding) {
   }
 }
 
-/// Which Open vSwitch a network of ovs-cni is on; a DEL has no ovs.conf where that cannot be read.
+/// Sets the Open vSwitch of a network of ovs-cni; for a DEL ovs-cni's cache may name it.
 void ApplyOvsdb(const Request& request, Config& config) {
   std::string remote = request.config.ovsdb_connection;
   if (remote.empty() && request.command == Command::kDel) {

@@ -31,7 +31,7 @@ binding::Netns OpenPodNetns(const Request& request) {
     }
     return pod;
   } catch (const std::system_error& e) {
-    // A lack of descriptors says nothing of the namespace.
+    // A lack of descriptors says nothing about the namespace.
     if (e.code() == std::errc::too_many_files_open ||
         e.code() == std::errc::too_many_files_open_in_system)
       throw;
@@ -45,7 +45,7 @@ AttachmentRecord NewRecord(const Request& request, const NodeContext& node,
   return {.key = {request.config.name, request.container_id, request.ifname},
           .netns = request.netns,
           .netns_id = pod.id(),
-          .pod = request.pod.name_space + "/" + request.pod.name,
+          .pod = request.pod.key(),
           .pod_uid = request.pod.uid,
           .boot_id = BootId(),
           .owner = node.owner,
@@ -57,7 +57,7 @@ AttachmentRecord NewRecord(const Request& request, const NodeContext& node,
                  "interface " + request.ifname + " exists in the container already");
 }
 
-/// The agent was killed between its last write and its answer, and the plugin asks the next one.
+/// An agent may be killed between its last write and its answer. Then the plugin asks the next.
 bool IsOfSameCall(const AttachmentRecord& record, const Request& request) {
   return !record.trace_id.empty() && record.trace_id == request.trace_id;
 }
@@ -72,7 +72,7 @@ void UnplugLeftover(const Request& request, const NodeContext& node, const bindi
   if (leftover) Unplug(*leftover, request, node, Deadline::After(kUndoTime));
 }
 
-/// Nothing was made yet that a record would tell of.
+/// Removes an attachment that has no record: the ADD has made nothing yet.
 void RemoveEmpty(LockedAttachment& attachment) noexcept {
   try {
     if (!attachment.record()) attachment.Remove();
@@ -81,8 +81,8 @@ void RemoveEmpty(LockedAttachment& attachment) noexcept {
   }
 }
 
-/// The addresses first, while whoever gave them has the interface. The record goes last, and stays
-/// when something could not be undone.
+/// Releases the addresses first, while the delegated plugin has the interface. The record goes
+/// last, and stays when something could not be undone.
 void Undo(const Request& request, PodPlugs& plugs) noexcept {
   try {
     binding::TryAll steps;
@@ -104,7 +104,7 @@ Result AddFromEvents(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
   Rollback stop([&] { call.events.Stop(); });
   call.events.Start(call.request.pod, handler);
   Result result = handler.Wait();
-  // Who programs the switch was at it meanwhile.
+  // The switch was being programmed meanwhile.
   call.stages.OnStage(Stage::kWaitWiring);
   plugs.WaitUntilWired();
   return result;
@@ -119,7 +119,7 @@ void RequireReadablePrevResult(const Request& request) {
   }
 }
 
-/// So that ovs-cni finds it, where that is to unplug the pod.
+/// Tells ovs-cni of the attachment, in case ovs-cni is to unplug the pod.
 void KeepForOvsCni(const Call& call, const PodPlugs& plugs) {
   const Request& request = call.request;
   nlohmann::json config = request.config.json;
@@ -145,7 +145,7 @@ nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
   return previous ? AppendResult(*previous, result, version) : EncodeResult(result, version);
 }
 
-/// Locked, with a record that tells of no plug yet. What a killed ADD left is unplugged.
+/// Locks the attachment and writes a record without plugs. Unplugs what a killed ADD has left.
 LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
   const Request& request = call.request;
   auto attachment =
@@ -160,7 +160,7 @@ LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
   return *std::move(attachment);
 }
 
-/// All or nothing. The record says at the end that the attachment stands.
+/// Plugs all or nothing. At the end, the record says that the attachment stands.
 nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
   const Request& request = call.request;
   try {

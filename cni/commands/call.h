@@ -9,7 +9,7 @@
 
 namespace kuryr::cni {
 
-/// One request that is served, and what serves it. Borrows what it refers to.
+/// One request, and all that serving it needs. Borrows what it refers to.
 struct Call {
   const Request& request;
   const NodeContext& node;

@@ -13,7 +13,7 @@
 namespace kuryr::cni {
 namespace {
 
-/// What went wrong on the way.
+/// Collects failures, so that one does not stop the rest.
 class Failures {
  public:
   template <typename Act>
@@ -51,7 +51,7 @@ class Collector {
     }
   }
 
-  /// After the records: what still has one is somebody's.
+  /// Runs after the records were collected: a plug that still has a record is in use.
   void CollectUnrecorded() {
     for (const auto& [attachment, plug] :
          node_.binding.FindPlugsOf(request_.config.name, deadline_)) {

@@ -2,21 +2,21 @@
 
 namespace kuryr::cni {
 
-/// What takes a call's time.
+/// A stage of a call, for measuring its time.
 enum class Stage {
   kWaitVif,     ///< for the pod's VIFs to be known
-  kPlug,        ///< connecting them; in a network of this node's own, addresses too
+  kPlug,        ///< connecting them; in a standalone network, giving addresses as well
   kWaitActive,  ///< for all of them to be active
-  kWaitWiring,  ///< for who programs the switch to have connected their ports
-  kUnplug,      ///< disconnecting them: a DEL's work, or what an ADD undoes
+  kWaitWiring,  ///< for the switch to be programmed for their ports
+  kUnplug,      ///< disconnecting them, by a DEL or by an ADD that failed
 };
 
-/// Hears how a call gets on. Calls come from several threads, one after the other.
+/// Is told of a call's stages, from several threads, one after the other.
 class StageObserver {
  public:
   virtual ~StageObserver() = default;
 
-  /// The stage before ends, and this one begins; the last one ends with the call.
+  /// `stage` begins, and the stage before it ends. The last stage ends with the call.
   virtual void OnStage(Stage /*stage*/) noexcept {}
 };
 

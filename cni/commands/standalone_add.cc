@@ -17,7 +17,7 @@ namespace {
 
 using Kind = StandaloneNetwork::Kind;
 
-/// What the runtime asks for, where nobody gives addresses.
+/// The addresses that the runtime asks for, in a network without an IPAM plugin.
 Result AskedAddresses(const Request& request) {
   Result asked;
   for (const IpNetwork& ip : request.wishes.ips)
@@ -56,7 +56,7 @@ binding::HairpinMode HairpinOf(const StandaloneNetwork& network) {
   return network.hairpin_mode ? binding::HairpinMode::kHairpinVeth : binding::HairpinMode::kNone;
 }
 
-/// The bridge that the pods are on; one with a VLAN is the driver's to make.
+/// Whether we make the pods' bridge. The driver makes a bridge with a VLAN.
 bool MakesBridge(const StandaloneNetwork& network) {
   return network.kind == Kind::kBridge && network.uplink.empty();
 }
@@ -83,7 +83,7 @@ binding::LinkRoute LinkRouteOf(const ResultRoute& route) {
   return out;
 }
 
-/// Those that a VIF has no words for (CNI 1.1.0).
+/// The routes that a VIF cannot express (CNI 1.1.0).
 std::vector<binding::LinkRoute> ExtraRoutesOf(const Result& addresses) {
   std::vector<binding::LinkRoute> routes;
   for (const ResultRoute& route : addresses.routes) {
@@ -92,7 +92,7 @@ std::vector<binding::LinkRoute> ExtraRoutesOf(const Result& addresses) {
   return routes;
 }
 
-/// The bridge first, as the reference plugin tells it.
+/// Puts the bridge first, as the reference plugin does.
 void AddBridge(const StandaloneNetwork& network, Result& result) {
   binding::RouteSocket host;
   const binding::Interface bridge = binding::Describe(binding::Find(host, network.bridge), false);
@@ -104,7 +104,7 @@ Result ResultOf(const Request& request, const PodPlugs& plugs, const Result& add
   Result result = MakeResult(plugs.plugged(), request.netns);
   if (request.config.standalone->kind == Kind::kBridge)
     AddBridge(*request.config.standalone, result);
-  // IPAM says more of them than a VIF does.
+  // IPAM's addresses and routes have more fields than a VIF's.
   result.ips = addresses.ips;
   for (ResultIp& ip : result.ips) ip.interface = result.interfaces.size() - 1;
   result.routes = addresses.routes;

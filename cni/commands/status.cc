@@ -46,7 +46,7 @@ std::optional<std::string> OvsBridgeOf(const Config& config) {
     const binding::DriverRow* row = binding::FindDriverRow(driver);
     return row != nullptr && row->ports == binding::OvsPorts::kAll;
   });
-  // A node whose pods are nested says on which link.
+  // On a node whose pods are nested, link_iface names their link.
   const bool needed = drivers.empty() ? config.binding.link_iface.empty() : named;
   return needed ? std::optional(config.binding.ovs_bridge) : std::nullopt;
 }

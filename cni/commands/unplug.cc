@@ -7,7 +7,7 @@
 namespace kuryr::cni {
 namespace {
 
-/// As it concerns this one attachment.
+/// `request` as it would be for the record's attachment.
 Request RequestFor(const AttachmentRecord& record, const Request& request) {
   Request own = request;
   own.container_id = record.key.container_id;

@@ -73,7 +73,7 @@ void UseTls(const binding::BindingConfig& config) {
     OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file, config.ssl_ca_cert_file);
 }
 
-/// Who annotates a pod names the port: one that another pod, or a virtual machine, has is not his.
+/// The pod's author names the OVN port: throws when another pod or virtual machine has it.
 void RequireFree(const Request& request, const binding::BindingConfig& config,
                  const Deadline& deadline) {
   const std::string& port = request.wishes.ovn_port;
@@ -81,7 +81,7 @@ void RequireFree(const Request& request, const binding::BindingConfig& config,
   const binding::ExternalIds ids = {{binding::OpenVSwitch::kNeutronPort, port}};
   for (const std::string& name : ovs.FindPortNames(ids, deadline)) {
     const auto state = ovs.FindPortState(name, deadline);
-    // One whose device is gone is a leftover.
+    // A port whose device is gone is a leftover.
     if (!state || state->ofport < 1) continue;
     const auto uid = state->external_ids.find(binding::OpenVSwitch::kPodUid);
     const bool own =
@@ -97,14 +97,14 @@ uint32_t InThousands(uint64_t rate) {
   return static_cast<uint32_t>((rate + kThousand - 1) / kThousand);
 }
 
-/// Of one direction, in bit/s and bit; 0: none, and Open vSwitch's own.
+/// The limit of one direction, in bit/s and bit. 0: no limit, and Open vSwitch's own burst.
 struct RateLimit {
   uint64_t rate = 0;
   uint64_t burst = 0;
 };
 
-/// Runtimes say 2^32 - 1 for a burst of which nobody told them. The kernel counts a burst in time,
-/// and what comes in more than 274 s overflows.
+/// Runtimes send 2^32 - 1 for a burst that is not set. The kernel counts a burst as a time, which
+/// overflows above 274 s.
 RateLimit InBounds(RateLimit limit) {
   constexpr uint64_t kMostRate = 1'000'000'000'000;
   constexpr uint64_t kMostSeconds = 100;
@@ -113,7 +113,7 @@ RateLimit InBounds(RateLimit limit) {
   return limit;
 }
 
-/// The network's is the most that a pod gets: whoever annotates the pod chooses the wish.
+/// The lower limit: a wish, which the pod's author chooses, must not exceed the network's limit.
 RateLimit LowerOf(const RateLimit& networks, const RateLimit& wish) {
   const bool is_wish = networks.rate == 0 || (wish.rate != 0 && wish.rate < networks.rate);
   return InBounds(is_wish ? wish : networks);
@@ -144,7 +144,7 @@ binding::PortSettings SettingsOf(const Request& request) {
                                 .ingress = mirror.ingress,
                                 .egress = mirror.egress,
                                 .output = mirror.output});
-  // By these ovs-cni finds the port.
+  // ovs-cni finds the port by these.
   settings.external_ids = {{"owner", binding::kOvsCniOwner},
                            {"contNetns", request.netns},
                            {"contIface", request.ifname},
@@ -174,7 +174,7 @@ void PrepareOvsCni(Request& request, binding::BindingConfig& config, const Deadl
   if (adds && !wishes.ovn_port.empty()) RequireFree(request, config, deadline);
   config.port = SettingsOf(request);
   config.needs_bridge = true;
-  // As ovs-cni, which leaves QoS to whoever asks for it.
+  // ovs-cni sets QoS only where it is asked for.
   config.default_qos_type.clear();
 }
 

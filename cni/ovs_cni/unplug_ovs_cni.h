@@ -9,11 +9,11 @@
 
 namespace kuryr::cni {
 
-/// Takes away what ovs-cni plugged for the attachment of a DEL: the veth pair, and its ports by the
-/// external_ids that ovs-cni gives them. A device goes back to the host under its name. Ports with
-/// our own external_ids are left alone. `entry` is what ovs-cni kept of the attachment. Idempotent.
-/// Where Open vSwitch does not answer, throws what OpenVSwitch does if there is an entry: without
-/// one there may be nothing.
+/// Removes what ovs-cni plugged for the attachment of a DEL: the veth pair, and the ports, which it
+/// finds by ovs-cni's external_ids. A device goes back to the host under its name. Ports with our
+/// own external_ids are left alone. `entry` is the attachment's in ovs-cni's cache. Idempotent.
+/// When Open vSwitch does not answer and there is an entry, throws what OpenVSwitch throws. Without
+/// an entry there may be no port.
 void UnplugOvsCni(const Request& request, const std::optional<OvsCniCache::Entry>& entry,
                   const binding::BindingConfig& config, const Deadline& deadline);
 

@@ -9,14 +9,14 @@ namespace kuryr::cni {
 /// [kubernetes] vif_source: which objects may have a pod's VIFs.
 enum class VifSource { kAny, kAnnotation, kKuryrPort };
 
-/// What kuryr.conf says of devices that the kubelet gives to pods.
+/// Options of devices that the kubelet gives to pods.
 struct DeviceConfig {
   std::filesystem::path kubelet_dir = "/var/lib/kubelet";  ///< [devices] kubelet_dir
   /// [sriov] physnet_resource_mappings: the kubelet's resource ("intel.com/sriov") by physnet.
   std::map<std::string, std::string> resources;
 };
 
-/// What the API server is told of an ADD. Where [kubernetes] is not read, it is told nothing.
+/// Options of PodReporter, which tells nothing when [kubernetes] is not read.
 struct ReportConfig {
   bool use_events = false;      ///< [kubernetes] use_events
   bool network_status = false;  ///< [kubernetes] network_status

@@ -63,7 +63,7 @@ void PodReporter::OnWaiting(const std::vector<PluggedVif>& vifs) noexcept {
 }
 
 void PodReporter::OnFailed(const CniError& error, bool timed_out) noexcept {
-  // Nobody asks for the events of a pod that is gone.
+  // No user asks for the Events of a pod that is gone.
   if (!config_.use_events || error.code() == ErrorCode::kUnknownContainer) return;
   Try([&] {
     Post({.type = watcher::PodEvent::Type::kWarning,

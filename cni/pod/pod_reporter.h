@@ -12,8 +12,8 @@
 
 namespace kuryr::cni {
 
-/// Tells the API server what becomes of a pod's ADD, as far as kuryr.conf wants it. An ADD has at
-/// most two Events, that it waits and that it fails, and the pod's network status. A write that
+/// Tells the API server how a pod's ADD goes, as far as kuryr.conf wants it. An ADD makes at most
+/// two Events, that it waits and that it fails, and sets the pod's network status. A write that
 /// fails is logged, and the ADD goes on. Calls may come from several threads, one after the other.
 class PodReporter {
  public:
@@ -22,7 +22,7 @@ class PodReporter {
               ApiWriter& writer)
       : request_(request), config_(config), node_name_(node_name), writer_(writer) {}
 
-  /// Nobody has planned the pod's VIFs for some seconds.
+  /// The pod's VIFs have not been planned for some seconds.
   void OnAwaitingVifs() noexcept;
   /// Everything is plugged, and some VIF is not active yet.
   void OnWaiting(const std::vector<PluggedVif>& vifs) noexcept;
@@ -39,8 +39,8 @@ class PodReporter {
   const ReportConfig& config_;
   const std::string& node_name_;
   ApiWriter& writer_;
-  bool waiting_ = false;  ///< for VIFs to become active
-  bool told_ = false;     ///< that the ADD waits
+  bool waiting_ = false;  ///< the ADD waits for VIFs to become active
+  bool told_ = false;     ///< the Event that the ADD waits was sent
 };
 
 }  // namespace kuryr::cni

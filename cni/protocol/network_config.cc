@@ -65,7 +65,7 @@ StandaloneNetwork::Kind TakeKind(const json& kuryr) {
                  "the network's router masquerades");
 }
 
-/// What no combination of the fields may ask for.
+/// Refuses fields that contradict each other.
 void RequireConsistent(const StandaloneNetwork& network) {
   const bool bridge = network.kind == StandaloneNetwork::Kind::kBridge;
   if (network.hairpin_mode && network.promisc_mode)
@@ -84,7 +84,7 @@ void RequireConsistent(const StandaloneNetwork& network) {
                 "and kuryr.uplink of a bridge need each other: the VLAN is the uplink's");
 }
 
-/// Where CNI's plugin bridge has it. Passed over, it would be a network without isolation.
+/// CNI's plugin bridge has `vlan` at the top. Ignoring it would lose the network's isolation.
 void RefuseVlanOutside(const json& config) {
   const auto vlan = config.find("vlan");
   if (vlan == config.end() || vlan->is_null() || *vlan == 0) return;
@@ -151,7 +151,7 @@ ValidAttachment TakeAttachment(const json& entry, const std::string& field) {
   return valid;
 }
 
-/// The tag spec-v1.1.0 and later text name the list differently; libcni sends either or both.
+/// The list's name in the tag spec-v1.1.0 differs from later text; libcni sends one or both.
 std::optional<std::vector<ValidAttachment>> TakeValidAttachments(const json& config) {
   std::optional<std::vector<ValidAttachment>> valid;
   for (const char* name : {"cni.dev/valid-attachments", "cni.dev/attachments"}) {

@@ -16,7 +16,7 @@
 namespace kuryr::cni {
 
 /// A network that this node makes by itself: its VIFs come from the configuration and a delegated
-/// IPAM plugin, and not from a producer. Named as the reference bridge plugin's fields are.
+/// IPAM plugin, and not from a producer. The fields are named as the reference bridge plugin's.
 struct StandaloneNetwork {
   enum class Kind { kBridge, kOvs };
 
@@ -38,7 +38,8 @@ struct StandaloneNetwork {
 /// (containerID, ifname) of an attachment that is not to be collected.
 using ValidAttachment = std::pair<std::string, std::string>;
 
-/// What came on stdin, checked (CNI SPEC section 1, and section 2 for what the runtime adds).
+/// The network configuration from stdin, checked (CNI SPEC section 1; section 2 for the runtime's
+/// additions).
 struct NetworkConfig {
   std::string cni_version;  ///< as given
   SpecVersion version = SpecVersion::k010;
@@ -56,14 +57,14 @@ struct NetworkConfig {
   nlohmann::json json;  ///< all of it, for the delegate
 };
 
-/// The object on stdin, its keys named as NameKeys says. Throws CniError 6.
+/// Parses the JSON object from stdin and renames its keys (NameKeys). Throws CniError 6.
 [[nodiscard]] nlohmann::json ParseInput(std::string_view input);
-/// Empty where it is missing. Throws CniError 6 for another type.
+/// The member cniVersion; empty where it is missing. Throws CniError 6 when it is no string.
 [[nodiscard]] std::string VersionField(const nlohmann::json& config);
 
 /// Throws CniError 1 for a version we do not support, 2 for a field we cannot obey, 7 for a
-/// malformed one. A DEL is not to fail for what it does not need: `standalone` and `dns` stay unset
-/// then.
+/// malformed one. A DEL must not fail for fields that it does not need: it leaves `standalone` and
+/// `dns` unset.
 [[nodiscard]] NetworkConfig ParseNetworkConfig(nlohmann::json input, Command command);
 
 }  // namespace kuryr::cni

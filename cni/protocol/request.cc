@@ -32,7 +32,7 @@ void RequireFields(const Request& request) {
                    "nothing is collected without a list of what is still valid");
 }
 
-/// For people alone: a DEL is not to fail for what it does not need.
+/// The pod for log lines; empty when its names are invalid, since a DEL must not fail for them.
 PodArgs NamedPod(const std::string& text) {
   try {
     const Args args = ParseArgs(text);

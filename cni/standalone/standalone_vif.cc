@@ -10,7 +10,7 @@ namespace {
 
 using Kind = StandaloneNetwork::Kind;
 
-/// Of the attachment's key, with `use` for values that are not to depend on each other.
+/// A hash of the attachment's key. Values for different `use` do not depend on each other.
 uint64_t HashOf(const AttachmentKey& key, char use) {
   return Hash(key.network + ":" + key.container_id + ":" + key.ifname + ":" + use);
 }
@@ -23,7 +23,7 @@ std::string IdOf(const Request& request) {
   return UuidV8(HashOf(KeyOf(request), 'h'), HashOf(KeyOf(request), 'l'));
 }
 
-/// Of no address: an IPAM plugin may ask for one with it.
+/// The MAC does not follow from an address: an IPAM plugin may need the MAC to ask for one.
 MacAddress MacOf(const Request& request) {
   if (request.wishes.mac) return *request.wishes.mac;
   MacAddress mac{.bytes = {0x0e}};
@@ -41,7 +41,7 @@ vif::Subnet SubnetOf(const ResultIp& ip) {
   return subnet;
 }
 
-/// All in one subnet: where a route stands has no meaning.
+/// The routes, to be put into one subnet: it does not matter which subnet has a route.
 vif::RouteList RoutesOf(const Result& addresses) {
   std::vector<vif::Route> routes;
   for (const ResultRoute& route : addresses.routes) {

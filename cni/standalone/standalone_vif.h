@@ -9,23 +9,23 @@
 
 namespace kuryr::cni {
 
-/// The VIF of an attachment to a network that this node makes by itself, of layer 2 only. Names and
-/// the MAC that nobody chose follow from the attachment's key, so a second call gives the same.
+/// The VIF of an attachment to a standalone network, with layer 2 only. Names, and a MAC that the
+/// runtime does not choose, follow from the attachment's key: a second call gives the same VIF.
 [[nodiscard]] vif::PodVif MakeStandaloneVif(const Request& request);
-/// The same VIF with these addresses, and the routes but those for which IsExtraRoute.
+/// `vif` with these addresses, and with the routes that are not IsExtraRoute.
 [[nodiscard]] vif::PodVif WithAddresses(vif::PodVif vif, const Result& addresses);
 
-/// Whether it is a device of the node's that the runtime names, and no veth pair.
+/// Whether the attachment is a device of the node that the runtime names, and not a veth pair.
 [[nodiscard]] bool HasDevice(const Request& request);
-/// The name of its interface on the host.
+/// The name of the attachment's interface on the host.
 [[nodiscard]] std::string StandaloneHostInterface(const AttachmentKey& key);
 
-/// It says more than a VIF's routes can: destination and gateway.
+/// Whether the route has more than destination and gateway, which are all that a VIF's routes have.
 [[nodiscard]] bool IsExtraRoute(const ResultRoute& route);
 
 /// Gives every address the gateway that IPAM left out: the first address of its subnet.
 void FillGateways(Result& addresses);
-/// The gateways, each with its subnet's prefix length and once.
+/// Each gateway once, with its subnet's prefix length.
 [[nodiscard]] std::vector<IpNetwork> GatewaysOf(const Result& addresses);
 
 }  // namespace kuryr::cni

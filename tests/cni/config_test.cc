@@ -32,7 +32,7 @@ class ConfigTest : public ::testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  /// Whose cluster, user and context have this name.
+  /// A kubeconfig whose cluster, user and context have this name.
   std::string Kubeconfig(const std::string& name, const std::string& user,
                          const std::string& cluster = "certificate-authority-data: LS0tQ0E=") {
     return File(name + ".kubeconfig", "current-context: " + name + "\ncontexts: [{name: " + name +

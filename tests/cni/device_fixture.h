@@ -29,7 +29,7 @@ class GivenEvents : public PodEventSource {
   void Start(const PodArgs& /*pod*/, PodHandler& handler) override {
     KnownPod known;
     for (const watcher::WatchEvent& event : events_) {
-      if (known.Take(event) == KnownPod::Change::kPresent) handler.OnPresent(*known.pod());
+      if (known.Learn(event) == KnownPod::Change::kPresent) handler.OnPresent(*known.pod());
     }
   }
   void Stop() override {}

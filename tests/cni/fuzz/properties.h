@@ -11,7 +11,7 @@
 
 namespace kuryr::cni {
 
-/// What the fuzz targets ask for beyond "does not crash".
+/// Ends the process when a property does not hold that a fuzz target asks for.
 inline void Require(bool property) {
   if (!property) std::abort();
 }

@@ -36,7 +36,7 @@ CniError Failure(const char* members) {
   return FailureOf([&] { (void)Parse(members); }, members);
 }
 
-/// Of text that does not become a configuration.
+/// The error for text that is no configuration.
 CniError InputFailure(const std::string& input) {
   return FailureOf([&] { (void)VersionField(ParseInput(input)); }, input.substr(0, 80));
 }

@@ -41,7 +41,7 @@ class DelegateTest : public FakeDelegateTest {
   [[nodiscard]] Delegate Make() const { return {request_, request_.config.json}; }
   [[nodiscard]] Result Add() const { return Make().Add(Soon()); }
   static Deadline Soon() { return Deadline::After(60s); }
-  /// Of an ADD, unless it is another act.
+  /// The error of an ADD, or of another `act`.
   [[nodiscard]] CniError Failure(const std::function<void()>& act) const {
     try {
       act();
