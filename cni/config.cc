@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,47 +21,33 @@ namespace {
 
 constexpr const char* kKubernetes = "kubernetes";
 
-void TakeVifSource(const Option& option, VifSource& source) {
+/// The option's value is one of the names in `choices`, which `expected` lists.
+template <typename Value>
+void TakeOneOf(const Option& option, const std::map<std::string, Value>& choices,
+               const char* expected, Value& value) {
   if (!option.set()) return;
-  if (*option.value == "annotation") {
-    source = VifSource::kAnnotation;
-  } else if (*option.value == "kuryrport") {
-    source = VifSource::kKuryrPort;
-  } else if (*option.value != "any") {
-    Refuse(option.where,
-           "\"" + Printable(*option.value) + "\"; expected any, annotation or kuryrport");
-  }
+  const auto found = choices.find(*option.value);
+  if (found == choices.end())
+    Refuse(option.where, "\"" + Printable(*option.value) + "\"; expected " + expected);
+  value = found->second;
 }
 
 void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   watcher::ApiOptions options = watcher::ReadApiOptions(files, getenv);
   config.api = std::move(options.api);
   config.unverified_by = std::move(options.unverified_by);
-  config.use_events = true;
-  Take(files.Find(kKubernetes, "use_events"), config.use_events);
-  Take(files.Find(kKubernetes, "network_status"), config.network_status);
-  TakeVifSource(files.Find(kKubernetes, "vif_source"), config.vif_source);
+  config.reports.use_events = true;
+  Take(files.Find(kKubernetes, "use_events"), config.reports.use_events);
+  Take(files.Find(kKubernetes, "network_status"), config.reports.network_status);
+  TakeOneOf(files.Find(kKubernetes, "vif_source"),
+            {{"any", VifSource::kAny},
+             {"annotation", VifSource::kAnnotation},
+             {"kuryrport", VifSource::kKuryrPort}},
+            "any, annotation or kuryrport", config.vif_source);
 }
 
-void TakeWaitForWiring(const Option& option, binding::WaitForWiring& wait) {
-  using binding::WaitForWiring;
-  if (!option.set()) return;
-  if (*option.value == "auto") {
-    wait = WaitForWiring::kAuto;
-  } else if (*option.value == "ovn") {
-    wait = WaitForWiring::kOvn;
-  } else if (*option.value == "neutron") {
-    wait = WaitForWiring::kNeutron;
-  } else if (*option.value == "off") {
-    wait = WaitForWiring::kOff;
-  } else {
-    Refuse(option.where,
-           "\"" + Printable(*option.value) + "\"; expected auto, ovn, neutron or off");
-  }
-}
-
-/// What kuryr-controller's VIFs name where it reads the same file. It also judges what is
-/// malformed.
+/// Adds the names that VIFs of kuryr-controller have, when it reads the same file. kuryr-controller
+/// refuses malformed pools.
 void TakePool(const ConfigFiles& files, const std::string& section,
               binding::NamedElsewhere& named) {
   const Option kind = files.Find(section, "vif");
@@ -104,7 +91,13 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   Take(files.Find("os_vif_ovs", "ovs_vsctl_timeout"), binding.ovs_timeout, 3600);
   Take(files.Find("os_vif_ovs", "datapath_type"), binding.datapath_type);
   Take(files.Find("os_vif_ovs", "isolate_vif"), binding.isolate_vif);
-  TakeWaitForWiring(files.Find("os_vif_ovs", "wait_for_wiring"), binding.wait_for_wiring);
+  using binding::WaitForWiring;
+  TakeOneOf(files.Find("os_vif_ovs", "wait_for_wiring"),
+            {{"auto", WaitForWiring::kAuto},
+             {"ovn", WaitForWiring::kOvn},
+             {"neutron", WaitForWiring::kNeutron},
+             {"off", WaitForWiring::kOff}},
+            "auto, ovn, neutron or off", binding.wait_for_wiring);
   Take(files.Find("os_vif_ovs", "default_qos_type"), binding.default_qos_type);
   Take(files.Find("vhostuser", "mount_point"), binding.vhostuser_mount_point);
   Take(files.Find("vhostuser", "ovs_vhu_path"), binding.ovs_vhu_path);
@@ -148,7 +141,7 @@ void TakeDevices(const ConfigFiles& files, DeviceConfig& devices) {
   TakeResources(files, devices);
 }
 
-/// As the kubelet names its node after it: in lower case.
+/// The host's name in lower case, as the kubelet names its node.
 std::string HostName() {
   std::array<char, 256> buffer{};
   if (::gethostname(buffer.data(), buffer.size() - 1) != 0) ThrowErrno("ask for the host's name");
@@ -164,8 +157,8 @@ UseAgent ParseUseAgent(const Option& option) {
   return *use ? UseAgent::kAlways : UseAgent::kNever;
 }
 
-/// The original listened at a TCP address, which any pod of the host's network could reach: one in
-/// a file that served it is passed over.
+/// Ignores a TCP address. The original listened at one, which any pod in the host's network could
+/// reach.
 void TakeSocket(const Option& option, std::string& target) {
   constexpr std::string_view kUnix = "unix:";
   if (!option.set() || option.value->rfind(kUnix, 0) != 0) return;
@@ -177,7 +170,7 @@ void TakeSocket(const Option& option, std::string& target) {
 void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   constexpr uint32_t kMostCalls = 65536;
   Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
-  // What a VF was before an earlier boot is nobody's any more.
+  // Notes on a VF's earlier state are void after a boot.
   config.binding.vf_folder = config.state_dir / "vfs" / BootId();
   Take(files.Find("cni_daemon", "vif_annotation_timeout"), config.vif_annotation_timeout, 3600);
   config.use_agent = ParseUseAgent(files.Find("cni_daemon", "daemon_enabled"));
@@ -207,7 +200,7 @@ Config Read(const ConfigFiles& files, const GetEnv& getenv, ConfigScope scope) {
   return config;
 }
 
-/// The same with CniError 7 in place of ConfigError.
+/// Calls `read`, and throws CniError 7 in place of ConfigError.
 template <typename Reader>
 auto WithCniErrors(const Reader& read) {
   try {

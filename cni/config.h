@@ -2,14 +2,13 @@
 
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/program_options.h"
 #include "binding/config.h"
-#include "cni/pod/known_pod.h"
+#include "cni/pod/pod_config.h"
 #include "watcher/api_config.h"
 
 namespace kuryr::cni {
@@ -17,26 +16,17 @@ namespace kuryr::cni {
 /// Whether requests go to the node's agent: kAuto if its socket is there.
 enum class UseAgent { kAuto, kAlways, kNever };
 
-/// What kuryr.conf says of devices that the kubelet gives to pods.
-struct DeviceConfig {
-  std::filesystem::path kubelet_dir = "/var/lib/kubelet";  ///< [devices] kubelet_dir
-  /// [sriov] physnet_resource_mappings: the kubelet's resource ("intel.com/sriov") by physnet.
-  std::map<std::string, std::string> resources;
-};
-
-/// What kuryr.conf says, with the original's section and option names; docs/configuration.md has
-/// the table.
+/// The options of kuryr.conf, with the original's section and option names; docs/configuration.md
+/// has the table.
 struct Config {
   watcher::ApiConfig api;  ///< [kubernetes]
   /// Which option or kubeconfig switched off the verification of the API server's certificate.
   std::string unverified_by;
-  /// [kubernetes] use_events, network_status; where that section is not read, nothing is told.
-  bool use_events = false;
-  bool network_status = false;
+  ReportConfig reports;
   VifSource vif_source = VifSource::kAny;  ///< [kubernetes] vif_source
   binding::BindingConfig binding;          ///< [binding], [os_vif_ovs], [neutron_defaults]
-  /// [os_vif_ovs] transient_ports; unset: true, but not where an agent removes what a reboot
-  /// leaves.
+  /// [os_vif_ovs] transient_ports; unset: true, except where an agent removes the ports that a
+  /// reboot leaves.
   std::optional<bool> transient_ports;
   /// [ovs_cni] cache_dir: where ovs-cni keeps what it plugged.
   std::filesystem::path ovs_cni_cache_dir = "/tmp/ovscache";
@@ -46,28 +36,28 @@ struct Config {
   UseAgent use_agent = UseAgent::kAuto;             ///< [cni_daemon] daemon_enabled
   /// [cni_daemon] bind_address, without "unix:".
   std::string agent_socket = "/run/kuryr/kuryr-daemon.sock";
-  /// [cni_daemon] agent_wait: for an agent that is down, by an ADD; zero: not at all.
+  /// [cni_daemon] agent_wait: how long an ADD waits for an agent that is down.
   std::chrono::seconds agent_wait{10};
-  /// [cni_daemon] orphan_grace: of a port without record and pod; zero: it stays.
+  /// [cni_daemon] orphan_grace: how long a port without record and pod stays; zero: for ever.
   std::chrono::seconds orphan_grace{60};
   ProgramOptions program{.health_port = 8090};  ///< [cni_health_server], [DEFAULT]
-  uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: those that the agent serves at a time
+  uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: most calls that the agent serves at a time
   /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name, which may be no DNS
   /// name.
   std::string node_name;
 };
 
-/// What is read: a DEL needs no API server, and nothing said of one may stop it.
+/// Which options are read. A DEL needs no API server, so no option of [kubernetes] may stop it.
 enum class ConfigScope { kAll, kWithoutKubernetes };
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
-/// Options not set have defaults. The API server is ReadApiOptions'. Throws CniError 7 that names
-/// file, section and option.
+/// Options not set have defaults. ReadApiOptions reads those of the API server. Throws CniError 7
+/// that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv,
                                 ConfigScope scope = ConfigScope::kAll);
 
-/// Config::agent_socket alone, of the same files: nothing else that stands there keeps anybody from
-/// asking the agent. Throws CniError 7.
+/// Reads Config::agent_socket alone, so that no other option in the files can stop a question to
+/// the agent. Throws CniError 7.
 [[nodiscard]] std::string LoadAgentSocket(std::vector<std::string> files);
 
 }  // namespace kuryr::cni

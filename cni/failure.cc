@@ -28,8 +28,7 @@ std::string WithoutIgnorableWords(std::string text) {
 
 std::string ContextOf(const Request& request) {
   std::string context;
-  if (!request.pod.name.empty())
-    context = "pod " + request.pod.name_space + "/" + request.pod.name + ", ";
+  if (!request.pod.name.empty()) context = "pod " + request.pod.key() + ", ";
   if (request.container_id.empty()) return context;
   return context + "container " + request.container_id + ", interface " + request.ifname;
 }

@@ -7,11 +7,11 @@
 
 namespace kuryr::cni {
 
-/// What a request that ended with this exception answers: the table of docs/errors.md.
+/// The answer of a request that ended with this exception: the table of docs/errors.md.
 [[nodiscard]] CniError AsCniError(const std::exception_ptr& failure);
 
-/// The same, with what it is about in its details. A DEL's has other words in place of those that
-/// runtimes take for success ("not found", "no such file or directory": go-cni).
+/// `error` with the request's pod, container and interface in its details. For a DEL, other words
+/// replace those that runtimes take for success ("not found", "no such file or directory": go-cni).
 [[nodiscard]] CniError ErrorFor(const Request& request, const CniError& error);
 
 }  // namespace kuryr::cni

@@ -2,35 +2,35 @@
 
 #include <string>
 
-#include "cni/local/local_vif.h"
 #include "cni/ovs_cni/cache.h"
 #include "cni/ovs_cni/prepare.h"
+#include "cni/standalone/standalone_vif.h"
 
 namespace kuryr::cni {
 namespace {
 
-void TakeLocal(const Request& request, binding::BindingConfig& binding) {
-  const LocalNetwork& local = *request.config.local;
+void ApplyStandalone(const Request& request, binding::BindingConfig& binding) {
+  const StandaloneNetwork& network = *request.config.standalone;
   binding.owns_ports = true;
-  // Who would give an isolated port its VLAN is not there.
+  // No Neutron agent runs here that would give an isolated port its VLAN.
   binding.isolate_vif = false;
   binding::NamedElsewhere& named = binding.named;
   named.host_interfaces.push_back(
-      LocalHostInterface({request.config.name, request.container_id, request.ifname}));
-  if (local.kind == LocalNetwork::Kind::kOvs) {
-    if (!local.ovs_cni) binding.port.vlan = local.vlan;
+      StandaloneHostInterface({request.config.name, request.container_id, request.ifname}));
+  if (network.kind == StandaloneNetwork::Kind::kOvs) {
+    if (!network.ovs_cni) binding.port.vlan = network.vlan;
     named.drivers.emplace_back(HasDevice(request) ? "sriov" : "ovs");
-    named.ovs_bridges.push_back(local.bridge);
+    named.ovs_bridges.push_back(network.bridge);
   } else {
-    if (local.hairpin_mode) binding.hairpin = binding::HairpinMode::kHairpinVeth;
+    if (network.hairpin_mode) binding.hairpin = binding::HairpinMode::kHairpinVeth;
     named.drivers.emplace_back("bridge");
-    named.kernel_bridges.push_back(local.bridge);
-    named.uplinks.push_back(local.uplink);
+    named.kernel_bridges.push_back(network.bridge);
+    named.uplinks.push_back(network.uplink);
   }
 }
 
-/// Which Open vSwitch a network of ovs-cni is on; a DEL has no ovs.conf where that cannot be read.
-void TakeOvsdb(const Request& request, Config& config) {
+/// Sets the Open vSwitch of a network of ovs-cni; for a DEL ovs-cni's cache may name it.
+void ApplyOvsdb(const Request& request, Config& config) {
   std::string remote = request.config.ovsdb_connection;
   if (remote.empty() && request.command == Command::kDel) {
     const auto kept =
@@ -43,10 +43,10 @@ void TakeOvsdb(const Request& request, Config& config) {
 }  // namespace
 
 void ApplyNetwork(Request& request, Config& config, const Deadline& deadline) {
-  if (request.config.is_ovs_cni) TakeOvsdb(request, config);
-  if (!request.config.local) return;
-  if (request.config.local->ovs_cni) PrepareOvsCni(request, config.binding, deadline);
-  TakeLocal(request, config.binding);
+  if (request.config.is_ovs_cni) ApplyOvsdb(request, config);
+  if (!request.config.standalone) return;
+  if (request.config.standalone->ovs_cni) PrepareOvsCni(request, config.binding, deadline);
+  ApplyStandalone(request, config.binding);
 }
 
 }  // namespace kuryr::cni

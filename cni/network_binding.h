@@ -6,9 +6,9 @@
 
 namespace kuryr::cni {
 
-/// Tells the drivers what the network configuration says to them: which Open vSwitch, which bridge,
-/// what a port gets. Of networks of ovs-cni it also finds out what these leave open, as
-/// PrepareOvsCni, which see for what it throws.
+/// Sets what the network configuration says in the drivers' configuration: which Open vSwitch,
+/// which bridge, a port's settings. For networks of ovs-cni calls PrepareOvsCni, and throws what
+/// that throws.
 void ApplyNetwork(Request& request, Config& config, const Deadline& deadline);
 
 }  // namespace kuryr::cni

@@ -166,6 +166,8 @@ bool IsKuryrPort(const json& object) {
   Path(root, "kind").Refuse(*kind, "\"Pod\" or \"KuryrPort\"");
 }
 
+bool IsActive(const PodVif& vif) { return Common(vif.vif).active.value_or(true); }
+
 std::optional<std::vector<PodVif>> VifsOf(const json& object) {
   const std::string dollar = "$";
   const Path root(dollar);

@@ -31,6 +31,10 @@ struct PodVif {
   bool operator==(const PodVif&) const = default;
 };
 
+/// Whether the producer says that the VIF's port is up. A VIF without `active` is active: that is
+/// os-vif's default, and every known producer writes the field.
+[[nodiscard]] bool IsActive(const PodVif& vif);
+
 /// True for a KuryrPort, false for a Pod. Items of a list have no kind; spec.podUid marks a
 /// KuryrPort. Throws ParseError for every other kind.
 [[nodiscard]] bool IsKuryrPort(const nlohmann::json& object);

@@ -10,7 +10,7 @@
 #include "base/thread_annotations.h"
 #include "cni/agent/registry_events.h"
 #include "cni/attachments/attachment_record.h"
-#include "cni/commands/serve.h"
+#include "cni/commands/command_table.h"
 #include "cni/failure.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
@@ -144,7 +144,7 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
 }
 
 std::string Agent::Serve(const Request& request, StageObserver& stages, const EventFd& cancel) {
-  if (request.config.local || !request.config.ipam.empty()) {
+  if (request.config.standalone || !request.config.ipam.empty()) {
     throw CniError(ErrorCode::kUnsupportedField, "a network without producer is not the agent's",
                    "delegated plugins need the runtime's environment; kuryr-cni serves it alone");
   }

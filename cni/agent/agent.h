@@ -15,7 +15,7 @@
 #include "cni/agent/sweep.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
-#include "cni/node.h"
+#include "cni/node_context.h"
 #include "cni/protocol/agent_call.h"
 #include "cni/protocol/request.h"
 #include "watcher/watcher.h"
@@ -69,7 +69,7 @@ class Agent {
   AttachmentStore attachments_;
   binding::Binding binding_;
   QueuedWriter writer_;
-  const Node node_;
+  const NodeContext node_;
   Sweep sweep_;
   CallMetrics calls_;
   LastErrors errors_;

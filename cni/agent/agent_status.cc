@@ -28,7 +28,7 @@ json Describe(const vif::PodVif& pod_vif) {
   return {{"ifname", pod_vif.ifname},
           {"port", vif.id.value_or("")},
           {"mac", vif.address.has_value() ? vif.address->ToString() : ""},
-          {"active", vif.active.value_or(false)},
+          {"active", vif::IsActive(pod_vif)},
           {"addresses", std::move(addresses)}};
 }
 
@@ -48,7 +48,7 @@ void AddPlan(const AttachmentRecord& record, json& pod) {
 }
 
 /// The first difference between what the ADD made and what is there; null when there is none.
-json FindProblem(const Node& node, const AttachmentRecord& record, size_t index,
+json FindProblem(const NodeContext& node, const AttachmentRecord& record, size_t index,
                  const Deadline& deadline) {
   if (index >= record.vifs.size()) return nullptr;
   try {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
+#include "cni/commands/stage_observer.h"
 #include "cni/protocol/environment.h"
 #include "cni/protocol/error.h"
-#include "cni/stage_observer.h"
 #include "service/histogram.h"
 #include "service/metrics_text.h"
 

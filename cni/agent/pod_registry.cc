@@ -23,7 +23,7 @@ void PodRegistry::Handle(const watcher::WatchEvent& event) {
     if (event.kind != "Pod" && !pods_.contains(key)) return;
     KnownPod& known = pods_.try_emplace(key, source_).first->second;
     const size_t before = known.bytes();
-    const Change change = known.Take(event);
+    const Change change = known.Learn(event);
     Account(key, known, before);
     if (change == Change::kPresent) {
       changed = known.pod();

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
-#include "cni/local/local_vif.h"
+#include "cni/standalone/standalone_vif.h"
 
 namespace kuryr::cni {
 namespace {
@@ -23,7 +23,7 @@ bool Includes(const std::vector<AttachmentKey>& keys, const AttachmentKey& key) 
 
 }  // namespace
 
-PortSweep::PortSweep(const Node& node, Questions questions, std::chrono::milliseconds grace)
+PortSweep::PortSweep(const NodeContext& node, Questions questions, std::chrono::milliseconds grace)
     : node_(node), questions_(std::move(questions)), grace_(grace) {
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
@@ -70,7 +70,7 @@ bool PortSweep::IsOrphan(const binding::FoundPlug& port) const {
   const std::string& uid = port.attachment.pod_uid;
   if (key.network.empty() || key.container_id.empty() || key.ifname.empty() || !IsUuid(uid))
     return false;
-  if (port.plug.host_interface == LocalHostInterface(key)) return false;
+  if (port.plug.host_interface == StandaloneHostInterface(key)) return false;
   return !node_.attachments.Find(key) && !questions_.has_pod(uid);
 }
 

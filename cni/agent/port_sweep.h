@@ -11,7 +11,7 @@
 #include "base/deadline.h"
 #include "base/thread_annotations.h"
 #include "binding/attachment.h"
-#include "cni/node.h"
+#include "cni/node_context.h"
 
 namespace kuryr::cni {
 
@@ -30,7 +30,7 @@ class PortSweep {
 
   /// Looks every `grace` until a look finds nothing; what two looks in a row find is removed.
   /// `node` is borrowed.
-  PortSweep(const Node& node, Questions questions, std::chrono::milliseconds grace);
+  PortSweep(const NodeContext& node, Questions questions, std::chrono::milliseconds grace);
   PortSweep(const PortSweep&) = delete;
   PortSweep& operator=(const PortSweep&) = delete;
 
@@ -43,7 +43,7 @@ class PortSweep {
   /// False when it is to be tried again.
   bool Remove(const binding::FoundPlug& port, const Deadline& deadline);
 
-  const Node& node_;
+  const NodeContext& node_;
   const Questions questions_;
   const std::chrono::milliseconds grace_;
   Mutex mutex_;

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/thread_annotations.h"
-#include "cni/api_writer.h"
+#include "cni/pod/api_writer.h"
 
 namespace kuryr::cni {
 

@@ -30,7 +30,7 @@ const char* WhyStale(const AttachmentRecord& record) {
 }
 
 /// False when somebody is at work on the attachment: what it will be is not known yet.
-bool SweepOne(const AttachmentKey& key, const Node& node, const Deadline& deadline) {
+bool SweepOne(const AttachmentKey& key, const NodeContext& node, const Deadline& deadline) {
   auto attachment = node.attachments.TryTake(key);
   if (!attachment) return !node.attachments.Find(key);
   if (!attachment->record()) {
@@ -55,7 +55,7 @@ void LogFailure(LogLevel level, const AttachmentKey& key, const std::exception& 
 
 }  // namespace
 
-Sweep::Sweep(const Node& node, const Deadline& deadline) : node_(node) {
+Sweep::Sweep(const NodeContext& node, const Deadline& deadline) : node_(node) {
   std::vector<AttachmentKey> left;
   for (const AttachmentKey& key : node.attachments.List()) {
     try {

@@ -10,7 +10,7 @@
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
 #include "cni/attachments/attachment_record.h"
-#include "cni/node.h"
+#include "cni/node_context.h"
 
 namespace kuryr::cni {
 
@@ -22,7 +22,7 @@ class Sweep {
  public:
   /// Tries it once: the agent does not serve before. What cannot be undone by `deadline` is logged.
   /// A thread tries it again and again, until it is undone or this object ends.
-  Sweep(const Node& node, const Deadline& deadline);
+  Sweep(const NodeContext& node, const Deadline& deadline);
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
 
@@ -53,7 +53,7 @@ class Sweep {
   /// False when it is still to be undone.
   bool TryOne(const AttachmentKey& key, const std::stop_token& stop) EXCLUDES(mutex_);
 
-  const Node& node_;
+  const NodeContext& node_;
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   std::vector<AttachmentKey> left_ GUARDED_BY(mutex_);

@@ -12,11 +12,11 @@
 #include "binding/netns.h"
 #include "binding/try_all.h"
 #include "cni/commands/add_handler.h"
-#include "cni/commands/local_add.h"
+#include "cni/commands/standalone_add.h"
 #include "cni/commands/unplug.h"
 #include "cni/failure.h"
 #include "cni/ovs_cni/cache.h"
-#include "cni/pod_reporter.h"
+#include "cni/pod/pod_reporter.h"
 #include "cni/protocol/error.h"
 
 namespace kuryr::cni {
@@ -31,7 +31,7 @@ binding::Netns OpenPodNetns(const Request& request) {
     }
     return pod;
   } catch (const std::system_error& e) {
-    // A lack of descriptors says nothing of the namespace.
+    // A lack of descriptors says nothing about the namespace.
     if (e.code() == std::errc::too_many_files_open ||
         e.code() == std::errc::too_many_files_open_in_system)
       throw;
@@ -40,11 +40,12 @@ binding::Netns OpenPodNetns(const Request& request) {
   }
 }
 
-AttachmentRecord NewRecord(const Request& request, const Node& node, const binding::Netns& pod) {
+AttachmentRecord NewRecord(const Request& request, const NodeContext& node,
+                           const binding::Netns& pod) {
   return {.key = {request.config.name, request.container_id, request.ifname},
           .netns = request.netns,
           .netns_id = pod.id(),
-          .pod = request.pod.name_space + "/" + request.pod.name,
+          .pod = request.pod.key(),
           .pod_uid = request.pod.uid,
           .boot_id = BootId(),
           .owner = node.owner,
@@ -56,13 +57,13 @@ AttachmentRecord NewRecord(const Request& request, const Node& node, const bindi
                  "interface " + request.ifname + " exists in the container already");
 }
 
-/// The agent was killed between its last write and its answer, and the plugin asks the next one.
+/// An agent may be killed between its last write and its answer. Then the plugin asks the next.
 bool IsOfSameCall(const AttachmentRecord& record, const Request& request) {
   return !record.trace_id.empty() && record.trace_id == request.trace_id;
 }
 
 /// An attachment that stands stays as it is; what a killed ADD or a lost namespace left is undone.
-void UnplugLeftover(const Request& request, const Node& node, const binding::Netns& pod,
+void UnplugLeftover(const Request& request, const NodeContext& node, const binding::Netns& pod,
                     LockedAttachment& attachment) {
   const bool taken = binding::RouteSocket::OpenIn(pod).FindLink(request.ifname).has_value();
   const auto& leftover = attachment.record();
@@ -71,7 +72,7 @@ void UnplugLeftover(const Request& request, const Node& node, const binding::Net
   if (leftover) Unplug(*leftover, request, node, Deadline::After(kUndoTime));
 }
 
-/// Nothing was made yet that a record would tell of.
+/// Removes an attachment that has no record: the ADD has made nothing yet.
 void RemoveEmpty(LockedAttachment& attachment) noexcept {
   try {
     if (!attachment.record()) attachment.Remove();
@@ -80,8 +81,8 @@ void RemoveEmpty(LockedAttachment& attachment) noexcept {
   }
 }
 
-/// The addresses first, while whoever gave them has the interface. The record goes last, and stays
-/// when something could not be undone.
+/// Releases the addresses first, while the delegated plugin has the interface. The record goes
+/// last, and stays when something could not be undone.
 void Undo(const Request& request, PodPlugs& plugs) noexcept {
   try {
     binding::TryAll steps;
@@ -103,7 +104,7 @@ Result AddFromEvents(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
   Rollback stop([&] { call.events.Stop(); });
   call.events.Start(call.request.pod, handler);
   Result result = handler.Wait();
-  // Who programs the switch was at it meanwhile.
+  // The switch was being programmed meanwhile.
   call.stages.OnStage(Stage::kWaitWiring);
   plugs.WaitUntilWired();
   return result;
@@ -118,11 +119,11 @@ void RequireReadablePrevResult(const Request& request) {
   }
 }
 
-/// So that ovs-cni finds it, where that is to unplug the pod.
+/// Tells ovs-cni of the attachment, in case ovs-cni is to unplug the pod.
 void KeepForOvsCni(const Call& call, const PodPlugs& plugs) {
   const Request& request = call.request;
   nlohmann::json config = request.config.json;
-  config["bridge"] = request.config.local->bridge;
+  config["bridge"] = request.config.standalone->bridge;
   if (!request.wishes.device_id.empty()) config["deviceID"] = request.wishes.device_id;
   const binding::Plug& plug = plugs.planned().front().plug;
   OvsCniCache(call.config.ovs_cni_cache_dir)
@@ -130,10 +131,10 @@ void KeepForOvsCni(const Call& call, const PodPlugs& plugs) {
              plug.device.empty() ? "" : plug.host_interface);
 }
 
-Result MakeLocal(const Call& call, PodPlugs& plugs) {
+Result MakeStandalone(const Call& call, PodPlugs& plugs) {
   call.stages.OnStage(Stage::kPlug);
-  Result result = AddLocal(call.request, plugs, call.deadline);
-  if (call.request.config.local->ovs_cni) KeepForOvsCni(call, plugs);
+  Result result = AddStandalone(call.request, plugs, call.deadline);
+  if (call.request.config.standalone->ovs_cni) KeepForOvsCni(call, plugs);
   return result;
 }
 
@@ -144,7 +145,7 @@ nlohmann::ordered_json AnswerFor(const Request& request, Result result) {
   return previous ? AppendResult(*previous, result, version) : EncodeResult(result, version);
 }
 
-/// Locked, with a record that tells of no plug yet. What a killed ADD left is unplugged.
+/// Locks the attachment and writes a record without plugs. Unplugs what a killed ADD has left.
 LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
   const Request& request = call.request;
   auto attachment =
@@ -159,12 +160,12 @@ LockedAttachment Begin(const Call& call, const binding::Netns& pod) {
   return *std::move(attachment);
 }
 
-/// All or nothing. The record says at the end that the attachment stands.
+/// Plugs all or nothing. At the end, the record says that the attachment stands.
 nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& reporter) {
   const Request& request = call.request;
   try {
-    Result result =
-        request.config.local ? MakeLocal(call, plugs) : AddFromEvents(call, plugs, reporter);
+    Result result = request.config.standalone ? MakeStandalone(call, plugs)
+                                              : AddFromEvents(call, plugs, reporter);
     auto answer = AnswerFor(request, std::move(result));
     AttachmentRecord added = *plugs.attachment().record();
     added.added = true;
@@ -183,7 +184,7 @@ nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& repo
 }  // namespace
 
 std::string Add(const Call& call) {
-  PodReporter reporter(call.request, call.config, call.node.writer);
+  PodReporter reporter(call.request, call.config.reports, call.config.node_name, call.node.writer);
   try {
     RequireReadablePrevResult(call.request);
     const binding::Netns pod = OpenPodNetns(call.request);

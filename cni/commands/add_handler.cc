@@ -15,12 +15,10 @@
 namespace kuryr::cni {
 namespace {
 
-/// The runtime may be ahead of the watch.
+/// The watch may lag so far behind the runtime.
 constexpr std::chrono::milliseconds kWatchLag{500};
-/// A producer takes a second or two; after so long people want to know.
+/// A producer takes a second or two. After this time, the reporter tells that the ADD waits.
 constexpr std::chrono::seconds kQuietTime{5};
-
-bool IsActive(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(true); }
 
 /// Only `active` may differ in the same plan.
 bool SamePlan(const std::vector<PluggedVif>& plugged, const std::vector<vif::PodVif>& vifs) {
@@ -34,16 +32,12 @@ bool SamePlan(const std::vector<PluggedVif>& plugged, const std::vector<vif::Pod
                     });
 }
 
-std::string PodName(const Request& request) {
-  return request.pod.name_space + "/" + request.pod.name;
-}
-
 /// The producer has decided: another MAC or address would get no packets.
 void RequireWishes(const Request& request, const binding::Planned& planned) {
   const auto& mac = request.wishes.mac;
   if (mac && planned.mac != *mac) {
     throw CniError(ErrorCode::kUnsupportedField, "mac " + mac->ToString() + " is asked for",
-                   "the VIF of pod " + PodName(request) + " has another one");
+                   "the VIF of pod " + request.pod.key() + " has another one");
   }
   const auto& addresses = planned.l3.addresses;
   for (const IpNetwork& ip : request.wishes.ips) {
@@ -52,7 +46,7 @@ void RequireWishes(const Request& request, const binding::Planned& planned) {
                     [&](const auto& known) { return known.network.address == ip.address; });
     if (!planned_too) {
       throw CniError(ErrorCode::kUnsupportedField, "ips " + ip.ToString() + " is asked for",
-                     "the VIF of pod " + PodName(request) + " has other addresses");
+                     "the VIF of pod " + request.pod.key() + " has other addresses");
     }
   }
 }
@@ -102,9 +96,9 @@ void AddHandler::RequirePodIsThere() {
     return awaited_ == Awaited::kPod;
   };
   if (!is_unknown() || !events_.IsGone(request_.pod)) return;
-  // Told of meanwhile: so will be its end.
+  // The events have told of the pod meanwhile, and will tell of its end.
   if (!is_unknown()) return;
-  throw CniError(ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " is gone",
+  throw CniError(ErrorCode::kUnknownContainer, "pod " + request_.pod.key() + " is gone",
                  "the API server has no pod of uid " + request_.pod.uid);
 }
 
@@ -115,22 +109,22 @@ bool AddHandler::TellAwaited() {
 }
 
 CniError AddHandler::GaveUp(bool cancelled) {
-  // An event that is being handled just now ends first: its deadline is the same.
+  // The handling of an event ends first: it has the same deadline.
   const MutexLock lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   std::string what;
   switch (awaited_) {
     case Awaited::kPod:
-      what = "the API server to tell of pod " + PodName(request_);
+      what = "the API server to tell of pod " + request_.pod.key();
       break;
     case Awaited::kVif:
-      what = "annotation " + std::string(vif::kVifAnnotation) + " on pod " + PodName(request_) +
+      what = "annotation " + std::string(vif::kVifAnnotation) + " on pod " + request_.pod.key() +
              ", or its KuryrPort";
       break;
     case Awaited::kActive:
-      what = "pod " + PodName(request_) + ": plugged, and waited for its VIF to become active";
+      what = "pod " + request_.pod.key() + ": plugged, and waited for its VIF to become active";
       for (const PluggedVif& plugged : plugs_.plugged()) {
-        if (IsActive(plugged.vif)) continue;
+        if (vif::IsActive(plugged.vif)) continue;
         what += ": " + vif::VifNameOf(plugged.vif.vif).value_or(plugged.vif.ifname) + ", port " +
                 Printable(vif::Common(plugged.vif.vif).id.value_or("?"));
       }
@@ -169,18 +163,19 @@ void AddHandler::OnDeleted(const std::string& uid) {
   const bool is_older = wanted.empty() ? awaited_ == Awaited::kPod : uid != wanted;
   if (failure_ || result_ || is_older) return;
   failure_ = std::make_exception_ptr(
-      CniError(ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " was deleted"));
+      CniError(ErrorCode::kUnknownContainer, "pod " + request_.pod.key() + " was deleted"));
   done_.Set();
 }
 
 bool AddHandler::IsWanted(const PlannedPod& pod) {
   const std::string& wanted = request_.pod.uid;
-  // Which one a runtime means that does not say so, only the first of them leaves open.
+  // A runtime that sends no UID means the current pod. Only the first pod of this name may be an
+  // older one.
   if (wanted.empty()) return awaited_ != Awaited::kPod || events_.IsCurrent(pod);
   if (pod.uid == wanted || pod.manifest_hash == wanted) return true;
   if (!events_.IsCurrent(pod)) return false;
   throw CniError(
-      ErrorCode::kUnknownContainer, "pod " + PodName(request_) + " was replaced",
+      ErrorCode::kUnknownContainer, "pod " + request_.pod.key() + " was replaced",
       "the runtime asks for uid " + wanted + ", the API server has " + Printable(pod.uid));
 }
 
@@ -208,7 +203,7 @@ void AddHandler::Advance(const PlannedPod& pod) {
   plugs_.Update(vifs);
   const bool first = awaited_ != Awaited::kActive;
   awaited_ = Awaited::kActive;
-  if (std::all_of(vifs.begin(), vifs.end(), IsActive)) {
+  if (std::all_of(vifs.begin(), vifs.end(), vif::IsActive)) {
     result_ = MakeResult(plugs_.plugged(), request_.netns);
     return;
   }

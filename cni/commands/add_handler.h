@@ -8,11 +8,11 @@
 #include "base/deadline.h"
 #include "base/event_fd.h"
 #include "base/thread_annotations.h"
-#include "cni/call.h"
+#include "cni/commands/call.h"
+#include "cni/pod/pod_devices.h"
 #include "cni/pod/pod_event_source.h"
 #include "cni/pod/pod_plugs.h"
-#include "cni/pod_devices.h"
-#include "cni/pod_reporter.h"
+#include "cni/pod/pod_reporter.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/result.h"
 
@@ -34,7 +34,7 @@ class AddHandler : public PodHandler {
 
   void OnPresent(const PlannedPod& pod) override EXCLUDES(mutex_);
   void OnDeleted(const std::string& uid) override EXCLUDES(mutex_);
-  /// Being refused ends the ADD: another try in this request would not be let in either.
+  /// A refusal by the API server ends the ADD: it would refuse another try as well.
   void OnWatchFailure(const std::exception_ptr& failure) override EXCLUDES(mutex_);
 
  private:
@@ -42,17 +42,17 @@ class AddHandler : public PodHandler {
   enum class Ended { kDone, kCancelled, kTimedOut };
 
   [[nodiscard]] Ended WaitUntil(const Deadline& deadline) const;
-  /// Throws CniError 3 for one that the events have not told of and never will.
+  /// Throws CniError 3 for a pod that the events have not told of and never will.
   void RequirePodIsThere() EXCLUDES(mutex_);
-  /// Tells the reporter where nobody has planned the pod's VIFs yet. False when the pod itself is
-  /// not known: the caller asks again.
+  /// Tells the reporter when the pod's VIFs are not planned yet. False while the pod itself is not
+  /// known: the caller calls again.
   [[nodiscard]] bool TellAwaited() EXCLUDES(mutex_);
 
   void Advance(const PlannedPod& pod) REQUIRES(mutex_);
   /// False for an older pod of this name: the source of events is behind. Throws CniError 3 where
   /// the runtime asks for the older pod.
   [[nodiscard]] bool IsWanted(const PlannedPod& pod) REQUIRES(mutex_);
-  /// What was awaited; throws what the event that was handled until now ended with instead.
+  /// An error that says what was awaited. Throws instead the failure of the last event, if any.
   [[nodiscard]] CniError GaveUp(bool cancelled) EXCLUDES(mutex_);
 
   const Request& request_;

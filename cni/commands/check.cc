@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
-#include "cni/local/delegate.h"
 #include "cni/protocol/error.h"
+#include "cni/standalone/delegate.h"
 
 namespace kuryr::cni {
 namespace {

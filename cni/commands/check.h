@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cni/call.h"
+#include "cni/commands/call.h"
 
 namespace kuryr::cni {
 

@@ -6,14 +6,14 @@
 #include "binding/netns.h"
 #include "cni/commands/unplug.h"
 #include "cni/ovs_cni/cache.h"
-#include "cni/ovs_cni/unplug.h"
+#include "cni/ovs_cni/unplug_ovs_cni.h"
 
 namespace kuryr::cni {
 namespace {
 
-/// Without a record there may be nothing, or the state directory was lost: the node says. A
-/// container never seen must be deletable with Open vSwitch down; a port left then is found when it
-/// is back.
+/// A record of what the node has. A record is missing when nothing was plugged, or when the state
+/// directory was lost. A container never seen must be deletable with Open vSwitch down; a port that
+/// is left then is found when Open vSwitch is back.
 AttachmentRecord RecordFromNode(const AttachmentKey& key, const Call& call) {
   const Request& request = call.request;
   AttachmentRecord record;
@@ -27,7 +27,7 @@ AttachmentRecord RecordFromNode(const AttachmentKey& key, const Call& call) {
   return record;
 }
 
-/// What ovs-cni plugged has no record of ours.
+/// Unplugs what ovs-cni plugged, which has no record of ours.
 void UnplugOfOvsCni(const Call& call, const AttachmentRecord& record) {
   const Request& request = call.request;
   const OvsCniCache cache(call.config.ovs_cni_cache_dir);
@@ -47,7 +47,7 @@ std::string Del(const Call& call) {
   call.stages.OnStage(Stage::kUnplug);
   AttachmentRecord record =
       attachment && attachment->record() ? *attachment->record() : RecordFromNode(key, call);
-  // What stands at the record's path may be out of this process's sight.
+  // This process may not see the path in the record.
   if (request.netns_fd >= 0 && binding::FindNetnsId(request.netns_path()) == record.netns_id)
     record.netns = request.netns_path();
   Unplug(record, request, call.node, call.deadline);
@@ -60,7 +60,7 @@ bool LeaveToAgent(const AttachmentKey& key, AttachmentStore& attachments) {
   auto attachment = attachments.TryTake(key);
   if (!attachment || !attachment->record() || !attachment->record()->delegate_config.empty())
     return false;
-  // Not synced: after a power failure the record is of an earlier boot, and goes for that.
+  // The record is not synced: after a power failure it is of an earlier boot, and removed as such.
   AttachmentRecord unwanted = *attachment->record();
   unwanted.added = false;
   attachment->Write(std::move(unwanted));

@@ -3,20 +3,20 @@
 #include <string>
 
 #include "cni/attachments/attachment_store.h"
-#include "cni/call.h"
+#include "cni/commands/call.h"
 
 namespace kuryr::cni {
 
 /// Serves a DEL from what this node knows: the attachment's record, or the marks on its ports where
-/// the record is lost. It needs the node alone, and succeeds where nothing is left. An ADD that is
-/// still at work on the attachment is ended first. Throws when something could not be removed: its
-/// record stays, and the runtime's next DEL tries again. The answer is empty.
+/// the record is lost. It needs no server, and succeeds when nothing is left. An ADD that is still
+/// at work on the attachment is ended first. Throws when something could not be removed: its record
+/// stays, and the runtime's next DEL tries again. The answer is empty.
 std::string Del(const Call& call);
 
-/// For a DEL that failed while the agent is down. The record says from now on that nobody wants the
-/// attachment, and the agent sweeps it when it is back. False where there is no record, or another
-/// call is at work on it. False, too, where a delegated plugin has addresses to release, which the
-/// agent never does. Throws std::system_error.
+/// For a DEL that failed while the agent is down: marks the record as unwanted, so that the agent
+/// sweeps the attachment when it is back. False without a record, or when another call is at work
+/// on it. False when a delegated plugin has addresses to release, which the agent never does.
+/// Throws std::system_error.
 [[nodiscard]] bool LeaveToAgent(const AttachmentKey& key, AttachmentStore& attachments);
 
 }  // namespace kuryr::cni

@@ -6,14 +6,14 @@
 #include "base/log.h"
 #include "cni/commands/unplug.h"
 #include "cni/failure.h"
-#include "cni/local/delegate.h"
 #include "cni/ovs_cni/cache.h"
 #include "cni/protocol/error.h"
+#include "cni/standalone/delegate.h"
 
 namespace kuryr::cni {
 namespace {
 
-/// What went wrong on the way.
+/// Collects failures, so that one does not stop the rest.
 class Failures {
  public:
   template <typename Act>
@@ -51,7 +51,7 @@ class Collector {
     }
   }
 
-  /// After the records: what still has one is somebody's.
+  /// Runs after the records were collected: a plug that still has a record is in use.
   void CollectUnrecorded() {
     for (const auto& [attachment, plug] :
          node_.binding.FindPlugsOf(request_.config.name, deadline_)) {
@@ -84,7 +84,7 @@ class Collector {
   }
 
   const Request& request_;
-  const Node& node_;
+  const NodeContext& node_;
   const Deadline deadline_;
   const OvsCniCache ovs_cni_cache_;
   const std::set<ValidAttachment> valid_;

@@ -3,20 +3,20 @@
 #include <algorithm>
 
 #include "binding/drivers/drivers.h"
-#include "cni/local/delegate.h"
 #include "cni/protocol/error.h"
+#include "cni/standalone/delegate.h"
 
 namespace kuryr::cni {
 namespace {
 
 std::optional<std::string> OvsBridgeOf(const Request& request, const Config& config) {
-  const auto& local = request.config.local;
-  if (!local) return OvsBridgeOf(config);
-  const bool ovs = local->kind == LocalNetwork::Kind::kOvs;
-  return ovs && !local->bridge.empty() ? std::optional(local->bridge) : std::nullopt;
+  const auto& standalone = request.config.standalone;
+  if (!standalone) return OvsBridgeOf(config);
+  const bool ovs = standalone->kind == StandaloneNetwork::Kind::kOvs;
+  return ovs && !standalone->bridge.empty() ? std::optional(standalone->bridge) : std::nullopt;
 }
 
-bool HasAttachmentOn(const std::string& bridge, const Request& request, const Node& node) {
+bool HasAttachmentOn(const std::string& bridge, const Request& request, const NodeContext& node) {
   for (const AttachmentKey& key : node.attachments.List(request.config.name)) {
     const auto record = node.attachments.Find(key);
     if (!record || !record->added) continue;
@@ -46,7 +46,7 @@ std::optional<std::string> OvsBridgeOf(const Config& config) {
     const binding::DriverRow* row = binding::FindDriverRow(driver);
     return row != nullptr && row->ports == binding::OvsPorts::kAll;
   });
-  // A node whose pods are nested says on which link.
+  // On a node whose pods are nested, link_iface names their link.
   const bool needed = drivers.empty() ? config.binding.link_iface.empty() : named;
   return needed ? std::optional(config.binding.ovs_bridge) : std::nullopt;
 }
@@ -54,7 +54,7 @@ std::optional<std::string> OvsBridgeOf(const Config& config) {
 std::string Status(const Call& call) {
   const Request& request = call.request;
   RequireOvs(call);
-  if (!request.config.local) call.events.RequireReady();
+  if (!request.config.standalone) call.events.RequireReady();
   if (!request.config.ipam.empty()) Delegate(request, request.config.json).Status(call.deadline);
   return {};
 }

@@ -2,12 +2,12 @@
 
 #include "base/json.h"
 #include "binding/try_all.h"
-#include "cni/local/delegate.h"
+#include "cni/standalone/delegate.h"
 
 namespace kuryr::cni {
 namespace {
 
-/// As it concerns this one attachment.
+/// `request` as it would be for the record's attachment.
 Request RequestFor(const AttachmentRecord& record, const Request& request) {
   Request own = request;
   own.container_id = record.key.container_id;
@@ -25,7 +25,7 @@ void ReleaseAddresses(const AttachmentRecord& record, const Request& request,
   Delegate(RequestFor(record, request), config).Del(deadline);
 }
 
-void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
+void Unplug(const AttachmentRecord& record, const Request& request, const NodeContext& node,
             const Deadline& deadline) {
   binding::TryAll steps;
   // A plugin that hangs leaves time for the rest.

@@ -2,19 +2,19 @@
 
 #include "base/deadline.h"
 #include "cni/attachments/attachment_record.h"
-#include "cni/node.h"
+#include "cni/node_context.h"
 #include "cni/protocol/request.h"
 
 namespace kuryr::cni {
 
-/// Unplugs an attachment as its record tells: the addresses that a delegated plugin gave, which may
-/// need the interface for that (dhcp), then every plug, the last one first. Throws the first
-/// failure after having tried all.
-void Unplug(const AttachmentRecord& record, const Request& request, const Node& node,
+/// Unplugs an attachment by its record. First the delegated plugin releases its addresses, which
+/// may need the interface (dhcp). Then every plug is disconnected, the last one first. Throws the
+/// first failure after having tried all.
+void Unplug(const AttachmentRecord& record, const Request& request, const NodeContext& node,
             const Deadline& deadline);
 
-/// Has the delegated plugin release its addresses, if the ADD had one. It gets the configuration of
-/// then, whatever is configured now.
+/// Has the delegated plugin release its addresses, if the ADD had one. The plugin gets the ADD's
+/// configuration, whatever is configured now.
 void ReleaseAddresses(const AttachmentRecord& record, const Request& request,
                       const Deadline& deadline);
 

@@ -31,8 +31,8 @@ std::vector<Right> RightsOf(const Config& config, bool has_kuryr_ports) {
     for (const char* verb : {"get", "list", "watch"})
       rights.push_back({"openstack.org", "kuryrports", verb});
   }
-  if (config.use_events) rights.push_back({"", "events", "create"});
-  if (config.network_status) rights.push_back({"", "pods", "patch"});
+  if (config.reports.use_events) rights.push_back({"", "events", "create"});
+  if (config.reports.network_status) rights.push_back({"", "pods", "patch"});
   return rights;
 }
 

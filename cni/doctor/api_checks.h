@@ -5,8 +5,8 @@
 
 namespace kuryr::cni::doctor {
 
-/// Whether the API server answers to this process' identity, and what that may do. There is one
-/// SelfSubjectAccessReview for each right that kuryr-cni or its agent needs.
+/// Checks whether the API server accepts this process's identity, and which rights the identity
+/// has. There is one SelfSubjectAccessReview for each right that kuryr-cni or its agent needs.
 [[nodiscard]] Findings CheckApi(const Config& config);
 
 }  // namespace kuryr::cni::doctor

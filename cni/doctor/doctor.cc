@@ -25,7 +25,7 @@ void Append(Findings& findings, Findings more) {
   std::move(more.begin(), more.end(), std::back_inserter(findings));
 }
 
-/// What `check` finds; what it throws is a finding, too.
+/// The findings of `check`. An exception becomes a finding.
 template <typename Check>
 Findings Try(const std::string& subject, const Check& check) {
   try {
@@ -35,10 +35,10 @@ Findings Try(const std::string& subject, const Check& check) {
   }
 }
 
-/// An agent that is ready has an API server, and an identity of its own there.
+/// Said when the agent is ready: it reaches the API server with an identity of its own.
 constexpr const char* kAgentHasOne =
     "none is needed: kuryr-daemon has one. Its own rights: run doctor in its container";
-/// Of a network that is the node's own.
+/// Said for a standalone network.
 constexpr const char* kOwnBridge =
     "none is needed, if the network configuration has another bridge";
 constexpr const char* kNoApiServer = "none is needed: the network configuration asks none";
@@ -91,13 +91,13 @@ Findings Examine(const std::vector<std::string>& config_files, const RuntimeFold
   const Runtime runtime = CheckRuntime(folders);
   const Findings ovs =
       Try("Open vSwitch", [&] { return CheckOvs(config, Deadline::After(kOvsTime)); });
-  Append(findings, runtime.is_local ? Forgiven(ovs, kOwnBridge) : ovs);
+  Append(findings, runtime.is_standalone ? Forgiven(ovs, kOwnBridge) : ovs);
   Append(findings, runtime.findings);
   const Finding agent = CheckAgent(config);
   findings.push_back(agent);
   const Findings api = Try("API server", [&] { return CheckApi(config); });
   const bool served = HasAgent(config) && agent.verdict == Verdict::kGood;
-  const char* forgiven = served ? kAgentHasOne : runtime.is_local ? kNoApiServer : nullptr;
+  const char* forgiven = served ? kAgentHasOne : runtime.is_standalone ? kNoApiServer : nullptr;
   Append(findings, forgiven != nullptr ? Forgiven(api, forgiven) : api);
   return findings;
 }

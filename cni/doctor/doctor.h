@@ -8,12 +8,12 @@
 
 namespace kuryr::cni::doctor {
 
-/// All that a pod's ADD needs on this node, looked at in one go. It changes nothing, and takes at
-/// most half a minute.
+/// Checks all that a pod's ADD needs on this node. Changes nothing, and takes at most half a
+/// minute.
 [[nodiscard]] Findings Examine(const std::vector<std::string>& config_files,
                                const RuntimeFolders& folders);
 
-/// A line each with a mark, and the mend below.
+/// A line with a mark for each finding, and below it the mend.
 [[nodiscard]] std::string ToText(const Findings& findings);
 /// {"findings": [{"subject", "verdict": "good", "bad" or "unknown", "found", "mend"}]}
 [[nodiscard]] std::string ToJson(const Findings& findings);

@@ -8,15 +8,15 @@ namespace kuryr::cni::doctor {
 enum class Verdict {
   kGood,
   kBad,      ///< pods cannot be plugged, or not as planned
-  kUnknown,  ///< it could not be looked at from here, or is needed by some drivers only
+  kUnknown,  ///< it could not be checked from here, or only some drivers need it
 };
 
-/// One thing a node has to have, and what was found of it.
+/// One thing that a node must have, and what was found.
 struct Finding {
   std::string subject;  ///< "Open vSwitch"
   Verdict verdict = Verdict::kGood;
   std::string found;
-  std::string mend;  ///< what to do about it; empty where it is good
+  std::string mend;  ///< what to do about it; empty when it is good
 };
 
 using Findings = std::vector<Finding>;

@@ -53,8 +53,8 @@ std::optional<std::system_error> WhyNot(const Kind& kind) {
   }
 }
 
-/// nullopt when it can be made. In a thread, whose namespace ends with it and takes the links
-/// along.
+/// Why the kernel cannot make such a link; nullopt when it can. A thread tries it in its own
+/// namespace, which ends with the thread and takes the links along.
 std::optional<std::system_error> WhyNotInOwnNetns(const Kind& kind) {
   std::optional<std::system_error> why;
   std::thread([&] {
@@ -67,7 +67,7 @@ std::optional<std::system_error> WhyNotInOwnNetns(const Kind& kind) {
   return why;
 }
 
-/// By a driver that the operator has named; veth by all.
+/// Whether a driver that the operator has named needs such links. Every driver needs veth.
 bool IsNeeded(const Kind& kind, const std::vector<std::string>& drivers) {
   if (std::string_view(kind.module) == "veth") return true;
   return std::any_of(drivers.begin(), drivers.end(), [&](const std::string& driver) {

@@ -5,8 +5,8 @@
 
 namespace kuryr::cni::doctor {
 
-/// Whether this process may do what an ADD does, and which kinds of links the kernel has. It makes
-/// them in a network namespace of its own, so that the node stays as it is.
+/// Checks whether this process may do what an ADD does, and which kinds of links the kernel has.
+/// Makes them in a network namespace of its own, so that the node does not change.
 [[nodiscard]] Findings CheckKernel(const Config& config);
 
 }  // namespace kuryr::cni::doctor

@@ -15,7 +15,7 @@ namespace {
 
 /// The largest of the VIFs that this node has plugged on a bridge of Open vSwitch; 0: none.
 uint32_t LargestMtu(const Config& config) {
-  // The store would make it.
+  // AttachmentStore would make the folder.
   if (!std::filesystem::exists(config.state_dir)) return 0;
   const AttachmentStore attachments(config.state_dir);
   uint32_t largest = 0;

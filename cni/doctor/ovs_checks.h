@@ -6,8 +6,8 @@
 
 namespace kuryr::cni::doctor {
 
-/// Open vSwitch and the bridge of [neutron_defaults] ovs_bridge. Also whether tunnels carry packets
-/// as large as the MTU of the VIFs that this node has plugged.
+/// Checks Open vSwitch and the bridge of [neutron_defaults] ovs_bridge. Also checks whether tunnels
+/// carry packets as large as the MTU of this node's plugged VIFs.
 [[nodiscard]] Findings CheckOvs(const Config& config, const Deadline& deadline);
 
 }  // namespace kuryr::cni::doctor

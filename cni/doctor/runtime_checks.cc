@@ -24,7 +24,7 @@ using nlohmann::json;
 constexpr const char* kOwnType = "kuryr-cni";
 constexpr const char* kSubject = "network configuration";
 
-/// The first by name, as runtimes take it (libcni).
+/// The first configuration by name, which runtimes take (libcni).
 std::optional<fs::path> FirstConfiguration(const fs::path& folder) {
   std::set<fs::path> files;
   std::error_code error;
@@ -43,14 +43,14 @@ json FirstPlugin(const fs::path& file) {
   return plugins->is_array() && !plugins->empty() ? plugins->front() : json::object();
 }
 
-/// Installed by another name, as `ovs` in place of ovs-cni.
+/// Whether `type` is this program under another name, as `ovs` in place of ovs-cni.
 bool IsOwnProgram(const fs::path& folder, const std::string& type) {
   std::error_code error;
   return !type.empty() && type.find('/') == std::string::npos &&
          fs::equivalent(folder / type, folder / kOwnType, error);
 }
 
-Finding CheckConfiguration(const RuntimeFolders& folders, bool& is_local) {
+Finding CheckConfiguration(const RuntimeFolders& folders, bool& is_standalone) {
   const auto file = FirstConfiguration(folders.conf_dir);
   if (!file) {
     return {kSubject, Verdict::kBad, "there is none in " + folders.conf_dir.string(),
@@ -61,7 +61,7 @@ Finding CheckConfiguration(const RuntimeFolders& folders, bool& is_local) {
     const std::string type = StringAt(plugin, "type");
     const std::string found = Printable(file->string()) + " has type " + Printable(type);
     const bool renamed = type != kOwnType && IsOwnProgram(folders.bin_dir, type);
-    is_local = renamed || (type == kOwnType && plugin.contains("ipam"));
+    is_standalone = renamed || (type == kOwnType && plugin.contains("ipam"));
     if (renamed) return {kSubject, Verdict::kGood, found + ", which is kuryr-cni", ""};
     if (type == kOwnType) return {kSubject, Verdict::kGood, found, ""};
     if (type.starts_with("multus")) {
@@ -89,7 +89,8 @@ Finding CheckProgram(const fs::path& folder) {
 
 Runtime CheckRuntime(const RuntimeFolders& folders) {
   Runtime runtime;
-  runtime.findings = {CheckConfiguration(folders, runtime.is_local), CheckProgram(folders.bin_dir)};
+  runtime.findings = {CheckConfiguration(folders, runtime.is_standalone),
+                      CheckProgram(folders.bin_dir)};
   return runtime;
 }
 

@@ -8,7 +8,7 @@
 
 namespace kuryr::cni::doctor {
 
-/// Where the runtime looks: containerd's and CRI-O's defaults.
+/// The folders that the runtime reads. The defaults are those of containerd and CRI-O.
 struct RuntimeFolders {
   std::filesystem::path conf_dir = "/etc/cni/net.d";
   std::filesystem::path bin_dir = "/opt/cni/bin";
@@ -16,15 +16,15 @@ struct RuntimeFolders {
 
 struct Runtime {
   Findings findings;
-  bool is_local = false;  ///< its network is the node's own: no API server tells of it
+  bool is_standalone = false;  ///< its network is standalone: it needs no API server
 };
 
-/// Which network configuration the runtime takes, and whether the program that it names is there.
+/// Checks which network configuration the runtime takes, and whether its program is there.
 [[nodiscard]] Runtime CheckRuntime(const RuntimeFolders& folders);
 
-/// Whether kuryr-cni is to find one here.
+/// Whether kuryr-cni expects an agent on this node.
 [[nodiscard]] bool HasAgent(const Config& config);
-/// kuryr-daemon, where the node has one.
+/// Checks kuryr-daemon, where the node has one.
 [[nodiscard]] Finding CheckAgent(const Config& config);
 
 }  // namespace kuryr::cni::doctor

@@ -7,10 +7,10 @@
 
 namespace kuryr::cni {
 
-/// What ovs-cni keeps of an attachment from its ADD to its DEL (its pkg/utils/cache.go): one JSON
-/// file each, CONTAINER-IFNAME. Read for pods that ovs-cni plugged, and written so that ovs-cni can
-/// unplug ours. It stands in /tmp, so what others may write is passed over. Nothing in here throws:
-/// a pod is plugged and unplugged without it, and what goes wrong is logged.
+/// ovs-cni's cache of attachments, from ADD to DEL (its pkg/utils/cache.go): a JSON file for each,
+/// CONTAINER-IFNAME. We read it for pods that ovs-cni plugged, and write it so that ovs-cni can
+/// unplug ours. It is in /tmp, so files that other users may write are ignored. No function throws:
+/// failures are logged, and a pod is plugged and unplugged without the cache.
 class OvsCniCache {
  public:
   struct Entry {
@@ -19,12 +19,12 @@ class OvsCniCache {
     std::string link;              ///< the device's name before it went into the pod
   };
 
-  /// Empty: there is no cache.
+  /// With an empty `folder` there is no cache.
   explicit OvsCniCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   [[nodiscard]] std::optional<Entry> Find(const std::string& container_id,
                                           const std::string& ifname) const noexcept;
-  /// `config` is the network configuration, with all that was found out since.
+  /// `config` is the network configuration, with the bridge and the device that it left open.
   void Write(const std::string& container_id, const std::string& ifname,
              const nlohmann::json& config, const std::string& link) const noexcept;
   void Remove(const std::string& container_id, const std::string& ifname) const noexcept;

@@ -26,7 +26,7 @@ std::vector<std::string> FilesFor(const json& config) {
   return files;
 }
 
-/// VLAN 0 is one.
+/// Whether a field is missing or empty. VLAN 0 is a VLAN.
 bool IsLeftOut(const json& config, const std::string& key) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return true;
@@ -48,7 +48,7 @@ json Parse(const std::string& text, const std::string& file) {
       return conf;
     }
   } catch (const ParseError& e) {
-    // Without what stands there: whoever writes network configurations need not be root.
+    // The error must not show the file's text: an author of network configurations may not be root.
     throw CniError(ErrorCode::kInvalidConfig, "malformed " + Printable(file, 300),
                    e.reason().substr(0, e.reason().find(':')));
   }
@@ -66,14 +66,14 @@ json OvsConfOf(const json& config) {
   return json::object();
 }
 
-/// nullopt: no configuration of ovs-cni, as far as one can tell.
+/// A configuration of ovs-cni; nullopt for other input, also for malformed input.
 std::optional<json> OvsCniConfigIn(const std::string& input) {
   try {
     json config = ParseInput(input);
     if (StringAt(config, "type") == kOvsCniType) return config;
     return std::nullopt;
   } catch (const CniError&) {
-    return std::nullopt;  // whoever parses it says why
+    return std::nullopt;  // ParseRequest says why
   }
 }
 

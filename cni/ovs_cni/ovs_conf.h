@@ -5,11 +5,11 @@
 
 namespace kuryr::cni {
 
-/// `input`, a network configuration; one of ovs-cni with the fields that it leaves out, or leaves
-/// empty, as ovs.conf has them. That is the first that exists of configuration_path,
-/// /etc/kubernetes/cni/net.d/ovs.d/ovs.conf and /etc/cni/net.d/ovs.d/ovs.conf. What cannot be read
-/// as a configuration is returned as it is. Throws CniError 7 for an ovs.conf that cannot be read;
-/// a DEL goes on without it.
+/// Adds ovs.conf's fields to `input`, a network configuration of ovs-cni, where it has none or an
+/// empty one. ovs.conf is the first that exists of configuration_path,
+/// /etc/kubernetes/cni/net.d/ovs.d/ovs.conf and /etc/cni/net.d/ovs.d/ovs.conf. Other input is
+/// returned as it is. Throws CniError 7 for an ovs.conf that cannot be read; a DEL goes on without
+/// it.
 [[nodiscard]] std::string WithOvsConf(std::string input, const std::optional<std::string>& command);
 
 }  // namespace kuryr::cni

@@ -73,7 +73,7 @@ void UseTls(const binding::BindingConfig& config) {
     OvsdbClient::UseTls(config.ssl_key_file, config.ssl_cert_file, config.ssl_ca_cert_file);
 }
 
-/// Who annotates a pod names the port: one that another pod, or a virtual machine, has is not his.
+/// The pod's author names the OVN port: throws when another pod or virtual machine has it.
 void RequireFree(const Request& request, const binding::BindingConfig& config,
                  const Deadline& deadline) {
   const std::string& port = request.wishes.ovn_port;
@@ -81,7 +81,7 @@ void RequireFree(const Request& request, const binding::BindingConfig& config,
   const binding::ExternalIds ids = {{binding::OpenVSwitch::kNeutronPort, port}};
   for (const std::string& name : ovs.FindPortNames(ids, deadline)) {
     const auto state = ovs.FindPortState(name, deadline);
-    // One whose device is gone is a leftover.
+    // A port whose device is gone is a leftover.
     if (!state || state->ofport < 1) continue;
     const auto uid = state->external_ids.find(binding::OpenVSwitch::kPodUid);
     const bool own =
@@ -97,14 +97,14 @@ uint32_t InThousands(uint64_t rate) {
   return static_cast<uint32_t>((rate + kThousand - 1) / kThousand);
 }
 
-/// Of one direction, in bit/s and bit; 0: none, and Open vSwitch's own.
+/// The limit of one direction, in bit/s and bit. 0: no limit, and Open vSwitch's own burst.
 struct RateLimit {
   uint64_t rate = 0;
   uint64_t burst = 0;
 };
 
-/// Runtimes say 2^32 - 1 for a burst of which nobody told them. The kernel counts a burst in time,
-/// and what comes in more than 274 s overflows.
+/// Runtimes send 2^32 - 1 for a burst that is not set. The kernel counts a burst as a time, which
+/// overflows above 274 s.
 RateLimit InBounds(RateLimit limit) {
   constexpr uint64_t kMostRate = 1'000'000'000'000;
   constexpr uint64_t kMostSeconds = 100;
@@ -113,7 +113,7 @@ RateLimit InBounds(RateLimit limit) {
   return limit;
 }
 
-/// The network's is the most that a pod gets: whoever annotates the pod chooses the wish.
+/// The lower limit: a wish, which the pod's author chooses, must not exceed the network's limit.
 RateLimit LowerOf(const RateLimit& networks, const RateLimit& wish) {
   const bool is_wish = networks.rate == 0 || (wish.rate != 0 && wish.rate < networks.rate);
   return InBounds(is_wish ? wish : networks);
@@ -131,7 +131,7 @@ void LimitRates(const Bandwidth& networks, const Bandwidth& wish, binding::PortS
 }
 
 binding::PortSettings SettingsOf(const Request& request) {
-  const OvsCniConfig& own = *request.config.local->ovs_cni;
+  const OvsCniConfig& own = *request.config.standalone->ovs_cni;
   binding::PortSettings settings{.vlan = own.vlan,
                                  .vlan_mode = own.vlan_mode,
                                  .trunks = own.trunks,
@@ -144,7 +144,7 @@ binding::PortSettings SettingsOf(const Request& request) {
                                 .ingress = mirror.ingress,
                                 .egress = mirror.egress,
                                 .output = mirror.output});
-  // By these ovs-cni finds the port.
+  // ovs-cni finds the port by these.
   settings.external_ids = {{"owner", binding::kOvsCniOwner},
                            {"contNetns", request.netns},
                            {"contIface", request.ifname},
@@ -155,7 +155,7 @@ binding::PortSettings SettingsOf(const Request& request) {
 }  // namespace
 
 void PrepareOvsCni(Request& request, binding::BindingConfig& config, const Deadline& deadline) {
-  LocalNetwork& local = *request.config.local;
+  StandaloneNetwork& network = *request.config.standalone;
   UseTls(config);
   if (request.command == Command::kCheck)
     request.wishes = ParseWishes(request.config.json, ParseArgs(request.args));
@@ -165,16 +165,16 @@ void PrepareOvsCni(Request& request, binding::BindingConfig& config, const Deadl
     const binding::Vf vf = RequireVf(wishes.device_id, config);
     const auto link = binding::RouteSocket().FindLink(vf.link);
     if (!wishes.mac && link) wishes.mac = link->mac;
-    if (local.bridge.empty() && wishes.ovn_port.empty())
-      local.bridge = BridgeOfUplink(vf, config, deadline);
+    if (network.bridge.empty() && wishes.ovn_port.empty())
+      network.bridge = BridgeOfUplink(vf, config, deadline);
   }
-  if (local.bridge.empty() && !wishes.ovn_port.empty()) local.bridge = kOvnBridge;
-  if (local.bridge.empty() && adds)
+  if (network.bridge.empty() && !wishes.ovn_port.empty()) network.bridge = kOvnBridge;
+  if (network.bridge.empty() && adds)
     RefuseField("bridge", "is not set, nor are deviceID and OvnPort");
   if (adds && !wishes.ovn_port.empty()) RequireFree(request, config, deadline);
   config.port = SettingsOf(request);
   config.needs_bridge = true;
-  // As ovs-cni, which leaves QoS to whoever asks for it.
+  // ovs-cni sets QoS only where it is asked for.
   config.default_qos_type.clear();
 }
 

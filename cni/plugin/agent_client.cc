@@ -20,7 +20,7 @@
 #include "base/socket_watch.h"
 #include "cni/attachments/attachment_record.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/commands/serve.h"
+#include "cni/commands/command_table.h"
 #include "cni/protocol/agent_query.h"
 #include "cni/protocol/agent_socket.h"
 #include "cni/protocol/error.h"
@@ -39,7 +39,7 @@ AgentCall CallFor(const Request& request, const std::string& trace_id) {
                       .path = request.path,
                       .netns_override = request.netns_override ? "1" : ""};
   call.input = request.config.json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // What is wrong with the path is the agent's to say.
+  // When the path cannot be opened, the agent says why.
   if (!request.netns.empty())
     call.netns.reset(::open(request.netns.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   return call;
@@ -50,17 +50,17 @@ bool NobodyListens(const std::system_error& error) {
          error.code() == std::errc::connection_refused;
 }
 
-/// An agent that has held a request for so long was there: when it is gone, that is another outage.
+/// An agent that has held a request for so long was up: the next failure is a new outage.
 constexpr std::chrono::seconds kHeld{1};
 
-/// After so long without an answer the agent is asked whether it lives, and has so long to say so.
+/// After kQuietTime without a reply, the agent has kAnswerTime to say that it is alive.
 constexpr std::chrono::seconds kQuietTime{3};
 constexpr std::chrono::seconds kAnswerTime{10};
 
-/// Delegated plugins need the runtime's environment: also those that the network of today does not
-/// have, but that of the ADD had. And ovs-cni's networks its folders, and their own Open vSwitch.
+/// Whether the request needs the runtime's environment, for a delegated plugin of the network or of
+/// the ADD's record. Networks of ovs-cni need its folders and their own Open vSwitch.
 bool HasDelegate(const Request& request, const Config& config) {
-  if (request.config.local || request.config.is_ovs_cni || !request.config.ipam.empty())
+  if (request.config.standalone || request.config.is_ovs_cni || !request.config.ipam.empty())
     return true;
   const bool of_all = request.command == Command::kGc;
   if (!of_all && request.command != Command::kDel && request.command != Command::kCheck)
@@ -76,7 +76,7 @@ bool HasDelegate(const Request& request, const Config& config) {
   });
 }
 
-/// One request, handed over until an agent answers.
+/// Hands one request over until an agent answers.
 class Handover {
  public:
   Handover(const Request& request, const Config& config, const std::string& trace_id, int cancel_fd)
@@ -96,7 +96,7 @@ class Handover {
         const bool down = NobodyListens(e);
         const bool cut_off = IsPeerGone(e);
         if (cut_off && WasHeld()) EndOutage();
-        // Who listens now, if anybody?
+        // Another agent may listen now: try once more.
         if (cut_off && !std::exchange(cut_off_, true)) continue;
         if ((down || cut_off) && AwaitAgent(e)) continue;
         return Without(down ? NoAgent::State::kDown : NoAgent::State::kSilent, e.what());
@@ -108,7 +108,7 @@ class Handover {
 
  private:
   AgentReply Try() {
-    // The agent has the same deadline, and words of its own when it is over.
+    // The agent has the same deadline, and answers with an error of its own when it passes.
     const Deadline deadline = {.at = deadline_.at + kUndoTime, .cancel_fd = deadline_.cancel_fd};
     handed_over_.reset();
     const UniqueFd socket = ConnectTo(config_.agent_socket, deadline);
@@ -119,13 +119,13 @@ class Handover {
       return ReceiveReply(socket.get(), deadline);
     } catch (const std::system_error& e) {
       if (e.code() != std::errc::operation_canceled) throw;
-      // Ends the call. The agent answers when it has undone it.
+      // This cancels the call. The agent answers when it has undone the call.
       ::shutdown(socket.get(), SHUT_WR);
       return ReceiveReply(socket.get(), Deadline::After(kUndoTime));
     }
   }
 
-  /// Throws ETIMEDOUT for an agent that does not even answer whether it lives.
+  /// Throws ETIMEDOUT when the agent does not even answer whether it is alive.
   void AwaitReplyOfLiving(int socket, const Deadline& deadline) const {
     while (deadline.Remaining().count() > 0) {
       if (AwaitReply(socket, deadline.AtMost(kQuietTime))) return;
@@ -143,7 +143,7 @@ class Handover {
     cut_off_ = false;
   }
 
-  /// True when it may be there now.
+  /// Waits for an agent. True when one may be there now.
   bool AwaitAgent(const std::system_error& why) {
     if (request_.command != Command::kAdd || config_.agent_wait.count() == 0) return false;
     if (outage_) {
@@ -157,7 +157,7 @@ class Handover {
     return true;
   }
 
-  /// Only what needs the pods' events cannot be done without the agent.
+  /// Throws for ADD and STATUS: they need the pods' events, which only the agent has.
   [[nodiscard]] NoAgent Without(NoAgent::State state, const std::string& why) const {
     if (request_.command != Command::kAdd && request_.command != Command::kStatus)
       return {.state = state, .why = why};
@@ -173,7 +173,7 @@ class Handover {
            " s for it at " + config_.agent_socket;
   }
 
-  /// From a try that failed until an agent has held the request for a while.
+  /// Lasts from a try that failed until an agent has held the request for a while.
   struct Outage {
     Outage(const std::string& socket, const Deadline& patience_)
         : watch(socket), patience(patience_) {}
@@ -188,8 +188,8 @@ class Handover {
   const std::string socket_folder_;
   const AgentCall call_;
   const Deadline deadline_;
-  std::optional<Deadline::Clock::time_point> handed_over_;  ///< the last time
-  bool cut_off_ = false;                                    ///< once already
+  std::optional<Deadline::Clock::time_point> handed_over_;  ///< when it was last handed over
+  bool cut_off_ = false;                                    ///< the agent has broken off once
   std::optional<Outage> outage_;
 };
 

@@ -9,22 +9,22 @@
 
 namespace kuryr::cni {
 
-/// The agent has not served the request: this process is to do it alone.
+/// The agent has not served the request: this process serves it alone.
 struct NoAgent {
   enum class State {
-    kNone,    ///< there is none, or the request is none of its requests
-    kDown,    ///< nobody listens at its socket
-    kSilent,  ///< it has not answered, or not in time
+    kNone,    ///< no agent is to be asked, or it does not serve such requests
+    kDown,    ///< no process listens at its socket
+    kSilent,  ///< it did not answer, or not in time
   };
 
   State state = State::kNone;
   std::string why;  ///< unless kNone
 };
 
-/// Has the node's agent serve the request. An ADD, which needs what only the agent has, waits for
-/// one that is down, as long as [cni_daemon] agent_wait says of each outage. Gives up when
-/// `cancel_fd` becomes readable. NoAgent for what needs nothing that only the agent has: a DEL must
-/// not wait for it. Throws CniError 11, for STATUS 50, for what does.
+/// Has the node's agent serve the request. An ADD needs pods' events, which only the agent has. So
+/// it waits for an agent that is down: [cni_daemon] agent_wait for each outage. Gives up when
+/// `cancel_fd` becomes readable. Returns NoAgent for requests that need no events: a DEL must not
+/// wait. For the others throws CniError 11, or 50 for STATUS, when the agent does not answer.
 [[nodiscard]] std::variant<AgentReply, NoAgent> AskAgent(const Request& request,
                                                          const Config& config,
                                                          const std::string& trace_id,

@@ -43,9 +43,9 @@ void ApiServerEvents::Stop() {
 
 void ApiServerEvents::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
-  // Whatever the server makes of the question.
+  // The server may not know the field selector.
   if (event.name_space != pod_.name_space || event.name != pod_.name) return;
-  const KnownPod::Change change = known_.Take(event);
+  const KnownPod::Change change = known_.Learn(event);
   if (change == KnownPod::Change::kNone) return;
   if (!known_.annotated() && !port_path_.empty())
     port_watcher_->Add(std::exchange(port_path_, {}), watcher::WatchMode::kOptionalSet);
@@ -54,7 +54,7 @@ void ApiServerEvents::Handle(const watcher::WatchEvent& event) {
 }
 
 void ApiServerEvents::RequireReady() {
-  // A watch may be silent for a minute; this answer is waited for.
+  // read_timeout is for watches, which may be silent for a minute. STATUS waits for this answer.
   watcher::ApiConfig config = config_;
   config.read_timeout = std::min(config.read_timeout, config.connect_timeout);
   try {

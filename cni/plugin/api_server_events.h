@@ -14,8 +14,8 @@
 
 namespace kuryr::cni {
 
-/// The pod's own watch at the API server, for a plugin that works without an agent. From when the
-/// pod is seen without VIFs, its KuryrPort's watch, too.
+/// Watches one pod at the API server, for a plugin that works without an agent. Once the pod is
+/// seen without VIFs, watches the pod's KuryrPort as well.
 class ApiServerEvents : public PodEventSource, private watcher::EventConsumer {
  public:
   ApiServerEvents(watcher::ApiConfig config, VifSource source)
@@ -25,7 +25,7 @@ class ApiServerEvents : public PodEventSource, private watcher::EventConsumer {
   void Stop() override;
   [[nodiscard]] bool IsCurrent(const PlannedPod& /*pod*/) override { return true; }
   [[nodiscard]] bool IsGone(const PodArgs& pod) override { return IsGonePod(config_, pod); }
-  /// Asks for pods, with the rights that an ADD needs.
+  /// Lists pods, which takes the rights that an ADD needs.
   void RequireReady() override;
 
  private:
@@ -38,9 +38,9 @@ class ApiServerEvents : public PodEventSource, private watcher::EventConsumer {
   Mutex mutex_;
   PodArgs pod_ GUARDED_BY(mutex_);
   KnownPod known_ GUARDED_BY(mutex_);
-  std::string port_path_ GUARDED_BY(mutex_);  ///< empty while it is watched
+  std::string port_path_ GUARDED_BY(mutex_);  ///< of the KuryrPort; empty while it is watched
   std::optional<watcher::Watcher> port_watcher_;
-  std::optional<watcher::Watcher> pod_watcher_;  // last: it adds to the other one
+  std::optional<watcher::Watcher> pod_watcher_;  // last: its events start port_watcher_
 };
 
 }  // namespace kuryr::cni

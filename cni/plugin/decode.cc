@@ -38,7 +38,7 @@ std::string Verdict(const binding::Binding& binding, const vif::PodVif& vif) {
   }
 }
 
-/// A line for each VIF.
+/// A line for each VIF, with its driver or why none would plug it.
 std::string OnThisNode(const std::string& object, const std::vector<std::string>& config_files) {
   const std::vector<vif::PodVif> vifs = vif::DecodeVifs(object);
   if (vifs.empty()) return "";

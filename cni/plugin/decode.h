@@ -10,9 +10,9 @@ struct Decoding {
   bool json = false;
 };
 
-/// `kuryr-cni --decode`: the VIFs of each file, as vif::DecodeToJson or vif::DecodeToText has them.
-/// The text also says of each VIF by which driver this node would plug it now, or why it refuses
-/// the VIF. kuryr.conf (`config_files`, as for LoadConfig) and the node's links decide. Throws
+/// `kuryr-cni --decode`: prints the VIFs of each file by vif::DecodeToJson or vif::DecodeToText.
+/// The text also tells which driver would plug each VIF on this node now, or why none would.
+/// kuryr.conf (`config_files`, as for LoadConfig) and the node's links decide. Throws
 /// std::runtime_error that names the file.
 [[nodiscard]] std::string Decode(const Decoding& decoding,
                                  const std::vector<std::string>& config_files);

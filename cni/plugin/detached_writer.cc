@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "cni/config.h"
-#include "cni/local/child_process.h"
 #include "cni/protocol/trace_id.h"
+#include "cni/standalone/child_process.h"
 
 namespace kuryr::cni {
 namespace {
@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr unsigned kLongestSeconds = 5;
 
-/// Unlike a pipe it takes text of any length without a reader.
+/// A file in memory. Unlike a pipe, it takes text of any length without a reader.
 UniqueFd FileOf(const std::string& text) {
   UniqueFd file(::memfd_create("kuryr-cni", MFD_CLOEXEC));
   if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
@@ -53,7 +53,7 @@ void DetachedWriter::WriteLater(ApiWrite write) {
                      {"path", write.path},
                      {"body", write.body}};
   const UniqueFd input = FileOf(work.dump(-1, ' ', false, json::error_handler_t::replace));
-  // The file that runs, even if another one has its name by now.
+  // This path is the running program, even if another file has its name by now.
   StartDetached("/proc/self/exe", {"kuryr-cni", kPostEvent}, input.get());
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cni/api_writer.h"
+#include "cni/pod/api_writer.h"
 
 namespace kuryr::cni {
 
@@ -12,7 +12,7 @@ namespace kuryr::cni {
 /// only argument.
 class DetachedWriter : public ApiWriter {
  public:
-  /// The kuryr.conf files that name the API server, and the call that the writes are made for.
+  /// `config_files` (kuryr.conf) name the API server. `trace_id` is of the call that writes.
   DetachedWriter(std::vector<std::string> config_files, std::string trace_id)
       : config_files_(std::move(config_files)), trace_id_(std::move(trace_id)) {}
 
@@ -25,7 +25,7 @@ class DetachedWriter : public ApiWriter {
 
 inline constexpr const char* kPostEvent = "--post-event";
 
-/// What that process does with its stdin, within 5 s: its exit status, for nobody.
+/// The work of that process: makes the write in its stdin, within 5 s. Returns the exit status.
 [[nodiscard]] int WriteNow(const std::string& input);
 
 }  // namespace kuryr::cni

@@ -25,7 +25,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 4> kWords = {"init", "setup", "teardown", "status"};
 constexpr const char* kIfname = "eth0";
 
-/// What setup, teardown and status are about.
+/// The pod and the container of setup, teardown and status.
 struct Sandbox {
   std::string name_space;
   std::string pod;
@@ -41,7 +41,7 @@ std::string Variable(const char* name, const char* otherwise) {
   throw CniError(ErrorCode::kInvalidConfig, file + ": " + why);
 }
 
-/// The list's entry for us, as a runtime makes it a plugin's configuration.
+/// Our entry of the list, made a plugin's configuration as runtimes do it.
 json EntryOf(const json& list, const std::string& file) {
   for (const json& plugin : list.at("plugins")) {
     if (StringAt(plugin, "type") != "kuryr-cni") continue;
@@ -102,7 +102,7 @@ Config LoadConfigFor(const NetworkConfig& network, ConfigScope scope) {
   return LoadConfig(files, [](const char* name) { return std::getenv(name); }, scope);
 }
 
-/// The first fixed IP of the default VIF, from what the ADD left on record.
+/// The first fixed IP of the default VIF, from the ADD's record.
 std::string Status(const Sandbox& sandbox, const NetworkConfig& network) {
   const AttachmentStore attachments(
       LoadConfigFor(network, ConfigScope::kWithoutKubernetes).state_dir);
@@ -124,7 +124,7 @@ std::string Status(const Sandbox& sandbox, const NetworkConfig& network) {
                  "container " + Printable(sandbox.container_id) + " has no address");
 }
 
-/// By the agent or by this process, which answers with exceptions.
+/// Serves the request. An error that the agent answers becomes an exception.
 void ServeOrThrow(const Request& request, int cancel_fd) {
   const AgentReply reply = cni::Serve(request, {}, cancel_fd);
   if (reply.status == 0) return;
@@ -144,7 +144,7 @@ std::string ServeExec(const std::vector<std::string>& arguments, int cancel_fd) 
   const std::string& word = arguments.front();
   const json config = ReadNetworkConfig();
   if (word == "init") {
-    // A kubelet that starts hears of a malformed configuration before any pod does.
+    // The kubelet learns of a malformed configuration when it starts, before any pod.
     (void)LoadConfigFor(ParseNetworkConfig(ParseInput(config.dump()), Command::kAdd),
                         ConfigScope::kAll);
     return {};

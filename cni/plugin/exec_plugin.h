@@ -13,10 +13,10 @@ namespace kuryr::cni {
 /// Whether a command line is such a call, and not CNI's or a person's.
 [[nodiscard]] bool IsExecCall(const std::vector<std::string>& arguments);
 
-/// Serves one; returns what goes to stdout, which only "status" fills. The call gives up when
-/// `cancel_fd` becomes readable. setup is an ADD and teardown a DEL of interface eth0, of the
+/// Serves such a call; returns the text for stdout, which only "status" fills. The call gives up
+/// when `cancel_fd` becomes readable. setup is an ADD and teardown a DEL of interface eth0, of the
 /// network in 10-kuryr.conflist of /etc/cni/net.d (or NETCONFPATH). Throws what Serve throws, and
-/// CniError 4 for words that are no pod or no container.
+/// CniError 4 for arguments that name no pod or container.
 [[nodiscard]] std::string ServeExec(const std::vector<std::string>& arguments, int cancel_fd);
 
 }  // namespace kuryr::cni

@@ -42,15 +42,15 @@ void Put(const File& file) {
   const fs::path folder = file.target.parent_path();
   fs::create_directories(folder);
   const fs::path unready = folder / ("." + file.target.filename().string() + ".new");
-  // What stands there may be a pipe, or another name of a file that is to stay.
+  // A file of this name may be a pipe, or a hard link to a file that must stay.
   fs::remove(unready);
   UniqueFd fd(::open(unready.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd) ThrowErrno("create " + unready.string());
   Copy(file, fd.get(), unready);
-  // On the disk before it has its name: a node that loses its power then has the old file or this.
+  // The file is on the disk before its rename: a power failure leaves the old file or the new.
   if (::fchmod(fd.get(), file.mode) != 0 || ::fsync(fd.get()) != 0)
     ThrowErrno("write " + unready.string());
-  fd.reset();  // nobody executes what is open for writing
+  fd.reset();  // a file that is open for writing cannot be executed
   if (::rename(unready.c_str(), file.target.c_str()) != 0) ThrowErrno("rename " + unready.string());
 }
 

@@ -5,12 +5,12 @@
 
 namespace kuryr::cni {
 
-/// What a node gets, and where its folders are mounted.
+/// The files that a node gets, and where its folders are mounted.
 struct Installation {
   std::filesystem::path host = "/host";  ///< the node's root: folders below are there
   std::filesystem::path bin_dir = "/opt/cni/bin";
   std::filesystem::path conf_dir = "/etc/cni/net.d";
-  std::filesystem::path kuryr_conf = "/etc/kuryr/kuryr.conf";  ///< becomes the node's of that path
+  std::filesystem::path kuryr_conf = "/etc/kuryr/kuryr.conf";  ///< source of the node's file
   std::filesystem::path conflist = "/usr/local/share/kuryr-cni/10-kuryr.conflist";
 };
 

@@ -25,7 +25,7 @@ namespace {
 
 using namespace kuryr::cni;
 
-/// The version errors are answered in, for the terminate handler as well.
+/// The version for errors' answers. It is global for the terminate handler.
 std::string answer_version;
 
 std::string ReadStdin() {
@@ -56,7 +56,7 @@ Environment ReadEnvironment() {
           .netns_override = Variable("CNI_NETNS_OVERRIDE")};
 }
 
-/// A runtime that finds nothing on stdout can tell its user nothing.
+/// Without an error on stdout, the runtime could not tell its user anything.
 void AnswerOnTerminate() {
   std::set_terminate([] {
     std::puts(ErrorJson(AsCniError(std::current_exception()), answer_version).c_str());
@@ -65,8 +65,8 @@ void AnswerOnTerminate() {
   });
 }
 
-/// The kubelet takes stdout and stderr together for the answer: nothing goes to the latter unless
-/// the call fails.
+/// The kubelet reads stdout and stderr together as the answer. So stderr stays empty unless the
+/// call fails.
 int AnswerKubelet(const std::vector<std::string>& arguments) {
   try {
     const kuryr::UniqueFd signals = kuryr::service::StopSignalsAsFd();

@@ -27,7 +27,7 @@ constexpr const char* kExample =
     "  kubectl get pod nginx -o json | kuryr-cni --decode -\n"
     "  echo '{\"cniVersion\":\"1.0.0\"}' | CNI_COMMAND=VERSION kuryr-cni\n";
 
-/// Nobody is going to write a network configuration there.
+/// Whether a person calls: a terminal sends no network configuration.
 bool IsForAPerson() { return std::getenv("CNI_COMMAND") == nullptr && ::isatty(STDIN_FILENO) == 1; }
 
 struct Examination {

@@ -5,7 +5,7 @@
 
 namespace kuryr::cni {
 
-/// The command line. Runtimes give none; it is there for people.
+/// The command line. Only people give one: runtimes call without arguments.
 struct Options {
   std::vector<std::string> config_files;
   bool debug = false;

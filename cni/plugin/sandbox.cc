@@ -31,13 +31,13 @@ constexpr std::chrono::seconds kDockerTimeout{10};
 
 std::string NetnsOf(pid_t pid) { return "/proc/" + std::to_string(pid) + "/ns/net"; }
 
-/// Its State.Pid, which is 0 of a container that does not run; nullopt when nobody listens there.
+/// The container's State.Pid, 0 when it does not run; nullopt without Docker or such a container.
 std::optional<pid_t> PidFromDocker(const std::string& container_id) {
   httplib::Client docker(kDockerSocket);
   docker.set_address_family(AF_UNIX);
   docker.set_connection_timeout(kDockerTimeout);
   docker.set_read_timeout(kDockerTimeout);
-  // Without it the host's name would be the socket's path, which Docker takes for malformed.
+  // By default the header Host would be the socket's path, which Docker refuses.
   const auto answer = docker.Get("/containers/" + container_id + "/json", {{"Host", "localhost"}});
   if (answer.error() == httplib::Error::Connection) return std::nullopt;
   if (!answer) ThrowDocker("does not answer: " + httplib::to_string(answer.error()));
@@ -52,12 +52,12 @@ std::optional<pid_t> PidFromDocker(const std::string& container_id) {
   }
 }
 
-/// As runtimes name a container's control group: its ID, or "RUNTIME-ID.scope" (systemd).
+/// Runtimes name a container's control group by its ID, or "RUNTIME-ID.scope" (systemd).
 bool IsNamedAfter(std::string_view group, const std::string& container_id) {
   return group == container_id || group.ends_with("-" + container_id + ".scope");
 }
 
-/// cgroups(7): lines of "HIERARCHY:CONTROLLERS:/PATH".
+/// Reads the file cgroup: lines of "HIERARCHY:CONTROLLERS:/PATH" (cgroups(7)).
 bool IsInGroupOf(const std::string& container_id, const fs::path& process) {
   std::ifstream file(process / "cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -70,7 +70,7 @@ bool IsInGroupOf(const std::string& container_id, const fs::path& process) {
   return false;
 }
 
-/// Monitors of runtimes ("crio-conmon-ID.scope") stay in the node's own namespace.
+/// False for monitors of runtimes ("crio-conmon-ID.scope"), which stay in the node's own namespace.
 bool HasNetnsOfItsOwn(pid_t pid) {
   const auto netns = binding::FindNetnsId(NetnsOf(pid));
   return netns && *netns != binding::Netns::Current().id();
@@ -93,7 +93,7 @@ std::optional<pid_t> OldestProcessOf(const std::string& container_id) {
 }  // namespace
 
 std::string FindSandbox(const std::string& container_id) {
-  // It becomes part of a URL.
+  // The ID becomes part of a URL.
   if (!IsIdentifier(container_id)) {
     throw CniError(ErrorCode::kInvalidEnvironment,
                    "container ID " + Printable(container_id) + " " + kIdentifierRule);

@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "base/log.h"
+#include "cni/commands/command_table.h"
 #include "cni/commands/del.h"
-#include "cni/commands/serve.h"
 #include "cni/config.h"
 #include "cni/network_binding.h"
 #include "cni/plugin/agent_client.h"
@@ -22,7 +22,7 @@ namespace {
 
 bool NeedsApiServer(const Request& request) {
   const bool asks_it = request.command == Command::kAdd || request.command == Command::kStatus;
-  return asks_it && !request.config.local;
+  return asks_it && !request.config.standalone;
 }
 
 Config Load(const std::vector<std::string>& files, ConfigScope scope) {
@@ -35,13 +35,12 @@ void SetUpLog(const Request& request, const Config& config) {
   try {
     SetLogFile(config.program.log_file);
   } catch (const std::exception& e) {
-    // Nothing that a DEL needs is missing.
+    // A DEL does not need the log file.
     Log(LogLevel::kWarning, "the log goes to stderr", {{"error", e.what()}});
   }
 }
 
-/// The runtime's own, so that its traces and our lines are found together; where it has none, a new
-/// one.
+/// The runtime's trace ID, so that its traces match our log lines. Without one, a new ID.
 std::string TraceId() {
   const char* traceparent = std::getenv("TRACEPARENT");
   auto id = TraceIdOf(traceparent == nullptr ? "" : traceparent);
@@ -55,8 +54,8 @@ void LogBegin(const Request& request) {
        {"ifname", request.ifname}});
 }
 
-/// What is read already, and what only a process that works alone needs: the agent has an identity
-/// of its own.
+/// `config`, and options that only a process without an agent needs: the agent has an identity of
+/// its own.
 Config ConfigAlone(Request& request, const std::vector<std::string>& files, Config config,
                    int cancel_fd) {
   if (NeedsApiServer(request)) config = Load(files, ConfigScope::kAll);
@@ -67,7 +66,7 @@ Config ConfigAlone(Request& request, const std::vector<std::string>& files, Conf
   return config;
 }
 
-/// What this process serves by when it works alone. `writer` is borrowed.
+/// All that a call needs in a process that works without an agent. `writer` is borrowed.
 class Alone {
  public:
   Alone(Config config, ApiWriter& writer)
@@ -93,13 +92,13 @@ class Alone {
   const Config config_;
   AttachmentStore attachments_;
   binding::Binding binding_;
-  const Node node_;
+  const NodeContext node_;
   ApiServerEvents events_;
   StageObserver nobody_;
 };
 
-/// A DEL while the agent is down. What it cannot remove is the agent's to remove when it is back:
-/// the runtime may not ask again.
+/// Serves a DEL while the agent is down. The agent removes what is left when it is back: the
+/// runtime may not ask again.
 AgentReply DelWithoutAgent(const Call& call, const std::string& trace_id) {
   try {
     return {.status = 0, .out = Del(call)};
@@ -107,7 +106,7 @@ AgentReply DelWithoutAgent(const Call& call, const std::string& trace_id) {
     const Request& request = call.request;
     const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
     if (!LeaveToAgent(key, call.node.attachments)) throw;
-    // One that has come meanwhile may have swept before there was anything to sweep.
+    // An agent that has started meanwhile may have swept before the record was unwanted.
     auto asked = AskAgent(request, call.config, trace_id, call.deadline.cancel_fd);
     if (auto* reply = std::get_if<AgentReply>(&asked)) return std::move(*reply);
     if (std::get<NoAgent>(asked).state != NoAgent::State::kDown) throw;

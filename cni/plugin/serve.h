@@ -8,9 +8,9 @@
 
 namespace kuryr::cni {
 
-/// What the plugin ends with: served by the node's agent, or by this process alone. `config_files`
-/// are kuryr.conf, before the one that the network configuration names; empty: the default one. The
-/// request gives up when `cancel_fd` becomes readable. Throws what the commands throw.
+/// Serves the request by the node's agent, or by this process alone. `config_files` are kuryr.conf,
+/// read before the file that the network configuration names; empty: the default one. The request
+/// gives up when `cancel_fd` becomes readable. Throws what the commands throw.
 [[nodiscard]] AgentReply Serve(Request request, std::vector<std::string> config_files,
                                int cancel_fd);
 

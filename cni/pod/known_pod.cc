@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::string_view kKuryrPort = "KuryrPort";
 constexpr std::string_view kConfigHash = "kubernetes.io/config.hash";
 
-/// Null where `object` is no object, or has no such member.
+/// The member; null when `object` is no object, or has no such member.
 const json& Member(const json& object, std::string_view key) {
   static const json kNull;
   const auto found = object.is_object() ? object.find(key) : object.end();
@@ -26,7 +26,8 @@ const json& Annotation(const json& pod, std::string_view key) {
   return Member(Member(Member(pod, "metadata"), "annotations"), key);
 }
 
-/// The hash of a manifest counts for mirrors alone, or a pod could name the UID of an earlier one.
+/// Reads the manifest's hash of mirrors alone: another pod could name the UID of an earlier pod
+/// there.
 PlannedPod ReadPod(const watcher::WatchEvent& event, VifSource source) {
   PlannedPod pod{.name_space = event.name_space,
                  .name = event.name,
@@ -56,8 +57,8 @@ bool operator==(const PlannedPod& left, const PlannedPod& right) {
          left.manifest_hash == right.manifest_hash && same_plan;
 }
 
-/// kuryr-kubernetes releases the ports of one that is being deleted. kuryr-controller does so at
-/// its pod's end: until then the plan stands.
+/// kuryr-kubernetes releases the ports of a KuryrPort that is being deleted, so its plan is void.
+/// kuryr-controller releases them at the pod's end, so its plan holds until then.
 KnownPod::Port KnownPod::ReadPort(const watcher::WatchEvent& event) {
   const bool deleted = !Member(Member(*event.object, "metadata"), "deletionTimestamp").is_null();
   const bool ends = deleted && Annotation(*event.object, vif::kPlannerAnnotation) != vif::kPlanner;
@@ -66,7 +67,7 @@ KnownPod::Port KnownPod::ReadPort(const watcher::WatchEvent& event) {
           .plan = std::make_shared<const PodPlan>(std::move(plan))};
 }
 
-void KnownPod::TakePort(const watcher::WatchEvent& event) {
+void KnownPod::LearnPort(const watcher::WatchEvent& event) {
   if (source_ == VifSource::kAnnotation) return;
   if (event.type == watcher::EventType::kDeleted) {
     port_.reset();
@@ -75,14 +76,14 @@ void KnownPod::TakePort(const watcher::WatchEvent& event) {
   }
 }
 
-KnownPod::Change KnownPod::Take(const watcher::WatchEvent& event) {
+KnownPod::Change KnownPod::Learn(const watcher::WatchEvent& event) {
   using watcher::EventType;
   const bool gone = event.type == EventType::kDeleted;
   if (!gone && event.type != EventType::kAdded && event.type != EventType::kModified)
     return Change::kNone;
   const auto before = pod();
   if (event.kind == kKuryrPort) {
-    TakePort(event);
+    LearnPort(event);
   } else if (gone) {
     *this = KnownPod(source_);
     return Change::kGone;
@@ -92,8 +93,8 @@ KnownPod::Change KnownPod::Take(const watcher::WatchEvent& event) {
   return pod() == before ? Change::kNone : Change::kPresent;
 }
 
-/// A KuryrPort may outlive its pod, and another pod may have its name by then. Of a static pod the
-/// runtime knows one UID, the hash of its manifest, and the API server another.
+/// A KuryrPort may outlive its pod, and another pod may have its name by then. A static pod has one
+/// UID at the runtime, the hash of its manifest, and another at the API server.
 bool KnownPod::HasPort() const {
   if (!port_ || port_->pod_uid.empty()) return false;
   return port_->pod_uid == pod_->uid || port_->pod_uid == pod_->manifest_hash;
@@ -124,9 +125,7 @@ bool KnownPod::complete() const {
   if (source_ == VifSource::kAnnotation || annotated()) return true;
   if (!pod_ || !HasPort() || port_->plan->read.empty()) return false;
   const auto& vifs = port_->plan->read;
-  return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
-    return vif::Common(vif.vif).active.value_or(true);
-  });
+  return std::all_of(vifs.begin(), vifs.end(), vif::IsActive);
 }
 
 std::optional<PlannedPod> KnownPod::pod() const {

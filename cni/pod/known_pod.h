@@ -5,17 +5,15 @@
 #include <optional>
 #include <string>
 
+#include "cni/pod/pod_config.h"
 #include "cni/pod/pod_plan.h"
 #include "watcher/watch_event.h"
 
 namespace kuryr::cni {
 
-/// [kubernetes] vif_source: which objects may have a pod's VIFs.
-enum class VifSource { kAny, kAnnotation, kKuryrPort };
-
-/// Whether a kubelet has put it at the API server to stand for a static pod. Then a node is its
-/// owner, and it has the annotation config.mirror: nobody can add that later, and no kubelet runs a
-/// pod that has it.
+/// Whether the pod is a mirror, which a kubelet makes at the API server for a static pod. A
+/// mirror's owner is a node, and it has the annotation config.mirror. That annotation cannot be
+/// added later, and no kubelet runs a pod that has it.
 [[nodiscard]] bool IsMirrorPod(const nlohmann::json& pod);
 
 /// A pod as far as an ADD needs it. Copies share the plan, which never changes.
@@ -23,42 +21,44 @@ struct PlannedPod {
   std::string name_space;
   std::string name;
   std::string uid;
-  std::string manifest_hash;  ///< of a static pod's mirror: the UID that the runtime knows
-  std::shared_ptr<const PodPlan> plan;  ///< null while nobody has planned anything
+  std::string manifest_hash;            ///< of a mirror: the static pod's UID at the runtime
+  std::shared_ptr<const PodPlan> plan;  ///< null while the pod is not planned
 
-  /// The same plan, whoever decoded it.
+  /// Compares plans by value.
   friend bool operator==(const PlannedPod& left, const PlannedPod& right);
 };
 
-/// What was heard of the Pod and the KuryrPort of one name, as one. A pod's VIFs are those of its
-/// annotation, or without one those of the KuryrPort, if that is this very pod's and not being
-/// deleted. Each object's VIFs are decoded once, and nothing else of it is kept. Not thread-safe.
+/// One pod, from the events of the Pod and the KuryrPort of one name. Its VIFs are those of the
+/// Pod's annotation. Without one they are the KuryrPort's, if that is this very pod's and not being
+/// deleted. Each object's VIFs are decoded once, and the rest of the object is not kept. Not
+/// thread-safe.
 class KnownPod {
  public:
   explicit KnownPod(VifSource source = VifSource::kAny) : source_(source) {}
 
-  /// What an event made of the pod: nothing that matters, another state, no pod at all.
+  /// How an event changed the pod: not at all, to another state, to no pod.
   enum class Change { kNone, kPresent, kGone };
-  /// An event of either object. The end of a pod is told even if it was not known.
-  [[nodiscard]] Change Take(const watcher::WatchEvent& event);
+  /// Learns from an event of either object. Returns kGone at a pod's end even if the pod was not
+  /// known.
+  [[nodiscard]] Change Learn(const watcher::WatchEvent& event);
 
-  /// The KuryrPort is to be asked for anew: nothing is known of it any more.
+  /// Forgets the KuryrPort, which is going to be read anew.
   void ForgetPort() { port_.reset(); }
 
-  /// Of the values of both objects' plans.
+  /// Bytes that the values of both objects' plans take.
   [[nodiscard]] size_t bytes() const;
-  /// Its plans go, and who asks for one is told why there is no room for it. `key` is
+  /// Drops the plans, for which there is no room: PodPlan::vifs throws `why` from now on. `key` is
   /// NAMESPACE/NAME.
   void RefusePlans(const std::string& key, const std::string& why);
 
   /// Whether the pod, its mirror or its KuryrPort has this UID.
   [[nodiscard]] bool IsOf(const std::string& uid) const;
   [[nodiscard]] bool empty() const noexcept { return !pod_ && !port_; }
-  /// True when no KuryrPort matters.
+  /// Whether the Pod is annotated with a plan: then no KuryrPort matters.
   [[nodiscard]] bool annotated() const noexcept { return pod_ && pod_->plan; }
-  /// Nothing while the pod itself is not known.
+  /// nullopt while the Pod itself is not known.
   [[nodiscard]] std::optional<PlannedPod> pod() const;
-  /// Whether no KuryrPort is waited for: it does not matter, or all its VIFs are active.
+  /// Whether there is no KuryrPort to wait for: it does not matter, or all its VIFs are active.
   [[nodiscard]] bool complete() const;
 
  private:
@@ -67,7 +67,7 @@ class KnownPod {
     std::shared_ptr<const PodPlan> plan;
   };
   [[nodiscard]] static Port ReadPort(const watcher::WatchEvent& event);
-  void TakePort(const watcher::WatchEvent& event);
+  void LearnPort(const watcher::WatchEvent& event);
   [[nodiscard]] bool HasPort() const;
 
   VifSource source_;

@@ -15,7 +15,7 @@ std::string NameOf(const PluggedVif& plugged, const std::string& otherwise) {
   return label.empty() ? vif.network->id.value_or(otherwise) : label;
 }
 
-/// Device Information Specification 1.1.0; null for what is no device.
+/// The entry's device-info (Device Information Specification 1.1.0); null when it is no device.
 ordered_json DeviceInfoOf(const ResultInterface& interface) {
   const auto info = [](const char* type, ordered_json device) {
     return ordered_json{{"type", type}, {"version", "1.1.0"}, {type, std::move(device)}};

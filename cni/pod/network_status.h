@@ -8,12 +8,12 @@
 
 namespace kuryr::cni {
 
-/// The pod's annotation by which the Network Plumbing Working Group has networks told (Kubernetes
-/// Network Custom Resource Definition De-facto Standard, section 5).
+/// The annotation for a pod's networks, as the Network Plumbing Working Group defines it
+/// (Kubernetes Network Custom Resource Definition De-facto Standard, section 5).
 inline constexpr const char* kNetworkStatusAnnotation = "k8s.v1.cni.cncf.io/network-status";
 
-/// Its value, an entry for each VIF: the default one is of the CNI network of that name, the others
-/// of the Neutron network that they name.
+/// The annotation's value, an entry for each VIF. The default VIF's entry is named `network`, the
+/// CNI network. The other entries are named after the VIF's Neutron network.
 [[nodiscard]] nlohmann::ordered_json NetworkStatusOf(const std::string& network,
                                                      const std::vector<PluggedVif>& vifs);
 

@@ -15,7 +15,7 @@ void RequireFew(size_t count, size_t most, const std::string& what, const std::s
                              std::to_string(most) + " are accepted");
 }
 
-/// Nothing is plugged whose layer 3 cannot be planned. `in` is where the VIFs are.
+/// Throws ParseError for a VIF whose layer 3 cannot be planned. `in` is the path of the VIFs.
 void RequireL3(const vif::PodVif& vif, const std::string& in) {
   try {
     const binding::L3Plan plan = binding::PlanL3(vif::Common(vif.vif), vif.is_default);

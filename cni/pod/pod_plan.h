@@ -11,29 +11,29 @@
 
 namespace kuryr::cni {
 
-/// What one pod gets at the most: VIFs, and of each its addresses and its routes.
+/// Limits of one pod's plan: VIFs, and addresses and routes of each VIF.
 inline constexpr size_t kMostVifs = 64;
 inline constexpr size_t kMostAddresses = 64;
 inline constexpr size_t kMostRoutes = 256;
-/// Bytes that the values of a plan may take. A text of vif::kLargestPlan may ask for more, with
-/// subnets that have nothing in them.
+/// Bytes that the values of a plan may take. A text of vif::kLargestPlan may ask for more, by many
+/// empty subnets.
 inline constexpr size_t kLargestDecoded = 2 * vif::kLargestPlan;
 
-/// What an object, a Pod or a KuryrPort, plans for its pod, decoded when its event comes in.
+/// The plan in a Pod or a KuryrPort, decoded when the object's event comes in.
 struct PodPlan {
   std::string kind;               ///< of the object
-  std::vector<vif::PodVif> read;  ///< slim; empty without any, and where they cannot be read
+  std::vector<vif::PodVif> read;  ///< slimmed down; empty without VIFs, or with a problem
   std::optional<ParseError> problem;
-  size_t bytes = 0;  ///< of its values
+  size_t bytes = 0;  ///< of the values of `read`
 
-  /// The default one first; empty while it plans none. Throws the problem as MalformedVif.
+  /// The default VIF first; empty while there are none. Throws `problem` as MalformedVif.
   [[nodiscard]] const std::vector<vif::PodVif>& vifs() const;
 
   friend bool operator==(const PodPlan& left, const PodPlan& right);
 };
 
-/// The VIFs of the event's object, as vif::VifsOf has them, within these limits and each with a
-/// layer 3 that can be planned. The problem's path begins with the object: "KuryrPort
+/// Decodes the VIFs of the event's object (vif::VifsOf). They must be within these limits, and the
+/// layer 3 of each must be plannable. The problem's path begins with the object: "KuryrPort
 /// default/nginx: $.status.vifs.eth0.vif", "Pod default/nginx: annotation openstack.org/kuryr-vif,
 /// VIF of eth0, $.network".
 [[nodiscard]] PodPlan DecodePlan(const watcher::WatchEvent& event);

@@ -10,7 +10,7 @@
 namespace kuryr::cni {
 namespace {
 
-/// For an ADD that is over.
+/// DescribeWiring runs when the deadline of the ADD is over.
 constexpr std::chrono::seconds kDescribeTime{1};
 
 }  // namespace
@@ -83,7 +83,7 @@ std::vector<binding::Interface> PodPlugs::Connect(const binding::Planned& planne
 void PodPlugs::Unplug() {
   if (touched_ == 0) return;
   const AttachmentRecord& record = *attachment_.record();
-  // One whose Connect failed has undone itself, unless that failed as well.
+  // A Connect that failed has undone its plug, unless that failed as well.
   const std::vector<binding::Plug> touched(record.plugs.begin(),
                                            record.plugs.begin() + static_cast<long>(touched_));
   binding_.Disconnect(touched, record.attachment(), Deadline::After(kUndoTime));

@@ -11,8 +11,8 @@
 
 namespace kuryr::cni {
 
-/// The VIFs of one attachment as they are plugged: in the record before each change, all or
-/// nothing. Not thread-safe.
+/// Plugs the VIFs of one attachment, all or nothing. The record names each plug before it is made.
+/// Not thread-safe.
 class PodPlugs {
  public:
   /// Everything is borrowed; `attachment` is locked and has a record.
@@ -20,36 +20,36 @@ class PodPlugs {
            const Deadline& deadline)
       : binding_(binding), attachment_(attachment), pod_(pod), deadline_(deadline) {}
 
-  /// Writes what is to be plugged to the record. Nothing may be plugged. `pod_uid` is for runtimes
-  /// that do not tell it. Throws what Plan of the drivers throws.
+  /// Plans the plugs, and writes them to the record. No VIF may be plugged yet. `pod_uid` goes to
+  /// the record when the runtime did not send it. Throws what Plan of the drivers throws.
   void Plan(const std::vector<vif::PodVif>& vifs, const std::string& pod_uid = {});
-  /// The same of one VIF that gets its addresses by Configure. A delegated plugin that will give
-  /// them has its configuration in the record from now on.
+  /// Plans one VIF that gets its addresses by Configure. Writes to the record the configuration of
+  /// the delegated plugin that will give them.
   void PlanLink(const vif::PodVif& vif, std::string delegate_config);
-  /// Plugs what is planned. Throws what Connect of the drivers throws; what was touched by then is
-  /// Unplug's.
+  /// Plugs what is planned. Throws what Connect of the drivers throws; Unplug then removes what was
+  /// made.
   void Plug();
-  /// What PlanLink left open, for the VIF that is plugged: `vif` is the same with addresses and
-  /// routes, `more_routes` are those that a VIF has no words for. Throws MalformedVif, ParseError
-  /// and what ConfigureL3 throws.
+  /// Gives the plugged VIF of PlanLink its layer 3. `vif` is the same VIF with addresses and
+  /// routes, and `more_routes` are routes that a VIF cannot express. Throws MalformedVif,
+  /// ParseError and what ConfigureL3 throws.
   void Configure(const vif::PodVif& vif, const std::vector<binding::LinkRoute>& more_routes);
   /// Throws the first failure after having tried all.
   void Unplug();
 
-  /// As Binding::WaitUntilWired, of what is plugged.
+  /// As Binding::WaitUntilWired, for all plugs.
   void WaitUntilWired();
-  /// As Binding::DescribeWiring; empty where that cannot be found out soon.
+  /// As Binding::DescribeWiring; empty when that cannot be found out soon.
   [[nodiscard]] std::string DescribeWiring() noexcept;
-  /// As Binding::Announce, of what is plugged; what fails is logged. For when all is wired:
-  /// earlier, nobody hears it.
+  /// As Binding::Announce, for all plugs; a failure is logged. To be called when all is wired:
+  /// before that, no neighbour hears it.
   void Announce() noexcept;
 
-  /// What Plan decided, in the order of the VIFs.
+  /// The decisions of Plan, in the order of the VIFs.
   [[nodiscard]] const std::vector<binding::Planned>& planned() const { return planned_; }
   [[nodiscard]] const std::vector<PluggedVif>& plugged() const { return plugged_; }
-  /// As they were told last.
+  /// The plugged VIFs, as last given.
   [[nodiscard]] std::vector<vif::PodVif> vifs() const;
-  /// The same plan, told anew.
+  /// Replaces the VIFs by those of the same plan in a newer event.
   void Update(const std::vector<vif::PodVif>& vifs);
 
   [[nodiscard]] const binding::Netns& pod() const { return pod_; }

@@ -20,7 +20,7 @@ size_t AddInterfaces(const PluggedVif& plugged, const std::string& sandbox, Resu
   return in_pod;
 }
 
-/// What an application finds a device by that is no network interface, or that was lent.
+/// Adds by what an application finds a device: a socket's path, or a lent device's PCI address.
 void AddDevice(const binding::Plug& plug, ResultInterface& interface) {
   const binding::DriverRow* driver = binding::FindDriverRow(plug.driver);
   if (driver == nullptr) return;

@@ -16,7 +16,7 @@ struct PluggedVif {
   std::vector<binding::Interface> interfaces;
 };
 
-/// What to tell the runtime of a pod's VIFs: every interface, every fixed IP of every subnet, the
+/// The result of a pod's VIFs for the runtime: every interface, every fixed IP of every subnet, the
 /// routes that were made. `sandbox` is CNI_NETNS as given.
 [[nodiscard]] Result MakeResult(const std::vector<PluggedVif>& vifs, const std::string& sandbox);
 

@@ -70,13 +70,13 @@ void SendAll(int socket, std::string_view bytes, int fd, const Deadline& deadlin
   }
 }
 
-/// What comes beside the bytes.
+/// The descriptor that a message carries beside its bytes.
 struct Enclosure {
   UniqueFd fd;
   bool lost = false;
 };
 
-/// One that comes later replaces the one before.
+/// A later descriptor replaces an earlier one.
 void TakeFds(msghdr& message, Enclosure& enclosed) {
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
        header = CMSG_NXTHDR(&message, header)) {
@@ -85,7 +85,7 @@ void TakeFds(msghdr& message, Enclosure& enclosed) {
     std::memcpy(&received, CMSG_DATA(header), sizeof received);
     enclosed.fd.reset(received);
   }
-  // The kernel cuts off what finds no free number (unix(7)).
+  // The kernel drops descriptors for which the process has no free number (unix(7)).
   if ((message.msg_flags & MSG_CTRUNC) != 0 && !enclosed.fd) enclosed.lost = true;
 }
 
@@ -98,7 +98,7 @@ void ReceiveAll(int socket, char* target, size_t length, Enclosure& enclosed,
     msghdr message = {.msg_iov = &part,
                       .msg_iovlen = 1,
                       .msg_control = control.bytes.data(),
-                      // With its padding there would be room for two; what does not fit is closed.
+                      // CMSG_SPACE would have room for two. The kernel closes the others.
                       .msg_controllen = CMSG_LEN(sizeof(int))};
     const ssize_t size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) continue;

@@ -19,18 +19,17 @@ struct AgentCall {
   Environment environment;
   std::string input;  ///< stdin
   UniqueFd netns;     ///< unset when there is none
-  /// One came, and this process had no descriptor left to take it.
+  /// A namespace was sent, but this process had no free descriptor number to receive it.
   bool netns_lost = false;
-  /// Ends the lines that either side logs of the call (IsTraceId). To one that comes without, as
-  /// from an older plugin, ReceiveCall gives one.
+  /// Both sides end their log lines about the call with it (IsTraceId). ReceiveCall makes one when
+  /// an older plugin sends none.
   std::string trace_id;
-  /// In place of a call, a question to the agent itself, at its other socket (StatusSocketOf):
-  /// "alive", "ready" or "status". `input` is then a pod (NAMESPACE/NAME) or empty. Empty for a
-  /// call of the plugin.
+  /// A question to the agent itself, at its other socket (StatusSocketOf): "alive", "ready" or
+  /// "status". `input` is then a pod (NAMESPACE/NAME) or empty. Empty for a call of the plugin.
   std::string query;
 };
 
-/// What the plugin is to end with.
+/// The plugin's exit status and output.
 struct AgentReply {
   int status = 0;   ///< exit status
   std::string out;  ///< for stdout
@@ -38,21 +37,22 @@ struct AgentReply {
 
 // On the wire: four bytes, the length of what follows in network order, and one JSON object. The
 // descriptor comes with the first byte. A message has at most kMostMessage bytes. All functions
-// throw std::system_error when the other side is gone or the deadline is over, and ParseError for
-// what is no message.
+// throw std::system_error when the other side is gone or the deadline is over, and ParseError for a
+// malformed message.
 
-/// Whether the other side has ended, or does not want us.
+/// Whether the error says that the other side has ended or closed the connection.
 [[nodiscard]] bool IsPeerGone(const std::system_error& error);
 
 inline constexpr size_t kMostMessage = size_t{4} << 20;
 
 void SendCall(int socket, const AgentCall& call, const Deadline& deadline);
-/// `admit` is asked, with the message's bytes, before there is room for it. What it throws comes
-/// when the message is read and forgotten: who is not heard to the end hears no answer.
+/// Calls `admit` with the message's size before it allocates memory for the message. When `admit`
+/// throws, it reads and discards the message, and rethrows: a peer reads no answer before it has
+/// sent everything.
 [[nodiscard]] AgentCall ReceiveCall(int socket, const Deadline& deadline,
                                     const std::function<void(size_t bytes)>& admit);
 void SendReply(int socket, const AgentReply& reply, const Deadline& deadline);
-/// False when the deadline is over before any of the answer has come.
+/// False when the deadline passes before the first byte of the reply has come.
 [[nodiscard]] bool AwaitReply(int socket, const Deadline& deadline);
 [[nodiscard]] AgentReply ReceiveReply(int socket, const Deadline& deadline);
 

@@ -42,7 +42,7 @@ const sockaddr* Generic(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-/// With a backlog that is full as well.
+/// True also when the listener's backlog is full.
 bool IsListening(const std::string& path) {
   const UniqueFd socket = MakeSocket();
   const sockaddr_un address = SocketAddress(path);
@@ -98,7 +98,7 @@ UniqueFd InheritedListener() {
 UniqueFd ConnectTo(const std::string& path, const Deadline& deadline) {
   UniqueFd socket = MakeSocket();
   const sockaddr_un address = SocketAddress(path);
-  // unix(7): as long as this lasts, it waits for a place in the backlog. 0 is for ever.
+  // connect(2) waits this long for a place in the backlog (unix(7)); 0 is for ever.
   const auto left = std::max(deadline.Remaining(), 1ms);
   const timeval time = {.tv_sec = left / 1s, .tv_usec = left % 1s / 1us};
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) != 0)

@@ -10,8 +10,8 @@
 namespace kuryr::cni {
 namespace {
 
-/// The value that belongs to `key`; null for one that we do not know.
-std::string* Find(Args& args, std::string_view key) {
+/// The field for `key`; nullptr for an unknown key.
+std::string* FieldFor(Args& args, std::string_view key) {
   if (key == "K8S_POD_NAMESPACE") return &args.pod.name_space;
   if (key == "K8S_POD_NAME") return &args.pod.name;
   if (key == "K8S_POD_UID") return &args.pod.uid;
@@ -43,7 +43,7 @@ Args ParseArgs(std::string_view text) {
     }
     const std::string_view key = pair.substr(0, equals);
     const std::string_view value = pair.substr(equals + 1);
-    if (std::string* known = Find(args, key)) {
+    if (std::string* known = FieldFor(args, key)) {
       *known = value;
     } else if (key == "IgnoreUnknown") {
       ignore_unknown = IsTrue(value);

@@ -5,12 +5,14 @@
 
 namespace kuryr::cni {
 
-/// What CNI_ARGS says of the pod. Empty where it says nothing.
+/// The pod as CNI_ARGS names it. A field is empty when CNI_ARGS does not have it.
 struct PodArgs {
   std::string name_space;
   std::string name;
   std::string uid;  ///< older containerd and CRI-O leave it out
 
+  /// NAMESPACE/NAME.
+  [[nodiscard]] std::string key() const { return name_space + "/" + name; }
   bool operator==(const PodArgs&) const = default;
 };
 
@@ -22,11 +24,11 @@ struct Args {
   std::string ovn_port;   ///< OvnPort=, as ovs-cni's
 };
 
-/// CNI_ARGS as "KEY=VALUE;KEY=VALUE". Throws CniError 4 for what is not, and for unknown keys
+/// Parses CNI_ARGS, "KEY=VALUE;KEY=VALUE". Throws CniError 4 for another form, and for unknown keys
 /// without IgnoreUnknown=1.
 [[nodiscard]] Args ParseArgs(std::string_view text);
 
-/// Throws CniError 4 unless the pod is named as Kubernetes names (RFC 1123): both names become part
+/// Throws CniError 4 unless namespace and name are valid in Kubernetes (RFC 1123): they become part
 /// of a URL and of log lines.
 void RequirePod(const PodArgs& pod);
 

@@ -4,8 +4,8 @@
 
 namespace kuryr::cni {
 
-/// As CNI's plugin bandwidth has it: limits from the pod's side, in bit/s and bit. A rate of 0 is
-/// no limit, and a burst of 0 is left to who limits.
+/// Limits as in CNI's plugin bandwidth: seen from the pod, in bit/s and bit. A rate of 0 is no
+/// limit. For a burst of 0, Open vSwitch chooses one.
 struct Bandwidth {
   uint64_t ingress_rate = 0;
   uint64_t ingress_burst = 0;

@@ -28,7 +28,7 @@ struct Environment {
 /// 2, "required environment parameters" of each command).
 void CheckEnvironment(Command command, const Environment& environment);
 
-/// [a-zA-Z0-9][a-zA-Z0-9_.-]*, as the specification wants container ids and network names.
+/// [a-zA-Z0-9][a-zA-Z0-9_.-]*: the specification's rule for container ids and network names.
 [[nodiscard]] bool IsIdentifier(std::string_view text);
 inline constexpr const char* kIdentifierRule =
     "must start with a letter or digit and hold only those, '_', '.' and '-'";

@@ -18,8 +18,8 @@ enum class ErrorCode {
   kInvalidConfig = 7,
   kOwnNetns = 8,
   kTryAgainLater = 11,
-  kNotAvailable = 50,      ///< of STATUS: an ADD would fail
-  kLimitedService = 51,    ///< of STATUS: and containers that run may be cut off
+  kNotAvailable = 50,      ///< STATUS only: an ADD would fail
+  kLimitedService = 51,    ///< STATUS only: running containers may be cut off as well
   kInterfaceExists = 100,  ///< CNI_IFNAME is taken in the container
   kMalformedVif = 101,     ///< the annotation cannot be read
   kUnsupportedVif = 102,   ///< no driver for this type of VIF

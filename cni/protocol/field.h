@@ -8,7 +8,7 @@
 
 namespace kuryr::cni {
 
-/// Ends the request with error 7: a field of the network configuration is not what it has to be.
+/// Throws CniError 7: a field of the network configuration has a value that it must not have.
 [[noreturn]] inline void RefuseField(const std::string& field, const std::string& why) {
   throw CniError(ErrorCode::kInvalidConfig, field + " " + why);
 }
@@ -28,11 +28,11 @@ T Take(const nlohmann::json& object, const std::string& where, const char* name,
   return found->get<T>();
 }
 
-/// Likewise, of a number in [least, most]; 0 where it is missing or null.
+/// As Take, for a number in [least, most]; 0 where it is missing or null.
 uint32_t TakeNumber(const nlohmann::json& object, const std::string& where, const char* name,
                     uint32_t least, uint32_t most);
 
-/// An object, or null where it is missing or null.
+/// As Take, for an object; nullptr where it is missing or null.
 const nlohmann::json* TakeObject(const nlohmann::json& object, const std::string& where,
                                  const char* name);
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 
 using Names = std::span<const std::string_view>;
 
-/// Of the configuration itself: CNI's, those of its plugin bridge that we obey, ovs-cni's, ours.
+/// Members at the top: CNI's, ovs-cni's, ours, and those of CNI's plugin bridge that we obey.
 constexpr std::string_view kTop[] = {"cniVersion",
                                      "name",
                                      "type",
@@ -52,7 +52,7 @@ constexpr std::string_view kTop[] = {"cniVersion",
                                      "bandwidth",
                                      "mirrors"};
 
-/// libcni and Multus write them beside what the configuration's author may have written.
+/// Members that libcni and Multus add, even where the author wrote another spelling.
 constexpr std::string_view kAdded[] = {"cniVersion", "name", "prevResult", "runtimeConfig",
                                        "deviceID"};
 
@@ -85,7 +85,7 @@ bool Has(Names names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Empty where none is like it.
+/// The name that equals `key` without regard to case; empty without one.
 std::string_view NameLike(Names names, const std::string& key) {
   const std::string lower = Lower(key);
   const auto found = std::find_if(names.begin(), names.end(), [&](std::string_view name) {

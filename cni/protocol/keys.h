@@ -6,23 +6,23 @@
 
 namespace kuryr::cni {
 
-/// ASCII alone.
+/// `text` with its ASCII letters in lower case.
 [[nodiscard]] std::string Lower(std::string text);
 
-/// Gives every member the name that CNI's structs, ovs-cni's or ours have for it, in whatever case
-/// it came: Go's encoding/json, with which other plugins read the same configuration, compares
-/// names without regard to case. It looks into the sections as well (ipam, args, kuryr, trunk ...).
-/// What none of them has stays as it is, and so does a second spelling of one that is there: see
-/// RequireOneSpelling. What runtimes add (name, prevResult ...) wins over other spellings.
+/// Renames every member, whatever its case, to the spelling in CNI's structs, ovs-cni's or ours.
+/// Other plugins read the same configuration with Go's encoding/json, which ignores the case of
+/// names. It also renames members of sections (ipam, args, kuryr, trunk ...). Unknown members stay
+/// as they are. A second spelling of a member stays as well: see RequireOneSpelling. Members that
+/// runtimes add (name, prevResult ...) win over other spellings.
 void NameKeys(nlohmann::json& config);
 
-/// Of what NameKeys has named: throws CniError 7 where a member stands in two spellings. Which of
-/// them would be meant cannot be told.
+/// To be called after NameKeys. Throws CniError 7 where a member has two spellings, because it is
+/// unknown which of them is meant.
 void RequireOneSpelling(const nlohmann::json& config);
 
-/// Throws CniError 7 for a member of `object` that the section does not have: what isolates, limits
-/// or copies packets is not passed over. `section` is one of ours, and `field` is where `object`
-/// stands.
+/// Throws CniError 7 for a member of `object` that the section does not have: an option that
+/// isolates, limits or copies packets must not be ignored. `section` is one of ours, and `field` is
+/// the path of `object`.
 void RequireKnownKeys(const nlohmann::json& object, std::string_view section,
                       const std::string& field);
 

@@ -53,10 +53,10 @@ std::string TakeLinkName(const json& object, const char* name, std::string fallb
   return link;
 }
 
-LocalNetwork::Kind TakeKind(const json& kuryr) {
+StandaloneNetwork::Kind TakeKind(const json& kuryr) {
   const auto vif = Take<std::string>(kuryr, "kuryr.", "vif", "a string", "bridge");
-  if (vif == "bridge") return LocalNetwork::Kind::kBridge;
-  if (vif == "ovs") return LocalNetwork::Kind::kOvs;
+  if (vif == "bridge") return StandaloneNetwork::Kind::kBridge;
+  if (vif == "ovs") return StandaloneNetwork::Kind::kOvs;
   RefuseField("kuryr.vif", "is \"" + Printable(vif) + "\", expected bridge or ovs");
 }
 
@@ -65,41 +65,43 @@ LocalNetwork::Kind TakeKind(const json& kuryr) {
                  "the network's router masquerades");
 }
 
-/// What no combination of the fields may ask for.
-void RequireConsistent(const LocalNetwork& local) {
-  const bool bridge = local.kind == LocalNetwork::Kind::kBridge;
-  if (local.hairpin_mode && local.promisc_mode)
+/// Refuses fields that contradict each other.
+void RequireConsistent(const StandaloneNetwork& network) {
+  const bool bridge = network.kind == StandaloneNetwork::Kind::kBridge;
+  if (network.hairpin_mode && network.promisc_mode)
     RefuseField("promiscMode", "and hairpinMode are both true; choose one");
-  if (!bridge && local.ip_masq) RefuseMasquerade("with kuryr.vif ovs");
-  if (!bridge && !local.uplink.empty())
+  if (!bridge && network.ip_masq) RefuseMasquerade("with kuryr.vif ovs");
+  if (!bridge && !network.uplink.empty())
     throw CniError(ErrorCode::kUnsupportedField, "kuryr.uplink is not supported with kuryr.vif ovs",
                    "ovs-vsctl add-port BRIDGE LINK");
-  if (local.ip_masq && !local.is_gateway)
+  if (network.ip_masq && !network.is_gateway)
     RefuseField("ipMasq",
                 "is true, but isGateway is not: the pods' packets do not come by the node");
-  if (!local.uplink.empty() && local.is_gateway)
+  if (!network.uplink.empty() && network.is_gateway)
     RefuseField("isGateway", "is true, but the gateway of a bridge with kuryr.uplink is out there");
-  if (bridge && local.vlan.has_value() == local.uplink.empty())
+  if (bridge && network.vlan.has_value() == network.uplink.empty())
     RefuseField("kuryr.vlan",
                 "and kuryr.uplink of a bridge need each other: the VLAN is the uplink's");
 }
 
-/// Where CNI's plugin bridge has it. Passed over, it would be a network without isolation.
+/// CNI's plugin bridge has `vlan` at the top. Ignoring it would lose the network's isolation.
 void RefuseVlanOutside(const json& config) {
   const auto vlan = config.find("vlan");
   if (vlan == config.end() || vlan->is_null() || *vlan == 0) return;
   RefuseField("vlan", "stands beside the section kuryr; it is a field of that section");
 }
 
-LocalNetwork TakeOvsCni(const json& config) {
+StandaloneNetwork TakeOvsCni(const json& config) {
   OvsCniConfig own = TakeOvsCniConfig(config);
-  LocalNetwork local{
-      .kind = LocalNetwork::Kind::kOvs, .bridge = own.bridge, .vlan = own.vlan, .mtu = own.mtu};
-  local.ovs_cni = std::move(own);
-  return local;
+  StandaloneNetwork network{.kind = StandaloneNetwork::Kind::kOvs,
+                            .bridge = own.bridge,
+                            .vlan = own.vlan,
+                            .mtu = own.mtu};
+  network.ovs_cni = std::move(own);
+  return network;
 }
 
-std::optional<LocalNetwork> TakeLocal(const json& config, const std::string& ipam) {
+std::optional<StandaloneNetwork> TakeStandalone(const json& config, const std::string& ipam) {
   const json* object = TakeObject(config, "", "kuryr");
   if (object == nullptr && ipam.empty()) {
     if (Take<bool>(config, "", "ipMasq", kTrueOrFalse)) RefuseMasquerade("of a producer's network");
@@ -111,23 +113,23 @@ std::optional<LocalNetwork> TakeLocal(const json& config, const std::string& ipa
   constexpr uint32_t kLeastMtu = 68;
   constexpr uint32_t kMostMtu = 65535;
   constexpr uint32_t kMostVlan = 4094;
-  LocalNetwork local{.kind = TakeKind(kuryr)};
-  const bool bridge = local.kind == LocalNetwork::Kind::kBridge;
-  local.bridge = TakeLinkName(kuryr, "bridge", bridge ? "cbr0" : "br-int");
-  if (local.bridge.empty()) RefuseField("kuryr.bridge", "is empty");
+  StandaloneNetwork network{.kind = TakeKind(kuryr)};
+  const bool bridge = network.kind == StandaloneNetwork::Kind::kBridge;
+  network.bridge = TakeLinkName(kuryr, "bridge", bridge ? "cbr0" : "br-int");
+  if (network.bridge.empty()) RefuseField("kuryr.bridge", "is empty");
   const uint32_t vlan = TakeNumber(kuryr, "kuryr.", "vlan", 1, kMostVlan);
-  if (vlan != 0) local.vlan = static_cast<uint16_t>(vlan);
-  local.uplink = TakeLinkName(kuryr, "uplink", "");
-  local.mtu = TakeNumber(config, "", "mtu", 0, kMostMtu);
-  if (local.mtu != 0 && local.mtu < kLeastMtu)
-    RefuseField("mtu", "is " + std::to_string(local.mtu) + ", less than IPv4's 68");
-  local.is_default_gateway = Take<bool>(config, "", "isDefaultGateway", kTrueOrFalse);
-  local.is_gateway = Take<bool>(config, "", "isGateway", kTrueOrFalse, local.uplink.empty());
-  local.ip_masq = Take<bool>(config, "", "ipMasq", kTrueOrFalse);
-  local.promisc_mode = Take<bool>(config, "", "promiscMode", kTrueOrFalse);
-  local.hairpin_mode = Take<bool>(config, "", "hairpinMode", kTrueOrFalse, !local.promisc_mode);
-  RequireConsistent(local);
-  return local;
+  if (vlan != 0) network.vlan = static_cast<uint16_t>(vlan);
+  network.uplink = TakeLinkName(kuryr, "uplink", "");
+  network.mtu = TakeNumber(config, "", "mtu", 0, kMostMtu);
+  if (network.mtu != 0 && network.mtu < kLeastMtu)
+    RefuseField("mtu", "is " + std::to_string(network.mtu) + ", less than IPv4's 68");
+  network.is_default_gateway = Take<bool>(config, "", "isDefaultGateway", kTrueOrFalse);
+  network.is_gateway = Take<bool>(config, "", "isGateway", kTrueOrFalse, network.uplink.empty());
+  network.ip_masq = Take<bool>(config, "", "ipMasq", kTrueOrFalse);
+  network.promisc_mode = Take<bool>(config, "", "promiscMode", kTrueOrFalse);
+  network.hairpin_mode = Take<bool>(config, "", "hairpinMode", kTrueOrFalse, !network.promisc_mode);
+  RequireConsistent(network);
+  return network;
 }
 
 Dns TakeDns(const json& config) {
@@ -149,7 +151,7 @@ ValidAttachment TakeAttachment(const json& entry, const std::string& field) {
   return valid;
 }
 
-/// The tag spec-v1.1.0 and later text name the list differently; libcni sends either or both.
+/// The list's name in the tag spec-v1.1.0 differs from later text; libcni sends one or both.
 std::optional<std::vector<ValidAttachment>> TakeValidAttachments(const json& config) {
   std::optional<std::vector<ValidAttachment>> valid;
   for (const char* name : {"cni.dev/valid-attachments", "cni.dev/attachments"}) {
@@ -204,8 +206,8 @@ NetworkConfig ParseNetworkConfig(json input, Command command) {
     config.ipam = TakePluginName(*ipam, "ipam.");
   if (command != Command::kDel) {
     RequireOneSpelling(input);
-    config.local =
-        config.is_ovs_cni ? std::optional(TakeOvsCni(input)) : TakeLocal(input, config.ipam);
+    config.standalone =
+        config.is_ovs_cni ? std::optional(TakeOvsCni(input)) : TakeStandalone(input, config.ipam);
     config.dns = TakeDns(input);
   }
   const auto previous = input.find("prevResult");

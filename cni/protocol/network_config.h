@@ -16,8 +16,8 @@
 namespace kuryr::cni {
 
 /// A network that this node makes by itself: its VIFs come from the configuration and a delegated
-/// IPAM plugin, and not from a producer. Named as the reference bridge plugin's fields are.
-struct LocalNetwork {
+/// IPAM plugin, and not from a producer. The fields are named as the reference bridge plugin's.
+struct StandaloneNetwork {
   enum class Kind { kBridge, kOvs };
 
   Kind kind = Kind::kBridge;
@@ -32,23 +32,24 @@ struct LocalNetwork {
   bool promisc_mode = false;
   std::optional<OvsCniConfig> ovs_cni;  ///< with kOvs: the configuration is ovs-cni's
 
-  bool operator==(const LocalNetwork&) const = default;
+  bool operator==(const StandaloneNetwork&) const = default;
 };
 
 /// (containerID, ifname) of an attachment that is not to be collected.
 using ValidAttachment = std::pair<std::string, std::string>;
 
-/// What came on stdin, checked (CNI SPEC section 1, and section 2 for what the runtime adds).
+/// The network configuration from stdin, checked (CNI SPEC section 1; section 2 for the runtime's
+/// additions).
 struct NetworkConfig {
   std::string cni_version;  ///< as given
   SpecVersion version = SpecVersion::k010;
   std::string name;
   std::string kuryr_conf;  ///< path of kuryr.conf; empty: the default
   bool debug = false;
-  bool is_ovs_cni = false;            ///< "type" is kOvsCniType
-  std::string ovsdb_connection;       ///< ovs-cni's socket_file; empty: kuryr.conf's
-  std::string ipam;                   ///< plugin to delegate to; empty: none
-  std::optional<LocalNetwork> local;  ///< unset: VIFs come from the pod's annotation
+  bool is_ovs_cni = false;                      ///< "type" is kOvsCniType
+  std::string ovsdb_connection;                 ///< ovs-cni's socket_file; empty: kuryr.conf's
+  std::string ipam;                             ///< plugin to delegate to; empty: none
+  std::optional<StandaloneNetwork> standalone;  ///< unset: VIFs come from the pod's annotation
   Dns dns;
   std::optional<nlohmann::json> prev_result;
   /// For GC: unset when the runtime sent no list. An empty list says that none is valid.
@@ -56,14 +57,14 @@ struct NetworkConfig {
   nlohmann::json json;  ///< all of it, for the delegate
 };
 
-/// The object on stdin, its keys named as NameKeys says. Throws CniError 6.
+/// Parses the JSON object from stdin and renames its keys (NameKeys). Throws CniError 6.
 [[nodiscard]] nlohmann::json ParseInput(std::string_view input);
-/// Empty where it is missing. Throws CniError 6 for another type.
+/// The member cniVersion; empty where it is missing. Throws CniError 6 when it is no string.
 [[nodiscard]] std::string VersionField(const nlohmann::json& config);
 
 /// Throws CniError 1 for a version we do not support, 2 for a field we cannot obey, 7 for a
-/// malformed one. A DEL is not to fail for what it does not need: `local` and `dns` stay unset
-/// then.
+/// malformed one. A DEL must not fail for fields that it does not need: it leaves `standalone` and
+/// `dns` unset.
 [[nodiscard]] NetworkConfig ParseNetworkConfig(nlohmann::json input, Command command);
 
 }  // namespace kuryr::cni

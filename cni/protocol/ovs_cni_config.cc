@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr uint32_t kMostTag = 4094;
-/// Of a trunk; 802.1Q reserves the last, and Open vSwitch takes it.
+/// Largest VLAN of a trunk. 802.1Q reserves it, and Open vSwitch accepts it.
 constexpr uint32_t kMostTrunk = 4095;
 constexpr size_t kMostMirrors = 16;
 
@@ -68,7 +68,7 @@ std::vector<uint16_t> TakeTrunks(const json& config) {
   return {vlans.begin(), vlans.end()};
 }
 
-/// What ovs-cni gives a port that has no vlan_mode of its own.
+/// The mode that ovs-cni gives a port without vlan_mode.
 std::string DefaultMode(const OvsCniConfig& own) {
   return own.vlan && own.trunks.empty() ? "access" : "trunk";
 }
@@ -188,7 +188,7 @@ OvsCniConfig TakeOvsCniConfig(const json& config) {
   own.interface_type = TakeInterfaceType(config);
   own.bandwidth = TakeBandwidth(config);
   own.mirrors = TakeMirrors(config);
-  // Open vSwitch is waited for by its events.
+  // These are only checked: the drivers wait for events of Open vSwitch.
   for (const char* name : {"link_state_check_retries", "link_state_check_interval"})
     (void)TakeNumber(config, "", name, 0, kMostOfAny);
   return own;

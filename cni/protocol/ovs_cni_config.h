@@ -13,8 +13,8 @@ namespace kuryr::cni {
 /// "type" of a network configuration of ovs-cni.
 inline constexpr const char* kOvsCniType = "ovs";
 
-/// A port's part in a mirror of its bridge. As a source, what comes from the pod (the switch's
-/// ingress) or goes to it is mirrored. As the output, the pod gets what is mirrored.
+/// A port's role in a mirror of its bridge. `ingress` (the switch's) mirrors packets from the pod,
+/// and `egress` packets to it. `output` sends the mirrored packets to the pod.
 struct OvsCniMirror {
   std::string name;
   bool ingress = false;
@@ -24,8 +24,8 @@ struct OvsCniMirror {
   bool operator==(const OvsCniMirror&) const = default;
 };
 
-/// What a network configuration of ovs-cni says (its page cni-plugin.md), and vlan_mode, bandwidth
-/// and mirrors beside it.
+/// A network configuration of ovs-cni: the fields of its page cni-plugin.md, and vlan_mode,
+/// bandwidth and mirrors.
 struct OvsCniConfig {
   std::string bridge;            ///< empty: that of the device's uplink, or br-int for an OVN port
   std::optional<uint16_t> vlan;  ///< 0 to 4094: the port's tag
@@ -42,8 +42,8 @@ struct OvsCniConfig {
 
 /// Throws CniError 7 for a malformed field, 2 for one that cannot be obeyed.
 [[nodiscard]] OvsCniConfig TakeOvsCniConfig(const nlohmann::json& config);
-/// The field socket_file: "unix:PATH", "tcp:HOST:PORT" or "ssl:HOST:PORT"; a path alone is a unix
-/// socket's. Empty where it is not set. Throws CniError 7.
+/// The field socket_file: "unix:PATH", "tcp:HOST:PORT" or "ssl:HOST:PORT"; a bare path is a unix
+/// socket's. Empty when the field is not set. Throws CniError 7.
 [[nodiscard]] std::string TakeOvsdbConnection(const nlohmann::json& config);
 
 }  // namespace kuryr::cni

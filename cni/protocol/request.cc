@@ -32,7 +32,7 @@ void RequireFields(const Request& request) {
                    "nothing is collected without a list of what is still valid");
 }
 
-/// For people alone: a DEL is not to fail for what it does not need.
+/// The pod for log lines; empty when its names are invalid, since a DEL must not fail for them.
 PodArgs NamedPod(const std::string& text) {
   try {
     const Args args = ParseArgs(text);
@@ -50,7 +50,7 @@ void TakeArgs(Request& request) {
   }
   const Args args = ParseArgs(request.args);
   if (request.command != Command::kAdd) return;
-  if (!request.config.local) RequirePod(args.pod);
+  if (!request.config.standalone) RequirePod(args.pod);
   request.pod = args.pod;
   request.wishes = ParseWishes(request.config.json, args);
 }

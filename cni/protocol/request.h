@@ -13,30 +13,30 @@ namespace kuryr::cni {
 /// One call of the plugin, checked (CNI SPEC section 2 "Parameters", section 1 "Configuration").
 struct Request {
   Command command = Command::kVersion;
-  NetworkConfig config;  ///< of VERSION only cni_version, which may be one we do not support
+  NetworkConfig config;  ///< for VERSION only cni_version, maybe an unsupported one
   std::string container_id;
   std::string netns;  ///< path, as the runtime has it; may be empty for DEL
-  int netns_fd = -1;  ///< where the path means nothing: the namespace itself, borrowed
+  int netns_fd = -1;  ///< open namespace, borrowed, where the path cannot be used; else -1
   std::string ifname;
   bool netns_override = false;  ///< CNI_NETNS may be the plugin's own
   std::string args;             ///< CNI_ARGS, for the delegate
-  std::string path;             ///< CNI_PATH, to find it
-  PodArgs pod;                  ///< of an ADD; of a DEL as far as it is well named; otherwise empty
+  std::string path;             ///< CNI_PATH, where the delegate is found
+  PodArgs pod;                  ///< for an ADD; for a DEL when its names are valid; else empty
   Wishes wishes;
-  std::string trace_id;  ///< of the call to the agent: again its own, where another agent gets it
+  std::string trace_id;  ///< of the call to the agent; the same when another agent gets the call
 
-  /// Where this process can open the namespace.
+  /// The path by which this process can open the namespace.
   [[nodiscard]] std::string netns_path() const {
     return netns_fd < 0 ? netns : "/proc/self/fd/" + std::to_string(netns_fd);
   }
 };
 
-/// Throws CniError 4 that names every missing and invalid variable at once, 6 for what is no JSON
-/// object, and 7 for a malformed field. It is 1 for a cniVersion that is not supported, or that
-/// does not have the command. VERSION is answered whatever the rest looks like.
+/// Throws CniError 4 that names every missing and invalid variable at once, 6 when `input` is no
+/// JSON object, and 7 for a malformed field. Throws CniError 1 for a cniVersion that is not
+/// supported, or that does not have the command. For VERSION, nothing else needs to be valid.
 [[nodiscard]] Request ParseRequest(const Environment& environment, std::string_view input);
 
-/// The version an error is to be answered in: the input's cniVersion where it can be told, else the
+/// The version for an error's answer: the cniVersion in `input` where it can be read, else the
 /// newest.
 [[nodiscard]] std::string AnswerVersion(std::string_view input);
 

@@ -46,13 +46,14 @@ Json Encode(const Result& result, SpecVersion version) {
   return version < SpecVersion::k110 ? EncodeLists(result) : EncodeLists110(result);
 }
 
-/// 0.2.0 and older have one entry a family: the chain's first is kept.
+/// Whether both versions have the same form of a result.
 bool SameForm(SpecVersion a, SpecVersion b) {
   return (a < SpecVersion::k030) == (b < SpecVersion::k030) &&
          (a < SpecVersion::k100) == (b < SpecVersion::k100) &&
          (a < SpecVersion::k110) == (b < SpecVersion::k110);
 }
 
+/// Up to 0.2.0 a family has one entry: the one in `all` stays.
 void Append(Json& all, const Json& added) {
   for (const auto& [name, value] : added.items()) {
     Json& member = all[name];
@@ -61,7 +62,7 @@ void Append(Json& all, const Json& added) {
     } else if (member.is_array()) {
       member.insert(member.end(), value.begin(), value.end());
     } else if (name == "dns") {
-      // Says nothing that we know of, or ours would not be told.
+      // The dns there has no known member, or AppendResult would have dropped ours.
       member.update(value);
     }
   }
@@ -94,7 +95,7 @@ Json AppendResult(const json& previous, const Result& added, SpecVersion version
   for (ResultIp& ip : behind.ips) {
     if (ip.interface) *ip.interface += decoded.interfaces.size();
   }
-  // The runtime has a resolver from the plugin before.
+  // The previous plugin has given the runtime a resolver.
   if (!decoded.dns.empty()) behind.dns = {};
   const bool nothing_told = version < SpecVersion::k030 && behind.ips.empty();
   if (!nothing_told) Append(all, EncodeResult(behind, version));

@@ -18,7 +18,7 @@ struct ResultInterface {
   uint32_t mtu = 0;         ///< bytes; 0: not told
   std::string sandbox;      ///< CNI_NETNS as given; empty for an interface of the host
   std::string socket_path;  ///< absolute, of a vhost-user interface; or empty
-  std::string pci_id;       ///< of a device that was lent; or empty
+  std::string pci_id;       ///< PCI address of a lent device; or empty
 
   bool operator==(const ResultInterface&) const = default;
 };
@@ -43,7 +43,7 @@ struct ResultRoute {
   bool operator==(const ResultRoute&) const = default;
 };
 
-/// What resolv.conf(5) is to say.
+/// The contents of resolv.conf(5).
 struct Dns {
   std::vector<std::string> nameservers;
   std::string domain;
@@ -54,7 +54,7 @@ struct Dns {
   bool operator==(const Dns&) const = default;
 };
 
-/// What an ADD made (CNI SPEC section 5 "ADD Success"), in the newest form: that of 1.1.0.
+/// The result of an ADD (CNI SPEC section 5 "ADD Success"), in the newest form: that of 1.1.0.
 struct Result {
   std::vector<ResultInterface> interfaces;
   std::vector<ResultIp> ips;
@@ -64,19 +64,19 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-/// The result as the given version of the specification spells it; lists that are empty are left
-/// out. Down to 0.2.0 only the first address of each family is told; a result without addresses
-/// cannot be told then: throws CniError 1.
+/// The result in the form of `version`, without empty lists. Up to 0.2.0, a result has the first
+/// address of each family only; a result without addresses has no form there, and CniError 1 is
+/// thrown.
 [[nodiscard]] nlohmann::ordered_json EncodeResult(const Result& result, SpecVersion version);
 
-/// A result of another plugin, or of an earlier call. `fallback` is its version where it names
-/// none, as in a prevResult before 1.0.0. Members may be null. Throws ParseError with the path from
-/// `path` on, also for a version that is not supported.
+/// Decodes a result of another plugin, or of an earlier call. `fallback` is its version when it
+/// names none, as in a prevResult before 1.0.0. Members may be null. Throws ParseError with the
+/// path from `path` on, also for a version that is not supported.
 [[nodiscard]] Result DecodeResult(const nlohmann::json& object, SpecVersion fallback,
                                   const std::string& path = "$");
 
-/// What a plugin in a chain answers: all of `previous`, the prevResult it was given, members we do
-/// not know included, and `added` behind it.
+/// The answer of a plugin in a chain: all of `previous` (its prevResult), unknown members included,
+/// and `added` behind it.
 [[nodiscard]] nlohmann::ordered_json AppendResult(const nlohmann::json& previous,
                                                   const Result& added, SpecVersion version);
 

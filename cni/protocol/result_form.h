@@ -9,25 +9,25 @@
 
 namespace kuryr::cni {
 
-// How the versions of the specification spell a result: one file for each form, which converts it
-// to and from the newest. `dns` is the same in all.
+// The forms of a result in the versions of the specification. Each form has a file, which converts
+// it to and from the newest form. `dns` is equal in all forms.
 
 /// 0.1.0 and 0.2.0: {"ip4": {"ip", "gateway", "routes"}, "ip6": {...}}.
 [[nodiscard]] nlohmann::ordered_json EncodeByFamily(const Result& result);
 [[nodiscard]] Result DecodeByFamily(const nlohmann::json& object, const std::string& path);
 
-/// 0.3.0 to 0.4.0: as 1.0.0, and each of `ips` tells its `version`, "4" or "6".
+/// 0.3.0 to 0.4.0: as 1.0.0, and each of `ips` has a `version`, "4" or "6".
 [[nodiscard]] nlohmann::ordered_json EncodeWithIpVersion(const Result& result);
 
-/// 1.0.0: {"interfaces", "ips", "routes"}. Members that other versions have are taken where they
-/// are, so this reads the forms of 0.3.0 and 1.1.0 too.
+/// 1.0.0: {"interfaces", "ips", "routes"}. DecodeLists also reads the members that only 0.3.0 or
+/// 1.1.0 have.
 [[nodiscard]] nlohmann::ordered_json EncodeLists(const Result& result);
 [[nodiscard]] Result DecodeLists(const nlohmann::json& object, const std::string& path);
 
 /// 1.1.0: interfaces have mtu, socketPath and pciID, routes mtu, advmss, priority, table, scope.
 [[nodiscard]] nlohmann::ordered_json EncodeLists110(const Result& result);
 
-// Readers of members, shared by the forms: nullptr and null are the same.
+// Readers of members, shared by the forms. A null member counts as missing.
 
 [[nodiscard]] const nlohmann::json* MemberOf(const nlohmann::json& object, const char* name,
                                              const std::string& path);
@@ -37,7 +37,7 @@ namespace kuryr::cni {
                                   const std::string& path);
 [[nodiscard]] std::optional<IpAddress> AddressOf(const nlohmann::json& object, const char* name,
                                                  const std::string& path);
-/// 0 to 4294967295.
+/// A number from 0 to 4294967295.
 [[nodiscard]] std::optional<uint32_t> NumberOf(const nlohmann::json& object, const char* name,
                                                const std::string& path);
 [[nodiscard]] ResultRoute DecodeRoute(const nlohmann::json& object, const std::string& path);

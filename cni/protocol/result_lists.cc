@@ -71,7 +71,7 @@ ResultInterface DecodeInterface(const json& object, const std::string& path) {
 ResultIp DecodeIp(const json& object, const std::string& path) {
   ResultIp ip = {.address = NetworkOf(object, "address", path),
                  .gateway = AddressOf(object, "gateway", path)};
-  // libcni takes a pointer to an int: -1 would be one, too.
+  // libcni's index is a signed int: a negative one is no error, and means no interface.
   const auto* index = MemberOf(object, "interface", path);
   if (index != nullptr && index->is_number_integer() && *index < 0) return ip;
   if (const auto number = NumberOf(object, "interface", path)) ip.interface = *number;

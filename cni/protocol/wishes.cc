@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// All keys inside in lower case: a runtime written in Go may send either.
+/// A copy with all keys in lower case: runtimes written in Go may send any case.
 json WithLowerKeys(const json& value) {
   if (value.is_array()) {
     json array = json::array();
@@ -29,8 +29,7 @@ json WithLowerKeys(const json& value) {
   return object;
 }
 
-/// Members of these names, which are in lower case. Whoever writes others is not to have them
-/// copied.
+/// The members that `names` (in lower case) has. Other members are not worth a copy.
 json Known(const json& object, std::initializer_list<std::string_view> names) {
   json known = json::object();
   for (const auto& [key, member] : object.items()) {
@@ -89,7 +88,7 @@ void TakeIps(const json& object, const std::string& where, Wishes& wishes) {
   }
 }
 
-/// For portmap, behind us.
+/// Checks what portmap, a plugin behind us in the chain, will read.
 void CheckPortMappings(const json& object, const std::string& where) {
   constexpr uint32_t kLastPort = 65535;
   const json* mappings = TakeArray(object, where, "portmappings");
@@ -174,7 +173,7 @@ Wishes ParseWishes(const json& config, const Args& args) {
       if (wishes.ovn_port.empty()) wishes.ovn_port = ParseOvnPort(where + "ovnPort", ovn_port);
     }
   }
-  // Multus writes it into the configuration of whom it calls.
+  // Multus writes deviceID into the configuration of the plugin that it calls.
   TakeDeviceId(config, "", "deviceID", wishes);
   const json* given = TakeObject(config, "", "runtimeConfig");
   if (given == nullptr) return wishes;

@@ -13,24 +13,24 @@
 
 namespace kuryr::cni {
 
-/// What the runtime asks for this one attachment (CNI CONVENTIONS: capabilities and args).
+/// The runtime's wishes for one attachment (CNI CONVENTIONS: capabilities and args).
 struct Wishes {
   std::optional<MacAddress> mac;
   std::vector<IpNetwork> ips;  ///< a missing prefix length is the whole address
   std::string device_id;       ///< a PCI address, or an auxiliary device's name
   std::string ovn_port;        ///< name of a logical port of OVN, for ovs-cni's networks
   Dns dns;
-  Bandwidth bandwidth;  ///< any numbers; for ovs-cni's networks
+  Bandwidth bandwidth;  ///< any numbers; only for ovs-cni's networks
 
   bool operator==(const Wishes&) const = default;
 };
 
-/// What the network configuration says in runtimeConfig wins over args.cni, and that over CNI_ARGS.
-/// A device may stand in its own "deviceID", in the place of args.cni. Of an OVN port CNI_ARGS wins
-/// over args.cni. The keys inside both are compared without regard to case: go-cni writes
-/// "HostPort". portMappings are for a plugin behind us in the chain, and only looked at; so is
-/// bandwidth, but for networks of ovs-cni. Throws CniError 7 for malformed values, and 4 for those
-/// of CNI_ARGS.
+/// runtimeConfig of the network configuration wins over args.cni, and args.cni over CNI_ARGS. The
+/// configuration's own "deviceID" wins over a device in args.cni. For an OVN port, CNI_ARGS wins
+/// over args.cni. The case of keys in runtimeConfig and args.cni does not matter: go-cni writes
+/// "HostPort". portMappings are only checked: a plugin behind us in the chain uses them. bandwidth
+/// is only checked, except in networks of ovs-cni. Throws CniError 7 for malformed values, and 4
+/// for those of CNI_ARGS.
 [[nodiscard]] Wishes ParseWishes(const nlohmann::json& config, const Args& args);
 
 }  // namespace kuryr::cni

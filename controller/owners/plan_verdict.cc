@@ -13,12 +13,6 @@ namespace {
 /// pool.
 constexpr size_t kMostPlanned = 16 * (kMostNetworks + 1);
 
-bool AreActive(const std::vector<vif::PodVif>& vifs) {
-  return std::all_of(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) {
-    return vif::Common(vif.vif).active.value_or(false);
-  });
-}
-
 bool Has(const std::vector<IpAddress>& addresses, const IpAddress& address) {
   return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
 }
@@ -110,7 +104,7 @@ std::vector<IpAddress> PlannedAddresses(const std::vector<vif::PodVif>& vifs) {
 PlanState Read(const Plan& plan) {
   PlanState state{.present = !plan.empty(), .problem = plan.error, .former = plan.former};
   if (plan.vifs.empty()) return state;
-  state.active = AreActive(plan.vifs);
+  state.active = std::all_of(plan.vifs.begin(), plan.vifs.end(), vif::IsActive);
   const size_t addresses = PlannedAddresses(plan.vifs).size();
   if (addresses > kMostPlanned) {
     state.problem = "names " + std::to_string(addresses) + " addresses; at most " +

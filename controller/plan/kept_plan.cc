@@ -54,8 +54,6 @@ class KeptReader {
   std::string_view rest_;
 };
 
-bool IsActive(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(false); }
-
 /// Whether the profile names the VIF's port, as those of Neutron do.
 bool NamesPort(const vif::VifBase& common) {
   if (!common.port_profile.has_value()) return false;
@@ -138,7 +136,7 @@ vif::PodVif TakeVif(KeptReader& reader) {
 }  // namespace
 
 KeptPlan::KeptPlan(const std::vector<vif::PodVif>& vifs) {
-  if (!std::all_of(vifs.begin(), vifs.end(), IsActive)) {
+  if (!std::all_of(vifs.begin(), vifs.end(), vif::IsActive)) {
     whole_ = std::make_shared<const std::vector<vif::PodVif>>(vifs);
     return;
   }

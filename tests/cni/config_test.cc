@@ -32,7 +32,7 @@ class ConfigTest : public ::testing::Test {
     std::ofstream(path) << text;
     return path;
   }
-  /// Whose cluster, user and context have this name.
+  /// A kubeconfig whose cluster, user and context have this name.
   std::string Kubeconfig(const std::string& name, const std::string& user,
                          const std::string& cluster = "certificate-authority-data: LS0tQ0E=") {
     return File(name + ".kubeconfig", "current-context: " + name + "\ncontexts: [{name: " + name +
@@ -98,8 +98,8 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.api.connect_timeout, std::chrono::seconds(3));
   EXPECT_EQ(config.api.read_timeout, std::chrono::seconds(5));
   EXPECT_EQ(config.api.retry_timeout, std::chrono::seconds(3600));
-  EXPECT_FALSE(config.use_events);
-  EXPECT_TRUE(config.network_status);
+  EXPECT_FALSE(config.reports.use_events);
+  EXPECT_TRUE(config.reports.network_status);
   EXPECT_EQ(config.vif_source, VifSource::kKuryrPort);
   EXPECT_EQ(config.agent_wait, std::chrono::seconds(0));
   EXPECT_EQ(config.binding.ovsdb_wait, std::chrono::seconds(0));

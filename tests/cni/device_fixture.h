@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cni/commands/serve.h"
+#include "cni/commands/command_table.h"
 #include "cni/protocol/error.h"
 #include "kubelet/methods.h"
 #include "kubelet/podresources.pb.h"
@@ -29,7 +29,7 @@ class GivenEvents : public PodEventSource {
   void Start(const PodArgs& /*pod*/, PodHandler& handler) override {
     KnownPod known;
     for (const watcher::WatchEvent& event : events_) {
-      if (known.Take(event) == KnownPod::Change::kPresent) handler.OnPresent(*known.pod());
+      if (known.Learn(event) == KnownPod::Change::kPresent) handler.OnPresent(*known.pod());
     }
   }
   void Stop() override {}
@@ -130,7 +130,7 @@ class DeviceTest : public test::NetnsTest {
          .path = "/opt/cni/bin"},
         input.dump());
     GivenEvents source(events);
-    const Node node = {
+    const NodeContext node = {
         .binding = *binding_, .attachments = *attachments_, .owner = {}, .writer = writer_};
     return FindCommand(request.command)({.request = request,
                                          .node = node,

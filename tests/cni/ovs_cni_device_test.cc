@@ -54,7 +54,7 @@ class OvsCniDeviceTest : public test::NetnsTest {
     ApplyNetwork(request, config, deadline);
     AttachmentStore attachments(config.state_dir);
     binding::Binding binding(ForDrivers(config, attachments));
-    const Node node = {
+    const NodeContext node = {
         .binding = binding, .attachments = attachments, .owner = {}, .writer = writer_};
     GivenEvents no_events({});
     return FindCommand(request.command)({.request = request,

@@ -53,6 +53,17 @@ std::string AnnotationRefusal(const std::string& text) {
   }
 }
 
+TEST(PodVifsTest, AVifWithoutActiveIsActive) {
+  json vif = Primitive();
+  json& data = vif["versioned_object.data"];
+  const auto is_active = [&] { return IsActive(DecodeAnnotation(vif.dump()).front()); };
+  EXPECT_TRUE(is_active());
+  data["active"] = false;
+  EXPECT_FALSE(is_active());
+  data.erase("active");
+  EXPECT_TRUE(is_active());
+}
+
 TEST(PodVifsTest, SingleVifIsTheDefaultEth0) {
   const auto vifs = VifsOf(JsonSample("pod/annotated-queens.json"));
 

@@ -60,7 +60,7 @@ class SweepTest : public ::testing::Test {
   binding::Binding binding_{{.ovsdb_connection = "unix:" + (folder_ / "db.sock").string()}};
   AttachmentStore attachments_{folder_ / "state"};
   SilentWriter writer_;
-  const Node node_ = {
+  const NodeContext node_ = {
       .binding = binding_, .attachments = attachments_, .owner = {}, .writer = writer_};
 };
 

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         kuryr::cni::ParseAttachmentRecord({reinterpret_cast<const char*>(data), size});
     kuryr::cni::Require(kuryr::cni::ParseAttachmentRecord(ToJson(record)) == record);
   } catch (const kuryr::ParseError& e) {
-    // What every malformed record ends with.
+    // Every malformed record ends with such an error.
     kuryr::cni::Require(!kuryr::cni::HasControlCharacter(e.what()));
   }
   return 0;

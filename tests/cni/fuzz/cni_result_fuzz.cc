@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What versions before 1.1.0 can tell of it.
+/// The part of a result that versions before 1.1.0 have.
 Result Older(Result result) {
   for (ResultInterface& interface : result.interfaces) {
     interface.mtu = 0;
@@ -35,7 +35,7 @@ Result Added() {
   return result;
 }
 
-/// What can be told decodes, whatever version it is then believed to be, to what it was told of.
+/// An encoded result decodes to the same result, whatever version the decoder is given.
 void CheckEncoding(const Result& result, SpecVersion version) {
   if (version < SpecVersion::k030 && result.ips.empty()) return;
   const json told = EncodeResult(result, version);

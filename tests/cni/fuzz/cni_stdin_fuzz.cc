@@ -13,7 +13,7 @@ void Check(const nlohmann::json& input, Command command) {
     const NetworkConfig config = ParseNetworkConfig(input, command);
     RequireSafeNames(config);
     Require(config.json == input && config.version == ParseVersion(config.cni_version));
-    Require(command != Command::kDel || !config.local);
+    Require(command != Command::kDel || !config.standalone);
     (void)ParseWishes(config.json, {});
   } catch (const CniError& e) {
     RequireTold(e);

@@ -11,7 +11,7 @@
 
 namespace kuryr::cni {
 
-/// What the fuzz targets ask for beyond "does not crash".
+/// Ends the process when a property does not hold that a fuzz target asks for.
 inline void Require(bool property) {
   if (!property) std::abort();
 }
@@ -40,9 +40,9 @@ inline void RequireFileName(const std::string& name) {
 inline void RequireSafeNames(const NetworkConfig& config) {
   RequireFileName(config.name);
   if (!config.ipam.empty()) RequireFileName(config.ipam);
-  if (!config.local) return;
-  RequireFileName(config.local->bridge);
-  if (!config.local->uplink.empty()) RequireFileName(config.local->uplink);
+  if (!config.standalone) return;
+  RequireFileName(config.standalone->bridge);
+  if (!config.standalone->uplink.empty()) RequireFileName(config.standalone->uplink);
 }
 
 }  // namespace kuryr::cni

@@ -85,7 +85,7 @@ class AgentLimitsTest : public AgentTest {
 
 TEST_F(AgentLimitsTest, WithAnyNumberOfDescriptorsACallIsAnsweredAndNothingIsLeft) {
   SKIP_WHERE_CHECKS_OPEN_DESCRIPTORS();
-  // What an ADD cannot open is tried again until then.
+  // An ADD that cannot open a file tries again until this timeout.
   StartWith("vif_annotation_timeout = 2\n");
   const TestPod pod = ActivePod("nginx");
   bool succeeded = false;

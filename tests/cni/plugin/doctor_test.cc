@@ -47,7 +47,7 @@ class DoctorTest : public PluginTest {
     argv.insert(argv.end(), more.begin(), more.end());
     return Process({.argv = argv}).Wait();
   }
-  /// What it says of the subject, which it says once: the verdict, what was found, and the mend.
+  /// The one finding of the subject: the verdict, what was found, and the mend.
   [[nodiscard]] std::string Of(const std::string& subject) const {
     const ProcessResult result = Ask({"--json"});
     const json answer = json::parse(result.out);

@@ -45,7 +45,7 @@ class InstallTest : public ::testing::Test {
     argv.insert(argv.end(), more.begin(), more.end());
     return RunProgram({.argv = argv});
   }
-  /// Of every file below the host's root: its mode.
+  /// The mode of every file below the host's root.
   [[nodiscard]] std::map<std::string, int> Modes() const {
     std::map<std::string, int> modes;
     for (const auto& entry : fs::recursive_directory_iterator(host_)) {

@@ -105,7 +105,7 @@ class OvsCniTest : public PluginTest {
   std::string Get(const char* table, const std::string& name, const std::string& column) {
     return ovs_->Vsctl({"--no-wait", "get", table, name, column});
   }
-  /// Of their names, or their UUIDs where they have none.
+  /// The rows' names, or UUIDs in tables without names.
   std::string Rows(const std::string& table) {
     const std::string column = table == "Mirror" ? "name" : "_uuid";
     return ovs_->Vsctl({"--no-wait", "--bare", "--columns=" + column, "list", table});

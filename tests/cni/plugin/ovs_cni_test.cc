@@ -34,8 +34,8 @@ constexpr const char* kRangeFrom1000 =
 constexpr const char* kRangeFrom1050 =
     "[1050, 1051, 1052, 1053, 1054, 1055, 1056, 1057, 1058, 1059]";
 
-/// Of its pages README.md, cni-plugin.md, demo.md and ovs-offload.md. Names that a definition has
-/// are in the configuration, as Multus writes them there.
+/// Examples of ovs-cni's pages README.md, cni-plugin.md, demo.md and ovs-offload.md. A definition's
+/// name is in the configuration, where Multus writes it.
 const std::vector<Example> kExamples = {
     {"VLAN", R"({"name":"mynet","type":"ovs","bridge":"mynet0","vlan":100})", "100", "access", "[]",
      1500},
@@ -75,7 +75,7 @@ TEST_F(OvsCniTest, EveryDocumentedExampleMakesItsPortAndADelTakesItAway) {
   for (const Example& example : kExamples) {
     SCOPED_TRACE(example.what);
     json config = json::parse(example.config);
-    // Who calls a plugin says the version, where the page does not.
+    // The caller of a plugin adds the version when the page has none.
     if (!config.contains("cniVersion")) config["cniVersion"] = "0.4.0";
 
     const bool has_ipam = config.contains("ipam");
@@ -163,7 +163,7 @@ TEST_F(OvsCniTest, ANeighbourTakesTheMacOfAnAddressThatComesBack) {
   table.WaitFor("10.10.10.1", *MacAddress::Parse("02:00:00:00:00:02"));
 }
 
-/// What ovs-cni's users asked for: https://github.com/k8snetworkplumbingwg/ovs-cni/pull/261.
+/// Users of ovs-cni asked for this: https://github.com/k8snetworkplumbingwg/ovs-cni/pull/261.
 TEST_F(OvsCniTest, ATrunkWithANativeVlanTalksUntagged) {
   const json ipam = {{"type", "static"}};
   const TestPod trunk = MakePod("trunk");

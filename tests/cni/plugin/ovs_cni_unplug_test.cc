@@ -24,7 +24,7 @@ class OvsCniUnplugTest : public OvsCniTest {
  protected:
   static json Config() { return {{"cniVersion", "0.4.0"}, {"bridge", "br1"}, {"vlan", 100}}; }
 
-  /// What an ADD of ovs-cni leaves.
+  /// Makes what an ADD of ovs-cni leaves.
   void PlugAsOvsCni(const TestPod& pod, const std::string& port) {
     const Netns netns = Netns::Open(pod.netns);
     RouteSocket().CreateVeth({.name = port, .peer_name = "eth0", .peer_netns_fd = netns.fd()});

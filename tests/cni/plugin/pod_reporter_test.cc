@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-/// What the API server hears of an ADD. The processes that tell it outlive the plugin, and become
-/// the test's own children then.
+/// Tests what the API server is told of an ADD. The processes that tell it outlive the plugin, and
+/// then become the test's own children.
 class PodReporterTest : public PluginTest {
  protected:
   /// In which a busy machine, too, hears of the pod: what is not there in time is its port.
@@ -195,7 +195,7 @@ TEST_F(PodReporterTest, NothingIsStartedWhereThereIsNothingToTell) {
   EXPECT_EQ(FailedAdd(pod)["code"], 11);
   EXPECT_THAT(Writers(), IsEmpty());
 
-  // Nobody looks for the events of a pod that is gone.
+  // No user looks for the Events of a pod that is gone.
   WriteConfig(DefaultKubernetes());
   api_->Delete("pods", "default", "nginx");
   MakePod("nginx");

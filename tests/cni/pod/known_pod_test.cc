@@ -17,7 +17,7 @@ using watcher::EventType;
 using watcher::MakeEvent;
 using Change = KnownPod::Change;
 
-/// Of pod default/pod-5bb648d658-55n76.
+/// A KuryrPort of pod default/pod-5bb648d658-55n76.
 json PortSample(const std::string& name) {
   return json::parse(std::ifstream(test::TestData() + "/vif-samples/kuryrport/" + name + ".json"));
 }
@@ -35,7 +35,7 @@ json PodOf(const json& port) {
 class KnownPodTest : public ::testing::Test {
  protected:
   Change Take(const json& object, EventType type = EventType::kAdded) {
-    return known_.Take(MakeEvent(type, object));
+    return known_.Learn(MakeEvent(type, object));
   }
   /// The first VIF's address, "" where there is no VIF.
   [[nodiscard]] std::string Mac() const {

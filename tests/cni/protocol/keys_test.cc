@@ -37,9 +37,9 @@ const std::string kOwn = R"("name":"net","type":"kuryr-cni",)";
 
 TEST(KeysTest, AVlanInAnyCaseIsThePorts) {
   for (const char* vlan : {R"("vlan":100)", R"("Vlan":100)", R"("VLAN":100)", R"("vLaN":100)"}) {
-    EXPECT_EQ(ParseText(kOvs + vlan).local->ovs_cni->vlan, 100) << vlan;
+    EXPECT_EQ(ParseText(kOvs + vlan).standalone->ovs_cni->vlan, 100) << vlan;
     const std::string kuryr = kOwn + R"("Kuryr":{"VIF":"ovs",)" + vlan + "}";
-    EXPECT_EQ(ParseText(kuryr).local->vlan, 100) << vlan;
+    EXPECT_EQ(ParseText(kuryr).standalone->vlan, 100) << vlan;
   }
 }
 
@@ -50,7 +50,7 @@ TEST(KeysTest, EveryFieldOfOvsCniIsTakenInAnyCase) {
          "DeviceID":"0000:00:05.2","DNS":{"Domain":"a.b"},
          "BandWidth":{"EGRESSRATE":2000},"Mirrors":[{"Name":"m","Ingress":true}])");
 
-  const OvsCniConfig& own = *config.local->ovs_cni;
+  const OvsCniConfig& own = *config.standalone->ovs_cni;
   EXPECT_EQ(config.name, "net");
   EXPECT_EQ(own.bridge, "br1");
   EXPECT_EQ(own.mtu, 1400U);
@@ -98,7 +98,7 @@ TEST(KeysTest, AnUnknownKeyOfOurSectionIsRefusedWithTheKnownOnes) {
 TEST(KeysTest, AVlanOutsideOfTheSectionKuryrIsRefused) {
   EXPECT_THAT(RefusalOf(kOwn + R"("kuryr":{"vif":"ovs"},"vlan":100)"), HasSubstr("vlan stands"));
   EXPECT_THAT(RefusalOf(kOwn + R"("ipam":{"type":"x"},"Vlan":100)"), HasSubstr("vlan stands"));
-  EXPECT_TRUE(ParseText(kOwn + R"("kuryr":{},"vlan":0)").local.has_value());
+  EXPECT_TRUE(ParseText(kOwn + R"("kuryr":{},"vlan":0)").standalone.has_value());
 }
 
 TEST(KeysTest, OthersKeysStayAsTheyAre) {

@@ -36,7 +36,7 @@ CniError Failure(const char* members) {
   return FailureOf([&] { (void)Parse(members); }, members);
 }
 
-/// Of text that does not become a configuration.
+/// The error for text that is no configuration.
 CniError InputFailure(const std::string& input) {
   return FailureOf([&] { (void)VersionField(ParseInput(input)); }, input.substr(0, 80));
 }
@@ -88,7 +88,7 @@ TEST(NetworkConfigTest, CFG_06_07_08_14_WhatIsOthersIsLeftToThem) {
     "args":{"labels":[{"key":"a"}]},"cni.dev/unknown":7})");
 
   EXPECT_EQ(config.json.at("foo"), json::parse(R"({"bar":[1]})"));
-  EXPECT_FALSE(config.local);
+  EXPECT_FALSE(config.standalone);
 }
 
 TEST(NetworkConfigTest, CFG_09_AFieldOfAWrongTypeOrRangeIsNamed) {
@@ -137,30 +137,32 @@ TEST(NetworkConfigTest, CFG_13_MasqueradingThatWeCannotDoIsCode2) {
     EXPECT_EQ(error.code(), ErrorCode::kUnsupportedField) << members;
     EXPECT_THAT(error.what(), HasSubstr("ipMasq true")) << "key and value";
   }
-  EXPECT_TRUE(Parse(R"({"kuryr":{},"ipMasq":true})").local->ip_masq);
-  EXPECT_FALSE(Parse(R"({"ipMasq":false})").local);
+  EXPECT_TRUE(Parse(R"({"kuryr":{},"ipMasq":true})").standalone->ip_masq);
+  EXPECT_FALSE(Parse(R"({"ipMasq":false})").standalone);
 }
 
 TEST(NetworkConfigTest, ADelDoesNotFailForWhatItDoesNotNeed) {
   for (const char* members :
        {R"({"ipMasq":true})", R"({"kuryr":7})", R"({"dns":7})", R"({"ipam":{"type":"x"},"mtu":1})"})
-    EXPECT_FALSE(Parse(members, Command::kDel).local) << members;
+    EXPECT_FALSE(Parse(members, Command::kDel).standalone) << members;
 }
 
-TEST(NetworkConfigTest, ALocalNetworkHasTheReferencesDefaults) {
-  using Kind = LocalNetwork::Kind;
-  EXPECT_FALSE(Parse("{}").local);
-  EXPECT_EQ(Parse(R"({"ipam":{"type":"x"}})").local, (LocalNetwork{.bridge = "cbr0"}));
-  EXPECT_EQ(Parse(R"({"kuryr":{"vif":"ovs","vlan":7}})").local,
-            (LocalNetwork{.kind = Kind::kOvs, .bridge = "br-int", .vlan = 7}));
-  EXPECT_EQ(Parse(R"({"kuryr":{"bridge":"br1","uplink":"eth1","vlan":4094}})").local,
-            (LocalNetwork{.bridge = "br1", .vlan = 4094, .uplink = "eth1", .is_gateway = false}));
-  EXPECT_EQ(Parse(R"({"kuryr":{},"promiscMode":true,"isDefaultGateway":true,"mtu":9000})").local,
-            (LocalNetwork{.bridge = "cbr0",
-                          .mtu = 9000,
-                          .is_default_gateway = true,
-                          .hairpin_mode = false,
-                          .promisc_mode = true}));
+TEST(NetworkConfigTest, AStandaloneNetworkHasTheReferencesDefaults) {
+  using Kind = StandaloneNetwork::Kind;
+  EXPECT_FALSE(Parse("{}").standalone);
+  EXPECT_EQ(Parse(R"({"ipam":{"type":"x"}})").standalone, (StandaloneNetwork{.bridge = "cbr0"}));
+  EXPECT_EQ(Parse(R"({"kuryr":{"vif":"ovs","vlan":7}})").standalone,
+            (StandaloneNetwork{.kind = Kind::kOvs, .bridge = "br-int", .vlan = 7}));
+  EXPECT_EQ(
+      Parse(R"({"kuryr":{"bridge":"br1","uplink":"eth1","vlan":4094}})").standalone,
+      (StandaloneNetwork{.bridge = "br1", .vlan = 4094, .uplink = "eth1", .is_gateway = false}));
+  EXPECT_EQ(
+      Parse(R"({"kuryr":{},"promiscMode":true,"isDefaultGateway":true,"mtu":9000})").standalone,
+      (StandaloneNetwork{.bridge = "cbr0",
+                         .mtu = 9000,
+                         .is_default_gateway = true,
+                         .hairpin_mode = false,
+                         .promisc_mode = true}));
 }
 
 TEST(NetworkConfigTest, VER_04_12_AnUnsupportedVersionIsCode1AndNamesBothSides) {

@@ -21,7 +21,7 @@ NetworkConfig ParseOvs(const char* members, Command command = Command::kAdd) {
   return ParseNetworkConfig(config, command);
 }
 
-OvsCniConfig OvsCni(const char* members) { return *ParseOvs(members).local->ovs_cni; }
+OvsCniConfig OvsCni(const char* members) { return *ParseOvs(members).standalone->ovs_cni; }
 
 CniError OvsFailure(const char* members, Command command = Command::kAdd) {
   try {
@@ -33,23 +33,23 @@ CniError OvsFailure(const char* members, Command command = Command::kAdd) {
   return {ErrorCode::kInternal, "accepted"};
 }
 
-TEST(OvsCniConfigTest, AConfigurationOfOvsCniIsALocalNetworkOnOpenVSwitch) {
+TEST(OvsCniConfigTest, AConfigurationOfOvsCniIsAStandaloneNetworkOnOpenVSwitch) {
   const NetworkConfig config = ParseOvs(R"({"vlan":100,"mtu":1450,"ipam":{"type":"static"}})");
 
   EXPECT_TRUE(config.is_ovs_cni);
   EXPECT_EQ(config.ipam, "static");
-  ASSERT_TRUE(config.local.has_value());
-  EXPECT_EQ(config.local->kind, LocalNetwork::Kind::kOvs);
-  EXPECT_EQ(config.local->bridge, "br1");
-  EXPECT_EQ(config.local->mtu, 1450U);
-  EXPECT_EQ(config.local->ovs_cni->vlan, 100);
-  EXPECT_EQ(config.local->ovs_cni->vlan_mode, "access");
+  ASSERT_TRUE(config.standalone.has_value());
+  EXPECT_EQ(config.standalone->kind, StandaloneNetwork::Kind::kOvs);
+  EXPECT_EQ(config.standalone->bridge, "br1");
+  EXPECT_EQ(config.standalone->mtu, 1450U);
+  EXPECT_EQ(config.standalone->ovs_cni->vlan, 100);
+  EXPECT_EQ(config.standalone->ovs_cni->vlan_mode, "access");
 }
 
 TEST(OvsCniConfigTest, OtherTypesAreReadAsBefore) {
   json config = {{"name", "net"}, {"type", "kuryr-cni"}, {"bridge", "br1"}, {"vlan", "x"}};
 
-  EXPECT_FALSE(ParseNetworkConfig(config, Command::kAdd).local.has_value());
+  EXPECT_FALSE(ParseNetworkConfig(config, Command::kAdd).standalone.has_value());
 }
 
 TEST(OvsCniConfigTest, TrunkIsTheSetOfItsIdsAndRanges) {
@@ -154,7 +154,8 @@ TEST(OvsCniConfigTest, AnInterfaceThatIsNoDeviceOfTheNodeIsCode2) {
 }
 
 TEST(OvsCniConfigTest, ADelNeedsNothingButTheSocket) {
-  EXPECT_FALSE(ParseOvs(R"({"vlan":"x","trunk":7,"mirrors":7})", Command::kDel).local.has_value());
+  EXPECT_FALSE(
+      ParseOvs(R"({"vlan":"x","trunk":7,"mirrors":7})", Command::kDel).standalone.has_value());
   EXPECT_EQ(OvsFailure(R"({"socket_file":7})", Command::kDel).code(), ErrorCode::kInvalidConfig);
 }
 

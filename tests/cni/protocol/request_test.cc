@@ -124,7 +124,7 @@ TEST(RequestTest, CHK_06_GC_04_WhatACommandCannotDoWithoutIsCode7) {
   }
 }
 
-TEST(RequestTest, ALocalNetworkNeedsNoPod) {
+TEST(RequestTest, AStandaloneNetworkNeedsNoPod) {
   Environment environment = AddEnvironment();
   environment.args = std::nullopt;
 

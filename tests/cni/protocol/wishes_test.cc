@@ -22,7 +22,7 @@ Wishes ParseWishes(const char* config, const Args& args = {}) {
 MacAddress Mac(const char* text) { return *MacAddress::Parse(text); }
 IpNetwork Ip(const char* text) { return *IpNetwork::Parse(text); }
 
-/// What the plugin answers, "CODE MESSAGE".
+/// The plugin's error as "CODE MESSAGE".
 std::string WishFailure(const char* config, const Args& args = {}) {
   try {
     (void)ParseWishes(config, args);

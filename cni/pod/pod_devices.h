@@ -8,17 +8,17 @@
 
 #include "base/deadline.h"
 #include "cni/attachments/attachment_store.h"
-#include "cni/config.h"
+#include "cni/pod/pod_config.h"
 #include "cni/protocol/request.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::cni {
 
-/// Which devices an ADD's VIFs get that name none: the runtime's deviceID, or for a VIFSriov one of
-/// those that the kubelet gave to the pod. Not thread-safe.
+/// Chooses devices for an ADD's VIFs that name none: the runtime's deviceID, or for a VIFSriov one
+/// of the kubelet's devices for the pod. Not thread-safe.
 class PodDevices {
  public:
-  /// Whose ADD it is, and what it goes by. The references are borrowed.
+  /// The ADD, and what the choice depends on. The references are borrowed.
   struct Sources {
     const DeviceConfig& config;
     const AttachmentStore& attachments;
@@ -28,23 +28,23 @@ class PodDevices {
 
   explicit PodDevices(const Sources& sources) : sources_(sources) {}
 
-  /// The same VIF gets the same device again. Of the kubelet's devices it takes the first that is
-  /// free. Throws CniError 2 for a deviceID that differs from the plan's. It is 7 for a deviceID
-  /// that is no PCI address and for a physnet without a resource, and 11 where the kubelet has no
-  /// device left.
+  /// Sets the devices of `vifs`. A later call gives a VIF the same device. The first free device of
+  /// the kubelet's is chosen. Throws CniError 2 for a deviceID that differs from the plan's, and 7
+  /// for a deviceID that is no PCI address. Throws 7 for a physnet without a resource, and 11 when
+  /// the kubelet has no device left.
   void Assign(std::vector<vif::PodVif>& vifs);
 
  private:
   using VifKey = std::pair<std::string, std::string>;  ///< interface, the VIF's id
 
-  void TakeDeviceId(std::vector<vif::PodVif>& vifs) const;
+  void GiveDeviceId(std::vector<vif::PodVif>& vifs) const;
   [[nodiscard]] vif::PciAddress AskKubelet(const vif::PodVif& vif,
                                            const std::set<vif::PciAddress>& taken) const;
   [[nodiscard]] std::string ResourceOf(const vif::PodVif& vif) const;
   /// The ids that the kubelet gave to the pod. Throws CniError 11 where there are none.
   [[nodiscard]] std::set<std::string> IdsOf(const std::string& resource,
                                             const vif::PodVif& vif) const;
-  /// Those that other attachments have, with their names.
+  /// The devices of other attachments, each with the attachment's name.
   [[nodiscard]] std::map<vif::PciAddress, std::string> Held() const;
   [[nodiscard]] std::string Describe(const vif::PodVif& vif) const;
 

@@ -1,4 +1,4 @@
-#include "cni/local/local_vif.h"
+#include "cni/standalone/standalone_vif.h"
 
 #include <algorithm>
 
@@ -8,9 +8,9 @@
 namespace kuryr::cni {
 namespace {
 
-using Kind = LocalNetwork::Kind;
+using Kind = StandaloneNetwork::Kind;
 
-/// Of the attachment's key, with `use` for values that are not to depend on each other.
+/// A hash of the attachment's key. Values for different `use` do not depend on each other.
 uint64_t HashOf(const AttachmentKey& key, char use) {
   return Hash(key.network + ":" + key.container_id + ":" + key.ifname + ":" + use);
 }
@@ -23,7 +23,7 @@ std::string IdOf(const Request& request) {
   return UuidV8(HashOf(KeyOf(request), 'h'), HashOf(KeyOf(request), 'l'));
 }
 
-/// Of no address: an IPAM plugin may ask for one with it.
+/// The MAC does not follow from an address: an IPAM plugin may need the MAC to ask for one.
 MacAddress MacOf(const Request& request) {
   if (request.wishes.mac) return *request.wishes.mac;
   MacAddress mac{.bytes = {0x0e}};
@@ -41,7 +41,7 @@ vif::Subnet SubnetOf(const ResultIp& ip) {
   return subnet;
 }
 
-/// All in one subnet: where a route stands has no meaning.
+/// The routes, to be put into one subnet: it does not matter which subnet has a route.
 vif::RouteList RoutesOf(const Result& addresses) {
   std::vector<vif::Route> routes;
   for (const ResultRoute& route : addresses.routes) {
@@ -53,17 +53,17 @@ vif::RouteList RoutesOf(const Result& addresses) {
 }
 
 vif::Network PlannedNetwork(const Request& request) {
-  const LocalNetwork& local = *request.config.local;
+  const StandaloneNetwork& standalone = *request.config.standalone;
   vif::Network network;
   network.id = IdOf(request);
   network.label = request.config.name;
-  network.bridge = local.bridge;
-  if (local.mtu != 0) network.mtu = local.mtu;
-  if (local.kind == Kind::kBridge && local.vlan) {
+  network.bridge = standalone.bridge;
+  if (standalone.mtu != 0) network.mtu = standalone.mtu;
+  if (standalone.kind == Kind::kBridge && standalone.vlan) {
     network.should_provide_bridge = true;
     network.should_provide_vlan = true;
-    network.vlan = *local.vlan;
-    network.bridge_interface = local.uplink;
+    network.vlan = *standalone.vlan;
+    network.bridge_interface = standalone.uplink;
   }
   network.subnets = vif::SubnetList{.objects = std::vector<vif::Subnet>()};
   return network;
@@ -77,8 +77,8 @@ vif::Vif Fill(T vif, const Request& request, const char* plugin) {
   vif.plugin = plugin;
   vif.active = true;
   if constexpr (requires { vif.bridge_name; }) {
-    vif.vif_name = LocalHostInterface(KeyOf(request));
-    vif.bridge_name = request.config.local->bridge;
+    vif.vif_name = StandaloneHostInterface(KeyOf(request));
+    vif.bridge_name = request.config.standalone->bridge;
   } else {
     vif.dev_type = vif::HostDeviceType::kEthernet;
     vif.dev_address = *vif::PciAddress::Parse(request.wishes.device_id);
@@ -87,7 +87,7 @@ vif::Vif Fill(T vif, const Request& request, const char* plugin) {
 }
 
 vif::Vif VifOf(const Request& request) {
-  if (request.config.local->kind == Kind::kBridge)
+  if (request.config.standalone->kind == Kind::kBridge)
     return Fill(vif::VifBridge(), request, "linux_bridge");
   if (HasDevice(request)) return Fill(vif::VifHostDevice(), request, "ovs");
   return Fill(vif::VifOpenVSwitch(), request, "ovs");
@@ -101,7 +101,7 @@ IpAddress FirstOf(const IpNetwork& network) {
 
 }  // namespace
 
-vif::PodVif MakeLocalVif(const Request& request) {
+vif::PodVif MakeStandaloneVif(const Request& request) {
   return {.ifname = request.ifname, .is_default = true, .vif = VifOf(request)};
 }
 
@@ -115,11 +115,11 @@ vif::PodVif WithAddresses(vif::PodVif vif, const Result& addresses) {
 }
 
 bool HasDevice(const Request& request) {
-  return request.config.local->ovs_cni && !request.wishes.device_id.empty();
+  return request.config.standalone->ovs_cni && !request.wishes.device_id.empty();
 }
 
 /// 40 bits of hash: few enough for an interface's name, enough for a node.
-std::string LocalHostInterface(const AttachmentKey& key) {
+std::string StandaloneHostInterface(const AttachmentKey& key) {
   return "veth" + Hex(HashOf(key, 'v'), 10);
 }
 

@@ -1,4 +1,4 @@
-#include "cni/pod_devices.h"
+#include "cni/pod/pod_devices.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace kuryr::cni {
 namespace {
 
-/// Its own answer takes milliseconds.
+/// The kubelet answers within milliseconds.
 constexpr std::chrono::seconds kKubeletTime{10};
 constexpr size_t kLongestList = 300;
 
@@ -30,7 +30,7 @@ bool TakesDevice(const vif::PodVif& vif) {
       vif.vif);
 }
 
-/// nullopt: it names none.
+/// The device that the VIF names; nullopt when it names none.
 std::optional<vif::PciAddress> DeviceOf(const vif::PodVif& vif) {
   return std::visit(
       []<typename Kind>(const Kind& own) -> std::optional<vif::PciAddress> {
@@ -72,7 +72,7 @@ std::set<std::string> NamesOf(const kubelet::DevicesByResource& devices) {
 }  // namespace
 
 void PodDevices::Assign(std::vector<vif::PodVif>& vifs) {
-  TakeDeviceId(vifs);
+  GiveDeviceId(vifs);
   std::set<vif::PciAddress> taken;
   for (const vif::PodVif& vif : vifs) {
     if (const auto device = DeviceOf(vif)) taken.insert(*device);
@@ -86,7 +86,7 @@ void PodDevices::Assign(std::vector<vif::PodVif>& vifs) {
   }
 }
 
-void PodDevices::TakeDeviceId(std::vector<vif::PodVif>& vifs) const {
+void PodDevices::GiveDeviceId(std::vector<vif::PodVif>& vifs) const {
   const std::string& id = sources_.request.wishes.device_id;
   if (id.empty() || std::none_of(vifs.begin(), vifs.end(), TakesDevice)) return;
   const auto device = vif::PciAddress::Parse(id);
@@ -106,8 +106,7 @@ void PodDevices::TakeDeviceId(std::vector<vif::PodVif>& vifs) const {
   }
   if (free == nullptr) {
     throw CniError(ErrorCode::kUnsupportedField, "deviceID " + device->ToString() + " is asked for",
-                   "the plan of pod " + sources_.request.pod.name_space + "/" +
-                       sources_.request.pod.name + " has " + planned);
+                   "the plan of pod " + sources_.request.pod.key() + " has " + planned);
   }
   SetDevice(*free, *device);
 }
@@ -127,7 +126,7 @@ vif::PciAddress PodDevices::AskKubelet(const vif::PodVif& vif,
     if (holder == held.end() && !taken.contains(device)) return device;
     in_use += (in_use.empty() ? "" : ", ") + device.ToString();
     if (holder == held.end()) continue;
-    // The error is for the pod's user, who need not know of others.
+    // The pod's user reads the error, and need not know of other pods.
     Log(LogLevel::kWarning, "the kubelet gave a device that another attachment has",
         {{"device", device.ToString()}, {"owner", holder->second}});
   }
@@ -189,8 +188,7 @@ std::map<vif::PciAddress, std::string> PodDevices::Held() const {
 }
 
 std::string PodDevices::Describe(const vif::PodVif& vif) const {
-  const PodArgs& pod = sources_.request.pod;
-  return "VIF " + vif.ifname + " of pod " + pod.name_space + "/" + pod.name;
+  return "VIF " + vif.ifname + " of pod " + sources_.request.pod.key();
 }
 
 }  // namespace kuryr::cni

@@ -1,11 +1,11 @@
-#include "cni/api_writer.h"
+#include "cni/pod/api_writer.h"
 
 #include "base/json.h"
 
 namespace kuryr::cni {
 namespace {
 
-/// Older runtimes do not tell it.
+/// Sets the UID of an Event's pod, which older runtimes do not send.
 void FillUid(watcher::ApiClient& client, nlohmann::json& involved) {
   if (involved.contains("uid")) return;
   const nlohmann::json pod = client.Get("/api/v1/namespaces/" + StringAt(involved, "namespace") +

@@ -3,17 +3,17 @@
 #include <chrono>
 #include <string>
 
-#include "cni/call.h"
+#include "cni/commands/call.h"
 
 namespace kuryr::cni {
 
 /// Serves one request on this node, in a plugin that works alone and in the agent alike. Returns
-/// what goes to stdout, which may be nothing.
+/// the text for stdout, which may be empty.
 using ServeCommand = std::string (*)(const Call& call);
-/// What serves the command: Add, Del, Check, Gc, Status, or VERSION's answer.
+/// The function that serves the command: Add, Del, Check, Gc, Status, or one for VERSION.
 [[nodiscard]] ServeCommand FindCommand(Command command);
 
-/// How long the request may take at most: runtimes give up on it.
+/// The longest time for a request: after it, runtimes give up.
 [[nodiscard]] std::chrono::seconds LongestFor(Command command, const Config& config);
 
 }  // namespace kuryr::cni

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "cni/api_writer.h"
-#include "cni/config.h"
+#include "cni/pod/api_writer.h"
+#include "cni/pod/pod_config.h"
 #include "cni/pod/pod_result.h"
 #include "cni/protocol/error.h"
 #include "cni/protocol/request.h"
@@ -11,16 +12,17 @@
 
 namespace kuryr::cni {
 
-/// Tells the API server what becomes of a pod's ADD, as far as kuryr.conf wants it. An ADD has at
-/// most two Events, that it waits and that it fails, and the pod's network status. A write that
+/// Tells the API server how a pod's ADD goes, as far as kuryr.conf wants it. An ADD makes at most
+/// two Events, that it waits and that it fails, and sets the pod's network status. A write that
 /// fails is logged, and the ADD goes on. Calls may come from several threads, one after the other.
 class PodReporter {
  public:
   /// Everything is borrowed.
-  PodReporter(const Request& request, const Config& config, ApiWriter& writer)
-      : request_(request), config_(config), writer_(writer) {}
+  PodReporter(const Request& request, const ReportConfig& config, const std::string& node_name,
+              ApiWriter& writer)
+      : request_(request), config_(config), node_name_(node_name), writer_(writer) {}
 
-  /// Nobody has planned the pod's VIFs for some seconds.
+  /// The pod's VIFs have not been planned for some seconds.
   void OnAwaitingVifs() noexcept;
   /// Everything is plugged, and some VIF is not active yet.
   void OnWaiting(const std::vector<PluggedVif>& vifs) noexcept;
@@ -34,10 +36,11 @@ class PodReporter {
   void TellOnce(const watcher::PodEvent& event);
 
   const Request& request_;
-  const Config& config_;
+  const ReportConfig& config_;
+  const std::string& node_name_;
   ApiWriter& writer_;
-  bool waiting_ = false;  ///< for VIFs to become active
-  bool told_ = false;     ///< that the ADD waits
+  bool waiting_ = false;  ///< the ADD waits for VIFs to become active
+  bool told_ = false;     ///< the Event that the ADD waits was sent
 };
 
 }  // namespace kuryr::cni

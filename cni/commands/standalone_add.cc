@@ -1,4 +1,4 @@
-#include "cni/commands/local_add.h"
+#include "cni/commands/standalone_add.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,16 +8,16 @@
 
 #include "binding/interfaces.h"
 #include "binding/node/local_bridge.h"
-#include "cni/local/delegate.h"
-#include "cni/local/local_vif.h"
 #include "cni/protocol/error.h"
+#include "cni/standalone/delegate.h"
+#include "cni/standalone/standalone_vif.h"
 
 namespace kuryr::cni {
 namespace {
 
-using Kind = LocalNetwork::Kind;
+using Kind = StandaloneNetwork::Kind;
 
-/// What the runtime asks for, where nobody gives addresses.
+/// The addresses that the runtime asks for, in a network without an IPAM plugin.
 Result AskedAddresses(const Request& request) {
   Result asked;
   for (const IpNetwork& ip : request.wishes.ips)
@@ -51,24 +51,24 @@ void NameGateways(const std::vector<IpNetwork>& gateways, Result& addresses) {
   }
 }
 
-binding::HairpinMode HairpinOf(const LocalNetwork& local) {
-  if (local.promisc_mode) return binding::HairpinMode::kPromiscuousBridge;
-  return local.hairpin_mode ? binding::HairpinMode::kHairpinVeth : binding::HairpinMode::kNone;
+binding::HairpinMode HairpinOf(const StandaloneNetwork& network) {
+  if (network.promisc_mode) return binding::HairpinMode::kPromiscuousBridge;
+  return network.hairpin_mode ? binding::HairpinMode::kHairpinVeth : binding::HairpinMode::kNone;
 }
 
-/// The bridge that the pods are on; one with a VLAN is the driver's to make.
-bool MakesBridge(const LocalNetwork& local) {
-  return local.kind == Kind::kBridge && local.uplink.empty();
+/// Whether we make the pods' bridge. The driver makes a bridge with a VLAN.
+bool MakesBridge(const StandaloneNetwork& network) {
+  return network.kind == Kind::kBridge && network.uplink.empty();
 }
 
-binding::LocalBridge BridgeOf(const LocalNetwork& local) {
-  return {.name = local.bridge, .mtu = local.mtu, .hairpin = HairpinOf(local)};
+binding::LocalBridge BridgeOf(const StandaloneNetwork& network) {
+  return {.name = network.bridge, .mtu = network.mtu, .hairpin = HairpinOf(network)};
 }
 
-void MakeGateway(const LocalNetwork& local, const std::vector<IpNetwork>& gateways) {
-  binding::LocalBridge bridge = BridgeOf(local);
+void MakeGateway(const StandaloneNetwork& network, const std::vector<IpNetwork>& gateways) {
+  binding::LocalBridge bridge = BridgeOf(network);
   bridge.gateways = gateways;
-  if (local.ip_masq) bridge.non_masquerade_cidrs = gateways;
+  if (network.ip_masq) bridge.non_masquerade_cidrs = gateways;
   binding::GiveGateways(bridge);
 }
 
@@ -83,7 +83,7 @@ binding::LinkRoute LinkRouteOf(const ResultRoute& route) {
   return out;
 }
 
-/// Those that a VIF has no words for (CNI 1.1.0).
+/// The routes that a VIF cannot express (CNI 1.1.0).
 std::vector<binding::LinkRoute> ExtraRoutesOf(const Result& addresses) {
   std::vector<binding::LinkRoute> routes;
   for (const ResultRoute& route : addresses.routes) {
@@ -92,18 +92,19 @@ std::vector<binding::LinkRoute> ExtraRoutesOf(const Result& addresses) {
   return routes;
 }
 
-/// The bridge first, as the reference plugin tells it.
-void AddBridge(const LocalNetwork& local, Result& result) {
+/// Puts the bridge first, as the reference plugin does.
+void AddBridge(const StandaloneNetwork& network, Result& result) {
   binding::RouteSocket host;
-  const binding::Interface bridge = binding::Describe(binding::Find(host, local.bridge), false);
+  const binding::Interface bridge = binding::Describe(binding::Find(host, network.bridge), false);
   result.interfaces.insert(result.interfaces.begin(),
                            {.name = bridge.name, .mac = bridge.mac.ToString(), .mtu = bridge.mtu});
 }
 
 Result ResultOf(const Request& request, const PodPlugs& plugs, const Result& addresses) {
   Result result = MakeResult(plugs.plugged(), request.netns);
-  if (request.config.local->kind == Kind::kBridge) AddBridge(*request.config.local, result);
-  // IPAM says more of them than a VIF does.
+  if (request.config.standalone->kind == Kind::kBridge)
+    AddBridge(*request.config.standalone, result);
+  // IPAM's addresses and routes have more fields than a VIF's.
   result.ips = addresses.ips;
   for (ResultIp& ip : result.ips) ip.interface = result.interfaces.size() - 1;
   result.routes = addresses.routes;
@@ -113,21 +114,21 @@ Result ResultOf(const Request& request, const PodPlugs& plugs, const Result& add
 
 }  // namespace
 
-Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadline) {
-  const LocalNetwork& local = *request.config.local;
-  const bool is_gateway = MakesBridge(local) && local.is_gateway;
+Result AddStandalone(const Request& request, PodPlugs& plugs, const Deadline& deadline) {
+  const StandaloneNetwork& network = *request.config.standalone;
+  const bool is_gateway = MakesBridge(network) && network.is_gateway;
   std::optional<Delegate> delegate;
   if (!request.config.ipam.empty()) delegate.emplace(request, request.config.json);
-  if (MakesBridge(local)) binding::MakeLocalBridge(BridgeOf(local));
-  const vif::PodVif vif = MakeLocalVif(request);
+  if (MakesBridge(network)) binding::MakeLocalBridge(BridgeOf(network));
+  const vif::PodVif vif = MakeStandaloneVif(request);
   plugs.PlanLink(vif, DelegateConfig(request));
   plugs.Plug();
   Result addresses = delegate ? delegate->Add(deadline) : AskedAddresses(request);
   if (delegate && is_gateway) FillGateways(addresses);
   const std::vector<IpNetwork> gateways = GatewaysOf(addresses);
-  if (local.is_default_gateway) AddDefaultRoutes(gateways, addresses);
+  if (network.is_default_gateway) AddDefaultRoutes(gateways, addresses);
   NameGateways(gateways, addresses);
-  if (is_gateway && !gateways.empty()) MakeGateway(local, gateways);
+  if (is_gateway && !gateways.empty()) MakeGateway(network, gateways);
   plugs.Configure(WithAddresses(vif, addresses), ExtraRoutesOf(addresses));
   return ResultOf(request, plugs, addresses);
 }

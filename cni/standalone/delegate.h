@@ -13,13 +13,13 @@ namespace kuryr::cni {
 /// with the whole configuration (CNI SPEC section 4). What it writes to stderr goes to ours.
 class Delegate {
  public:
-  /// `request` is borrowed. `config` goes to its stdin: the request's own, or the one that the ADD
-  /// had. Throws CniError 4 without CNI_PATH, 104 when no folder of it has the plugin.
+  /// `request` is borrowed. `config` goes to the plugin's stdin: the request's own, or the ADD's.
+  /// Throws CniError 4 without CNI_PATH, 104 when no folder of CNI_PATH has the plugin.
   Delegate(const Request& request, const nlohmann::json& config);
 
-  /// The addresses it gives. Throws the plugin's own error with its code and details, but 999 as
-  /// 104. Throws CniError 104 when it cannot be run, or answers no result or no address. A plugin
-  /// that takes too long is killed, and the error is Deadline's.
+  /// ADD: returns the addresses that the plugin gives. Throws the plugin's own error with its code
+  /// and details, but 999 as 104. Throws CniError 104 when it cannot be run, or answers no result
+  /// or no address. A plugin that takes too long is killed, and the error is Deadline's.
   [[nodiscard]] Result Add(const Deadline& deadline) const;
   /// CHECK, which answers nothing. Throws as Add.
   void Check(const Deadline& deadline) const;

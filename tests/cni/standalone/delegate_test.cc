@@ -1,4 +1,4 @@
-#include "cni/local/delegate.h"
+#include "cni/standalone/delegate.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "cni/protocol/error.h"
-#include "tests/cni/local/fake_delegate.h"
+#include "tests/cni/standalone/fake_delegate.h"
 
 namespace kuryr::cni {
 namespace {
@@ -41,7 +41,7 @@ class DelegateTest : public FakeDelegateTest {
   [[nodiscard]] Delegate Make() const { return {request_, request_.config.json}; }
   [[nodiscard]] Result Add() const { return Make().Add(Soon()); }
   static Deadline Soon() { return Deadline::After(60s); }
-  /// Of an ADD, unless it is another act.
+  /// The error of an ADD, or of another `act`.
   [[nodiscard]] CniError Failure(const std::function<void()>& act) const {
     try {
       act();

@@ -1,18 +1,18 @@
 #pragma once
 
 #include "base/deadline.h"
+#include "cni/commands/stage_observer.h"
 #include "cni/config.h"
-#include "cni/node.h"
+#include "cni/node_context.h"
 #include "cni/pod/pod_event_source.h"
 #include "cni/protocol/request.h"
-#include "cni/stage_observer.h"
 
 namespace kuryr::cni {
 
-/// One request that is served, and what serves it. Borrows what it refers to.
+/// One request, and all that serving it needs. Borrows what it refers to.
 struct Call {
   const Request& request;
-  const Node& node;
+  const NodeContext& node;
   const Config& config;
   PodEventSource& events;
   StageObserver& stages;

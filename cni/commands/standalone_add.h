@@ -9,9 +9,10 @@ namespace kuryr::cni {
 
 /// The ADD of a network that this node makes by itself, as kubenet did. The pod gets its interface,
 /// on a bridge or with a port of Open vSwitch. Then the delegated IPAM plugin, which may talk
-/// through it, gives the addresses, and the bridge becomes the pods' gateway. What was plugged is
-/// the caller's to undo, and so are the addresses: the record tells of both before they are there.
-/// The bridge stays, as others may be on it.
-[[nodiscard]] Result AddLocal(const Request& request, PodPlugs& plugs, const Deadline& deadline);
+/// through it, gives the addresses, and the bridge becomes the pods' gateway. The caller undoes
+/// plugs and addresses: the record names both before they are made. The bridge stays, since other
+/// pods may be on it.
+[[nodiscard]] Result AddStandalone(const Request& request, PodPlugs& plugs,
+                                   const Deadline& deadline);
 
 }  // namespace kuryr::cni

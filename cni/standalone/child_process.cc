@@ -1,4 +1,4 @@
-#include "cni/local/child_process.h"
+#include "cni/standalone/child_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -43,8 +43,8 @@ std::vector<char*> PointersTo(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// What a child starts with: its files, signals as usual, and a process group or session
-/// (`own`: POSIX_SPAWN_SETPGROUP, POSIX_SPAWN_SETSID) of its own.
+/// Settings of a child: its files, default signals, and a process group or session of its own
+/// (`own`: POSIX_SPAWN_SETPGROUP, POSIX_SPAWN_SETSID).
 class SpawnSettings {
  public:
   explicit SpawnSettings(int own) {
@@ -97,15 +97,15 @@ int Timeout(const Deadline& deadline) {
   return static_cast<int>(std::min(deadline.Remaining(), kMost).count());
 }
 
-/// poll(2); throws at the deadline. Without anything ready it was interrupted, and may be tried
-/// again.
+/// Calls poll(2), and throws at the deadline. When it returns with no descriptor ready, poll was
+/// interrupted: call it again.
 void Poll(std::span<pollfd> fds, const Deadline& deadline, const std::string& program) {
   const int ready = ::poll(fds.data(), fds.size(), Timeout(deadline));
   if (ready < 0 && errno != EINTR) ThrowErrno("wait for " + Printable(program, 300));
   if (ready == 0 && deadline.Remaining().count() == 0) ThrowPast(program, false);
 }
 
-/// Killed with its group, and reaped, unless it has been waited for.
+/// A child process. The destructor kills it with its group and reaps it, unless Wait has reaped it.
 class Child {
  public:
   explicit Child(pid_t pid)
@@ -118,7 +118,7 @@ class Child {
     (void)Reap();
   }
 
-  /// Its exit status, or 128 + N when ended by signal N.
+  /// The exit status of the child, or 128 + N when signal N ended it.
   int Wait(const Deadline& deadline, const std::string& program) {
     std::array<pollfd, 2> fds = {{{.fd = pidfd_.get(), .events = POLLIN, .revents = 0},
                                   {.fd = deadline.cancel_fd, .events = POLLIN, .revents = 0}}};
@@ -169,7 +169,7 @@ class Conversation {
   void Write() {
     const ssize_t size = ::write(in_.get(), input_.data() + written_, input_.size() - written_);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    // It need not read what it does not want.
+    // The child need not read all of its input.
     if (size > 0) written_ += static_cast<size_t>(size);
     if (size < 0 || written_ == input_.size()) in_ = {};
   }

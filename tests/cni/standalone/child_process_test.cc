@@ -1,4 +1,4 @@
-#include "cni/local/child_process.h"
+#include "cni/standalone/child_process.h"
 
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/event_fd.h"
-#include "tests/cni/local/fake_delegate.h"
+#include "tests/cni/standalone/fake_delegate.h"
 
 namespace kuryr::cni {
 namespace {

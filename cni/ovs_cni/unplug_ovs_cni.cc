@@ -1,4 +1,4 @@
-#include "cni/ovs_cni/unplug.h"
+#include "cni/ovs_cni/unplug_ovs_cni.h"
 
 #include <algorithm>
 #include <system_error>
@@ -19,8 +19,8 @@ namespace {
 
 using binding::OpenVSwitch;
 
-/// By the namespace's path, which no other pod has as long as this one lives. Without it by the
-/// pod: of that a newer sandbox may have a port as well, but not one whose device is gone.
+/// Finds ports by the namespace's path, which no other pod has as long as this one lives. Without
+/// it finds ports of the pod whose device is gone: the others may be of a newer sandbox.
 class OvsCniPorts {
  public:
   OvsCniPorts(const Request& request, OpenVSwitch& ovs, const Deadline& deadline)
@@ -69,7 +69,7 @@ std::optional<binding::Netns> PodOf(const Request& request) {
   return pod;
 }
 
-/// To the host, under the name that it had there.
+/// Moves the device to the host, under the name that it had there.
 void TakeBackDevice(const Request& request, const OvsCniCache::Entry& entry,
                     const binding::BindingConfig& config) {
   if (!IsLinkName(entry.link)) return;
@@ -85,7 +85,7 @@ void TakeBackDevice(const Request& request, const OvsCniCache::Entry& entry,
       return;
     }
   }
-  // The kernel brought it back when the namespace ended.
+  // The kernel brought the device back when the namespace ended.
   binding::RouteSocket host;
   const auto link = host.FindLink(vf->link);
   if (!link || link->name == entry.link) return;
@@ -93,7 +93,7 @@ void TakeBackDevice(const Request& request, const OvsCniCache::Entry& entry,
   host.ChangeLink(*link, {.name = entry.link});
 }
 
-/// With their ends of veth pairs, where they are such. True where there was one.
+/// Deletes the ports, and their veth pairs with `are_veths`. True when there was a port.
 bool DeletePorts(const Request& request, const binding::BindingConfig& config, bool are_veths,
                  const Deadline& deadline) {
   OpenVSwitch ovs(config.ovsdb_connection);

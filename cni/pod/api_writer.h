@@ -8,7 +8,7 @@
 
 namespace kuryr::cni {
 
-/// A write to the API server that no answer waits for.
+/// A write to the API server that no request waits for.
 struct ApiWrite {
   enum class Kind { kCreate, kMergePatch };
 
@@ -17,21 +17,21 @@ struct ApiWrite {
   nlohmann::json body;
 };
 
-/// Who makes such writes.
+/// Makes writes to the API server.
 class ApiWriter {
  public:
   virtual ~ApiWriter() = default;
 
-  /// Returns at once; what becomes of it is in the log only, at level debug (dropped ones:
-  /// warning). Thread-safe. Throws std::system_error when it cannot be begun.
+  /// Returns at once. The log alone tells how the write ends, at level debug (a dropped write:
+  /// warning). Thread-safe. Throws std::system_error when the write cannot be started.
   virtual void WriteLater(ApiWrite write) = 0;
 };
 
-/// The same server, and no more patience than such a write is worth.
+/// `config` with timeouts of 2 s.
 [[nodiscard]] watcher::ApiConfig ForWrites(watcher::ApiConfig config);
 
-/// An Event whose pod has no UID gets the one that the API server knows. Throws what ApiClient
-/// throws.
+/// Makes the write. When an Event's pod has no UID, asks the API server for it. Throws what
+/// ApiClient throws.
 void Send(ApiWrite write, watcher::ApiClient& client);
 
 }  // namespace kuryr::cni

@@ -1,4 +1,4 @@
-#include "cni/pod_reporter.h"
+#include "cni/pod/pod_reporter.h"
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -23,9 +23,9 @@ void Try(const std::function<void()>& tell) noexcept {
 std::string InactivePorts(const std::vector<PluggedVif>& vifs) {
   std::string ports;
   for (const PluggedVif& plugged : vifs) {
-    const vif::VifBase& vif = vif::Common(plugged.vif.vif);
-    if (vif.active.value_or(true)) continue;
-    ports += (ports.empty() ? "" : ", ") + vif.id.value_or(plugged.vif.ifname);
+    if (vif::IsActive(plugged.vif)) continue;
+    const auto& port = vif::Common(plugged.vif.vif).id;
+    ports += (ports.empty() ? "" : ", ") + port.value_or(plugged.vif.ifname);
   }
   return ports;
 }
@@ -37,7 +37,7 @@ void PodReporter::Post(const watcher::PodEvent& event) const {
       {.kind = ApiWrite::Kind::kCreate,
        .path = "/api/v1/namespaces/" + request_.pod.name_space + "/events",
        .body = EncodePodEvent(event, {request_.pod.name_space, request_.pod.name, request_.pod.uid},
-                              {"kuryr-cni", config_.node_name})});
+                              {"kuryr-cni", node_name_})});
 }
 
 void PodReporter::TellOnce(const watcher::PodEvent& event) {
@@ -63,7 +63,7 @@ void PodReporter::OnWaiting(const std::vector<PluggedVif>& vifs) noexcept {
 }
 
 void PodReporter::OnFailed(const CniError& error, bool timed_out) noexcept {
-  // Nobody asks for the events of a pod that is gone.
+  // No user asks for the Events of a pod that is gone.
   if (!config_.use_events || error.code() == ErrorCode::kUnknownContainer) return;
   Try([&] {
     Post({.type = watcher::PodEvent::Type::kWarning,

@@ -1,4 +1,4 @@
-#include "cni/pod_devices.h"
+#include "cni/pod/pod_devices.h"
 
 #include "tests/cni/device_fixture.h"
 

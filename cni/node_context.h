@@ -1,22 +1,22 @@
 #pragma once
 
 #include "binding/drivers/binding.h"
-#include "cni/api_writer.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
+#include "cni/pod/api_writer.h"
 
 namespace kuryr::cni {
 
-/// What the drivers go by: kuryr.conf, and what the records tell. `attachments` is borrowed.
+/// The drivers' configuration from kuryr.conf and the records. `attachments` is borrowed.
 [[nodiscard]] binding::BindingConfig ForDrivers(const Config& config,
                                                 const AttachmentStore& attachments);
 
-/// What requests share on a node. Borrowed by them.
-struct Node {
+/// The parts of a node that its requests share. The members are borrowed.
+struct NodeContext {
   binding::Binding& binding;
   AttachmentStore& attachments;
-  /// What is ended by SIGTERM when an ADD of it is to give up; unset in the agent, which has other
-  /// ways.
+  /// The process that gets SIGTERM when its ADD is to give up. Unset in the agent, which cancels
+  /// calls by itself.
   ProcessId owner;
   ApiWriter& writer;
 };

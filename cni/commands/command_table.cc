@@ -1,4 +1,4 @@
-#include "cni/commands/serve.h"
+#include "cni/commands/command_table.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Runtimes kill an ADD after 240 s; an answer with a reason must come before that, and undoing
-/// takes time, too.
+/// Runtimes kill an ADD after 240 s. Before that, the ADD must be undone and answered with a
+/// reason.
 constexpr std::chrono::seconds kLongestAdd = 220s;
 constexpr std::chrono::seconds kLongestOther = 60s;
 /// Runtimes ask every few seconds, and wait for the answer.

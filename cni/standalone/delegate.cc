@@ -1,4 +1,4 @@
-#include "cni/local/delegate.h"
+#include "cni/standalone/delegate.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cni/local/child_process.h"
 #include "cni/protocol/error.h"
+#include "cni/standalone/child_process.h"
 
 namespace kuryr::cni {
 namespace {
@@ -36,13 +36,13 @@ std::string Find(const std::string& name, const std::string& folders) {
     const std::filesystem::path path = std::filesystem::path(folder) / name;
     if (!folder.empty() && IsProgram(path)) return path;
   }
-  // No "not found": runtimes take that of a DEL for success.
+  // The text must not say "not found": in a DEL's error, runtimes take that for success.
   throw CniError(ErrorCode::kDelegateFailure,
                  "plugin " + Printable(name) + " is in no folder of CNI_PATH",
                  Printable(folders, 300));
 }
 
-/// Ours, with the CNI variables of this request.
+/// Our environment, with the CNI variables of this request.
 std::vector<std::string> EnvironmentFor(Command command, const Request& request) {
   std::vector<std::string> environment;
   for (char** variable = ::environ; *variable != nullptr; ++variable) {
@@ -61,11 +61,11 @@ std::vector<std::string> EnvironmentFor(Command command, const Request& request)
   return environment;
 }
 
-/// 0 would be no error, and is what a number too large for it may become.
+/// A larger code may become 0 as an int, which would be no error.
 constexpr uint64_t kMostCode = std::numeric_limits<int>::max();
 
-/// What a plugin says when it fails; one that says nothing readable gets words of ours. 999 is what
-/// CNI's library makes of any error without a code, and is not internal to us.
+/// The plugin's own error, or one of ours when its output cannot be read. CNI's library gives code
+/// 999 to any error without a code, so 999 is no internal error of ours.
 CniError ErrorOf(const std::string& name, const ChildOutput& output) {
   try {
     const json error = ParseJson(output.out);

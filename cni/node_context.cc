@@ -1,4 +1,4 @@
-#include "cni/node.h"
+#include "cni/node_context.h"
 
 namespace kuryr::cni {
 
