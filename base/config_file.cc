@@ -28,15 +28,16 @@ bool IsNameBegin(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A
 
 bool IsNamePart(char c) { return IsNameBegin(c) || c == '.' || (c >= '0' && c <= '9'); }
 
-/// What a text has in place of something else; at its end where there is nothing.
+/// The next reference in a text: its place, and the option that it names. Its place is the text's
+/// end if there is none.
 struct Dollar {
   size_t begin;
   size_t end;
   std::string_view name;  ///< empty: a dollar sign
 };
 
-/// As Python's string.Template, which oslo.config has: $name, ${name}, and $$ or \$ for a dollar
-/// sign. What is none of them stays.
+/// Finds references as oslo.config does with Python's string.Template: $name, ${name}, and $$ or \$
+/// for a dollar sign. Other text stays.
 Dollar NextDollar(std::string_view text) {
   for (size_t at = text.find('$'); at < text.size(); at = text.find('$', at + 1)) {
     if (at > 0 && text[at - 1] == '\\') return {at - 1, at + 1, {}};
@@ -53,7 +54,8 @@ Dollar NextDollar(std::string_view text) {
   return {text.size(), text.size(), {}};
 }
 
-/// Whoever may write it has what kuryr has, but it may be what an operator wants.
+/// A user who may write the file gets kuryr's rights. An operator may want that, so it is only a
+/// warning.
 void WarnOfOtherWriters(const std::string& file) {
   struct stat status = {};
   if (::stat(file.c_str(), &status) != 0) return;
@@ -104,7 +106,7 @@ Option ConfigFiles::Find(const std::string& section, const std::string& name) co
   return option;
 }
 
-/// "name" is the section's, or else DEFAULT's; "group.name" is that group's.
+/// "name" is an option of the section, or else of DEFAULT; "group.name" is an option of that group.
 std::string ConfigFiles::ValueOf(const std::string& reference, const Option& from,
                                  const std::string& section, unsigned depth) const {
   constexpr unsigned kMostSteps = 10;

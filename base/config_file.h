@@ -21,12 +21,12 @@ struct Option {
   std::string where;  ///< "/etc/kuryr/kuryr.conf: [section] option"
   std::optional<std::string> value;
 
-  /// kuryr.conf has "option =" for what is not set.
+  /// False for "option =", which kuryr.conf has for an unset option.
   [[nodiscard]] bool set() const noexcept { return value && !value->empty(); }
 };
 
-/// A configuration that cannot be taken: what() names the file, the section and the option, and
-/// what was expected.
+/// A malformed configuration: what() names the file, the section, the option and the expected
+/// value.
 class ConfigError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -35,25 +35,25 @@ class ConfigError : public std::runtime_error {
 
 /// A variable of the environment, or null: getenv(3).
 using GetEnv = std::function<const char*(const char* name)>;
-/// The same as an option, which its name stands for.
+/// The variable `name` of the environment, as an option whose `where` is that name.
 [[nodiscard]] Option Variable(const GetEnv& getenv, const char* name);
 
 inline constexpr const char* kDefaultConfigFile = "/etc/kuryr/kuryr.conf";
 
-/// INI files (ReadIniFile), one laid over the other.
+/// Several INI files (ReadIniFile); a later file overrides an earlier one.
 class ConfigFiles {
  public:
-  /// The later file wins; with none named, the default file if it is there. Throws ConfigError that
-  /// names the file and the line.
+  /// The later file wins. Without names, reads the default file if it exists. Throws ConfigError
+  /// that names the file and the line.
   explicit ConfigFiles(std::vector<std::string> names);
 
-  /// With what the references in its value stand for, as in oslo.config: $name of the section or of
-  /// DEFAULT, ${group.name}, and $$ for a dollar sign. Throws ConfigError for one that no file
-  /// sets: defaults are no part of it.
+  /// The option with the references in its value replaced, as in oslo.config: $name of the section
+  /// or of DEFAULT, ${group.name}, and $$ for a dollar sign. Throws ConfigError for a reference to
+  /// an option that no file sets: it knows no defaults.
   [[nodiscard]] Option Find(const std::string& section, const std::string& name) const;
   /// The sections whose names begin with `prefix`, in lower case and sorted, as "pool:blue".
   [[nodiscard]] std::set<std::string> SectionsOf(const std::string& prefix) const;
-  /// The options that such a section has, in lower case.
+  /// The options of a section, in lower case.
   [[nodiscard]] std::set<std::string> OptionsOf(const std::string& section) const;
 
  private:
@@ -63,7 +63,7 @@ class ConfigFiles {
   };
 
   static File Read(const std::string& name);
-  /// As it stands there.
+  /// The option without replacing references.
   [[nodiscard]] Option FindRaw(const std::string& section, const std::string& name) const;
   [[nodiscard]] std::string Substituted(const Option& option, const std::string& section,
                                         unsigned depth) const;
@@ -73,15 +73,16 @@ class ConfigFiles {
   std::vector<File> files_;
 };
 
-// What is not in the files leaves the target as it is; what is malformed is a ConfigError.
+// Each Take leaves the target unchanged if no file has the option, and throws ConfigError for a
+// malformed value.
 void Take(const Option& option, std::string& target);
 void Take(const Option& option, bool& target);
 void Take(const Option& option, uint32_t& target, uint32_t least, uint32_t most);
 void Take(const Option& option, std::chrono::seconds& target, uint32_t most, uint32_t least = 1);
-/// Separated by commas, as oslo.config's ListOpt.
+/// Takes a list separated by commas, as oslo.config's ListOpt.
 void Take(const Option& option, std::vector<std::string>& target);
-/// "KEY:VALUE" by commas, as oslo.config's DictOpt: what is set before stays. Both have text, and
-/// pass `fits`; a refusal says `expected`, as "NODE:HOST".
+/// Takes "KEY:VALUE" pairs separated by commas, as oslo.config's DictOpt; existing pairs stay. Key
+/// and value are not empty and pass `fits`. An error names `expected`, for example "NODE:HOST".
 void TakePairs(
     const Option& option, const std::string& expected, std::map<std::string, std::string>& target,
     const std::function<bool(const std::string& key, const std::string& value)>& fits = {});

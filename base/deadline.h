@@ -7,7 +7,7 @@ namespace kuryr {
 
 /// When an operation gives up: at a point in time, or as soon as `cancel_fd` (if any) becomes
 /// readable. The descriptor is borrowed. Past the deadline operations throw std::system_error with
-/// std::errc::timed_out; cancelled ones with std::errc::operation_canceled.
+/// std::errc::timed_out. Cancelled operations throw it with std::errc::operation_canceled.
 struct Deadline {
   using Clock = std::chrono::steady_clock;
 

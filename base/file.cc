@@ -38,7 +38,7 @@ std::string ReadAll(int fd, const std::filesystem::path& path) {
 
 std::optional<std::string> ReadFile(const std::filesystem::path& path, FileOwner owner) {
   const bool own = owner == FileOwner::kRootAlone;
-  // A pipe or device that somebody put there must not hold the call up.
+  // O_NONBLOCK: a pipe or device in the file's place must not block the call.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (own ? O_NOFOLLOW : 0);
   const UniqueFd fd(::open(path.c_str(), flags));
   if (!fd) {

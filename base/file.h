@@ -6,12 +6,12 @@
 
 namespace kuryr {
 
-/// Whose a file has to be.
+/// The required owner of a file.
 enum class FileOwner { kAnybody, kRootAlone };
 
 /// The text of a regular file of at most 1 MiB; nullopt when there is none. With kRootAlone the
-/// file and its folder are no symbolic links, belong to root or to this process's user, and nobody
-/// else may write in them. Throws std::system_error.
+/// file and its folder must be no symbolic links, belong to root or to this process's user, and be
+/// writable only by their owner. Throws std::system_error.
 [[nodiscard]] std::optional<std::string> ReadFile(const std::filesystem::path& path,
                                                   FileOwner owner);
 

@@ -17,7 +17,7 @@ constexpr uint32_t kChanges =
 /// Room for some 30 notices of names as long as records have.
 constexpr size_t kRoom = 4096;
 
-/// The names in what was read; false when they are not all there are.
+/// Adds the names in `notices`; false when the kernel has dropped notices.
 bool AddNames(const char* notices, size_t size, std::set<std::string>& names) {
   for (size_t at = 0; at + sizeof(inotify_event) <= size;) {
     inotify_event notice = {};
@@ -55,7 +55,7 @@ std::optional<std::set<std::string>> FolderChanges::Take() {
   while (is_all && (size = ::read(events_.get(), notices.data(), notices.size())) > 0)
     is_all = AddNames(notices.data(), static_cast<size_t>(size), names);
   if (is_all && size < 0 && errno == EAGAIN) return names;
-  // Who asks once has no use for it, and would wait for the kernel to end it.
+  // A caller that asks only once needs no watch, and would wait for the kernel to end it.
   if (std::exchange(was_taken_, true)) Watch();
   return std::nullopt;
 }

@@ -11,21 +11,21 @@
 
 namespace kuryr {
 
-/// What changes in a folder, by the kernel's word (inotify(7)): a change is known once the system
-/// call that made it has returned. For one thread at a time.
+/// The changes in a folder, as the kernel reports them (inotify(7)): a change is known once its
+/// system call has returned. For one thread at a time.
 class FolderChanges {
  public:
   explicit FolderChanges(std::string folder) : folder_(std::move(folder)) {}
 
-  /// The names of files that came, went or were written since this was called before. nullopt when
-  /// it may have been any: the first time, for another folder in this one's place, after more
-  /// changes than the kernel tells of, and wherever it tells of none.
+  /// The names of files that came, went or were written since the last call. nullopt when any file
+  /// may have changed: at the first call, for another folder at this path, after the kernel has
+  /// dropped notices, and where the kernel sends none.
   [[nodiscard]] std::optional<std::set<std::string>> Take();
-  /// It may have been any, for what was taken is lost.
+  /// Makes the next Take() return nullopt, because the caller has lost what it took.
   void Forget() noexcept { events_.reset(); }
 
  private:
-  /// Which folder it is, as stat(2) has it; all zero for none.
+  /// A folder's identity, as stat(2) has it; all zero for none.
   struct Identity {
     dev_t device = 0;
     ino_t inode = 0;

@@ -6,15 +6,15 @@
 
 namespace kuryr {
 
-/// Whether something has come into a folder since this was made (inotify(7)): said once and for
-/// good, to any number of threads.
+/// Tells any number of threads that a file has come into a folder since the watch was made
+/// (inotify(7)). Once noticed, that stays so.
 class FolderWatch {
  public:
   explicit FolderWatch(const std::string& folder);
 
   [[nodiscard]] bool HasNoticed() const;
-  /// Readable when it has noticed something; never for a folder that is missing, -1 where the user
-  /// has too many of them already.
+  /// Readable once a file has come. Never readable if the folder is missing; -1 if the user has too
+  /// many watches.
   [[nodiscard]] int fd() const noexcept { return events_.get(); }
 
  private:

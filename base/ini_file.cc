@@ -33,7 +33,7 @@ std::string_view WithoutQuotes(std::string_view value) {
   return is_quoted ? value.substr(1, std::max<size_t>(value.size(), 2) - 2) : value;
 }
 
-/// Line by line.
+/// Reads a file line by line.
 class IniReader {
  public:
   explicit IniReader(std::string where) : where_("config file " + std::move(where)) {}

@@ -8,10 +8,10 @@ namespace kuryr {
 /// Sections, and the options of each, by their names in lower case.
 using IniSections = std::map<std::string, std::map<std::string, std::string>>;
 
-/// A file as oslo.config's iniparser reads it: "name = value" or "name: value", one pair of quotes
-/// around the value goes, lines that begin with a blank go on with a value, and of an option that
-/// stands there twice the last counts. Beyond it, a comment may be indented, and so may the first
-/// option of a section. Throws ConfigError that names the file and the line.
+/// Reads a file as oslo.config's iniparser does: "name = value" or "name: value". It drops one pair
+/// of quotes around a value. A line that begins with a blank continues a value. If an option stands
+/// there twice, the last counts. Unlike iniparser, it allows an indented comment and an indented
+/// first option of a section. Throws ConfigError that names the file and the line.
 [[nodiscard]] IniSections ReadIniFile(const std::string& name);
 [[nodiscard]] IniSections ParseIni(const std::string& name, const std::string& text);
 

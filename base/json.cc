@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-/// Builds the document from nlohmann's SAX events, and refuses while it is read what its own
-/// parser would let pass. The names of the events are nlohmann's.
+/// Builds the document from nlohmann's SAX events. While reading, it refuses input that nlohmann's
+/// own parser accepts. The names of the events are nlohmann's.
 class DocumentBuilder {
  public:
   DocumentBuilder(const JsonLimits& limits, const std::string& path)
@@ -37,7 +37,7 @@ class DocumentBuilder {
 
   bool key(std::string& name) {
     auto& object = open_.back()->get_ref<json::object_t&>();
-    // Producers sort their keys, so the end is nearly always the place.
+    // Producers sort their keys, so a new key nearly always belongs at the end.
     const size_t before = object.size();
     const auto entry = object.try_emplace(object.end(), name);
     if (object.size() == before) {

@@ -13,10 +13,10 @@ struct JsonLimits {
   size_t max_values = size_t{1} << 20;  ///< each takes 16 to 200 bytes of memory, whatever its text
 };
 
-/// The one way text from outside becomes JSON (cluster data, stdin, sockets, state files). Throws
-/// ParseError with the byte offset for what is no JSON (RFC 8259) or no UTF-8. It throws ParseError
-/// with the object's path for what exceeds the limits, or has a key twice. `path` is where the text
-/// itself stands in its document.
+/// Parses all text from outside (cluster data, stdin, sockets, state files). Throws ParseError with
+/// the byte offset for text that is no JSON (RFC 8259) or no UTF-8. Throws ParseError with the
+/// object's path if a limit is exceeded or an object has a key twice. `path` is the place of the
+/// text in its own document.
 [[nodiscard]] nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits = {},
                                        const std::string& path = "$");
 

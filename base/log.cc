@@ -40,8 +40,7 @@ std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
 
 bool IsPlain(char c) { return c > ' ' && c < 0x7f && c != '"' && c != '=' && c != '\\'; }
 
-/// Whoever reads the log on a terminal is shown what a stranger's text holds, and no more: escape
-/// characters do nothing there.
+/// Escapes control characters, so that a stranger's text cannot control the terminal of a reader.
 std::string Quoted(std::string_view value) {
   if (!value.empty() && std::all_of(value.begin(), value.end(), IsPlain)) return std::string(value);
   std::string out = "\"";

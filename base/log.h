@@ -26,11 +26,11 @@ struct LogField {
 /// fields of the thread's LogScopes come last. Thread-safe.
 void Log(LogLevel level, std::string_view message, std::initializer_list<LogField> fields = {});
 
-/// The fields that end every line of a thread, to be handed to one that goes on with its work.
+/// The fields that end every line of a thread. Pass them to another thread that continues the work.
 class LogContext {
  public:
   [[nodiscard]] static LogContext Current();
-  /// As they are written.
+  /// The fields as they are written.
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
@@ -39,12 +39,12 @@ class LogContext {
   std::string text_;
 };
 
-/// For its lifetime it changes what ends the lines of the thread that made it. Scopes nest.
+/// For its lifetime, changes the fields that end the lines of its thread. Scopes nest.
 class LogScope {
  public:
-  /// One more field.
+  /// Adds one field.
   explicit LogScope(const LogField& field);
-  /// The fields of another thread, instead of this one's.
+  /// Replaces this thread's fields by those of another thread.
   explicit LogScope(LogContext context);
   LogScope(const LogScope&) = delete;
   LogScope& operator=(const LogScope&) = delete;

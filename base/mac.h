@@ -19,7 +19,7 @@ struct MacAddress {
   [[nodiscard]] static std::optional<MacAddress> Parse(std::string_view text);
   /// Lower case, joined by ':'.
   [[nodiscard]] std::string ToString() const;
-  /// One interface's: no group's (multicast, broadcast), nor all zeros.
+  /// True for the address of one interface: not a group (multicast, broadcast), and not all zeros.
   [[nodiscard]] bool IsUnicast() const noexcept {
     return (bytes[0] & 1) == 0 && bytes != MacAddress{}.bytes;
   }

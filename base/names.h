@@ -5,7 +5,7 @@
 namespace kuryr {
 
 /// The kernel's rule for interface names (dev_valid_name in net/core/dev.c), and printable ASCII
-/// only: what else is legal there is no good citizen of logs and JSON.
+/// only, so that names are safe in logs and JSON.
 [[nodiscard]] bool IsLinkName(std::string_view text);
 inline constexpr const char* kLinkNameRule =
     "1 to 15 printable characters, no '/', ':' or blank, not \".\" or \"..\"";

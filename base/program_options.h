@@ -7,7 +7,7 @@
 
 namespace kuryr {
 
-/// What kuryr.conf says of a program that runs for long, whatever it does.
+/// The options of kuryr.conf that all daemons have.
 struct ProgramOptions {
   std::string health_address = "127.0.0.1";  ///< bind_address of its section
   uint32_t health_port = 0;                  ///< port of its section; 0 for none
@@ -16,10 +16,10 @@ struct ProgramOptions {
   std::string log_file;                      ///< [DEFAULT] log_file; stderr when empty
 };
 
-/// What is not in the files leaves the target as it is. Throws ConfigError.
+/// Leaves the target unchanged where the files set no option. Throws ConfigError.
 void Take(const ConfigFiles& files, const Option& health_address, const Option& health_port,
           ProgramOptions& target);
-/// Of a program that has such a socket. Throws ConfigError.
+/// Takes the health socket's path, for programs with a health socket. Throws ConfigError.
 void TakeHealthSocket(const Option& option, ProgramOptions& target);
 
 }  // namespace kuryr

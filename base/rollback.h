@@ -5,8 +5,8 @@
 
 namespace kuryr {
 
-/// Undoes one act when the scope is left before Dismiss(): stands next to the act it undoes. The
-/// action must not throw.
+/// Undoes one act when the scope is left before Dismiss(). Stands next to the act that it undoes.
+/// The action must not throw.
 class Rollback {
  public:
   explicit Rollback(std::function<void()> undo) : undo_(std::move(undo)) {}

@@ -16,12 +16,12 @@ class SocketWatch {
   /// `server` is for the exception's text.
   explicit SocketWatch(std::string server) : server_(std::move(server)) {}
 
-  /// To be called before each try. `folder`: of the server's socket; null where it has none.
+  /// Call it before each try. `folder` is the folder of the server's socket; null if it has none.
   void Begin(std::shared_ptr<const FolderWatch> folder) { folder_ = std::move(folder); }
-  /// Waits until something has come into the folder, or for a pause. Pauses are there since no
-  /// event tells of a missing folder, nor of a server that listens later than it makes its socket.
-  /// They take 10 ms to 1 s, longer each time. False when `deadline` is over. Throws
-  /// std::system_error, ECANCELED.
+  /// Waits until a file has come into the folder, or for a pause. The pauses are for cases without
+  /// an event: a missing folder, or a server that listens later than it makes its socket. They take
+  /// 10 ms to 1 s, longer each time. False when `deadline` is over. Throws std::system_error,
+  /// ECANCELED.
   [[nodiscard]] bool Wait(const Deadline& deadline);
 
  private:

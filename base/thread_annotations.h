@@ -3,7 +3,7 @@
 #include <condition_variable>
 #include <mutex>
 
-// Clang's thread-safety attributes; nothing under other compilers.
+// Clang's thread-safety attributes; empty for other compilers.
 // https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
 #if defined(__clang__)
 #define KURYR_TSA(x) __attribute__((x))
@@ -16,8 +16,8 @@
 
 namespace kuryr {
 
-/// std::mutex that the thread-safety analysis knows. Meets BasicLockable, so
-/// std::condition_variable_any waits on it.
+/// A std::mutex for the thread-safety analysis. It meets BasicLockable, so
+/// std::condition_variable_any can wait on it.
 class KURYR_TSA(capability("mutex")) Mutex {
  public:
   void lock() KURYR_TSA(acquire_capability()) { mutex_.lock(); }

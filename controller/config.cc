@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "controller/backends/table.h"
 
 namespace kuryr::controller {
 namespace {
@@ -36,17 +37,15 @@ void TakeOthers(const Option& option, std::optional<OtherProducers>& others) {
   }
 }
 
-/// What the backend takes: pools or Neutron.
-void TakeBackend(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
-  const Option backend = files.Find("controller", "backend");
-  if (!backend.set() || *backend.value == "local") {
-    config.pools = pools::ReadPools(files);
-  } else if (*backend.value == "neutron") {
-    config.neutron = NeutronSettings{.client = neutron::ReadNeutronConfig(files, getenv),
-                                     .pods = neutron::ReadPodDefaults(files)};
-  } else {
-    Refuse(backend.where, "\"" + Printable(*backend.value) + "\"; expected local or neutron");
+std::shared_ptr<const BackendFactory> ReadBackend(const ConfigFiles& files, const GetEnv& getenv) {
+  const Option option = files.Find("controller", "backend");
+  const std::string name = option.set() ? *option.value : kBackends.front().name;
+  std::string names;
+  for (const BackendRow& row : kBackends) {
+    if (name == row.name) return row.read(files, getenv);
+    names += std::string(names.empty() ? "" : " or ") + row.name;
   }
+  Refuse(option.where, "\"" + Printable(name) + "\"; expected " + names);
 }
 
 void TakeName(const Option& option, std::string& target) {
@@ -77,7 +76,7 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   config.api = watcher::ReadApiOptions(files, getenv);
   TakeSink(files.Find("kubernetes", "vif_sink"), config.sink);
   Take(files.Find("kubernetes", "use_events"), config.use_events);
-  TakeBackend(files, getenv, config);
+  config.backend = ReadBackend(files, getenv);
   TakeOthers(files.Find("controller", "other_producers"), config.other_producers);
   Take(files.Find("controller", "leader_elect"), config.leader_elect);
   TakeName(files.Find("controller", "lease_namespace"), config.lease_namespace);

@@ -1,24 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/program_options.h"
-#include "controller/backends/neutron/client/neutron_config.h"
-#include "controller/backends/neutron/pod_defaults.h"
-#include "controller/backends/pools/pool.h"
+#include "controller/backends/backend_factory.h"
 #include "controller/owners/plan_places.h"
 #include "watcher/api_options.h"
 
 namespace kuryr::controller {
-
-/// With [controller] backend = neutron: who we are there, and what pods get.
-struct NeutronSettings {
-  neutron::NeutronConfig client;  ///< [neutron]
-  neutron::PodDefaults pods;      ///< [neutron_defaults]
-};
 
 /// What kuryr.conf says; docs/controller.md has the table.
 struct Config {
@@ -30,10 +23,7 @@ struct Config {
   std::string lease_namespace = "kube-system";    ///< [controller] lease_namespace
   std::string lease_name = "kuryr-controller";    ///< [controller] lease_name
   uint32_t workers = 8;                           ///< [controller] workers
-  std::vector<pools::Pool> pools;                 ///< [pool:NAME]
-  std::optional<NeutronSettings> neutron;         ///< nothing: the backend is `local`
-  /// Whether the backend asks what stands of pods' namespaces.
-  [[nodiscard]] bool asks_for_scopes() const { return neutron && neutron->pods.asks_for_scopes(); }
+  std::shared_ptr<const BackendFactory> backend;  ///< [controller] backend, with its own sections
 
   ProgramOptions program{.health_port = 8082};  ///< [health_server], [DEFAULT]
 };

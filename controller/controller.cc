@@ -93,6 +93,7 @@ std::string Controller::Metrics() const {
   for (const auto& [reason, pods] : failing)
     text.Sample("kuryr_controller_failing_pods", {{"reason", reason}}, static_cast<double>(pods));
   metrics_.WriteTo(text);
+  config_.backend->WriteTo(text);
   if (leading) leading->WriteTo(text);
   return text.text();
 }

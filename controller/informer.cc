@@ -1,6 +1,5 @@
 #include "controller/informer.h"
 
-#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -8,14 +7,6 @@
 
 namespace kuryr::controller {
 namespace {
-
-std::set<std::string> LabelKeys(const std::vector<pools::Pool>& pools) {
-  std::set<std::string> keys;
-  for (const pools::Pool& pool : pools) {
-    for (const auto& [key, value] : pool.pods) keys.insert(key);
-  }
-  return keys;
-}
 
 void LogWatchFailure(const std::exception_ptr& failure) {
   try {
@@ -36,7 +27,7 @@ std::function<void(const std::exception& refusal)> ForbiddenLog(const char* reso
 }  // namespace
 
 Informer::Informer(const Config& config)
-    : pods_(LabelKeys(config.pools),
+    : pods_(config.backend->needs().labels,
             [this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       attachments_([this](const std::string& key)
                        KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
@@ -55,7 +46,7 @@ Informer::Informer(const Config& config)
         ForbiddenLog("network-attachment-definitions"));
   Watch("/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims", WatchMode::kOptionalSet,
         ForbiddenLog("ipamclaims, whose addresses others may get"));
-  if (config.asks_for_scopes()) {
+  if (config.backend->needs().scopes) {
     Watch("/api/v1/namespaces", WatchMode::kOptionalSet,
           [this](const std::exception& refusal) { namespaces_.Refuse(WithMissingRight(refusal)); });
   }

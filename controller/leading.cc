@@ -1,6 +1,5 @@
 #include "controller/leading.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,15 +10,6 @@ namespace kuryr::controller {
 namespace {
 
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
-
-bool HasNodePool(const std::vector<pools::Pool>& pools) {
-  return std::any_of(pools.begin(), pools.end(),
-                     [](const pools::Pool& pool) { return pool.from_node; });
-}
-
-bool HasNestedPods(const Config& config) {
-  return config.neutron && config.neutron->pods.is_nested();
-}
 
 }  // namespace
 
@@ -50,12 +40,12 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
     : parts_(parts),
       sink_(sink),
       may_write_(std::move(may_write)),
-      backend_(parts.config, {.wake = [this](const Owner& owner) { Wake(owner); },
-                              .may_write = may_write_,
-                              .is_scope = [&namespaces = parts.informer.namespaces()](
-                                              const std::string& id) { return namespaces.Has(id); },
-                              .observer = &parts.metrics.neutron()}) {
-  parts_.informer.Lead({.backend = backend_.get(),
+      backend_(parts.config.backend->Make(
+          {.wake = [this](const Owner& owner) { Wake(owner); },
+           .may_write = may_write_,
+           .is_scope = [&namespaces = parts.informer.namespaces()](
+                           const std::string& id) { return namespaces.Has(id); }})) {
+  parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
                         .wake = [this](const std::string& key) { queue_.Add(key); },
                         .begin = [this] { Begin(); }});
@@ -71,16 +61,16 @@ void Leading::Stop() {
     ended.swap(workers_);
   }
   ended.reset();
-  parts_.informer.Follow(backend_.get());
+  parts_.informer.Follow(*backend_);
 }
 
-/// Of pods alone: nobody looks at what else was released.
+/// Wakes pods only. An owner without a name (a claim, or a pod that is gone) has no round.
 void Leading::Wake(const Owner& owner) {
   if (!owner.name.empty()) queue_.Add(KeyOf(owner.scope, owner.name));
 }
 
 Workers::Round Leading::MakeRound() {
-  const Reconciler::Shared shared = {.backend = backend_.get(),
+  const Reconciler::Shared shared = {.backend = *backend_,
                                      .store = parts_.informer.pods(),
                                      .queue = queue_,
                                      .reporter = parts_.reporter,
@@ -90,9 +80,7 @@ Workers::Round Leading::MakeRound() {
                                      .claims = parts_.informer.claims(),
                                      .namespaces = parts_.informer.namespaces(),
                                      .sink = sink_,
-                                     .nodes_have_networks = HasNodePool(parts_.config.pools),
-                                     .asks_for_node_addresses = HasNestedPods(parts_.config),
-                                     .asks_for_scopes = parts_.config.asks_for_scopes(),
+                                     .needs = parts_.config.backend->needs(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
   const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, shared);
@@ -129,24 +117,11 @@ void Leading::WriteTo(service::MetricsText& text) {
               static_cast<double>(queue.rounds));
   text.Metric("kuryr_controller_retries_total", "counter", "Looks that are to come again.",
               static_cast<double>(queue.retries));
-  backend_.WriteTo(text);
+  if (const auto* metrics = backend_->facets().metrics) metrics->WriteTo(text);
   const PodStore::Counts pods = parts_.informer.pods().Count();
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
-  const std::vector<NetworkUsage> usage = backend_.get().Usage();
-  text.Head("kuryr_controller_addresses", "gauge",
-            "Addresses of a network: used, resting after their release, free.");
-  for (const NetworkUsage& network : usage) {
-    const char* family = network.family == IpFamily::kIpv4 ? "ipv4" : "ipv6";
-    const auto sample = [&](const char* state, double value) {
-      text.Sample("kuryr_controller_addresses",
-                  {{"network", network.network}, {"family", family}, {"state", state}}, value);
-    };
-    sample("used", static_cast<double>(network.used));
-    sample("resting", static_cast<double>(network.resting));
-    sample("free", network.limit - static_cast<double>(network.used + network.resting));
-  }
 }
 
 }  // namespace kuryr::controller

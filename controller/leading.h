@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "controller/backends/chosen_backend.h"
+#include "controller/backends/backend.h"
 #include "controller/cluster/node_networks.h"
 #include "controller/config.h"
 #include "controller/informer.h"
@@ -58,7 +58,7 @@ class Leading {
   const SinkKind sink_;
   const MayWrite may_write_;
   service::WorkQueue queue_;
-  ChosenBackend backend_;
+  const std::shared_ptr<Backend> backend_;
   NodeNetworks nodes_;
   std::atomic<bool> begun_ = false;
   Mutex mutex_;

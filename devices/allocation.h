@@ -10,11 +10,11 @@
 
 namespace kuryr::devices {
 
-/// "PCIDEVICE_INTEL_COM_SRIOV_NET", the variable of a container's environment that lists its
-/// devices by comma. With "_INFO" behind it, the one that has JSON of each of them.
+/// "PCIDEVICE_INTEL_COM_SRIOV_NET", the environment variable that lists a container's devices,
+/// separated by commas. With the suffix "_INFO" it is the variable with each device's JSON.
 [[nodiscard]] std::string VariableOf(const Resource& resource);
 
-/// What a container with these devices of `resource` gets.
+/// The answer for a container with these devices of `resource`.
 [[nodiscard]] kubelet::v1beta1::ContainerAllocateResponse Allocate(
     const Resource& resource, const std::vector<Device>& devices,
     const std::filesystem::path& sysfs);

@@ -24,7 +24,7 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Kubernetes has no name for the others.
+/// Adds a resource if Kubernetes accepts its name.
 void Add(std::vector<Resource>& resources, const char* prefix, const std::string& name) {
   if (IsResourceName(name))
     resources.push_back({.prefix = prefix, .name = name, .type = DeviceType::kPlace});

@@ -12,7 +12,7 @@
 
 namespace kuryr::devices {
 
-/// What kuryr.conf says of bridges; patterns are those of glob(7).
+/// The bridges that kuryr.conf offers; patterns are those of glob(7).
 struct BridgeOffer {
   std::vector<std::string> ovs;     ///< [devices] ovs_bridges: Open vSwitch's, patterns
   std::vector<std::string> kernel;  ///< [devices] bridges: the kernel's, patterns
@@ -26,19 +26,20 @@ struct BridgeOffer {
   std::string ssl_ca_cert_file;
 };
 
-/// The node's bridges, and physical networks at them, as resources: a pod that asks for one runs
-/// where it is. Names are those of ovs-cni's marker and of bridge-marker. Not thread-safe.
+/// The node's bridges and their physical networks as resources, so that a pod that asks for one
+/// runs on a node with it. The resources have the names of ovs-cni's marker and of bridge-marker.
+/// Not thread-safe.
 class Bridges {
  public:
   /// `sysfs`: "/sys", of the calling thread's network namespace.
   Bridges(BridgeOffer offer, std::filesystem::path sysfs)
       : offer_(std::move(offer)), sysfs_(std::move(sysfs)) {}
 
-  /// Those that are there now, sorted by name: "ovs-cni.network.kubevirt.io/br-lan",
+  /// The existing bridges, sorted by name: "ovs-cni.network.kubevirt.io/br-lan",
   /// "bridge.network.kubevirt.io/br0", "physnet.openstack.org/physnet1". While Open vSwitch does
-  /// not answer, its bridges are those of the last time; the first time there are none.
+  /// not answer, its bridges are those of the last answer; before the first answer there are none.
   [[nodiscard]] std::vector<Resource> Find();
-  /// As many as `bridge_places` says: "ovs-cni.network.kubevirt.io/br-lan#0".
+  /// The places of a bridge, `bridge_places` in number: "ovs-cni.network.kubevirt.io/br-lan#0".
   [[nodiscard]] std::vector<Device> PlacesAt(const Resource& bridge) const;
 
  private:
@@ -46,11 +47,12 @@ class Bridges {
 
   const BridgeOffer offer_;
   const std::filesystem::path sysfs_;
-  std::vector<std::string> of_ovs_;  ///< as it said last
+  std::vector<std::string> of_ovs_;  ///< Open vSwitch's bridges at its last answer
   std::string problem_;              ///< logged last
 };
 
-/// "add@/devices/virtual/net/br-lan" may be of a bridge of `offer`, by its name.
+/// Whether an event such as "add@/devices/virtual/net/br-lan" may concern a bridge of `offer`, by
+/// its name.
 [[nodiscard]] bool IsOfBridge(const BridgeOffer& offer, std::string_view uevent);
 
 }  // namespace kuryr::devices

@@ -52,7 +52,7 @@ void ChangeEvents::Watch() {
   watch(watched_.sockets, kComesAndGoes, &Changes::sockets);
   watch(watched_.config, kWritten, &Changes::config);
   watch(watched_.devinfo, kComesAndGoes, &Changes::devices);
-  // The kernel's own sysfs says nothing here.
+  // inotify gets no events from the kernel's sysfs; this watch is for test trees.
   watch(watched_.sysfs / "bus/pci/devices", kComesAndGoes, &Changes::devices);
 }
 
@@ -87,7 +87,7 @@ void ChangeEvents::TakeUevents(Changes& changes) {
     socklen_t length = sizeof sender;
     const ssize_t size = ::recvfrom(uevents_.get(), buffer.data(), buffer.size(), 0,
                                     reinterpret_cast<sockaddr*>(&sender), &length);
-    // Some were lost.
+    // The kernel dropped some events.
     if (size < 0 && errno == ENOBUFS) changes.devices = true;
     if (size < 0 && errno != ENOBUFS) return;
     if (size <= 0 || sender.nl_pid != 0) continue;

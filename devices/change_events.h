@@ -10,7 +10,7 @@
 
 namespace kuryr::devices {
 
-/// What may have changed; it says only where to look.
+/// The things that may have changed; it says only where to look.
 struct Changes {
   bool devices = false;
   bool sockets = false;
@@ -28,16 +28,16 @@ class ChangeEvents {
     BridgeOffer bridges;            ///< whose links count as devices
   };
 
-  /// Without uevents, which not every container gets, it warns and goes on. Throws
-  /// std::system_error without inotify(7).
+  /// Logs a warning if there are no uevents, as in some containers. Throws std::system_error if
+  /// there is no inotify(7).
   explicit ChangeEvents(Watched watched);
 
-  /// Looks at folders that were missing, too. To be called from time to time.
+  /// Adds watches of folders, also of folders that were missing before. Call it from time to time.
   void Watch();
-  /// Both readable when something has changed; the second is -1 without uevents.
+  /// Both descriptors are readable after a change; the second is -1 without uevents.
   [[nodiscard]] int folders_fd() const noexcept { return inotify_.get(); }
   [[nodiscard]] int uevents_fd() const noexcept { return uevents_.get(); }
-  /// Since the last time. Never blocks.
+  /// The changes since the last call. Never blocks.
   [[nodiscard]] Changes Take();
 
  private:
@@ -50,8 +50,8 @@ class ChangeEvents {
   std::map<int, bool Changes::*> watches_;
 };
 
-/// "add@/devices/pci0000:00/0000:00:1c.0": of a PCI device, or a part of one. Pods' links are below
-/// /devices/virtual.
+/// Whether an event such as "add@/devices/pci0000:00/0000:00:1c.0" concerns a PCI device or a part
+/// of one. Pods' links are below /devices/virtual.
 [[nodiscard]] bool IsOfHardware(std::string_view uevent);
 
 }  // namespace kuryr::devices

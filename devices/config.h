@@ -10,7 +10,7 @@
 
 namespace kuryr::devices {
 
-/// What kuryr.conf says; docs/configuration.md has the table.
+/// kuryr-devices' options of kuryr.conf; docs/configuration.md has the table.
 struct Config {
   std::filesystem::path config_file = "/etc/pcidp/config.json";  ///< [devices] config_file
   std::string resource_prefix = "intel.com";                     ///< [devices] resource_prefix
@@ -22,10 +22,10 @@ struct Config {
   ProgramOptions program{.health_port = 8083};  ///< [devices_health_server], [DEFAULT]
 };
 
-/// Reads the files in order, a later one winning; with none named, the default file if it is there.
+/// Reads the files in order; a later file wins. Without names, reads the default file if it exists.
 /// Throws ConfigError that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files);
-/// Of that, what `health` needs: the rest may have been spoilt since the program began.
+/// Reads only the options that `health` needs; other options may be malformed by now.
 [[nodiscard]] ProgramOptions LoadProgramOptions(std::vector<std::string> files);
 
 }  // namespace kuryr::devices

@@ -10,19 +10,20 @@
 
 namespace kuryr::devices {
 
-/// The profiles that cards run (Intel's Dynamic Device Personalization). A VF's is that of its
-/// physical function. Not thread-safe.
+/// The profiles that cards run (Intel's Dynamic Device Personalization). A VF has the profile of
+/// its physical function. Not thread-safe.
 class DdpProfiles {
  public:
-  /// A physical function's ("0000:03:00.0"); empty: it tells none.
+  /// Returns the profile of a physical function ("0000:03:00.0"); empty if the function reports
+  /// none.
   using Ask = std::function<std::string(const std::string& function)>;
 
   explicit DdpProfiles(Ask ask) : ask_(std::move(ask)) {}
-  /// As devlink has them: fw.app.name.
+  /// The profiles that devlink reports as fw.app.name.
   [[nodiscard]] static DdpProfiles OfKernel();
 
-  /// Sets ddp_profile where `resources` select by it, and asks for each physical function once.
-  /// Those that tell none are logged when they are others than the last time. Throws as Ask does.
+  /// Sets ddp_profile if `resources` select by it, and asks once for each physical function. Logs
+  /// the functions without a profile if they have changed since the last call. Throws as Ask does.
   void Fill(const std::vector<Resource>& resources, std::vector<Device>& devices);
 
  private:

@@ -10,11 +10,11 @@
 namespace kuryr::devices {
 
 /// config.json's deviceType: network functions (PCI class 02), processing accelerators (12), and
-/// network devices of the auxiliary bus, such as subfunctions. A place at a bridge is none of its:
-/// it is counted, and its container gets nothing.
+/// network devices of the auxiliary bus, such as subfunctions. kPlace, a place at a bridge, is not
+/// in config.json: it is only counted, and its container gets nothing.
 enum class DeviceType { kNetDevice, kAccelerator, kAuxNetDevice, kPlace };
 
-/// Which driver of the vdpa bus has the function's vdpa device.
+/// The driver of the vdpa bus that has the function's vdpa device.
 enum class VdpaType { kVhost, kVirtio };
 
 struct Vdpa {
@@ -25,8 +25,8 @@ struct Vdpa {
   bool operator==(const Vdpa&) const = default;
 };
 
-/// Something of the node that a pod can have, as sysfs describes it. What only its own link could
-/// tell is asked of others too: that link may be in a pod.
+/// A device of the node that a pod can have, as sysfs describes it. Properties of its link also
+/// come from other sources, because that link may be in a pod.
 struct Device {
   std::string id;  ///< the kubelet's: "0000:03:10.1", or "mlx5_core.sf.2" of the auxiliary bus
   DeviceType type = DeviceType::kNetDevice;
@@ -40,7 +40,7 @@ struct Device {
   std::string link_type;           ///< "ether" or "infiniband"; empty: has no link
   std::string acpi_index;          ///< empty: the firmware names none
   std::optional<uint16_t> pkey;    ///< of an InfiniBand port
-  std::string ddp_profile;         ///< see DdpProfiles; empty: unknown, or nobody selects by it
+  std::string ddp_profile;         ///< see DdpProfiles; empty: unknown, or no selector needs it
   std::string aux_type;            ///< "sf" of "mlx5_core.sf.2"; empty: no auxiliary device
   std::optional<uint32_t> numa_node;
   std::vector<std::string> rdma_nodes;  ///< "uverbs0", "umad0", "issm0", below /dev/infiniband

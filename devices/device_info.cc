@@ -44,7 +44,7 @@ json InfoOf(const Device& device) {
   return {{"type", type}, {"version", kVersion}, {type, std::move(info)}};
 }
 
-/// Another resource's name may begin with this one's.
+/// Whether a file belongs to `resource`; another resource's name may begin with its name.
 bool IsFileOf(const std::string& name, const std::string& resource) {
   const std::string prefix = PrefixOf(resource);
   if (!name.starts_with(prefix) || !name.ends_with(kEnding)) return false;

@@ -5,12 +5,12 @@
 
 namespace kuryr::devices {
 
-/// Whether the node's devices are drained: those that no pod has go to none. A file in
-/// [devices] devinfo_dir says so, until the node is booted anew. Throws std::system_error that
-/// names the path. Not thread-safe.
+/// Whether the node's devices are drained: no pod gets a free device. A file in [devices]
+/// devinfo_dir marks that, until the node reboots. Throws std::system_error that names the path.
+/// Not thread-safe.
 class Drain {
  public:
-  /// `folder`: [devices] devinfo_dir.
+  /// `folder` is [devices] devinfo_dir.
   explicit Drain(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   [[nodiscard]] bool is_on() const;

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kVirtualFunction = "virtfn";
 constexpr std::string_view kUpper = "upper_";
 
-/// Where a VF is below its physical function.
+/// The place of a VF below its physical function.
 struct Place {
   vif::PciAddress pf_address;
   std::string pf;
@@ -90,7 +90,7 @@ class Reader {
     return root_.At("bus/pci/devices").At(address.ToString());
   }
 
-  /// Of the VFs of a physical function, whose link is looked for once for all of them.
+  /// Reads the places of a physical function's VFs, and looks for its link once for all of them.
   void ReadPlaces(const std::string& name) {
     const auto pf = vif::PciAddress::Parse(name);
     if (!pf || !FolderOf(*pf).Has("virtfn0")) return;
@@ -141,7 +141,7 @@ class Reader {
     found_.push_back(std::move(device));
   }
 
-  /// "mlx5_core.sf.2", below the PCI function that it is a part of.
+  /// Reads an auxiliary device, such as "mlx5_core.sf.2", below its PCI function.
   void ReadAuxiliary(const std::string& name) {
     std::error_code error;
     const fs::path path = fs::canonical(root_.path() / "bus/auxiliary/devices" / name, error);
@@ -152,7 +152,7 @@ class Reader {
     Device device{.id = name, .type = DeviceType::kAuxNetDevice, .function = *parent};
     const SysfsFolder folder(path);
     device.aux_type = name.substr(first + 1, last - first - 1);
-    // The function's own parts are the node's.
+    // Other parts than subfunctions belong to the node.
     if (device.aux_type != "sf") return;
     ReadIdentity(FolderOf(*parent), device);
     device.driver = folder.TargetOf("driver");
@@ -174,7 +174,7 @@ class Reader {
     device.code = HexOf(folder.Read("device"));
     device.driver = folder.TargetOf("driver");
     device.acpi_index = folder.Read("acpi_index");
-    // -1 where the machine has one node alone.
+    // numa_node is -1 on a machine with only one node.
     device.numa_node = folder.ReadNumber("numa_node");
   }
 

@@ -10,9 +10,9 @@
 namespace kuryr::devices {
 
 /// The node's devices that pods may have, by id: network functions and accelerators of PCI, and
-/// network devices of the auxiliary bus. Left out are physical functions that have VFs, and what
-/// the node itself needs: the devices of `links_in_use`, and physical functions whose link carries
-/// another one or is a port. Throws std::system_error for what is no sysfs.
+/// network devices of the auxiliary bus. It leaves out physical functions with VFs, and devices
+/// that the node needs. These are the devices of `links_in_use`, and physical functions whose link
+/// carries another link or is a port. Throws std::system_error if `sysfs` is no sysfs.
 [[nodiscard]] std::vector<Device> FindDevices(const std::filesystem::path& sysfs,
                                               const std::set<std::string>& links_in_use);
 

@@ -11,12 +11,12 @@
 
 namespace kuryr::devices {
 
-/// What is offered, and what has been done since the start; by resource, "intel.com/sriov_net".
+/// Counts offered devices, and actions since the start, by resource ("intel.com/sriov_net").
 /// Thread-safe.
 class Metrics {
  public:
-  /// Of the resource's devices, those in no pod, those that the kubelet has given to one, and those
-  /// that are to go to none.
+  /// The numbers of a resource's devices that are free, that the kubelet has given to a pod, and
+  /// that are drained.
   struct Devices {
     size_t free = 0;
     size_t allocated = 0;
@@ -27,15 +27,15 @@ class Metrics {
   void SetRegistered(const std::string& resource, bool registered) EXCLUDES(mutex_);
   void CountRegistration(const std::string& resource, bool failed) EXCLUDES(mutex_);
   void CountAllocation(const std::string& resource, bool failed) EXCLUDES(mutex_);
-  /// It is no longer in config.json.
+  /// Forgets a resource that is no longer in config.json.
   void Forget(const std::string& resource) EXCLUDES(mutex_);
-  /// Why config.json, or the node's devices, cannot be read; nullopt: they can.
+  /// Sets the reason why config.json or the node's devices cannot be read; nullopt if they can.
   void SetConfigProblem(std::optional<std::string> problem) EXCLUDES(mutex_);
   void SetScanProblem(std::optional<std::string> problem) EXCLUDES(mutex_);
 
-  /// Why pods could not be given all devices now.
+  /// The reason why pods cannot get all devices now; nullopt if they can.
   [[nodiscard]] std::optional<std::string> WhyNotReady() const EXCLUDES(mutex_);
-  /// For Prometheus.
+  /// The metrics in Prometheus' text format.
   [[nodiscard]] std::string Text() const EXCLUDES(mutex_);
 
  private:

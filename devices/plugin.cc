@@ -19,11 +19,11 @@ namespace {
 namespace v1beta1 = kubelet::v1beta1;
 using namespace std::chrono_literals;
 
-/// Newer kubelets dial back within Register, for 10 s at most.
+/// The longest registration: newer kubelets dial back within Register, for at most 10 s.
 constexpr auto kMostRegistration = 15s;
 constexpr auto kAllocationIsNews = 1min;
 constexpr auto kPause = 1s;
-/// The kubelet asks for one at a time.
+/// The most containers in one request; the kubelet asks for one at a time.
 constexpr int kMostContainers = 100;
 
 void RefuseMany(int containers) {
@@ -100,13 +100,13 @@ void Plugin::Keep() {
   }
 }
 
-/// The kubelet removes all sockets when it starts.
+/// Listens again if the socket is gone: the kubelet removes all sockets when it starts.
 bool Plugin::Listen() {
   const std::filesystem::path path = ground_.folder / endpoint_;
   const auto there = FileIdentity::Of(path);
   if (server_ && there && there->inode == socket_->inode && there->device == socket_->device)
     return true;
-  // Two of us would take it from each other without end.
+  // Two processes of kuryr-devices would otherwise take the socket from each other without end.
   if (server_ && there && Clock::now() - listened_at_ < kPause) {
     keep_at_ = listened_at_ + kPause;
     return false;

@@ -24,10 +24,10 @@
 
 namespace kuryr::devices {
 
-/// "kuryr-intel.com_sriov_net.sock", the socket of a resource's plugin.
+/// The socket's name of a resource's plugin: "kuryr-intel.com_sriov_net.sock".
 [[nodiscard]] std::string EndpointOf(const Resource& resource);
 
-/// A file as it was made: the next one of its path is another.
+/// The identity of a file: a new file at its path has another.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -35,21 +35,21 @@ struct FileIdentity {
 
   bool operator==(const FileIdentity&) const = default;
 
-  /// nullopt where there is none.
+  /// nullopt if there is no file.
   [[nodiscard]] static std::optional<FileIdentity> Of(const std::filesystem::path& path);
-  /// As the clock of files goes.
+  /// The file's age, by the file system's clock.
   [[nodiscard]] std::chrono::nanoseconds Age() const;
 };
 
 /// The device plugin (v1beta1) of one resource: a socket in the kubelet's folder. It has no thread,
-/// and is not thread-safe: its owner polls fds(), calls Advance() when one is readable, and Keep()
-/// when something has happened in the folder, and at KeepAt(). It stops by being destroyed, without
-/// a word to the kubelet, which keeps what pods have.
+/// and is not thread-safe. Its owner polls fds(), and calls Advance() when one is readable. The
+/// owner calls Keep() after a change in the folder, and at KeepAt(). The destructor stops the
+/// plugin without telling the kubelet, so pods keep their devices.
 class Plugin {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What it stands on; the metrics are borrowed.
+  /// The plugin's surroundings; the metrics are borrowed.
   struct Ground {
     std::filesystem::path folder;  ///< /var/lib/kubelet/device-plugins
     std::filesystem::path sysfs;
@@ -60,25 +60,24 @@ class Plugin {
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
-  /// The same name, read anew.
+  /// Replaces the resource by a newly read one of its name.
   void SetResource(Resource resource);
-  /// From now on these.
+  /// Sets the offered devices.
   void Offer(std::vector<Device> devices);
-  /// Of these ids pods get none: they are unhealthy to the kubelet.
+  /// Withholds the devices with these ids from pods: the kubelet sees them as unhealthy.
   void Withhold(std::set<std::string> ids);
-  /// Tells the kubelet what it offers now, if that is news.
+  /// Sends the kubelet the offered devices, if they have changed.
   void Tell();
-  /// Listens where its socket is not there, and registers with a kubelet that has not had it. What
-  /// fails is logged, and tried again.
+  /// Listens if the socket is missing, and registers with a new kubelet. Logs a failure and tries
+  /// again later.
   void Keep();
-  /// When Keep() is to be called again, whatever happens.
+  /// The time of the next call of Keep().
   [[nodiscard]] Clock::time_point KeepAt() const noexcept { return keep_at_; }
 
   [[nodiscard]] std::vector<int> Fds() const;
   void Advance();
 
-  /// Its devices that containers were given within the last minute: the kubelet may not tell of
-  /// them yet.
+  /// The devices that containers got within the last minute; the kubelet may not report them yet.
   [[nodiscard]] Owners RecentlyAllocated() const;
   [[nodiscard]] bool is_registered() const noexcept { return registered_with_.has_value(); }
   [[nodiscard]] const std::vector<Device>& devices() const noexcept { return devices_; }
@@ -94,7 +93,7 @@ class Plugin {
     kubelet::UnaryCall call;
   };
 
-  /// False when it has to wait.
+  /// Listens; false if it has to wait first.
   [[nodiscard]] bool Listen();
   void Register();
   void EndRegistration();
@@ -114,7 +113,7 @@ class Plugin {
   const std::string endpoint_;  ///< the socket's name
   std::vector<Device> devices_;
   std::set<std::string> withheld_;
-  bool is_news_ = false;  ///< a list of many devices is not made for nothing
+  bool is_news_ = false;  ///< whether the list has changed since it was sent
   std::string told_;      ///< the last list, serialised
   std::map<std::string, Clock::time_point> allocated_;
   std::vector<std::shared_ptr<kubelet::AnswerStream>> streams_;
@@ -122,7 +121,7 @@ class Plugin {
   std::unique_ptr<kubelet::Server> server_;
   std::optional<FileIdentity> registered_with_;
   std::optional<Registration> registration_;  ///< under way
-  std::optional<FileIdentity> refused_by_;    ///< who was asked last, and has not registered it
+  std::optional<FileIdentity> refused_by_;    ///< the last kubelet that refused the registration
   Backoff backoff_{std::chrono::milliseconds(100), std::chrono::milliseconds(1000)};
   std::string problem_;  ///< logged last
   Clock::time_point listened_at_;

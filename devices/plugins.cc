@@ -15,13 +15,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// PodResources cannot be watched: nobody tells of pods that end.
+/// The time between scans: PodResources cannot be watched, and the kubelet does not report that a
+/// pod ends.
 constexpr auto kRescan = 10s;
-/// A kubelet that has just started does not know its pods yet.
+/// The time until a newly started kubelet knows its pods.
 constexpr auto kSettling = 10s;
 constexpr auto kMostListing = 1s;
 
-/// Null when there is none of that name.
+/// Null if no resource has that name.
 const Resource* FindResource(const std::vector<Resource>& resources, const std::string& name) {
   const auto found = std::find_if(resources.begin(), resources.end(),
                                   [&](const Resource& each) { return each.FullName() == name; });
@@ -96,7 +97,8 @@ void Plugins::Rescan() {
   metrics_.SetScanProblem(problem_);
 }
 
-/// What config.json calls the same is config.json's.
+/// Takes the bridges as resources. If config.json has a resource of a bridge's name, config.json
+/// wins.
 void Plugins::TakeBridges() {
   bridge_resources_ = bridges_.Find();
   std::erase_if(bridge_resources_, [&](const Resource& bridge) {
@@ -115,7 +117,7 @@ void Plugins::AskForPods() {
   }
 }
 
-/// What may be in a pod, by the best that is known.
+/// The devices that may be in a pod, by all known sources.
 Owners Plugins::FindHeld() const {
   Owners held;
   if (pods_) held = pods_->resources;
@@ -136,7 +138,7 @@ void Plugins::LookForDrain() {
 void Plugins::Offer(const std::vector<Device>& devices) {
   const Owners held = FindHeld();
   for (auto& [name, plugin] : plugins_) {
-    // A bridge's places stay the same, and are many.
+    // A bridge's places do not change, and are many.
     if (!HasPlaces(plugin) || FindResource(bridge_resources_, name) == nullptr) {
       std::vector<Device> offered = DevicesOf(name, devices);
       if (offered != plugin.devices()) plugin.Offer(std::move(offered));

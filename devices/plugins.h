@@ -22,8 +22,8 @@
 
 namespace kuryr::devices {
 
-/// The node's device plugins: which resources there are, and whose each device is. What a pod has
-/// stays with its resource, whatever its driver or config.json become. Not thread-safe; see Plugin.
+/// The node's device plugins: its resources, and the resource of each device. A pod's device stays
+/// with its resource, even if its driver or config.json changes. Not thread-safe; see Plugin.
 class Plugins {
  public:
   using Clock = std::chrono::steady_clock;
@@ -31,13 +31,13 @@ class Plugins {
   /// Reads config.json, and the devices. Throws ConfigError. `metrics` is borrowed.
   Plugins(Config config, Metrics& metrics);
 
-  /// Reads config.json anew; one that cannot be taken is logged, and changes nothing.
+  /// Reads config.json again. Logs a malformed one, and then changes nothing.
   void Reload();
-  /// Reads devices and bridges anew, and what pods have. A failure is logged, and changes nothing.
+  /// Reads devices, bridges and pods' devices again. Logs a failure, and then changes nothing.
   void Rescan();
-  /// Has each plugin listen and register, where that is due, after a Rescan() if that is.
+  /// Calls Keep() of each plugin that is due, after a Rescan() if that is due.
   void Keep();
-  /// When Keep() is due without an event.
+  /// The time at which Keep() is due without an event.
   [[nodiscard]] Clock::time_point DueAt() const;
 
   [[nodiscard]] std::vector<int> Fds() const;
@@ -50,15 +50,15 @@ class Plugins {
   void AskForPods();
   void LookForDrain();
   [[nodiscard]] Owners FindHeld() const;
-  /// The kubelet answers, and has had the time to find its pods.
+  /// Whether the kubelet answers, and has had the time to find its pods.
   [[nodiscard]] bool KnowsPods() const;
   void Offer(const std::vector<Device>& devices);
   void SetMetrics(const std::string& name, const Plugin& plugin);
-  /// The plugin's devices that nobody is known to have, while the node is drained.
+  /// The plugin's devices that no pod is known to have, while the node is drained.
   [[nodiscard]] std::set<std::string> WithheldOf(const Plugin& plugin, const Owners& held) const;
   [[nodiscard]] std::vector<Device> DevicesOf(const std::string& name,
                                               const std::vector<Device>& devices) const;
-  /// Stands in config.json, or is a bridge that is there.
+  /// Whether a resource is in config.json, or is an existing bridge.
   [[nodiscard]] bool IsOffered(const std::string& name) const;
   [[nodiscard]] std::filesystem::path KubeletSocket() const;
 

@@ -9,7 +9,7 @@
 
 namespace kuryr::devices {
 
-/// What the kubelet has given to containers, by the device's id.
+/// The devices that the kubelet has given to containers, by the device's id.
 struct PodDevices {
   Owners resources;                         ///< by which resource
   std::map<std::string, std::string> pods;  ///< "default/web-0"

@@ -17,12 +17,12 @@ size_t Count(const Devices& devices, const Device& device, Same same) {
       devices.begin(), devices.end(), [&](const Device* other) { return same(*other, device); }));
 }
 
-/// Smaller is better.
+/// The rank of a device; smaller is better.
 auto RankOf(const Device& device, const Devices& chosen, const Devices& left, size_t wanted) {
   const size_t of_pf = Count(left, device, HaveSamePf);
   const size_t of_node = Count(left, device, HaveSameNode);
   const bool is_enough = of_pf >= wanted;
-  // Of those that have enough the fewest, of the others the most.
+  // Prefers the smallest physical function with enough devices, or else the largest.
   const size_t size = is_enough ? of_pf : left.size() - of_pf;
   return std::tuple(chosen.size() - Count(chosen, device, HaveSamePf),
                     chosen.size() - Count(chosen, device, HaveSameNode), !is_enough,

@@ -18,7 +18,7 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
-/// What a container gets with one device.
+/// The nodes and variables that a container gets with one device.
 struct Provision {
   std::vector<Node> nodes;
   /// By kind, as the variable ..._INFO has it: "generic", "vfio", "uio", "rdma", "vhost", "vdpa",
@@ -26,8 +26,7 @@ struct Provision {
   std::map<std::string, AdditionalInfo> info;
 };
 
-/// `sysfs` tells which nodes the kernel has besides the device's own. A node that the resource asks
-/// for and that is not there is logged.
+/// Finds further nodes of the device in `sysfs`. Logs a missing node that the resource asks for.
 [[nodiscard]] Provision ProvisionOf(const Resource& resource, const Device& device,
                                     const std::filesystem::path& sysfs);
 

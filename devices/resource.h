@@ -13,12 +13,12 @@ namespace kuryr::devices {
 /// Names and values that a device's pods find in its environment.
 using AdditionalInfo = std::map<std::string, std::string>;
 
-/// What Kubernetes takes as an extended resource's name behind its prefix.
+/// Whether Kubernetes accepts `text` as an extended resource's name behind its prefix.
 [[nodiscard]] bool IsResourceName(std::string_view text);
 inline constexpr const char* kResourceNameRule =
     "1 to 63 of letters, digits, '-', '_' and '.', the first and last no sign";
 
-/// Devices that pods ask for by one name: an entry of config.json's resourceList, or a bridge.
+/// A name for devices that pods ask for: an entry of config.json's resourceList, or a bridge.
 struct Resource {
   std::string prefix = "intel.com";
   std::string name;
@@ -27,9 +27,9 @@ struct Resource {
   std::vector<Selector> selectors;  ///< one has to match; none: every device does
   std::map<std::string, AdditionalInfo> additional_info;  ///< by device, "*" for all of them
 
-  /// "intel.com/sriov_net".
+  /// The full name: "intel.com/sriov_net".
   [[nodiscard]] std::string FullName() const { return prefix + "/" + name; }
-  /// The first that matches; null when none does.
+  /// The first selector that matches; null if none does.
   [[nodiscard]] const Selector* Find(const Device& device) const;
   [[nodiscard]] bool Matches(const Device& device) const;
 

@@ -48,14 +48,14 @@ std::string StringOf(const json& value, const std::string& path) {
   return value.get<std::string>();
 }
 
-/// An object's fields, which are asked for by name in whichever case; null stands for absent.
+/// An object's fields by name, in upper or lower case; null counts as absent.
 class Fields {
  public:
   Fields(const json& object, std::string path) : object_(object), path_(std::move(path)) {
     RequireObject(object, path_);
   }
 
-  /// Null when it is absent.
+  /// Null if the field is absent.
   [[nodiscard]] const json* Find(const char* name) {
     known_.insert(LowerCase(name));
     for (const auto& [key, value] : object_.items()) {
@@ -91,7 +91,7 @@ class Fields {
     TakeList(name, target, [](std::string text, const std::string& /*path*/) { return text; });
   }
 
-  /// Those that nobody asked for.
+  /// The fields that were not looked up.
   [[nodiscard]] std::vector<std::string> Others() const {
     std::vector<std::string> others;
     for (const auto& [key, value] : object_.items()) {
@@ -252,8 +252,8 @@ Resource ParseResource(const json& object, const std::string& path, const std::s
   return resource;
 }
 
-/// A comma behind the last element, as the documented examples have it, becomes a space. Offsets
-/// in errors stay as they are.
+/// Replaces a comma behind the last element, which the documented examples have, by a space. So
+/// offsets in errors stay correct.
 std::string WithoutLastCommas(std::string_view text) {
   std::string without(text);
   size_t comma = std::string::npos;
@@ -301,7 +301,7 @@ std::vector<Resource> ReadResourceList(const std::filesystem::path& file,
                                        const std::string& default_prefix) {
   std::ifstream stream(file);
   if (!stream) Refuse(file, "cannot be read: " + std::string(std::strerror(errno)));
-  // One byte more than is accepted, which the parser refuses.
+  // One byte more than the limit, so that the parser refuses a larger file.
   std::string text(kMostBytes + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(stream.gcount()));

@@ -9,13 +9,13 @@
 
 namespace kuryr::devices {
 
-/// config.json of sriov-network-device-plugin (v3, "Config parameters"). Names of fields count in
-/// either case, as in Go; a field of a resource that is unknown is logged and passed over, an
-/// unknown selector is not. Throws ConfigError that names `where`, the resource and the field.
+/// Parses config.json of sriov-network-device-plugin (v3, "Config parameters"). Ignores the case of
+/// fields' names, as Go does. Logs and skips an unknown field of a resource, and refuses an unknown
+/// selector. Throws ConfigError that names `where`, the resource and the field.
 [[nodiscard]] std::vector<Resource> ParseResourceList(std::string_view text,
                                                       const std::string& default_prefix,
                                                       const std::string& where);
-/// The same of a file. Throws ConfigError also when it cannot be read.
+/// Reads and parses config.json from a file. Also throws ConfigError if it cannot be read.
 [[nodiscard]] std::vector<Resource> ReadResourceList(const std::filesystem::path& file,
                                                      const std::string& default_prefix);
 

@@ -10,12 +10,13 @@
 
 namespace kuryr::devices {
 
-/// "ens1f0#0,2-7": a physical function, and which of its functions. Without '#', all of them.
+/// A physical function and some of its functions: "ens1f0#0,2-7". Without '#', all of its
+/// functions.
 struct FunctionSet {
   std::string pf;  ///< a link's name, or a PCI address
   std::optional<std::vector<std::pair<uint32_t, uint32_t>>> numbers;  ///< from, to (inclusive)
 
-  /// nullopt for what is malformed.
+  /// nullopt for malformed text.
   [[nodiscard]] static std::optional<FunctionSet> Parse(const std::string& text);
   [[nodiscard]] bool Has(const std::string& pf_of_device,
                          const std::optional<uint32_t>& number) const;
@@ -23,8 +24,8 @@ struct FunctionSet {
   bool operator==(const FunctionSet&) const = default;
 };
 
-/// One entry of config.json's selectors. A device has to fit each list that is not empty, by one of
-/// its elements.
+/// One entry of config.json's selectors. A device must match one element of each list that is not
+/// empty.
 struct Selector {
   std::vector<std::string> vendors;
   std::vector<std::string> codes;  ///< "devices"

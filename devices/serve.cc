@@ -23,12 +23,12 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-/// Devices come many at a time.
+/// The time to gather changes, because many devices come at once.
 constexpr auto kGathering = 100ms;
-/// The loop's longest rest is a tenth of it.
+/// The longest time without a turn of the loop; the loop rests at most a tenth of it.
 constexpr auto kMostSilence = 100s;
 
-/// The last turn of the loop. Thread-safe.
+/// The time of the loop's last turn. Thread-safe.
 class Heartbeat {
  public:
   void Beat() noexcept { last_ = Clock::now().time_since_epoch(); }
@@ -43,7 +43,7 @@ class Heartbeat {
   std::atomic<Clock::duration> last_{Clock::now().time_since_epoch()};
 };
 
-/// What poll(2) is to wait for: the nearest of these, -1 being none.
+/// The timeout for poll(2): the nearer of the two times; -1 means none.
 int TimeUntil(Clock::time_point at, int other) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(at - Clock::now());
   const int time = static_cast<int>(std::clamp<int64_t>(left.count(), 0, 10'000));

@@ -8,8 +8,8 @@
 
 namespace kuryr::devices {
 
-/// One folder of sysfs(5), or of a tree like it. Devices come and go while it is read: what is not
-/// there, or does not answer, is empty. Keeps nothing, thread-safe.
+/// One folder of sysfs(5), or of a tree like it. Devices come and go while it is read, so a missing
+/// or unreadable file is empty. Keeps nothing, thread-safe.
 class SysfsFolder {
  public:
   explicit SysfsFolder(std::filesystem::path path) : path_(std::move(path)) {}
@@ -19,7 +19,7 @@ class SysfsFolder {
   [[nodiscard]] std::string Read(const std::string& name) const;
   /// A number in decimal.
   [[nodiscard]] std::optional<uint32_t> ReadNumber(const std::string& name) const;
-  /// The last part of what a symbolic link points to.
+  /// The last part of a symbolic link's target.
   [[nodiscard]] std::string TargetOf(const std::string& name) const;
   /// The names in a folder below, sorted.
   [[nodiscard]] std::vector<std::string> Entries(const std::string& name = ".") const;

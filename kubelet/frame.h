@@ -7,20 +7,21 @@
 
 namespace kuryr::kubelet {
 
-/// A message as gRPC puts it into HTTP/2's DATA: a flag "compressed", four bytes of length, the
-/// message (gRPC over HTTP/2, "Length-Prefixed-Message").
+/// Frames a message for HTTP/2's DATA: a flag "compressed", four bytes of length, the message (gRPC
+/// over HTTP/2, "Length-Prefixed-Message").
 [[nodiscard]] std::string Frame(std::string_view message);
 
-/// Takes such messages out of a stream of bytes. Not thread-safe.
+/// Reads a framed message from a stream of bytes. Not thread-safe.
 class FrameReader {
  public:
   explicit FrameReader(size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// Throws CallError: RESOURCE_EXHAUSTED as soon as a message says that it is longer than
-  /// `most_bytes`, UNIMPLEMENTED for a compressed one. A second message is INTERNAL, since those
-  /// that we read come alone.
+  /// Throws CallError: RESOURCE_EXHAUSTED once a message's header has more than `most_bytes`, and
+  /// UNIMPLEMENTED for a compressed message. A second message is INTERNAL, because these calls have
+  /// one message.
   void Add(std::string_view bytes);
-  /// Once the stream has ended. Throws CallError, INTERNAL, for half a message, and for none.
+  /// Returns the message; call it once the stream has ended. Throws CallError, INTERNAL, for half a
+  /// message or none.
   [[nodiscard]] std::string Take();
 
  private:

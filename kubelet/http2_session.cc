@@ -10,9 +10,9 @@
 namespace kuryr::kubelet {
 namespace {
 
-/// What the peer may send before it hears of us: answers of several MB come in few rounds.
+/// Bytes that the peer may send without a window update: answers of several MB come in few rounds.
 constexpr int32_t kWindow = 1 << 20;
-/// Of one Receive: others have their turn.
+/// Reads of one Receive, so that other connections get their turn.
 constexpr int kRounds = 16;
 
 int Require(int result, const char* what) {
@@ -40,7 +40,7 @@ std::vector<nghttp2_nv> FieldsOf(const Headers& headers) {
   return fields;
 }
 
-/// No exception crosses C.
+/// Catches exceptions: none may cross C code.
 template <typename Act>
 int Guarded(const Act& act) noexcept {
   try {
@@ -108,7 +108,7 @@ Http2Session::Http2Session(Role role, UniqueFd socket, uint32_t most_streams, Ht
       {{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, most_streams},
        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, kWindow},
        {NGHTTP2_SETTINGS_ENABLE_PUSH, 0}}};
-  // The last one is a client's to say.
+  // Only a client sends the last setting.
   const size_t count = role == Role::kClient ? settings.size() : settings.size() - 1;
   Require(nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, settings.data(), count),
           "HTTP/2 settings");

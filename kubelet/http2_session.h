@@ -17,65 +17,66 @@
 
 namespace kuryr::kubelet {
 
-/// What a session tells of its streams. Called while it receives or sends; may call its functions
-/// other than those two. What is thrown ends the connection.
+/// A session's callbacks for its streams. The session calls them in Receive and Send; they may call
+/// its other functions. An exception ends the connection.
 class Http2Events {
  public:
   virtual ~Http2Events() = default;
 
-  /// Of the headers, or the trailers. False ends the connection: they are too long.
+  /// Called for each header or trailer. Returns false to end the connection, because they are too
+  /// long.
   [[nodiscard]] virtual bool OnHeader(int32_t stream, std::string_view name,
                                       std::string_view value) = 0;
   virtual void OnData(int32_t stream, std::string_view bytes) = 0;
-  /// The peer has said all.
+  /// The peer has ended the stream on its side.
   virtual void OnEnd(int32_t stream) = 0;
-  /// `error`: HTTP/2's, 0 for none.
+  /// `error` is HTTP/2's code, 0 for none.
   virtual void OnClosed(int32_t stream, uint32_t error) = 0;
 };
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// One side of an HTTP/2 connection, in the clear, over a socket that does not block. PING and flow
-/// control are answered here. How a message of HTTP has to look is not checked: kubelets before
-/// 2022 send a path as :authority. Not thread-safe.
+/// One side of an unencrypted HTTP/2 connection over a non-blocking socket. It answers PING and
+/// does flow control. It does not check the form of HTTP messages, because kubelets before 2022
+/// send a path as :authority. Not thread-safe.
 class Http2Session {
  public:
   enum class Role { kClient, kServer };
 
-  /// `most_streams`: of the peer, at a time. `events` is borrowed.
+  /// `most_streams` limits the peer's concurrent streams. `events` is borrowed.
   Http2Session(Role role, UniqueFd socket, uint32_t most_streams, Http2Events& events);
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
 
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
-  /// Reads some of what has come. False when the connection is over.
+  /// Reads some of the bytes that have come. False when the connection is over.
   [[nodiscard]] bool Receive();
   /// Writes as much as the socket takes. False when the connection is over.
   [[nodiscard]] bool Send();
-  /// Whether the socket took less than there was.
+  /// Whether the socket took only a part of the last Send().
   [[nodiscard]] bool is_blocked() const noexcept { return blocked_; }
   /// Whether the peer has spoken HTTP/2.
   [[nodiscard]] bool is_greeted() const noexcept { return greeted_; }
 
-  /// A client's request. Returns its stream.
+  /// Sends a client's request. Returns its stream.
   [[nodiscard]] int32_t Ask(const Headers& headers, std::string body);
-  /// A server's answer: headers, any number of writes, trailers.
+  /// Begin a server's answer with headers; any number of writes and the trailers follow.
   void BeginAnswer(int32_t stream, const Headers& headers);
   void Write(int32_t stream, std::string bytes);
   void EndAnswer(int32_t stream, Headers trailers);
-  /// Headers alone.
+  /// Sends a server's answer of only headers.
   void AnswerEmpty(int32_t stream, const Headers& headers);
-  /// Bytes written that are not sent yet.
+  /// Bytes that were written but not sent yet.
   [[nodiscard]] size_t Queued(int32_t stream) const;
-  /// `error`: HTTP/2's.
+  /// Ends the stream with HTTP/2's code `error`.
   void Reset(int32_t stream, uint32_t error);
-  /// Tells the peer that it is over (GOAWAY).
+  /// Tells the peer that the connection ends (GOAWAY).
   void Terminate() noexcept;
 
  private:
   using SessionPtr = std::unique_ptr<nghttp2_session, Releaser<nghttp2_session_del>>;
 
-  /// What is to be sent on a stream.
+  /// The bytes to send on a stream.
   struct Body {
     std::deque<std::string> parts;
     size_t sent = 0;  ///< of the first one

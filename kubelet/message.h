@@ -13,9 +13,9 @@
 
 namespace kuryr::kubelet {
 
-// Protobuf's messages instead of bytes: server's handlers, and calls.
+// Wraps server handlers and calls, which use bytes, for Protobuf's messages.
 
-/// Throws CallError, `code`, for bytes that are no such message.
+/// Parses a message. Throws CallError with `code` for malformed bytes.
 template <typename Message>
 [[nodiscard]] Message ParseMessage(const std::string& bytes, StatusCode code) {
   // Protobuf writes a line to stderr for a string that is no UTF-8; the error says enough.
@@ -43,7 +43,7 @@ template <typename Request, typename Handler>
   };
 }
 
-/// `request`'s message is overwritten by `message`.
+/// Calls with `message`, which replaces `request`'s message.
 template <typename Response, typename Request>
 [[nodiscard]] Response Ask(CallRequest request, const Request& message, const Deadline& deadline) {
   request.message = message.SerializeAsString();

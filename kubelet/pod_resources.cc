@@ -32,7 +32,7 @@ void Rest(milliseconds time, const Deadline& deadline) {
     ThrowErrno(ECANCELED, "ask the kubelet");
 }
 
-/// Again where it was too often.
+/// Repeats the call if the kubelet refused it for its rate.
 template <typename Response, typename Request>
 Response AskPatiently(const CallRequest& call, const Request& request, const Deadline& deadline) {
   Backoff backoff(kRest, kLongestRest);
@@ -62,7 +62,8 @@ DevicesByResource DevicesIn(const v1::PodResources& pod) {
   return devices;
 }
 
-/// The answer is about this pod: a kubelet that knows only names has others of the same name.
+/// Whether the answer is about this pod; a kubelet that knows only names may mean another pod of
+/// this name.
 bool IsOf(const v1::PodResources& resources, const PodName& pod) {
   return resources.name() == pod.name && resources.namespace_() == pod.name_space;
 }
@@ -93,8 +94,8 @@ v1::ListPodResourcesResponse ListAll(const std::string& socket, const Deadline& 
   return ListBy(socket, kListPodResourcesAlpha, deadline);
 }
 
-/// The kubelet says UNKNOWN of a method that is switched off, and of a pod that Get does not find.
-/// So after any word of its own the next method is tried.
+/// Whether to try the next method: after any error of the kubelet itself. The kubelet answers
+/// UNKNOWN for a disabled method, and also for a pod that Get does not find.
 bool IsRefusal(const CallError& error) {
   const StatusCode code = error.status().code;
   return code == StatusCode::kUnimplemented || code == StatusCode::kUnknown ||
@@ -118,7 +119,7 @@ std::optional<DevicesByResource> AskEach(const std::string& socket, const PodNam
   return devices;
 }
 
-/// `ask`, whose failures say what was asked, and where.
+/// Calls `ask`, and adds the question and the socket to its errors.
 template <typename Asking>
 auto Say(const std::string& what, const std::string& socket, const Asking& ask) {
   try {

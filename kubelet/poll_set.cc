@@ -39,7 +39,7 @@ void PollSet::SetAlarm(Deadline::Clock::time_point at) {
   using namespace std::chrono_literals;
   itimerspec time{};
   if (at != Deadline::Clock::time_point::max()) {
-    // Zero would be never.
+    // timerfd takes zero as "never".
     const auto since = std::max(at.time_since_epoch(), Deadline::Clock::duration(1ns));
     time.it_value = {.tv_sec = since / 1s, .tv_nsec = since % 1s / 1ns};
   }

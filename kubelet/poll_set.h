@@ -8,20 +8,20 @@
 
 namespace kuryr::kubelet {
 
-/// Descriptors that are waited for together (epoll(7)), and an alarm beside them. Not thread-safe.
+/// A set of descriptors to wait for (epoll(7)), with an alarm. Not thread-safe.
 class PollSet {
  public:
   PollSet();
 
-  /// Readable when one of them is ready, or the alarm is due.
+  /// Readable when a descriptor is ready or the alarm is due.
   [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
   /// `events`: EPOLLIN, EPOLLOUT. Throws std::system_error.
   void Add(int fd, uint32_t events);
   void Change(int fd, uint32_t events);
   void Remove(int fd) noexcept;
-  /// Clock::time_point::max(): never.
+  /// Clock::time_point::max() means never.
   void SetAlarm(Deadline::Clock::time_point at);
-  /// The ones that are ready now, some of them if they are many. An alarm that is due is over.
+  /// The descriptors that are ready now, or only some of many. Clears an alarm that is due.
   [[nodiscard]] std::vector<int> Ready();
 
  private:

@@ -51,7 +51,7 @@ class Server::State {
   }
 
  private:
-  /// One at a time: a listener that has more is ready again.
+  /// Accepts one connection; a listener with more is ready again.
   void Accept() {
     UniqueFd peer(::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!peer || connections_.size() >= limits_.connections) return;

@@ -24,7 +24,7 @@ Headers TrailersOf(const Status& status) {
 
 }  // namespace
 
-/// Outlives its connection; null then.
+/// An AnswerStream that may outlive its connection, which is null then.
 class ServerConnection::Answers final : public AnswerStream {
  public:
   Answers(ServerConnection& connection, int32_t stream)
@@ -139,7 +139,7 @@ void ServerConnection::Refuse(int32_t stream, Incoming& call, Status status) {
   whole_.push_back(stream);
 }
 
-/// By number: whatever is sent may close streams.
+/// Takes the stream's number and no reference, because sending may close streams.
 void ServerConnection::Answer(int32_t stream) {
   const auto found = calls_.find(stream);
   if (found == calls_.end() || found->second.answered) return;
@@ -214,7 +214,7 @@ void ServerConnection::EndLate(int32_t stream) {
   if (call == calls_.end()) return;
   const auto& answers = call->second.answers;
   if (!answers || !answers->is_open()) return Reset(stream, NGHTTP2_CANCEL);
-  // Without a status, gRPC's client says CANCELLED where its clock is not there yet.
+  // Without a status, a gRPC client whose clock has not reached the deadline reports CANCELLED.
   call->second.deadline = Clock::time_point::max();
   Finish(stream, {StatusCode::kDeadlineExceeded, "the call's deadline is over"});
 }
@@ -229,7 +229,7 @@ void ServerConnection::Reset(int32_t stream, uint32_t error) {
 
 bool ServerConnection::Flush() {
   const bool open = session_.Send();
-  // So that it is ready, and found to be over.
+  // The shutdown makes the socket ready, so that Advance() finds the end.
   if (!open) ::shutdown(session_.fd(), SHUT_RDWR);
   if (session_.is_blocked() != waits_to_write_) {
     waits_to_write_ = session_.is_blocked();

@@ -23,7 +23,7 @@ class ServerConnection final : private Http2Events {
  public:
   using Clock = Deadline::Clock;
 
-  /// Borrows all but the socket, which `poll` waits for until the destructor.
+  /// Borrows its arguments except the socket. `poll` waits for the socket until the destructor.
   ServerConnection(UniqueFd socket, PollSet& poll, const Methods& methods,
                    const ServerLimits& limits);
   ServerConnection(const ServerConnection&) = delete;
@@ -32,9 +32,9 @@ class ServerConnection final : private Http2Events {
 
   /// Reads, calls handlers, writes. False when the connection is over.
   [[nodiscard]] bool Advance();
-  /// Ends what is late. False when the connection itself is.
+  /// Ends late calls. False when the connection itself is late.
   [[nodiscard]] bool Expire(Clock::time_point now);
-  /// When Expire has something to do at the earliest.
+  /// The earliest time at which Expire has something to do.
   [[nodiscard]] Clock::time_point alarm() const;
 
  private:
@@ -47,9 +47,9 @@ class ServerConnection final : private Http2Events {
     bool is_grpc = false;
     size_t header_bytes = 0;
     FrameReader reader;
-    std::optional<Status> refusal;  ///< decided before it was whole
+    std::optional<Status> refusal;  ///< decided before the request was whole
     bool answered = false;
-    Clock::time_point asked_by;                             ///< it has to be whole, or taken
+    Clock::time_point asked_by;  ///< the request must be whole, or its answer read, by then
     Clock::time_point deadline = Clock::time_point::max();  ///< of the call itself
     std::shared_ptr<Answers> answers;                       ///< of a streaming call
   };
@@ -67,8 +67,8 @@ class ServerConnection final : private Http2Events {
   void AnswerStatus(int32_t stream, const Status& status);
   void Write(int32_t stream, const std::string& message);
   void Finish(int32_t stream, const Status& status);
-  /// A stream that is answered hears its status. Others have not asked in time, or do not take
-  /// their answer.
+  /// Sends a status on a stream that is being answered. Resets other streams: their peer did not
+  /// ask in time, or does not read its answer.
   void EndLate(int32_t stream);
   void Reset(int32_t stream, uint32_t error);
   /// False when the connection is over.

@@ -27,7 +27,7 @@ enum class StatusCode {
   kUnauthenticated = 16,
 };
 
-/// How a call ended, as its trailers say it.
+/// The end of a call, as in its trailers.
 struct Status {
   StatusCode code = StatusCode::kOk;
   std::string message;
@@ -35,8 +35,8 @@ struct Status {
   bool operator==(const Status&) const = default;
 };
 
-/// A call that ends with another status than OK. what() is "NOT_FOUND: MESSAGE", printable. A
-/// server's handler throws one to answer it; a client's call throws what the server answered.
+/// A call's status other than OK. what() is "NOT_FOUND: MESSAGE", printable. A server's handler
+/// throws it as an answer; a client's call throws the server's answer.
 class CallError : public std::runtime_error {
  public:
   explicit CallError(Status status);
@@ -47,13 +47,13 @@ class CallError : public std::runtime_error {
   Status status_;
 };
 
-/// "NOT_FOUND".
+/// The name of a code: "NOT_FOUND".
 [[nodiscard]] const char* ToString(StatusCode code);
-/// grpc-status in decimal; kUnknown for what is no code.
+/// Parses a decimal grpc-status; kUnknown for other text.
 [[nodiscard]] StatusCode ParseStatusCode(std::string_view text);
 
-/// grpc-message on the wire: bytes outside of printable ASCII, and '%', as "%E2" (gRPC over HTTP/2,
-/// "Responses"). What is malformed there stays as it is.
+/// Encode and decode grpc-message: '%' and bytes outside of printable ASCII become "%E2" (gRPC over
+/// HTTP/2, "Responses"). Decoding leaves malformed text unchanged.
 [[nodiscard]] std::string PercentEncode(std::string_view text);
 [[nodiscard]] std::string PercentDecode(std::string_view text);
 

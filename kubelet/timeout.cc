@@ -38,7 +38,7 @@ std::optional<std::chrono::nanoseconds> ParseTimeout(std::string_view text) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (!unit || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  // Eight digits of hours are 11,000 years, which nanoseconds do not hold.
+  // Eight digits of hours are 11,000 years, too many for nanoseconds.
   const int64_t most = std::chrono::nanoseconds::max() / *unit;
   return *unit * std::min<int64_t>(number, most);
 }

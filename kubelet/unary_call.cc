@@ -21,7 +21,7 @@ namespace kuryr::kubelet {
 namespace {
 
 constexpr size_t kMostHeaderBytes = size_t{64} << 10;
-/// Of the server's: it has none to open.
+/// The server may open no streams.
 constexpr uint32_t kNoStreams = 0;
 
 Headers HeadersOf(const CallRequest& request, const Deadline& deadline) {
@@ -127,7 +127,7 @@ class UnaryCall::State final : private Http2Events {
     if (stream == stream_) Conclude(error);
   }
 
-  /// With all that is going to come.
+  /// Ends the call; nothing more will come from the server.
   void Conclude(uint32_t error) {
     if (grpc_status_) return Fail({*grpc_status_, grpc_message_});
     if (error != NGHTTP2_NO_ERROR)
@@ -137,7 +137,7 @@ class UnaryCall::State final : private Http2Events {
     Fail({StatusCode::kInternal, "no grpc-status"});
   }
 
-  /// The first one counts; OK among them.
+  /// Keeps the first status, which may be OK.
   void Fail(Status status) {
     if (std::exchange(over_, true)) return;
     status_ = std::move(status);

@@ -10,7 +10,7 @@
 
 namespace kuryr::kubelet {
 
-/// What is asked of whom.
+/// A request, and the socket of its server.
 struct CallRequest {
   std::string socket;                    ///< a path
   std::string method;                    ///< "/v1.PodResourcesLister/List"
@@ -18,15 +18,15 @@ struct CallRequest {
   size_t most_bytes = size_t{16} << 20;  ///< of the answer's message
 };
 
-/// One gRPC call, on a connection of its own: HTTP/2 in the clear over a unix socket. It has no
-/// thread: its owner polls fd() and calls Advance() until that says that the call is over. The
-/// destructor cancels what is not. Not thread-safe.
+/// One gRPC call on its own connection: unencrypted HTTP/2 over a unix socket. It has no thread:
+/// its owner polls fd() and calls Advance() until Advance() returns true. The destructor cancels a
+/// running call. Not thread-safe.
 class UnaryCall {
  public:
-  /// Connects, and begins. `deadline` is also told to the server; its cancel_fd is not looked at.
-  /// Throws std::system_error that names the socket when nobody listens there.
+  /// Connects and begins the call. The server gets `deadline` as well; the call ignores its
+  /// cancel_fd. Throws std::system_error that names the socket if no server listens there.
   UnaryCall(const CallRequest& request, const Deadline& deadline);
-  /// On a socket that is connected, and does not block.
+  /// Begins the call on a connected, non-blocking socket.
   UnaryCall(UniqueFd socket, const CallRequest& request, const Deadline& deadline);
   UnaryCall(const UnaryCall&) = delete;
   UnaryCall& operator=(const UnaryCall&) = delete;
@@ -34,11 +34,11 @@ class UnaryCall {
 
   /// Readable when Advance() has something to do, the deadline included (an epoll(7) descriptor).
   [[nodiscard]] int fd() const noexcept;
-  /// Never blocks. True when the call is over.
+  /// Continues the call without blocking. True when the call is over.
   bool Advance();
-  /// Once it is over: the answer, serialised. Throws CallError for another status than OK. It is
-  /// DEADLINE_EXCEEDED when time was up here or there, UNAVAILABLE for a lost connection, and
-  /// INTERNAL for an answer that is no gRPC.
+  /// The serialised answer; call it once the call is over. Throws CallError for another status than
+  /// OK: DEADLINE_EXCEEDED past the deadline on either side, UNAVAILABLE for a lost connection,
+  /// INTERNAL for an answer that is not gRPC.
   [[nodiscard]] std::string TakeAnswer();
 
  private:
@@ -46,7 +46,8 @@ class UnaryCall {
   std::unique_ptr<State> state_;
 };
 
-/// The same, waited for. Throws also std::system_error, ECANCELED when deadline.cancel_fd tells so.
+/// Does a UnaryCall and waits for its answer. Also throws std::system_error, ECANCELED when
+/// deadline.cancel_fd is readable.
 [[nodiscard]] std::string Call(const CallRequest& request, const Deadline& deadline);
 
 }  // namespace kuryr::kubelet

@@ -8,13 +8,13 @@
 
 namespace kuryr::kubelet {
 
-/// Which file a listening socket has made.
+/// The file that a listening socket has made.
 struct SocketFile {
   std::string path;
   dev_t device = 0;
   ino_t inode = 0;
 
-  /// Unless something else lies there by now.
+  /// Removes the file, unless another file has replaced it.
   void Remove() const noexcept;
 };
 
@@ -23,9 +23,9 @@ struct Listener {
   SocketFile file;
 };
 
-// Descriptors that never block. Both throw std::system_error that names the path.
+// Both functions make non-blocking descriptors, and throw std::system_error that names the path.
 
-/// Removes what lies there; mode 0600.
+/// Listens at `path` with mode 0600. Removes an existing file there first.
 [[nodiscard]] Listener ListenAt(const std::string& path);
 [[nodiscard]] UniqueFd ConnectTo(const std::string& path);
 

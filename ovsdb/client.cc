@@ -25,7 +25,7 @@ struct Free {
 };
 using Text = std::unique_ptr<char, Free>;
 
-/// Of a server that is being restarted, whose socket is missing, dead, or was closed just now.
+/// True for the errors of a server that restarts: its socket is missing, dead or just closed.
 bool IsDown(int error) {
   return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;
 }
@@ -36,7 +36,7 @@ ovsdb_limit LimitOf(const Deadline& deadline) {
   return {.deadline_ms = is_set ? time.count() : INT64_MAX, .cancel_fd = deadline.cancel_fd};
 }
 
-/// ParseError is for what the VIF says.
+/// Throws OvsError for a malformed answer: ParseError means a malformed VIF.
 json ParseAnswer(const char* text, const std::string& where) {
   try {
     return ParseJson(text);
@@ -117,7 +117,7 @@ std::optional<OvsdbFailure> OvsdbClient::FailureIn(const json& results) {
 }
 
 json OvsdbClient::StartMonitor(const json& requests, const Deadline& deadline) {
-  // Of its own on a connection that had others' before.
+  // A unique id: the connection may have had monitors of other clients before.
   static std::atomic<uint64_t> monitors = 0;
   Connect(deadline);
   const std::string id = "kuryr-" + std::to_string(++monitors);
@@ -150,7 +150,7 @@ void OvsdbClient::Connect(const Deadline& deadline) {
   if (connection_) {
     const int error = ovsdb_refresh(connection_.get());
     if (error == 0) return;
-    // Another connection would never tell what the caller waits for.
+    // A new connection has no monitor, so it would never send what the caller waits for.
     if (!monitor_.empty()) FailRequest(error, "OVSDB monitor");
   }
   connection_ = kept_ != nullptr ? kept_->Take(remote_) : nullptr;

@@ -13,7 +13,7 @@
 
 namespace kuryr {
 
-/// Why a transaction did nothing (RFC 7047 sections 3.1 and 4.1.3).
+/// The reason why a transaction changed nothing (RFC 7047 sections 3.1 and 4.1.3).
 struct OvsdbFailure {
   size_t operation = 0;  ///< which of them; their number when it failed at the end
   std::string error;     ///< "constraint violation", "timed out"
@@ -22,33 +22,34 @@ struct OvsdbFailure {
   [[nodiscard]] std::string ToString() const;
 };
 
-/// A client of one database (RFC 7047). Connects when first used, and again when the server has
-/// closed the connection in the meantime. Throws std::system_error that names the remote when a
-/// connection is refused or lost (OvsdbConnectionLost), and for a deadline or a cancellation. A
-/// request is sent once. So after a loss, ETIMEDOUT and ECANCELED the transaction may have been
-/// done. Not thread-safe, and threads share nothing: one client each.
+/// A client of one database (RFC 7047). Connects when first used, and again if the server has
+/// closed the connection. Throws std::system_error that names the remote when a connection is
+/// refused or lost (OvsdbConnectionLost), and for a deadline or a cancellation. It sends a request
+/// only once. So after a loss, ETIMEDOUT or ECANCELED the server may have done the transaction. Not
+/// thread-safe: each thread has its own client.
 ///
-/// With patience it waits for a server that is down, at most so long in each outage, and throws
-/// OvsdbAway then. An outage ends with the first answer.
+/// With patience the client waits for a server that is down, in each outage at most that long. Then
+/// it throws OvsdbAway. An outage ends with the first answer.
 class OvsdbClient {
  public:
-  /// unix:FILE, tcp:IP:PORT, ssl:IP:PORT (ovsdb(7)). The connection comes from `kept`, if it has
-  /// one, and goes there. `database` is borrowed.
+  /// unix:FILE, tcp:IP:PORT, ssl:IP:PORT (ovsdb(7)). The client takes its connection from `kept` if
+  /// it has one, and returns it there. `database` is borrowed.
   OvsdbClient(const OvsdbDatabase& database, std::string remote, OvsdbConnections* kept = nullptr,
               Deadline::Clock::duration patience = {});
   ~OvsdbClient();
   OvsdbClient(const OvsdbClient&) = delete;
   OvsdbClient& operator=(const OvsdbClient&) = delete;
 
-  /// For ssl: remotes: PEM files of the whole process, read anew for every connection.
+  /// Sets the PEM files for ssl: remotes, for the whole process. They are read again for every
+  /// connection.
   static void UseTls(const std::string& private_key, const std::string& certificate,
                      const std::string& ca_certificate);
 
-  /// What every request begins with; does nothing while the server is there.
+  /// Connects if there is no connection; every request calls it first.
   void Connect(const Deadline& deadline);
 
-  /// Does `action` again after each loss of the connection, when the server is back: for what may
-  /// be done twice. Only with patience.
+  /// Repeats `action` after each loss of the connection, when the server is back. `action` must be
+  /// safe to repeat. Works only with patience.
   template <typename Action>
   auto Insist(const Deadline& deadline, const Action& action) {
     for (int losses = 0;; ++losses) {
@@ -61,18 +62,20 @@ class OvsdbClient {
     }
   }
 
-  /// All or nothing. The results: one per operation, and one more when it failed at the end.
-  /// Anything that does not answer `operations` is an OvsError. `what` is for its text.
+  /// Does all operations or none. Returns one result per operation, and one more if the transaction
+  /// failed at the end. Throws OvsError, with `what` in its text, for an answer that does not fit
+  /// `operations`.
   [[nodiscard]] nlohmann::json Transact(const nlohmann::json& operations, const Deadline& deadline,
                                         const std::string& what = "transact");
-  /// As Transact; a failure is an OvsError, too.
+  /// As Transact, but also throws OvsError for a failed transaction.
   nlohmann::json TransactOrThrow(const nlohmann::json& operations, const Deadline& deadline,
                                  const std::string& what);
   [[nodiscard]] static std::optional<OvsdbFailure> FailureIn(const nlohmann::json& results);
 
   /// Sends the rows that match `requests` now and whenever they change (monitor_cond,
   /// ovsdb-server(7)), until StopMonitor. One monitor at a time. It ends with its connection: the
-  /// next call of any kind throws OvsdbConnectionLost. What are no <table-updates2> is an OvsError.
+  /// next call of any kind throws OvsdbConnectionLost. Throws OvsError for an answer that is no
+  /// <table-updates2>.
   [[nodiscard]] nlohmann::json StartMonitor(const nlohmann::json& requests,
                                             const Deadline& deadline);
   /// The next <table-updates2>.
@@ -80,7 +83,7 @@ class OvsdbClient {
   void StopMonitor() noexcept;
 
  private:
-  /// A server that ends whenever it is asked the same is not asked for ever.
+  /// A server that ends at each repetition of a request gets it at most this many times.
   static constexpr int kMostLosses = 4;
 
   [[nodiscard]] bool IsPatient() const noexcept { return patience_.count() > 0; }

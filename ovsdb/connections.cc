@@ -9,7 +9,7 @@
 namespace kuryr {
 namespace {
 
-/// What a burst leaves: a session costs ovsdb-server a few kB and a descriptor.
+/// The most idle connections kept after a burst: each costs ovsdb-server a few kB and a descriptor.
 constexpr size_t kMostKept = 8;
 
 }  // namespace

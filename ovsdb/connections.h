@@ -20,18 +20,19 @@ using OvsdbConnectionPtr = std::unique_ptr<ovsdb_connection, OvsdbConnectionClos
 /// A new watch of the folder of a remote's socket; null for remotes without one.
 [[nodiscard]] std::shared_ptr<const FolderWatch> WatchFolderOf(const std::string& remote);
 
-/// Connections that nobody uses now, by their remote: an OvsdbClient that comes saves itself a new
-/// one. At most a few are kept. Thread-safe.
+/// Idle connections by remote, so that a new OvsdbClient need not connect. Keeps at most a few.
+/// Thread-safe.
 class OvsdbConnections {
  public:
-  /// One that the server has not closed; null where there is none.
+  /// Takes a connection that the server has not closed; null if there is none.
   [[nodiscard]] OvsdbConnectionPtr Take(const std::string& remote);
-  /// No request is under way on it.
+  /// Keeps `connection`, on which no request is under way.
   void Keep(const std::string& remote, OvsdbConnectionPtr connection);
-  /// A request to the remote failed: its host may have gone without closing the others.
+  /// Drops the remote's connections after a failed request: its host may have gone without closing
+  /// them.
   void Drop(const std::string& remote);
-  /// As WatchFolderOf; one that has noticed nothing yet is shared by all who wait: the kernel gives
-  /// a user 128 of them.
+  /// As WatchFolderOf, but all waiting callers share a watch that has not noticed a file yet: the
+  /// kernel gives a user 128 watches.
   [[nodiscard]] std::shared_ptr<const FolderWatch> WatchFolder(const std::string& remote);
 
  private:

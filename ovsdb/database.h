@@ -5,11 +5,11 @@
 
 namespace kuryr {
 
-/// What a client has to know of a database and its schema.
+/// The parts of a database and its schema that a client must know.
 struct OvsdbDatabase {
   const char* name;
-  /// Whether `value` has the column's type (RFC 7047 section 5.1). Of a column that nobody here
-  /// reads, every value has.
+  /// Whether `value` has the column's type (RFC 7047 section 5.1). True for every value of a column
+  /// that this program does not read.
   bool (*is_value_of)(const std::string& column, const nlohmann::json& value);
 };
 

@@ -6,7 +6,7 @@
 
 namespace kuryr {
 
-/// A std::system_error that says its own words alone, without those of its code.
+/// A std::system_error whose what() has only its own message, not its code's.
 class WordedError : public std::system_error {
  public:
   WordedError(std::error_code code, const std::string& what)
@@ -18,21 +18,21 @@ class WordedError : public std::system_error {
   std::runtime_error text_;
 };
 
-/// The server, or who serves its rows, refused or could not do something; what() has its own words.
-/// EIO for whoever looks at the code only.
+/// ovsdb-server, or the daemon that acts on its rows, refused or failed; what() has its message.
+/// The code is EIO.
 class OvsError : public WordedError {
  public:
   explicit OvsError(const std::string& what)
       : WordedError(std::make_error_code(std::errc::io_error), what) {}
 };
 
-/// The connection to ovsdb-server ended under a request, which may have been done.
+/// The connection to ovsdb-server ended during a request, which the server may have done.
 class OvsdbConnectionLost : public std::system_error {
  public:
   using std::system_error::system_error;
 };
 
-/// ovsdb-server is down, and was waited for in vain. ETIMEDOUT for whoever looks at the code only.
+/// ovsdb-server is down, and did not come back in time. The code is ETIMEDOUT.
 class OvsdbAway : public WordedError {
  public:
   explicit OvsdbAway(const std::string& what)

@@ -14,19 +14,19 @@ namespace kuryr::ovsdb {
 /// A row inserted by the same transaction.
 [[nodiscard]] nlohmann::json NamedUuid(const std::string& name);
 [[nodiscard]] nlohmann::json Map(const std::map<std::string, std::string>& map);
-/// Of a <map> of strings.
+/// Parses a <map> of strings.
 [[nodiscard]] std::map<std::string, std::string> ParseMap(const nlohmann::json& value);
 
-/// Of a column of at most one element of type T: the element itself, or T() for an empty <set>.
+/// Parses a column of at most one element of type T: the element itself, or T() for an empty <set>.
 template <typename T>
 [[nodiscard]] T ParseOptional(const nlohmann::json& value) {
   return value.is_array() ? T{} : value.template get_ref<const T&>();
 }
 
-/// No element of a <set>.
+/// An empty <set>.
 [[nodiscard]] nlohmann::json Nothing();
 
-/// A <condition> list of one, and one for every row.
+/// A list of one <condition>; and the empty list, which matches every row.
 [[nodiscard]] nlohmann::json Where(const std::string& column, const std::string& function,
                                    const nlohmann::json& value);
 [[nodiscard]] nlohmann::json Everywhere();
@@ -45,8 +45,8 @@ template <typename T>
 [[nodiscard]] nlohmann::json Require(const std::string& table, const nlohmann::json& where,
                                      const std::string& column, const nlohmann::json& value);
 
-/// Whether `result` has the form that this operation's has when it was done; of a Select each row
-/// has all columns, with values of their types.
+/// Whether `result` has the form of this operation's successful result. Each row of a Select must
+/// have all columns, with values of their types.
 [[nodiscard]] bool IsAnswerTo(const nlohmann::json& operation, const nlohmann::json& result,
                               const OvsdbDatabase& database);
 

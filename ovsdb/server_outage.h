@@ -19,11 +19,11 @@ class ServerOutage {
   ServerOutage(const std::string& remote, int error, Deadline::Clock::duration patience,
                OvsdbConnections* kept);
 
-  /// To be called before each try.
+  /// Call it before each try.
   void Begin();
   /// As SocketWatch::Wait; also false when patience is over.
   [[nodiscard]] bool Wait(const Deadline& deadline);
-  /// What an error says after the last try, which ended with `error`.
+  /// The text of an error after the last try, which ended with `error`.
   [[nodiscard]] std::string Describe(int error) const;
 
  private:

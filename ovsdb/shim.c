@@ -1,4 +1,4 @@
-// First: it defines _GNU_SOURCE.
+// config.h comes first: it defines _GNU_SOURCE.
 #include <config.h>
 
 #include "ovsdb/shim.h"
@@ -38,23 +38,23 @@ struct ovsdb_connection {
 
 enum { kQueueRetryMs = 5 };
 
-// A server that sends more is not waited for: a message that has no end, notifications that nobody
-// has asked for, echo requests whose answers it does not take.
+// Limits for a misbehaving server: one that sends an endless message, unrequested notifications, or
+// echo requests whose answers it does not read.
 enum { kLargestMessage = 1 << 20, kMostKeptBytes = 4 << 20, kMostUnread = 1000 };
 
-// The library's TLS state is the process's, and has no lock: this one is held while its files are
-// read, and by connections until they stand.
+// The library's TLS state is process-wide and has no lock. This lock is held while its files are
+// read, and by each connection until it is established.
 static pthread_mutex_t tls_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-// Each file by two names, that of now is tls_turn's.
+// Each file has two names; tls_turn selects the current one.
 struct tls_file {
   char* names[2];
 };
 static struct tls_file tls_private_key, tls_certificate, tls_ca_certificate;
 static int tls_turn;
 
-// fatal_signal_init takes these wherever the disposition is the default; the signals are the
-// program's, so its dispositions are put back.
+// fatal_signal_init replaces default dispositions of these signals. The signals belong to the
+// program, so this function restores its dispositions.
 static void init_signals(void) {
   static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGALRM, SIGSEGV};
   enum { kCount = sizeof signals / sizeof signals[0] };
@@ -75,7 +75,7 @@ static void init_library(void) {
   }
 }
 
-// The library opens a pipe, and ends the program where it gets none.
+// The library opens a pipe, and ends the program if that fails.
 static int init_library_once(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   int ends[2];
@@ -94,7 +94,8 @@ static int is_over(struct ovsdb_limit limit) {
   return time_msec() >= limit.deadline_ms ? ETIMEDOUT : 0;
 }
 
-// To be called with whatever else wakes the caller already registered; the caller looks again.
+// Register all other wake-ups of the caller before. The caller checks its condition again
+// afterwards.
 static void wait_until(struct ovsdb_limit limit) {
   if (limit.cancel_fd >= 0) poll_fd_wait(limit.cancel_fd, POLLIN);
   if (limit.deadline_ms != INT64_MAX) poll_timer_wait_until(limit.deadline_ms);
@@ -108,14 +109,14 @@ static void set_tls_file(struct tls_file* file, const char* name) {
   file->names[1] = xasprintf("%s%s", name[0] == '/' ? "/." : "./", name);
 }
 
-// The library passes over what it has read, by the file's name and mtime, and a new certificate
-// unless its key is new at the same time. By another name it reads all of them.
+// The library skips files that it has read, by name and mtime, and skips a new certificate unless
+// its key is also new. Under another name it reads all files.
 static void read_tls_files(void) {
   if (!tls_private_key.names[0]) return;
   tls_turn = !tls_turn;
   stream_ssl_set_key_and_cert(tls_private_key.names[tls_turn], tls_certificate.names[tls_turn]);
   stream_ssl_set_ca_cert_file(tls_ca_certificate.names[tls_turn], false);
-  // Where one was missing or half written: the connection would take the error for its own.
+  // A missing or half-written file leaves an error, which the connection would take for its own.
   ERR_clear_error();
 }
 
@@ -153,9 +154,9 @@ static int connect_stream(struct stream* stream, struct ovsdb_limit limit) {
   }
 }
 
-// EPROTO from here is a unix socket's EAGAIN, and nothing else: the server is there, but its queue
-// of connections is full (ovsdb-server's has 64 places). No event tells of a free one. In TCP the
-// kernel tries again by itself, and what a peer says or is comes later, from connect_stream().
+// EPROTO from here is always a unix socket's EAGAIN: the server runs, but its queue of connections
+// is full (ovsdb-server's has 64 places). No event reports a free place. In TCP the kernel tries
+// again by itself, and errors of the peer come later, from connect_stream().
 static int open_stream(const char* remote, struct ovsdb_limit limit, struct stream** stream) {
   for (;;) {
     const int error = start_stream(remote, stream);
@@ -225,7 +226,7 @@ static int answer_echo(struct ovsdb_connection* connection, struct jsonrpc_msg* 
   return jsonrpc_get_backlog(connection->rpc) > kMostKeptBytes ? EMSGSIZE : 0;
 }
 
-// Receives at most one message. What is no reply is dealt with here; *reply stays NULL then.
+// Receives at most one message. Handles a message that is no reply itself; *reply then stays NULL.
 static int receive(struct ovsdb_connection* connection, struct jsonrpc_msg** reply) {
   *reply = NULL;
   jsonrpc_run(connection->rpc);
@@ -261,7 +262,7 @@ int ovsdb_refresh(struct ovsdb_connection* connection) {
   return EMSGSIZE;
 }
 
-// After a receive() that returned `error`, and not what the caller waits for.
+// Called after a receive() that returned `error` and not the message that the caller waits for.
 static int before_next(struct ovsdb_connection* connection, int error, struct ovsdb_limit limit) {
   if (error && error != EAGAIN) return error;
   const int over = is_over(limit);

@@ -4,9 +4,9 @@
 // value; texts handed out are freed with free(). A connection belongs to one thread at a time,
 // different connections to different threads.
 //
-// Waits end as an ovsdb_limit says, with ETIMEDOUT or ECANCELED. After any error but
-// EREMOTEIO and EINVAL a connection is of no further use: what was sent may or may not have been
-// done. EMSGSIZE: the server sends a message above 1 MiB, or more than it was asked for.
+// Waits end as an ovsdb_limit says, with ETIMEDOUT or ECANCELED. After any error but EREMOTEIO and
+// EINVAL a connection is useless: the server may or may not have done the request. EMSGSIZE: the
+// server sends a message above 1 MiB, or more than it was asked for.
 //
 // The library writes nothing: its log is off. It aborts when out of memory. SIGPIPE is ignored from
 // the first call on, and no other signal's disposition changes.
@@ -34,8 +34,9 @@ struct ovsdb_limit {
 int ovsdb_open(const char* remote, struct ovsdb_limit limit, struct ovsdb_connection** connection);
 void ovsdb_close(struct ovsdb_connection* connection);
 
-/// Files for ssl: remotes, of the whole process, PEM, read anew for every connection. ssl: without
-/// them, or with a certificate that is not the key's, fails with ENOPROTOOPT.
+/// Sets the PEM files for ssl: remotes, for the whole process. They are read again for every
+/// connection. An ssl: connection without them, or with a certificate of another key, fails with
+/// ENOPROTOOPT.
 void ovsdb_use_tls(const char* private_key, const char* certificate, const char* ca_certificate);
 
 /// Takes what has arrived, answers the server's echo requests, waits for nothing. ECONNRESET when
@@ -47,7 +48,7 @@ int ovsdb_refresh(struct ovsdb_connection* connection);
 int ovsdb_call(struct ovsdb_connection* connection, const char* method, const char* params,
                struct ovsdb_limit limit, char** result);
 
-/// A request whose reply nobody waits for.
+/// Sends a request and does not wait for its reply.
 int ovsdb_post(struct ovsdb_connection* connection, const char* method, const char* params);
 
 /// The next notification: the JSON array [method, params...] in the order the server sent them.

@@ -14,8 +14,8 @@
 
 namespace kuryr::service {
 
-/// Connections that wait for a thread. However many one client opens, it is served two at a time,
-/// and holds 16: the next client need not wait for it. Thread-safe.
+/// A queue of connections that wait for a thread. Serves two connections of one client at a time
+/// and holds at most 16, so that other clients need not wait. Thread-safe.
 class ClientQueue {
  public:
   struct Connection {
@@ -24,10 +24,11 @@ class ClientQueue {
     std::unique_ptr<TimedStream> stream;  ///< borrows the socket
   };
 
-  /// Closes it where its client, or all together (128), hold as many as they may.
+  /// Adds a connection, or closes it if its client (16) or all clients together (128) have too
+  /// many.
   void Add(Connection connection) EXCLUDES(mutex_);
-  /// The oldest whose client may be served; without a stream when stopped. Whoever has it calls
-  /// End() with its client.
+  /// Returns the oldest connection whose client may be served; it has no stream when stopped. The
+  /// caller calls End() with its client.
   [[nodiscard]] Connection Next(const std::stop_token& stop) EXCLUDES(mutex_);
   void End(const std::string& client) EXCLUDES(mutex_);
 

@@ -22,7 +22,7 @@ class CommandLineOption {
   explicit CommandLineOption(CLI::Option* option) : option_(option) {}
 
   CommandLineOption& Require();
-  /// It makes no sense without `other`.
+  /// Makes this option an error without `other`.
   CommandLineOption& Need(const CommandLineOption& other);
   CommandLineOption& AllowOnly(const std::vector<std::string>& values);
 
@@ -33,19 +33,19 @@ class CommandLineOption {
 /// Options of a program or of one of its commands: a handle, valid as long as the ProgramLine.
 class CommandLine {
  public:
-  /// `name`: "--name", or "NAME" of what is known by its place. ProgramLine::Parse writes to the
-  /// second argument.
+  /// Adds an option. `name` is "--name", or "NAME" for a positional argument. ProgramLine::Parse
+  /// writes to the second argument.
   CommandLineOption Add(const std::string& name, std::string& value, const std::string& about);
   CommandLineOption Add(const std::string& name, std::filesystem::path& value,
                         const std::string& about);
-  /// May be given several times.
+  /// Adds an option that may be given several times.
   CommandLineOption Add(const std::string& name, std::vector<std::string>& values,
                         const std::string& about);
   CommandLineOption Add(const std::string& name, bool& is_given, const std::string& about);
-  /// After its name, the program's options may be given as well.
+  /// Adds a command. The program's options may also follow its name.
   CommandLine AddCommand(const std::string& name, const std::string& about);
 
-  /// Of a command: whether it is the one that is wanted.
+  /// Whether the user has given this command.
   [[nodiscard]] bool IsGiven() const;
 
  protected:
@@ -55,25 +55,25 @@ class CommandLine {
   CLI::App* app_;
 };
 
-/// A program ends with it before it has begun.
+/// The text with which a program ends before it has begun.
 struct EarlyEnd {
   std::string text;  ///< help, version, or what is wrong with the command line
   int exit_code = 0;
 
-  /// On stdout, or on stderr when something is wrong. Returns the exit code.
+  /// Prints the text on stdout, or an error on stderr. Returns the exit code.
   [[nodiscard]] int Print() const;
 };
 
 /// The whole command line of a program, which has --help and --version by itself.
 class ProgramLine : public CommandLine {
  public:
-  /// `footer`: what --help ends with.
+  /// `footer` is the end of --help's text.
   ProgramLine(const std::string& name, const std::string& about, const std::string& footer = "");
   ~ProgramLine();
   ProgramLine(const ProgramLine&) = delete;
   ProgramLine& operator=(const ProgramLine&) = delete;
 
-  /// Nothing where the program is to go on.
+  /// Parses the arguments. Empty if the program shall continue.
   [[nodiscard]] std::optional<EarlyEnd> Parse(int argc, const char* const* argv);
   [[nodiscard]] bool HasCommand() const;
 

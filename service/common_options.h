@@ -8,28 +8,27 @@
 
 namespace kuryr::service {
 
-/// What the command lines of programs that run for long have in common.
+/// The command-line options that all daemons have.
 struct CommonOptions {
   std::vector<std::string> config_files;  ///< --config-file
   bool debug = false;                     ///< --debug
 };
-/// Adds them to a program's; ProgramLine::Parse fills `options`.
+/// Adds these options to `line`; ProgramLine::Parse fills `options`.
 void AddCommonOptions(CommandLine& line, CommonOptions& options);
 
-/// The log's level and file. Throws std::system_error for a file that cannot be written.
+/// Sets the log's level and file. Throws std::system_error for a file that cannot be written.
 void SetUpLog(const CommonOptions& options, const ProgramOptions& program);
 
-/// What a command ends with that could not do its work; 1 says that something is not as it should
-/// be.
+/// The exit status of a command that could not do its work; 1 means that it found a fault.
 inline constexpr int kCommandFailed = 2;
 
-/// What command "status" is asked for.
+/// The arguments of command "status".
 struct StatusOptions {
   std::string pod;       ///< NAMESPACE/NAME; empty: all
   bool as_json = false;  ///< --json
 };
-/// Adds command "status" likewise; `about` says what it tells, `about_pod` what it tells of one
-/// pod.
+/// Adds command "status"; ProgramLine::Parse fills `options`. `about` describes its output,
+/// `about_pod` its output for one pod.
 CommandLine AddStatusCommand(CommandLine& line, StatusOptions& options, const std::string& about,
                              const std::string& about_pod);
 

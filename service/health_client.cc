@@ -13,7 +13,7 @@
 namespace kuryr::service {
 namespace {
 
-/// What httplib has of unix sockets: nothing.
+/// An HTTP client over a unix socket, which httplib lacks.
 class SocketClient : public httplib::ClientImpl {
  public:
   explicit SocketClient(std::string path)
@@ -33,7 +33,7 @@ class SocketClient : public httplib::ClientImpl {
   const std::string path_;
 };
 
-/// Where one asks who listens there.
+/// The host at which to ask a server that listens at `address`.
 std::string HostOf(const std::string& address) {
   if (address == "0.0.0.0") return "127.0.0.1";
   return address == "::" ? "::1" : address;

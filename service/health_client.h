@@ -9,8 +9,8 @@
 
 namespace kuryr::service {
 
-/// GET `path` of the program that runs on this machine with these options: at its socket where one
-/// is named, and otherwise at its port. The text of the answer; nullopt when nobody gives one.
+/// The answer to a GET at a program that runs on this machine. The request goes to the program's
+/// socket if the options name one, and otherwise to its port. nullopt if no program answers.
 struct HealthAnswer {
   bool is_well = false;
   std::string text;
@@ -19,11 +19,11 @@ struct HealthAnswer {
                                                     const std::string& path,
                                                     std::chrono::seconds time);
 
-/// Adds command "health" to a program's line; `wanted` is "alive", or "ready" where that is asked,
-/// which `ready` says the meaning of.
+/// Adds command "health" to a program's line. Parse sets `wanted` to "alive" or "ready"; `ready`
+/// describes the meaning of the latter.
 CommandLine AddHealthCommand(CommandLine& line, std::string& wanted, const std::string& ready);
-/// What is printed of the program that runs: "ok", or what is wrong. The exit status: 1 when
-/// something is. Throws std::runtime_error where nobody can be asked.
+/// Asks the running program, and prints "ok" or the fault. Returns the exit status: 1 for a fault.
+/// Throws std::runtime_error if no program answers, or if the options name neither port nor socket.
 [[nodiscard]] int PrintHealth(const ProgramOptions& program, const std::string& wanted);
 
 }  // namespace kuryr::service

@@ -13,15 +13,15 @@
 
 namespace kuryr::service {
 
-/// A health server that listens as soon as it can. While another process has the port, or the host
-/// lacks the address or the socket's folder, it tries again 1 to 5 s later. Thread-safe.
+/// A health server that listens as soon as it can. It tries again every 1 to 5 s while another
+/// process has the port, or while the address or the socket's folder is missing. Thread-safe.
 class HealthPort {
  public:
   HealthPort(std::string address, uint16_t port, HealthChecks checks);
   HealthPort(const HealthPort&) = delete;
   HealthPort& operator=(const HealthPort&) = delete;
 
-  /// Why nobody can ask there now; nullopt when all can.
+  /// The reason why the server does not listen; nullopt when it does.
   [[nodiscard]] std::optional<std::string> problem() const EXCLUDES(mutex_);
 
  private:
@@ -39,14 +39,13 @@ class HealthPort {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-/// Where a program's health can be asked for: at its port, unless that is 0, and at its socket,
-/// unless none is named. They share no thread, so strangers at the port keep nobody at the socket
-/// from an answer. Thread-safe.
+/// A program's health servers: at its port, unless that is 0, and at its socket, if one is named.
+/// They share no thread, so strangers at the port cannot block clients at the socket. Thread-safe.
 class Health {
  public:
   Health(const ProgramOptions& program, const HealthChecks& checks);
 
-  /// Of the port, as HealthPort::problem.
+  /// HealthPort::problem of the port.
   [[nodiscard]] std::optional<std::string> problem() const;
 
  private:

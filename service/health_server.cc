@@ -29,9 +29,9 @@ constexpr int kNotFound = 404;
 constexpr int kNotAllowed = 405;
 constexpr int kFailed = 500;
 constexpr size_t kThreads = 8;
-/// To ask, and again to take the answer: so long may a stranger hold one of the threads.
+/// A client's time to ask, and again to take the answer. A stranger can hold a thread that long.
 constexpr std::chrono::seconds kHttpTime{2};
-/// Until descriptors or memory may be there again.
+/// The pause after a lack of descriptors or memory.
 constexpr std::chrono::milliseconds kScarcity{100};
 
 void Answer(httplib::Response& response, int status, const std::string& text) {
@@ -84,7 +84,7 @@ class HealthServer::Listener {
   }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
-  /// Ends the connections, too.
+  /// Also ends the connections.
   ~Listener() { stopped_.Set(); }
 
  private:

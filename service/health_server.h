@@ -8,7 +8,7 @@
 
 namespace kuryr::service {
 
-/// What the health server asks; all from its own threads, several at a time.
+/// The health server's questions. Its threads call them, several at a time.
 struct HealthChecks {
   using Problem = std::function<std::optional<std::string>()>;
 
@@ -18,12 +18,12 @@ struct HealthChecks {
 };
 
 /// GET /alive, /ready and /metrics over HTTP: 200, or 500 that says why not. Answers nothing else.
-/// A client has a share of its threads alone (ClientQueue), for 2 s to ask and 2 s to take the
+/// A client gets only a share of the threads (ClientQueue), with 2 s to ask and 2 s to take the
 /// answer.
 class HealthServer {
  public:
-  /// Of an address that is a path, `port` does not matter: it is a unix socket of this user alone.
-  /// Throws std::system_error when it cannot listen at the address.
+  /// If `address` is a path, the server listens at a unix socket for this user only, and ignores
+  /// `port`. Throws std::system_error when it cannot listen at the address.
   HealthServer(const std::string& address, uint16_t port, HealthChecks checks);
   HealthServer(const HealthServer&) = delete;
   HealthServer& operator=(const HealthServer&) = delete;

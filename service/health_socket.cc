@@ -50,8 +50,8 @@ UniqueFd ListenAtPath(const std::string& path) {
   return socket;
 }
 
-/// Nothing, and errno, where it cannot listen. Without SO_REUSEPORT: a second server at the port
-/// has to fail.
+/// Listens at `place`; returns an empty descriptor and sets errno if it cannot. It does not set
+/// SO_REUSEPORT, because a second server at the port must fail.
 UniqueFd TryToListen(const addrinfo& place) {
   UniqueFd socket(::socket(place.ai_family, kKind, place.ai_protocol));
   if (!socket) return {};

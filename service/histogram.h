@@ -9,15 +9,16 @@
 
 namespace kuryr::service {
 
-/// How long things took, as Prometheus counts it. Not thread-safe.
+/// A Prometheus histogram of durations. Not thread-safe.
 class Histogram {
  public:
   void Observe(std::chrono::steady_clock::duration time);
-  /// As the samples of metric `name` that have these labels.
+  /// Writes the samples of metric `name` with these labels.
   void WriteTo(MetricsText& text, const std::string& name, const MetricsText::Labels& labels) const;
 
  private:
-  /// Seconds: from a question that the registry answers to an ADD that waits for Neutron.
+  /// The bounds in seconds: from a call that the agent answers from memory to an ADD that waits for
+  /// Neutron.
   static constexpr std::array kBounds = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                          0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0};
 

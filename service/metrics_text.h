@@ -7,7 +7,7 @@
 
 namespace kuryr::service {
 
-/// Metrics as Prometheus reads them (text format 0.0.4): of each metric its head, then its samples.
+/// Metrics as Prometheus reads them (text format 0.0.4): each metric's head, then its samples.
 class MetricsText {
  public:
   static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
@@ -17,7 +17,7 @@ class MetricsText {
   /// `type`: counter, gauge or histogram.
   void Head(std::string_view name, std::string_view type, std::string_view help);
   void Sample(std::string_view name, const Labels& labels, double value);
-  /// A metric of one sample.
+  /// Writes a metric of one sample.
   void Metric(std::string_view name, std::string_view type, std::string_view help, double value) {
     Head(name, type, help);
     Sample(name, {}, value);
@@ -25,7 +25,7 @@ class MetricsText {
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
-  /// As a sample's value and a bucket's bound are written.
+  /// The text of a sample's value or a bucket's bound.
   [[nodiscard]] static std::string Number(double value);
 
  private:

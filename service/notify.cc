@@ -35,7 +35,7 @@ Watchdog Watchdog::OfProcess() {
   const char* time = std::getenv("WATCHDOG_USEC");
   const char* pid = std::getenv("WATCHDOG_PID");
   if (time == nullptr || (pid != nullptr && std::atoi(pid) != ::getpid())) return watchdog;
-  // Half of it, as sd_watchdog_enabled(3) asks.
+  // Half of the time, as sd_watchdog_enabled(3) advises.
   watchdog.interval_ = std::chrono::microseconds(std::max(std::atoll(time), 0LL)) / 2;
   return watchdog;
 }

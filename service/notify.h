@@ -5,20 +5,20 @@
 
 namespace kuryr::service {
 
-/// Tells systemd, if it started us (sd_notify(3)): "READY=1", "WATCHDOG=1". Does nothing otherwise,
-/// and never fails.
+/// Notifies systemd (sd_notify(3)), for example "READY=1" or "WATCHDOG=1". Does nothing if systemd
+/// did not start the program, and never fails.
 void Notify(std::string_view state) noexcept;
 
-/// systemd's watchdog (WatchdogSec), which restarts a service that it does not hear of in time.
+/// Feeds systemd's watchdog (WatchdogSec), which restarts a service that does not report in time.
 class Watchdog {
  public:
-  /// As the environment has it: WATCHDOG_USEC, WATCHDOG_PID.
+  /// The watchdog of the environment: WATCHDOG_USEC, WATCHDOG_PID.
   [[nodiscard]] static Watchdog OfProcess();
-  /// None.
+  /// No watchdog.
   Watchdog() = default;
 
-  /// Says that all is well, if it is time to. Returns how many milliseconds may pass until it is to
-  /// be called again, as poll(2) wants it: -1 without a watchdog.
+  /// Reports to systemd if a report is due. Returns the milliseconds until the next call is due, as
+  /// poll(2) takes them: -1 without a watchdog.
   [[nodiscard]] int Feed() noexcept;
 
  private:

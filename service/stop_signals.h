@@ -4,10 +4,10 @@
 
 namespace kuryr::service {
 
-/// Blocks the signals that ask a program to end, for this thread and those it starts. The
-/// signalfd(2) that it returns is readable when one has come, so that what is under way ends in
-/// order. To be called before any thread exists, also because libopenvswitch would take these
-/// signals where they are free. Ignores SIGPIPE.
+/// Blocks the signals that ask a program to end, for this thread and the threads that it starts.
+/// Returns a signalfd(2), which is readable when a signal has come, so that the program can end in
+/// order. Call it before any thread exists. libopenvswitch would otherwise handle these signals
+/// itself. Ignores SIGPIPE.
 [[nodiscard]] UniqueFd StopSignalsAsFd();
 
 }  // namespace kuryr::service

@@ -6,11 +6,11 @@
 
 namespace kuryr::service {
 
-/// As kubectl has it: 12s, 5m, 3h, 2d.
+/// An age in kubectl's form: 12s, 5m, 3h, 2d.
 [[nodiscard]] std::string Age(std::chrono::seconds age);
 
-/// The rows in columns, a line feed after each; all have as many cells as the first. An empty cell
-/// is "-", and what is not printable is escaped.
+/// Aligns the rows in columns, with a line feed after each. All rows have as many cells as the
+/// first. An empty cell becomes "-", and unprintable characters are escaped.
 [[nodiscard]] std::string Table(std::vector<std::vector<std::string>> rows);
 
 }  // namespace kuryr::service

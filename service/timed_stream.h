@@ -10,8 +10,8 @@
 
 namespace kuryr::service {
 
-/// A connection whose peer has so long to ask, and so long again to take the answer, all bytes
-/// together. httplib's own timeouts begin anew with every byte. Not thread-safe.
+/// A connection whose peer has `time` for its whole request, and again for the whole answer.
+/// httplib's own timeouts begin again with every byte. Not thread-safe.
 class TimedStream : public httplib::Stream {
  public:
   /// Borrows both descriptors; `cancel_fd` ends what is under way.
@@ -21,9 +21,9 @@ class TimedStream : public httplib::Stream {
   [[nodiscard]] bool is_readable() const override;
   [[nodiscard]] bool is_writable() const override;
   ssize_t read(char* target, size_t size) override;
-  /// All of it, or -1.
+  /// Writes all bytes, or returns -1.
   ssize_t write(const char* bytes, size_t size) override;
-  /// Nobody asks for addresses.
+  /// Does nothing: the health server does not ask for addresses.
   void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
   void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
   [[nodiscard]] socket_t socket() const override { return socket_; }

@@ -7,7 +7,7 @@
 #include "vif/path.h"
 #include "vif/vif.h"
 
-// The members around a versioned object's fields, the same for every class.
+// The members around a versioned object's fields; every class has them.
 
 namespace kuryr::vif {
 
@@ -26,17 +26,17 @@ struct OpenedObject {
   const nlohmann::json* primitive = nullptr;
 };
 
-/// Reads and checks name, namespace, data, and that there is a version. Fills nothing yet: which
-/// class it is decides what happens next.
+/// Reads and checks name, namespace and data, and requires a version. The caller fills the fields,
+/// by the class's name.
 [[nodiscard]] OpenedObject OpenEnvelope(const nlohmann::json& primitive, const Path& path);
 
-/// Version, changes and unknown members. Throws for another major version than 1.
+/// Reads version, changes and unknown members. Throws for another major version than 1.
 void ReadEnvelope(const OpenedObject& object, const Path& path, Envelope& envelope);
 
 void KeepUnknown(const std::string& name, const nlohmann::json& value,
                  std::vector<UnknownField>& unknown);
 
-/// The primitive of one object.
+/// Returns the primitive of one object.
 [[nodiscard]] nlohmann::json CloseEnvelope(std::string_view class_name, std::string_view version,
                                            nlohmann::json::object_t data, const Envelope& envelope,
                                            Changes changes);

@@ -41,7 +41,7 @@ class Field {
   T* operator->() noexcept { return &*value_; }
 
   void reset() noexcept { *this = Field(); }
-  /// Makes it hold a value made of `args`, and returns that value.
+  /// Sets the field to a value made of `args`, and returns that value.
   template <typename... Args>
   T& emplace(Args&&... args) {
     null_ = false;

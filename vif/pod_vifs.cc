@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-/// nullptr where `object` is no object, has no such member, or has null there. (The API server
-/// leaves out what is empty, and some clients write null for it.)
+/// nullptr if `object` is no object, has no such member, or has null there. (The API server omits
+/// empty members, and some clients write null for them.)
 const json* Find(const json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   const auto& members = object.get_ref<const json::object_t&>();
@@ -30,7 +30,7 @@ void CheckIfname(const std::string& ifname, const Path& parent) {
     parent.Refuse(json(ifname), std::string(kInterfaceName.expected) + " as every key");
 }
 
-/// The default one first, the others by name; names are unique.
+/// Puts the default VIF first and sorts the others by name. Names are unique.
 std::vector<PodVif> Ordered(std::vector<PodVif> vifs) {
   std::sort(vifs.begin(), vifs.end(), [](const PodVif& a, const PodVif& b) {
     return a.is_default != b.is_default ? a.is_default : a.ifname < b.ifname;
@@ -38,7 +38,7 @@ std::vector<PodVif> Ordered(std::vector<PodVif> vifs) {
   return vifs;
 }
 
-/// For containers that mark none: "eth0", else the first by name.
+/// Marks the default VIF if the container marks none: "eth0", else the first by name.
 void MarkDefault(std::vector<PodVif>& vifs) {
   const auto named = std::find_if(vifs.begin(), vifs.end(),
                                   [](const PodVif& vif) { return vif.ifname == kDefaultIfname; });

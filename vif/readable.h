@@ -8,8 +8,8 @@
 
 namespace kuryr::vif {
 
-/// Text for people, every line ended by a line feed, printable ASCII otherwise whatever the values
-/// hold. `indent` counts spaces in front of every line.
+/// Makes text for people. A line feed ends every line, and all else is printable ASCII. `indent` is
+/// the number of spaces before every line.
 
 /// One line: kind, state, MAC address, addresses with their gateways, MTU, bridge, VLAN.
 [[nodiscard]] std::string Summary(const Vif& vif);

@@ -12,7 +12,7 @@ bool IsHexDigit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/// Printable ASCII without space and '/', and no name of a directory entry that always exists.
+/// True for printable ASCII without space and '/', except "." and "..".
 bool IsFileName(std::string_view text) {
   if (text.empty() || text == "." || text == "..") return false;
   return std::all_of(text.begin(), text.end(),

@@ -7,13 +7,14 @@
 
 namespace kuryr::vif {
 
-/// What a field accepts beyond its C++ type. A refusal says `expected`.
+/// The values that a field accepts, beyond its C++ type. An error names `expected`.
 struct Rule {
   bool (*text)(std::string_view) = nullptr;  ///< for texts; nullptr: any
   bool (*number)(int64_t) = nullptr;         ///< for integers; nullptr: any
   std::string_view expected;
   bool nullable = false;
-  /// The version a later os-vif gave the class with this field: written once the field is set.
+  /// The class's version in the later os-vif that added this field. Encode writes it if the field
+  /// is set.
   std::string_view since;
 };
 

@@ -8,8 +8,8 @@
 #include "vif/rules.h"
 #include "vif/vif.h"
 
-// What every class is called on the wire and which fields it has. This is the only description:
-// decode, encode and the readable form walk it. vif/README.md says how to add to it.
+// Names every class on the wire, and its fields. This is the only description: decode, encode and
+// the readable form walk it. vif/README.md says how to add to it.
 //
 // Sources: os_vif/objects of os-vif 1.4 to 4.3 and kuryr_kubernetes/objects of Kuryr 0.5 to 10.0.
 // kVersion is the newest version that os-vif 3.0 still reads; a field of a later one names its
@@ -29,8 +29,8 @@ struct Member {
   Rule rule;
 };
 
-/// Schema<Class>::kName, kVersion and kFields, a tuple of Member. Bases of several classes have
-/// kFields alone.
+/// Schema<Class>::kName, kVersion and kFields, a tuple of Member. A base of several classes has
+/// only kFields.
 template <typename Class>
 struct Schema;
 

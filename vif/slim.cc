@@ -10,8 +10,8 @@
 namespace kuryr::vif {
 namespace {
 
-/// One function per type of value: what it takes on the heap. And above them the walk over a
-/// class's fields.
+/// Counts the heap memory of values: one function per type of value, and a walk over a class's
+/// fields.
 struct Slimmer {
   /// Numbers, addresses and the like.
   template <typename T>

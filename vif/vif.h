@@ -18,8 +18,7 @@
 
 // The objects of os-vif (namespace "os_vif") and the ones kuryr-kubernetes added to it, as plain
 // values. Texts hold what the wire says; those that name interfaces, UUIDs and PCI addresses were
-// checked by the decoder. What each field is called, and what it accepts, stands in
-// vif/schema.h.
+// checked by the decoder. vif/schema.h has each field's name on the wire and the values it accepts.
 
 namespace kuryr::vif {
 
@@ -31,8 +30,8 @@ struct UnknownField {
   bool operator==(const UnknownField&) const = default;
 };
 
-/// What an object's JSON says beside its fields; kept so that a re-encode equals the input. A value
-/// made by hand leaves it empty.
+/// The parts of an object's JSON other than its fields, kept so that encoding it again gives the
+/// input. It is empty in a value made by hand.
 struct Envelope {
   std::string version;  ///< "1.0"; empty means the class's own
   std::optional<std::vector<std::string>>
@@ -90,7 +89,8 @@ struct Subnet {
 };
 using SubnetList = List<Subnet>;
 
-/// What os-vif's constructor sets is set in one made by hand; a decoded one has what its JSON has.
+/// A value made by hand has the defaults of os-vif's constructor. A decoded value has the fields of
+/// its JSON.
 struct Network {
   Field<std::string> id;  ///< UUID
   Field<std::string> bridge;
@@ -182,7 +182,7 @@ using PortProfile = std::variant<PortProfileBase, PortProfileOpenVSwitch, PortPr
                                  PortProfileOvsRepresentor, PortProfileFpBridge, PortProfileFpTap,
                                  PortProfile8021Qbg, PortProfile8021Qbh, PortProfileK8sDpdk>;
 
-/// What every VIF has. Never a VIF by itself.
+/// The base of every VIF; never a VIF by itself.
 struct VifBase {
   Field<std::string> id;  ///< UUID of the port
   Field<MacAddress> address;
@@ -309,16 +309,16 @@ struct InstanceInfo {
 [[nodiscard]] std::optional<std::string> VifNameOf(const Vif& vif);
 
 /// The addresses that the VIF has in `subnet`, one of its subnets, each with the subnet's prefix
-/// length (32 or 128 without a CIDR). They are subnet.ips; where that is unset (os-vif 1.8.0),
-/// those of vif.fixed_ips inside the CIDR. No caller needs to know of the difference.
+/// length (32 or 128 without a CIDR). They are subnet.ips; if that is unset (os-vif 1.8.0), those
+/// of vif.fixed_ips inside the CIDR.
 [[nodiscard]] std::vector<IpNetwork> FixedIpsOf(const VifBase& vif, const Subnet& subnet);
-/// The same of all its subnets, in their order; empty without a network.
+/// The addresses of the VIF in all its subnets, in the subnets' order; empty without a network.
 [[nodiscard]] std::vector<IpNetwork> AddressesOf(const VifBase& vif);
 /// The network's MTU; nullopt where the producer names none (absent, null and 0 mean the same).
 [[nodiscard]] std::optional<uint32_t> MtuOf(const VifBase& vif);
 
-/// Leaves the fields and their versions: drops unknown members, and which fields were changed. The
-/// bytes that the fields then take on the heap, about.
+/// Drops unknown members and the list of changed fields; keeps the fields and their versions.
+/// Returns about the bytes that the fields then take on the heap.
 [[nodiscard]] size_t SlimDown(Vif& vif);
 
 /// The value of a field the caller cannot do without. Throws ParseError with `path`.
@@ -331,9 +331,9 @@ template <typename T>
 /// Whether versioned_object.changes is written: as the value keeps it, or never.
 enum class Changes { kKeep, kOmit };
 
-/// Decode accepts any 1.x version and unknown fields. For everything else it throws ParseError with
-/// the path of the field, what was found and what was expected. `path` is where `primitive` stands
-/// in its document. Encode gives what Python's obj_to_primitive() gives. Decode(Encode(value)) ==
+/// Decode accepts any 1.x version and unknown fields. For other faults it throws ParseError with
+/// the field's path, the found and the expected value. `path` is the place of `primitive` in its
+/// document. Encode gives the result of Python's obj_to_primitive(). Decode(Encode(value)) ==
 /// value, with empty versions filled in.
 [[nodiscard]] Vif DecodeVif(const nlohmann::json& primitive, const std::string& path = "$");
 [[nodiscard]] PodState DecodePodState(const nlohmann::json& primitive,

@@ -17,9 +17,9 @@ namespace {
 using Clock = ConnectionGuard::Clock;
 using std::chrono::seconds;
 
-/// A page of a list, which stays text. What is larger is asked for in smaller pages.
+/// The largest page of a list, which stays text. Larger pages are requested again as smaller ones.
 constexpr size_t kMaxList = size_t{64} << 20;
-/// etcd takes 1.5 MiB by default.
+/// The largest object; etcd takes 1.5 MiB by default.
 constexpr size_t kMaxObject = size_t{8} << 20;
 constexpr size_t kMaxErrorBody = size_t{64} << 10;
 
@@ -33,7 +33,7 @@ const char* MediaTypeOf(PatchType type) {
   return type == PatchType::kMerge ? "application/merge-patch+json" : "application/json-patch+json";
 }
 
-/// What a server answered that is no 2xx: its Status (meta/v1), or what else it said.
+/// The error in an answer that is no 2xx: its Status (meta/v1), or its text.
 ApiError ErrorFrom(const std::string& request, const httplib::Response& response,
                    const std::string& body) {
   const std::string answered = "API server answered " + std::to_string(response.status);
@@ -93,7 +93,8 @@ class Reception {
     }
     return !done_ && !thrown_;
   }
-  /// True when the sink wants no more; throws what the sink threw, and what is no 2xx.
+  /// True when the sink wants no more bytes. Throws the sink's exception, and ApiError for an
+  /// answer that is no 2xx.
   [[nodiscard]] bool Finish() const {
     if (thrown_) std::rethrow_exception(thrown_);
     if (answered() && !succeeded()) throw ErrorFrom(request_, head_, error_body_);
@@ -146,7 +147,7 @@ std::unique_ptr<httplib::ClientImpl> ApiClient::Connect() {
   return client;
 }
 
-/// Called when nothing, or only part of an answer, has come.
+/// Called when no answer, or only part of one, has come.
 void ApiClient::ThrowFailure(int error, bool answered) {
   const std::string server = "API server " + peer_->config->api_root;
   if (guard_.cut()) throw ApiUnavailable(server + ": request cancelled");
@@ -200,7 +201,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
     return reception.Begin(response) && !guard_.stopped();
   };
   request.content_receiver = [&](const char* data, size_t size, uint64_t, uint64_t) {
-    // Not for each of a thousand events a second.
+    // At most once a second: there may be a thousand events a second.
     if (const auto now = Clock::now(); now - heard > seconds(1)) listen_on(heard = now);
     return reception.Take({data, size}) && !guard_.stopped();
   };
@@ -226,7 +227,7 @@ void ApiClient::Exchange(httplib::ClientImpl& client, const Call& call, Limits l
 
 std::string ApiClient::Receive(const Call& call, size_t most) {
   FindPeer();
-  // Certificates that were replaced on disk count from the next request on.
+  // Certificates that were replaced on disk apply from the next request on.
   if (std::string version = peer_->credentials.Version();
       !unary_ || version != unary_version_ || !IsQuiet(unary_->socket())) {
     unary_ = Connect();

@@ -21,10 +21,10 @@ namespace kuryr::watcher {
 enum class PatchType { kMerge, kJson };  ///< RFC 7386, RFC 6902
 
 /// A Kubernetes API client over HTTP/1.1, with or without TLS. Every method throws ApiError,
-/// ApiUnavailable or ApiUntrusted; after Stop() they throw ApiUnavailable at once. No server makes
-/// one take longer than the timeouts of its ApiConfig, or keep more than an answer of 64 MiB, or
-/// 8 MiB of one that it parses. Not thread-safe, except for Stop() and Interrupt(). Programs that
-/// use it ignore SIGPIPE.
+/// ApiUnavailable or ApiUntrusted; after Stop() they throw ApiUnavailable at once. A method takes
+/// no longer than the timeouts of its ApiConfig. It keeps at most 64 MiB of an answer, or 8 MiB of
+/// an answer that it parses. Not thread-safe, except for Stop() and Interrupt(). Programs that use
+/// it ignore SIGPIPE.
 class ApiClient {
  public:
   explicit ApiClient(const ApiConfig& config);
@@ -34,33 +34,34 @@ class ApiClient {
 
   /// `path` begins with "/" and may carry a query: "/api/v1/pods?limit=500".
   [[nodiscard]] nlohmann::json Get(const std::string& path);
-  /// The same, not parsed: of lists, too.
+  /// GETs an object or a list as text, not parsed.
   [[nodiscard]] std::string GetText(const std::string& path);
   nlohmann::json Post(const std::string& path, const nlohmann::json& object);
   nlohmann::json Patch(const std::string& path, PatchType type, const nlohmann::json& patch);
-  /// The same, not parsed.
+  /// Patches, and returns the answer as text, not parsed.
   std::string PatchText(const std::string& path, PatchType type, const nlohmann::json& patch);
   nlohmann::json Delete(const std::string& path);
-  /// With DeleteOptions (meta/v1).
+  /// Deletes with DeleteOptions (meta/v1).
   nlohmann::json Delete(const std::string& path, const nlohmann::json& options);
 
-  /// How long an answer may take from its beginning, and how long nothing of it may come.
+  /// The longest time of an answer from its beginning, and the longest silence in it.
   struct Limits {
     std::chrono::seconds lifetime;
     std::chrono::seconds silence;
   };
-  /// Bytes of a 200 answer as they come, on a connection of its own; none in the first call, when
-  /// the answer begins. Returns when the server ends the answer, the sink returns false, or nothing
-  /// has come for limits.silence. What the sink throws leaves here. The answer has to begin within
-  /// the timeouts of every request, and to end within limits.lifetime from there.
+  /// Passes the bytes of a 200 answer to the sink as they come, on a separate connection. The first
+  /// call has no bytes and means that the answer begins. Returns when the server ends the answer,
+  /// when the sink returns false, or after limits.silence without bytes. Passes on the sink's
+  /// exceptions. The answer must begin within the timeouts of every request, and ends after
+  /// limits.lifetime at the latest.
   using Sink = std::function<bool(std::string_view bytes)>;
   void Stream(const std::string& path, Limits limits, const Sink& sink);
 
-  /// Thread-safe, for good. A request under way ends at once, whether it is connecting, shaking
-  /// hands or reading; only the resolver of names cannot be interrupted.
+  /// Ends all requests for good. A running request ends at once, also while it connects, shakes
+  /// hands or reads; only name resolution cannot be interrupted. Thread-safe.
   void Stop() noexcept { guard_.Stop(); }
   [[nodiscard]] bool stopped() const { return guard_.stopped(); }
-  /// Thread-safe. As Stop, and not for good: until Resume() every request fails at once.
+  /// As Stop, but only until Resume(). Thread-safe.
   void Interrupt() noexcept { guard_.Interrupt(); }
   void Resume() noexcept { guard_.Resume(); }
   [[nodiscard]] bool interrupted() const { return guard_.interrupted(); }
@@ -68,7 +69,7 @@ class ApiClient {
  private:
   struct Call;  ///< one request
 
-  /// The server, who it is and who we are, as one ApiConfig says.
+  /// The server and both identities, as one ApiConfig says.
   struct Peer {
     explicit Peer(std::shared_ptr<const ApiConfig> said);
 
@@ -77,7 +78,7 @@ class ApiClient {
     Credentials credentials;
   };
 
-  /// Once for each request.
+  /// Called once for each request.
   void FindPeer();
   [[nodiscard]] std::unique_ptr<httplib::ClientImpl> Connect();
   std::string Receive(const Call& call, size_t most);

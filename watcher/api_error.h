@@ -36,14 +36,14 @@ class ApiError : public std::runtime_error {
   std::optional<std::chrono::seconds> retry_after_;
 };
 
-/// No answer at all: nothing listens, or the connection broke or fell silent.
+/// The server gave no answer: it does not listen, or the connection broke or fell silent.
 class ApiUnavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The TLS handshake failed for a reason that another try won't mend: unknown authority, wrong
-/// name, expired certificate, unreadable certificate or key file.
+/// The TLS handshake failed, and another try cannot help: unknown authority, wrong name, expired
+/// certificate, unreadable certificate or key file.
 class ApiUntrusted : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

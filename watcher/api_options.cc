@@ -29,7 +29,7 @@ Option EnvironmentsApiRoot(const GetEnv& getenv) {
           "https://" + (ipv6 ? "[" + *host.value + "]" : *host.value) + ":" + *port.value};
 }
 
-/// Replaces all of what a kubeconfig said.
+/// Takes a PEM's file, in place of a kubeconfig's file or value.
 void TakePem(const Option& option, Secret& target) {
   if (!option.set()) return;
   Secret file;
@@ -37,7 +37,7 @@ void TakePem(const Option& option, Secret& target) {
   target = file;
 }
 
-/// What a pod has mounted, for what the files say nothing of.
+/// Takes the service account that a pod has mounted, for options that no file sets.
 void TakeServiceAccount(const ConfigFiles& files, ApiConfig& api) {
   const auto take = [&](const char* option, const char* name, Secret& target) {
     const std::string file = std::string(kServiceAccount) + name;
@@ -48,7 +48,7 @@ void TakeServiceAccount(const ConfigFiles& files, ApiConfig& api) {
   if (!files.Find(kKubernetes, "ssl_client_crt_file").set()) take("token_file", "token", api.token);
 }
 
-/// The user is one thing: an identity in kuryr.conf takes the place of all of the kubeconfig's.
+/// Reads a kubeconfig. An identity in kuryr.conf replaces the kubeconfig's whole user.
 ApiConfig ReadKubeconfig(const Option& kubeconfig, const ConfigFiles& files) {
   const bool has_identity = files.Find(kKubernetes, "token_file").set() ||
                             files.Find(kKubernetes, "ssl_client_crt_file").set();
@@ -60,7 +60,7 @@ ApiConfig ReadKubeconfig(const Option& kubeconfig, const ConfigFiles& files) {
   }
 }
 
-/// Where the API server is, by kuryr.conf and the environment.
+/// The API server's address, by kuryr.conf and the environment.
 struct Places {
   Option root;
   Option kubeconfig;
@@ -75,7 +75,7 @@ Places FindPlaces(const ConfigFiles& files, const GetEnv& getenv) {
   return places;
 }
 
-/// With who we are without kuryr.conf saying so.
+/// Takes the server, and the identity that comes from elsewhere than kuryr.conf.
 void TakeServer(const ConfigFiles& files, const Places& places, ApiOptions& options) {
   if (places.kubeconfig.set()) {
     options.api = ReadKubeconfig(places.kubeconfig, files);

@@ -29,7 +29,7 @@ ApiSource::ApiSource(const std::string& files, Read read)
 
 std::shared_ptr<const ApiConfig> ApiSource::Newest() {
   const MutexLock lock(mutex_);
-  // Before it is read: what is written meanwhile is another version.
+  // The version is taken before reading, so that a write meanwhile gives another version.
   std::string version = Version();
   if (version != version_) {
     version_ = std::move(version);

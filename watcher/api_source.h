@@ -10,18 +10,18 @@
 
 namespace kuryr::watcher {
 
-/// An ApiConfig that comes from kubeconfigs, which somebody may renew while a program runs. They
-/// are read anew where one of them is another than before. One that is malformed, as half of one
-/// is, leaves the config as it was until the next change. Thread-safe.
+/// An ApiConfig from kubeconfigs that may change while the program runs. It reads them again when
+/// one of them has changed. A malformed kubeconfig, such as a half-written one, leaves the config
+/// unchanged until the next change. Thread-safe.
 class ApiSource {
  public:
-  /// Throws what is wrong with them.
+  /// Reads the kubeconfigs; throws for a malformed one.
   using Read = std::function<ApiConfig()>;
 
-  /// `files`: separated by ':', some of which need not be there. Throws what `read` does.
+  /// `files` are paths separated by ':'; some may be missing. Throws what `read` throws.
   ApiSource(const std::string& files, Read read);
 
-  /// As the files are now.
+  /// The config of the files as they are now.
   [[nodiscard]] std::shared_ptr<const ApiConfig> Newest() EXCLUDES(mutex_);
 
  private:

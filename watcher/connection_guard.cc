@@ -12,7 +12,7 @@
 namespace kuryr::watcher {
 namespace {
 
-/// A peer that has gone without a word is noticed after a minute, whoever waits for whom.
+/// Detects a peer that disappeared without closing the connection, after a minute.
 void KeepAlive(int socket) {
   constexpr int kOn = 1;
   constexpr int kIdle = 30;      // seconds
@@ -26,7 +26,7 @@ void KeepAlive(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kUnacknowledged, sizeof kUnacknowledged);
 }
 
-/// Opened in time, for there may be no descriptor left when it is needed.
+/// A descriptor that is no socket, opened early because later there may be no free descriptor.
 int NoSocket() {
   static const UniqueFd kFile = [] {
     UniqueFd opened(::open("/dev/null", O_RDWR | O_CLOEXEC));

@@ -9,22 +9,22 @@
 
 namespace kuryr::watcher {
 
-/// Ends a connection that another thread is busy with, whatever it is doing there: on Stop(), or
-/// when its time is up. The only hold there is on a peer that keeps a library waiting one byte at a
-/// time. Thread-safe, except what sets a deadline: that belongs to the thread of the requests.
+/// Ends a connection that another thread uses: on Stop(), or past its deadline. Only this stops a
+/// peer that sends one byte at a time to keep a library waiting. Thread-safe, except the functions
+/// that set a deadline: only the thread of the requests calls them.
 class ConnectionGuard {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Throws std::system_error where the process has no descriptor left.
+  /// Throws std::system_error if the process has no free descriptor.
   ConnectionGuard();
   ConnectionGuard(const ConnectionGuard&) = delete;
   ConnectionGuard& operator=(const ConnectionGuard&) = delete;
   ~ConnectionGuard();
 
-  /// Takes charge of a socket that is about to be connected, in place of the one before. After
-  /// Stop() or Interrupt(), past the deadline, or where the process has no descriptor left to cut
-  /// it by, its connect fails at once.
+  /// Guards a socket that is about to be connected, instead of the previous one. Its connect fails
+  /// at once after Stop() or Interrupt(), past the deadline, or if the process has no free
+  /// descriptor.
   void Adopt(int socket) EXCLUDES(mutex_);
 
   /// A request begins: the newest connection, or the next, ends at `deadline`.
@@ -33,7 +33,7 @@ class ConnectionGuard {
   void MoveTo(Clock::time_point deadline) EXCLUDES(mutex_);
   void NeverCut() EXCLUDES(mutex_) { MoveTo(Clock::time_point::max()); }
 
-  /// For good.
+  /// Ends the connection and all later ones, for good.
   void Stop() noexcept EXCLUDES(mutex_);
   /// As Stop, until Resume().
   void Interrupt() noexcept EXCLUDES(mutex_);
@@ -41,9 +41,9 @@ class ConnectionGuard {
 
   [[nodiscard]] bool stopped() const EXCLUDES(mutex_);
   [[nodiscard]] bool interrupted() const EXCLUDES(mutex_);
-  /// Either of them.
+  /// Whether stopped or interrupted.
   [[nodiscard]] bool cut() const { return stopped() || interrupted(); }
-  /// The deadline has passed and ended what there was.
+  /// Whether the deadline has passed and ended the connection.
   [[nodiscard]] bool timed_out() const EXCLUDES(mutex_);
 
  private:
@@ -61,9 +61,10 @@ class ConnectionGuard {
   std::jthread timer_;  ///< started with the first deadline
 };
 
-/// Whether a kept connection can take a request. A server that says something unasked is closing
-/// it; TLS's close_notify passes for life with httplib. What is written then is lost, and nobody
-/// knows whether it was read. True also without a socket: httplib makes one.
+/// Whether a kept connection can take a request. A server that sends bytes without a request is
+/// closing the connection; httplib takes TLS's close_notify for a live connection. A request
+/// written then is lost, and may or may not have been read. Also true without a socket, because
+/// httplib makes one.
 [[nodiscard]] bool IsQuiet(int socket);
 
 }  // namespace kuryr::watcher

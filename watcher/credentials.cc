@@ -92,7 +92,7 @@ void UseAuthorities(SSL_CTX* context, const Secret& secret) {
   if (count == 0) {
     throw ApiUntrusted("cannot read the certificate authorities in " + Where(secret));
   }
-  // Each of them is trusted, as by Go and curl, and not only those that signed themselves.
+  // Trusts every certificate in the file, as Go and curl do, and not only self-signed ones.
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context), X509_V_FLAG_PARTIAL_CHAIN);
 }
 
@@ -106,8 +106,8 @@ int KeepVerifyError(int ok, X509_STORE_CTX* store) {
   return ok;
 }
 
-/// Whom the certificate has to name. A DNS name, but no address, goes into SNI as well: httplib
-/// takes it from here (cmake/httplib.patch).
+/// Sets the name that the server's certificate must bear. A DNS name, but no address, is also sent
+/// as SNI: httplib takes it from here (cmake/httplib.patch).
 void NameServer(SSL_CTX* context, const std::string& name) {
   X509_VERIFY_PARAM* parameters = SSL_CTX_get0_param(context);
   X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

@@ -15,22 +15,22 @@ namespace kuryr::watcher {
 
 class ConnectionGuard;
 
-/// Who we say we are to the API server, and whom we take for it. Without TLS we are nobody, as a
-/// token in clear text is everybody's, and take anybody for it. What is in files is read anew at
-/// every call. Thread-safe. Throws ApiUntrusted for what is missing or malformed; no text holds a
-/// secret.
+/// The client's identity, and the trusted identity of the API server. Without TLS the client sends
+/// no identity, because others could read a token, and accepts any server. Files are read again at
+/// every call. Throws ApiUntrusted for missing or malformed files; no text holds a secret.
+/// Thread-safe.
 class Credentials {
  public:
-  /// `root` is the one connected to.
+  /// `root` is the server to connect to.
   Credentials(const ApiConfig& config, const ApiRoot& root);
 
   /// The Authorization header's value; empty without a token.
   [[nodiscard]] std::string Authorization() const;
 
-  /// A client for `root`, not connected yet, whose every connection `guard` holds; its timeouts are
-  /// the caller's to set. With TLS it has the client certificate, and OpenSSL verifies the server's
-  /// chain and name in the handshake. Its objection is left in `verify_error` (X509_V_ERR_...).
-  /// This object, `guard` and `verify_error` outlive the client.
+  /// Makes a client for `root`, not connected yet. `guard` guards all its connections, and the
+  /// caller sets its timeouts. With TLS it has the client certificate, and OpenSSL verifies the
+  /// server's chain and name in the handshake. `verify_error` gets OpenSSL's error
+  /// (X509_V_ERR_...). This object, `guard` and `verify_error` outlive the client.
   [[nodiscard]] std::unique_ptr<httplib::ClientImpl> NewClient(const ApiRoot& root,
                                                                ConnectionGuard& guard,
                                                                int& verify_error) const;
@@ -56,8 +56,8 @@ class Credentials {
 /// Differs from an earlier value when another file is there, or none.
 [[nodiscard]] std::string FileVersion(const std::string& file);
 
-/// Warns in the log where the server's certificate is not verified (`unverified_by` says why), and
-/// where there is an identity that the server is not sent.
+/// Logs a warning if the server's certificate is not verified (`unverified_by` says why), and if
+/// the client withholds its identity.
 void WarnOfInsecureApi(const ApiConfig& config, const std::string& unverified_by);
 
 }  // namespace kuryr::watcher

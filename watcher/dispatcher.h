@@ -10,15 +10,15 @@
 
 namespace kuryr::watcher {
 
-/// Takes events. What it throws is logged and counted where the event came from, and stops nothing.
+/// Takes events. The event's source logs and counts a handler's exceptions, and continues.
 class EventHandler {
  public:
   virtual ~EventHandler() = default;
   virtual void Handle(const WatchEvent& event) = 0;
 };
 
-/// Picks what an event is dispatched by; std::nullopt matches no handler. A plain function, so that
-/// two registrations with the same one share its call.
+/// Returns the key by which an event is dispatched; std::nullopt matches no handler. A plain
+/// function, so that two registrations with the same one share its call.
 using KeyFn = std::optional<std::string> (*)(const WatchEvent& event);
 
 /// The kind of the event's object ("Pod").

@@ -17,7 +17,7 @@ using simdjson::dom::element_type;
 constexpr size_t kMaxLine = size_t{256} << 10;
 constexpr size_t kMaxDepth = 64;
 
-/// What ParseJson refuses and simdjson does not.
+/// Thrown for input that ParseJson refuses and simdjson accepts.
 struct Refused {};
 
 json Build(element from);
@@ -73,7 +73,7 @@ json BuildWatched(simdjson::dom::object from) {
   return object;
 }
 
-/// Nothing for what is no object.
+/// Parses an object; empty for other values.
 std::optional<simdjson::dom::object> FindObject(simdjson::dom::parser& parser, std::string& buffer,
                                                 std::string_view text) {
   buffer = text;
@@ -87,7 +87,7 @@ std::optional<simdjson::dom::object> FindObject(simdjson::dom::parser& parser, s
   return fields;
 }
 
-/// Nothing for whatever ParseWatchEvent has to judge.
+/// Makes an event; empty if ParseWatchEvent has to judge the line.
 std::optional<WatchEvent> MakeWatched(simdjson::dom::object fields) {
   std::string_view type;
   simdjson::dom::object object;

@@ -7,9 +7,9 @@
 
 namespace kuryr::watcher {
 
-/// Reads the lines of a watch as ParseWatchEvent does, and the items of a list, three times as
-/// fast. Most of a node's events are the kubelet's, and most of each is managedFields. Keeps its
-/// buffers from line to line. Not thread-safe.
+/// Reads the lines of a watch and the items of a list, three times as fast as ParseWatchEvent. It
+/// skips managedFields: most of a node's events are the kubelet's, and consist mostly of them.
+/// Keeps its buffers from line to line. Not thread-safe.
 class EventParser {
  public:
   EventParser();
@@ -19,7 +19,7 @@ class EventParser {
 
   /// Throws ParseError for a line that is no event.
   [[nodiscard]] WatchEvent Parse(std::string_view line);
-  /// As ParseListItem.
+  /// Parses an item of a list, as ParseListItem does.
   [[nodiscard]] WatchEvent ParseItem(std::string_view item, const ItemType& type);
 
  private:

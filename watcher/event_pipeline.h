@@ -9,15 +9,16 @@
 
 namespace kuryr::watcher {
 
-/// A handler that says what it wants to see. (kuryr_kubernetes/handlers/dispatch.py, EventConsumer)
+/// A handler that names the events that it wants. (kuryr_kubernetes/handlers/dispatch.py,
+/// EventConsumer)
 class EventConsumer : public EventHandler {
  public:
   [[nodiscard]] virtual std::vector<std::pair<KeyFn, std::string>> Consumes() const = 0;
 };
 
-/// Where events enter: a dispatcher, and around each consumer the wrapping its pipeline wants
-/// (logging, retry, ...). Consumers are borrowed and outlive the pipeline. Handle is as thread-safe
-/// as the consumers are; Register belongs to the time before the first event.
+/// The entry of events: a dispatcher, with each consumer wrapped as its pipeline wants (logging,
+/// retry, ...). Consumers are borrowed and outlive the pipeline. Handle is as thread-safe as the
+/// consumers; call Register before the first event.
 class EventPipeline : public EventHandler {
  public:
   void Register(EventConsumer& consumer);
@@ -33,7 +34,7 @@ class EventPipeline : public EventHandler {
 };
 
 /// Turns the events of one kind of object into calls: ADDED → OnAdded and OnPresent, MODIFIED →
-/// OnModified and OnPresent, DELETED → OnDeleted. Override what matters.
+/// OnModified and OnPresent, DELETED → OnDeleted. Override the calls that you need.
 /// (kuryr_kubernetes/handlers/k8s_base.py)
 class ResourceEventHandler : public EventConsumer {
  public:

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
-/// A place in a JSON text. Every Skip leaves it at the end when the text ends too soon.
+/// A place in a JSON text. If the text ends too soon, every Skip leaves the place at the end.
 class Place {
  public:
   explicit Place(std::string_view text) : text_(text) {}

@@ -23,13 +23,13 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 20;
 
-/// The way out of a user that we cannot be.
+/// The remedy for a user that is not supported.
 constexpr const char* kOtherIdentity =
     "; give the user a token, a tokenFile or a client certificate, or name a token_file in "
     "kuryr.conf";
 
-/// RFC 4648 section 4, padded; line breaks pass, as in Go. EVP_DecodeBlock takes '=' for a digit,
-/// and ignores blanks and dashes at the ends.
+/// Decodes padded base64 (RFC 4648 section 4) and skips line breaks, as Go does. EVP_DecodeBlock
+/// takes '=' for a digit, and ignores blanks and dashes at the ends.
 std::optional<std::string> DecodeBase64(std::string text) {
   std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });
   const size_t digits = std::min(text.find('='), text.size());
@@ -51,7 +51,7 @@ bool IsReadable(const std::string& file) { return ::access(file.c_str(), R_OK) =
 /// A mapping of a kubeconfig.
 class Object {
  public:
-  /// `where` is what messages call it.
+  /// `where` is the mapping's name in messages.
   Object(std::string file, std::string where, const YAML::Node& fields)
       : file_(std::move(file)), where_(std::move(where)), fields_(fields) {
     if (!fields_.IsMap() && !fields_.IsNull()) throw ParseError(where_, "is no mapping");
@@ -135,7 +135,7 @@ YAML::Node ParseYaml(const std::string& where, std::string_view text) {
   } catch (const YAML::DeepRecursion&) {
     throw ParseError(where, "is nested too deeply");
   } catch (const YAML::Exception& e) {
-    // What follows the colon in yaml-cpp's messages is text of the document.
+    // The message leaves out yaml-cpp's text after the colon, which is text of the document.
     throw ParseError(where, "malformed YAML at line " + std::to_string(e.mark.line + 1) +
                                 ", column " + std::to_string(e.mark.column + 1) + ": " +
                                 e.msg.substr(0, e.msg.find(':')));
@@ -155,7 +155,7 @@ Object ParseDocument(const std::string& file, std::string_view text) {
   return document;
 }
 
-/// Nothing when the file does not exist.
+/// Reads a file; empty if it does not exist.
 std::optional<std::string> ReadIfThere(const std::string& file) {
   const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd && errno == ENOENT) return std::nullopt;
@@ -220,7 +220,7 @@ Object CurrentContext(const Documents& documents) {
                            "is not set; kubectl config use-context NAME sets it");
 }
 
-/// What the context refers to: its cluster, its user.
+/// The object that the context refers to: its cluster or its user.
 Object Referred(const Documents& documents, const Object& context, const std::string& kind) {
   const std::string name = context.Text(kind);
   if (name.empty()) context.Refuse(kind, "is not set");
@@ -249,7 +249,7 @@ void TakeCluster(const Object& cluster, ApiConfig& api) {
   }
 }
 
-/// As in client-go the file wins, and the token beside it stands in while there is none.
+/// A user's token. As in client-go, tokenFile wins, and `token` is used while the file is missing.
 Secret TokenOf(const Object& user) {
   const std::string file = user.Path("tokenFile");
   const std::string token = user.Text("token");

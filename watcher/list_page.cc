@@ -11,8 +11,8 @@
 namespace kuryr::watcher {
 namespace {
 
-/// Of 256 bytes each in an answer that ApiClient takes. A server that hears no limit sends more
-/// than 500, and such a list is asked for in pages then.
+/// The most items in an answer of ApiClient's largest size, at 256 bytes each. A server that
+/// ignores the limit sends more than 500 items; larger answers are requested again as pages.
 constexpr size_t kMostItems = size_t{1} << 18;
 
 [[noreturn]] void ThrowNoList(const std::string& why) {

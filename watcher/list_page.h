@@ -10,19 +10,19 @@
 
 namespace kuryr::watcher {
 
-/// One page of a list of any kind (PodList) as the API server sent it. Its items stay text, so that
-/// one of them is a document at a time, and a bad one is nobody's but its own.
+/// One page of a list of any kind (PodList) as the API server sent it. Its items stay text, so only
+/// one at a time is a document, and a bad item does not spoil the others.
 class ListPage {
  public:
-  /// Throws ApiError for what is no list.
+  /// Throws ApiError if `body` is no list.
   explicit ListPage(std::string body);
   ListPage(const ListPage&) = delete;
   ListPage& operator=(const ListPage&) = delete;
 
   [[nodiscard]] const std::string& version() const noexcept { return version_; }
-  /// Of the next page; empty for the last one.
+  /// The token of the next page; empty for the last page.
   [[nodiscard]] const std::string& continue_token() const noexcept { return continue_token_; }
-  /// How many objects the pages after this one have; nullopt where the server does not say so.
+  /// The number of objects in the pages after this one; nullopt if the server does not say.
   [[nodiscard]] std::optional<uint64_t> remaining() const noexcept { return remaining_; }
   [[nodiscard]] const ItemType& item_type() const noexcept { return item_type_; }
 

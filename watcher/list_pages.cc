@@ -13,7 +13,7 @@ namespace {
 constexpr unsigned kPageSize = 500;
 constexpr unsigned kSmaller = 10;
 
-/// `size` becomes smaller where objects are so large that a page of more is no answer we take.
+/// Gets a page. Reduces `size` if the objects are so large that ApiClient refuses the answer.
 ListPage Page(ApiClient& client, const std::string& path, unsigned& size) {
   while (true) {
     try {

@@ -8,15 +8,15 @@
 
 namespace kuryr::watcher {
 
-/// Of the objects of a list one by one: an ADDED event each.
+/// The receivers of a list: each object is an ADDED event.
 struct ListSinks {
   std::function<void(WatchEvent event)> item;
-  /// Of one that cannot be read: why.
+  /// Called with the reason for an item that cannot be read.
   std::function<void(const std::string& problem)> bad_item;
 };
 
-/// The present state of the list at `path`, which may carry a query: read in pages, of which one at
-/// a time is kept. Throws what ApiClient does; ApiError kGone where the API server forgets the
+/// Reads the present state of the list at `path`, which may have a query. It reads in pages and
+/// keeps one at a time. Throws what ApiClient throws; ApiError kGone if the API server forgets the
 /// state meanwhile.
 void ForEachListed(ApiClient& client, const std::string& path, const ListSinks& sinks);
 

@@ -8,26 +8,26 @@
 
 namespace kuryr::watcher {
 
-/// Which objects of a set are known, and in which version, so that a fresh list comes out as
-/// events: what appeared, changed or went away while nobody watched. Of each object it keeps its
-/// names, uid and version, no more. Not thread-safe. (client-go's Reflector and DeltaFIFO.Replace)
+/// The known objects of a set and their versions. It turns a new list into events: objects that
+/// appeared, changed or went away since the last event. For each object it keeps only names, uid
+/// and version. Not thread-safe. (client-go's Reflector and DeltaFIFO.Replace)
 class ObjectSet {
  public:
   using Emit = std::function<void(const WatchEvent&)>;
 
-  /// Where the events go. Of an object whose DELETED nobody sent, only kind, namespace, name, uid
-  /// and the last version known are told.
+  /// `emit` gets the events. If the server sent no DELETED for an object, its event has only kind,
+  /// namespace, name, uid and the last known version.
   explicit ObjectSet(Emit emit) : emit_(std::move(emit)) {}
 
-  /// An event of the watch. ADDED and MODIFIED come out as what they are to those who heard the
-  /// events before; another uid under a known name as DELETED and ADDED.
+  /// Takes an event of the watch. Emits ADDED for an unknown object and MODIFIED for a known one.
+  /// Emits DELETED and ADDED for another uid under a known name.
   void Take(const WatchEvent& event);
 
-  /// A list has begun: all of its items are taken between this and EndList, as ADDED.
+  /// Begins a list. Take each of its items, as ADDED, before EndList.
   void BeginList() { ++list_; }
-  /// The list has an item of this name that cannot be read: if it is known, it stays as it is.
+  /// Keeps a known object, because the list has an unreadable item of its name.
   void Keep(const std::string& name_space, const std::string& name);
-  /// Every item was taken: what was not among them is gone.
+  /// Ends the list: objects that were not in it are gone.
   void EndList();
 
   [[nodiscard]] size_t size() const noexcept { return known_.size(); }

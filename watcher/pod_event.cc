@@ -21,7 +21,7 @@ std::string Timestamp(WallClock::time_point now) {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-/// As client-go names events: no two of a pod happen at one moment.
+/// Names an event as client-go does: a pod has no two events at one moment.
 std::string NameOf(const PodName& pod, WallClock::time_point now) {
   constexpr size_t kLongestName = 253;
   std::array<char, 32> moment{};

@@ -5,7 +5,7 @@
 
 namespace kuryr::watcher {
 
-/// What is to be told of a pod, beside the answer to its runtime.
+/// An event to report for a pod, beside the answer to its runtime.
 struct PodEvent {
   enum class Type { kNormal, kWarning };
 
@@ -14,14 +14,14 @@ struct PodEvent {
   std::string message;  ///< for people
 };
 
-/// Which pod; `uid` is empty where it is not known.
+/// A pod's names; `uid` is empty if it is not known.
 struct PodName {
   std::string name_space;
   std::string name;
   std::string uid;
 };
 
-/// Who tells it.
+/// The program that reports the event.
 struct EventSource {
   std::string component;  ///< "kuryr-cni"
   std::string host;       ///< the node it runs on

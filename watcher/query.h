@@ -4,10 +4,10 @@
 
 namespace kuryr::watcher {
 
-/// The path of a request with one more part of its query: "limit=500".
+/// Adds one part, such as "limit=500", to the query of a request's path.
 [[nodiscard]] std::string WithQuery(const std::string& path, const std::string& query);
 
-/// A value in a query (RFC 3986); continue tokens are opaque.
+/// Escapes a value in a query (RFC 3986); continue tokens are opaque.
 [[nodiscard]] std::string Escaped(const std::string& text);
 
 }  // namespace kuryr::watcher

@@ -9,12 +9,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// What ended sooner counts against the rate of reconnects.
+/// A watch that ended sooner counts against the rate of reconnects.
 constexpr seconds kShortLived{1};
 constexpr milliseconds kLeastApart{500};
-/// So that a refusal that lasts is known for one soon after its grace.
+/// The longest delay after a passing refusal, so that a lasting refusal is soon reported after its
+/// grace.
 constexpr seconds kMaxPassing{2};
-/// A server does not send us away for longer.
+/// The longest Retry-After that is obeyed.
 constexpr seconds kMaxRetryAfter{120};
 
 }  // namespace
@@ -26,7 +27,8 @@ milliseconds ReconnectDelay::After(const WatchTry& last) {
   const bool lived = last.lasted >= kShortLived;
   const bool ended = last.end == ReconnectReason::kEnded && lived;
   const bool expired = last.end == ReconnectReason::kExpired;
-  // A list mends the first; a version that is gone again at once would be listed for ever.
+  // A list repairs the first expiry. A version that is gone again at once would cause endless
+  // lists.
   const bool again = std::exchange(expired_, expired) && !last.useful;
   if (last.useful || ended) Reset();
   const milliseconds told = std::min(last.retry_after.value_or(seconds(0)), kMaxRetryAfter);

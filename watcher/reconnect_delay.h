@@ -9,7 +9,7 @@
 
 namespace kuryr::watcher {
 
-/// How one try to watch went.
+/// The outcome of one try to watch.
 struct WatchTry {
   ReconnectReason end = ReconnectReason::kEnded;
   WatchMetrics::Clock::duration lasted{};
@@ -19,14 +19,14 @@ struct WatchTry {
   std::optional<std::chrono::seconds> retry_after;
 };
 
-/// How long to wait before the next try. A try that lasted a second, and ended in order or expired
-/// once, is followed by the next one at once. After any other the backoff counts, which a useful
-/// try or an end in order resets. The server's Retry-After is the least, up to two minutes of it. A
-/// passing failure without one costs two seconds at most. So two tries begin at least 0.5 s apart.
-/// A resource that the server does not have is asked for after kLeastAbsent, then after four times
-/// as long each, at most kMostAbsent. The first fallback waits by chance, at most `spread`: many
-/// nodes may be due at one time. Those after it wait longer and longer, from `spread` to ten times
-/// that. Not thread-safe.
+/// Computes the wait before the next try. A try that lasted a second, and ended in order or expired
+/// once, has no wait. Any other try waits for the backoff, which a useful try or an end in order
+/// resets. The wait is at least the server's Retry-After, up to two minutes. After a passing
+/// failure without Retry-After it is at most two seconds. So two tries begin at least 0.5 s apart.
+/// An absent resource is tried again after kLeastAbsent, then each time after four times as long,
+/// at most kMostAbsent. The first fallback waits a random time up to `spread`, because many nodes
+/// may be due at one time. Later fallbacks wait longer and longer, from `spread` to ten times that.
+/// Not thread-safe.
 class ReconnectDelay {
  public:
   explicit ReconnectDelay(std::chrono::seconds spread = kSpread)
@@ -39,7 +39,7 @@ class ReconnectDelay {
   static constexpr std::chrono::minutes kMostAbsent{5};
 
   [[nodiscard]] std::chrono::milliseconds After(const WatchTry& last);
-  /// The next absence is as the first.
+  /// Treats the next absence as the first.
   void ForgetAbsence() { absent_ = kLeastAbsent; }
 
  private:
@@ -53,7 +53,7 @@ class ReconnectDelay {
   bool fell_back_ = false;                      ///< and nothing useful came since
   std::chrono::seconds absent_ = kLeastAbsent;  ///< after the next try that finds no resource
   Backoff backoff_;
-  bool expired_ = false;  ///< the try before, too, and nothing useful came since
+  bool expired_ = false;  ///< the try before also expired, and nothing useful came since
 };
 
 }  // namespace kuryr::watcher

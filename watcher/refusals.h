@@ -4,22 +4,22 @@
 
 namespace kuryr::watcher {
 
-/// How long a server has done nothing but refuse us (401, 403, untrusted). An API server that has
-/// just started refuses whom it will know in a moment: it answers 403 until it has read the roles.
-/// A token or certificate may also just be replaced. Not thread-safe.
+/// Tracks how long a server has only refused requests (401, 403, untrusted). A newly started API
+/// server answers 403 until it has read the roles. A token or certificate may also have just been
+/// replaced. Not thread-safe.
 class Refusals {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Refusals(std::chrono::seconds grace) : grace_(grace) {}
 
-  /// One more try was refused.
+  /// Counts a refused try.
   void Add(Clock::time_point now);
-  /// A try ended otherwise.
+  /// Forgets the refusals after a try that ended otherwise.
   void Clear() { *this = Refusals(grace_); }
 
   [[nodiscard]] unsigned tries() const noexcept { return tries_; }
-  /// Three tries, and as long as the grace: no longer to be taken for a server's start.
+  /// True after three tries and the grace: this is no longer a server's start.
   [[nodiscard]] bool lasted() const noexcept { return lasted_; }
 
  private:

@@ -86,7 +86,7 @@ void LineSplitter::Feed(std::string_view bytes, const LineSink& sink) {
     if (std::exchange(skipping_, false)) continue;
 
     if (!partial_.empty()) {
-      // Swapped, not moved: both keep their memory, unless it was for a line of rare size.
+      // Swapping, unlike moving, lets both keep their memory, unless the line was unusually long.
       line_.swap(partial_);
       if (partial_.capacity() > kUsualLine) partial_ = std::string();
       partial_.clear();

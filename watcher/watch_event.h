@@ -9,11 +9,11 @@
 
 namespace kuryr::watcher {
 
-/// meta/v1 WatchEvent types; whatever else a server may send one day is kUnknown.
+/// meta/v1 WatchEvent types; any other type is kUnknown.
 enum class EventType { kAdded, kModified, kDeleted, kBookmark, kError, kUnknown };
 inline constexpr size_t kEventTypes = 6;
 
-/// One line of a watch: what happened to which object. Copies share the object.
+/// One line of a watch: the type of change and the object. Copies share the object.
 struct WatchEvent {
   EventType type = EventType::kUnknown;
   std::string kind;  ///< "Pod"; "Status" for kError
@@ -30,22 +30,23 @@ struct WatchEvent {
 /// The event of `object`, whose metadata.managedFields is dropped.
 [[nodiscard]] WatchEvent MakeEvent(EventType type, nlohmann::json object);
 
-/// Throws ParseError for a line that is no event. What managedFields hold does not matter.
+/// Parses a line of a watch. Throws ParseError for a line that is no event. Ignores the content of
+/// managedFields.
 [[nodiscard]] WatchEvent ParseWatchEvent(std::string_view line);
 
-/// What the items of a list are, who need not say it.
+/// The type of a list's items, which the items themselves may omit.
 struct ItemType {
   std::string kind;         ///< "Pod"
   std::string api_version;  ///< "v1"
 };
 
-/// The ADDED event of an item of a list. Throws ParseError for what is no object.
+/// The ADDED event of an item of a list. Throws ParseError if the item is no object.
 [[nodiscard]] WatchEvent ParseListItem(std::string_view item, const ItemType& type);
-/// The same of an item that was read already.
+/// The ADDED event of a parsed item of a list.
 [[nodiscard]] WatchEvent MakeListed(nlohmann::json item, const ItemType& type);
 
-/// Cuts a byte stream into lines, whatever the chunks. Blank lines and CR before LF are dropped; so
-/// is a line longer than `max_line`, which is counted. Not thread-safe.
+/// Cuts a byte stream into lines, however the chunks fall. Drops blank lines and CR before LF.
+/// Drops and counts a line longer than `max_line`. Not thread-safe.
 class LineSplitter {
  public:
   explicit LineSplitter(size_t max_line = size_t{8} << 20) : max_line_(max_line) {}
@@ -54,7 +55,7 @@ class LineSplitter {
   void Feed(std::string_view bytes, const LineSink& sink);
 
   [[nodiscard]] size_t too_long() const noexcept { return too_long_; }
-  /// Bytes of the line whose end has not come yet, also of one that is dropped.
+  /// Bytes of the line whose end has not come yet, also of a line that will be dropped.
   [[nodiscard]] size_t pending() const noexcept { return pending_; }
 
  private:

@@ -62,7 +62,7 @@ ReconnectReason WatchLoop::Watch(std::optional<std::chrono::seconds>& retry_afte
     }
     const bool unauthorized = e.code() == ApiError::kUnauthorized;
     if (unauthorized || e.code() == ApiError::kForbidden) {
-      // The token may just have been replaced; it is read anew for the next try.
+      // The token may just have been replaced; the next try reads it again.
       refusals_.Add(WatchMetrics::Clock::now());
       if (!unauthorized && refusals_.lasted() && stream_.TakeForbidden(e)) {
         if (called) AnswerCall();

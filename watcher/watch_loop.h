@@ -17,16 +17,16 @@
 
 namespace kuryr::watcher {
 
-/// Told of every try that failed, in the loop's thread: ApiError, ApiUnavailable or ApiUntrusted;
-/// of a version that is gone, when a list has not mended it. A refusal (401, 403, untrusted) is
-/// told as ApiUnavailable until it has lasted. The loop goes on.
+/// Called for every failed try, in the loop's thread: ApiError, ApiUnavailable or ApiUntrusted. It
+/// is called for a version that is gone only if a list has not repaired it. A refusal (401, 403,
+/// untrusted) comes as ApiUnavailable until it has lasted. The loop continues.
 using FailureHandler = std::function<void(const std::exception_ptr& failure)>;
 
-/// Keeps one watch open; ReconnectDelay says when it is opened again. Run belongs to one thread,
-/// RequestStop and metrics to any.
+/// Keeps one watch open; ReconnectDelay says when to open it again. One thread calls Run, any
+/// thread RequestStop and metrics.
 class WatchLoop {
  public:
-  /// What is watched, and for whom.
+  /// The watched path, and the receiver of its events.
   struct Watched {
     std::string path;  ///< without watch=true:
                        ///< "/api/v1/namespaces/default/pods?fieldSelector=metadata.name=nginx"
@@ -39,10 +39,10 @@ class WatchLoop {
 
   void Run() EXCLUDES(mutex_);
   void RequestStop() noexcept EXCLUDES(mutex_);
-  /// The server may have the resource now: one that was absent is asked for again at once, or
-  /// ReconnectDelay::kLeastAbsent after it was last.
+  /// Asks again for an absent resource, because the server may have it now: at once, or
+  /// ReconnectDelay::kLeastAbsent after the last try.
   void AskForAbsent() EXCLUDES(mutex_);
-  /// As Watcher::CatchUp; in place of one that is not done yet.
+  /// As Watcher::CatchUp; replaces an unfinished call.
   void CatchUp(std::function<void()> done) EXCLUDES(mutex_);
 
   [[nodiscard]] const std::string& path() const noexcept { return stream_.path(); }
@@ -53,17 +53,17 @@ class WatchLoop {
   [[nodiscard]] WatchTry TryOnce();
   [[nodiscard]] ReconnectReason Watch(std::optional<std::chrono::seconds>& retry_after);
   void Report(const std::exception_ptr& failure) const;
-  /// The exception at hand, or that it makes the server unavailable while it has not lasted; of the
-  /// first that only `at_once`.
+  /// Reports the current exception if refusals have lasted, and otherwise ApiUnavailable. Reports a
+  /// first refusal only with `at_once`.
   void ReportRefusal(const std::exception& refusal, bool at_once);
   void Count(ReconnectReason reason);
-  /// The try at hand is to catch up.
+  /// Takes a call of CatchUp: true if this try must catch up.
   [[nodiscard]] bool TakeCall() EXCLUDES(mutex_);
-  /// It has, unless it was called again meanwhile.
+  /// Answers the taken call, unless CatchUp was called again meanwhile.
   void AnswerCall() EXCLUDES(mutex_);
-  /// False when the loop shall stop; at once when it was called.
+  /// Waits for `delay`, or until CatchUp is called. False when the loop must stop.
   [[nodiscard]] bool WaitFor(std::chrono::milliseconds delay) EXCLUDES(mutex_);
-  /// As WaitFor, or as long as AskForAbsent leaves of it.
+  /// As WaitFor, but AskForAbsent can shorten the wait.
   [[nodiscard]] bool WaitWhileAbsent(std::chrono::milliseconds delay) EXCLUDES(mutex_);
 
   const FailureHandler on_failure_;

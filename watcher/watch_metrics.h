@@ -10,7 +10,7 @@
 
 namespace kuryr::watcher {
 
-/// Why a watch was opened anew.
+/// The reason why a watch was opened again.
 enum class ReconnectReason {
   kEnded,         ///< by the server, in order
   kExpired,       ///< 410: the version asked for is no longer there
@@ -22,7 +22,7 @@ enum class ReconnectReason {
 };
 inline constexpr size_t kReconnectReasons = 7;
 
-/// What has happened on one watch since its start: counters that only grow.
+/// Counters of one watch since its start; they only grow.
 struct WatchMetrics {
   using Clock = std::chrono::steady_clock;
 
@@ -31,12 +31,13 @@ struct WatchMetrics {
   uint64_t lists = 0;                          ///< complete ones; all but the first are relists
   std::array<uint64_t, kEventTypes> events{};  ///< lines by EventType, before the diff
   uint64_t bytes = 0;                          ///< of watches, uncompressed
-  uint64_t bad_lines = 0;                      ///< and items: no JSON, no object, too long: skipped
+  uint64_t bad_lines = 0;                      ///< skipped lines and items: malformed or too long
   uint64_t handler_errors = 0;                 ///< events whose handler threw
   Clock::time_point last_event;  ///< arrival of the last line; the epoch before the first
   Clock::duration lag{};         ///< of the last line: from its arrival to its handlers' return
-  /// Since when every try has failed; nothing while a watch is open or has just ended in order. An
-  /// open one that follows two whose versions were gone counts from its first event or bookmark.
+  /// The time since which every try has failed; empty while a watch is open or has just ended in
+  /// order. After two watches whose versions were gone, a watch counts as open from its first event
+  /// or bookmark.
   std::optional<Clock::time_point> failing_since;
 };
 

@@ -18,12 +18,13 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Of what lists; the smaller ones for objects so large that a page of more is no answer we take.
+/// The page sizes of lists. The smaller ones are for objects so large that ApiClient refuses a
+/// bigger page.
 constexpr std::array<unsigned, 4> kPageSizes = {500, 50, 5, 1};
-/// What a server may take longer than the timeoutSeconds it was asked for.
+/// The time that a server may take beyond the requested timeoutSeconds.
 constexpr seconds kGrace{10};
 
-/// Of an item that no parser takes.
+/// The name in an item that no parser accepts.
 std::string NameIn(std::string_view item, std::string_view key) {
   const std::string_view quoted = FindJsonText(item, {"metadata", key}).value_or("");
   return quoted.size() < 2 ? "" : std::string(quoted.substr(1, quoted.size() - 2));
@@ -38,28 +39,28 @@ std::string NameIn(std::string_view item, std::string_view key) {
 
 bool IsTooLarge(const ApiError& error) { return error.reason() == "AnswerTooLarge"; }
 
-/// Refused for who asks, or how often: nothing is wrong with the version.
+/// Whether the server refused the client or its rate, and not the version.
 bool IsOfUs(const ApiError& error) {
   constexpr int kTooManyRequests = 429;
   return error.code() == ApiError::kUnauthorized || error.code() == ApiError::kForbidden ||
          error.code() == kTooManyRequests;
 }
 
-/// timeoutSeconds of a watch that is to end with its first bookmark, which comes 2 s earlier.
+/// timeoutSeconds of a watch that catches up: the first bookmark comes 2 s before that end.
 constexpr seconds kCatchUp{3};
-/// So many objects after the first page are listed in about that time.
+/// The number of objects after the first page that are listed in about kCatchUp.
 constexpr uint64_t kFewMore = 5000;
 
-/// An API server sends no such line, of whatever objects.
+/// No API server sends so long a line for any object.
 constexpr size_t kEndlessLine = size_t{64} << 20;
-/// Lines that are no events, in one watch.
+/// The most lines of one watch that are no events.
 constexpr unsigned kMostStrange = 100;
-/// Of the lines and items that are skipped in one watch or list, so many are logged.
+/// The most skipped lines and items of one watch or list that are logged.
 constexpr unsigned kMostTold = 10;
 
 std::string LimitOf(unsigned page_size) { return "limit=" + std::to_string(page_size); }
 
-/// Of two versions that are numbers, as all of a kube-apiserver's are. False for others.
+/// Compares two versions that are numbers, as a kube-apiserver's are. False for other versions.
 bool IsAtLeast(const std::string& version, const std::string& other) {
   const auto is_number = [](const std::string& text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -69,11 +70,11 @@ bool IsAtLeast(const std::string& version, const std::string& other) {
   return version >= other;
 }
 
-/// So many lists in a row may fail as those of a busy server do, before it is the version.
+/// After this many failed lists in a row, the cause is the version and not a busy server.
 constexpr unsigned kBusyLists = 5;
 
-/// A list that has to begin at a version may fail where one of the present state succeeds. The
-/// version may be gone, or unknown to a restored etcd, or the answer too large, as it comes in one
+/// Whether a list of the present state may succeed where the list at a version failed. The version
+/// may be gone, or unknown to a restored etcd, or its answer too large, because it comes in one
 /// page.
 bool MayListAnew(const ApiError& error, unsigned failed_lists) {
   constexpr int kBadRequest = 400;
@@ -114,7 +115,7 @@ void WatchStream::OrAbsent(void (WatchStream::*action)()) {
   }
 }
 
-/// Comes back with a list that tells everything anew, as to one who knows nothing.
+/// Empties the set, so that a later list emits every object as new.
 void WatchStream::TakeAbsence() {
   if (!std::exchange(absent_, true))
     Log(LogLevel::kInfo, "the API server has no such resource", {{"path", path_}});
@@ -125,7 +126,7 @@ void WatchStream::TakeAbsence() {
   if (options_.on_listed) options_.on_listed();
 }
 
-/// What was heard of stays as it was.
+/// Takes a refusal as absence. The known objects stay known.
 bool WatchStream::TakeForbidden(const std::exception& refusal) {
   if (mode_ != WatchMode::kOptionalSet || !options_.on_forbidden || listed_) return false;
   if (std::exchange(absent_, true)) return true;
@@ -140,7 +141,7 @@ void WatchStream::ListAndWatch() {
   try {
     Watch(Timeout());
     expired_ = 0;
-    // Not even a bookmark: as of a version from the future, which a restored etcd leaves behind.
+    // Not even a bookmark came: the version may be from the future, as after a restored etcd.
     if (!took_something_ && WatchMetrics::Clock::now() - start > BookmarksTwice())
       list_is_due_ = true;
   } catch (const ApiError& e) {
@@ -157,10 +158,10 @@ void WatchStream::ReachPresent() {
   List();
 }
 
-/// A small set is read anew. Of a larger one the first page says which version is the present one;
-/// the watch goes on to there. A server that has nothing more to tell sends a bookmark 2 s before
-/// the end it was asked for. False where that did not lead there, as on servers that know of their
-/// watches' versions only by their events.
+/// Lists a small set again. For a larger set, the first page names the present version, and the
+/// watch continues to that version. A server without further events sends a bookmark 2 s before the
+/// requested end. Returns false if the watch did not reach the version: some servers' watches learn
+/// versions only from their own events.
 bool WatchStream::ReachBySteps() {
   try {
     const ListPage page(client_.GetText(WithQuery(path_, LimitOf(kPageSizes.front()))));
@@ -195,8 +196,8 @@ void WatchStream::List() {
   } catch (const ApiError& e) {
     if (falls_back_ || !MayListAnew(e, ++failed_lists_)) throw;
     falls_back_ = true;
-    // What is too large for us costs the server no more in pages; of everything else all nodes may
-    // hear at one time.
+    // For an answer that is too large, pages cost the server no more. Other failures may hit all
+    // nodes at one time.
     if (!IsTooLarge(e)) throw;
     ListPresent();
   }
@@ -224,9 +225,10 @@ void WatchStream::ListPresent() {
   }
 }
 
-/// kAtHand takes what the server has at hand, another version nothing older than it, and none the
-/// present state (Kubernetes API concepts, resource versions). With a limit another version would
-/// mean exactly that one, which etcd may still have when no watch can begin there any more.
+/// Lists from a version: kAtHand gets the server's cached state, another version a state at least
+/// that new, and none the present state (Kubernetes API concepts, resource versions). With a limit,
+/// another version would mean exactly that version, which etcd may still have when no watch can
+/// begin there any more.
 void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
   const std::string limit = LimitOf(page_size);
   std::string query = version.empty() || version == kAtHand ? limit : "";
@@ -237,7 +239,7 @@ void WatchStream::ListFrom(const std::string& version, unsigned page_size) {
   TakePages(ListPage(client_.GetText(WithQuery(path_, query))), limit);
 }
 
-/// All pages from `first` on.
+/// Takes all pages from `first` on.
 void WatchStream::TakePages(const ListPage& first, const std::string& limit) {
   TakePage(first);
   std::string next = first.continue_token();
@@ -274,7 +276,7 @@ void WatchStream::TakeItem(std::string_view item, const ItemType& type) {
 
 seconds WatchStream::Timeout() {
   if (mode_ == WatchMode::kPresentState) return read_timeout_;
-  // Spread, so that the nodes of a cluster do not come back all at once.
+  // The random time spreads the nodes of a cluster, so that they do not all reconnect at once.
   std::uniform_int_distribution<seconds::rep> between(5 * read_timeout_.count(),
                                                       10 * read_timeout_.count());
   return seconds(between(random_));
@@ -287,7 +289,7 @@ void WatchStream::Watch(seconds timeout) {
   }
   LineSplitter lines;
   skipped_ = strange_ = 0;
-  // One that is silent for so long may be lost, with a connection that is still there.
+  // A watch that is silent for that long may be lost although its connection is still open.
   const ApiClient::Limits limits = {.lifetime = timeout + kGrace,
                                     .silence = BookmarksTwice() + kGrace};
   client_.Stream(WithQuery(path_, query), limits,
@@ -300,7 +302,7 @@ bool WatchStream::TakeBytes(std::string_view bytes, LineSplitter& lines) {
     if (!client_.stopped()) TakeLine(line);
   });
   metrics_.Update([&](WatchMetrics& metrics) {
-    // An answer that says again that the version is gone is a 200 as well.
+    // An answer that again reports a version that is gone is also a 200.
     if (!ExpiredAgain()) metrics.failing_since.reset();
     metrics.bytes += bytes.size();
     metrics.bad_lines += lines.too_long() - too_long;
@@ -315,7 +317,8 @@ bool WatchStream::TakeBytes(std::string_view bytes, LineSplitter& lines) {
   return GoesOn();
 }
 
-/// One that begins as an event may be of a user's object, who can make as many as he likes.
+/// Skips a line. A line that begins as an event does not count as strange: a user may write any
+/// number of bad objects.
 void WatchStream::Skip(std::string_view line, const std::string& why) {
   metrics_.Update([](WatchMetrics& metrics) { ++metrics.bad_lines; });
   if (skipped_++ < kMostTold)

@@ -18,35 +18,35 @@
 namespace kuryr::watcher {
 
 enum class WatchMode {
-  /// Without resourceVersion: the present state comes first as ADDED, at every connection. For one
-  /// object, or where hearing everything again does no harm.
+  /// Watches without resourceVersion: at every connection the present state comes first, as ADDED.
+  /// For one object, or if repeated events do no harm.
   kPresentState,
-  /// List in pages, then watch from the list's resourceVersion, with bookmarks; list again only
-  /// when that version is gone, and tell the difference. (client-go's ListAndWatch)
+  /// Lists in pages, then watches from the list's resourceVersion, with bookmarks. Lists again only
+  /// when that version is gone, and emits the difference. (client-go's ListAndWatch)
   kSet,
-  /// As kSet, of a resource that the server need not have: 404 means that there are no objects, and
-  /// is no failure.
+  /// As kSet, for a resource that the server need not have: 404 means that there are no objects,
+  /// and is no failure.
   kOptionalSet,
 };
 
-/// What a watch may have beside its mode.
+/// The options of a watch beside its mode.
 struct WatchOptions {
-  /// kSet, kOptionalSet: the first list is of the present state, too, and not of what the server
-  /// has at hand, which may be older than what this process has heard of elsewhere.
+  /// kSet, kOptionalSet: the first list is also of the present state, and not of the server's
+  /// cache, which may be older than events that this process has seen elsewhere.
   bool fresh = false;
   /// Called in the watch's thread after each complete list, when its events have been handled.
   std::function<void()> on_listed;
-  /// kOptionalSet: 403 for longer than ApiConfig::refusal_grace, before the first list, is absence,
-  /// too. Called in the watch's thread when that begins. Empty: it is a failure.
+  /// kOptionalSet: treats 403 for longer than ApiConfig::refusal_grace, before the first list, as
+  /// absence. Called in the watch's thread when that begins. If empty, 403 is a failure.
   std::function<void(const std::exception& refusal)> on_forbidden;
 };
 
-/// One watch from connection to connection: what to ask for next, and the way of a line to the
-/// handler. One bad line or object, and what a handler throws, is logged, counted and skipped. A
-/// line without end, and many that are no events, end the watch. Not thread-safe.
+/// One watch over many connections: it chooses the next request, and passes lines to the handler.
+/// It logs, counts and skips a bad line or object, and an event whose handler throws. An endless
+/// line, or many lines that are no events, end the watch. Not thread-safe.
 class WatchStream {
  public:
-  /// What the stream works with, all borrowed.
+  /// The objects that the stream uses, all borrowed.
   struct Tools {
     ApiClient& client;
     EventHandler& handler;
@@ -57,25 +57,25 @@ class WatchStream {
   WatchStream(std::string path, WatchMode mode, WatchOptions options,
               std::chrono::seconds read_timeout, Tools tools);
 
-  /// Lists if need be, watches until the server ends the watch in order, and throws what ApiClient
-  /// does. In-stream ERROR events are thrown as ApiError.
+  /// Lists if necessary, and watches until the server ends the watch in order. Throws what
+  /// ApiClient throws, and ApiError for an ERROR event in the stream.
   void Once();
-  /// Makes what was heard of a set at least as new as what the server has at the call. It takes the
-  /// cheapest way that leads there: a few pages, the watch from where it is, or a whole list.
-  /// Throws as Once does.
+  /// Brings the known set at least to the server's state at the call. It takes the cheapest way: a
+  /// few pages, the continued watch, or a whole list. Throws as Once does.
   void CatchUp();
-  /// Since the last call: an event, or a bookmark.
+  /// Whether an event or a bookmark came since the last call.
   [[nodiscard]] bool TookSomething() { return std::exchange(took_something_, false); }
-  /// The next list is of the present state, which the server reads from its store: all objects,
-  /// also those that the path does not select. Only because it could not list otherwise.
+  /// Whether the next list is of the present state, because other lists failed. For it the server
+  /// reads all objects from its store, also those that the path does not select.
   [[nodiscard]] bool falls_back() const noexcept { return falls_back_; }
-  /// The last two watches or more have told nothing but that their version is gone: a list does not
-  /// mend it.
+  /// Whether the last two or more watches only reported that their version is gone: a list does not
+  /// repair that.
   [[nodiscard]] bool ExpiredAgain() const noexcept { return expired_ > 1; }
 
-  /// The server has refused for long to tell what it has. False where that is no absence.
+  /// True once refusals have lasted long enough to treat the resource as absent. False for modes in
+  /// which it must exist.
   [[nodiscard]] bool TakeForbidden(const std::exception& refusal);
-  /// kOptionalSet: the server has no such resource.
+  /// kOptionalSet: whether the server has no such resource.
   [[nodiscard]] bool absent() const noexcept { return absent_; }
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
@@ -103,7 +103,7 @@ class WatchStream {
   /// The API server sends a set's watch a bookmark a minute.
   [[nodiscard]] std::chrono::seconds BookmarksTwice() const { return 2 * read_timeout_; }
 
-  /// The resourceVersion of whatever the server has at hand.
+  /// The resourceVersion that asks for the server's cached state.
   static constexpr const char* kAtHand = "0";
 
   const std::string path_;
@@ -116,11 +116,11 @@ class WatchStream {
   EventParser parser_;
   ObjectSet set_;
   std::string version_;      ///< kSet: the newest heard of; empty: the present state
-  bool list_is_due_ = true;  ///< kSet: version_ is no place to go on from
+  bool list_is_due_ = true;  ///< kSet: no watch can continue from version_
   bool absent_ = false;      ///< kOptionalSet: the server has no such resource
-  bool listed_ = false;      ///< once, or more often
+  bool listed_ = false;      ///< at least once
   bool falls_back_ = false;
-  unsigned failed_lists_ = 0;  ///< that the server has answered, since the last complete one
+  unsigned failed_lists_ = 0;  ///< failed since the last complete one, with an answer
   bool took_something_ = false;
   bool told_all_ = false;  ///< the newest line is a bookmark
   std::string barrier_;    ///< the version at which the watch may end; empty: it goes on

@@ -14,9 +14,8 @@
 
 namespace kuryr::watcher {
 
-/// Watches any number of paths, each in a thread of its own, and hands every event to one handler.
-/// With several paths the handler must be thread-safe. Thread-safe itself.
-/// (kuryr_kubernetes/watcher.py)
+/// Watches any number of paths, each in its own thread, and passes every event to one handler. With
+/// several paths the handler must be thread-safe. Thread-safe itself. (kuryr_kubernetes/watcher.py)
 class Watcher {
  public:
   /// `handler` is borrowed and outlives the watcher.
@@ -28,16 +27,16 @@ class Watcher {
   /// Watches `path` ("/api/v1/pods?fieldSelector=..."): at once when started, else from Start() on.
   void Add(const std::string& path, WatchMode mode = WatchMode::kPresentState,
            WatchOptions options = {}) EXCLUDES(mutex_);
-  /// Ends the watch of `path`. An event in its handler's hands at that moment is finished. Callable
+  /// Ends the watch of `path`. A handler that has an event at that moment finishes it. Callable
   /// from a handler.
   void Remove(const std::string& path) EXCLUDES(mutex_);
-  /// The server may have now what a kOptionalSet did not find: it is asked soon, and not in
-  /// minutes. Callable from a handler.
+  /// Asks soon for the resources that a kOptionalSet did not find, because the server may have them
+  /// now. Callable from a handler.
   void AskForAbsent() EXCLUDES(mutex_);
 
-  /// Every set of a watcher that has started becomes at least as new as what the server has at this
-  /// moment. Then `done` is called once, in a watch's thread. A later call takes the place of one
-  /// that is not done yet. Callable from a handler.
+  /// Brings every set of a started watcher at least to the server's present state. Then calls
+  /// `done` once, in a watch's thread. A later call replaces an unfinished one. Callable from a
+  /// handler.
   void CatchUp(const std::function<void()>& done) EXCLUDES(mutex_);
 
   void Start() EXCLUDES(mutex_);
@@ -47,16 +46,16 @@ class Watcher {
   /// a handler.
   void Stop() EXCLUDES(mutex_);
 
-  /// False when a watch has done nothing but fail for longer than ApiConfig::retry_timeout.
+  /// False when a watch has only failed for longer than ApiConfig::retry_timeout.
   [[nodiscard]] bool IsAlive() const EXCLUDES(mutex_);
-  /// By path, of the watches that were not removed.
+  /// The metrics of the watches that were not removed, by path.
   [[nodiscard]] std::map<std::string, WatchMetrics> Metrics() const EXCLUDES(mutex_);
 
  private:
   struct Watch {
     Watch(WatchLoop::Watched watched, const Watcher& owner)
         : loop(std::move(watched), owner.config_, owner.handler_, owner.on_failure_) {}
-    /// Logs as the calling thread does.
+    /// Starts the thread, which logs with the caller's fields.
     void Start();
 
     WatchLoop loop;

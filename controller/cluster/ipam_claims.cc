@@ -176,10 +176,12 @@ void IpamClaims::Take(IpamClaim claim) {
 
 void IpamClaims::Keep(const IpamClaim& claim) {
   if (backend_ == nullptr || claim.ips.empty()) return;
+  auto* keeper = backend_->facets().addresses;
+  if (keeper == nullptr) return;
   try {
     Owner owner = claim.owner;
     owner.name += " (IPAMClaim)";
-    backend_->Keep(owner, claim.addresses());
+    keeper->Keep(owner, claim.addresses());
   } catch (const BackendError& e) {
     Log(LogLevel::kWarning, "IPAMClaim not honoured",
         {{"claim", KeyOf(claim.owner.scope, claim.owner.name)}, {"error", e.what()}});

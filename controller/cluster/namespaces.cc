@@ -7,39 +7,27 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "controller/plan/annotation_text.h"
+#include "controller/plan/security_groups.h"
 
 namespace kuryr::controller {
 namespace {
 
 /// Longer than any annotation that can be met: what is cut is refused, and not kept.
 constexpr size_t kMostText = 1024;
-constexpr size_t kMostGroups = 16;
 
 }  // namespace
-
-std::vector<std::string> SecurityGroupsIn(const std::string& annotation) {
-  std::vector<std::string> groups = ListItems(annotation);
-  const bool is_well =
-      groups.size() <= kMostGroups && std::all_of(groups.begin(), groups.end(), IsUuid);
-  if (is_well) return groups;
-  throw BackendError(BackendError::Kind::kRefused,
-                     "annotation " + std::string(kSecurityGroupsAnnotation) + ": \"" +
-                         Printable(annotation) +
-                         "\"; expected up to 16 UUIDs, separated by commas");
-}
 
 /// While they cannot be read, nobody knows which have ended.
 void Namespaces::StartTelling(Backend& backend) {
   const MutexLock lock(mutex_);
   if (namespaces_.empty()) return;
-  backend_ = &backend;
-  backend.SweepScopes();
+  scopes_ = backend.facets().scopes;
+  if (scopes_ != nullptr) scopes_->SweepScopes();
 }
 
 void Namespaces::StopTelling() {
   const MutexLock lock(mutex_);
-  backend_ = nullptr;
+  scopes_ = nullptr;
 }
 
 void Namespaces::Refuse(const std::string& reason) {
@@ -86,7 +74,7 @@ void Namespaces::OnPresent(const watcher::WatchEvent& event) {
     Facts& facts = namespaces_[event.name];
     const bool is_another = !facts.uid.empty() && facts.uid != event.uid;
     facts = {.uid = event.uid, .groups = groups};
-    if (is_another && backend_ != nullptr) backend_->SweepScopes();
+    if (is_another && scopes_ != nullptr) scopes_->SweepScopes();
     askers = askers_.Take(event.name);
   }
   for (const std::string& asker : askers) wake_(asker);
@@ -95,7 +83,7 @@ void Namespaces::OnPresent(const watcher::WatchEvent& event) {
 void Namespaces::OnDeleted(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
   namespaces_.erase(event.name);
-  if (backend_ != nullptr) backend_->SweepScopes();
+  if (scopes_ != nullptr) scopes_->SweepScopes();
 }
 
 }  // namespace kuryr::controller

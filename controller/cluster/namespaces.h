@@ -13,12 +13,6 @@
 
 namespace kuryr::controller {
 
-/// The security groups of a namespace's pods, or of one pod: UUIDs, separated by commas.
-inline constexpr const char* kSecurityGroupsAnnotation = "kuryr.openstack.org/security-groups";
-
-/// The groups that such an annotation names. BackendError kRefused where it is malformed.
-[[nodiscard]] std::vector<std::string> SecurityGroupsIn(const std::string& annotation);
-
 /// The cluster's namespaces: of each its UID, and the security groups of its pods. Watched where
 /// the backend asks for scopes. Thread-safe.
 class Namespaces : public watcher::ResourceEventHandler {
@@ -52,7 +46,7 @@ class Namespaces : public watcher::ResourceEventHandler {
 
   const Wake wake_;
   mutable Mutex mutex_;
-  Backend* backend_ GUARDED_BY(mutex_) = nullptr;               ///< null: nobody leads here
+  ScopeUser* scopes_ GUARDED_BY(mutex_) = nullptr;  ///< null: no leader here, or none that sweeps
   std::map<std::string, Facts> namespaces_ GUARDED_BY(mutex_);  ///< by name
   std::string refusal_ GUARDED_BY(mutex_);
   Askers askers_ GUARDED_BY(mutex_);

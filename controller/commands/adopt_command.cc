@@ -35,8 +35,6 @@ const char* NameOf(Fate fate) {
 /// Says the fate of each, and counts.
 class Adoption {
  public:
-  explicit Adoption(bool has_pools) : has_pools_(has_pools) {}
-
   void Pod(const Survey::Pod& pod) {
     const std::string key = KeyOf(pod.event.name_space, pod.event.name);
     const Standing standing = StandingOf(pod.known);
@@ -68,13 +66,13 @@ class Adoption {
                      "taken away by hand");
   }
 
-  void Port(const neutron::ClusterPort& port, bool planned) {
+  void Port(const ListedPort& port, bool planned) {
     const std::string name = port.name.empty() ? "" : " (" + port.name + ")";
     const std::string what = "port " + port.id + name;
     if (planned) return;
     if (!port.owner_id.empty()) return OwnedPort(what, port.owner_id);
-    if (!port.free) return Lose(what, "nothing says whose it is");
-    if (has_pools_) return Say(Fate::kTaken, what, "ready for pods at " + port.place);
+    if (!port.spare) return Lose(what, "nothing says whose it is");
+    if (!port.place.empty()) return Say(Fate::kTaken, what, "ready for pods at " + port.place);
     Lose(what, "of a pool, and [kubernetes] vif_pool_driver names none");
   }
 
@@ -120,7 +118,6 @@ class Adoption {
                 Printable(why, kLongestText).c_str());
   }
 
-  const bool has_pools_;
   std::unordered_map<std::string, KnownPod> pods_;  ///< by UID
   std::map<Fate, size_t> counts_;
   bool lost_ = false;
@@ -131,17 +128,17 @@ class Adoption {
 int PrintAdoption(const Config& config) {
   Survey survey(config);
   std::printf("%s\n", Readable(survey.FindLeader()).c_str());
-  Adoption adoption(config.neutron && config.neutron->pods.pool.enabled);
-  // Before the pods: the port of one that is made meanwhile is nobody's otherwise.
-  const neutron::NeutronBackend* neutron = survey.neutron();
-  std::vector<neutron::ClusterPort> ports;
-  if (neutron != nullptr) ports = neutron->ListPorts();
+  Adoption adoption;
+  // Before the pods: a port that a controller makes meanwhile would have no pod.
+  const PortLister* lister = survey.backend().facets().ports;
+  std::vector<ListedPort> ports;
+  if (lister != nullptr) ports = lister->ListPorts();
   survey.ForEachPod([&](const Survey::Pod& pod) { adoption.Pod(pod); });
   for (const auto& [key, port] : survey.ports()) adoption.KuryrPort(key, port);
-  for (const neutron::ClusterPort& port : ports) adoption.Port(port, neutron->IsHeld(port.id));
+  for (const ListedPort& port : ports) adoption.Port(port, lister->IsHeld(port.id));
   for (const std::string& problem : survey.bad_items()) adoption.BadItem(problem);
-  if (config.neutron && config.neutron->pods.tags.empty())
-    std::printf("ports are not looked at: [neutron_defaults] resource_tags names no tags\n");
+  if (const auto why = lister == nullptr ? std::nullopt : lister->WhyNotListed())
+    std::printf("ports are not looked at: %s\n", why->c_str());
   return adoption.Conclude();
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "controller/commands/adopt_command.h"
 #include "controller/commands/move_command.h"
 #include "controller/commands/orphans_command.h"
@@ -47,12 +46,7 @@ Config ReadConfig(const std::vector<std::string>& files) {
 Config ReadServiceConfig(const service::CommonOptions& options) {
   Config config = ReadConfig(options.config_files);
   service::SetUpLog(options, config.program);
-  if (config.neutron) {
-    neutron::WarnOfInsecureNeutron(config.neutron->client);
-  } else if (config.pools.empty()) {
-    kuryr::Log(kuryr::LogLevel::kWarning,
-               "kuryr.conf has no pool: no pod will be planned; add a section [pool:NAME]");
-  }
+  config.backend->Warn();
   return config;
 }
 

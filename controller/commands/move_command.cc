@@ -67,10 +67,10 @@ class Move {
 void RequireMovable(const Config& config, Survey& survey, const std::string& from) {
   if (from != "podstate")
     throw std::runtime_error("--from \"" + Printable(from) + "\"; expected podstate");
-  if (config.neutron) {
-    throw std::runtime_error(
-        "adopt --from is for pools: with [controller] backend = neutron a controller finds a pod's "
-        "ports by its UID");
+  if (survey.backend().facets().addresses == nullptr) {
+    throw std::runtime_error("adopt --from is for pools: with [controller] backend = " +
+                             std::string(config.backend->name()) +
+                             " a controller finds a pod's ports by its UID");
   }
   if (survey.places().sink != SinkKind::kKuryrPort) {
     throw std::runtime_error(

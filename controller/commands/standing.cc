@@ -77,8 +77,9 @@ std::string WhyConflict(const PodQuestion& question) {
   const PlanState& plan = PlanOf(known);
   if (plan.problem.empty()) return MismatchOf(known);
   std::string why = plan.problem;
-  const auto rivals = question.survey.backend().Rivals(known.pod->owner(), plan.kept.vifs());
-  for (const Owner& rival : rivals.value_or(std::vector<Owner>())) {
+  const auto* keeper = question.survey.backend().facets().addresses;
+  if (keeper == nullptr) return why;
+  for (const Owner& rival : keeper->Rivals(known.pod->owner(), plan.kept.vifs())) {
     if (rival.scope != known.pod->name_space)
       why += "; pod " + Printable(KeyOf(rival.scope, rival.name));
   }

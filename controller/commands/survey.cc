@@ -56,13 +56,13 @@ PodKey::PodKey(const std::string& text) {
 
 Survey::Survey(const Config& config)
     : config_(config),
-      backend_(config, {.wake =
-                            [this](const Owner&) {
-                              const MutexLock lock(mutex_);
-                              ++wakes_;
-                              woken_.notify_all();
-                            },
-                        .may_write = [] { return true; }}),
+      backend_(config.backend->Make({.wake =
+                                         [this](const Owner&) {
+                                           const MutexLock lock(mutex_);
+                                           ++wakes_;
+                                           woken_.notify_all();
+                                         },
+                                     .may_write = [] { return true; }})),
       client_(config.api.api) {}
 
 Leader Survey::FindLeader() {
@@ -152,11 +152,11 @@ PortFacts Survey::ReadPort(const WatchEvent& event) {
 Survey::Pod Survey::ReadPod(WatchEvent event, const PortFacts* port) {
   auto facts = std::make_shared<PodFacts>(PodFactsOf(event, {}));
   facts->plan = Read(PlanOn(event));
-  Judge(backend_.get(), places(), *facts);
+  Judge(*backend_, places(), *facts);
   Pod pod{.event = std::move(event), .known = {.pod = std::move(facts)}};
   if (port != nullptr) pod.known.port = std::make_shared<PortFacts>(*port);
-  JudgePort(backend_.get(), places(), pod.known);
-  HeedOthers(backend_.get(), pod.known);
+  JudgePort(*backend_, places(), pod.known);
+  HeedOthers(*backend_, pod.known);
   return pod;
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/backends/chosen_backend.h"
+#include "controller/backends/backend.h"
 #include "controller/config.h"
 #include "controller/owners/pod_store.h"
 #include "vif/pod_vifs.h"
@@ -77,10 +77,7 @@ class Survey {
   [[nodiscard]] bool IsNodeGone(const std::string& node);
 
   [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
-  [[nodiscard]] Backend& backend() noexcept { return backend_.get(); }
-  [[nodiscard]] const neutron::NeutronBackend* neutron() const noexcept {
-    return backend_.neutron();
-  }
+  [[nodiscard]] Backend& backend() noexcept { return *backend_; }
   /// What the backend has of this owner is gone when it returns. Throws std::runtime_error where
   /// that takes longer than a minute.
   void ReleaseNow(const std::string& owner_id);
@@ -99,7 +96,7 @@ class Survey {
   Mutex mutex_;
   std::condition_variable_any woken_;
   size_t wakes_ GUARDED_BY(mutex_) = 0;
-  ChosenBackend backend_;
+  const std::shared_ptr<Backend> backend_;
   watcher::ApiClient client_;
   std::optional<PlanPlaces> places_;
   Ports ports_;

@@ -24,6 +24,16 @@ bool Has(const std::vector<IpAddress>& addresses, const IpAddress& address) {
 
 bool IsOf(const PortFacts& port, const PodFacts& pod) { return port.pod_uid == pod.uid; }
 
+/// Why Reserve would never give one of them; empty: it could.
+std::string WhyRefused(Backend& backend, const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+  const auto* keeper = backend.facets().addresses;
+  if (keeper == nullptr) return "";
+  for (const vif::PodVif& vif : vifs) {
+    if (const auto why = keeper->WhyNeverGiven(owner, vif)) return *why;
+  }
+  return "";
+}
+
 /// One that Reserve would not give is not told: who made it up would take others' addresses.
 void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
   if (state.kept.empty()) return;
@@ -32,11 +42,7 @@ void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
                            [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
   if (!state.ours) return;
   state.problem.clear();
-  state.refused.clear();
-  for (const vif::PodVif& vif : vifs) {
-    const auto why = backend.WhyNeverGiven(owner, vif);
-    if (why && state.refused.empty()) state.refused = *why;
-  }
+  state.refused = WhyRefused(backend, owner, vifs);
   if (!state.refused.empty()) return;
   try {
     backend.Adopt(owner, vifs);
@@ -137,19 +143,21 @@ void HeedOthers(Backend& backend, PodStore::Known& known) {
   known.others_problem = WhyTooMany(*known.pod, vifs);
   if (!known.others_problem.empty()) vifs.clear();
   known.heeds = !vifs.empty();
+  auto* keeper = backend.facets().addresses;
+  if (keeper == nullptr) return;
   try {
-    backend.Heed(known.pod->owner(), vifs);
+    keeper->Heed(known.pod->owner(), vifs);
   } catch (const BackendError& e) {
     known.others_problem = e.what();
   }
 }
 
-Backend::Beside BesideOf(const PodStore::Known& known) {
+AddressKeeper::Beside BesideOf(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (pod.host_network || pod.completed) return {};
   if (plan.present ? !plan.ours : !pod.has_finalizer) return {};
-  Backend::Beside beside{.former = plan.former};
+  AddressKeeper::Beside beside{.former = plan.former};
   // The backend has not been told of the addresses in a plan with a problem.
   const bool is_told = plan.problem.empty() && plan.refused.empty();
   std::vector<IpAddress> told;

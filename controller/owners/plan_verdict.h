@@ -30,7 +30,7 @@ void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& know
 void HeedOthers(Backend& backend, PodStore::Known& known);
 /// What the pod may have beside its plan: addresses of earlier plans, and what its node tells.
 /// Where its plan is gone, the node's word and the finalizer stand for it until both are gone.
-[[nodiscard]] Backend::Beside BesideOf(const PodStore::Known& known);
+[[nodiscard]] AddressKeeper::Beside BesideOf(const PodStore::Known& known);
 
 // Of what is known and judged of a pod that is there:
 

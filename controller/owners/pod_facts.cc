@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "controller/cluster/namespaces.h"
 #include "controller/election/api_time.h"
 #include "controller/plan/annotation_text.h"
 #include "controller/plan/network_selection.h"
+#include "controller/plan/security_groups.h"
 
 namespace kuryr::controller {
 namespace {

@@ -63,8 +63,10 @@ void PodStore::Tell(PodFacts& pod) {
 void PodStore::TellRest(Known& known) {
   if (!known.pod) return;
   HeedOthers(*backend_, known);
-  const Backend::Beside beside = BesideOf(known);
-  if (!beside.empty()) backend_->KeepBeside(known.pod->owner(), beside);
+  auto* keeper = backend_->facets().addresses;
+  if (keeper == nullptr) return;
+  const AddressKeeper::Beside beside = BesideOf(known);
+  if (!beside.empty()) keeper->KeepBeside(known.pod->owner(), beside);
 }
 
 /// What is gone is nothing to the next backend, which has never heard of it.

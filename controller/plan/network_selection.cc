@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/names.h"
-#include "controller/backends/backend.h"
 #include "controller/plan/annotation_text.h"
+#include "controller/plan/plan_error.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller {

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
-#include "controller/cluster/namespaces.h"
 #include "controller/plan/annotation_text.h"
 #include "controller/plan/network_selection.h"
+#include "controller/plan/security_groups.h"
 
 namespace kuryr::controller {
 namespace {

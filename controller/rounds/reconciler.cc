@@ -19,7 +19,7 @@ using Clock = RoundMetrics::Clock;
 
 /// How long a backend that cannot serve is not asked again for one pod, unless the pod changes.
 constexpr std::chrono::seconds kRefusedAgain{60};
-/// The same for a node that has to be asked about.
+/// How long a node is not asked about again for one pod.
 constexpr std::chrono::seconds kNodeAgain{10};
 
 constexpr const char* kAddressConflict = "KuryrAddressConflict";
@@ -113,7 +113,8 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
   if (!NeedsPlan(pod)) {
     const bool waited = shared_.reporter.Clear(key) && !plan.present;
     if (HasOurs(known) && IsDone(pod)) return Release(known);
-    // Others wait behind it. What it may run with stays its own until its finalizer goes.
+    // Pods that wait for its place get it. A plan that it may run with stays until its finalizer
+    // goes.
     if (waited && !HasOurs(known)) shared_.backend.Release(pod.uid);
     return;
   }
@@ -145,7 +146,9 @@ bool Reconciler::Refuse(const PodStore::Known& known) {
 }
 
 void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
-  if (const auto lost = shared_.backend.FindLost(pod.owner())) {
+  const auto* losses = shared_.backend.facets().losses;
+  const auto lost = losses == nullptr ? std::nullopt : losses->FindLost(pod.owner());
+  if (lost) {
     shared_.reporter.Report(pod, kPortLost, *lost, writer_);
   } else {
     shared_.reporter.Clear(key);
@@ -156,11 +159,11 @@ void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
 std::string Reconciler::Settle(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
-  const auto rivals = shared_.backend.Rivals(pod.owner(), plan.kept.vifs());
-  if (!rivals) return plan.problem;
+  const auto* keeper = shared_.backend.facets().addresses;
+  if (keeper == nullptr) return plan.problem;
   std::string problem = MismatchOf(known);
   bool yields = false;
-  for (const Owner& rival : *rivals) {
+  for (const Owner& rival : keeper->Rivals(pod.owner(), plan.kept.vifs())) {
     const std::string other_key = KeyOf(rival.scope, rival.name);
     const PodStore::Known other = shared_.store.Find(other_key);
     const bool is_pod = other.pod && other.pod->uid == rival.id;
@@ -168,7 +171,7 @@ std::string Reconciler::Settle(const std::string& key, const PodStore::Known& kn
       shared_.queue.Add(other_key);
       continue;
     }
-    // What a user has written, where plans stand elsewhere, makes nobody yield.
+    // A plan that is not where this sink writes may be a user's: it never makes a pod yield.
     const bool counts = is_pod && sink_->Holds(other) && GoesBefore(*other.pod, pod);
     yields = yields || (counts && MayYield(known));
     if (problem.empty()) problem = plan.problem;
@@ -192,7 +195,7 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
   request->anew = true;
   auto vifs = Reserve(*request);
   if (!vifs) return true;
-  SetActive(*vifs, shared_.backend.IsActive(pod.owner(), *vifs));
+  SetActive(*vifs, shared_.backend.Await(pod.owner(), *vifs));
   MoveDefaultRoute(*vifs);
   const Replaced replaced(PlannedAddresses(plan.kept.vifs()), PlannedAddresses(*vifs));
   if (replaced.from.empty()) return true;  // The other pod is gone.
@@ -220,7 +223,7 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
     shared_.queue.AddRateLimited(key);
     return;
   }
-  const bool active = shared_.backend.IsActive(pod.owner(), *vifs);
+  const bool active = shared_.backend.Await(pod.owner(), *vifs);
   if (!is_first && !active && SaysPorts(plan, *vifs)) return;
   SetActive(*vifs, active);
   MoveDefaultRoute(*vifs);
@@ -238,7 +241,7 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
       {{"pod", key}, {"node", pod.node}, {"active", active ? "true" : "false"}});
 }
 
-/// Of a plan that is refused nothing stays.
+/// A refused plan is replaced as a whole.
 void Reconciler::Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) {
   if (!PlanOf(known).refused.empty() && sink_->Holds(known)) return sink_->Replace(known, vifs, {});
   sink_->Write(known, vifs);
@@ -264,14 +267,14 @@ std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::st
 
 std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const PodFacts& pod) {
   std::optional<Scope> scope = Scope();
-  if (shared_.asks_for_scopes) scope = shared_.namespaces.Find(pod.name_space, key);
+  if (shared_.needs.scopes) scope = shared_.namespaces.Find(pod.name_space, key);
   if (!scope) return std::nullopt;
   std::vector<IpNetwork> networks;
-  if (shared_.nodes_have_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
+  if (shared_.needs.node_networks) networks = shared_.nodes.Of(pod.node, writer_.client());
   PlanRequest request =
       PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
   request.scope = std::move(*scope);
-  if (shared_.asks_for_node_addresses)
+  if (shared_.needs.node_addresses)
     request.node_addresses = shared_.nodes.AddressesOf(pod.node, writer_.client());
   return request;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/backends/backend.h"
+#include "controller/backends/backend_factory.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
@@ -20,21 +20,21 @@
 
 namespace kuryr::controller {
 
-/// Compares what should be with what is, one pod at a time, whatever woke it:
+/// Compares what a pod should have with what it has, and makes it so. A round looks at one pod,
+/// whatever woke it:
 ///
-/// | the pod | gets |
-/// |---|---|
-/// | is to have VIFs and has none | a plan, written with the finalizer |
-/// | has a plan that is not active | activity, once the backend says so |
-/// | runs, and has lost its plan | a plan with the addresses that it has |
-/// | has a plan that no controller would have given it | another one, as long as nothing of it runs
-/// | | has what another pod has, too | other addresses, if it is the one that yields | | is done,
-/// and had a plan of ours | its plan and finalizer taken away, what it had released | | is no more
-/// | what it had released | | has an active plan that carries nothing any more | an Event that says
-/// so | | has a plan of somebody else | nothing; a finalizer of ours that came before it is taken
-/// back |
+/// - A pod that is to have VIFs and has none gets a plan, written with the finalizer.
+/// - A plan that is not active becomes active once the backend says so.
+/// - A pod that runs and lost its plan gets a plan with the addresses that it has.
+/// - A plan that no controller would have given is replaced, while nothing of the pod runs.
+/// - Of two pods with one address, the one that yields gets other addresses.
+/// - A pod that is done loses its plan and finalizer, and what it had is released.
+/// - What a pod that is gone had is released.
+/// - An active plan whose VIFs somebody took away gets an Event that says so.
+/// - A pod that another producer plans keeps that plan. A finalizer of ours that came before that
+///   plan is taken back.
 ///
-/// One for each worker: not thread-safe, what it shares is.
+/// Each worker has a Reconciler: it is not thread-safe, and what it shares is.
 class Reconciler {
  public:
   /// All borrowed.
@@ -49,9 +49,7 @@ class Reconciler {
     IpamClaims& claims;
     Namespaces& namespaces;
     SinkKind sink;
-    bool nodes_have_networks;              ///< some network is a node's own
-    bool asks_for_node_addresses;          ///< the backend finds nodes by their addresses
-    bool asks_for_scopes;                  ///< the backend asks what stands of namespaces
+    BackendNeeds needs;
     std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
   };
 

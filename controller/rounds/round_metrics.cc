@@ -53,7 +53,6 @@ void RoundMetrics::WriteTo(service::MetricsText& text) const {
   text.Metric("kuryr_controller_conflicts_total", "counter",
               "Writes that met another one (409) and were made again.",
               static_cast<double>(conflicts_));
-  neutron_.WriteTo(text);
 }
 
 }  // namespace kuryr::controller

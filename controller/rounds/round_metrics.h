@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "base/thread_annotations.h"
-#include "controller/backends/neutron/client/request_metrics.h"
 #include "service/histogram.h"
 #include "service/metrics_text.h"
 
@@ -29,12 +28,9 @@ class RoundMetrics {
   /// The backend was asked.
   void CountAsked(Clock::duration time, bool failed) EXCLUDES(mutex_);
 
-  [[nodiscard]] neutron::RequestMetrics& neutron() noexcept { return neutron_; }
-
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:
-  neutron::RequestMetrics neutron_;
   mutable Mutex mutex_;
   service::Histogram planned_ GUARDED_BY(mutex_);
   service::Histogram active_ GUARDED_BY(mutex_);

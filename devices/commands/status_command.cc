@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 constexpr auto kMostAsking = 2s;
 constexpr size_t kMostText = 1000;
 
-/// What was found, and what could not be asked.
+/// The status, and the sources that did not answer.
 struct Found {
   std::vector<Resource> resources;
   std::vector<Device> devices;

@@ -5,9 +5,9 @@
 
 namespace kuryr::devices {
 
-/// Prints what the node's devices are, and who has them, as config.json, sysfs and the kubelet
-/// tell. Returns 1 when a resource is not served or not all could be asked. Throws when there is
-/// nothing to print.
+/// Prints the node's devices and the pods that have them, from config.json, sysfs and the kubelet.
+/// Returns 1 if a resource is not served or a source does not answer. Throws if there is nothing to
+/// print.
 int PrintStatus(const Config& config, const service::StatusOptions& wanted);
 
 }  // namespace kuryr::devices

@@ -1,4 +1,5 @@
 #include "controller/config.h"
+#include "controller/backends/neutron/neutron_factory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +49,10 @@ std::string Example(const std::string& page) {
   return all.substr(begin, all.find("```", begin) - begin);
 }
 
+neutron::PodDefaults PodsOf(const Config& config) {
+  return dynamic_cast<const neutron::NeutronFactory&>(*config.backend).pods();
+}
+
 constexpr const char* kNeutron =
     "[controller]\nbackend = neutron\n[neutron]\nauth_type = none\n"
     "endpoint_override = http://127.0.0.1:9696\n[neutron_defaults]\n";
@@ -57,14 +62,15 @@ constexpr const char* kGroups = "pod_security_groups = 9ebc225a-aa2a-44fa-9a71-0
 
 TEST(ConfigTest, PoolsAreOffUnlessADriverIsNamed) {
   const std::string neutron = std::string(kNeutron) + kSubnet;
-  EXPECT_FALSE(Load(neutron).neutron->pods.pool.enabled);
-  EXPECT_FALSE(Load(neutron + "[kubernetes]\nvif_pool_driver = noop\n").neutron->pods.pool.enabled);
+  EXPECT_FALSE(PodsOf(Load(neutron)).pool.enabled);
+  EXPECT_FALSE(PodsOf(Load(neutron + "[kubernetes]\nvif_pool_driver = noop\n")).pool.enabled);
 
-  const auto pool = Load(neutron + kGroups +
-                         "[kubernetes]\nvif_pool_driver = neutron\n[vif_pool]\nports_pool_min = 2\n"
-                         "ports_pool_max = 9\nports_pool_batch = 4\n"
-                         "ports_pool_update_frequency = 30\n")
-                        .neutron->pods.pool;
+  const auto pool =
+      PodsOf(Load(neutron + kGroups +
+                  "[kubernetes]\nvif_pool_driver = neutron\n[vif_pool]\nports_pool_min = 2\n"
+                  "ports_pool_max = 9\nports_pool_batch = 4\n"
+                  "ports_pool_update_frequency = 30\n"))
+          .pool;
 
   EXPECT_TRUE(pool.enabled);
   EXPECT_EQ(pool.least, 2U);
@@ -90,8 +96,8 @@ TEST(ConfigTest, PoolsGoWithTheirDriverAndSecurityGroups) {
 TEST(ConfigTest, ExampleOfNeutronsPageIsTaken) {
   const Config config = Load(Example("neutron.md"));
 
-  ASSERT_TRUE(config.neutron);
-  const neutron::PodDefaults& pods = config.neutron->pods;
+  EXPECT_STREQ(config.backend->name(), "neutron");
+  const neutron::PodDefaults pods = PodsOf(config);
   EXPECT_THAT(pods.subnets, ElementsAre("a26eeeca-dce2-416d-a18e-748a37d60d23",
                                         "61ed89fe-1cbc-4c74-966b-afad38aeed29"));
   EXPECT_THAT(pods.security_groups, ElementsAre("9ebc225a-aa2a-44fa-9a71-0a1e1e0c9adf"));
@@ -101,7 +107,7 @@ TEST(ConfigTest, ExampleOfNeutronsPageIsTaken) {
 }
 
 TEST(ConfigTest, WithoutABackendPoolsAreIt) {
-  EXPECT_FALSE(Load("[pool:blue]\ncidr = 10.1.0.0/24\n").neutron);
+  EXPECT_STREQ(Load("[pool:blue]\ncidr = 10.1.0.0/24\n").backend->name(), "local");
   EXPECT_THAT(WhyRefused("[controller]\nbackend = clouds\n"),
               HasSubstr("[controller] backend: \"clouds\"; expected local or neutron"));
 }
@@ -115,8 +121,8 @@ TEST(ConfigTest, NeutronNeedsThePodsSubnet) {
 
 TEST(ConfigTest, AdditionalSubnetsAreListedOrAll) {
   const std::string with = kNeutron + std::string(kSubnet) + "additional_subnets = ";
-  EXPECT_TRUE(Load(with + "*\n").neutron->pods.any_subnet);
-  EXPECT_FALSE(Load(with + "\n").neutron->pods.any_subnet);
+  EXPECT_TRUE(PodsOf(Load(with + "*\n")).any_subnet);
+  EXPECT_FALSE(PodsOf(Load(with + "\n")).any_subnet);
   EXPECT_THAT(WhyRefused(with + "*,a\n"), HasSubstr("additional_subnets: \"*\"; expected a UUID"));
 }
 
@@ -124,20 +130,19 @@ TEST(ConfigTest, NestedPodsNeedTheirNodesSubnets) {
   const std::string base = kNeutron + std::string(kSubnet);
   const std::string vlan = base + "[kubernetes]\npod_vif_driver = nested-vlan\n";
   const std::string subnet = "e9bd17c5-0c57-43f5-b85e-3a1a1b53c62f";
-  EXPECT_FALSE(Load(base).neutron->pods.is_nested());
+  EXPECT_FALSE(PodsOf(Load(base)).is_nested());
   EXPECT_THAT(WhyRefused(vlan), HasSubstr("[pod_vif_nested] worker_nodes_subnets: is not set"));
   EXPECT_THAT(WhyRefused(base + "[kubernetes]\npod_vif_driver = sriov\n"),
               HasSubstr("\"sriov\"; expected neutron-vif, nested-vlan or nested-macvlan"));
 
-  const auto pods = Load(vlan + "[pod_vif_nested]\nworker_nodes_subnets = " + subnet +
-                         "\nrev_update_attempts = 5\n")
-                        .neutron->pods;
+  const auto pods = PodsOf(Load(vlan + "[pod_vif_nested]\nworker_nodes_subnets = " + subnet +
+                                "\nrev_update_attempts = 5\n"));
 
   EXPECT_EQ(pods.driver, neutron::PodVifDriver::kNestedVlan);
   EXPECT_THAT(pods.worker_subnets, ElementsAre(subnet));
   EXPECT_EQ(pods.update_attempts, 5U);
-  EXPECT_THAT(Load(vlan + "[pod_vif_nested]\nworker_nodes_subnet = " + subnet + "\n")
-                  .neutron->pods.worker_subnets,
+  EXPECT_THAT(PodsOf(Load(vlan + "[pod_vif_nested]\nworker_nodes_subnet = " + subnet + "\n"))
+                  .worker_subnets,
               ElementsAre(subnet))
       << "the original's former name";
 }

@@ -30,8 +30,7 @@ class LeadingTest : public ::testing::Test {
 
   void SetUp() override {
     api().Create({{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", "node1"}}}});
-    if (config_.pools.empty() && !config_.neutron)
-      Pools("[pool:pods]\ncidr = 10.8.0.0/16\nnamespaces = *\nrest = 0\n");
+    if (!config_.backend) Pools("[pool:pods]\ncidr = 10.8.0.0/16\nnamespaces = *\nrest = 0\n");
   }
 
   fake::FakeApiServer& api() { return cluster_.api(); }

@@ -76,7 +76,7 @@ class QuickStart:
         with self.fact("docs/install.md: the agent is ready, shows its pods, and kuryr-cni --decode the plan of one"):
             self.run_whole(Transcript("Is it well?", "docs/install.md"))
         with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, has nothing to mend"):
-            self.run_whole(Transcript("A node that will not do", "docs/operations.md"))
+            self.run_whole(Transcript("Check a node", "docs/operations.md"))
         run("ovs-vsctl", "del-port", LINK)
         run("ip", "link", "delete", LINK)
         for name in NAMES:

@@ -46,6 +46,11 @@ std::unique_ptr<PoolFiller> NeutronBackend::MakeFiller() {
   return std::make_unique<PoolFiller>(planner_.pool_means(), std::move(hooks), times_.pool);
 }
 
+std::optional<std::string> NeutronBackend::WhyNotListed() const {
+  if (planner_.has_tags()) return std::nullopt;
+  return "[neutron_defaults] resource_tags names no tags";
+}
+
 bool NeutronBackend::IsHeld(const std::string& port_id) const {
   const MutexLock lock(work_.mutex());
   return ledger_.FindOwnerOf(port_id) != nullptr;
@@ -91,14 +96,7 @@ void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& v
   if (conflict) throw BackendError(BackendError::Kind::kRefused, *conflict);
 }
 
-std::optional<std::vector<Owner>> NeutronBackend::Rivals(
-    const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) const {
-  return std::nullopt;
-}
-
-void NeutronBackend::Keep(const Owner& /*claim*/, const std::vector<IpAddress>& /*addresses*/) {}
-
-bool NeutronBackend::IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+bool NeutronBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   const MutexLock lock(work_.mutex());
   const auto* const account = ledger_.Find(owner.id);
   if (!account) return false;
@@ -143,9 +141,9 @@ void NeutronBackend::OnActive(const std::vector<std::string>& ids) {
 }
 
 void NeutronBackend::FindLatePorts() {
-  const std::vector<ClusterPort> ports = planner_.ListOwned();
+  const std::vector<ListedPort> ports = planner_.ListOwned();
   const MutexLock lock(work_.mutex());
-  for (const ClusterPort& port : ports) {
+  for (const ListedPort& port : ports) {
     const auto* const account = ledger_.Find(port.owner_id);
     if (account && !account->Find(port.id)) work_.SearchAfter(port.owner_id, {});
   }

@@ -25,7 +25,11 @@ namespace kuryr::controller::neutron {
 /// binds and deletes ports, ActivePoll asks which are ACTIVE, and chores look whether ports are
 /// still there. Neutron gives addresses: claims keep none. Only Inventory and ListPorts ask the API
 /// while their caller waits. Thread-safe.
-class NeutronBackend final : public Backend {
+class NeutronBackend final : public Backend,
+                             public ScopeUser,
+                             public LossReporter,
+                             public MetricsReporter,
+                             public PortLister {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -67,21 +71,8 @@ class NeutronBackend final : public Backend {
       const PlanRequest& request) override;
   /// Judges by the VIF's form, which VIFs of kuryr-kubernetes' annotations have as well.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
-  /// nullopt: plans are read only where users have no right to write them.
-  [[nodiscard]] std::optional<std::string> WhyNeverGiven(
-      const Owner& /*owner*/, const vif::PodVif& /*vif*/) const override {
-    return std::nullopt;
-  }
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
-  /// Does nothing: Neutron gives no address twice.
-  void Heed(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
-  void KeepBeside(const Owner& /*owner*/, const Beside& /*beside*/) override {}
-  /// nullopt: a port is made for one owner.
-  [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
-      const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;
-  /// Does nothing: Neutron gives addresses.
-  void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
-  [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   /// Names ports that another client has deleted in Neutron.
   [[nodiscard]] std::optional<std::string> FindLost(const Owner& owner) const override;
   /// A port stays where Neutron names another owner or none, even if it was adopted.
@@ -90,11 +81,13 @@ class NeutronBackend final : public Backend {
   /// Owners of ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// Ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
-  [[nodiscard]] std::vector<ClusterPort> ListPorts() const { return planner_.ListPorts(); }
-  /// Whether an owner has the port, by a plan that was adopted or by its task.
-  [[nodiscard]] bool IsHeld(const std::string& port_id) const;
-  /// None: other clients use Neutron's networks as well.
-  [[nodiscard]] std::vector<NetworkUsage> Usage() const override { return {}; }
+  [[nodiscard]] std::vector<ListedPort> ListPorts() const override { return planner_.ListPorts(); }
+  [[nodiscard]] bool IsHeld(const std::string& port_id) const override;
+  [[nodiscard]] std::optional<std::string> WhyNotListed() const override;
+  void WriteTo(service::MetricsText& text) const override;
+  [[nodiscard]] Facets facets() override {
+    return {.scopes = this, .losses = this, .metrics = this, .ports = this};
+  }
 
   /// The number of ports that are not ACTIVE yet.
   [[nodiscard]] size_t waiting() const { return poll_.waiting(); }

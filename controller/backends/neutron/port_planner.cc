@@ -320,10 +320,10 @@ std::vector<Port> PortPlanner::ClustersPorts() {
   return ports;
 }
 
-std::vector<ClusterPort> PortPlanner::ListOwned() {
+std::vector<ListedPort> PortPlanner::ListOwned() {
   PortFilter filter = driver_->FilterOf("");
   filter.project_id = defaults_.project;
-  std::vector<ClusterPort> all;
+  std::vector<ListedPort> all;
   for (const Port& port : api_.ListPorts(filter)) {
     const std::string owner = driver_->OwnerIdOf(port);
     if (!owner.empty()) all.push_back({.id = port.id, .name = port.name, .owner_id = owner});
@@ -343,17 +343,17 @@ std::vector<Owner> PortPlanner::Owners() {
   return all;
 }
 
-std::vector<ClusterPort> PortPlanner::ListPorts() {
+std::vector<ListedPort> PortPlanner::ListPorts() {
   driver_->Learn();
-  std::vector<ClusterPort> all;
+  std::vector<ListedPort> all;
   for (const Port& port : ClustersPorts()) {
     const auto key = PortPools::KeyOf(pool_means(), port);
     const bool free = key && PortPools::IsFree(*driver_, defaults_, port);
     all.push_back({.id = port.id,
                    .name = port.name,
                    .owner_id = driver_->OwnerIdOf(port),
-                   .free = free,
-                   .place = free ? key->place : ""});
+                   .spare = free,
+                   .place = free && defaults_.pool.enabled ? key->place : ""});
   }
   return all;
 }

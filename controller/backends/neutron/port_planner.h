@@ -47,15 +47,6 @@ struct PortWork {
   std::optional<BackendError> error;
 };
 
-/// A port that has the cluster's tags.
-struct ClusterPort {
-  std::string id;
-  std::string name;
-  std::string owner_id;  ///< empty: Neutron says nobody's
-  bool free = false;     ///< as PortPools::IsFree
-  std::string place;     ///< of a free one that pods can be given; as VifDriver::PlaceOf
-};
-
 /// The requests that an owner's ports take. Each call may fail and be made again: what Neutron has
 /// then is found. Keeps nothing of owners. Thread-safe for different owners.
 class PortPlanner {
@@ -87,13 +78,14 @@ class PortPlanner {
   [[nodiscard]] std::vector<std::string> Missing(std::vector<std::string> ids);
 
   /// All ports with the cluster's tags; none without tags. Throws NeutronError.
-  [[nodiscard]] std::vector<ClusterPort> ListPorts();
+  [[nodiscard]] std::vector<ListedPort> ListPorts();
   /// Those of owners, whatever their tags: a port is made before it has any, and other clusters'
   /// are among them. Throws NeutronError.
-  [[nodiscard]] std::vector<ClusterPort> ListOwned();
+  [[nodiscard]] std::vector<ListedPort> ListOwned();
 
   /// ScopeNetworks::SweepAll. Ready ports of scopes that are not there go, too.
   [[nodiscard]] bool SweepScopes(const std::function<bool(const std::string& scope_id)>& is_there);
+  [[nodiscard]] bool has_tags() const noexcept { return !defaults_.tags.empty(); }
   [[nodiscard]] bool has_scope_networks() const noexcept { return defaults_.scope_subnets; }
 
   /// Whether the VIF is one of those that are planned.

@@ -214,8 +214,8 @@ std::vector<const Holder*> PoolBackend::RivalsOf(const Holder* holder, const std
   return rivals;
 }
 
-std::optional<std::vector<Owner>> PoolBackend::Rivals(const Owner& owner,
-                                                      const std::vector<vif::PodVif>& vifs) const {
+std::vector<Owner> PoolBackend::Rivals(const Owner& owner,
+                                       const std::vector<vif::PodVif>& vifs) const {
   const MutexLock lock(mutex_);
   const auto entry = holders_.find(owner.id);
   const Holder* holder = entry == holders_.end() ? nullptr : &entry->second;
@@ -292,7 +292,7 @@ std::optional<std::string> PoolBackend::FindConflict(const Holder& holder,
   return describe("MAC address " + holding.mac.ToString(), *other);
 }
 
-bool PoolBackend::IsActive(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) {
+bool PoolBackend::Await(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) {
   return true;
 }
 
@@ -366,6 +366,21 @@ std::vector<NetworkUsage> PoolBackend::Usage() const {
     for (auto& [family, usage] : families) usages.push_back(std::move(usage));
   }
   return usages;
+}
+
+void PoolBackend::WriteTo(service::MetricsText& text) const {
+  text.Head("kuryr_controller_addresses", "gauge",
+            "Addresses of a network: used, resting after their release, free.");
+  for (const NetworkUsage& network : Usage()) {
+    const char* family = network.family == IpFamily::kIpv4 ? "ipv4" : "ipv6";
+    const auto sample = [&](const char* state, double value) {
+      text.Sample("kuryr_controller_addresses",
+                  {{"network", network.network}, {"family", family}, {"state", state}}, value);
+    };
+    sample("used", static_cast<double>(network.used));
+    sample("resting", static_cast<double>(network.resting));
+    sample("free", network.limit - static_cast<double>(network.used + network.resting));
+  }
 }
 
 }  // namespace kuryr::controller::pools

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,11 +19,20 @@
 
 namespace kuryr::controller::pools {
 
+/// How much one network has. `limit`, `used` and `resting` count addresses.
+struct NetworkUsage {
+  std::string network;
+  IpFamily family = IpFamily::kIpv4;
+  double limit = 0;      ///< a double: an IPv6 network has more than an integer holds
+  uint64_t used = 0;     ///< owners have them
+  uint64_t resting = 0;  ///< released, and not given away again yet
+};
+
 /// A backend whose networks are the pools of kuryr.conf; docs/pools.md says what pods get. All of
 /// it is in memory, and rebuilt by Adopt. VIFs are active at once. A VIF's id follows from its
 /// owner and interface, so one that was planned with pools that are gone is still known as ours.
 /// What Reserve gives is described by the pools as they are now. Thread-safe.
-class PoolBackend final : public Backend {
+class PoolBackend final : public Backend, public AddressKeeper, public MetricsReporter {
  public:
   using Now = std::function<TimePoint()>;
   /// Asking again for this owner is worth it. Must not call the backend.
@@ -49,20 +59,16 @@ class PoolBackend final : public Backend {
   void KeepBeside(const Owner& owner, const Beside& beside) override;
   /// An address that several pools have is kept in each. One that an owner of its own scope has is
   /// kept as soon as that one releases it.
-  [[nodiscard]] std::optional<std::vector<Owner>> Rivals(
-      const Owner& owner, const std::vector<vif::PodVif>& vifs) const override;
+  [[nodiscard]] std::vector<Owner> Rivals(const Owner& owner,
+                                          const std::vector<vif::PodVif>& vifs) const override;
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
-  [[nodiscard]] bool IsActive(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
-  /// None: nobody takes an address away.
-  [[nodiscard]] std::optional<std::string> FindLost(const Owner& /*owner*/) const override {
-    return std::nullopt;
-  }
-  /// Nothing is kept for scopes.
-  void SweepScopes() override {}
+  [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   bool Release(const std::string& owner_id) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// Of a pool with `from_node`, the networks of nodes that were asked for.
-  [[nodiscard]] std::vector<NetworkUsage> Usage() const override;
+  [[nodiscard]] std::vector<NetworkUsage> Usage() const;
+  void WriteTo(service::MetricsText& text) const override;
+  [[nodiscard]] Facets facets() override { return {.addresses = this, .metrics = this}; }
 
  private:
   using Holders = std::unordered_map<std::string, Holder>;

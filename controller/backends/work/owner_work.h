@@ -11,7 +11,8 @@
 
 #include "base/backoff.h"
 #include "base/thread_annotations.h"
-#include "controller/backends/backend.h"
+#include "controller/plan/plan_error.h"
+#include "controller/plan/plan_request.h"
 #include "service/work_queue.h"
 
 namespace kuryr::controller::work {

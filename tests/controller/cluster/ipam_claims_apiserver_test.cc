@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "controller/backends/pools/pool_factory.h"
 #include "controller/leading.h"
 #include "controller/owners/pod_facts.h"
 #include "tests/controller/backends/pools/pools_text.h"
@@ -45,8 +46,9 @@ class IpamClaimsApiServerTest : public KubeApiTest {
     KubeApiTest::SetUp();
     if (!server_) return;
     config_.api.api = Config();
-    config_.pools = controller::pools::ReadPoolsOf(
-        "[pool:pods]\ncidr = 10.9.0.0/29, fd00:9::/64\nnamespaces = *\nrest = 0\n");
+    config_.backend =
+        std::make_shared<controller::pools::PoolFactory>(controller::pools::ReadPoolsOf(
+            "[pool:pods]\ncidr = 10.9.0.0/29, fd00:9::/64\nnamespaces = *\nrest = 0\n"));
     Define(ParseJson(kDefinition));
   }
   void CreateClaim() {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "controller/backends/pools/pool_factory.h"
 #include "controller/cluster/network_attachments.h"
 #include "controller/leading.h"
 #include "controller/plan/network_selection.h"
@@ -58,7 +59,8 @@ class IpamClaimsTest : public ::testing::Test {
 
   void SetUp() override {
     api().Create({{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", "node1"}}}});
-    config_.pools = controller::pools::ReadPoolsOf(kPools);
+    config_.backend =
+        std::make_shared<controller::pools::PoolFactory>(controller::pools::ReadPoolsOf(kPools));
     config_.api.api = cluster_.ApiConfig();
   }
 

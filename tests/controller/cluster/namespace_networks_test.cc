@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "controller/cluster/namespaces.h"
+#include "controller/plan/security_groups.h"
 #include "tests/controller/leading_fixture.h"
 #include "tests/controller/neutron_cloud.h"
 

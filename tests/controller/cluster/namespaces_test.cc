@@ -1,4 +1,5 @@
 #include "controller/cluster/namespaces.h"
+#include "controller/plan/security_groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 
 #include "controller/backends/pools/pool_backend.h"
+#include "controller/backends/pools/pool_factory.h"
 #include "controller/owners/plan_verdict.h"
 #include "tests/controller/leading_fixture.h"
 
 namespace kuryr::test {
 namespace {
+
+std::vector<controller::pools::Pool> PoolsOf(const controller::Config& config) {
+  return dynamic_cast<const controller::pools::PoolFactory&>(*config.backend).pools();
+}
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -32,7 +37,7 @@ class UntrustedPlansTest : public LeadingTest {
     const Config config = controller::LoadConfig({file}, [](const char*) { return nullptr; });
     std::filesystem::remove(file);
     const json& metadata = pod.at("metadata");
-    auto vifs = controller::pools::PoolBackend(config.pools)
+    auto vifs = controller::pools::PoolBackend(PoolsOf(config))
                     .Reserve({.owner = {.id = metadata.at("uid"),
                                         .scope = "default",
                                         .name = metadata.at("name"),
@@ -122,7 +127,7 @@ class HeedOthersTest : public UntrustedPlansTest {
  protected:
   void SetUp() override {
     UntrustedPlansTest::SetUp();
-    backend_ = std::make_unique<controller::pools::PoolBackend>(config_.pools);
+    backend_ = std::make_unique<controller::pools::PoolBackend>(PoolsOf(config_));
     store_.StartTelling(*backend_, {.sink = SinkKind::kKuryrPort,
                                     .others = controller::OtherProducers::kAnnotations});
   }
@@ -223,7 +228,7 @@ TEST_F(HeedOthersTest, OwnPlansAndClaimsGoBefore) {
   EXPECT_EQ(backend_->Reserve(request).value().size(), 1U);
 
   (void)Hear({"10.8.0.3"});
-  auto vifs = controller::pools::PoolBackend(config_.pools)
+  auto vifs = controller::pools::PoolBackend(PoolsOf(config_))
                   .Reserve({.owner = own,
                             .interfaces = {{.ifname = "eth0",
                                             .is_default = true,

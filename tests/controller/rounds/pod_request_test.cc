@@ -1,4 +1,5 @@
 #include "controller/rounds/pod_request.h"
+#include "controller/plan/security_groups.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "controller/rounds/reconciler.h"
+#include "controller/plan/security_groups.h"
 
 #include <gmock/gmock.h>
 
@@ -20,7 +21,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 /// Gives one VIF, and says of it what the test wants.
-class OneVifBackend final : public Backend {
+class OneVifBackend final : public Backend, public LossReporter {
  public:
   std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request) override {
     asked_.push_back(request);
@@ -30,26 +31,14 @@ class OneVifBackend final : public Backend {
     return std::vector<vif::PodVif>{{.ifname = "eth0", .is_default = true, .vif = vif}};
   }
   bool Owns(const Owner& /*owner*/, const vif::PodVif& /*vif*/) const override { return true; }
-  std::optional<std::string> WhyNeverGiven(const Owner& /*owner*/,
-                                           const vif::PodVif& /*vif*/) const override {
-    return std::nullopt;
-  }
   void Adopt(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
-  void Heed(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {}
-  void KeepBeside(const Owner& /*owner*/, const Beside& /*beside*/) override {}
-  void Keep(const Owner& /*claim*/, const std::vector<IpAddress>& /*addresses*/) override {}
-  std::optional<std::vector<Owner>> Rivals(
-      const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) const override {
-    return std::nullopt;
-  }
-  bool IsActive(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {
+  bool Await(const Owner& /*owner*/, const std::vector<vif::PodVif>& /*vifs*/) override {
     return active_;
   }
   std::optional<std::string> FindLost(const Owner& /*owner*/) const override { return lost_; }
   bool Release(const std::string& /*owner_id*/) override { return true; }
-  void SweepScopes() override {}
   std::vector<Owner> Inventory() const override { return {}; }
-  std::vector<NetworkUsage> Usage() const override { return {}; }
+  Facets facets() override { return {.losses = this}; }
 
   std::vector<PlanRequest> asked_;
   std::string port_ = "port-1";
@@ -104,9 +93,7 @@ class ReconcilerTest : public ::testing::Test {
                              .claims = claims_,
                              .namespaces = namespaces_,
                              .sink = SinkKind::kPodState,
-                             .nodes_have_networks = false,
-                             .asks_for_node_addresses = false,
-                             .asks_for_scopes = false,
+                             .needs = {},
                              .ask_for_absent = [] {}};
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, store_, [] { return true; }};
@@ -145,7 +132,7 @@ TEST_F(ReconcilerTest, ActivePlanWhosePortIsLostStaysAndIsTold) {
 }
 
 TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
-  shared_.asks_for_scopes = true;
+  shared_.needs.scopes = true;
   Round();
   EXPECT_THAT(backend_.asked_, IsEmpty());
   EXPECT_THAT(reporter_.problems(), IsEmpty());
@@ -162,7 +149,7 @@ TEST_F(ReconcilerTest, PodWhoseNamespaceIsNotHeardOfYetWaitsForIt) {
 }
 
 TEST_F(ReconcilerTest, NamespacesThatMayNotBeReadAreAnEvent) {
-  shared_.asks_for_scopes = true;
+  shared_.needs.scopes = true;
   namespaces_.Refuse("403");
 
   Round();

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "controller/backends/backend.h"
 #include "controller/backends/neutron/port_planner.h"
+#include "controller/plan/plan_request.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller::neutron {

@@ -21,7 +21,7 @@ class LostPortTest : public NeutronBackendTest {
   Vifs Plan(const PlanRequest& request, bool active) {
     const Vifs vifs = Written(Reserve(request), active);
     backend_->Adopt(request.owner, vifs);
-    EXPECT_EQ(backend_->IsActive(request.owner, vifs), active);
+    EXPECT_EQ(backend_->Await(request.owner, vifs), active);
     return vifs;
   }
   /// As soon as they are other ones; the former where nobody makes any.
@@ -54,7 +54,7 @@ TEST_F(LostPortTest, BeforeThePlanIsActiveAPortThatIsGoneIsMadeAnew) {
   const Vifs others = ReserveOthers(RequestOf(Pod("a")), vifs);
   ASSERT_THAT(neutron_.ports(), SizeIs(1));
   EXPECT_EQ(IdOf(others.at(0)), neutron_.ports()[0].id);
-  EXPECT_FALSE(backend_->IsActive(Pod("a"), others));
+  EXPECT_FALSE(backend_->Await(Pod("a"), others));
   EXPECT_EQ(backend_->FindLost(Pod("a")), std::nullopt);
 }
 

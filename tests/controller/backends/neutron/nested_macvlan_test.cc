@@ -47,7 +47,7 @@ TEST_F(NestedMacvlanTest, IsActiveAtOnce) {
   const Vifs vifs = Reserve(Nested(Pod("a")));
 
   EXPECT_TRUE(*vif::Common(vifs.at(0).vif).active);
-  EXPECT_TRUE(backend_->IsActive(Pod("a"), vifs));
+  EXPECT_TRUE(backend_->Await(Pod("a"), vifs));
   EXPECT_EQ(neutron_.CountOf("ActivePorts"), 0U);
 }
 

@@ -121,7 +121,7 @@ TEST_F(NestedVlanTest, NodeHasToBeInTheWorkersSubnets) {
 
 TEST_F(NestedVlanTest, ActiveIsWhatNeutronSays) {
   const Vifs vifs = Reserve(Nested(Pod("a")));
-  EXPECT_FALSE(backend_->IsActive(Pod("a"), vifs));
+  EXPECT_FALSE(backend_->Await(Pod("a"), vifs));
 
   neutron_.SetAllActive();
 

@@ -167,8 +167,8 @@ TEST_F(NeutronPlanTest, NetworkIsAskedForOnceForManyPods) {
 TEST_F(NeutronPlanTest, ActiveOfAllIsAskedForByOneList) {
   const Vifs a = Reserve(Pod("a"));
   const Vifs b = Reserve(Pod("b"));
-  EXPECT_FALSE(backend_->IsActive(Pod("a"), a));
-  EXPECT_FALSE(backend_->IsActive(Pod("b"), b));
+  EXPECT_FALSE(backend_->Await(Pod("a"), a));
+  EXPECT_FALSE(backend_->Await(Pod("b"), b));
   EXPECT_EQ(backend_->waiting(), 2U);
 
   neutron_.SetAllActive();
@@ -196,7 +196,7 @@ TEST_F(NeutronPlanTest, LaterDownIsNoReasonToBeInactive) {
 
   neutron_.SetActive(IdOf(vifs[0]), false);
 
-  EXPECT_TRUE(backend_->IsActive(Pod("a"), vifs));
+  EXPECT_TRUE(backend_->Await(Pod("a"), vifs));
 }
 
 TEST_F(NeutronPlanTest, ReleaseDeletesThePorts) {

@@ -239,7 +239,7 @@ TEST_F(NeutronFaultTest, NeutronThatIsAwayForLongLosesNothingAndMakesNothingTwic
   }
   neutron_.SetAllActive();
 
-  EXPECT_FALSE(backend_->IsActive(Pod("waiting"), waiting));
+  EXPECT_FALSE(backend_->Await(Pod("waiting"), waiting));
   (void)backend_->Release("uid-ended");
   EXPECT_THAT(ReserveAtLast(RequestOf(Pod("new"))), SizeIs(1));
   EXPECT_TRUE(WaitUntilActive(Pod("waiting"), waiting));

@@ -105,7 +105,7 @@ class NeutronBackendTest : public ::testing::Test {
   bool WaitUntilActive(const Owner& owner, const Vifs& vifs) {
     while (true) {
       const size_t before = wakes();
-      if (backend_->IsActive(owner, vifs)) return true;
+      if (backend_->Await(owner, vifs)) return true;
       if (!WaitForWake(before)) return false;
     }
   }

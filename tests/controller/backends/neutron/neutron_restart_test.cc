@@ -171,7 +171,7 @@ TEST_F(NeutronRestartTest, OtherProducersVifsAreLeftAlone) {
 
   backend_->Adopt(Pod("a"), {vif});
 
-  EXPECT_FALSE(backend_->IsActive(Pod("a"), {vif}));
+  EXPECT_FALSE(backend_->Await(Pod("a"), {vif}));
 }
 
 TEST_F(NeutronRestartTest, EndWhileAPostIsUnderWayLosesNoPort) {

@@ -276,7 +276,7 @@ TEST_F(NestedPoolTest, ActiveSubPortIsActiveAtOnce) {
 
   const Vifs vifs = Reserve(Nested(Pod("b")));
 
-  EXPECT_TRUE(backend_->IsActive(Pod("b"), vifs));
+  EXPECT_TRUE(backend_->Await(Pod("b"), vifs));
 }
 
 TEST_F(NestedPoolTest, NextControllerFindsThePoolsTrunk) {

@@ -88,7 +88,7 @@ TEST_F(NeutronPoolTest, ClaimedPortIsActiveWhenNeutronSaysSoAnew) {
 
   const Vifs vifs = Reserve(Pod("b"));
 
-  EXPECT_FALSE(backend_->IsActive(Pod("b"), vifs)) << "the pod before was";
+  EXPECT_FALSE(backend_->Await(Pod("b"), vifs)) << "the pod before was";
   neutron_.LetGo();
   EXPECT_TRUE(WaitUntilActive(Pod("b"), vifs));
 }

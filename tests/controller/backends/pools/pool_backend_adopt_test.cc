@@ -197,7 +197,7 @@ TEST_F(LocalAdoptTest, WithoutAnotherAddressThePlanStaysAsItIs) {
 
   EXPECT_EQ(Fail(anew).kind, Kind::kExhausted);
 
-  EXPECT_THAT(*backend_->Rivals(Pod("b"), two), ElementsAre(Pod("a")));
+  EXPECT_THAT(backend_->Rivals(Pod("b"), two), ElementsAre(Pod("a")));
   backend_->Release("uid-a");
   EXPECT_EQ(Text(Reserve(Pod("b"))), Text(two));
 }
@@ -225,7 +225,7 @@ TEST_F(LocalAdoptTest, WhatStandsBesideAPlanIsKeptBehindWhosePlanHasIt) {
   backend_->KeepBeside(Pod("b"), {.there = {Ip("10.1.0.3")}});
   backend_->KeepBeside(Pod("b"), {.there = {Ip("10.1.0.3")}});
 
-  EXPECT_THAT(*backend_->Rivals(Pod("a"), one), IsEmpty());
+  EXPECT_THAT(backend_->Rivals(Pod("a"), one), IsEmpty());
   backend_->Release("uid-a");
   Pass(seconds(60));
   EXPECT_EQ(Fail(Fixed(Pod("c"), "10.1.0.3")).kind, Kind::kExhausted);
@@ -234,12 +234,12 @@ TEST_F(LocalAdoptTest, WhatStandsBesideAPlanIsKeptBehindWhosePlanHasIt) {
 TEST_F(LocalAdoptTest, RivalsAreAllWhosePlansHaveItWhoeverCameFirst) {
   AdoptTwo();
 
-  EXPECT_THAT(*backend_->Rivals(Pod("a"), one_), ElementsAre(Pod("b")));
-  EXPECT_THAT(*backend_->Rivals(Pod("b"), two_), ElementsAre(Pod("a")));
+  EXPECT_THAT(backend_->Rivals(Pod("a"), one_), ElementsAre(Pod("b")));
+  EXPECT_THAT(backend_->Rivals(Pod("b"), two_), ElementsAre(Pod("a")));
   (void)Woken();
   backend_->Release("uid-a");
   EXPECT_THAT(Woken(), ElementsAre("b"));
-  EXPECT_THAT(*backend_->Rivals(Pod("b"), two_), IsEmpty());
+  EXPECT_THAT(backend_->Rivals(Pod("b"), two_), IsEmpty());
 }
 
 TEST_F(LocalAdoptTest, TwoWithOneMacAreNamed) {
@@ -255,7 +255,7 @@ TEST_F(LocalAdoptTest, TwoWithOneMacAreNamed) {
   EXPECT_EQ(failure.kind, Kind::kRefused);
   EXPECT_THAT(failure.text, AllOf(HasSubstr("MAC address 52:54:00:00:00:01"), HasSubstr("team/a"),
                                   HasSubstr("team/b")));
-  EXPECT_THAT(*backend_->Rivals(Pod("b"), Written(kThree, two)), ElementsAre(Pod("a")));
+  EXPECT_THAT(backend_->Rivals(Pod("b"), Written(kThree, two)), ElementsAre(Pod("a")));
 }
 
 TEST_F(LocalAdoptTest, TwoWithOneVlanOnANodeAreNamed) {

@@ -1,38 +1,10 @@
-#include "controller/backends/chosen_backend.h"
-
-#include <chrono>
 #include <map>
-#include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "controller/backends/pools/pool_backend.h"
+#include "controller/backends/neutron/neutron_backend.h"
 
-namespace kuryr::controller {
-
-ChosenBackend::ChosenBackend(const Config& config, const Hooks& hooks) {
-  if (!config.neutron) {
-    backend_ = std::make_unique<pools::PoolBackend>(config.pools, std::random_device()(),
-                                                    std::chrono::steady_clock::now, hooks.wake);
-    return;
-  }
-  client_ = std::make_unique<neutron::NeutronClient>(config.neutron->client, hooks.observer);
-  auto backend = std::make_unique<neutron::NeutronBackend>(neutron::NeutronBackend::Parts{
-      .api = *client_,
-      .defaults = config.neutron->pods,
-      .hooks = {.wake = hooks.wake, .may_write = hooks.may_write, .is_scope = hooks.is_scope},
-      .workers = config.neutron->client.max_requests});
-  neutron_ = backend.get();
-  backend_ = std::move(backend);
-}
-
-/// What is cut off is found by the next one that leads.
-ChosenBackend::~ChosenBackend() {
-  if (client_) client_->Stop();
-  backend_.reset();
-}
-
+namespace kuryr::controller::neutron {
 namespace {
 
 std::string ListOf(const std::vector<std::string>& texts) {
@@ -41,10 +13,9 @@ std::string ListOf(const std::vector<std::string>& texts) {
   return list;
 }
 
-void WritePools(const std::map<neutron::PoolKey, neutron::PoolCounts>& pools,
-                service::MetricsText& text) {
+void WritePools(const std::map<PoolKey, PoolCounts>& pools, service::MetricsText& text) {
   if (pools.empty()) return;
-  neutron::PoolCounts all;
+  PoolCounts all;
   text.Head("kuryr_controller_neutron_pool_ports", "gauge", "Ports that are ready for pods.");
   for (const auto& [key, counts] : pools) {
     text.Sample("kuryr_controller_neutron_pool_ports",
@@ -69,15 +40,12 @@ void WritePools(const std::map<neutron::PoolKey, neutron::PoolCounts>& pools,
 
 }  // namespace
 
-void ChosenBackend::WriteTo(service::MetricsText& text) const {
-  if (neutron_ == nullptr) return;
+void NeutronBackend::WriteTo(service::MetricsText& text) const {
   text.Metric("kuryr_controller_neutron_waiting_ports", "gauge",
-              "Ports of written plans that are not ACTIVE yet.",
-              static_cast<double>(neutron_->waiting()));
+              "Ports of written plans that are not ACTIVE yet.", static_cast<double>(waiting()));
   text.Metric("kuryr_controller_neutron_lost_ports", "gauge",
-              "Ports of active plans that Neutron has no more.",
-              static_cast<double>(neutron_->lost()));
-  WritePools(neutron_->pools(), text);
+              "Ports of active plans that Neutron has no more.", static_cast<double>(lost()));
+  WritePools(pools(), text);
 }
 
-}  // namespace kuryr::controller
+}  // namespace kuryr::controller::neutron

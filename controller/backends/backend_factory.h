@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "controller/backends/backend.h"
+#include "service/metrics_text.h"
+
+namespace kuryr::controller {
+
+/// What a backend wants to know beside the pod. The controller does not ask for the rest.
+struct BackendNeeds {
+  bool node_networks = false;    ///< PlanRequest::node_networks
+  bool node_addresses = false;   ///< PlanRequest::node_addresses
+  bool scopes = false;           ///< PlanRequest::scope
+  std::set<std::string> labels;  ///< keys of the pods' labels in PlanRequest::labels
+};
+
+/// What a backend calls.
+struct BackendHooks {
+  /// Asking again for this owner is worth it. For one that is released, its id may be all that is
+  /// set. Must not call the backend.
+  std::function<void(const Owner& owner)> wake;
+  /// While false, the backend changes nothing at its server.
+  std::function<bool()> may_write;
+  /// Whether the scope of this id exists; asked after SweepScopes. Empty: none is swept.
+  std::function<bool(const std::string& id)> is_scope;
+};
+
+/// The backend that kuryr.conf names, as its section describes it. Thread-safe.
+class BackendFactory {
+ public:
+  BackendFactory() = default;
+  BackendFactory(const BackendFactory&) = delete;
+  BackendFactory& operator=(const BackendFactory&) = delete;
+  virtual ~BackendFactory() = default;
+
+  [[nodiscard]] virtual const char* name() const noexcept = 0;  ///< in `[controller] backend`
+  [[nodiscard]] virtual BackendNeeds needs() const = 0;
+  /// Logs what an operator may want to change in kuryr.conf.
+  virtual void Warn() const = 0;
+  /// A backend that knows of nothing yet; it outlives the factory. Its end cuts its requests off.
+  [[nodiscard]] virtual std::shared_ptr<Backend> Make(const BackendHooks& hooks) const = 0;
+  /// Counts of all backends that it made.
+  virtual void WriteTo(service::MetricsText& /*text*/) const {}
+};
+
+}  // namespace kuryr::controller

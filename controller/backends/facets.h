@@ -1,0 +1,114 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "controller/plan/plan_request.h"
+#include "service/metrics_text.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::controller {
+
+/// Abilities that some backends have beside those of Backend. Each is an interface of its own, and
+/// thread-safe.
+
+/// A backend that gives addresses from a stock of its own, and so keeps others from getting one
+/// twice. Heed and Keep throw BackendError.
+class AddressKeeper {
+ public:
+  virtual ~AddressKeeper() = default;
+
+  /// Why Reserve would never give this VIF to the owner, although Backend::Owns says yes: a user
+  /// who may write plans may have made it up. nullopt: Reserve could give it.
+  [[nodiscard]] virtual std::optional<std::string> WhyNeverGiven(const Owner& owner,
+                                                                 const vif::PodVif& vif) const = 0;
+
+  /// Another producer has planned these VIFs for the owner; they replace those of an earlier call.
+  /// Their addresses are kept from other owners in networks that the owner's scope may use. This
+  /// backend's own plans and claims go before them. BackendError kRefused as Backend::Adopt's.
+  virtual void Heed(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
+
+  /// Addresses that the owner may have beside its plan.
+  struct Beside {
+    std::vector<IpAddress> there;   ///< its node tells of them
+    std::vector<IpAddress> former;  ///< earlier plans had them, as its object says
+
+    [[nodiscard]] bool empty() const noexcept { return there.empty() && former.empty(); }
+  };
+  /// Keeps the addresses from other owners until Release, even where another owner has them. It
+  /// keeps `former` only in networks that the owner's scope may use.
+  virtual void KeepBeside(const Owner& owner, const Beside& beside) = 0;
+
+  /// The claim, an owner without interfaces, keeps these addresses until Release. Only an interface
+  /// that names the claim gets them, one at a time. BackendError kRefused names an address that the
+  /// claim's scope may not use, or that an owner of another scope has; the claim keeps the rest.
+  virtual void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) = 0;
+
+  /// Other owners that have an address, a MAC or a VLAN of these VIFs. Reserve has other VIFs for
+  /// one of the owners (PlanRequest::anew).
+  [[nodiscard]] virtual std::vector<Owner> Rivals(const Owner& owner,
+                                                  const std::vector<vif::PodVif>& vifs) const = 0;
+};
+
+/// A backend that makes something for each scope.
+class ScopeUser {
+ public:
+  virtual ~ScopeUser() = default;
+
+  /// Removes what it keeps for scopes that have ended. The caller knows of all scopes.
+  virtual void SweepScopes() = 0;
+};
+
+/// A backend whose VIFs somebody else can take away.
+class LossReporter {
+ public:
+  virtual ~LossReporter() = default;
+
+  /// Which of the owner's VIFs that are written as active are gone, and why, for the owner's user.
+  /// The backend wakes the owner when the answer changes. Reserve replaces VIFs that are not
+  /// active.
+  [[nodiscard]] virtual std::optional<std::string> FindLost(const Owner& owner) const = 0;
+};
+
+/// A backend that has figures for Prometheus.
+class MetricsReporter {
+ public:
+  virtual ~MetricsReporter() = default;
+
+  virtual void WriteTo(service::MetricsText& text) const = 0;
+};
+
+/// A port at the backend's server that has this cluster's marks.
+struct ListedPort {
+  std::string id;
+  std::string name;
+  std::string owner_id;  ///< empty: the server names no owner
+  bool spare = false;    ///< made ahead, for any pod at `place`
+  std::string place;     ///< empty: the backend gives no spare ports to pods
+};
+
+/// A backend whose ports stand at a server that tells whose they are.
+class PortLister {
+ public:
+  virtual ~PortLister() = default;
+
+  /// Throws what the server's client throws.
+  [[nodiscard]] virtual std::vector<ListedPort> ListPorts() const = 0;
+  /// Whether an adopted plan names the port, or an owner has it.
+  [[nodiscard]] virtual bool IsHeld(const std::string& port_id) const = 0;
+  /// Why ListPorts cannot tell this cluster's ports; nullopt: it can.
+  [[nodiscard]] virtual std::optional<std::string> WhyNotListed() const = 0;
+};
+
+/// The abilities of one backend; null where it lacks one. They live as long as the backend.
+struct Facets {
+  AddressKeeper* addresses = nullptr;
+  ScopeUser* scopes = nullptr;
+  LossReporter* losses = nullptr;
+  MetricsReporter* metrics = nullptr;
+  PortLister* ports = nullptr;
+};
+
+}  // namespace kuryr::controller
