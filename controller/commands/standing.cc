@@ -89,7 +89,7 @@ std::string WhyConflict(const PodQuestion& question) {
 std::string WhyInactive(const PodQuestion& question) {
   for (const vif::PodVif& vif : question.survey.FindVifs(question.pod)) {
     const vif::VifBase& common = vif::Common(vif.vif);
-    if (!common.active.value_or(false))
+    if (!vif::IsActive(vif))
       return "waits for port " + common.id.value_or("") + " to become active";
   }
   return "";

@@ -31,8 +31,8 @@ struct Subnet {
   std::string name;
   std::string network_id;
   IpNetwork cidr;
-  /// Nothing where Neutron says null. Of IPv6 it may be the network's own address (fd00:10::),
-  /// which is Neutron's default, and a gateway like any other.
+  /// nullopt where Neutron says null. An IPv6 gateway may be the network's own address (fd00:10::),
+  /// which is Neutron's default.
   std::optional<IpAddress> gateway;
   std::vector<IpAddress> dns;
   std::vector<HostRoute> host_routes;

@@ -85,7 +85,7 @@ class NeutronApi {
                                int64_t revision) = 0;
 
   /// How many ports the project may have, and has; the credentials' own where the id is empty.
-  /// Nothing where nobody says which that is.
+  /// nullopt: neither the caller nor the token names a project.
   [[nodiscard]] virtual std::optional<PortQuota> GetPortQuota(const std::string& project_id) = 0;
 
   /// Whether Neutron takes tags with a port's creation (tag-ports-during-bulk-creation); without

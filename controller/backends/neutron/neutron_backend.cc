@@ -1,60 +1,37 @@
 #include "controller/backends/neutron/neutron_backend.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 
 namespace kuryr::controller::neutron {
-namespace {
 
-using Kind = BackendError::Kind;
-using std::chrono::milliseconds;
-
-/// While another controller may lead.
-constexpr std::chrono::seconds kMayWriteAgain{1};
-/// No owner's id: a round that looks for late ports.
-constexpr const char* kLatePorts = "";
-/// Nor are these: rounds that look whether ports are there, those of all plans and those that wait.
-constexpr const char* kAllPorts = "/all";
-constexpr const char* kWaitingPorts = "/waiting";
-/// And this one: networks of scopes that are not there.
-constexpr const char* kScopes = "/scopes";
-/// Of what a server asks for, that much counts.
-constexpr std::chrono::seconds kLongestRetryAfter{120};
-
-std::string PortOf(const vif::PodVif& vif) { return vif::Common(vif.vif).id.value_or(""); }
-
-bool IsActiveVif(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(false); }
-
-template <typename Ports>
-auto FindById(Ports& ports, const std::string& id) {
-  return std::find_if(ports.begin(), ports.end(),
-                      [&](const HeldPort& port) { return port.id == id; });
-}
-
-template <typename Ports>
-auto FindByIfname(Ports& ports, const std::string& ifname) {
-  return std::find_if(ports.begin(), ports.end(),
-                      [&](const HeldPort& port) { return port.ifname == ifname; });
-}
-
-bool AllActive(const std::vector<HeldPort>& ports) {
-  return std::all_of(ports.begin(), ports.end(), [](const HeldPort& port) { return port.active; });
-}
-
-}  // namespace
+using work::OwnerWork;
 
 NeutronBackend::NeutronBackend(Parts parts)
     : hooks_(std::move(parts.hooks)),
       times_(parts.times),
       planner_(parts.api, std::move(parts.defaults), PoolHooksOf()),
+      work_({.may_write = hooks_.may_write,
+             .run = [this](Task task, const auto& request) { return Run(task, request); },
+             .wake = hooks_.wake},
+            {.retry_least = times_.retry_least, .retry_most = times_.retry_most}, parts.workers),
       poll_(parts.api, times_.pace, [this](const auto& ids) { OnActive(ids); }),
-      filler_(MakeFiller()) {
-  threads_.reserve(parts.workers);
-  if (times_.search.count() > 0) queue_.AddAfter(kLatePorts, times_.search);
-  queue_.AddAfter(kAllPorts, times_.look_at_waiting);
-  for (size_t i = 0; i < parts.workers; ++i) threads_.emplace_back([this] { Work(); });
+      filler_(MakeFiller()),
+      find_late_ports_("find late ports", hooks_.may_write, [this](auto&) { FindLatePorts(); }),
+      look_at_waiting_("look at waiting ports", hooks_.may_write,
+                       [this](auto&) { LookFor(poll_.ids()); }),
+      look_at_written_("look at written ports", hooks_.may_write,
+                       [this](service::Chore& chore) {
+                         const std::vector<std::string> ids = WrittenPorts();
+                         LookFor(ids);
+                         chore.Want(ids.empty() ? times_.look_at_waiting : times_.look);
+                       }),
+      sweep_scopes_("sweep networks of scopes", hooks_.may_write, [this](service::Chore& chore) {
+        if (!planner_.SweepScopes(hooks_.is_scope)) chore.Retry();
+      }) {
+  if (times_.search.count() > 0) find_late_ports_.Want(times_.search);
+  look_at_written_.Want(times_.look_at_waiting);
 }
 
 PoolHooks NeutronBackend::PoolHooksOf() {
@@ -75,60 +52,26 @@ std::optional<std::string> NeutronBackend::WhyNotListed() const {
 }
 
 bool NeutronBackend::IsHeld(const std::string& port_id) const {
-  const MutexLock lock(mutex_);
-  return owners_.contains(port_id);
+  const MutexLock lock(work_.mutex());
+  return ledger_.FindOwnerOf(port_id) != nullptr;
 }
 
-NeutronBackend::~NeutronBackend() { queue_.ShutDown(); }
+NeutronBackend::~NeutronBackend() { work_.Stop(); }
 
-NeutronBackend::Holder& NeutronBackend::Open(const Owner& owner) {
-  const auto [entry, is_new] = holders_.try_emplace(owner.id);
-  Holder& holder = entry->second;
-  if (is_new || holder.life == Life::kReleased) {
-    holder = Holder();
-    holder.must_search = IsYoung();
-  }
-  if (!owner.name.empty() || is_new) holder.owner = owner;
-  return holder;
-}
-
-std::optional<std::vector<vif::PodVif>> NeutronBackend::VifsFor(
-    const Holder& holder, const std::vector<InterfaceRequest>& interfaces) {
-  std::vector<vif::PodVif> vifs;
-  for (const InterfaceRequest& interface : interfaces) {
-    const auto held = FindByIfname(holder.ports, interface.ifname);
-    if (held == holder.ports.end() || !held->vif) return std::nullopt;
-    vifs.push_back({.ifname = held->ifname, .is_default = interface.is_default, .vif = *held->vif});
-  }
-  const auto first =
-      std::find_if(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) { return vif.is_default; });
-  if (first != vifs.end()) std::rotate(vifs.begin(), first, first + 1);
-  return vifs;
+bool NeutronBackend::Open(const Owner& owner) {
+  const auto opened = work_.Open(owner);
+  if (opened == OwnerWork::Opened::kNew) ledger_.Open(owner, IsYoung());
+  return opened != OwnerWork::Opened::kReleasing;
 }
 
 std::optional<std::vector<vif::PodVif>> NeutronBackend::Reserve(const PlanRequest& request) {
   // All plans that are written have been adopted.
   if (filler_) filler_->Begin();
-  const MutexLock lock(mutex_);
-  Holder& holder = Open(request.owner);
-  if (holder.life == Life::kReleasing) return std::nullopt;
-  if (auto vifs = VifsFor(holder, request.interfaces)) return vifs;
-  const auto now = Clock::now();
-  if (holder.failure && holder.refused == request.interfaces && now < holder.failure->until) {
-    throw BackendError(holder.failure->kind, holder.failure->text,
-                       std::chrono::ceil<milliseconds>(holder.failure->until - now));
-  }
-  holder.scope = request.scope;
-  holder.node_addresses = request.node_addresses;
-  Want(holder, request.interfaces);
-  return std::nullopt;
-}
-
-void NeutronBackend::Want(Holder& holder, const std::vector<InterfaceRequest>& interfaces) {
-  holder.failure.reset();
-  if (holder.wanted == interfaces) return;
-  holder.wanted = interfaces;
-  queue_.Add(holder.owner.id);
+  const MutexLock lock(work_.mutex());
+  if (!Open(request.owner)) return std::nullopt;
+  auto vifs = ledger_.VifsFor(request.owner.id, request.interfaces);
+  if (!vifs) work_.Plan(request);
+  return vifs;
 }
 
 bool NeutronBackend::Owns(const Owner& /*owner*/, const vif::PodVif& vif) const {
@@ -136,70 +79,45 @@ bool NeutronBackend::Owns(const Owner& /*owner*/, const vif::PodVif& vif) const 
 }
 
 void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
-  const MutexLock lock(mutex_);
+  const MutexLock lock(work_.mutex());
   std::optional<std::string> conflict;
   for (const vif::PodVif& vif : vifs) {
-    if (owner.id.empty() || !Owns(owner, vif)) continue;
-    Holder& holder = Open(owner);
-    if (holder.life != Life::kHeld || Take(holder, vif) || conflict) continue;
-    const auto other = holders_.find(owners_[PortOf(vif)]);
-    const bool same_scope = other != holders_.end() && other->second.owner.scope == owner.scope;
-    conflict = "Neutron's port " + PortOf(vif) + " is " +
-               (same_scope ? owner.scope + "/" + other->second.owner.name : "another pod") + "'s";
+    if (owner.id.empty() || !Owns(owner, vif) || !Open(owner)) continue;
+    const auto taken = ledger_.Take(ledger_.At(owner.id), vif);
+    // The search finds the port that was never written, and deletes it.
+    if (taken == PortLedger::Taken::kInstead) work_.SearchAfter(owner.id, {});
+    if (taken != PortLedger::Taken::kAnothers || conflict) continue;
+    const std::string port = vif::Common(vif.vif).id.value_or("");
+    const auto* const other = ledger_.FindOwnerOf(port);
+    const bool same_scope = other && other->owner.scope == owner.scope;
+    conflict = "Neutron's port " + port + " is " +
+               (same_scope ? owner.scope + "/" + other->owner.name : "another pod") + "'s";
   }
-  if (conflict) throw BackendError(Kind::kRefused, *conflict);
-}
-
-bool NeutronBackend::Take(Holder& holder, const vif::PodVif& vif) {
-  const std::string id = PortOf(vif);
-  // Who reads the plan has not replaced it yet.
-  if (holder.lost.contains(id) && !IsActiveVif(vif)) return true;
-  const auto [owner, is_new] = owners_.try_emplace(id, holder.owner.id);
-  if (owner->second != holder.owner.id) return false;
-  auto held = FindById(holder.ports, id);
-  if (held == holder.ports.end()) {
-    // What was made for this interface and never written is found, and deleted.
-    const auto former = FindByIfname(holder.ports, vif.ifname);
-    if (former != holder.ports.end()) {
-      SearchAfter(holder, {});
-      Disown(holder, former->id);
-      holder.ports.erase(former);
-    }
-    holder.ports.push_back({.id = id, .ifname = vif.ifname, .is_default = vif.is_default});
-    held = holder.ports.end() - 1;
-  }
-  held->written = true;
-  held->active = held->active || IsActiveVif(vif);
-  if (held->active && IsActiveVif(vif)) {
-    held->vif.reset();
-  } else if (!held->vif) {
-    held->vif = vif.vif;
-  }
-  return true;
+  if (conflict) throw BackendError(BackendError::Kind::kRefused, *conflict);
 }
 
 bool NeutronBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
-  const MutexLock lock(mutex_);
-  const auto holder = holders_.find(owner.id);
-  if (holder == holders_.end()) return false;
+  const MutexLock lock(work_.mutex());
+  const auto* const account = ledger_.Find(owner.id);
+  if (!account) return false;
   bool all = true;
   for (const vif::PodVif& vif : vifs) {
-    const auto held = FindById(holder->second.ports, PortOf(vif));
-    if (held == holder->second.ports.end()) return false;
+    const HeldPort* const held = account->Find(vif::Common(vif.vif).id.value_or(""));
+    if (!held) return false;
     if (held->active) continue;
     all = false;
     poll_.Add(held->id);
   }
-  if (!all) queue_.AddAfter(kWaitingPorts, times_.look_at_waiting);
+  if (!all) look_at_waiting_.Want(times_.look_at_waiting);
   return all;
 }
 
 std::optional<std::string> NeutronBackend::FindLost(const Owner& owner) const {
-  const MutexLock lock(mutex_);
-  const auto holder = holders_.find(owner.id);
-  if (holder == holders_.end()) return std::nullopt;
+  const MutexLock lock(work_.mutex());
+  const auto* const account = ledger_.Find(owner.id);
+  if (!account) return std::nullopt;
   std::string lost;
-  for (const HeldPort& port : holder->second.ports) {
+  for (const HeldPort& port : account->ports) {
     if (port.gone) lost += (lost.empty() ? "" : ", ") + port.ifname + "'s port " + port.id;
   }
   if (lost.empty()) return std::nullopt;
@@ -209,289 +127,118 @@ std::optional<std::string> NeutronBackend::FindLost(const Owner& owner) const {
 }
 
 size_t NeutronBackend::lost() const {
-  const MutexLock lock(mutex_);
-  size_t count = 0;
-  for (const auto& [id, holder] : holders_) {
-    count += static_cast<size_t>(std::count_if(holder.ports.begin(), holder.ports.end(),
-                                               [](const HeldPort& port) { return port.gone; }));
-  }
-  return count;
+  const MutexLock lock(work_.mutex());
+  return ledger_.gone();
 }
 
 void NeutronBackend::OnActive(const std::vector<std::string>& ids) {
   std::vector<Owner> ready;
   {
-    const MutexLock lock(mutex_);
-    for (const std::string& id : ids) {
-      const auto owner = owners_.find(id);
-      const auto entry = owner == owners_.end() ? holders_.end() : holders_.find(owner->second);
-      if (entry == holders_.end()) continue;
-      Holder& holder = entry->second;
-      const auto held = FindById(holder.ports, id);
-      if (held != holder.ports.end()) held->active = true;
-      if (AllActive(holder.ports)) ready.push_back(holder.owner);
-    }
+    const MutexLock lock(work_.mutex());
+    ready = ledger_.MarkActive(ids);
   }
   for (const Owner& owner : ready) hooks_.wake(owner);
 }
 
-bool NeutronBackend::Release(const std::string& owner_id) {
-  // Of nobody all ports would be found.
-  if (owner_id.empty()) return true;
-  const MutexLock lock(mutex_);
-  const auto entry = holders_.find(owner_id);
-  if (entry == holders_.end() && !IsYoung()) return true;
-  Holder& holder = entry == holders_.end() ? Open({.id = owner_id}) : entry->second;
-  if (holder.life == Life::kReleased) {
-    holders_.erase(owner_id);
-    return true;
-  }
-  if (holder.life == Life::kReleasing) return false;
-  for (const HeldPort& port : holder.ports) poll_.Remove(port.id);
-  holder.life = Life::kReleasing;
-  queue_.Add(owner_id);
-  return false;
-}
-
-void NeutronBackend::SweepScopes() {
-  if (planner_.has_scope_networks() && hooks_.is_scope) queue_.Add(kScopes);
-}
-
-std::vector<Owner> NeutronBackend::Inventory() const { return planner_.Owners(); }
-
-void NeutronBackend::Work() {
-  while (const auto item = queue_.Get()) {
-    try {
-      Round(item->key);
-    } catch (const std::exception& e) {
-      Log(LogLevel::kError, "a round failed; it will be tried again",
-          {{"owner", item->key}, {"error", e.what()}});
-      queue_.AddRateLimited(item->key);
-    }
-    queue_.Done(item->key);
+void NeutronBackend::FindLatePorts() {
+  const std::vector<ListedPort> ports = planner_.ListOwned();
+  const MutexLock lock(work_.mutex());
+  for (const ListedPort& port : ports) {
+    const auto* const account = ledger_.Find(port.owner_id);
+    if (account && !account->Find(port.id)) work_.SearchAfter(port.owner_id, {});
   }
 }
 
-void NeutronBackend::Round(const std::string& id) {
-  if (!hooks_.may_write()) {
-    queue_.AddAfter(id, kMayWriteAgain);
-    return;
-  }
-  if (id == kLatePorts) return FindLatePorts();
-  if (id == kScopes && !planner_.SweepScopes(hooks_.is_scope)) return queue_.AddRateLimited(id);
-  if (id == kScopes) return;
-  if (id == kWaitingPorts) return LookFor(poll_.ids());
-  if (id == kAllPorts) {
-    const std::vector<std::string> ids = WrittenPorts();
-    LookFor(ids);
-    return queue_.AddAfter(kAllPorts, ids.empty() ? times_.look_at_waiting : times_.look);
-  }
-  PortWork work;
-  const Act act = Begin(id, work);
-  if (act == Act::kNothing) return;
-  Do(act, work);
-  Finish(act, work);
-}
-
-NeutronBackend::Act NeutronBackend::Begin(const std::string& id, PortWork& work) {
-  const MutexLock lock(mutex_);
-  const auto now = Clock::now();
-  if (now < throttled_until_) {
-    queue_.AddAfter(id, throttled_until_ - now);
-    return Act::kNothing;
-  }
-  const auto entry = holders_.find(id);
-  if (entry == holders_.end()) return Act::kNothing;
-  Holder& holder = entry->second;
-  work = {.owner = holder.owner,
-          .scope = holder.scope,
-          .node_addresses = holder.node_addresses,
-          .interfaces = holder.wanted,
-          .ports = holder.ports,
-          .must_search = holder.must_search};
-  if (holder.life == Life::kReleasing) return Act::kRelease;
-  if (holder.life == Life::kReleased) return Act::kNothing;
-  const bool has_doubts = std::any_of(holder.ports.begin(), holder.ports.end(),
-                                      [](const HeldPort& port) { return port.doubted; });
-  if (has_doubts) return Act::kVerify;
-  if (!holder.wanted.empty()) return Act::kPlan;
-  if (!holder.search_at) return Act::kNothing;
-  if (now >= *holder.search_at) return Act::kSearch;
-  queue_.AddAfter(id, *holder.search_at - now);
-  return Act::kNothing;
-}
-
-void NeutronBackend::Do(Act act, PortWork& work) {
-  switch (act) {
-    case Act::kPlan:
-      return planner_.Plan(work);
-    case Act::kSearch:
-      return planner_.Search(work);
-    case Act::kVerify:
-      return planner_.Verify(work);
-    case Act::kRelease:
-      return planner_.Release(work);
-    case Act::kNothing:
-      return;
-  }
-}
-
-void NeutronBackend::Finish(Act act, PortWork& work) {
-  Owner owner;
-  {
-    const MutexLock lock(mutex_);
-    Holder& holder = holders_.at(work.owner.id);
-    holder.must_search = work.must_search;
-    if (act == Act::kRelease) {
-      FinishRelease(holder, work);
-    } else if (act == Act::kVerify) {
-      FinishVerify(holder, work);
-    } else {
-      Merge(holder, work.ports);
-      if (act == Act::kPlan) FinishPlan(holder, work);
-      if (act == Act::kSearch) FinishSearch(holder, work);
-    }
-    owner = holder.owner;
-  }
-  hooks_.wake(owner);
-}
-
-void NeutronBackend::FinishPlan(Holder& holder, PortWork& work) {
-  holder.uncertain = holder.uncertain || work.uncertain;
-  if (holder.wanted == work.interfaces) holder.wanted.clear();
-  if (work.error) {
-    holder.refused = work.interfaces;
-    const auto delay = DelayOf(holder, *work.error);
-    holder.failure = Failure{work.error->kind(), work.error->what(), Clock::now() + delay};
-    return;
-  }
-  holder.backoff.reset();
-  if (holder.uncertain) SearchAfter(holder, times_.search);
-  holder.uncertain = false;
-}
-
-void NeutronBackend::FinishSearch(Holder& holder, PortWork& work) {
-  holder.search_at.reset();
-  if (work.error) SearchAfter(holder, DelayOf(holder, *work.error));
-}
-
-void NeutronBackend::FinishVerify(Holder& holder, PortWork& work) {
-  for (const HeldPort& seen : work.ports) {
-    const auto held = FindById(holder.ports, seen.id);
-    if (!seen.doubted || held == holder.ports.end()) continue;
-    held->doubted = false;
-    if (seen.gone) Lose(holder, seen.id);
-  }
-  // What was wanted meanwhile is next.
-  if (!holder.wanted.empty()) queue_.Add(holder.owner.id);
-}
-
-void NeutronBackend::Lose(Holder& holder, const std::string& port) {
-  poll_.Remove(port);
-  const auto held = FindById(holder.ports, port);
-  if (held->gone) return;
-  held->gone = held->written && !held->vif;
-  Log(LogLevel::kWarning, held->gone ? "port gone: its pod has no network" : "port gone: made anew",
-      {{"pod", holder.owner.scope + "/" + holder.owner.name}, {"port", port}});
-  if (held->gone) return;
-  holder.lost.insert(port);
-  Disown(holder, port);
-  holder.ports.erase(held);
-}
-
-std::vector<std::string> NeutronBackend::WrittenPorts() const {
-  const MutexLock lock(mutex_);
-  std::vector<std::string> ids;
-  for (const auto& [id, holder] : holders_) {
-    for (const HeldPort& port : holder.ports) {
-      if (port.written && holder.life == Life::kHeld) ids.push_back(port.id);
-    }
-  }
-  return ids;
+std::vector<std::string> NeutronBackend::WrittenPorts() {
+  const MutexLock lock(work_.mutex());
+  return ledger_.Written([this](const std::string& owner_id) KURYR_TSA(requires_capability(
+                             work_.mutex())) { return work_.IsHeld(owner_id); });
 }
 
 void NeutronBackend::LookFor(const std::vector<std::string>& ids) {
   if (ids.empty()) return;
   const std::vector<std::string> missing = planner_.Missing(ids);
-  const MutexLock lock(mutex_);
+  const MutexLock lock(work_.mutex());
   for (const std::string& id : missing) {
-    const auto owner = owners_.find(id);
-    const auto entry = owner == owners_.end() ? holders_.end() : holders_.find(owner->second);
-    if (entry == holders_.end() || entry->second.life != Life::kHeld) continue;
-    const auto held = FindById(entry->second.ports, id);
-    if (held == entry->second.ports.end()) continue;
-    held->doubted = true;
-    queue_.Add(entry->first);
+    if (const auto owner = ledger_.Doubt(id)) work_.Verify(*owner);
   }
-  if (poll_.waiting() > 0) queue_.AddAfter(kWaitingPorts, times_.look_at_waiting);
+  if (poll_.waiting() > 0) look_at_waiting_.Want(times_.look_at_waiting);
 }
 
-void NeutronBackend::FinishRelease(Holder& holder, PortWork& work) {
+bool NeutronBackend::Release(const std::string& owner_id) {
+  // An empty id would match every port in Neutron.
+  if (owner_id.empty()) return true;
+  const MutexLock lock(work_.mutex());
+  if (IsYoung() && !work_.IsKnown(owner_id)) Open({.id = owner_id});
+  if (const auto* const account = ledger_.Find(owner_id)) {
+    for (const HeldPort& port : account->ports) poll_.Remove(port.id);
+  }
+  return work_.Release(owner_id);
+}
+
+void NeutronBackend::SweepScopes() {
+  if (planner_.has_scope_networks() && hooks_.is_scope) sweep_scopes_.Want();
+}
+
+std::vector<Owner> NeutronBackend::Inventory() const { return planner_.Owners(); }
+
+std::optional<BackendError> NeutronBackend::Run(Task task, const PlanRequest& request) {
+  PortWork work = WorkFor(request);
+  switch (task) {
+    case Task::kVerify:
+      planner_.Verify(work);
+      // The next look doubts again a port about which Neutron did not answer.
+      work.error.reset();
+      break;
+    case Task::kPlan:
+      planner_.Plan(work);
+      break;
+    case Task::kSearch:
+      planner_.Search(work);
+      break;
+    case Task::kRelease:
+      planner_.Release(work);
+      break;
+  }
   if (work.error) {
+    if (const auto rest = OwnerWork::RestOf(*work.error)) planner_.pool_means().ready.Rest(*rest);
+  }
+  Finish(task, work);
+  return work.error;
+}
+
+PortWork NeutronBackend::WorkFor(const PlanRequest& request) {
+  const MutexLock lock(work_.mutex());
+  const auto& account = ledger_.At(request.owner.id);
+  return {.owner = request.owner,
+          .scope = request.scope,
+          .node_addresses = request.node_addresses,
+          .interfaces = request.interfaces,
+          .ports = account.ports,
+          .must_search = account.must_search};
+}
+
+void NeutronBackend::Finish(Task task, const PortWork& work) {
+  const MutexLock lock(work_.mutex());
+  PortLedger::Account& account = ledger_.At(work.owner.id);
+  account.must_search = work.must_search;
+  if (task == Task::kRelease && !work.error) return ledger_.Close(work.owner.id);
+  if (task == Task::kRelease) {
     Log(LogLevel::kWarning, "ports not deleted; it will be tried again",
-        {{"pod", holder.owner.scope + "/" + holder.owner.name}, {"error", work.error->what()}});
-    queue_.AddAfter(holder.owner.id, DelayOf(holder, *work.error));
-    return;
-  }
-  for (const HeldPort& port : holder.ports) Disown(holder, port.id);
-  holder.ports.clear();
-  holder.life = Life::kReleased;
-}
-
-void NeutronBackend::SearchAfter(Holder& holder, Clock::duration delay) {
-  holder.search_at = Clock::now() + delay;
-  queue_.AddAfter(holder.owner.id, delay);
-}
-
-void NeutronBackend::FindLatePorts() {
-  const std::vector<ListedPort> ports = planner_.ListOwned();
-  const MutexLock lock(mutex_);
-  for (const ListedPort& port : ports) {
-    const auto holder = holders_.find(port.owner_id);
-    if (holder == holders_.end() || holder->second.life != Life::kHeld) continue;
-    if (FindById(holder->second.ports, port.id) == holder->second.ports.end())
-      SearchAfter(holder->second, {});
+        {{"pod", work.owner.scope + "/" + work.owner.name}, {"error", work.error->what()}});
+  } else if (task == Task::kVerify) {
+    for (const std::string& gone : ledger_.Settle(account, work.ports)) poll_.Remove(gone);
+  } else {
+    if (!ledger_.Merge(account, work.ports)) work_.SearchAfter(work.owner.id, {});
+    if (task == Task::kPlan) FinishPlan(account, work);
   }
 }
 
-void NeutronBackend::Disown(const Holder& holder, const std::string& port) {
-  const auto owner = owners_.find(port);
-  if (owner != owners_.end() && owner->second == holder.owner.id) owners_.erase(owner);
-}
-
-void NeutronBackend::Merge(Holder& holder, const std::vector<HeldPort>& ports) {
-  std::erase_if(holder.ports, [&](const HeldPort& held) KURYR_TSA(requires_capability(mutex_)) {
-    const bool stays = held.written || FindById(ports, held.id) != ports.end();
-    if (!stays) Disown(holder, held.id);
-    return !stays;
-  });
-  for (const HeldPort& port : ports) {
-    const auto held = FindById(holder.ports, port.id);
-    if (held != holder.ports.end()) {
-      held->known = port.known;
-      held->is_default = port.is_default;
-      held->active = held->active || port.active;
-      if (port.vif) held->vif = port.vif;
-    } else if (FindByIfname(holder.ports, port.ifname) == holder.ports.end()) {
-      holder.ports.push_back(port);
-      owners_.insert_or_assign(port.id, holder.owner.id);
-    } else {
-      SearchAfter(holder, {});
-    }
-  }
-}
-
-NeutronBackend::Clock::duration NeutronBackend::DelayOf(Holder& holder, const BackendError& error) {
-  if (!holder.backoff)
-    holder.backoff = std::make_unique<Backoff>(times_.retry_least, times_.retry_most);
-  milliseconds delay = holder.backoff->Next();
-  if (const auto asked = error.retry_after()) {
-    const auto rest = std::min<milliseconds>(*asked, kLongestRetryAfter);
-    throttled_until_ = Clock::now() + rest;
-    planner_.pool_means().ready.Rest(rest);
-    delay = std::max(delay, rest);
-  }
-  return delay;
+void NeutronBackend::FinishPlan(PortLedger::Account& account, const PortWork& work) {
+  account.uncertain = account.uncertain || work.uncertain;
+  if (work.error) return;
+  if (account.uncertain) work_.SearchAfter(work.owner.id, times_.search);
+  account.uncertain = false;
 }
 
 }  // namespace kuryr::controller::neutron

@@ -5,29 +5,26 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "base/backoff.h"
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
-#include "controller/backends/neutron/active_poll.h"
+#include "controller/backends/neutron/held/active_poll.h"
+#include "controller/backends/neutron/held/port_ledger.h"
 #include "controller/backends/neutron/neutron_api.h"
 #include "controller/backends/neutron/pod_defaults.h"
 #include "controller/backends/neutron/pool_filler.h"
 #include "controller/backends/neutron/port_planner.h"
-#include "service/work_queue.h"
+#include "controller/backends/work/owner_work.h"
+#include "service/chore.h"
 
 namespace kuryr::controller::neutron {
 
-/// A backend whose VIFs are ports of Neutron; docs/neutron.md says what pods get. Threads of its
-/// own make, bind and delete the ports of one owner at a time each, and one asks which ports are
-/// ACTIVE. What Neutron refused is asked for again after a delay that grows; until then, Reserve
-/// repeats the refusal. Claims are not kept: their addresses are Neutron's to give. The API is
-/// asked by Inventory alone while a caller waits. Thread-safe.
+/// A backend whose VIFs are ports of Neutron; docs/neutron.md says what pods get. OwnerWork makes,
+/// binds and deletes ports, ActivePoll asks which are ACTIVE, and chores look whether ports are
+/// still there. Neutron gives addresses: claims keep none. Only Inventory and ListPorts ask the API
+/// while their caller waits. Thread-safe.
 class NeutronBackend final : public Backend,
                              public ScopeUser,
                              public LossReporter,
@@ -37,23 +34,23 @@ class NeutronBackend final : public Backend,
   using Clock = std::chrono::steady_clock;
 
   struct Hooks {
-    /// Asking again for this owner is worth it; of one that is released, perhaps its id alone.
+    /// A call for this owner may have another answer now. A released owner may be its id alone.
     std::function<void(const Owner& owner)> wake;
     /// While false, nothing is asked of Neutron.
     std::function<bool()> may_write;
-    /// Whether there is such a scope; asked after SweepScopes alone.
+    /// Whether there is such a scope; called after SweepScopes only.
     std::function<bool(const std::string& scope_id)> is_scope;
   };
   struct Times {
     std::chrono::milliseconds retry_least{1000};
     std::chrono::milliseconds retry_most{60'000};
-    /// How long ports of a controller before this one, or of a request without an answer, may
-    /// still come to light. 0: there was none before.
+    /// How long ports of an earlier controller, or of a request without an answer, may still come
+    /// to light. 0: there was no earlier controller.
     std::chrono::milliseconds search{120'000};
-    /// Between two looks whether the ports of plans are there.
+    /// Interval of looks whether the ports of plans are there.
     std::chrono::milliseconds look{300'000};
-    /// The same of those that are not ACTIVE yet; also until the first look at all, which tells of
-    /// what went while nobody led.
+    /// Interval for ports that are not ACTIVE yet. Also the delay before the first look, which
+    /// finds ports lost while no controller led.
     std::chrono::milliseconds look_at_waiting{5'000};
     ActivePoll::Pace pace;
     PoolFiller::Times pool;
@@ -70,104 +67,52 @@ class NeutronBackend final : public Backend,
   /// Waits for requests that are under way.
   ~NeutronBackend() override;
 
-  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request) override
-      EXCLUDES(mutex_);
-  /// By its form: also what kuryr-kubernetes wrote as an annotation.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
+      const PlanRequest& request) override;
+  /// Judges by the VIF's form, which VIFs of kuryr-kubernetes' annotations have as well.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
-  void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override EXCLUDES(mutex_);
-  [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override
-      EXCLUDES(mutex_);
-  /// Ports that somebody has deleted in Neutron.
-  [[nodiscard]] std::optional<std::string> FindLost(const Owner& owner) const override
-      EXCLUDES(mutex_);
-  /// Ports that Neutron does not know as this owner's stay, whatever was adopted.
-  bool Release(const std::string& owner_id) override EXCLUDES(mutex_);
+  void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  /// Names ports that another client has deleted in Neutron.
+  [[nodiscard]] std::optional<std::string> FindLost(const Owner& owner) const override;
+  /// A port stays where Neutron names another owner or none, even if it was adopted.
+  bool Release(const std::string& owner_id) override;
   void SweepScopes() override;
-  /// By the tags of kuryr.conf: owners that have ports in Neutron now; nobody without tags. Throws
-  /// NeutronError.
+  /// Owners of ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Inventory() const override;
-  /// Of this cluster's tags, as Inventory; none without tags. Throws NeutronError.
+  /// Ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<ListedPort> ListPorts() const override { return planner_.ListPorts(); }
-  [[nodiscard]] bool IsHeld(const std::string& port_id) const override EXCLUDES(mutex_);
+  [[nodiscard]] bool IsHeld(const std::string& port_id) const override;
   [[nodiscard]] std::optional<std::string> WhyNotListed() const override;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
     return {.scopes = this, .losses = this, .metrics = this, .ports = this};
   }
 
-  /// Ports that are not ACTIVE yet.
+  /// The number of ports that are not ACTIVE yet.
   [[nodiscard]] size_t waiting() const { return poll_.waiting(); }
-  /// Ports of active plans that Neutron has no more.
-  [[nodiscard]] size_t lost() const EXCLUDES(mutex_);
-  /// With [kubernetes] vif_pool_driver.
+  /// The number of ports of active plans that Neutron has no more.
+  [[nodiscard]] size_t lost() const;
+  /// Empty without [kubernetes] vif_pool_driver.
   [[nodiscard]] std::map<PoolKey, PoolCounts> pools() const {
     return planner_.pool_means().ready.Counts();
   }
 
  private:
-  enum class Life {
-    kHeld,
-    kReleasing,
-    kReleased,  ///< nothing is left, and Release has not heard of it yet
-  };
-  struct Failure {
-    BackendError::Kind kind;
-    std::string text;
-    Clock::time_point until;  ///< not before is it tried again
-  };
-  /// What is known of an owner.
-  struct Holder {
-    Owner owner;
-    Scope scope;
-    std::vector<IpAddress> node_addresses;
-    Life life = Life::kHeld;
-    std::vector<HeldPort> ports;
-    std::vector<InterfaceRequest> wanted;   ///< that are under way
-    std::vector<InterfaceRequest> refused;  ///< that `failure` is about
-    std::optional<Failure> failure;
-    std::unique_ptr<Backoff> backoff;
-    bool must_search = false;                    ///< as PortWork's
-    bool uncertain = false;                      ///< the same
-    std::optional<Clock::time_point> search_at;  ///< once more
-    std::set<std::string> lost;  ///< ids of ports that were gone before their plan was active
-  };
-  using Holders = std::unordered_map<std::string, Holder>;
-  enum class Act { kNothing, kPlan, kSearch, kVerify, kRelease };
+  using Task = work::OwnerWork::Task;
 
-  [[nodiscard]] Holder& Open(const Owner& owner) REQUIRES(mutex_);
-  [[nodiscard]] static std::optional<std::vector<vif::PodVif>> VifsFor(
-      const Holder& holder, const std::vector<InterfaceRequest>& interfaces);
-  /// Whether it is the holder's now; false: another owner has it.
-  bool Take(Holder& holder, const vif::PodVif& vif) REQUIRES(mutex_);
-  void Want(Holder& holder, const std::vector<InterfaceRequest>& interfaces) REQUIRES(mutex_);
-
-  void Work();
-  void Round(const std::string& id) EXCLUDES(mutex_);
-  /// What is to be done next, and what it takes.
-  [[nodiscard]] Act Begin(const std::string& id, PortWork& work) EXCLUDES(mutex_);
-  void Do(Act act, PortWork& work);
-  void Finish(Act act, PortWork& work) EXCLUDES(mutex_);
-  void FinishPlan(Holder& holder, PortWork& work) REQUIRES(mutex_);
-  void FinishSearch(Holder& holder, PortWork& work) REQUIRES(mutex_);
-  void FinishVerify(Holder& holder, PortWork& work) REQUIRES(mutex_);
-  void FinishRelease(Holder& holder, PortWork& work) REQUIRES(mutex_);
-  void SearchAfter(Holder& holder, Clock::duration delay) REQUIRES(mutex_);
-  /// Once, when nothing of a controller before this one comes to light any more: an owner that has
-  /// a port beside those it holds is searched.
-  void FindLatePorts() EXCLUDES(mutex_);
-  /// Of these ports, each that a list of Neutron's lacks is asked for by itself.
-  void LookFor(const std::vector<std::string>& ids) EXCLUDES(mutex_);
-  [[nodiscard]] std::vector<std::string> WrittenPorts() const EXCLUDES(mutex_);
-  /// Where its plan is active, it stays as gone: the pod may run. Else the next Reserve makes
-  /// another one.
-  void Lose(Holder& holder, const std::string& port) REQUIRES(mutex_);
-  /// `port` may be any owner's.
-  void Disown(const Holder& holder, const std::string& port) REQUIRES(mutex_);
-  /// What was adopted meanwhile stays as it is.
-  void Merge(Holder& holder, const std::vector<HeldPort>& ports) REQUIRES(mutex_);
-  /// Until it is tried again.
-  [[nodiscard]] Clock::duration DelayOf(Holder& holder, const BackendError& error) REQUIRES(mutex_);
-  void OnActive(const std::vector<std::string>& ids) EXCLUDES(mutex_);
+  /// False: the owner is being released.
+  bool Open(const Owner& owner) REQUIRES(work_.mutex());
+  [[nodiscard]] std::optional<BackendError> Run(Task task, const PlanRequest& request);
+  [[nodiscard]] PortWork WorkFor(const PlanRequest& request);
+  void Finish(Task task, const PortWork& work);
+  void FinishPlan(PortLedger::Account& account, const PortWork& work) REQUIRES(work_.mutex());
+  void OnActive(const std::vector<std::string>& ids);
+  /// An owner that has a port in Neutron beside those it holds is searched.
+  void FindLatePorts();
+  [[nodiscard]] std::vector<std::string> WrittenPorts();
+  /// A port that Neutron's list lacks is verified.
+  void LookFor(const std::vector<std::string>& ids);
   [[nodiscard]] PoolHooks PoolHooksOf();
   [[nodiscard]] std::unique_ptr<PoolFiller> MakeFiller();
   [[nodiscard]] bool IsYoung() const { return Clock::now() < started_ + times_.search; }
@@ -176,14 +121,14 @@ class NeutronBackend final : public Backend,
   const Times times_;
   const Clock::time_point started_ = Clock::now();
   mutable PortPlanner planner_;
-  service::WorkQueue queue_;  ///< of owners' ids
-  mutable Mutex mutex_;
-  Holders holders_ GUARDED_BY(mutex_);                                      ///< by the owner's id
-  std::unordered_map<std::string, std::string> owners_ GUARDED_BY(mutex_);  ///< by the port's id
-  Clock::time_point throttled_until_ GUARDED_BY(mutex_);                    ///< by Neutron, for all
+  work::OwnerWork work_;
+  PortLedger ledger_ GUARDED_BY(work_.mutex());
   ActivePoll poll_;
   const std::unique_ptr<PoolFiller> filler_;  ///< null without pools
-  std::vector<std::jthread> threads_;
+  service::Chore find_late_ports_;  ///< once, when no port of an earlier controller comes any more
+  service::Chore look_at_waiting_;
+  service::Chore look_at_written_;
+  service::Chore sweep_scopes_;
 };
 
 }  // namespace kuryr::controller::neutron

@@ -26,7 +26,7 @@ class NeutronError : public std::runtime_error {
     kBadRequest,    ///< 400, and every other 4xx
   };
 
-  /// What was answered, as far as something was.
+  /// The answer, as far as there was one.
   struct Answer {
     int status = 0;    ///< 0: there was none
     std::string type;  ///< NeutronError's: "OverQuota"; empty without one
@@ -42,7 +42,7 @@ class NeutronError : public std::runtime_error {
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] int status() const noexcept { return answer_.status; }
   [[nodiscard]] const std::string& type() const noexcept { return answer_.type; }
-  /// Of 429 and 503.
+  /// The Retry-After of a 429 or a 503.
   [[nodiscard]] std::optional<std::chrono::seconds> retry_after() const noexcept {
     return answer_.retry_after;
   }

@@ -19,7 +19,7 @@ struct SubPort {
   bool operator==(const SubPort&) const = default;
 };
 
-/// What a port may send from beside its own: one of allowed_address_pairs.
+/// Addresses that a port may send from beside its own: one of allowed_address_pairs.
 struct AddressPair {
   IpNetwork network;  ///< ip_address, which may be a network: a single address has its whole length
   std::optional<MacAddress> mac;  ///< the port's own where it is absent

@@ -19,7 +19,7 @@ class NodePorts {
 
   /// The one with the node's address. Throws NeutronError, and BackendError kGone without one.
   [[nodiscard]] NodePort Find(const PodNode& node);
-  /// The same as it is now; nothing where it is gone. Throws NeutronError.
+  /// The port as it is now; nullopt: it is gone. Throws NeutronError.
   [[nodiscard]] std::optional<NodePort> Get(const std::string& id);
   /// Also ports of others in these subnets. Throws NeutronError.
   [[nodiscard]] std::vector<NodePort> All();

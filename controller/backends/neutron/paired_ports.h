@@ -32,7 +32,7 @@ class PairedPorts final : public VifDriver {
   using Pairs = std::vector<AddressPair>;
   using Change = std::function<Pairs(const Pairs&)>;
 
-  /// Others may change them at the same time, which a revision tells. False: the port is gone.
+  /// A revision tells whether another client changed them meanwhile. False: the port is gone.
   [[nodiscard]] bool Update(NodePort node, const Change& change);
   /// The node ports with one of the pairs.
   [[nodiscard]] std::vector<NodePort> NodesWith(const std::string& port_id, const Pairs& pairs)

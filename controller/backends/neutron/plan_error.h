@@ -10,8 +10,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// What Neutron's refusal of a port means for its owner. `network`: what the port was to be in, or
-/// nullptr while that is not known. `quota`: of a refusal of that kind, if it is known.
+/// Tells a port's owner why Neutron refused it. `network`: the one that the port was to be in, or
+/// nullptr while it is not known. `quota`: the project's, if Neutron refused for it and told it.
 [[nodiscard]] BackendError PlanErrorOf(const NeutronError& error, const PodNetwork* network,
                                        const std::optional<PortQuota>& quota = std::nullopt);
 

@@ -113,7 +113,7 @@ void PoolFiller::Fill(const PoolNeed& need) {
   const PodNetwork network = means_.networks.Find(need.subnets);
   PortRequest request = ReadyRequestOf(network, means_.defaults);
   means_.driver.Describe(request, {.node = need.node.name});
-  // What says whose it is says nothing yet, or, where nothing else does, which cluster's.
+  // The description names no owner yet. It names the cluster where the tags come later.
   request.description = TagsComeLater(means_.api, means_.defaults) ? MarkOf(means_.defaults) : "";
   const size_t made = Create(need, network, std::vector<PortRequest>(count, request), room);
   means_.ready.Count(need.key, Event::kFill);

@@ -36,7 +36,7 @@ class PoolFiller {
     std::chrono::milliseconds retry{1'000};   ///< after a failure, at first
   };
 
-  /// What `means` names is borrowed.
+  /// Borrows all that `means` refers to.
   PoolFiller(const PortPools::Means& means, Hooks hooks, Times times);
   PoolFiller(const PoolFiller&) = delete;
   PoolFiller& operator=(const PoolFiller&) = delete;
@@ -67,7 +67,7 @@ class PoolFiller {
               ReadyPorts::Room& room);
   void List();
   /// Does what a fill, another controller's perhaps, has left to do for the port that it made.
-  /// Nothing where it is no ready one: what no pod can be given is deleted.
+  /// nullopt: the port is not a ready one. Deletes it where no pod can be given it.
   [[nodiscard]] std::optional<ReadyPorts::Listed> Complete(const Port& port);
   [[nodiscard]] std::vector<PortFilter> Filters() const;
 

@@ -106,7 +106,7 @@ std::vector<Port> PortPlanner::PortsOf(const std::string& owner_id) {
   return ports;
 }
 
-/// Of several for one interface, the one that is held stays, or else the first.
+/// One port stays for an interface that has several: the held one, or else the first.
 void PortPlanner::Find(PortWork& work, const Port& port) {
   const std::string ifname = IfnameOf(port);
   const auto held = FindOf(work.ports, ifname);
@@ -218,7 +218,7 @@ std::vector<Port> PortPlanner::CreateInBulk(PortWork& work, std::vector<PortRequ
   return ports;
 }
 
-/// What is held has a VIF afterwards.
+/// Each held port has a VIF afterwards.
 void PortPlanner::Complete(PortWork& work) {
   for (const InterfaceRequest& interface : work.interfaces) {
     const auto held = FindOf(work.ports, interface.ifname);

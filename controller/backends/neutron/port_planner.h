@@ -24,16 +24,16 @@ struct HeldPort {
   std::string id;
   std::string ifname;
   bool is_default = false;
-  bool known = false;    ///< Neutron has said that it is this owner's
+  bool known = false;    ///< Neutron names this owner as the port's
   bool written = false;  ///< its VIF stands on an object
   bool active = false;   ///< its status has been ACTIVE
   bool doubted = false;  ///< a list of Neutron's lacks it
   bool gone = false;     ///< Neutron has none of this id (404)
-  /// Nothing of a port that is not bound yet, and of one that is written and active.
+  /// Empty until the port is bound, and again once its VIF is written and active.
   std::optional<vif::Vif> vif;
 };
 
-/// What is to be had for one owner, and what came of it.
+/// The task of one owner's ports, and its result.
 struct PortWork {
   Owner owner;
   Scope scope;
@@ -66,18 +66,18 @@ class PortPlanner {
   /// request where one port is missing, and one where several are. A kRetry leaves what was made to
   /// the next call, every other error nothing that is not written.
   void Plan(PortWork& work);
-  /// What Neutron has for the owner is held, and each interface has one port alone.
+  /// The owner holds all ports that Neutron has for it, and one alone for each interface.
   void Search(PortWork& work);
-  /// Of the doubted ports, whether they are gone.
+  /// Asks for each doubted port whether it is gone.
   void Verify(PortWork& work);
   /// None of its ports is left, or an error says so. Those that a pool takes are ready then.
   void Release(PortWork& work);
-  /// Of the whole cluster, as its tags say; nothing without tags. Throws NeutronError.
+  /// All owners of ports with the cluster's tags; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Owners();
-  /// Of these ports, those that a list of Neutron's lacks. Throws NeutronError.
+  /// Those of the ports that Neutron's list lacks. Throws NeutronError.
   [[nodiscard]] std::vector<std::string> Missing(std::vector<std::string> ids);
 
-  /// The same, port by port. Throws NeutronError.
+  /// All ports with the cluster's tags; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<ListedPort> ListPorts();
   /// Those of owners, whatever their tags: a port is made before it has any, and other clusters'
   /// are among them. Throws NeutronError.
@@ -92,7 +92,7 @@ class PortPlanner {
   [[nodiscard]] bool Makes(const vif::Vif& vif) const { return driver_->Makes(vif); }
 
   [[nodiscard]] const PoolOptions& pool_options() const noexcept { return defaults_.pool; }
-  /// What a PoolFiller needs; borrowed.
+  /// The parts that a PoolFiller borrows.
   [[nodiscard]] PortPools::Means pool_means() {
     return {api_, defaults_, networks_, scopes_, *driver_, ready_};
   }
@@ -105,13 +105,14 @@ class PortPlanner {
   };
 
   [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
-  /// Of the whole cluster, by tags, and by the mark of those that have none yet; none without tags.
+  /// The cluster's ports: those with its tags, and those whose mark says that tags are to come.
+  /// None without tags.
   [[nodiscard]] std::vector<Port> ClustersPorts();
   void FindAll(PortWork& work);
   void Find(PortWork& work, const Port& port);
   [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);
   void Create(PortWork& work);
-  /// Of what is missing, what pools have.
+  /// Takes from pools what they have for the missing interfaces.
   void Claim(PortWork& work, const std::vector<Wanted>& missing);
   void CreateAll(PortWork& work, const std::vector<Wanted>& missing);
   void Complete(PortWork& work);
@@ -124,7 +125,7 @@ class PortPlanner {
   [[nodiscard]] PodNetwork NetworkFor(const PortWork& work, const InterfaceRequest& interface);
   /// Those that are not written are deleted.
   void Undo(PortWork& work);
-  /// What Neutron has for the owner now.
+  /// The ports that Neutron has for the owner now.
   [[nodiscard]] std::vector<Port> PortsToRelease(const PortWork& work);
   /// A written port that Neutron says nobody has: of a pool that was not ours.
   [[nodiscard]] bool IsLeft(const Port& port) const;

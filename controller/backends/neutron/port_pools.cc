@@ -159,7 +159,7 @@ PortUpdate PortPools::ClaimOf(const Owner& owner, const std::string& ifname) con
   return update;
 }
 
-/// What a claim has written, taken back.
+/// The update that takes back what a claim has written.
 PortUpdate PortPools::ReturnOf(const Port& port) const {
   PortUpdate update{.name = kReadyName};
   if (!port.device_id.empty()) update.device_id = "";

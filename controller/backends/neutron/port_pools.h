@@ -61,7 +61,7 @@ class PortPools {
                                           const Wanted& wanted);
   /// Whether the port, an owner's until now, is a ready one again; false: it is to be deleted.
   [[nodiscard]] bool Return(const Port& port);
-  /// What the interface asks for by name is no ready port's afterwards.
+  /// Deletes ready ports that have the address or the MAC that the interface asks for.
   void Free(const InterfaceRequest& interface);
   /// After an error that says that nothing more can be made: ready ports are deleted for pods'
   /// sake. False: that would not help.
@@ -79,7 +79,7 @@ class PortPools {
 
  private:
   [[nodiscard]] bool enabled() const { return means_.defaults.pool.enabled; }
-  /// Nothing where somebody else was faster.
+  /// nullopt: another client was faster.
   [[nodiscard]] std::optional<Port> TryClaim(const PoolKey& key, const ReadyPort& ready,
                                              PortUpdate update);
   /// As it is now; nothing where it is not ready any more.

@@ -20,7 +20,7 @@ std::string Readable(const Subnet& subnet) {
   return "subnet " + name + subnet.cidr.ToString() + " (" + subnet.id + ")";
 }
 
-/// What a pod's user must not have: the gateway's, and what the subnet's owner keeps for others.
+/// Refuses addresses that a pod's user must not have: the gateway's, and those outside the pools.
 void RequireGiven(const IpAddress& address, const Subnet& subnet) {
   const std::string what = "address " + address.ToString() + " of " + Readable(subnet);
   if (subnet.gateway == address) throw BackendError(Kind::kRefused, what + " is its gateway's");
@@ -67,7 +67,7 @@ void RequireGiven(const std::string& name, const NamedSubnets& pool, const std::
                                          "] namespaces in kuryr.conf does not list it");
 }
 
-/// What may stand on a namespace: `additional_security_groups` lists it, or has a star.
+/// A namespace may name a group that `additional_security_groups` lists, or any with a star there.
 void RequireListed(const std::string& group, const PodDefaults& defaults) {
   const bool is_listed = defaults.any_group || Lists(defaults.security_groups, group) ||
                          Lists(defaults.more_groups, group);
@@ -79,7 +79,7 @@ void RequireListed(const std::string& group, const PodDefaults& defaults) {
                          "list it");
 }
 
-/// What may stand on a pod: its namespace's, or without any what kuryr.conf lists.
+/// A pod may name its namespace's groups; where that has none, those that kuryr.conf lists.
 void RequireAllowed(const std::string& group, const Scope& scope, const PodDefaults& defaults) {
   const std::vector<std::string>& own = scope.security_groups;
   const bool is_allowed =

@@ -13,8 +13,8 @@ namespace kuryr::controller::neutron {
 
 /// As Kuryr's ports, and Nova's own.
 inline constexpr const char* kDeviceOwner = "compute:kuryr";
-/// Of ports that wait for a pod, as Kuryr's pools call theirs with port_debug; and as they did in
-/// its first releases.
+/// The names of ports that wait for a pod: the one that Kuryr's pools use with port_debug, and the
+/// one of its first releases.
 inline constexpr const char* kReadyName = "kuryr-pool-port";
 inline constexpr const char* kFormerReadyName = "available-port";
 

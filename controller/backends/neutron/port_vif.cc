@@ -66,7 +66,7 @@ vif::Network NetworkOf(const Port& port, const PodNetwork& network) {
   return made;
 }
 
-/// What all kinds have.
+/// Sets the fields that all kinds have.
 template <typename Kind>
 Kind Fill(const Port& port, vif::Network network, const char* plugin) {
   Kind vif;

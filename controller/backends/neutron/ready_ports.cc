@@ -142,7 +142,7 @@ std::vector<ReadyPort> ReadyPorts::EndListing(std::vector<Listed> listed) {
   return TakeExcess();
 }
 
-/// What somebody else deleted or took is not listed.
+/// Drops ports that another client has deleted or taken: the list lacks them.
 void ReadyPorts::DropUnlisted(const std::set<std::string>& ids) {
   for (auto& [key, pool] : pools_) {
     std::erase_if(pool.ports, [&](const ReadyPort& port) KURYR_TSA(requires_capability(mutex_)) {

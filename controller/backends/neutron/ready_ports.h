@@ -18,8 +18,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// Whose pods a ready port can be given to. Project and security groups are those of kuryr.conf,
-/// and so the same for all.
+/// Names the pods that a ready port can be given to. Its project and security groups are always
+/// those of kuryr.conf.
 struct PoolKey {
   std::string place;                 ///< VifDriver::PlaceOf: a host, or a trunk
   std::vector<std::string> subnets;  ///< UUIDs, sorted; the port has one address of each
@@ -66,7 +66,7 @@ class ReadyPorts {
   /// The one that has been ready longest.
   [[nodiscard]] std::optional<ReadyPort> Take(const PoolKey& key) EXCLUDES(mutex_);
   void Put(const PoolKey& key, ReadyPort port) EXCLUDES(mutex_);
-  /// Of any pool, those with one of the addresses, or the MAC.
+  /// Takes the ports of any pool that have one of the addresses, or the MAC.
   [[nodiscard]] std::vector<ReadyPort> TakeWith(const std::vector<IpAddress>& addresses,
                                                 const std::optional<MacAddress>& mac)
       EXCLUDES(mutex_);
@@ -103,8 +103,7 @@ class ReadyPorts {
 
   // A list of Neutron's, which is of no moment: what was taken or put since its begin stays so.
   void BeginListing() EXCLUDES(mutex_);
-  /// What the list says of this port does not count: it is still some pod's, and may be back
-  /// already.
+  /// The list does not count for this port: a pod had it, and may have given it back meanwhile.
   void PassOver(const std::string& id) EXCLUDES(mutex_);
   /// Those beyond the limit, which are ready no more.
   [[nodiscard]] std::vector<ReadyPort> EndListing(std::vector<Listed> listed) EXCLUDES(mutex_);

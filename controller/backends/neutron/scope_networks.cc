@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kOfNeutrons = "network:";
 
-/// Of a router's interface, also of one that is distributed, and of one on several nodes.
+/// Whether a router's interface has the port: a plain, a distributed or a highly available router.
 bool IsRouters(const Port& port) {
   return port.device_owner.starts_with("network:router_interface") ||
          port.device_owner == "network:ha_router_replicated_interface";
@@ -106,7 +106,7 @@ ScopeNetworks::Subnets ScopeNetworks::Make(const Whose& scope) {
   return subnets;
 }
 
-/// Of several, which a request without an answer may have made, one with subnets stays.
+/// A request without an answer may have made several networks: one with subnets stays.
 Network ScopeNetworks::FindNetwork(const Whose& scope) {
   const std::string name = "ns/" + scope.name + "-net";
   const std::string description = Mark() + scope.id;

@@ -54,7 +54,7 @@ class ScopeNetworks {
   void Connect(const Network& network, const std::string& subnet_id);
   [[nodiscard]] bool Remove(const Network& network, const Sweep& sweep);
   [[nodiscard]] SubnetPool PoolOf(const std::string& id) EXCLUDES(mutex_);
-  /// What stands before a scope's id in its network's description.
+  /// The text before a scope's id in its network's description.
   [[nodiscard]] std::string Mark() const;
 
   NeutronApi& api_;

@@ -29,12 +29,12 @@ class TrunkPorts final : public VifDriver {
   [[nodiscard]] std::optional<std::string> PlaceOf(const PodNode& node) override;
   /// As far as Join and Learn have seen it in a trunk.
   [[nodiscard]] std::optional<std::string> PlaceOf(const Port& port) override EXCLUDES(mutex_);
-  /// Of all nodes, as Neutron has it now.
+  /// Learns the sub-ports of all nodes' trunks, as Neutron has them now.
   void Learn() override EXCLUDES(mutex_);
   [[nodiscard]] bool Makes(const vif::Vif& vif) const override;
 
  private:
-  /// Nothing where somebody else was faster with every VLAN that was tried.
+  /// nullopt: another client took the VLAN first.
   [[nodiscard]] std::optional<uint16_t> TryAdd(const NodePort& node, const std::string& port_id);
   [[nodiscard]] std::optional<std::string> TrunkOf(const std::string& port_id) EXCLUDES(mutex_);
   void Remember(const std::string& port_id, const std::string& trunk_id) EXCLUDES(mutex_);

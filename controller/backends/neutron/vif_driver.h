@@ -30,7 +30,7 @@ class VifDriver {
   VifDriver& operator=(const VifDriver&) = delete;
   virtual ~VifDriver() = default;
 
-  /// Whose port it will be, and where.
+  /// Writes into the request whose port it will be, and on which node.
   virtual void Describe(PortRequest& request, const Owner& owner) const = 0;
   /// The owner's ports; of every owner when the id is empty.
   [[nodiscard]] virtual PortFilter FilterOf(const std::string& owner_id) const = 0;
@@ -39,7 +39,7 @@ class VifDriver {
 
   /// The port reaches the node's pods then, and this is its VIF.
   virtual vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) = 0;
-  /// What Join did is undone, and the port is deleted; also when there is none.
+  /// Undoes Join and deletes the port. A port that is not there is no error.
   virtual void Delete(const std::string& port_id) = 0;
 
   /// Where the node's pods have their ports: a host of Neutron's, or a trunk. nullopt where
@@ -47,7 +47,7 @@ class VifDriver {
   [[nodiscard]] virtual std::optional<std::string> PlaceOf(const PodNode& /*node*/) {
     return std::nullopt;
   }
-  /// The same of a port that pods of the place can be given.
+  /// The place whose pods can be given the port; nullopt: there is none.
   [[nodiscard]] virtual std::optional<std::string> PlaceOf(const Port& /*port*/) {
     return std::nullopt;
   }

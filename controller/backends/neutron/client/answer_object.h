@@ -28,14 +28,14 @@ class AnswerObject {
   /// A UUID that has to be there.
   [[nodiscard]] std::string Id(const char* key) const;
 
-  /// What T::Parse makes of the text, which `expected` describes; nothing when absent or null.
+  /// Parses the text by T::Parse; `expected` describes it. nullopt when it is absent or null.
   template <typename T>
   [[nodiscard]] std::optional<T> Parsed(const char* key, const char* expected) const {
     const nlohmann::json* value = Find(key);
     if (value == nullptr) return std::nullopt;
     return ParsedText<T>(*value, vif::Path(path_, key), expected);
   }
-  /// The same of a value that has to be there.
+  /// Parses the text by T::Parse; throws ParseError when it is absent.
   template <typename T>
   [[nodiscard]] T Required(const char* key, const char* expected) const {
     std::optional<T> value = Parsed<T>(key, expected);
@@ -43,7 +43,7 @@ class AnswerObject {
     return *value;
   }
 
-  /// What `decode` makes of each element: decode(const json&, const Path&).
+  /// Decodes each element by decode(const json&, const Path&).
   template <typename Decode>
   [[nodiscard]] auto List(const char* key, Decode decode) const {
     std::vector<std::invoke_result_t<Decode, const nlohmann::json&, const vif::Path&>> all;
@@ -55,7 +55,7 @@ class AnswerObject {
     for (size_t i = 0; i < list->size(); ++i) all.push_back(decode((*list)[i], vif::Path(path, i)));
     return all;
   }
-  /// The same of a list that has to be there.
+  /// Decodes each element; throws ParseError when the list is absent.
   template <typename Decode>
   [[nodiscard]] auto RequiredList(const char* key, Decode decode) const {
     if (Find(key) == nullptr) RefuseMissing(key, "a list");

@@ -35,7 +35,7 @@ class Caller {
 
   /// An answer of a 2xx.
   [[nodiscard]] HttpAnswer Answer(const Call& call);
-  /// What `decode` makes of its body; a ParseError of it is a NeutronError.
+  /// Decodes the answer's body; a ParseError of `decode` becomes a NeutronError.
   template <typename Decode>
   [[nodiscard]] auto Decoded(const Call& call, Decode decode) {
     const HttpAnswer answer = Answer(call);
@@ -47,7 +47,7 @@ class Caller {
     }
   }
 
-  /// Of the token; empty where nobody says.
+  /// The project of the token; empty where Keystone names none.
   [[nodiscard]] std::string project_id() { return session_.Get().project_id; }
 
   /// For good: calls under way end at once with kUnavailable, as does every later one.

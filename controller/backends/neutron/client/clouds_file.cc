@@ -39,7 +39,7 @@ class Object {
     if (!fields_.IsMap() && !fields_.IsNull()) Refuse(where_, "is no mapping");
   }
 
-  /// Nothing where there is none, or it is null.
+  /// nullopt: the key is absent, or its value is null.
   [[nodiscard]] std::optional<Object> Find(const std::string& key) const {
     std::optional<Object> found;
     for (const auto& field : fields_) {
@@ -71,7 +71,7 @@ YAML::Node ParseYaml(const std::string& where, const std::string& text) {
   } catch (const YAML::DeepRecursion&) {
     Refuse(where, "is nested too deeply");
   } catch (const YAML::Exception& e) {
-    // What yaml-cpp says may quote a secret.
+    // The text of yaml-cpp's error may quote a secret.
     Refuse(where, "malformed YAML at line " + std::to_string(e.mark.line + 1) + ", column " +
                       std::to_string(e.mark.column + 1));
   }

@@ -7,8 +7,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// What openstacksdk's clouds.yaml says of one cloud, with secure.yaml laid over it: texts by the
-/// names that keystoneauth's options have ("auth_url", "cafile").
+/// One cloud of openstacksdk's clouds.yaml, with secure.yaml laid over it: texts by the names of
+/// keystoneauth's options ("auth_url", "cafile").
 using CloudOptions = std::map<std::string, Option>;
 
 /// From the file that OS_CLIENT_CONFIG_FILE names, or else the first clouds.yaml (or .yml) of the

@@ -25,7 +25,7 @@ const std::string& Root() {
   return kRoot;
 }
 
-/// What `decode` makes of the one member that a body has.
+/// Decodes the one member that a body has.
 template <typename Decode>
 auto Member(std::string_view body, const char* key, Decode decode) {
   const json document = Parse(body);
@@ -175,7 +175,7 @@ SubnetPool SubnetPoolOf(const json& value, const Path& path) {
       .family = object.Number("ip_version", 4, kSix) == kSix ? IpFamily::kIpv6 : IpFamily::kIpv4};
 }
 
-/// What `decode` makes of the elements of the list `key`.
+/// Decodes the elements of the list `key`.
 template <typename Decode>
 auto PageOf(std::string_view body, const std::string& key, Decode decode) {
   const json document = Parse(body);

@@ -10,15 +10,15 @@
 
 namespace kuryr::controller::neutron {
 
-// What Neutron's answers say, body by body ({"port": {...}}). Unknown fields pass; what is
-// malformed is a ParseError that names the field, what was found and what was expected.
+// Decoders of Neutron's answers, body by body ({"port": {...}}). Unknown fields pass. A malformed
+// field is a ParseError that names it, what was found and what was expected.
 
 [[nodiscard]] Network DecodeNetwork(std::string_view body);
 [[nodiscard]] Subnet DecodeSubnet(std::string_view body);
 [[nodiscard]] std::vector<Subnet> DecodeSubnets(std::string_view body);
 [[nodiscard]] Port DecodePort(std::string_view body);
 
-/// Of a list.
+/// The elements of a list answer.
 template <typename T>
 struct Page {
   std::vector<T> items;
@@ -38,7 +38,7 @@ struct Page {
 /// GET /v2.0/quotas/PROJECT/details.
 [[nodiscard]] PortQuota DecodePortQuota(std::string_view body);
 
-/// Of a list with fields=id.
+/// Decodes a list that was asked for with fields=id.
 [[nodiscard]] std::vector<std::string> DecodePortIds(std::string_view body);
 
 /// GET /v2.0/extensions: whether one has that alias.

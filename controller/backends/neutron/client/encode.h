@@ -9,10 +9,10 @@
 
 namespace kuryr::controller::neutron {
 
-/// What stands under "port" of a POST, and of a PUT.
+/// The object under "port" of a POST, and of a PUT.
 [[nodiscard]] nlohmann::json EncodePortRequest(const PortRequest& request);
 [[nodiscard]] nlohmann::json EncodePortUpdate(const PortUpdate& update);
-/// What stands under "network" and "subnet" of a POST.
+/// The object under "network" or "subnet" of a POST.
 [[nodiscard]] nlohmann::json EncodeNetworkRequest(const NetworkRequest& request);
 [[nodiscard]] nlohmann::json EncodeSubnetRequest(const SubnetRequest& request);
 /// An element of "sub_ports", and the list under "allowed_address_pairs".

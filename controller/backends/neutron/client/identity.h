@@ -14,7 +14,7 @@ struct KeystoneName {
   [[nodiscard]] bool empty() const noexcept { return id.empty() && name.empty(); }
 };
 
-/// Who we are to Keystone v3. Holds secrets, which no message shows.
+/// The controller's identity for Keystone v3. Holds secrets, which no message shows.
 struct Identity {
   enum class Method {
     kNone,  ///< no Keystone: Neutron takes every request (noauth)

@@ -15,7 +15,7 @@ namespace {
 using Kind = NeutronError::Kind;
 using std::chrono::seconds;
 
-/// What a proxy may ask for; more is as good as never.
+/// A longer Retry-After counts as this one.
 constexpr seconds kLongestRetryAfter{300};
 
 /// Type and message, as far as the answer has them.
@@ -95,7 +95,7 @@ std::string Without(std::string text, const std::string& secret) {
   return text;
 }
 
-/// What an operator can do where the answer itself does not say it.
+/// Tells the operator what to do, where the answer itself does not.
 std::string AdviceFor(const HttpAnswer& answer, const std::string& type) {
   switch (KindOf(answer.status, type)) {
     case Kind::kUnauthorized:

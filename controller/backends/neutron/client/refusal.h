@@ -7,13 +7,13 @@
 
 namespace kuryr::controller::neutron {
 
-/// What an answer of Neutron's that is no 2xx says: {"NeutronError": {...}}, the forms of
+/// Reads an answer of Neutron that is no 2xx: {"NeutronError": {...}}, the forms of
 /// keystonemiddleware and of Neutron's front, or nothing that we know. The token is cut out of
 /// whatever it quotes.
 [[nodiscard]] NeutronError RefusalOf(const HttpRequest& request, const HttpAnswer& answer);
 
-/// The same of Keystone's. Its messages quote what was sent, passwords and all: none of them is
-/// repeated.
+/// Reads an answer of Keystone that is no 2xx. Its messages quote the request with its passwords:
+/// none of them is repeated.
 [[nodiscard]] NeutronError KeystoneRefusalOf(const HttpRequest& request, const HttpAnswer& answer);
 
 /// An answer of a 2xx that is none of Neutron's or Keystone's. `reason` says what is wrong with it.

@@ -16,7 +16,7 @@ class RequestMetrics final : public RequestObserver {
  public:
   void OnRequest(RequestKind kind, std::optional<NeutronError::Kind> failure,
                  std::chrono::steady_clock::duration time) override EXCLUDES(mutex_);
-  /// Nothing where there was no request.
+  /// Writes no sample before the first request.
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// What is asked of Keystone (kToken) and Neutron.
+/// Kinds of requests to Keystone (kToken) and Neutron.
 enum class RequestKind {
   kToken,
   kExtensions,

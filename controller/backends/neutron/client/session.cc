@@ -86,7 +86,7 @@ Access Session::Get() {
   const Clock::time_point asked = now_();
   const MutexLock lock(mutex_);
   if (now_() < held_.renew_at) return held_.access;
-  // What a try that began after we asked has found out is news enough.
+  // A failure of a try that began after the question is new enough.
   if (!failure_ || tried_at_ < asked) Renew();
   if (!failure_) return held_.access;
   if (now_() >= held_.expires_at) throw NeutronError(*failure_);

@@ -13,7 +13,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// What a request to Neutron needs: where it goes, and the token that it shows.
+/// The endpoint and the token of a request to Neutron.
 struct Access {
   std::string url;         ///< with /v2.0 at its end
   std::string token;       ///< empty where Neutron takes every request

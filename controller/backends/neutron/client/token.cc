@@ -77,7 +77,7 @@ CatalogEndpoint EndpointOf(const json& value, const Path& path) {
   return {.interface = object.Text("interface"), .region = region, .url = object.Text("url")};
 }
 
-/// Of all services of type network.
+/// The endpoints of all services of type network.
 std::vector<CatalogEndpoint> EndpointsOf(const AnswerObject& token) {
   std::vector<CatalogEndpoint> all;
   (void)token.List("catalog", [&](const json& value, const Path& path) {

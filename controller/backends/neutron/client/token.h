@@ -19,7 +19,7 @@ struct EndpointChoice {
   std::vector<std::string> interfaces;  ///< in order: the first that there is
 };
 
-/// What the answer's body says. The token itself is in the header X-Subject-Token.
+/// The answer's body. The token itself is in the header X-Subject-Token.
 struct TokenAnswer {
   std::chrono::seconds lifetime{0};  ///< from issued_at to expires_at
   std::string neutron_url;           ///< as the catalog has it; empty without a choice

@@ -1,4 +1,4 @@
-#include "controller/backends/neutron/active_poll.h"
+#include "controller/backends/neutron/held/active_poll.h"
 
 #include <algorithm>
 #include <utility>

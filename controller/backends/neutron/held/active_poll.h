@@ -20,7 +20,7 @@ namespace kuryr::controller::neutron {
 class ActivePoll {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Of ports that wait no more. Called from the poll's thread.
+  /// Gets the ids of ports that are ACTIVE and wait no more. Called from the poll's thread.
   using Found = std::function<void(const std::vector<std::string>& ids)>;
   struct Pace {
     std::chrono::milliseconds least{250};

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/backends/neutron/port_planner.h"
+#include "controller/plan/plan_request.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::controller::neutron {
+
+/// The ports of each owner. A port has one owner. Not thread-safe.
+class PortLedger {
+ public:
+  struct Account {
+    /// nullptr: the owner does not have the port.
+    [[nodiscard]] const HeldPort* Find(const std::string& port_id) const;
+
+    Owner owner;
+    std::vector<HeldPort> ports;
+    bool must_search = false;    ///< as PortWork's
+    bool uncertain = false;      ///< as PortWork's, of any plan since the last that succeeded
+    std::set<std::string> lost;  ///< ids of ports that were gone before their plan was active
+  };
+  enum class Taken {
+    kYes,
+    kInstead,   ///< in place of a port that was made for the interface and never written
+    kAnothers,  ///< not taken: another owner has the port
+  };
+
+  /// An account without ports.
+  void Open(const Owner& owner, bool must_search);
+  void Close(const std::string& owner_id);
+  [[nodiscard]] Account& At(const std::string& owner_id) { return accounts_.at(owner_id); }
+  /// nullptr: the owner has no account.
+  [[nodiscard]] const Account* Find(const std::string& owner_id) const;
+  /// nullptr: no owner has the port.
+  [[nodiscard]] const Account* FindOwnerOf(const std::string& port_id) const;
+
+  /// One for each interface, the default one first; nullopt while a port or its VIF is missing.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> VifsFor(
+      const std::string& owner_id, const std::vector<InterfaceRequest>& interfaces) const;
+  /// The owner's object names the port. A lost port that its reader has not replaced yet is
+  /// ignored.
+  Taken Take(Account& account, const vif::PodVif& vif);
+  /// The account has the ports that a task left, and keeps ports that were taken meanwhile. False:
+  /// two ports are for one interface, and one of them was left out.
+  bool Merge(Account& account, const std::vector<HeldPort>& ports);
+  /// Owners whose ports are all active now.
+  [[nodiscard]] std::vector<Owner> MarkActive(const std::vector<std::string>& port_ids);
+  /// Returns the port's owner by id; nullopt: no owner has the port.
+  std::optional<std::string> Doubt(const std::string& port_id);
+  /// A task has verified the doubted ports. Ports that are gone stay where their plan is active,
+  /// as the pod may run; else they are lost, and a plan lacks them. Returns those gone, by id.
+  std::vector<std::string> Settle(Account& account, const std::vector<HeldPort>& verified);
+
+  /// Ports that stand on objects of owners that pass, by id.
+  [[nodiscard]] std::vector<std::string> Written(
+      const std::function<bool(const std::string& owner_id)>& passes) const;
+  /// The number of ports that are gone while their plan is active.
+  [[nodiscard]] size_t gone() const;
+
+ private:
+  /// Keeps the port where it is another owner's.
+  void Disown(const Account& account, const std::string& port_id);
+  void Lose(Account& account, const std::string& port_id);
+
+  std::unordered_map<std::string, Account> accounts_;    ///< by the owner's id
+  std::unordered_map<std::string, std::string> owners_;  ///< by the port's id
+};
+
+}  // namespace kuryr::controller::neutron
