@@ -8,7 +8,7 @@
 namespace kuryr::cni {
 
 /// Serves a DEL from what this node knows: the attachment's record, or the marks on its ports where
-/// the record is lost. It needs no server, and succeeds when nothing is left. An ADD that is still
+/// the record is lost. It needs no API server, and succeeds when nothing is left. An ADD that is
 /// at work on the attachment is ended first. Throws when something could not be removed: its record
 /// stays, and the runtime's next DEL tries again. The answer is empty.
 std::string Del(const Call& call);
