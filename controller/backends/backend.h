@@ -15,7 +15,7 @@ namespace kuryr::controller {
 /// start, Adopt tells it of all plans that are written on objects, before the first Reserve. Only
 /// Inventory waits for a server. Work that takes longer goes on behind the other calls, and the
 /// backend wakes the owner when asking again is worth it (BackendHooks::wake). Every call may be
-/// repeated and changes nothing then. Thread-safe. Reserve, Adopt and Release throw BackendError.
+/// repeated and changes nothing then. Thread-safe. Reserve, Adopt and Release throw PlanError.
 class Backend {
  public:
   Backend() = default;
@@ -34,7 +34,7 @@ class Backend {
   [[nodiscard]] virtual bool Owns(const Owner& owner, const vif::PodVif& vif) const = 0;
 
   /// The owner has these VIFs, which Owns knows: they are written. Addresses of networks that are
-  /// gone are kept from others where another network has them. BackendError kRefused names the
+  /// gone are kept from others where another network has them. PlanError kRefused names the
   /// other owner when one of the VIFs is another owner's already; the rest is kept then.
   virtual void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 

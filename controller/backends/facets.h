@@ -15,7 +15,7 @@ namespace kuryr::controller {
 /// thread-safe.
 
 /// A backend that gives addresses from a stock of its own, and so keeps others from getting one
-/// twice. Heed and Keep throw BackendError.
+/// twice. Heed and Keep throw PlanError.
 class AddressKeeper {
  public:
   virtual ~AddressKeeper() = default;
@@ -27,7 +27,7 @@ class AddressKeeper {
 
   /// Another producer has planned these VIFs for the owner; they replace those of an earlier call.
   /// Their addresses are kept from other owners in networks that the owner's scope may use. This
-  /// backend's own plans and claims go before them. BackendError kRefused as Backend::Adopt's.
+  /// backend's own plans and claims go before them. PlanError kRefused as Backend::Adopt's.
   virtual void Heed(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 
   /// Addresses that the owner may have beside its plan.
@@ -42,7 +42,7 @@ class AddressKeeper {
   virtual void KeepBeside(const Owner& owner, const Beside& beside) = 0;
 
   /// The claim, an owner without interfaces, keeps these addresses until Release. Only an interface
-  /// that names the claim gets them, one at a time. BackendError kRefused names an address that the
+  /// that names the claim gets them, one at a time. PlanError kRefused names an address that the
   /// claim's scope may not use, or that an owner of another scope has; the claim keeps the rest.
   virtual void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) = 0;
 

@@ -73,8 +73,8 @@ json StatusOf(const std::vector<IpNetwork>& ips, const std::string& pod) {
   return {{"ips", std::move(texts)}, {"ownerPod", pod}};
 }
 
-BackendError NoClaim(const std::string& key) {
-  return {BackendError::Kind::kGone, "no IPAMClaim " + key};
+PlanError NoClaim(const std::string& key) {
+  return {PlanError::Kind::kGone, "no IPAMClaim " + key};
 }
 
 }  // namespace
@@ -111,8 +111,7 @@ IpamClaim IpamClaims::Find(const std::string& name_space, const std::string& nam
   if (found != claims_.end() && found->second.problem.empty()) return found->second;
   askers_.Add(key, asker);
   if (found == claims_.end()) throw NoClaim(key);
-  throw BackendError(BackendError::Kind::kRefused,
-                     "IPAMClaim " + key + ", " + found->second.problem);
+  throw PlanError(PlanError::Kind::kRefused, "IPAMClaim " + key + ", " + found->second.problem);
 }
 
 bool IpamClaims::Record(const InterfaceRequest& interface, const Owner& pod, const vif::PodVif& vif,
@@ -133,9 +132,9 @@ bool IpamClaims::Record(const InterfaceRequest& interface, const Owner& pod, con
     constexpr int kInvalid = 422;
     if (e.code() == watcher::ApiError::kNotFound) throw NoClaim(KeyOf(owner.scope, owner.name));
     if (e.code() != kInvalid) throw;
-    throw BackendError(BackendError::Kind::kRefused,
-                       "IPAMClaim " + owner.name + " has no room for the addresses of interface " +
-                           interface.ifname);
+    throw PlanError(PlanError::Kind::kRefused, "IPAMClaim " + owner.name +
+                                                   " has no room for the addresses of interface " +
+                                                   interface.ifname);
   }
   return true;
 }
@@ -182,7 +181,7 @@ void IpamClaims::Keep(const IpamClaim& claim) {
     Owner owner = claim.owner;
     owner.name += " (IPAMClaim)";
     keeper->Keep(owner, claim.addresses());
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     Log(LogLevel::kWarning, "IPAMClaim not honoured",
         {{"claim", KeyOf(claim.owner.scope, claim.owner.name)}, {"error", e.what()}});
   }

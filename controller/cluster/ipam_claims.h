@@ -45,7 +45,7 @@ class IpamClaims : public watcher::ResourceEventHandler {
   void StartKeeping(Backend& backend) EXCLUDES(mutex_);
   void StopKeeping() EXCLUDES(mutex_);
 
-  /// The claim for the pod `asker`. BackendError kGone if there is no such claim, kRefused if it
+  /// The claim for the pod `asker`. PlanError kGone if there is no such claim, kRefused if it
   /// cannot be read; then `asker` is remembered.
   [[nodiscard]] IpamClaim Find(const std::string& name_space, const std::string& name,
                                const std::string& asker) EXCLUDES(mutex_);

@@ -39,7 +39,7 @@ std::optional<Scope> Namespaces::Find(const std::string& name, const std::string
   const MutexLock lock(mutex_);
   const auto found = namespaces_.find(name);
   if (found == namespaces_.end() && !refusal_.empty())
-    throw BackendError(BackendError::Kind::kRetry, "namespaces cannot be read: " + refusal_);
+    throw PlanError(PlanError::Kind::kRetry, "namespaces cannot be read: " + refusal_);
   if (found == namespaces_.end()) {
     askers_.Add(name, asker);
     return std::nullopt;
@@ -47,9 +47,9 @@ std::optional<Scope> Namespaces::Find(const std::string& name, const std::string
   try {
     return Scope{.id = found->second.uid,
                  .security_groups = SecurityGroupsIn(found->second.groups)};
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     askers_.Add(name, asker);
-    throw BackendError(e.kind(), "namespace " + name + ", " + e.what());
+    throw PlanError(e.kind(), "namespace " + name + ", " + e.what());
   }
 }
 

@@ -29,7 +29,7 @@ class Namespaces : public watcher::ResourceEventHandler {
   void Refuse(const std::string& reason) EXCLUDES(mutex_);
 
   /// The namespace as a scope. nullopt if it is not known yet; then `asker` is remembered.
-  /// BackendError kRefused if its annotation is malformed, kRetry if namespaces cannot be read.
+  /// PlanError kRefused if its annotation is malformed, kRetry if namespaces cannot be read.
   [[nodiscard]] std::optional<Scope> Find(const std::string& name, const std::string& asker)
       EXCLUDES(mutex_);
   [[nodiscard]] bool Has(const std::string& uid) const EXCLUDES(mutex_);

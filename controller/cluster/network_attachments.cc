@@ -98,20 +98,20 @@ void NetworkAttachments::OnDeleted(const watcher::WatchEvent& event) {
 std::optional<std::string> NetworkAttachments::Find(const std::string& name_space,
                                                     const std::string& name,
                                                     const std::string& asker) {
-  using Kind = BackendError::Kind;
+  using Kind = PlanError::Kind;
   const std::string key = KeyOf(name_space, name);
   const MutexLock lock(mutex_);
   const auto found = definitions_.find(key);
   if (found == definitions_.end()) {
     askers_.Add(key, asker);
-    throw BackendError(Kind::kGone, "no NetworkAttachmentDefinition " + key +
-                                        ", which annotation " + kNetworksAnnotation + " names");
+    throw PlanError(Kind::kGone, "no NetworkAttachmentDefinition " + key + ", which annotation " +
+                                     kNetworksAnnotation + " names");
   }
   const Definition& definition = found->second;
   if (!definition.problem.empty()) {
     askers_.Add(key, asker);
-    throw BackendError(Kind::kRefused,
-                       "NetworkAttachmentDefinition " + key + ", " + definition.problem);
+    throw PlanError(Kind::kRefused,
+                    "NetworkAttachmentDefinition " + key + ", " + definition.problem);
   }
   if (definition.network.empty()) return std::nullopt;
   return definition.network;

@@ -28,7 +28,7 @@ class NetworkAttachments : public watcher::ResourceEventHandler {
       : ResourceEventHandler("NetworkAttachmentDefinition"), wake_(std::move(wake)) {}
 
   /// The network's name, for the pod `asker`. nullopt: the definition names none, and belongs to
-  /// another plugin. BackendError kGone if there is no such definition, kRefused if it cannot be
+  /// another plugin. PlanError kGone if there is no such definition, kRefused if it cannot be
   /// read; then `asker` is remembered.
   [[nodiscard]] std::optional<std::string> Find(const std::string& name_space,
                                                 const std::string& name, const std::string& asker)

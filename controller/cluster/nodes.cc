@@ -32,7 +32,7 @@ NodeFacts FactsOf(const json& node) {
 }
 
 [[noreturn]] void ThrowLacks(const std::string& node, const std::string& what) {
-  throw BackendError(BackendError::Kind::kRetry, "node " + Printable(node) + what);
+  throw PlanError(PlanError::Kind::kRetry, "node " + Printable(node) + what);
 }
 
 /// A pod may name a node that is yet to come, and no event tells when it has come.

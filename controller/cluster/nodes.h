@@ -30,7 +30,7 @@ class Nodes {
 
   explicit Nodes(Now now = Clock::now) : now_(std::move(now)) {}
 
-  /// The Node's spec.podCIDRs. Throws what ApiClient does, and BackendError kRetry where the node
+  /// The Node's spec.podCIDRs. Throws what ApiClient does, and PlanError kRetry where the node
   /// has none yet, or does not exist.
   [[nodiscard]] std::vector<IpNetwork> PodCidrsOf(const std::string& node,
                                                   watcher::ApiClient& client) EXCLUDES(mutex_);

@@ -42,7 +42,7 @@ void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
   if (!state.refused.empty()) return;
   try {
     backend.Adopt(owner, vifs);
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     state.problem = e.what();
   }
 }
@@ -66,7 +66,7 @@ std::vector<vif::PodVif> HeededVifs(const PodStore::Known& known) {
 size_t CountInterfaces(const PodFacts& pod) {
   try {
     return 1 + ParseNetworkSelections(pod.networks, pod.name_space).size();
-  } catch (const BackendError&) {
+  } catch (const PlanError&) {
     return 1;
   }
 }
@@ -143,7 +143,7 @@ void HeedOthers(Backend& backend, PodStore::Known& known) {
   if (keeper == nullptr) return;
   try {
     keeper->Heed(known.pod->owner(), vifs);
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     known.others_problem = e.what();
   }
 }

@@ -19,9 +19,9 @@ std::vector<std::string> WithFinalizer(const PodFacts& pod) {
 
 std::string OneVif(const std::vector<vif::PodVif>& vifs) {
   if (vifs.size() != 1) {
-    throw BackendError(BackendError::Kind::kRefused,
-                       "vif_sink = vif has room for one interface, and this pod has " +
-                           std::to_string(vifs.size()) + ": use kuryrport or podstate");
+    throw PlanError(PlanError::Kind::kRefused,
+                    "vif_sink = vif has room for one interface, and this pod has " +
+                        std::to_string(vifs.size()) + ": use kuryrport or podstate");
   }
   return vif::EncodeVif(vifs.front().vif, vif::Changes::kOmit).dump();
 }

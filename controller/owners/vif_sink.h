@@ -21,7 +21,7 @@ class VifSink {
   VifSink& operator=(const VifSink&) = delete;
   virtual ~VifSink() = default;
 
-  /// A first plan, or a changed one. BackendError kRefused where it cannot be said in this form.
+  /// A first plan, or a changed one. PlanError kRefused where it cannot be said in this form.
   virtual void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) = 0;
 
   /// Whether the pod's plan stands where this sink writes.

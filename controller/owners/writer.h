@@ -32,7 +32,7 @@ class Writer {
       : client_(client), store_(store), may_write_(std::move(may_write)) {}
 
   void CreateEvent(const std::string& name_space, const nlohmann::json& event);
-  /// A definition with a status subresource takes the status by a request of its own. BackendError
+  /// A definition with a status subresource takes the status by a request of its own. PlanError
   /// kRetry where there is no definition. One that is there already is a conflict (409), and is
   /// learnt.
   void CreatePort(const PodFacts& pod, const nlohmann::json& port);

@@ -24,8 +24,8 @@ constexpr const char* kIfnameRule =
     "default";
 
 [[noreturn]] void RefuseText(const std::string& what) {
-  throw BackendError(BackendError::Kind::kRefused,
-                     std::string("annotation ") + kNetworksAnnotation + what);
+  throw PlanError(PlanError::Kind::kRefused,
+                  std::string("annotation ") + kNetworksAnnotation + what);
 }
 
 /// An entry of the annotation and its number, counted from 1.
@@ -117,7 +117,7 @@ std::vector<Entry> FromJson(const std::string& text) {
   try {
     list = ParseJson(text, {}, std::string("annotation ") + kNetworksAnnotation);
   } catch (const ParseError& e) {
-    throw BackendError(BackendError::Kind::kRefused, e.what());
+    throw PlanError(PlanError::Kind::kRefused, e.what());
   }
   if (!list.is_array()) RefuseText(" is no JSON list; expected [{\"name\": NAME, ...}, ...]");
   std::vector<Entry> entries;

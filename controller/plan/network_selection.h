@@ -31,7 +31,7 @@ struct NetworkSelection {
 
 /// Parses both forms of the annotation: "[NAMESPACE/]NAME[@IFNAME],..." and a JSON list. The
 /// default namespace is the pod's; default interface names are net1, net2, ... by position.
-/// Interface names are unique, and none is eth0. BackendError kRefused names the entry, the field
+/// Interface names are unique, and none is eth0. PlanError kRefused names the entry, the field
 /// and what was expected.
 [[nodiscard]] std::vector<NetworkSelection> ParseNetworkSelections(
     const std::string& text, const std::string& pod_namespace);

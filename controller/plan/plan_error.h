@@ -8,7 +8,7 @@
 namespace kuryr::controller {
 
 /// Why a backend has no VIFs for an owner. what() is for the owner's user: it names the network.
-class BackendError : public std::runtime_error {
+class PlanError : public std::runtime_error {
  public:
   enum class Kind {
     kRetry,      ///< the backend does not answer, or asks for patience
@@ -17,8 +17,8 @@ class BackendError : public std::runtime_error {
     kGone,       ///< an object that the request names does not exist
   };
 
-  BackendError(Kind kind, const std::string& message,
-               std::optional<std::chrono::milliseconds> retry_after = std::nullopt)
+  PlanError(Kind kind, const std::string& message,
+            std::optional<std::chrono::milliseconds> retry_after = std::nullopt)
       : std::runtime_error(message), kind_(kind), retry_after_(retry_after) {}
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }

@@ -19,10 +19,9 @@ std::vector<std::string> SecurityGroupsIn(const std::string& annotation) {
   const bool is_well =
       groups.size() <= kMostGroups && std::all_of(groups.begin(), groups.end(), IsUuid);
   if (is_well) return groups;
-  throw BackendError(BackendError::Kind::kRefused,
-                     "annotation " + std::string(kSecurityGroupsAnnotation) + ": \"" +
-                         Printable(annotation) +
-                         "\"; expected up to 16 UUIDs, separated by commas");
+  throw PlanError(PlanError::Kind::kRefused,
+                  "annotation " + std::string(kSecurityGroupsAnnotation) + ": \"" +
+                      Printable(annotation) + "\"; expected up to 16 UUIDs, separated by commas");
 }
 
 }  // namespace kuryr::controller

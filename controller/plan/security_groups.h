@@ -9,7 +9,7 @@ namespace kuryr::controller {
 /// by commas.
 inline constexpr const char* kSecurityGroupsAnnotation = "kuryr.openstack.org/security-groups";
 
-/// The groups that the annotation names. BackendError kRefused if it is malformed.
+/// The groups that the annotation names. PlanError kRefused if it is malformed.
 [[nodiscard]] std::vector<std::string> SecurityGroupsIn(const std::string& annotation);
 
 }  // namespace kuryr::controller

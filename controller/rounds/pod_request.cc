@@ -18,9 +18,8 @@ constexpr size_t kMostAddresses = 16;
 
 [[noreturn]] void RefuseAnnotation(const char* annotation, const std::string& value,
                                    const char* expected) {
-  throw BackendError(BackendError::Kind::kRefused, "annotation " + std::string(annotation) +
-                                                       ": \"" + Printable(value) + "\"; expected " +
-                                                       expected);
+  throw PlanError(PlanError::Kind::kRefused, "annotation " + std::string(annotation) + ": \"" +
+                                                 Printable(value) + "\"; expected " + expected);
 }
 
 std::vector<IpAddress> AddressesIn(const std::string& text) {
@@ -50,8 +49,8 @@ std::string ClaimNamed(const std::string& text, const PodFacts& pod) {
   const size_t at = name.find(kPodName);
   if (at != std::string::npos) name.replace(at, kPodName.size(), pod.name);
   if (IsDnsName(name)) return name;
-  throw BackendError(BackendError::Kind::kRefused,
-                     "\"" + Printable(text) + "\" names no IPAMClaim of this namespace");
+  throw PlanError(PlanError::Kind::kRefused,
+                  "\"" + Printable(text) + "\" names no IPAMClaim of this namespace");
 }
 
 /// The last of `interfaces` gets what the claim has, or will have.
@@ -63,14 +62,14 @@ void UseClaim(const std::string& text, const PodFacts& pod, IpamClaims& claims,
   const std::string what = "IPAMClaim " + claim.owner.name;
   for (const InterfaceRequest& other : interfaces) {
     if (other.claim == claim.owner)
-      throw BackendError(BackendError::Kind::kRefused, what + " is named by two interfaces");
+      throw PlanError(PlanError::Kind::kRefused, what + " is named by two interfaces");
   }
   InterfaceRequest& interface = interfaces.back();
   interface.claim = claim.owner;
   if (claim.ips.empty()) return;
   if (!interface.addresses.empty() && !claim.Has(interface.addresses))
-    throw BackendError(BackendError::Kind::kRefused, what + " has other addresses than interface " +
-                                                         interface.ifname + " asks for");
+    throw PlanError(PlanError::Kind::kRefused,
+                    what + " has other addresses than interface " + interface.ifname + " asks for");
   interface.addresses = claim.addresses();
 }
 

@@ -14,7 +14,7 @@ namespace kuryr::controller {
 /// wishes. Each network that its user selects has one more. Of these, the one that has the default
 /// route is the default interface. All have the security groups that the pod names. A selection
 /// that another plugin serves is passed over. An interface with an IPAMClaim that has addresses
-/// gets these. BackendError kRefused names the annotation that is malformed; else what
+/// gets these. PlanError kRefused names the annotation that is malformed; else what
 /// `attachments` and `claims` throw.
 [[nodiscard]] PlanRequest PlanRequestOf(const PodFacts& pod, std::vector<IpNetwork> node_networks,
                                         NetworkAttachments& attachments, IpamClaims& claims);

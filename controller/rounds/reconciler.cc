@@ -24,15 +24,15 @@ constexpr std::chrono::seconds kNodeAgain{10};
 
 constexpr const char* kAddressConflict = "KuryrAddressConflict";
 
-const char* ReasonOf(BackendError::Kind kind) {
+const char* ReasonOf(PlanError::Kind kind) {
   switch (kind) {
-    case BackendError::Kind::kRetry:
+    case PlanError::Kind::kRetry:
       return "KuryrBackendUnavailable";
-    case BackendError::Kind::kExhausted:
+    case PlanError::Kind::kExhausted:
       return kNoFreeAddress;
-    case BackendError::Kind::kRefused:
+    case PlanError::Kind::kRefused:
       return "KuryrPlanRefused";
-    case BackendError::Kind::kGone:
+    case PlanError::Kind::kGone:
       return "KuryrNetworkNotFound";
   }
   return "KuryrPlanFailed";
@@ -93,7 +93,7 @@ void Reconciler::Round(const std::string& key) {
   }
   try {
     RoundOf(key, known);
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     Handle(key, *known.pod, e);
   } catch (const watcher::ApiError& e) {
     constexpr int kInvalid = 422;
@@ -253,8 +253,8 @@ std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::st
   AskForTheSame(pod, view_.GetPod(pod.name_space, pod.name), request);
   try {
     return Reserve(request);
-  } catch (const BackendError& e) {
-    if (e.kind() == BackendError::Kind::kRetry) throw;
+  } catch (const PlanError& e) {
+    if (e.kind() == PlanError::Kind::kRetry) throw;
     shared_.reporter.Report(pod, kAddressConflict,
                             std::string("its plan was taken away while it runs, and it may not "
                                         "have its addresses again: ") +
@@ -284,7 +284,7 @@ std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& r
     auto vifs = shared_.backend.Reserve(request);
     shared_.metrics.CountAsked(Clock::now() - start, false);
     return vifs;
-  } catch (const BackendError&) {
+  } catch (const PlanError&) {
     shared_.metrics.CountAsked(Clock::now() - start, true);
     throw;
   }
@@ -352,12 +352,12 @@ void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
   writer_.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
 }
 
-void Reconciler::Handle(const std::string& key, const PodFacts& pod, const BackendError& error) {
+void Reconciler::Handle(const std::string& key, const PodFacts& pod, const PlanError& error) {
   shared_.reporter.Report(pod, ReasonOf(error.kind()), error.what(), writer_);
-  if (error.kind() == BackendError::Kind::kGone) shared_.ask_for_absent();
+  if (error.kind() == PlanError::Kind::kGone) shared_.ask_for_absent();
   if (error.retry_after()) {
     shared_.queue.AddAfter(key, *error.retry_after());
-  } else if (error.kind() == BackendError::Kind::kRefused) {
+  } else if (error.kind() == PlanError::Kind::kRefused) {
     shared_.queue.AddAfter(key, kRefusedAgain);
   } else {
     shared_.queue.AddRateLimited(key);

@@ -90,7 +90,7 @@ class Reconciler {
   [[nodiscard]] bool IsDone(const PodFacts& pod);
   /// A KuryrPort of ours that nobody owns.
   void DeleteOrphan(const std::string& key, const PortFacts& port);
-  void Handle(const std::string& key, const PodFacts& pod, const BackendError& error);
+  void Handle(const std::string& key, const PodFacts& pod, const PlanError& error);
 
   const Shared shared_;
   Writer& writer_;

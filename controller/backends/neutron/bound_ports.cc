@@ -7,8 +7,8 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-BackendError NotBound(const Port& port, const std::string& host) {
-  return {BackendError::Kind::kRetry,
+PlanError NotBound(const Port& port, const std::string& host) {
+  return {PlanError::Kind::kRetry,
           "Neutron has not bound port " + port.id + " to host \"" + Printable(host) + "\" (" +
               Printable(port.vif_type) +
               "): no agent or chassis that lives has this name; where a node's host has another "

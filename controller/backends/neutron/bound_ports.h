@@ -16,7 +16,7 @@ class BoundPorts final : public VifDriver {
   void Describe(PortRequest& request, const Owner& owner) const override;
   [[nodiscard]] PortFilter FilterOf(const std::string& owner_id) const override;
   [[nodiscard]] std::string OwnerIdOf(const Port& port) const override;
-  /// BackendError kRetry where Neutron does not bind it.
+  /// PlanError kRetry where Neutron does not bind it.
   vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) override;
   void Delete(const std::string& port_id) override { api_.DeletePort(port_id); }
   [[nodiscard]] std::optional<std::string> PlaceOf(const PodNode& node) override;

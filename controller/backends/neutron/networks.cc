@@ -40,9 +40,9 @@ PodNetwork Networks::Find(const std::vector<std::string>& subnet_ids) {
   for (const std::string& id : subnet_ids) {
     found.subnets.push_back(FindSubnet(id));
     if (found.subnets.back().network_id != found.subnets.front().network_id)
-      throw BackendError(BackendError::Kind::kRefused, "[neutron_defaults] pod_subnet: subnet " +
-                                                           id + " is of another network than " +
-                                                           found.subnets.front().id);
+      throw PlanError(PlanError::Kind::kRefused, "[neutron_defaults] pod_subnet: subnet " + id +
+                                                     " is of another network than " +
+                                                     found.subnets.front().id);
   }
   found.network = FindNetwork(found.subnets.at(0).network_id);
   return found;

@@ -32,7 +32,7 @@ class Networks {
   /// Borrows the API.
   explicit Networks(NeutronApi& api) : api_(api) {}
 
-  /// Throws NeutronError, and BackendError kRefused where the subnets are of several networks.
+  /// Throws NeutronError, and PlanError kRefused where the subnets are of several networks.
   [[nodiscard]] PodNetwork Find(const std::vector<std::string>& subnet_ids) EXCLUDES(mutex_);
   /// Something of it is not there any more.
   void Forget() EXCLUDES(mutex_);

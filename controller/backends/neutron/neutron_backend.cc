@@ -93,7 +93,7 @@ void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& v
     conflict = "Neutron's port " + port + " is " +
                (same_scope ? owner.scope + "/" + other->owner.name : "another pod") + "'s";
   }
-  if (conflict) throw BackendError(BackendError::Kind::kRefused, *conflict);
+  if (conflict) throw PlanError(PlanError::Kind::kRefused, *conflict);
 }
 
 bool NeutronBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
@@ -182,7 +182,7 @@ void NeutronBackend::SweepScopes() {
 
 std::vector<Owner> NeutronBackend::Inventory() const { return planner_.Owners(); }
 
-std::optional<BackendError> NeutronBackend::Run(Task task, const PlanRequest& request) {
+std::optional<PlanError> NeutronBackend::Run(Task task, const PlanRequest& request) {
   PortWork work = WorkFor(request);
   switch (task) {
     case Task::kVerify:

@@ -103,7 +103,7 @@ class NeutronBackend final : public Backend,
 
   /// False: the owner is being released.
   bool Open(const Owner& owner) REQUIRES(work_.mutex());
-  [[nodiscard]] std::optional<BackendError> Run(Task task, const PlanRequest& request);
+  [[nodiscard]] std::optional<PlanError> Run(Task task, const PlanRequest& request);
   [[nodiscard]] PortWork WorkFor(const PlanRequest& request);
   void Finish(Task task, const PortWork& work);
   void FinishPlan(PortLedger::Account& account, const PortWork& work) REQUIRES(work_.mutex());

@@ -29,10 +29,10 @@ NodePort NodePorts::Find(const PodNode& node) {
       if (Has(port, address, defaults_.worker_subnets)) return std::move(port);
     }
   }
-  throw BackendError(BackendError::Kind::kGone,
-                     "node " + Printable(node.name) + " (" + ListOf(node.addresses) +
-                         ") has no port of Neutron with its InternalIP in a subnet of "
-                         "[pod_vif_nested] worker_nodes_subnets");
+  throw PlanError(PlanError::Kind::kGone,
+                  "node " + Printable(node.name) + " (" + ListOf(node.addresses) +
+                      ") has no port of Neutron with its InternalIP in a subnet of "
+                      "[pod_vif_nested] worker_nodes_subnets");
 }
 
 std::optional<NodePort> NodePorts::Get(const std::string& id) {

@@ -17,7 +17,7 @@ class NodePorts {
   /// Borrows both.
   NodePorts(NeutronApi& api, const PodDefaults& defaults) : api_(api), defaults_(defaults) {}
 
-  /// The one with the node's address. Throws NeutronError, and BackendError kGone without one.
+  /// The one with the node's address. Throws NeutronError, and PlanError kGone without one.
   [[nodiscard]] NodePort Find(const PodNode& node);
   /// The port as it is now; nullopt: it is gone. Throws NeutronError.
   [[nodiscard]] std::optional<NodePort> Get(const std::string& id);

@@ -11,7 +11,7 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 using Pairs = std::vector<AddressPair>;
 
 Pairs PairsOf(const Port& port) {
@@ -62,7 +62,7 @@ vif::Vif PairedPorts::Join(const PodNode& node, const Port& port, const PodNetwo
   }
   const std::string id = node_port.id;
   if (!Update(std::move(node_port), [&](const Pairs& all) { return With(all, PairsOf(port)); }))
-    throw BackendError(Kind::kGone, "port " + id + " of node " + Printable(node.name) + " is gone");
+    throw PlanError(Kind::kGone, "port " + id + " of node " + Printable(node.name) + " is gone");
   return vif;
 }
 
@@ -81,8 +81,8 @@ bool PairedPorts::Update(NodePort node, const Change& change) {
     if (!now) return false;
     node = std::move(*now);
   }
-  throw BackendError(Kind::kRetry,
-                     "port " + node.id + " of the node is changed by others again and again");
+  throw PlanError(Kind::kRetry,
+                  "port " + node.id + " of the node is changed by others again and again");
 }
 
 void PairedPorts::Delete(const std::string& port_id) {

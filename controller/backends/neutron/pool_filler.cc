@@ -100,7 +100,7 @@ void PoolFiller::FillRound(const std::string& text) {
     // Its namespace is gone, or somebody has deleted it: the next pod says what it needs.
     if (e.kind() == ErrorKind::kNotFound) return;
     throw;
-  } catch (const BackendError&) {
+  } catch (const PlanError&) {
     means_.ready.Count(need.key, Event::kFailedFill);
     throw;
   }

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/log.h"
-#include "controller/backends/neutron/plan_error.h"
+#include "controller/backends/neutron/plan_error_of.h"
 #include "controller/backends/neutron/port_request.h"
 
 namespace kuryr::controller::neutron {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 
 auto FindOf(std::vector<HeldPort>& ports, const std::string& ifname) {
   return std::find_if(ports.begin(), ports.end(),
@@ -44,7 +44,7 @@ void PortPlanner::Plan(PortWork& work) {
     Complete(work);
   } catch (const NeutronError& e) {
     work.error = PlanErrorOf(e, nullptr);
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     work.error = e;
   }
   if (!work.error) return;
@@ -61,7 +61,7 @@ void PortPlanner::Search(PortWork& work) {
     FindAll(work);
   } catch (const NeutronError& e) {
     work.error = PlanErrorOf(e, nullptr);
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     work.error = e;
   }
 }
@@ -226,7 +226,7 @@ void PortPlanner::Complete(PortWork& work) {
     if (held->vif) continue;
     const Port port = api_.GetPort(held->id);
     if (driver_->OwnerIdOf(port) != work.owner.id)
-      throw BackendError(Kind::kGone, "port " + port.id + " is another pod's");
+      throw PlanError(Kind::kGone, "port " + port.id + " is another pod's");
     held->known = true;
     Join(work, port, NetworkFor(work, interface));
   }
@@ -273,7 +273,7 @@ void PortPlanner::Release(PortWork& work) {
     work.ports.clear();
   } catch (const NeutronError& e) {
     work.error = PlanErrorOf(e, nullptr);
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     work.error = e;
   }
 }

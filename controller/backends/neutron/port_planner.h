@@ -44,7 +44,7 @@ struct PortWork {
   /// or of a request without an answer.
   bool must_search = false;
   bool uncertain = false;  ///< what was not answered may yet come true
-  std::optional<BackendError> error;
+  std::optional<PlanError> error;
 };
 
 /// The requests that an owner's ports take. Each call may fail and be made again: what Neutron has

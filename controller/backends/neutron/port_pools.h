@@ -35,7 +35,7 @@ struct PoolHooks {
 /// Ports that are ready become pods', and ready again. A ready port is one of Kuryr's device_owner
 /// that has no owner, and the name that Kuryr's own pools give theirs; a PUT with its revision
 /// makes it a pod's, so that no two controllers give it to two pods. Keeps nothing but what is
-/// ready. All calls throw NeutronError and BackendError. Thread-safe.
+/// ready. All calls throw NeutronError and PlanError. Thread-safe.
 class PortPools {
  public:
   /// All borrowed.

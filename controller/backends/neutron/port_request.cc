@@ -9,7 +9,7 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 
 constexpr size_t kLongestText = 255;
 /// A namespace's UID may stand behind it.
@@ -23,11 +23,11 @@ std::string Readable(const Subnet& subnet) {
 /// Refuses addresses that a pod's user must not have: the gateway's, and those outside the pools.
 void RequireGiven(const IpAddress& address, const Subnet& subnet) {
   const std::string what = "address " + address.ToString() + " of " + Readable(subnet);
-  if (subnet.gateway == address) throw BackendError(Kind::kRefused, what + " is its gateway's");
+  if (subnet.gateway == address) throw PlanError(Kind::kRefused, what + " is its gateway's");
   const bool given = std::any_of(
       subnet.allocation_pools.begin(), subnet.allocation_pools.end(),
       [&](const AddressRange& range) { return range.first <= address && address <= range.last; });
-  if (!given) throw BackendError(Kind::kRefused, what + " is in none of its allocation pools");
+  if (!given) throw PlanError(Kind::kRefused, what + " is in none of its allocation pools");
 }
 
 std::vector<FixedIpRequest> FixedIpsOf(const InterfaceRequest& interface,
@@ -39,9 +39,9 @@ std::vector<FixedIpRequest> FixedIpsOf(const InterfaceRequest& interface,
   for (const IpAddress& address : interface.addresses) {
     const Subnet* subnet = network.FindFor(address);
     if (subnet == nullptr) {
-      throw BackendError(Kind::kRefused, "address " + address.ToString() + " is in no subnet of " +
-                                             "interface " + Printable(interface.ifname) + ": " +
-                                             Readable(network.subnets.front()));
+      throw PlanError(Kind::kRefused, "address " + address.ToString() + " is in no subnet of " +
+                                          "interface " + Printable(interface.ifname) + ": " +
+                                          Readable(network.subnets.front()));
     }
     RequireGiven(address, *subnet);
     wanted.push_back({.subnet_id = subnet->id, .address = address});
@@ -62,9 +62,9 @@ std::vector<std::string> UsualSubnets(const std::string& scope, const PodDefault
 
 void RequireGiven(const std::string& name, const NamedSubnets& pool, const std::string& scope) {
   if (pool.all_namespaces || Lists(pool.namespaces, scope)) return;
-  throw BackendError(Kind::kRefused, "pool \"" + name + "\" is not for namespace " +
-                                         Printable(scope) + ": [pool:" + name +
-                                         "] namespaces in kuryr.conf does not list it");
+  throw PlanError(Kind::kRefused, "pool \"" + name + "\" is not for namespace " + Printable(scope) +
+                                      ": [pool:" + name +
+                                      "] namespaces in kuryr.conf does not list it");
 }
 
 /// A namespace may name a group that `additional_security_groups` lists, or any with a star there.
@@ -72,11 +72,11 @@ void RequireListed(const std::string& group, const PodDefaults& defaults) {
   const bool is_listed = defaults.any_group || Lists(defaults.security_groups, group) ||
                          Lists(defaults.more_groups, group);
   if (is_listed && IsUuid(group)) return;
-  throw BackendError(Kind::kRefused,
-                     "security group \"" + Printable(group) +
-                         "\", which an annotation of the namespace names, is not for pods: "
-                         "[neutron_defaults] additional_security_groups in kuryr.conf does not "
-                         "list it");
+  throw PlanError(Kind::kRefused,
+                  "security group \"" + Printable(group) +
+                      "\", which an annotation of the namespace names, is not for pods: "
+                      "[neutron_defaults] additional_security_groups in kuryr.conf does not "
+                      "list it");
 }
 
 /// A pod may name its namespace's groups; where that has none, those that kuryr.conf lists.
@@ -86,7 +86,7 @@ void RequireAllowed(const std::string& group, const Scope& scope, const PodDefau
       own.empty() ? Lists(defaults.security_groups, group) || Lists(defaults.more_groups, group)
                   : Lists(own, group);
   if (is_allowed) return;
-  throw BackendError(
+  throw PlanError(
       Kind::kRefused,
       "security group \"" + Printable(group) + "\" is not for this pod: " +
           (own.empty()
@@ -115,7 +115,7 @@ std::vector<std::string> SubnetsFor(const InterfaceRequest& interface, const std
   }
   const std::string what = "network \"" + Printable(interface.network) + "\"";
   if (!IsUuid(interface.network)) {
-    throw BackendError(
+    throw PlanError(
         Kind::kRefused,
         what +
             " is neither a subnet's UUID, which its definition says as {\"subnetId\": UUID}, "
@@ -123,10 +123,10 @@ std::vector<std::string> SubnetsFor(const InterfaceRequest& interface, const std
   }
   if (!defaults.any_subnet && !Lists(defaults.subnets, interface.network) &&
       !Lists(defaults.more_subnets, interface.network)) {
-    throw BackendError(Kind::kRefused,
-                       what +
-                           " is not for pods: [neutron_defaults] additional_subnets in "
-                           "kuryr.conf does not list it");
+    throw PlanError(Kind::kRefused,
+                    what +
+                        " is not for pods: [neutron_defaults] additional_subnets in "
+                        "kuryr.conf does not list it");
   }
   return {interface.network};
 }

@@ -19,7 +19,7 @@ inline constexpr const char* kReadyName = "kuryr-pool-port";
 inline constexpr const char* kFormerReadyName = "available-port";
 
 /// Which subnets an interface of the scope is to be in: what it names, those of the pool that lists
-/// the scope, or the pods' own; none: its scope's own network. BackendError kRefused where it may
+/// the scope, or the pods' own; none: its scope's own network. PlanError kRefused where it may
 /// not name it.
 [[nodiscard]] std::vector<std::string> SubnetsFor(const InterfaceRequest& interface,
                                                   const std::string& scope,
@@ -27,11 +27,11 @@ inline constexpr const char* kFormerReadyName = "available-port";
 
 /// Which security groups the interface is to have; empty: the project's group "default". A
 /// namespace's annotation names groups that kuryr.conf lists, and a pod's chooses among those of
-/// its namespace. BackendError kRefused names the group that may not be had.
+/// its namespace. PlanError kRefused names the group that may not be had.
 [[nodiscard]] std::vector<std::string> GroupsFor(const InterfaceRequest& interface,
                                                  const Scope& scope, const PodDefaults& defaults);
 
-/// The port to be made for an interface, without what the VIF driver says. BackendError kRefused
+/// The port to be made for an interface, without what the VIF driver says. PlanError kRefused
 /// names an address that pods do not get, and why.
 [[nodiscard]] PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
                                         const PodNetwork& network, const PodDefaults& defaults);

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLongestLink = 14;
 
 [[noreturn]] void RefusePort(const Port& port, const std::string& why) {
-  throw BackendError(BackendError::Kind::kRefused, "Neutron's port " + port.id + " " + why);
+  throw PlanError(PlanError::Kind::kRefused, "Neutron's port " + port.id + " " + why);
 }
 
 std::string NameOf(const char* prefix, const Port& port) {

@@ -24,7 +24,7 @@ namespace kuryr::controller::neutron {
 /// | hw_veb | | VIFSriov |
 ///
 /// Its port profile also says the bridge's datapath_type, where Neutron does. Fixed addresses
-/// outside the network's subnets are left out. BackendError kRefused says what cannot be plugged.
+/// outside the network's subnets are left out. PlanError kRefused says what cannot be plugged.
 [[nodiscard]] vif::Vif VifOf(const Port& port, const PodNetwork& network,
                              const PodDefaults& defaults);
 

@@ -27,7 +27,7 @@ class ScopeNetworks {
     std::string name;
   };
   /// The subnets of its network, which is made where there is none; of several callers one does it.
-  /// Throws NeutronError, and BackendError where a subnet is not to be had.
+  /// Throws NeutronError, and PlanError where a subnet is not to be had.
   [[nodiscard]] std::vector<std::string> Find(const Whose& scope) EXCLUDES(mutex_);
   /// Something of it is not there any more.
   void Forget(const std::string& scope_id) EXCLUDES(mutex_);

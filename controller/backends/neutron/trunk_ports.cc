@@ -9,7 +9,7 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 
 constexpr std::string_view kOwnerPrefix = "pod ";
 constexpr int kMostTries = 5;
@@ -48,22 +48,22 @@ vif::Vif TrunkPorts::Join(const PodNode& pod_node, const Port& port, const PodNe
   for (int tries = 0; tries < kMostTries; ++tries) {
     const NodePort node = nodes_.Find(pod_node);
     if (node.trunk_id.empty())
-      throw BackendError(Kind::kGone, "port " + node.id + " of node " + Printable(pod_node.name) +
-                                          " is no trunk's: openstack network trunk create "
-                                          "--parent-port makes one");
+      throw PlanError(Kind::kGone, "port " + node.id + " of node " + Printable(pod_node.name) +
+                                       " is no trunk's: openstack network trunk create "
+                                       "--parent-port makes one");
     auto vlan = VlanOf(node, port.id);
     if (!vlan) vlan = TryAdd(node, port.id);
     if (!vlan) continue;
     Remember(port.id, node.trunk_id);
     return VlanVifOf(port, network, *vlan);
   }
-  throw BackendError(Kind::kRetry,
-                     "somebody else takes the VLANs of node " + Printable(pod_node.name));
+  throw PlanError(Kind::kRetry,
+                  "somebody else takes the VLANs of node " + Printable(pod_node.name));
 }
 
 std::optional<uint16_t> TrunkPorts::TryAdd(const NodePort& node, const std::string& port_id) {
   const auto vlan = vlans_.Take(node.trunk_id, VlansOf(node));
-  if (!vlan) throw BackendError(Kind::kExhausted, "trunk " + node.trunk_id + " has no free VLAN");
+  if (!vlan) throw PlanError(Kind::kExhausted, "trunk " + node.trunk_id + " has no free VLAN");
   try {
     api_.AddSubPort(node.trunk_id, {.port_id = port_id, .vlan = *vlan});
   } catch (const NeutronError& e) {

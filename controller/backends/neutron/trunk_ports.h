@@ -22,7 +22,7 @@ class TrunkPorts final : public VifDriver {
   void Describe(PortRequest& request, const Owner& owner) const override;
   [[nodiscard]] PortFilter FilterOf(const std::string& owner_id) const override;
   [[nodiscard]] std::string OwnerIdOf(const Port& port) const override;
-  /// A port that is in the trunk already keeps its VLAN. BackendError kExhausted without a free
+  /// A port that is in the trunk already keeps its VLAN. PlanError kExhausted without a free
   /// one, kGone where the node has no trunk.
   vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) override;
   void Delete(const std::string& port_id) override;

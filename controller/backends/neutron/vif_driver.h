@@ -21,7 +21,7 @@ struct PodNode {
 };
 
 /// How ports reach their pods: [kubernetes] pod_vif_driver. Calls that change something may fail
-/// and be made again; they throw NeutronError and BackendError then. Thread-safe for different
+/// and be made again; they throw NeutronError and PlanError then. Thread-safe for different
 /// ports.
 class VifDriver {
  public:

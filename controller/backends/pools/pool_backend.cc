@@ -13,7 +13,7 @@
 namespace kuryr::controller::pools {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 
 std::string Describe(const Resource& resource) {
   switch (resource.kind) {
@@ -34,11 +34,11 @@ void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
   for (auto one = interfaces.begin(); one != interfaces.end(); ++one) {
     const std::string what = "interface \"" + Printable(one->ifname) + "\"";
     if (!IsLinkName(one->ifname))
-      throw BackendError(Kind::kRefused, what + " is no interface name: " + kLinkNameRule);
+      throw PlanError(Kind::kRefused, what + " is no interface name: " + kLinkNameRule);
     const bool twice = std::any_of(interfaces.begin(), one, [&](const InterfaceRequest& other) {
       return other.ifname == one->ifname;
     });
-    if (twice) throw BackendError(Kind::kRefused, what + " is asked for twice");
+    if (twice) throw PlanError(Kind::kRefused, what + " is asked for twice");
   }
 }
 
@@ -46,9 +46,9 @@ void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
 void CheckGroups(const std::vector<InterfaceRequest>& interfaces) {
   for (const InterfaceRequest& interface : interfaces) {
     if (!interface.security_groups.empty())
-      throw BackendError(Kind::kRefused, "security group " + interface.security_groups.front() +
-                                             ": pools have none; [controller] backend = neutron "
-                                             "has");
+      throw PlanError(Kind::kRefused, "security group " + interface.security_groups.front() +
+                                          ": pools have none; [controller] backend = neutron "
+                                          "has");
   }
 }
 
@@ -102,13 +102,13 @@ std::optional<std::vector<vif::PodVif>> PoolBackend::Reserve(const PlanRequest& 
     return vifs;
   } catch (const SetExhausted& e) {
     throw WaitInLine(request.owner, e);
-  } catch (const BackendError&) {
+  } catch (const PlanError&) {
     lines_.Leave(request.owner.id);
     throw;
   }
 }
 
-BackendError PoolBackend::WaitInLine(const Owner& owner, const SetExhausted& exhausted) {
+PlanError PoolBackend::WaitInLine(const Owner& owner, const SetExhausted& exhausted) {
   const TimePoint now = now_();
   const TimePoint comes = lines_.Wait(exhausted.set(), owner, now);
   if (comes == Line::kNever) return exhausted;
@@ -144,7 +144,7 @@ PoolBackend::Vifs PoolBackend::ReserveAll(const PlanRequest& request) {
     if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
     const Holding& holding = *FindPlanned(holder, interface.ifname);
     if (const auto conflict = FindConflict(holder, holding))
-      throw BackendError(Kind::kRefused, *conflict);
+      throw PlanError(Kind::kRefused, *conflict);
     vifs.push_back(MakeVif(request.owner.id, holding, allocators_[holding.pool]));
   }
   undo.Dismiss();
@@ -240,7 +240,7 @@ void PoolBackend::LearnNodeNetworks(Allocator& allocator, const std::vector<IpNe
   for (const IpNetwork& cidr : networks) {
     if (allocator.networks().contains(cidr)) continue;
     if (const auto why = WhyNoSubnet(cidr))
-      throw BackendError(Kind::kRefused, "the node's network " + *why);
+      throw PlanError(Kind::kRefused, "the node's network " + *why);
     ForgetUnused(allocator, cidr);
     RequireApart(allocator, cidr);
     allocator.AddNetwork(cidr);
@@ -267,9 +267,9 @@ void PoolBackend::RequireApart(const Allocator& allocator, const IpNetwork& cidr
     if (!ShareSegment(other.pool(), allocator.pool())) continue;
     for (const auto& [known, network] : other.networks()) {
       if (!RangeOf(known).Overlaps(RangeOf(cidr))) continue;
-      throw BackendError(Kind::kRefused, "the node's network " + cidr.ToString() + " overlaps " +
-                                             known.ToString() + " of pool \"" + other.pool().name +
-                                             "\"");
+      throw PlanError(Kind::kRefused, "the node's network " + cidr.ToString() + " overlaps " +
+                                          known.ToString() + " of pool \"" + other.pool().name +
+                                          "\"");
     }
   }
 }

@@ -81,7 +81,7 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
   void CloseIfEmpty(Holders::iterator entry) REQUIRES(mutex_);
   [[nodiscard]] Vifs ReserveAll(const PlanRequest& request) REQUIRES(mutex_);
   /// Puts the owner in line; returns the error to throw.
-  [[nodiscard]] BackendError WaitInLine(const Owner& owner, const SetExhausted& exhausted)
+  [[nodiscard]] PlanError WaitInLine(const Owner& owner, const SetExhausted& exhausted)
       REQUIRES(mutex_);
   /// Wakes waiting owners for which a number may be free.
   void WakeWaiting() REQUIRES(mutex_);

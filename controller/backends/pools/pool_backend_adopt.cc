@@ -11,7 +11,7 @@
 namespace kuryr::controller::pools {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 
 /// The VIF's addresses in all subnets, without repetition.
 std::vector<Number> AddressNumbersOf(const vif::VifBase& vif) {
@@ -76,7 +76,7 @@ void PoolBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs
       if (!conflict) conflict = FindConflict(holder, holding);
     }
   }
-  if (conflict) throw BackendError(Kind::kRefused, *conflict);
+  if (conflict) throw PlanError(Kind::kRefused, *conflict);
 }
 
 std::optional<std::string> PoolBackend::WhyNeverGiven(const Owner& owner,
@@ -118,7 +118,7 @@ void PoolBackend::Heed(const Owner& owner, const std::vector<vif::PodVif>& vifs)
     if (!conflict) conflict = FindConflict(entry->second, holding);
   }
   CloseIfEmpty(entry);
-  if (conflict) throw BackendError(Kind::kRefused, *conflict);
+  if (conflict) throw PlanError(Kind::kRefused, *conflict);
 }
 
 void PoolBackend::ReleaseOthers(Holder& holder, const std::vector<Holding>& stays) {
@@ -161,9 +161,9 @@ void PoolBackend::Keep(const Owner& claim, const std::vector<IpAddress>& address
     if (!kept && !refused) refused = address.ToString();
   }
   if (!refused) return;
-  throw BackendError(Kind::kRefused, "address " + *refused + " of " +
-                                         Printable(claim.scope + "/" + claim.name) +
-                                         " is another namespace's, or none that pools give to it");
+  throw PlanError(Kind::kRefused, "address " + *refused + " of " +
+                                      Printable(claim.scope + "/" + claim.name) +
+                                      " is another namespace's, or none that pools give to it");
 }
 
 bool PoolBackend::KeepIn(Allocator& allocator, const Owner& claim, Number address) {

@@ -40,13 +40,13 @@ Allocator& ChooseNamed(std::vector<Allocator>& allocators, const PlanRequest& re
                    [&](const Allocator& known) { return known.pool().name == name; });
   const std::string text = "pool \"" + Printable(name) + "\"";
   if (found == allocators.end())
-    throw BackendError(BackendError::Kind::kGone, text + " is not in kuryr.conf");
+    throw PlanError(PlanError::Kind::kGone, text + " is not in kuryr.conf");
   const Pool& pool = found->pool();
   const std::string& scope = request.owner.scope;
   if (pool.is_default || IsGiven(pool, scope) || IsChosenByLabels(pool, request)) return *found;
-  throw BackendError(BackendError::Kind::kRefused,
-                     text + " is not for namespace " + Printable(scope) + ": [pool:" + pool.name +
-                         "] namespaces in kuryr.conf does not list it");
+  throw PlanError(PlanError::Kind::kRefused, text + " is not for namespace " + Printable(scope) +
+                                                 ": [pool:" + pool.name +
+                                                 "] namespaces in kuryr.conf does not list it");
 }
 
 }  // namespace
@@ -69,10 +69,10 @@ Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& req
                                     [&](const Allocator& known) { return chooses(known.pool()); });
     if (found != allocators.end()) return *found;
   }
-  throw BackendError(BackendError::Kind::kRefused,
-                     "no pool is for namespace " + Printable(scope) +
-                         ": in kuryr.conf add it to [pool:NAME] namespaces, or set default = true "
-                         "in one of the pools");
+  throw PlanError(PlanError::Kind::kRefused,
+                  "no pool is for namespace " + Printable(scope) +
+                      ": in kuryr.conf add it to [pool:NAME] namespaces, or set default = true "
+                      "in one of the pools");
 }
 
 }  // namespace kuryr::controller::pools

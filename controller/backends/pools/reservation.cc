@@ -8,7 +8,7 @@
 namespace kuryr::controller::pools {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 using Taken = AddressSet::Taken;
 
 constexpr size_t kMostAddresses = 16;
@@ -57,9 +57,9 @@ void Reservation::Take(const InterfaceRequest& interface,
     }
   }
   if (interface.addresses.size() > kMostAddresses) {
-    throw BackendError(Kind::kRefused, std::to_string(interface.addresses.size()) +
-                                           " addresses are more than one interface may have, " +
-                                           std::to_string(kMostAddresses));
+    throw PlanError(Kind::kRefused, std::to_string(interface.addresses.size()) +
+                                        " addresses are more than one interface may have, " +
+                                        std::to_string(kMostAddresses));
   }
   for (const IpAddress& address : interface.addresses) TakeFixed(networks, address);
   if (interface.mac) {
@@ -79,9 +79,9 @@ Reservation::Networks Reservation::NetworksFor(const std::vector<IpNetwork>& nod
     if (!allocator_.pool().from_node || is_nodes) networks.push_back(&network);
   }
   if (!networks.empty()) return networks;
-  throw BackendError(Kind::kRetry, "node " + Printable(holder_.node) +
-                                       " has no networks of its own yet, of which " + PoolText() +
-                                       " takes addresses (from_node)");
+  throw PlanError(Kind::kRetry, "node " + Printable(holder_.node) +
+                                    " has no networks of its own yet, of which " + PoolText() +
+                                    " takes addresses (from_node)");
 }
 
 Number Reservation::TakeNext(AddressSet& set, const std::string& what) {
@@ -109,30 +109,30 @@ void Reservation::TakeFixed(const Networks& networks, const IpAddress& address) 
       holding_.addresses.push_back(number);
       return;
     case Taken::kNotHere:
-      throw BackendError(Kind::kRefused,
-                         what + " is none that it gives: see its cidr, ranges and excluded");
+      throw PlanError(Kind::kRefused,
+                      what + " is none that it gives: see its cidr, ranges and excluded");
     case Taken::kResting: {
       const auto rest = Until((*network)->addresses.RestOf(number).value_or(now_), now_);
-      throw BackendError(Kind::kRetry, what + " rests after its release", rest);
+      throw PlanError(Kind::kRetry, what + " rests after its release", rest);
     }
     case Taken::kNotFree:
       break;
   }
   const bool twice = std::find(holding_.addresses.begin(), holding_.addresses.end(), number) !=
                      holding_.addresses.end();
-  if (twice) throw BackendError(Kind::kRefused, what + " is asked for twice");
+  if (twice) throw PlanError(Kind::kRefused, what + " is asked for twice");
   const Resource resource = {.number = number, .pool = allocator_.index()};
   if (!IsLent(resource) && !HasBeside(resource))
-    throw BackendError(Kind::kExhausted, what + " is taken by " + Describe(ledger_.Find(resource)));
+    throw PlanError(Kind::kExhausted, what + " is taken by " + Describe(ledger_.Find(resource)));
   holding_.addresses.push_back(number);
 }
 
 void Reservation::TakeMac(const MacAddress& mac) {
   if (const auto why = segment_.WhyNotFor(holding_.addresses, mac))
-    throw BackendError(Kind::kRefused, *why);
+    throw PlanError(Kind::kRefused, *why);
   if (const Holder* other = segment_.FindMac(mac)) {
-    throw BackendError(Kind::kExhausted, "MAC address " + mac.ToString() + " is taken in " +
-                                             PoolText() + " by " + Describe(other));
+    throw PlanError(Kind::kExhausted, "MAC address " + mac.ToString() + " is taken in " +
+                                          PoolText() + " by " + Describe(other));
   }
   holding_.mac = mac;
 }

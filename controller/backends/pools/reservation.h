@@ -12,10 +12,10 @@
 namespace kuryr::controller::pools {
 
 /// A set has no free number for the owner.
-class SetExhausted : public BackendError {
+class SetExhausted : public PlanError {
  public:
   SetExhausted(const std::string& message, AddressSet& set)
-      : BackendError(Kind::kExhausted, message), set_(set) {}
+      : PlanError(Kind::kExhausted, message), set_(set) {}
   [[nodiscard]] AddressSet& set() const noexcept { return set_; }
 
  private:
@@ -55,7 +55,7 @@ class Reservation {
   ~Reservation();
 
   /// Takes the addresses, MAC and VLAN id of the interface. The allocator must know the node's
-  /// networks. Throws SetExhausted and BackendError.
+  /// networks. Throws SetExhausted and PlanError.
   void Take(const InterfaceRequest& interface, const std::vector<IpNetwork>& node_networks);
   /// Ends the reservation; the caller adds the result to the holder's holdings.
   [[nodiscard]] Holding Keep();

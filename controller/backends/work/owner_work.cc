@@ -55,8 +55,8 @@ void OwnerWork::Plan(const PlanRequest& request) {
   const auto now = Clock::now();
   const auto& failure = slot->failure;
   if (failure && failure->interfaces == request.interfaces && now < failure->until) {
-    throw BackendError(failure->error.kind(), failure->error.what(),
-                       std::chrono::ceil<milliseconds>(failure->until - now));
+    throw PlanError(failure->error.kind(), failure->error.what(),
+                    std::chrono::ceil<milliseconds>(failure->until - now));
   }
   slot->failure.reset();
   const bool is_queued = slot->request.interfaces == request.interfaces;
@@ -91,7 +91,7 @@ bool OwnerWork::Release(const std::string& id) {
   return false;
 }
 
-std::optional<milliseconds> OwnerWork::RestOf(const BackendError& error) {
+std::optional<milliseconds> OwnerWork::RestOf(const PlanError& error) {
   const auto asked = error.retry_after();
   if (!asked) return std::nullopt;
   return std::min<milliseconds>(*asked, kLongestRetryAfter);
@@ -139,7 +139,7 @@ std::optional<OwnerWork::Task> OwnerWork::Begin(const std::string& id, PlanReque
 }
 
 void OwnerWork::Finish(Task task, const PlanRequest& request,
-                       const std::optional<BackendError>& error) {
+                       const std::optional<PlanError>& error) {
   Owner owner;
   {
     const MutexLock lock(mutex_);
@@ -162,7 +162,7 @@ void OwnerWork::Finish(Task task, const PlanRequest& request,
 }
 
 void OwnerWork::FinishPlan(Slot& slot, const PlanRequest& request,
-                           const std::optional<BackendError>& error) {
+                           const std::optional<PlanError>& error) {
   if (slot.request.interfaces == request.interfaces) {
     slot.request.interfaces.clear();
     slot.request.labels.clear();
@@ -175,7 +175,7 @@ void OwnerWork::FinishPlan(Slot& slot, const PlanRequest& request,
   }
 }
 
-OwnerWork::Clock::duration OwnerWork::DelayOf(Slot& slot, const BackendError& error) {
+OwnerWork::Clock::duration OwnerWork::DelayOf(Slot& slot, const PlanError& error) {
   if (!slot.backoff)
     slot.backoff = std::make_unique<Backoff>(times_.retry_least, times_.retry_most);
   const milliseconds delay = slot.backoff->Next();

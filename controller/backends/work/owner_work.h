@@ -35,7 +35,7 @@ class OwnerWork {
     std::function<bool()> may_write;  ///< while false, no task begins
     /// Runs the task; may block. The error is why it is to be tried again. A task that throws is
     /// logged and repeated.
-    std::function<std::optional<BackendError>(Task task, const PlanRequest& request)> run;
+    std::function<std::optional<PlanError>(Task task, const PlanRequest& request)> run;
     /// A task of the owner has ended. The owner of a Release may be its id alone.
     std::function<void(const Owner& owner)> wake;
   };
@@ -61,7 +61,7 @@ class OwnerWork {
   /// Known, and not being released.
   [[nodiscard]] bool IsHeld(const std::string& id) const REQUIRES(mutex_);
   /// Queues kPlan for an owner that is held, unless it is queued for the same interfaces. Throws
-  /// the BackendError of the last try while its delay lasts.
+  /// the PlanError of the last try while its delay lasts.
   void Plan(const PlanRequest& request) REQUIRES(mutex_);
   /// Queues kVerify for an owner that is held.
   void Verify(const std::string& id) REQUIRES(mutex_);
@@ -71,12 +71,12 @@ class OwnerWork {
   bool Release(const std::string& id) REQUIRES(mutex_);
 
   /// The part of the error's retry_after that counts: no task begins during it.
-  [[nodiscard]] static std::optional<std::chrono::milliseconds> RestOf(const BackendError& error);
+  [[nodiscard]] static std::optional<std::chrono::milliseconds> RestOf(const PlanError& error);
 
  private:
   enum class Life { kHeld, kReleasing, kReleased };
   struct Failure {
-    BackendError error;
+    PlanError error;
     std::vector<InterfaceRequest> interfaces;  ///< that could not be planned
     Clock::time_point until;
   };
@@ -95,11 +95,11 @@ class OwnerWork {
   /// The next task, and the request for it.
   [[nodiscard]] std::optional<Task> Begin(const std::string& id, PlanRequest& request)
       EXCLUDES(mutex_);
-  void Finish(Task task, const PlanRequest& request, const std::optional<BackendError>& error)
+  void Finish(Task task, const PlanRequest& request, const std::optional<PlanError>& error)
       EXCLUDES(mutex_);
-  void FinishPlan(Slot& slot, const PlanRequest& request, const std::optional<BackendError>& error)
+  void FinishPlan(Slot& slot, const PlanRequest& request, const std::optional<PlanError>& error)
       REQUIRES(mutex_);
-  [[nodiscard]] Clock::duration DelayOf(Slot& slot, const BackendError& error) REQUIRES(mutex_);
+  [[nodiscard]] Clock::duration DelayOf(Slot& slot, const PlanError& error) REQUIRES(mutex_);
 
   const Hooks hooks_;
   const Times times_;

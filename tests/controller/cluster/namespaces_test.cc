@@ -31,7 +31,7 @@ class NamespacesTest : public ::testing::Test {
   std::string RefusalOf(const std::string& name) {
     try {
       (void)namespaces_.Find(name, "team/a");
-    } catch (const BackendError& e) {
+    } catch (const PlanError& e) {
       return e.what();
     }
     return "";

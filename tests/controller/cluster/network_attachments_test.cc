@@ -43,10 +43,10 @@ class NetworkAttachmentsTest : public ::testing::Test {
   }
   /// The result of Find: a network, "another plugin's", or an error.
   std::string Found(const std::string& name, const std::string& asker = "tenant/pod") {
-    using Kind = BackendError::Kind;
+    using Kind = PlanError::Kind;
     try {
       return attachments_.Find("tenant", name, asker).value_or("another plugin's");
-    } catch (const BackendError& e) {
+    } catch (const PlanError& e) {
       EXPECT_THAT(e.kind(), testing::AnyOf(Kind::kGone, Kind::kRefused));
       return (e.kind() == Kind::kGone ? "gone: " : "refused: ") + std::string(e.what());
     }

@@ -14,7 +14,7 @@
 namespace kuryr::test {
 namespace {
 
-using controller::BackendError;
+using controller::PlanError;
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -60,8 +60,8 @@ TEST_F(NodesTest, NodeWithoutAddressesIsAskedAgain) {
   try {
     (void)Addresses();
     FAIL();
-  } catch (const BackendError& e) {
-    EXPECT_EQ(e.kind(), BackendError::Kind::kRetry);
+  } catch (const PlanError& e) {
+    EXPECT_EQ(e.kind(), PlanError::Kind::kRetry);
     EXPECT_THAT(e.what(), HasSubstr("node node1 has no status.addresses of type InternalIP"));
   }
   cluster_.api().Patch(
@@ -78,8 +78,8 @@ TEST_F(NodesTest, NodeThatIsNotThereIsAskedForAgain) {
     try {
       ask();
       FAIL();
-    } catch (const BackendError& e) {
-      EXPECT_EQ(e.kind(), BackendError::Kind::kRetry);
+    } catch (const PlanError& e) {
+      EXPECT_EQ(e.kind(), PlanError::Kind::kRetry);
       EXPECT_THAT(e.what(), HasSubstr("node node1 is not there"));
     }
   }

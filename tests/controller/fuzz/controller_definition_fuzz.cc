@@ -9,7 +9,7 @@
 
 namespace {
 
-using kuryr::controller::BackendError;
+using kuryr::controller::PlanError;
 using nlohmann::json;
 
 /// A definition gives a name, nothing, or a refusal without its text.
@@ -23,9 +23,8 @@ void Check(json definition) {
   try {
     const auto network = attachments.Find("default", "net-a", "default/pod");
     if (network && (network->empty() || network->size() > 253)) std::abort();
-  } catch (const BackendError& e) {
-    if (e.kind() != BackendError::Kind::kRefused || std::string(e.what()).size() > 300)
-      std::abort();
+  } catch (const PlanError& e) {
+    if (e.kind() != PlanError::Kind::kRefused || std::string(e.what()).size() > 300) std::abort();
   }
 }
 

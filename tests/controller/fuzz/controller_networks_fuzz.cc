@@ -11,8 +11,8 @@
 
 namespace {
 
-using kuryr::controller::BackendError;
 using kuryr::controller::NetworkSelection;
+using kuryr::controller::PlanError;
 
 void Require(bool property) {
   if (!property) std::abort();
@@ -40,8 +40,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     Require(std::count_if(selections.begin(), selections.end(),
                           [](const auto& selection) { return selection.has_default_route; }) <= 1);
-  } catch (const BackendError& e) {
-    Require(e.kind() == BackendError::Kind::kRefused && IsToldInPrint(e.what()));
+  } catch (const PlanError& e) {
+    Require(e.kind() == PlanError::Kind::kRefused && IsToldInPrint(e.what()));
   }
   return 0;
 }

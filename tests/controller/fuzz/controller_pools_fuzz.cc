@@ -43,7 +43,7 @@ void Allocate(PoolBackend& backend, const Pool& pool) {
     }
     Require(vif::DecodeAnnotation(vif::EncodeAnnotation(*vifs)).size() == 1);
     backend.Release(pool.name);
-  } catch (const BackendError&) {
+  } catch (const PlanError&) {
     // A node's network may overlap another pool's, or be excluded as a whole.
     Require(!reachable || pool.from_node);
   }

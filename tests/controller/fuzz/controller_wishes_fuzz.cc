@@ -175,7 +175,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Check(*vifs);
     Require(tenant.backend().Reserve(request) == vifs);
     Require(tenant.backend().Release(request.owner.id));
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     Require(std::string(e.what()).size() < 1000);
   }
   for (const Owner& owner : tenant.backend().Inventory()) Require(owner.id != "tenant-pod");

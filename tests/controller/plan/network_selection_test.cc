@@ -26,8 +26,8 @@ std::string Refusal(const std::string& text) {
   try {
     (void)Parse(text);
     return "";
-  } catch (const BackendError& e) {
-    EXPECT_EQ(e.kind(), BackendError::Kind::kRefused);
+  } catch (const PlanError& e) {
+    EXPECT_EQ(e.kind(), PlanError::Kind::kRefused);
     EXPECT_THAT(e.what(), HasSubstr("annotation k8s.v1.cni.cncf.io/networks"));
     return e.what();
   }

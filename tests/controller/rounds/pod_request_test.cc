@@ -58,7 +58,7 @@ class PlanRequestTest : public ::testing::Test {
     try {
       (void)RequestOf(annotations);
       return "";
-    } catch (const BackendError& e) {
+    } catch (const PlanError& e) {
       return e.what();
     }
   }
@@ -155,8 +155,8 @@ TEST_F(PlanRequestTest, DefinitionThatIsNotThereIsGoneAndThePodIsWokenByIt) {
   try {
     (void)PlanRequestOf(pod, {}, attachments, claims_);
     FAIL() << "planned";
-  } catch (const BackendError& e) {
-    EXPECT_EQ(e.kind(), BackendError::Kind::kGone);
+  } catch (const PlanError& e) {
+    EXPECT_EQ(e.kind(), PlanError::Kind::kGone);
     EXPECT_THAT(e.what(), HasSubstr("no NetworkAttachmentDefinition tenant/lan"));
   }
 

@@ -87,8 +87,8 @@ TEST(NestedVifTest, PortOfAnotherNetworkIsRefused) {
   Port port = PortOf(Sample("nested-vlan-ipv4-active"));
   port.network_id = "other";
 
-  EXPECT_THROW((void)VlanVifOf(port, SampleNetwork(), 1), BackendError);
-  EXPECT_THROW((void)MacvlanVifOf(port, SampleNetwork()), BackendError);
+  EXPECT_THROW((void)VlanVifOf(port, SampleNetwork(), 1), PlanError);
+  EXPECT_THROW((void)MacvlanVifOf(port, SampleNetwork()), PlanError);
 }
 
 }  // namespace

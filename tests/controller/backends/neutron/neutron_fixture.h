@@ -33,7 +33,7 @@ inline std::string IdOf(const vif::PodVif& vif) { return *vif::Common(vif.vif).i
 
 /// The error with which a call ends.
 struct Failure {
-  std::optional<BackendError::Kind> kind;
+  std::optional<PlanError::Kind> kind;
   std::string text;
   std::optional<std::chrono::milliseconds> retry_after;
 };
@@ -42,7 +42,7 @@ struct Failure {
 /// end only where `times_` says so.
 class NeutronBackendTest : public ::testing::Test {
  protected:
-  using Kind = BackendError::Kind;
+  using Kind = PlanError::Kind;
   using Vifs = std::vector<vif::PodVif>;
 
   ~NeutronBackendTest() override {
@@ -74,7 +74,7 @@ class NeutronBackendTest : public ::testing::Test {
     try {
       (void)Reserve(request);
       return {};
-    } catch (const BackendError& e) {
+    } catch (const PlanError& e) {
       return {e.kind(), e.what(), e.retry_after()};
     }
   }
@@ -84,7 +84,7 @@ class NeutronBackendTest : public ::testing::Test {
     while (std::chrono::steady_clock::now() < end) {
       try {
         return Reserve(request);
-      } catch (const BackendError& e) {
+      } catch (const PlanError& e) {
         std::this_thread::sleep_for(e.retry_after().value_or(std::chrono::milliseconds(1)));
       }
     }

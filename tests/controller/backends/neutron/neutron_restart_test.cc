@@ -122,7 +122,7 @@ TEST_F(NeutronRestartTest, TwoPlansWithOnePortAreAConflict) {
   try {
     backend_->Adopt(Pod("b"), vifs);
     FAIL();
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     EXPECT_EQ(e.kind(), Kind::kRefused);
     EXPECT_THAT(e.what(), HasSubstr("is team/a's"));
   }

@@ -75,8 +75,8 @@ class OtherPortVifTest : public ::testing::Test {
   std::string Refusal() const {
     try {
       (void)VifOf(port_, network_, {});
-    } catch (const BackendError& e) {
-      EXPECT_EQ(e.kind(), BackendError::Kind::kRefused);
+    } catch (const PlanError& e) {
+      EXPECT_EQ(e.kind(), PlanError::Kind::kRefused);
       return e.what();
     }
     return "";

@@ -55,7 +55,7 @@ inline std::string PoolOf(const vif::PodVif& vif) {
 
 /// The error with which a call ends; kind and text in one.
 struct Failure {
-  std::optional<BackendError::Kind> kind;
+  std::optional<PlanError::Kind> kind;
   std::string text;
   std::optional<std::chrono::milliseconds> retry_after;
 };
@@ -65,14 +65,14 @@ Failure FailureOf(const Call& call) {
   try {
     call();
     return {};
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     return {e.kind(), e.what(), e.retry_after()};
   }
 }
 
 class PoolBackendTest : public testing::Test {
  protected:
-  using Kind = BackendError::Kind;
+  using Kind = PlanError::Kind;
   using Vifs = std::vector<vif::PodVif>;
 
   /// Makes a backend that knows nothing yet, as at the start of a controller.

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using Task = OwnerWork::Task;
 using Opened = OwnerWork::Opened;
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 
 const Owner kOwner{.id = "uid-a", .scope = "team", .name = "a", .node = "n1"};
 
@@ -33,7 +33,7 @@ PlanRequest RequestOf(const std::string& ifname) {
 /// Work whose tasks do what the test says, in the order in which it says it.
 class OwnerWorkTest : public ::testing::Test {
  protected:
-  using Act = std::function<std::optional<BackendError>()>;
+  using Act = std::function<std::optional<PlanError>()>;
 
   ~OwnerWorkTest() override { work_.Stop(); }
 
@@ -41,10 +41,10 @@ class OwnerWorkTest : public ::testing::Test {
     const MutexLock lock(mutex_);
     acts_.push_back(std::move(act));
   }
-  void Fail(const BackendError& error) {
+  void Fail(const PlanError& error) {
     Script([error] { return error; });
   }
-  std::optional<BackendError> Run(Task task) EXCLUDES(mutex_) {
+  std::optional<PlanError> Run(Task task) EXCLUDES(mutex_) {
     Act act;
     {
       const MutexLock lock(mutex_);
@@ -131,7 +131,7 @@ TEST_F(OwnerWorkTest, ErrorIsRepeatedUntilItsDelayIsOver) {
   try {
     Plan(RequestOf("eth0"));
     ADD_FAILURE();
-  } catch (const BackendError& e) {
+  } catch (const PlanError& e) {
     EXPECT_EQ(e.kind(), Kind::kExhausted);
     EXPECT_STREQ(e.what(), "no more ports");
     EXPECT_LE(*e.retry_after(), 120s);
@@ -211,7 +211,7 @@ TEST_F(OwnerWorkTest, OwnerThatIsReleasedStaysSoUntilTheTaskHasEnded) {
 
 TEST_F(OwnerWorkTest, TaskThatThrowsIsRepeated) {
   Open();
-  Script([]() -> std::optional<BackendError> { throw std::runtime_error("broken"); });
+  Script([]() -> std::optional<PlanError> { throw std::runtime_error("broken"); });
 
   Plan(RequestOf("eth0"));
 

@@ -1,4 +1,4 @@
-#include "controller/backends/neutron/plan_error.h"
+#include "controller/backends/neutron/plan_error_of.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,9 +8,9 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-using Kind = BackendError::Kind;
+using Kind = PlanError::Kind;
 
-BackendError::Kind KindOf(const NeutronError& error) {
+PlanError::Kind KindOf(const NeutronError& error) {
   switch (error.kind()) {
     case NeutronError::Kind::kUnavailable:
     case NeutronError::Kind::kThrottled:
@@ -74,8 +74,8 @@ std::string TextOf(const NeutronError& error, const PodNetwork* network,
 
 }  // namespace
 
-BackendError PlanErrorOf(const NeutronError& error, const PodNetwork* network,
-                         const std::optional<PortQuota>& quota) {
+PlanError PlanErrorOf(const NeutronError& error, const PodNetwork* network,
+                      const std::optional<PortQuota>& quota) {
   std::optional<std::chrono::milliseconds> rest;
   if (error.retry_after()) rest = *error.retry_after();
   return {KindOf(error), TextOf(error, network, quota), rest};

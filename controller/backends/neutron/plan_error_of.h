@@ -12,7 +12,7 @@ namespace kuryr::controller::neutron {
 
 /// Tells a port's owner why Neutron refused it. `network`: the one that the port was to be in, or
 /// nullptr while it is not known. `quota`: the project's, if Neutron refused for it and told it.
-[[nodiscard]] BackendError PlanErrorOf(const NeutronError& error, const PodNetwork* network,
-                                       const std::optional<PortQuota>& quota = std::nullopt);
+[[nodiscard]] PlanError PlanErrorOf(const NeutronError& error, const PodNetwork* network,
+                                    const std::optional<PortQuota>& quota = std::nullopt);
 
 }  // namespace kuryr::controller::neutron
