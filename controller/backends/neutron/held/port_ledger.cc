@@ -7,8 +7,6 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-bool IsActiveVif(const vif::PodVif& vif) { return vif::Common(vif.vif).active.value_or(false); }
-
 template <typename Ports>
 auto FindHeld(Ports& ports, const std::string& id) {
   return std::find_if(ports.begin(), ports.end(),
@@ -66,7 +64,7 @@ std::optional<std::vector<vif::PodVif>> PortLedger::VifsFor(
 
 PortLedger::Taken PortLedger::Take(Account& account, const vif::PodVif& vif) {
   const std::string id = vif::Common(vif.vif).id.value_or("");
-  const bool is_active = IsActiveVif(vif);
+  const bool is_active = vif::IsActive(vif);
   if (account.lost.contains(id) && !is_active) return Taken::kYes;
   if (owners_.try_emplace(id, account.owner.id).first->second != account.owner.id)
     return Taken::kAnothers;
