@@ -92,26 +92,29 @@ Agent::Agent(const Config& config, int stop_fd)
           config.api,
           {.handler = pipeline_,
            .is_complete = [this](const std::string& key) { return registry_.IsComplete(key); },
-           .on_failure = IfRefused(LogFailures("KuryrPorts cannot be read"))}) {
+           .on_failure = IfRefused(LogFailures("KuryrPorts cannot be read"))}),
+      port_sweep_(node_,
+                  {.knows_pods = [this] { return KnowsPods(); },
+                   .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
+                  config_.orphan_grace),
+      upkeep_(Jobs()) {
   pipeline_.Register(registry_);
   pipeline_.Register(errors_);
   // A node's name is a DNS name: nothing in it needs escaping.
   pod_watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
                    watcher::WatchMode::kSet);
   pod_watcher_.Start();
-  if (config_.orphan_grace.count() == 0) return;
-  port_sweep_.emplace(
-      node_,
-      PortSweep::Questions{
-          .knows_pods = [this] { return KnowsPods(); },
-          .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
-      config_.orphan_grace);
 }
 
 Agent::~Agent() {
-  port_sweep_.reset();
   pod_watcher_.Stop();
   port_reader_.Stop();
+}
+
+std::vector<UpkeepJob*> Agent::Jobs() {
+  std::vector<UpkeepJob*> jobs = {&sweep_};
+  if (config_.orphan_grace.count() != 0) jobs.push_back(&port_sweep_);
+  return jobs;
 }
 
 AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
@@ -157,11 +160,10 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   if (request.command == Command::kDel) cancellations_.Cancel(key);
   std::optional<Cancellations::Entry> entry;
-  std::optional<Sweep::Pause> pause;
-  if (request.command == Command::kAdd) {
-    entry.emplace(cancellations_, key, cancel);
-    pause.emplace(sweep_, key);
-  }
+  if (request.command == Command::kAdd) entry.emplace(cancellations_, key, cancel);
+  std::optional<Upkeep::Pause> pause;
+  if (request.command == Command::kAdd || request.command == Command::kDel)
+    pause.emplace(upkeep_, key);
   RegistryEvents events(
       registry_, config_.api,
       {.require_ready = [this] { RequireReady(); }, .has_listed = [this] { return HasListed(); }});

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/event_fd.h"
 #include "binding/drivers/binding.h"
@@ -13,6 +14,7 @@
 #include "cni/agent/port_sweep.h"
 #include "cni/agent/queued_writer.h"
 #include "cni/agent/sweep.h"
+#include "cni/agent/upkeep.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
 #include "cni/node.h"
@@ -58,6 +60,7 @@ class Agent {
                                   const EventFd& cancel);
   /// CniError 50.
   void RequireReady() const;
+  [[nodiscard]] std::vector<UpkeepJob*> Jobs();
   /// The pods.
   [[nodiscard]] bool HasListed() const;
   /// And hears of them. A node without any may be another one's name.
@@ -78,7 +81,8 @@ class Agent {
   watcher::EventPipeline pipeline_;
   watcher::Watcher pod_watcher_;
   PortReader port_reader_;
-  std::optional<PortSweep> port_sweep_;  // last: it asks all of the above
+  PortSweep port_sweep_;
+  Upkeep upkeep_;  // last: its thread uses all of the above
 };
 
 }  // namespace kuryr::cni
