@@ -17,6 +17,9 @@ namespace kuryr::cni {
 /// Whether requests go to the node's agent: kAuto if its socket is there.
 enum class UseAgent { kAuto, kAlways, kNever };
 
+/// What the agent does where a running pod's attachment differs from its plan.
+enum class RepairMode { kOff, kReport, kOn };
+
 /// What kuryr.conf says of devices that the kubelet gives to pods.
 struct DeviceConfig {
   std::filesystem::path kubelet_dir = "/var/lib/kubelet";  ///< [devices] kubelet_dir
@@ -50,6 +53,7 @@ struct Config {
   std::chrono::seconds agent_wait{10};
   /// [cni_daemon] orphan_grace: of a port without record and pod; zero: it stays.
   std::chrono::seconds orphan_grace{60};
+  RepairMode repair = RepairMode::kOn;          ///< [cni_daemon] repair
   ProgramOptions program{.health_port = 8090};  ///< [cni_health_server], [DEFAULT]
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: those that the agent serves at a time
   /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name, which may be no DNS

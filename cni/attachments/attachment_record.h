@@ -31,7 +31,7 @@ struct AttachmentKey {
 /// Null for a text of another form.
 [[nodiscard]] std::optional<AttachmentKey> ParseAttachmentKey(const std::string& text);
 
-/// What is known of an attachment while anything of it may exist on this node.
+/// All facts of an attachment, kept as long as anything of it may exist on this node.
 struct AttachmentRecord {
   AttachmentKey key;
   /// The ADD was answered. Before that, `owner` is or was at work on it. False again once a DEL has
