@@ -167,6 +167,19 @@ void TakeSocket(const Option& option, std::string& target) {
     Refuse(option.where, "\"" + Printable(*option.value) + "\" is no unix:/PATH");
 }
 
+void TakeRepair(const Option& option, RepairMode& repair) {
+  if (!option.set()) return;
+  if (*option.value == "on") {
+    repair = RepairMode::kOn;
+  } else if (*option.value == "report") {
+    repair = RepairMode::kReport;
+  } else if (*option.value == "off") {
+    repair = RepairMode::kOff;
+  } else {
+    Refuse(option.where, "\"" + Printable(*option.value) + "\"; expected on, report or off");
+  }
+}
+
 void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   constexpr uint32_t kMostCalls = 65536;
   Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
@@ -177,6 +190,7 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   TakeSocket(files.Find("cni_daemon", "bind_address"), config.agent_socket);
   Take(files.Find("cni_daemon", "agent_wait"), config.agent_wait, 3600, 0);
   Take(files.Find("cni_daemon", "orphan_grace"), config.orphan_grace, 86400, 0);
+  TakeRepair(files.Find("cni_daemon", "repair"), config.repair);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
   Take(files, files.Find("cni_health_server", "bind_address"),
        files.Find("cni_health_server", "port"), config.program);

@@ -16,6 +16,9 @@ namespace kuryr::cni {
 /// Whether requests go to the node's agent: kAuto if its socket is there.
 enum class UseAgent { kAuto, kAlways, kNever };
 
+/// What the agent does where a running pod's attachment differs from its plan.
+enum class RepairMode { kOff, kReport, kOn };
+
 /// The options of kuryr.conf, with the original's section and option names; docs/configuration.md
 /// has the table.
 struct Config {
@@ -40,6 +43,7 @@ struct Config {
   std::chrono::seconds agent_wait{10};
   /// [cni_daemon] orphan_grace: how long a port without record and pod stays; zero: for ever.
   std::chrono::seconds orphan_grace{60};
+  RepairMode repair = RepairMode::kOn;          ///< [cni_daemon] repair
   ProgramOptions program{.health_port = 8090};  ///< [cni_health_server], [DEFAULT]
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: most calls that the agent serves at a time
   /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name, which may be no DNS

@@ -218,6 +218,12 @@ std::vector<FoundPlug> Binding::FindOvsPlugs(const Deadline& deadline) const {
   return FindPlugsWithPorts({}, deadline);
 }
 
+bool Binding::IsOvsServed(const Deadline& deadline) const {
+  Shared& shared = context_.shared;
+  return OpenVSwitch(context_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes)
+      .IsServed(deadline);
+}
+
 std::optional<std::string> Binding::FindOvsProblem(const std::string& bridge,
                                                    const Deadline& deadline) const {
   try {

@@ -21,10 +21,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kSweepTime{60};
-/// Without a failure for so long, the next one is of another outage. No two tries are so far apart.
+/// After this time without a failure the next one belongs to another outage. Tries are closer.
 constexpr std::chrono::minutes kEndOfOutage{5};
 
-/// That a pod has gone before its runtime knew is nobody's fault.
+/// A pod that has gone before its runtime knew is no reason to warn.
 LogLevel LevelOf(const CniError& error) {
   return error.code() == ErrorCode::kUnknownContainer ? LogLevel::kInfo : LogLevel::kWarning;
 }
@@ -41,7 +41,7 @@ void LogCall(LogLevel level, const AgentCall& call, const Request& request, cons
        {"error", reply.status == 0 ? "" : reply.out}});
 }
 
-/// Says `text` and why: once for each outage, and each reason of it in a row. Thread-safe.
+/// Logs `text` and the reason, once for each outage and each reason in a row. Thread-safe.
 watcher::FailureHandler LogFailures(const char* text) {
   struct Outage {
     Mutex mutex;
@@ -58,7 +58,7 @@ watcher::FailureHandler LogFailures(const char* text) {
   };
 }
 
-/// Of a silent server the pods' watch tells as well.
+/// Passes on refusals alone: the pods' watch tells of a silent server.
 watcher::FailureHandler IfRefused(watcher::FailureHandler handler) {
   return [handler = std::move(handler)](const std::exception_ptr& failure) {
     if (AsCniError(failure).code() == ErrorCode::kApiRefused) handler(failure);
@@ -92,26 +92,32 @@ Agent::Agent(const Config& config, int stop_fd)
           config.api,
           {.handler = pipeline_,
            .is_complete = [this](const std::string& key) { return registry_.IsComplete(key); },
-           .on_failure = IfRefused(LogFailures("KuryrPorts cannot be read"))}) {
+           .on_failure = IfRefused(LogFailures("KuryrPorts cannot be read"))}),
+      port_sweep_(node_,
+                  {.knows_pods = [this] { return KnowsPods(); },
+                   .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
+                  config_.orphan_grace),
+      repair_(node_, config_),
+      upkeep_(Jobs()) {
   pipeline_.Register(registry_);
   pipeline_.Register(errors_);
-  // A node's name is a DNS name: nothing in it needs escaping.
+  // The node's name is a DNS name, which needs no escaping.
   pod_watcher_.Add("/api/v1/pods?fieldSelector=spec.nodeName%3D" + config_.node_name,
                    watcher::WatchMode::kSet);
   pod_watcher_.Start();
-  if (config_.orphan_grace.count() == 0) return;
-  port_sweep_.emplace(
-      node_,
-      PortSweep::Questions{
-          .knows_pods = [this] { return KnowsPods(); },
-          .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
-      config_.orphan_grace);
+  if (config_.repair != RepairMode::kOff) repair_events_.emplace(repair_, upkeep_, config_);
 }
 
 Agent::~Agent() {
-  port_sweep_.reset();
   pod_watcher_.Stop();
   port_reader_.Stop();
+}
+
+std::vector<UpkeepJob*> Agent::Jobs() {
+  std::vector<UpkeepJob*> jobs = {&sweep_};
+  if (config_.orphan_grace.count() != 0) jobs.push_back(&port_sweep_);
+  if (config_.repair != RepairMode::kOff) jobs.push_back(&repair_);
+  return jobs;
 }
 
 AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
@@ -134,7 +140,7 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
     running.SetError(error.code());
     errors_.Add(request, error);
     level = LevelOf(error);
-    // Read already, as a rule: a large request is not parsed twice.
+    // A large request is not parsed twice: its version is known as a rule.
     const std::string& known = request.config.cni_version;
     reply = {.status = 1,
              .out = ErrorJson(error, known.empty() ? AnswerVersion(call.input) : known)};
@@ -150,28 +156,29 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
   }
   const bool needs_netns = request.command == Command::kAdd || request.command == Command::kCheck;
   if (needs_netns && request.netns_fd < 0) {
-    // At its path this process may see something else.
+    // This process may see another namespace at the path.
     throw CniError(ErrorCode::kInvalidEnvironment, "CNI_NETNS is no network namespace",
                    Printable(request.netns, 300) + " could not be opened by the plugin");
   }
   const AttachmentKey key = {request.config.name, request.container_id, request.ifname};
   if (request.command == Command::kDel) cancellations_.Cancel(key);
   std::optional<Cancellations::Entry> entry;
-  std::optional<Sweep::Pause> pause;
-  if (request.command == Command::kAdd) {
-    entry.emplace(cancellations_, key, cancel);
-    pause.emplace(sweep_, key);
-  }
+  if (request.command == Command::kAdd) entry.emplace(cancellations_, key, cancel);
+  std::optional<Upkeep::Pause> pause;
+  if (request.command == Command::kAdd || request.command == Command::kDel)
+    pause.emplace(upkeep_, key);
   RegistryEvents events(
       registry_, config_.api,
       {.require_ready = [this] { RequireReady(); }, .has_listed = [this] { return HasListed(); }});
-  return FindCommand(request.command)(
+  std::string answer = FindCommand(request.command)(
       {.request = request,
        .node = node_,
        .config = config_,
        .events = events,
        .stages = stages,
        .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd())});
+  if (request.command == Command::kAdd) repair_.Follow(key);
+  return answer;
 }
 
 void Agent::RequireReady() const {

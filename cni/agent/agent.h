@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/event_fd.h"
 #include "binding/drivers/binding.h"
@@ -12,7 +13,10 @@
 #include "cni/agent/port_reader.h"
 #include "cni/agent/port_sweep.h"
 #include "cni/agent/queued_writer.h"
+#include "cni/agent/repair.h"
+#include "cni/agent/repair_events.h"
 #include "cni/agent/sweep.h"
+#include "cni/agent/upkeep.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
 #include "cni/node_context.h"
@@ -22,23 +26,23 @@
 
 namespace kuryr::cni {
 
-/// The node's agent: one watch for all of its pods, who asks for their KuryrPorts, and what answers
-/// the plugin's calls. The commands are those of a plugin that works alone; their pods' events come
-/// from the registry. Thread-safe. (kuryr_kubernetes/cni/daemon/service.py)
+/// The node's agent: one watch for all of the node's pods, a reader of their KuryrPorts, and the
+/// answers to the plugin's calls. The commands are those of a plugin that works alone. The registry
+/// gives them their pods' events. Thread-safe. (kuryr_kubernetes/cni/daemon/service.py)
 class Agent {
  public:
-  /// Makes the state directory, and undoes what earlier processes left, as far as that can be done
-  /// now and before `stop_fd` is readable. `config.node_name` is set.
+  /// Makes the state directory, and undoes what earlier processes left, until `stop_fd` is
+  /// readable. The upkeep goes on with the rest. `config.node_name` is set.
   Agent(const Config& config, int stop_fd);
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
   ~Agent();
 
-  /// `cancel` ends the call. Questions are answered elsewhere.
+  /// Serves a call of the plugin; `cancel` ends it. AnswerQuery is for questions.
   [[nodiscard]] AgentReply Answer(const AgentCall& call, const EventFd& cancel);
 
-  /// "alive" and "ready": "ok", or status 1 and why not; "status": StatusJson. Each says also why
-  /// nobody can ask for it by HTTP, if so.
+  /// Answers "alive" and "ready" by "ok", or by status 1 and the reason, and "status" by
+  /// StatusJson. `http_problem` says why the agent does not answer by HTTP, where it does not.
   [[nodiscard]] AgentReply AnswerQuery(const AgentCall& call,
                                        const std::optional<std::string>& http_problem) const;
 
@@ -46,23 +50,24 @@ class Agent {
   [[nodiscard]] std::optional<std::string> WhyNotAlive() const;
   /// Why an ADD would fail now: a right, the API server, Open vSwitch.
   [[nodiscard]] std::optional<std::string> WhyNotReady() const;
-  /// What is known of the node's pods, as JSON; of `wanted` (NAMESPACE/NAME), if that is not empty,
-  /// alone, and whether what was made for it is still so.
+  /// The node's pods as JSON. With `wanted` (NAMESPACE/NAME) that pod alone, and what differs from
+  /// its plan.
   [[nodiscard]] std::string StatusJson(const std::string& wanted,
                                        const std::optional<std::string>& http_problem = {}) const;
-  /// For Prometheus.
+  /// All metrics in Prometheus' text format.
   [[nodiscard]] std::string Metrics() const;
 
  private:
   [[nodiscard]] std::string Serve(const Request& request, StageObserver& stages,
                                   const EventFd& cancel);
-  /// CniError 50.
+  /// Throws CniError 50 while the API server does not answer.
   void RequireReady() const;
-  /// The pods.
+  [[nodiscard]] std::vector<UpkeepJob*> Jobs();
+  /// Whether the watch has listed the node's pods.
   [[nodiscard]] bool HasListed() const;
-  /// And hears of them. A node without any may be another one's name.
+  /// Whether the watch also works now, and knows a pod. Without one the node's name may be wrong.
   [[nodiscard]] bool KnowsPods() const;
-  /// "has not answered for a while": what is to be said of the API server.
+  /// Describes the trouble with the API server: "has not answered for a while".
   [[nodiscard]] std::optional<std::string> WhyNotWatching() const;
 
   const Config config_;
@@ -78,7 +83,10 @@ class Agent {
   watcher::EventPipeline pipeline_;
   watcher::Watcher pod_watcher_;
   PortReader port_reader_;
-  std::optional<PortSweep> port_sweep_;  // last: it asks all of the above
+  PortSweep port_sweep_;
+  Repair repair_;
+  Upkeep upkeep_;
+  std::optional<RepairEvents> repair_events_;  // last: its threads use all of the above
 };
 
 }  // namespace kuryr::cni

@@ -12,10 +12,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using watcher::WatchMetrics;
-/// Of all watches, by what they watch.
+/// The metrics of all watches, by the resource that they watch.
 using Watches = std::map<std::string, WatchMetrics>;
 
-/// Open vSwitch's time to answer.
+/// The time that Open vSwitch has to answer.
 constexpr std::chrono::seconds kOvsTime{5};
 
 /// A label, and its value for each of an array's elements.
@@ -105,7 +105,7 @@ void WritePorts(service::MetricsText& text, const PortReader::Counts& counts) {
               static_cast<double>(counts.watched));
 }
 
-/// What has the VIFs of pods that nobody could plug.
+/// Pods and KuryrPorts with VIFs that cannot be read.
 void WriteUndecodable(service::MetricsText& text, const std::vector<PlannedPod>& pods) {
   constexpr const char* kName = "kuryr_cni_undecodable_objects";
   text.Head(kName, "gauge", "1 for each Pod or KuryrPort whose VIFs cannot be read.");
@@ -141,7 +141,7 @@ bool Agent::KnowsPods() const {
 }
 
 std::optional<std::string> Agent::WhyNotWatching() const {
-  // One that has just started is about to list them.
+  // A watch that has just started is about to list the pods.
   if (!HasListed() && IsFailing(pod_watcher_)) return kNotListed;
   if (!pod_watcher_.IsAlive()) return "has not answered for a while";
   const auto failing = port_reader_.counts().failing_since;
@@ -171,6 +171,7 @@ std::string Agent::Metrics() const {
   text.Metric("kuryr_cni_leftover_attachments", "gauge",
               "Attachments that nobody wants and that could not be removed yet.",
               static_cast<double>(sweep_.left().size()));
+  repair_.WriteTo(text);
   WriteUndecodable(text, pods);
   Watches watches;
   for (const auto& [path, metrics] : pod_watcher_.Metrics()) watches[ResourceOf(path)] = metrics;

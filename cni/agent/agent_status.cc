@@ -7,17 +7,18 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "binding/netns.h"
 #include "cni/agent/agent.h"
+#include "cni/attachments/record_check.h"
 
 namespace kuryr::cni {
 namespace {
 
 using nlohmann::json;
 
-/// For all drivers' checks of one pod.
+/// The time that all drivers' checks of one pod have.
 constexpr std::chrono::seconds kCheckTime{5};
-/// Of a pod that the API server does not tell of, for so long: [kubernetes] node_name may be wrong.
+/// How long the error of a pod is kept that the API server does not know: [kubernetes] node_name
+/// may be wrong.
 constexpr std::chrono::minutes kKeptError{5};
 
 json Describe(const vif::PodVif& pod_vif) {
@@ -32,7 +33,7 @@ json Describe(const vif::PodVif& pod_vif) {
           {"addresses", std::move(addresses)}};
 }
 
-/// What the API server shows of the pod.
+/// Adds the pod's VIFs as the API server has them.
 void AddPlan(const PlannedPod& known, json& pod) {
   pod["uid"] = known.uid;
   if (!known.plan) return;
@@ -40,8 +41,7 @@ void AddPlan(const PlannedPod& known, json& pod) {
   for (const vif::PodVif& vif : known.plan->read) pod["vifs"].push_back(Describe(vif));
 }
 
-/// The same, as it was at the ADD, of a KuryrPort that nobody has asked for since the agent
-/// started.
+/// Adds the pod's VIFs as they were at its ADD, where the agent has not asked for its KuryrPort.
 void AddPlan(const AttachmentRecord& record, json& pod) {
   if (!record.added || pod.contains("vifs") || pod.contains("undecodable")) return;
   for (const vif::PodVif& vif : record.vifs) pod["vifs"].push_back(Describe(vif));
@@ -52,12 +52,10 @@ json FindProblem(const NodeContext& node, const AttachmentRecord& record, size_t
                  const Deadline& deadline) {
   if (index >= record.vifs.size()) return nullptr;
   try {
-    const auto pod = binding::Netns::OpenIfExists(record.netns);
-    if (!pod || pod->id() != record.netns_id)
+    const auto pod = FindNetnsOf(record);
+    if (!pod)
       return "the pod's namespace " + record.netns + " is gone, or cannot be seen from here";
-    const binding::Planned planned = node.binding.PlanWith(record.vifs[index], record.plugs[index]);
-    const auto differences = node.binding.Check(
-        {.planned = planned, .attachment = record.attachment(), .pod = *pod, .deadline = deadline});
+    const auto differences = RecordCheck(node.binding, record, *pod, deadline).Check(index);
     return differences.empty() ? json(nullptr) : json(differences.front().text);
   } catch (const std::exception& e) {
     return e.what();
@@ -80,7 +78,7 @@ json Describe(const AttachmentRecord& record) {
   return object;
 }
 
-/// What the ADD waits for that is at work on the record; null where it does not wait.
+/// Names what the ADD at work on the record waits for; null where it does not wait.
 json AwaitedFor(const AttachmentRecord& record, const json& pod) {
   if (pod.contains("undecodable")) return nullptr;
   if (!pod.contains("uid")) return "the API server to tell of the pod";

@@ -9,6 +9,18 @@
 
 namespace kuryr::cni {
 
+std::string ToString(const AttachmentKey& key) {
+  return key.network + ":" + key.container_id + ":" + key.ifname;
+}
+
+std::optional<AttachmentKey> ParseAttachmentKey(const std::string& text) {
+  const size_t first = text.find(':');
+  const size_t last = text.rfind(':');
+  if (first == last) return std::nullopt;
+  return AttachmentKey{text.substr(0, first), text.substr(first + 1, last - first - 1),
+                       text.substr(last + 1)};
+}
+
 binding::Attachment AttachmentRecord::attachment() const {
   return {.network = key.network,
           .container_id = key.container_id,

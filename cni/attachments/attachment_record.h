@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace kuryr::cni {
 
-/// What undoing an attachment may take, whatever time the request itself has left.
+/// The time to undo an attachment, whatever time the request itself has left.
 inline constexpr std::chrono::seconds kUndoTime{15};
 
 /// Identity of an attachment (CNI SPEC section 2): pods and namespaces come and go under the same
@@ -25,11 +26,16 @@ struct AttachmentKey {
   bool operator==(const AttachmentKey&) const = default;
 };
 
-/// What is known of an attachment while anything of it may exist on this node.
+/// "NETWORK:CONTAINER_ID:IFNAME". None of the three may have a ':'.
+[[nodiscard]] std::string ToString(const AttachmentKey& key);
+/// Null for a text of another form.
+[[nodiscard]] std::optional<AttachmentKey> ParseAttachmentKey(const std::string& text);
+
+/// All facts of an attachment, kept as long as anything of it may exist on this node.
 struct AttachmentRecord {
   AttachmentKey key;
-  /// The ADD was answered; before that, `owner` is or was at work on it. No more once a DEL has
-  /// left it to the agent.
+  /// The ADD was answered. Before that, `owner` is or was at work on it. False again once a DEL has
+  /// left the record to the agent.
   bool added = false;
   std::string netns;  ///< CNI_NETNS as given
   binding::NetnsId netns_id;
@@ -37,9 +43,9 @@ struct AttachmentRecord {
   std::string pod_uid;
   std::string boot_id;
   ProcessId owner;
-  std::string trace_id;              ///< of the ADD's call to the agent; empty without one
+  std::string trace_id;              ///< the ADD's call to the agent; empty without one
   std::vector<binding::Plug> plugs;  ///< in the order of their making
-  std::vector<vif::PodVif> vifs;     ///< of the plugs; empty in records of version 0.1
+  std::vector<vif::PodVif> vifs;     ///< one for each plug; none in records of version 0.1
   /// The network configuration that a delegated plugin was given; empty without one.
   std::string delegate_config;
 

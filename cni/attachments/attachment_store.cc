@@ -84,15 +84,11 @@ std::optional<AttachmentRecord> ReadFile(const fs::path& path) {
   return Parse(ReadRecordAt(path), path);
 }
 
-/// As the file's name says, for it may be empty yet; a long one's record says.
+/// The key that the file's name says: the file may be empty yet. A long key is in the record alone.
 std::optional<AttachmentKey> KeyOf(const fs::path& path) {
   const std::string name = path.filename();
-  const size_t first = name.find(':');
-  const size_t last = name.rfind(':');
-  if (name.front() == '.' || first == std::string::npos) return std::nullopt;
-  if (first != last)
-    return AttachmentKey{name.substr(0, first), name.substr(first + 1, last - first - 1),
-                         name.substr(last + 1)};
+  if (name.front() == '.' || name.find(':') == std::string::npos) return std::nullopt;
+  if (auto key = ParseAttachmentKey(name)) return key;
   const auto record = ReadFile(path);
   return record ? std::optional(record->key) : std::nullopt;
 }
@@ -139,8 +135,7 @@ void AttachmentStore::MakeFolders() const {
 }
 
 fs::path AttachmentStore::PathOf(const AttachmentKey& key) const {
-  // None of the three may hold a ':'.
-  const std::string name = key.network + ":" + key.container_id + ":" + key.ifname;
+  const std::string name = ToString(key);
   if (name.size() <= kLongestName) return directory_ / name;
   return directory_ / (key.network.substr(0, kLongestName / 2) + ":" + std::to_string(Hash(name)));
 }

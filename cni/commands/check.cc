@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/netns.h"
+#include "cni/attachments/record_check.h"
 #include "cni/protocol/error.h"
 #include "cni/standalone/delegate.h"
 
@@ -47,7 +48,8 @@ bool IsSameNamespace(const std::string& sandbox, const binding::Netns& pod) {
   }
 }
 
-/// The pod's interface `ifname` as the chain left it. Null where the version has no interfaces.
+/// The pod's interface `ifname` as the chain of plugins left it. Null where the version of the
+/// result has no interfaces.
 const ResultInterface* FindInterface(const Result& previous, const std::string& ifname,
                                      const binding::Netns& pod, const Request& request) {
   if (request.config.version < SpecVersion::k030) return nullptr;
@@ -75,7 +77,8 @@ bool TellsOf(const Result& previous, const binding::LinkRoute& route) {
   });
 }
 
-/// Takes away what prevResult does not tell of any more, and sets the MAC that it tells.
+/// Removes from the plan the addresses and routes that prevResult does not have, and takes over its
+/// MAC.
 void FollowResult(const Result& previous, const ResultInterface* interface,
                   binding::Planned& planned) {
   if (interface != nullptr) {
@@ -86,7 +89,7 @@ void FollowResult(const Result& previous, const ResultInterface* interface,
   std::erase_if(planned.l3.routes, [&](const auto& route) { return !TellsOf(previous, route); });
 }
 
-/// Before CNI 1.1.0 a result has no MTU, and a plugin behind us cannot tell of its own.
+/// Compares the MTU with prevResult's. Results before CNI 1.1.0 have none.
 void CheckMtu(const ResultInterface* interface, const binding::Netns& pod) {
   if (interface == nullptr || interface->mtu == 0) return;
   const auto link = binding::RouteSocket::OpenIn(pod).FindLink(interface->name);
@@ -98,15 +101,13 @@ void CheckMtu(const ResultInterface* interface, const binding::Netns& pod) {
 void CheckVifs(const Call& call, const AttachmentRecord& record) {
   const binding::Netns pod = OpenPodNetns(call.request, record);
   const Result previous = PreviousResult(call.request);
+  const RecordCheck check(call.node.binding, record, pod, call.deadline);
   for (size_t i = 0; i < record.vifs.size(); ++i) {
-    binding::Planned planned = call.node.binding.PlanWith(record.vifs[i], record.plugs[i]);
-    const ResultInterface* interface =
-        FindInterface(previous, planned.plug.ifname, pod, call.request);
-    FollowResult(previous, interface, planned);
-    const auto differences = call.node.binding.Check({.planned = planned,
-                                                      .attachment = record.attachment(),
-                                                      .pod = pod,
-                                                      .deadline = call.deadline});
+    const ResultInterface* interface = nullptr;
+    const auto differences = check.Check(i, [&](binding::Planned& planned) {
+      interface = FindInterface(previous, planned.plug.ifname, pod, call.request);
+      FollowResult(previous, interface, planned);
+    });
     if (!differences.empty()) ThrowDifference(differences.front().text);
     CheckMtu(interface, pod);
   }

@@ -74,7 +74,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "watch_read_timeout = 5\nwatch_retry_timeout = 3600\n"
                      "use_events = false\nnetwork_status = true\nvif_source = kuryrport\n"
                      "[cni_daemon]\nvif_annotation_timeout = 200\nstate_dir = /tmp/state\n"
-                     "agent_wait = 0\n"
+                     "agent_wait = 0\nrepair = report\n"
                      "[cni_health_server]\nbind_address = ::1\nport = 0\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\novsdb_wait = 0\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = true\n"
@@ -102,6 +102,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_TRUE(config.reports.network_status);
   EXPECT_EQ(config.vif_source, VifSource::kKuryrPort);
   EXPECT_EQ(config.agent_wait, std::chrono::seconds(0));
+  EXPECT_EQ(config.repair, RepairMode::kReport);
   EXPECT_EQ(config.binding.ovsdb_wait, std::chrono::seconds(0));
   EXPECT_EQ(config.vif_annotation_timeout, std::chrono::seconds(200));
   EXPECT_EQ(config.state_dir, "/tmp/state");
@@ -158,6 +159,7 @@ TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   EXPECT_EQ(shipped.state_dir, "/run/kuryr");
   EXPECT_EQ(shipped.vif_annotation_timeout, std::chrono::seconds(60));
   EXPECT_EQ(shipped.agent_wait, std::chrono::seconds(10));
+  EXPECT_EQ(shipped.repair, RepairMode::kOn);
   EXPECT_EQ(shipped.program.health_address, "127.0.0.1");
   EXPECT_EQ(shipped.program.health_port, 8090U);
   EXPECT_EQ(shipped.binding.ovsdb_connection, "unix:/var/run/openvswitch/db.sock");
@@ -350,6 +352,7 @@ TEST_F(ConfigTest, ARefusalNamesFileSectionAndOption) {
            {"[cni_daemon]\nvif_annotation_timeout = 0\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nvif_annotation_timeout = 6o\n", "[cni_daemon] vif_annotation_timeout"},
            {"[cni_daemon]\nagent_wait = -1\n", "[cni_daemon] agent_wait"},
+           {"[cni_daemon]\nrepair = yes\n", "[cni_daemon] repair"},
            {"[cni_daemon]\nstate_dir = run\n", "[cni_daemon] state_dir"},
            {"[os_vif_ovs]\novsdb_wait = -1\n", "[os_vif_ovs] ovsdb_wait"},
            {"[os_vif_ovs]\nwait_for_wiring = true\n", "[os_vif_ovs] wait_for_wiring"},

@@ -67,10 +67,11 @@ class SweepTest : public ::testing::Test {
 TEST_F(SweepTest, AnAddIsNotInTheWayOfATryNorATryOfAnAdd) {
   Sweep sweep(node_, Deadline::After(20s));
   EXPECT_THAT(sweep.left(), ElementsAre(key_));
+  Upkeep upkeep({&sweep});
   WaitUntilTried();
   EXPECT_FALSE(IsFree());
 
-  const Sweep::Pause add(sweep, key_);
+  const Upkeep::Pause add(upkeep, key_);
 
   EXPECT_TRUE(IsFree());
   EXPECT_THAT(sweep.left(), ElementsAre(key_)) << "the add may fail";
@@ -78,7 +79,8 @@ TEST_F(SweepTest, AnAddIsNotInTheWayOfATryNorATryOfAnAdd) {
 
 TEST_F(SweepTest, EndsWhileItTries) {
   {
-    const Sweep sweep(node_, Deadline::After(20s));
+    Sweep sweep(node_, Deadline::After(20s));
+    const Upkeep upkeep({&sweep});
     WaitUntilTried();
     EXPECT_FALSE(IsFree());
   }

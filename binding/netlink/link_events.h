@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/deadline.h"
+#include "base/unique_fd.h"
+
+namespace kuryr::binding {
+
+/// Tells which links of the calling thread's namespace were made, changed or removed (rtnetlink(7),
+/// RTNLGRP_LINK). Not thread-safe.
+class LinkEvents {
+ public:
+  /// Listens from now on. Throws std::system_error.
+  LinkEvents();
+
+  /// Waits for events, and returns the names in all that are there by then. Null where any link may
+  /// have changed: first of all, and after the kernel has dropped events. Throws std::system_error,
+  /// also at the deadline.
+  [[nodiscard]] std::optional<std::set<std::string>> Next(const Deadline& deadline);
+
+ private:
+  UniqueFd socket_;
+  bool is_first_ = true;
+};
+
+}  // namespace kuryr::binding

@@ -1,0 +1,70 @@
+#include "binding/ovs/port_events.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "binding/ovs/database.h"
+
+namespace kuryr::binding {
+namespace {
+
+using nlohmann::json;
+
+/// How long a server that is down is waited for in one call.
+constexpr std::chrono::hours kServerPatience{24};
+
+/// A monitor's request for these columns of all rows.
+json AllRows(const std::vector<std::string>& columns) {
+  return json::array({{{"columns", columns}}});
+}
+
+/// The row's name, where the update has it: a changed row has it only if it is new.
+std::string NameIn(const json& update) {
+  for (const char* kind : {"initial", "insert"}) {
+    const auto row = update.find(kind);
+    if (row != update.end() && row->contains("name")) return row->at("name").get<std::string>();
+  }
+  return "";
+}
+
+}  // namespace
+
+PortEvents::PortEvents(const std::string& remote)
+    : client_(kOpenVSwitchDatabase, remote, nullptr, kServerPatience) {}
+
+std::optional<std::set<std::string>> PortEvents::Next(const Deadline& deadline) {
+  if (std::exchange(is_monitored_, false)) {
+    auto changed = Apply(client_.NextUpdate(deadline));
+    is_monitored_ = true;
+    return changed;
+  }
+  names_.clear();
+  (void)Apply(client_.StartMonitor(
+      {{"Bridge", AllRows({"name"})},
+       {"Interface", AllRows({"name", "external_ids", "ingress_policing_rate"})},
+       {"Port", AllRows({"name", "tag", "trunks", "vlan_mode", "qos"})}},
+      deadline));
+  is_monitored_ = true;
+  return std::nullopt;
+}
+
+std::optional<std::set<std::string>> PortEvents::Apply(const json& updates) {
+  std::set<std::string> changed;
+  bool is_any = false;
+  for (const auto& [table, rows] : updates.items()) {
+    is_any = is_any || table == "Bridge";
+    for (const auto& [uuid, update] : rows.items()) {
+      if (const std::string name = NameIn(update); !name.empty()) names_[uuid] = name;
+      const auto known = names_.find(uuid);
+      if (known == names_.end()) continue;
+      changed.insert(known->second);
+      if (update.contains("delete")) names_.erase(known);
+    }
+  }
+  if (is_any) return std::nullopt;
+  return changed;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,24 @@
+#include "cni/attachments/record_check.h"
+
+namespace kuryr::cni {
+
+std::optional<binding::Netns> FindNetnsOf(const AttachmentRecord& record) {
+  auto pod = binding::Netns::OpenIfExists(record.netns);
+  if (pod && pod->id() != record.netns_id) pod.reset();
+  return pod;
+}
+
+binding::Differences RecordCheck::Check(size_t vif, const Change& change) const {
+  binding::Planned planned = binding_.PlanWith(record_.vifs.at(vif), record_.plugs.at(vif));
+  if (change) change(planned);
+  return binding_.Check(
+      {.planned = planned, .attachment = record_.attachment(), .pod = pod_, .deadline = deadline_});
+}
+
+binding::Differences RecordCheck::Repair(size_t vif) const {
+  const auto planned = binding_.PlanWith(record_.vifs.at(vif), record_.plugs.at(vif));
+  return binding_.Repair(
+      {.planned = planned, .attachment = record_.attachment(), .pod = pod_, .deadline = deadline_});
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,71 @@
+#include "cni/agent/repair_history.h"
+
+#include <gtest/gtest.h>
+
+namespace kuryr::cni {
+namespace {
+
+using namespace std::chrono_literals;
+using binding::DifferenceKind;
+using binding::Differences;
+using Verdict = RepairHistory::Verdict;
+
+class RepairHistoryTest : public ::testing::Test {
+ protected:
+  Verdict Judge(const Differences& found, RepairHistory::Clock::duration at) {
+    const auto now = RepairHistory::Clock::time_point() + 1h + at;
+    const Verdict verdict = history_.Judge(found, now);
+    if (verdict == Verdict::kRepair) history_.AddRepair(found, now);
+    return verdict;
+  }
+  [[nodiscard]] bool Settle(RepairHistory::Clock::duration at) {
+    return history_.Settle(RepairHistory::Clock::time_point() + 1h + at);
+  }
+
+  const Differences port_ = {
+      {.kind = DifferenceKind::kPort, .what = "tap1", .text = "no port", .live_safe = true}};
+  const Differences state_ = {
+      {.kind = DifferenceKind::kState, .what = "tap1", .text = "down", .live_safe = true}};
+  RepairHistory history_;
+};
+
+TEST_F(RepairHistoryTest, ADifferenceThatComesBackThreeTimesInAMinuteIsLeftForFiveMinutes) {
+  for (const auto at : {0s, 20s, 40s}) EXPECT_EQ(Judge(port_, at), Verdict::kRepair);
+
+  EXPECT_EQ(Judge(port_, 59s), Verdict::kGiveUp);
+  EXPECT_EQ(Judge(port_, 60s), Verdict::kLeave);
+  EXPECT_FALSE(Settle(4min)) << "it may come back";
+  EXPECT_EQ(Judge(port_, 7min), Verdict::kRepair);
+}
+
+TEST_F(RepairHistoryTest, GivingUpIsToldOnce) {
+  for (int round = 0; round < 4; ++round) Judge(port_, 0s);
+
+  for (int round = 0; round < 3; ++round) EXPECT_EQ(Judge(port_, 6min), Verdict::kRepair);
+  EXPECT_EQ(Judge(port_, 6min), Verdict::kLeave);
+}
+
+TEST_F(RepairHistoryTest, DifferencesThatComeRarelyOrAreOthersAreRepaired) {
+  for (const auto at : {0s, 20s, 40s, 61s}) EXPECT_EQ(Judge(port_, at), Verdict::kRepair);
+  EXPECT_EQ(Judge(state_, 61s), Verdict::kRepair);
+}
+
+TEST_F(RepairHistoryTest, IsForgottenAMinuteAfterTheLastRepair) {
+  EXPECT_TRUE(Settle(0s));
+  Judge(port_, 0s);
+
+  EXPECT_FALSE(Settle(59s));
+  EXPECT_TRUE(Settle(60s));
+}
+
+TEST_F(RepairHistoryTest, WhatStaysTheSameIsNewsOnce) {
+  EXPECT_FALSE(history_.IsNews({}));
+  EXPECT_TRUE(history_.IsNews(port_));
+  EXPECT_FALSE(history_.IsNews(port_));
+  EXPECT_TRUE(history_.IsNews(state_));
+  (void)Settle(0s);
+  EXPECT_TRUE(history_.IsNews(state_)) << "it was gone in between";
+}
+
+}  // namespace
+}  // namespace kuryr::cni

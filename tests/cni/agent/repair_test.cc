@@ -1,0 +1,164 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cni/attachments/attachment_store.h"
+#include "tests/cni/agent/agent_fixture.h"
+
+// Attachments of running pods that somebody else has changed. No test calls the plugin to mend one.
+
+namespace kuryr::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class RepairTest : public AgentTest {
+ protected:
+  static constexpr const char* kRepaired = "outcome=repaired";
+
+  void SetUp() override {
+    PluginTest::SetUp();
+    StartAgentWith("on");
+  }
+  void StartAgentWith(const std::string& repair) {
+    WriteConfig(DefaultKubernetes(),
+                "[DEFAULT]\ndebug = true\n[cni_daemon]\nrepair = " + repair + "\n");
+    StartAgent();
+    ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
+  }
+  TestPod Added(const std::string& name) {
+    TestPod pod = ActivePod(name);
+    EXPECT_EQ(Run("ADD", pod).status, 0);
+    return pod;
+  }
+  void WaitFor(const std::string& output) { agent_->WaitForOutput(output, 30s); }
+  void DeletePort(const TestPod& pod) { ovs_->Vsctl({"del-port", pod.tap}); }
+  static std::string HostEnd(const TestPod& pod) {
+    return RunOnHost({"ip", "-brief", "link", "show", "dev", pod.tap});
+  }
+  /// The Events of at least one pod after those of two were begun: the agent writes one by one.
+  [[nodiscard]] std::vector<std::string> Reasons() const {
+    EXPECT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events", 2));
+    std::vector<std::string> reasons;
+    for (const nlohmann::json& event : api_->List("events", "default"))
+      reasons.push_back(event["reason"]);
+    return reasons;
+  }
+  static std::string Metrics() {
+    return RunProgram(
+               {.argv = {"curl", "--silent", "--max-time", "10", "http://127.0.0.1:8090/metrics"}})
+        .out;
+  }
+};
+
+TEST_F(RepairTest, APortThatWasDeletedIsBack) {
+  const TestPod pod = Added("a");
+  const TestPod other = Added("b");
+
+  DeletePort(pod);
+  WaitUntilPlugged(pod);
+  DeletePort(other);
+  WaitUntilPlugged(other);
+
+  EXPECT_THAT(ovs_->Vsctl({"get", "Interface", pod.tap, "external_ids"}), HasSubstr(pod.port_id));
+  EXPECT_THAT(Reasons(), Contains("CNIRepaired"));
+  EXPECT_THAT(Metrics(),
+              HasSubstr("kuryr_cni_repairs_total{kind=\"port\",outcome=\"repaired\"} 2\n"));
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  EXPECT_EQ(Run("DEL", other).status, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(RepairTest, AHostEndThatWasSetDownIsUpAgain) {
+  const TestPod pod = Added("a");
+
+  RunOnHost({"ip", "link", "set", "dev", pod.tap, "down"});
+  WaitFor(kRepaired);
+
+  EXPECT_THAT(HostEnd(pod), Not(HasSubstr("DOWN")));
+}
+
+TEST_F(RepairTest, ExternalIdsThatWereLostAreBack) {
+  const TestPod pod = Added("a");
+
+  ovs_->Vsctl({"remove", "Interface", pod.tap, "external_ids", "iface-id"});
+  WaitFor(kRepaired);
+
+  EXPECT_THAT(ovs_->Vsctl({"get", "Interface", pod.tap, "external_ids:iface-id"}),
+              HasSubstr(pod.port_id));
+}
+
+TEST_F(RepairTest, WhatBrokeWhileTheAgentWasDownIsRepaired) {
+  const TestPod pod = Added("a");
+  StopAgent(SIGTERM);
+  DeletePort(pod);
+
+  StartAgentWith("on");
+  WaitFor(kRepaired);
+
+  EXPECT_THAT(Ports(), ElementsAre(pod.tap));
+}
+
+TEST_F(RepairTest, ReportsAndChangesNothing) {
+  const TestPod pod = Added("a");
+  const TestPod other = Added("b");
+  StopAgent(SIGTERM);
+  StartAgentWith("report");
+
+  for (const TestPod& one : {pod, other}) RunOnHost({"ip", "link", "set", "dev", one.tap, "down"});
+
+  EXPECT_THAT(Reasons(), Contains("CNIDiffers"));
+  EXPECT_THAT(HostEnd(pod), HasSubstr("DOWN"));
+}
+
+TEST_F(RepairTest, AnAttachmentUnderDelIsNotTouched) {
+  const TestPod pod = Added("a");
+  cni::AttachmentStore attachments(work_ / "state");
+  {
+    const auto under_del = attachments.Take({"kuryr", pod.container_id, "eth0"});
+    ASSERT_TRUE(under_del);
+    DeletePort(pod);
+    WaitFor("an attachment is left to the call that is at work on it");
+    EXPECT_THAT(Ports(), IsEmpty());
+  }
+
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  ExpectNothingLeft();
+}
+
+TEST_F(RepairTest, GivesUpARepairThatIsUndoneEachTime) {
+  const TestPod pod = Added("a");
+  cni::AttachmentStore attachments(work_ / "state");
+  for (int round = 0; round < 3; ++round) {
+    DeletePort(pod);
+    WaitUntilPlugged(pod);
+    // The repair holds the record until it has ended.
+    (void)attachments.Take({"kuryr", pod.container_id, "eth0"});
+  }
+
+  DeletePort(pod);
+  WaitFor("outcome=contested kind=port");
+
+  EXPECT_THAT(Ports(), IsEmpty());
+}
+
+TEST_F(RepairTest, WaitsForOpenVSwitch) {
+  const TestPod pod = Added("a");
+  ovs_->StopServer();
+
+  RunOnHost({"ip", "link", "set", "dev", pod.tap, "down"});
+  WaitFor("the upkeep failed; it will be tried again");
+  ovs_->StartServer();
+  WaitFor(kRepaired);
+
+  EXPECT_THAT(HostEnd(pod), Not(HasSubstr("DOWN")));
+}
+
+}  // namespace
+}  // namespace kuryr::test
