@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
-#include "cni/standalone/local_vif.h"
+#include "cni/standalone/standalone_vif.h"
 
 namespace kuryr::cni {
 namespace {
@@ -54,7 +54,7 @@ bool PortSweep::IsOrphan(const binding::FoundPlug& port) const {
   const std::string& uid = port.attachment.pod_uid;
   if (key.network.empty() || key.container_id.empty() || key.ifname.empty() || !IsUuid(uid))
     return false;
-  if (port.plug.host_interface == LocalHostInterface(key)) return false;
+  if (port.plug.host_interface == StandaloneHostInterface(key)) return false;
   return !node_.attachments.Find(key) && !questions_.has_pod(uid);
 }
 

@@ -112,7 +112,7 @@ void RepairReport::Tell(const AttachmentRecord& record, const binding::Differenc
 void RepairReport::Post(const AttachmentRecord& record, const std::string& differences,
                         Outcome outcome) const {
   const size_t slash = record.pod.find('/');
-  if (!config_.use_events || slash == std::string::npos) return;
+  if (!config_.reports.use_events || slash == std::string::npos) return;
   const std::string name_space = record.pod.substr(0, slash);
   try {
     writer_.WriteLater(
