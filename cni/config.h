@@ -16,7 +16,7 @@ namespace kuryr::cni {
 /// Whether requests go to the node's agent: kAuto if its socket is there.
 enum class UseAgent { kAuto, kAlways, kNever };
 
-/// What the agent does where a running pod's attachment differs from its plan.
+/// The agent's answer where a running pod's attachment differs from its plan.
 enum class RepairMode { kOff, kReport, kOn };
 
 /// The options of kuryr.conf, with the original's section and option names; docs/configuration.md

@@ -13,7 +13,7 @@
 
 namespace kuryr::controller {
 
-/// What kuryr.conf says; docs/controller.md has the table.
+/// The options of kuryr.conf; docs/controller.md has the table.
 struct Config {
   watcher::ApiOptions api;       ///< [kubernetes]
   std::optional<SinkKind> sink;  ///< [kubernetes] vif_sink; nothing: what the cluster has
@@ -28,14 +28,14 @@ struct Config {
   ProgramOptions program{.health_port = 8082};  ///< [health_server], [DEFAULT]
 };
 
-/// Whose plans count where this controller writes its own. Unless kuryr.conf says more: annotations
-/// where it writes annotations itself, else KuryrPorts.
+/// The places where plans count, given where this controller writes its own. Unless kuryr.conf says
+/// more: annotations where it writes annotations itself, else KuryrPorts.
 [[nodiscard]] PlanPlaces PlacesOf(const Config& config, SinkKind sink);
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
 /// Throws ConfigError that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv);
-/// Of that, what `health` needs: the rest may have been spoilt since the program began.
+/// The options that the command `health` needs. Others may be wrong since the program began.
 [[nodiscard]] ProgramOptions LoadProgramOptions(std::vector<std::string> files);
 
 }  // namespace kuryr::controller

@@ -83,7 +83,7 @@ void Informer::Lead(Leader leader) {
   watcher_.CatchUp([this, next] { OnCaughtUp(next); });
 }
 
-/// What stands on a pod goes before what a claim says.
+/// A plan on a pod goes before the addresses of a claim.
 void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   const MutexLock lock(mutex_);
   if (next_ != leader) return;

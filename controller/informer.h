@@ -18,7 +18,7 @@
 
 namespace kuryr::controller {
 
-/// What a controller knows of the cluster, whether or not it leads: it watches pods, KuryrPorts,
+/// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
 /// NetworkAttachmentDefinitions and IPAMClaims as long as the process lives, and namespaces where
 /// the backend asks for scopes. Thread-safe.
 class Informer : private watcher::EventHandler {
@@ -29,7 +29,7 @@ class Informer : private watcher::EventHandler {
   Informer& operator=(const Informer&) = delete;
   ~Informer() override { watcher_.Stop(); }
 
-  /// Who leads here.
+  /// The leader of this process.
   struct Leader {
     Backend& backend;
     PlanPlaces places;
@@ -37,7 +37,7 @@ class Informer : private watcher::EventHandler {
     std::function<void()> begin;  ///< called once, in a watch's thread: all that is planned now is
                                   ///< known, and the backend has been told of it
   };
-  /// What another leader has written before this call is heard of before `begin`.
+  /// The stores hear of another leader's earlier writes before `begin`.
   void Lead(Leader leader) EXCLUDES(mutex_);
   /// When it returns, the leader with this backend is called no more. Another one is not touched.
   void Follow(const Backend& backend) EXCLUDES(mutex_);

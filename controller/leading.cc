@@ -25,7 +25,7 @@ SinkKind ChooseSink(const Config& config) {
   }
 }
 
-/// What one thread has of its own.
+/// The objects of one thread.
 struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, PodStore& store,
          Nodes& nodes, const Reconciler::Shared& shared)

@@ -113,7 +113,7 @@ void WorkQueue::Done(const std::string& key) {
   }
   const auto now = options_.now();
   MoveDue(now);
-  // What was wanted during the round waits since its end.
+  // A key that was added during the round waits from the round's end on.
   entry.wanted = std::max(*entry.wanted, now);
   Put(*keyed, now);
 }

@@ -30,7 +30,7 @@ struct QueueOptions {
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
-/// What a queue is and has been, at one moment.
+/// The state and the counts of a queue at one moment.
 struct QueueMetrics {
   size_t ready = 0;    ///< keys that wait for a worker
   size_t delayed = 0;  ///< keys that wait for their time

@@ -39,7 +39,7 @@ class CallMetrics {
     Running& operator=(const Running&) = delete;
     ~Running() override;
 
-    /// What it turned out to be, and the time that it may take.
+    /// The kind of the call, once it is known, and the time that it may take.
     void SetCommand(Command command, Clock::duration longest);
     void SetError(ErrorCode code) { error_ = static_cast<int>(code); }
     void OnStage(Stage stage) noexcept override { stages_.emplace_back(stage, Clock::now()); }

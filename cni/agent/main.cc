@@ -77,7 +77,7 @@ void Run(const Config& config) {
   kuryr::UniqueFd listener = InheritedListener();
   if (!listener) listener = ListenAt(config.agent_socket);
   Agent agent(config, signals.get());
-  // Who gets no answer from here takes the agent for one that stands still.
+  // A probe without an answer takes the agent for dead.
   kuryr::UniqueFd query_listener = ListenAt(StatusSocketOf(config.agent_socket));
   const service::Health health(config.program,
                                {.why_not_alive = [&agent] { return agent.WhyNotAlive(); },

@@ -58,7 +58,7 @@ bool IsOfOwnUsers(const UniqueFd& folder) {
          own.st_dev == other.st_dev;
 }
 
-/// Of proc_pid_status(5), in hexadecimal digits; 0 when it is gone.
+/// A field of proc_pid_status(5) in hexadecimal digits; 0 when the process is gone.
 uint64_t EffectiveCapabilities(const UniqueFd& folder) {
   constexpr std::string_view kField = "\nCapEff:\t";
   std::array<char, 8192> text{};

@@ -96,7 +96,7 @@ void PodRegistry::Tell(const std::string& key, const std::function<void(PodHandl
   for (auto entry = begin; entry != end; ++entry) what(entry->second->handler_);
 }
 
-/// What an earlier ADD was told of the KuryrPort may not be so any more.
+/// The KuryrPort that an earlier ADD was told of may have changed since.
 void PodRegistry::Subscribe(Subscription& subscription) {
   unsigned follow = 0;
   {

@@ -21,13 +21,13 @@ namespace kuryr::cni {
 inline constexpr size_t kMostPlanned = size_t{16} << 20;
 inline constexpr size_t kUsualPlan = size_t{16} << 10;
 
-/// What this node knows of its pods: of each the last state that was told, and who wants to hear of
-/// the next. Its KuryrPort is asked for while somebody does; both are one to those who hear.
-/// Thread-safe.
+/// The node's pods: the last known state of each, and the calls that want to hear of the next one.
+/// While a call wants to hear of a pod, the pod's KuryrPort is asked for. A call hears of both as
+/// one. Thread-safe.
 /// (kuryr_kubernetes/cni/daemon/service.py, the registry)
 class PodRegistry : public watcher::EventConsumer {
  public:
-  /// Who tells of KuryrPorts. Called for NAMESPACE/NAME, from any thread.
+  /// The source of KuryrPorts. Called for NAMESPACE/NAME, from any thread.
   struct Ports {
     std::function<void(const std::string& key)> follow;    ///< an ADD waits for it
     std::function<void(const std::string& key)> unfollow;  ///< as often, later

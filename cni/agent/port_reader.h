@@ -27,7 +27,7 @@ class PortReader {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What came of a question.
+  /// The result of a question.
   enum class Outcome { kFound, kMissing, kAbsent, kFailed };
   static constexpr size_t kOutcomes = 4;
 

@@ -20,7 +20,7 @@ class QueuedWriter : public ApiWriter {
   explicit QueuedWriter(const watcher::ApiConfig& config);
   QueuedWriter(const QueuedWriter&) = delete;
   QueuedWriter& operator=(const QueuedWriter&) = delete;
-  /// What is not written by then stays so.
+  /// Drops what is not written by then.
   ~QueuedWriter() override;
 
   void WriteLater(ApiWrite write) override EXCLUDES(mutex_);

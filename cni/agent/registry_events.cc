@@ -13,7 +13,7 @@ void RegistryEvents::Start(const PodArgs& pod, PodHandler& handler) {
   }
   PodHandler& heard = *this;
   subscription_.emplace(registry_, PodRegistry::KeyOf(pod.name_space, pod.name), heard);
-  // What was known when we subscribed.
+  // The state at the time of the subscription.
   Pending known;
   {
     const MutexLock lock(mutex_);

@@ -22,7 +22,7 @@ namespace kuryr::cni {
 /// end, and the newest failure.
 class RegistryEvents : public PodEventSource, private PodHandler {
  public:
-  /// What only the agent knows.
+  /// Facts that only the agent knows.
   struct Questions {
     std::function<void()> require_ready;  ///< as RequireReady
     std::function<bool()> has_listed;     ///< the registry has heard of every pod of the node
@@ -44,7 +44,7 @@ class RegistryEvents : public PodEventSource, private PodHandler {
   }
 
  private:
-  /// What the handlers have not heard of yet, in the order in which they hear of it.
+  /// Events that the handlers have not heard of yet, in their order.
   struct Pending {
     std::optional<std::string> deleted;  ///< the UID of the pod that the ADD is for
     std::optional<PlannedPod> present;   ///< the newest state

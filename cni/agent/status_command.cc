@@ -62,7 +62,7 @@ std::string AwaitedOf(const json& attachment) {
   return what.empty() ? "" : "waits " + AgeOf(attachment) + " for " + what;
 }
 
-/// What the pod waits for, and the last that has failed.
+/// Prints what the pod waits for, and its last failure.
 std::string RemarkOf(const json& pod) {
   std::string remark;
   const auto add = [&](const std::string& text) {
@@ -73,7 +73,7 @@ std::string RemarkOf(const json& pod) {
   return remark;
 }
 
-/// Of a pod that has no interface.
+/// Prints a pod that has no interface.
 std::string Waiting(const json& pod) {
   if (!pod.contains("uid")) return "unknown";
   if (pod.contains("undecodable")) return "bad";

@@ -136,7 +136,7 @@ class Filter {
   void Load(size_t offset) {
     Add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)));
   }
-  /// Of its lower half, on a little-endian machine.
+  /// The offset of the lower half, on a little-endian machine.
   static size_t OffsetOf(size_t argument) {
     return offsetof(seccomp_data, args) + argument * sizeof(uint64_t);
   }

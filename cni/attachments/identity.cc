@@ -62,7 +62,7 @@ std::vector<std::string> TextsOf(const std::vector<Identity>& identities) {
   return texts;
 }
 
-/// What both have; empty where they differ.
+/// The value that both have; empty where they differ.
 std::string WhatBothHave(const Identity& own, const Identity& other) {
   if (!own.port.empty() && own.port == other.port)
     return "port " + Printable(own.port) + " (external_ids:iface-id)";

@@ -49,7 +49,7 @@ class Backend {
   /// Owners that have something here, by id. One that the cluster does not have is an orphan.
   [[nodiscard]] virtual std::vector<Owner> Inventory() const = 0;
 
-  /// What else it can do.
+  /// Its other abilities.
   [[nodiscard]] virtual Facets facets() { return {}; }
 };
 

@@ -10,7 +10,7 @@
 
 namespace kuryr::controller {
 
-/// What a backend wants to know beside the pod. The controller does not ask for the rest.
+/// Facts that a backend needs beside the pod's. The controller reads no others.
 struct BackendNeeds {
   bool node_networks = false;    ///< PlanRequest::node_networks
   bool node_addresses = false;   ///< PlanRequest::node_addresses
@@ -18,7 +18,7 @@ struct BackendNeeds {
   std::set<std::string> labels;  ///< keys of the pods' labels in PlanRequest::labels
 };
 
-/// What a backend calls.
+/// Calls that a backend makes.
 struct BackendHooks {
   /// Asking again for this owner is worth it. For one that is released, its id may be all that is
   /// set. Must not call the backend.

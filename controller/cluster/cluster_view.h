@@ -11,7 +11,7 @@
 
 namespace kuryr::controller {
 
-/// What a round reads from the API server, where the watches do not tell enough, or may be late.
+/// Reads of a round from the API server, where the watches do not tell enough, or may be late.
 /// All throw what ApiClient does. Not thread-safe.
 class ClusterView {
  public:

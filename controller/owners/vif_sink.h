@@ -36,8 +36,8 @@ class VifSink {
 /// As an annotation has them.
 [[nodiscard]] std::string Listed(const std::vector<IpAddress>& addresses);
 
-/// What controllers wrote for a pod, whichever sink they had, and its finalizer are gone. What
-/// another producer wrote stays.
+/// Removes the pod's finalizer, and the plans that controllers wrote for it with any sink. Plans of
+/// other producers stay.
 void ClearPlan(const PodStore::Known& known, Writer& writer);
 
 /// The writer is borrowed.

@@ -93,7 +93,7 @@ void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif:
       client_.PatchText(PodPath(pod.name_space, pod.name) + "?fieldManager=" + kPlanner,
                         watcher::PatchType::kMerge, patch);
   const auto written = parser_.ParseItem(answer, {.kind = "Pod", .api_version = "v1"});
-  // What an admission webhook has changed is read.
+  // An admission webhook may have changed the plan: then it is read.
   const bool as_asked = !vifs.empty() && AnnotationOf(*written.object) == AnnotationOf(patch);
   store_.LearnPod(written, pod.version,
                   as_asked ? Plan{.vifs = vifs, .former = FormerOn(written)} : PlanOn(written));

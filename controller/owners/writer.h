@@ -21,8 +21,8 @@ class NotLeading : public std::runtime_error {
   NotLeading() : std::runtime_error("another kuryr-controller leads, or may soon") {}
 };
 
-/// What a leader writes to the API server: every request is made only while `may_write`. Throws
-/// NotLeading and what ApiClient does. Not thread-safe.
+/// A leader's writes to the API server. Each request is made only while `may_write` says yes.
+/// Throws NotLeading and what ApiClient does. Not thread-safe.
 class Writer {
  public:
   using MayWrite = std::function<bool()>;
@@ -48,7 +48,7 @@ class Writer {
   };
   /// As PatchPod, of the pod's KuryrPort.
   void PatchPortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status);
-  /// The same; all of the status is another one, and so is the annotation.
+  /// As PatchPortStatus, but replaces all of the status, and the annotation.
   void ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status,
                          const std::string& former);
   /// The object as it is then; `patch` carries preconditions and the status.
@@ -67,7 +67,7 @@ class Writer {
   watcher::EventParser parser_;
 };
 
-/// What the failure says; where the API server has forbidden something, also where the right is
+/// The failure's text; where the API server has forbidden something, also where the right is
 /// given.
 [[nodiscard]] std::string WithMissingRight(const std::exception& failure);
 

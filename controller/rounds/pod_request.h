@@ -10,7 +10,7 @@
 
 namespace kuryr::controller {
 
-/// What the pod's VIFs are to be. Its default interface has the addresses and the MAC that its user
+/// The request for a pod's VIFs. Its default interface has the addresses and the MAC that its user
 /// wishes. Each network that its user selects has one more. Of these, the one that has the default
 /// route is the default interface. All have the security groups that the pod names. A selection
 /// that another plugin serves is passed over. An interface with an IPAMClaim that has addresses

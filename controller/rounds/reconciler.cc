@@ -42,7 +42,7 @@ void SetActive(std::vector<vif::PodVif>& vifs, bool active) {
   for (vif::PodVif& vif : vifs) vif::Common(vif.vif).active = active;
 }
 
-/// What the pod has wished for stays, and so do its interfaces.
+/// Whether another plan may replace this one: wishes and interfaces of the pod stay.
 bool MayReplan(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
   const auto has = [&](const InterfaceRequest& interface) {
     return !interface.HasWishes() && std::any_of(vifs.begin(), vifs.end(), [&](const auto& vif) {

@@ -62,7 +62,7 @@ class Reconciler {
  private:
   void RoundOf(const std::string& key, const PodStore::Known& known);
   void Plan(const std::string& key, const PodStore::Known& known);
-  /// Of a pod whose plan is none that the backend would give. True: it is to be planned.
+  /// Treats a pod whose plan no controller would have written. True: it is to be planned anew.
   [[nodiscard]] bool Refuse(const PodStore::Known& known);
   void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs);
   /// Why a pod with a plan is not well; empty where it is. What two plans have is taken from one.
@@ -70,9 +70,9 @@ class Reconciler {
   /// It has other addresses now, or will have. False: it keeps those that it has.
   [[nodiscard]] bool Replan(const std::string& key, const PodStore::Known& known);
   void ReportLost(const std::string& key, const PodFacts& pod);
-  /// Nothing: its namespace has not been heard of yet, and its key is woken then.
+  /// nullopt: its namespace is not known yet. Its key is woken when it is.
   [[nodiscard]] std::optional<PlanRequest> RequestOf(const std::string& key, const PodFacts& pod);
-  /// Nothing: under way.
+  /// nullopt: under way.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);
   /// For a pod that has lost its plan. Nothing: under way, or told as a conflict.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> ReserveTheSame(const std::string& key,
@@ -82,8 +82,8 @@ class Reconciler {
   /// what was reserved is not the claim's, and is released.
   [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);
   void Release(const PodStore::Known& known);
-  /// Of a pod that another producer plans: its KuryrPort was not heard of yet when this controller,
-  /// or a former leader, began to plan the pod.
+  /// Looks at a pod that another producer plans: its KuryrPort was not heard of yet when this
+  /// controller, or a former leader, began to plan the pod.
   [[nodiscard]] bool HasLeftFinalizer(const PodStore::Known& known);
   void ReleaseGone(const std::string& key, const std::vector<std::string>& gone);
   /// The node has nothing of it any more.
