@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr const char* kDual = "[pool:blue]\ncidr = 10.1.0.0/24, fd00::/64\ndefault = true\n";
+constexpr const char* kBlueOfBoth = "[pool:blue]\ncidr = 10.1.0.0/24, fd00::/64\ndefault = true\n";
 
 class LocalAdoptTest : public PoolBackendTest {
  protected:
@@ -140,7 +140,7 @@ TEST_F(LocalAdoptTest, TheRestOfAConflictIsKept) {
   PlanRequest request = Fixed(Pod("b"), "10.1.0.3");
   request.interfaces[0].addresses.push_back(Ip("fd00::9"));
 
-  AdoptTwo(kDual, request);
+  AdoptTwo(kBlueOfBoth, request);
 
   EXPECT_EQ(Fail(Fixed(Pod("c"), "fd00::9")).kind, Kind::kExhausted);
 }
@@ -166,7 +166,7 @@ TEST_F(LocalAdoptTest, OneOfTwoGetsAnotherAddressAndNobodyGetsTheOldOneWhileItLi
 TEST_F(LocalAdoptTest, OfTwoFamiliesBothAreOthersAndBothAreKept) {
   PlanRequest request = Fixed(Pod("b"), "10.1.0.3");
   request.interfaces[0].addresses.push_back(Ip("fd00::9"));
-  AdoptTwo(kDual, request);
+  AdoptTwo(kBlueOfBoth, request);
 
   const auto addresses = AddressesOf(Reserve(Anew(Pod("b"))).at(0));
 
