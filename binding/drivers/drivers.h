@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "binding/attachment.h"
 #include "binding/driver_context.h"
@@ -51,6 +52,8 @@ inline constexpr const char* kBridgeDriver = "bridge";
 /// os-vif: vif_plug_ovs, _plug_bridge.
 inline constexpr const char* kHybridDriver = "hybrid";
 [[nodiscard]] std::unique_ptr<Driver> NewHybridDriver(const DriverContext& context);
+/// The names of its links beside the pod's veth: bridge, its end, the port.
+[[nodiscard]] std::vector<std::string> HybridNamesOf(const Plug& plug);
 
 /// VIFVHostUser of plugin "ovs": a port of Open vSwitch with DPDK, whose other end is an
 /// application's unix socket in [vhostuser] mount_point; no network interface. In mode client
@@ -154,6 +157,9 @@ inline constexpr auto kDrivers = std::to_array<DriverRow>({
 
 /// By the name in a plug, which a record or a port's external_ids say; null for an unknown one.
 [[nodiscard]] const DriverRow* FindDriverRow(std::string_view name);
+/// The names on the host of the plug's links and ports. Those that the node alone decides, as a
+/// representor's, are missing.
+[[nodiscard]] std::vector<std::string> HostNamesOf(const Plug& plug);
 /// Whether the plug is, or was planned to be, a port of Open vSwitch.
 [[nodiscard]] bool HasOvsPort(const Plug& plug);
 

@@ -228,6 +228,10 @@ class HybridDriver final : public Driver {
 
 }  // namespace
 
+std::vector<std::string> HybridNamesOf(const Plug& plug) {
+  return {plug.device, BridgeEndOf(plug), PortOf(plug)};
+}
+
 std::unique_ptr<Driver> NewHybridDriver(const DriverContext& context) {
   return std::make_unique<HybridDriver>(context);
 }

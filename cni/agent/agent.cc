@@ -177,7 +177,7 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
        .events = events,
        .stages = stages,
        .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd())});
-  if (request.command == Command::kAdd) repair_.Follow(key);
+  if (request.command == Command::kAdd) repair_.Follow(upkeep_, key);
   return answer;
 }
 

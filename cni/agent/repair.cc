@@ -39,12 +39,8 @@ bool IsRepairable(const AttachmentRecord& record) {
          std::all_of(record.vifs.begin(), record.vifs.end(), HasProducer);
 }
 
-/// A hybrid plug has links of the host that are named after its tap.
-std::string PlugNameOf(const std::string& link) {
-  const bool is_hybrids =
-      link.starts_with("qvo") || link.starts_with("qvb") || link.starts_with("qbr");
-  return is_hybrids ? "tap" + link.substr(3) : link;
-}
+/// Begins the key of an attachment that is only to be learned.
+constexpr char kLearn = '+';
 
 bool IsLiveSafe(const Difference& difference) { return difference.live_safe; }
 
@@ -59,24 +55,29 @@ Differences CheckAll(const AttachmentRecord& record, const RecordCheck& check) {
 
 }  // namespace
 
-void Repair::Begin(Upkeep& upkeep) {
-  for (const AttachmentKey& key : node_.attachments.List()) Follow(key);
-  upkeep.AddAfter(*this, "", kLookEvery);
+void Repair::Begin(Upkeep& upkeep) { upkeep.AddAfter(*this, "", kLookEvery); }
+
+void Repair::Follow(Upkeep& upkeep, const AttachmentKey& key) const {
+  upkeep.AddAfter(*this, kLearn + ToString(key), 0ms);
 }
 
-void Repair::Follow(const AttachmentKey& key) {
-  const auto record = node_.attachments.Find(key);
-  if (!record || !IsRepairable(*record)) return;
+void Repair::Learn(const AttachmentRecord& record) {
   const MutexLock lock(mutex_);
-  for (const binding::Plug& plug : record->plugs) {
-    if (!plug.host_interface.empty()) keys_[plug.host_interface] = ToString(key);
+  for (const binding::Plug& plug : record.plugs) {
+    for (const std::string& name : binding::HostNamesOf(plug)) keys_[name] = ToString(record.key);
   }
+}
+
+void Repair::Forget(const std::string& key) {
+  histories_.erase(key);
+  const MutexLock lock(mutex_);
+  std::erase_if(keys_, [&](const auto& known) { return known.second == key; });
 }
 
 void Repair::Wake(Upkeep& upkeep, const std::set<std::string>& names) const {
   const MutexLock lock(mutex_);
   for (const std::string& name : names) {
-    const auto known = keys_.find(PlugNameOf(name));
+    const auto known = keys_.find(name);
     if (known != keys_.end()) upkeep.AddAfter(*this, known->second, kSettle);
   }
 }
@@ -91,21 +92,23 @@ void Repair::LookAtAll(Upkeep& upkeep, std::chrono::milliseconds step) {
   }
 }
 
-bool Repair::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) {
-  if (key.empty()) {
+bool Repair::Try(Upkeep& upkeep, const std::string& item, const Deadline& deadline) {
+  if (item.empty()) {
     const auto count = static_cast<int64_t>(node_.attachments.List().size());
     LookAtAll(upkeep, std::chrono::milliseconds(kLookEvery) / std::max<int64_t>(count, 1));
-    upkeep.AddAfter(*this, key, kLookEvery);
+    upkeep.AddAfter(*this, item, kLookEvery);
     return true;
   }
+  const bool only_learns = item.front() == kLearn;
+  const std::string key = item.substr(only_learns ? 1 : 0);
   const AttachmentKey attachment = ParseAttachmentKey(key).value();
   const auto record = node_.attachments.Find(attachment);
   if (!record || !IsRepairable(*record)) {
-    histories_.erase(key);
-    const MutexLock lock(mutex_);
-    std::erase_if(keys_, [&](const auto& known) { return known.second == key; });
+    Forget(key);
     return true;
   }
+  Learn(*record);
+  if (only_learns) return true;
   const auto pod = FindNetnsOf(*record);
   if (!pod) return true;
   const Deadline limit = deadline.AtMost(kRepairTime);
@@ -137,7 +140,7 @@ void Repair::Treat(const AttachmentRecord& record, const RecordCheck& check, Rep
   } else {
     found.clear();
   }
-  if (history.IsNews(left)) report_.Tell(record, left, Outcome::kReported);
+  if (history.IsNews(left, Clock::now())) report_.Tell(record, left, Outcome::kReported);
   if (found.empty()) return;
   switch (history.Judge(found, Clock::now())) {
     case RepairHistory::Verdict::kLeave:

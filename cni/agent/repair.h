@@ -27,10 +27,11 @@ class Repair : public UpkeepJob {
 
   [[nodiscard]] const char* name() const override { return "repair"; }
   void Begin(Upkeep& upkeep) override;
-  [[nodiscard]] bool Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) override;
+  [[nodiscard]] bool Try(Upkeep& upkeep, const std::string& item,
+                         const Deadline& deadline) override;
 
-  /// From now on Wake knows the host interfaces of the attachment, whose ADD is done.
-  void Follow(const AttachmentKey& key) EXCLUDES(mutex_);
+  /// Has Wake know the host interfaces of the attachment, whose ADD is done, soon after.
+  void Follow(Upkeep& upkeep, const AttachmentKey& key) const;
   /// These links or ports of the host have changed: whose attachments are looked at soon.
   void Wake(Upkeep& upkeep, const std::set<std::string>& names) const EXCLUDES(mutex_);
   /// Anything may have changed: all attachments are looked at within the next seconds.
@@ -39,6 +40,8 @@ class Repair : public UpkeepJob {
   void WriteTo(service::MetricsText& text) const { report_.WriteTo(text); }
 
  private:
+  void Learn(const AttachmentRecord& record) EXCLUDES(mutex_);
+  void Forget(const std::string& key) EXCLUDES(mutex_);
   /// Looks at all attachments, one each `step`.
   void LookAtAll(Upkeep& upkeep, std::chrono::milliseconds step);
   /// With the record locked: no ADD or DEL is at work.

@@ -33,17 +33,18 @@ void RepairHistory::AddRepair(const binding::Differences& found, Clock::time_poi
   }
 }
 
-bool RepairHistory::IsNews(const binding::Differences& found) {
+bool RepairHistory::IsNews(const binding::Differences& found, Clock::time_point now) {
   std::string texts;
   for (const binding::Difference& difference : found) texts += difference.text + "\n";
-  if (texts == told_) return false;
+  if (texts == told_ || IsToldLately(now)) return false;
   told_ = std::move(texts);
+  told_at_ = now;
   return true;
 }
 
 bool RepairHistory::Settle(Clock::time_point now) {
   told_.clear();
-  if (now < left_until_) return false;
+  if (now < left_until_ || IsToldLately(now)) return false;
   return std::all_of(repairs_.begin(), repairs_.end(),
                      [&](const auto& past) { return now - past.second.back() >= kWithin; });
 }

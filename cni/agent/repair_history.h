@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,18 +27,24 @@ class RepairHistory {
   [[nodiscard]] Verdict Judge(const binding::Differences& found, Clock::time_point now);
   /// Notes that the differences have been repaired.
   void AddRepair(const binding::Differences& found, Clock::time_point now);
-  /// Whether these are others than those of the call before.
-  [[nodiscard]] bool IsNews(const binding::Differences& found);
+  /// Whether these are others than those that were news last, at least a minute ago: a pod may
+  /// change its own interface again and again.
+  [[nodiscard]] bool IsNews(const binding::Differences& found, Clock::time_point now);
   /// Notes that the attachment is as planned. True when there is nothing more to remember.
   [[nodiscard]] bool Settle(Clock::time_point now);
 
  private:
+  [[nodiscard]] bool IsToldLately(Clock::time_point now) const {
+    return told_at_ && now - *told_at_ < std::chrono::minutes(1);
+  }
+
   /// By kind and name of what differed.
   std::map<std::pair<binding::DifferenceKind, std::string>, std::vector<Clock::time_point>>
       repairs_;
   Clock::time_point left_until_;
   bool is_given_up_ = false;
   std::string told_;
+  std::optional<Clock::time_point> told_at_;
 };
 
 }  // namespace kuryr::cni

@@ -6,7 +6,7 @@
 
 namespace kuryr::controller::neutron {
 
-using work::OwnerWork;
+using tasks::OwnerWork;
 
 NeutronBackend::NeutronBackend(Parts parts)
     : hooks_(std::move(parts.hooks)),

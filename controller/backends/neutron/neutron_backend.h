@@ -16,7 +16,7 @@
 #include "controller/backends/neutron/pod_defaults.h"
 #include "controller/backends/neutron/pool_filler.h"
 #include "controller/backends/neutron/port_planner.h"
-#include "controller/backends/work/owner_work.h"
+#include "controller/backends/tasks/owner_work.h"
 #include "service/chore.h"
 
 namespace kuryr::controller::neutron {
@@ -99,7 +99,7 @@ class NeutronBackend final : public Backend,
   }
 
  private:
-  using Task = work::OwnerWork::Task;
+  using Task = tasks::OwnerWork::Task;
 
   /// False: the owner is being released.
   bool Open(const Owner& owner) REQUIRES(work_.mutex());
@@ -121,7 +121,7 @@ class NeutronBackend final : public Backend,
   const Times times_;
   const Clock::time_point started_ = Clock::now();
   mutable PortPlanner planner_;
-  work::OwnerWork work_;
+  tasks::OwnerWork work_;
   PortLedger ledger_ GUARDED_BY(work_.mutex());
   ActivePoll poll_;
   const std::unique_ptr<PoolFiller> filler_;  ///< null without pools

@@ -18,6 +18,9 @@ class RepairHistoryTest : public ::testing::Test {
     if (verdict == Verdict::kRepair) history_.AddRepair(found, now);
     return verdict;
   }
+  [[nodiscard]] bool IsNews(const Differences& found, RepairHistory::Clock::duration at) {
+    return history_.IsNews(found, RepairHistory::Clock::time_point() + 1h + at);
+  }
   [[nodiscard]] bool Settle(RepairHistory::Clock::duration at) {
     return history_.Settle(RepairHistory::Clock::time_point() + 1h + at);
   }
@@ -59,12 +62,22 @@ TEST_F(RepairHistoryTest, IsForgottenAMinuteAfterTheLastRepair) {
 }
 
 TEST_F(RepairHistoryTest, WhatStaysTheSameIsNewsOnce) {
-  EXPECT_FALSE(history_.IsNews({}));
-  EXPECT_TRUE(history_.IsNews(port_));
-  EXPECT_FALSE(history_.IsNews(port_));
-  EXPECT_TRUE(history_.IsNews(state_));
-  (void)Settle(0s);
-  EXPECT_TRUE(history_.IsNews(state_)) << "it was gone in between";
+  EXPECT_FALSE(IsNews({}, 0s));
+  EXPECT_TRUE(IsNews(port_, 0s));
+  EXPECT_FALSE(IsNews(port_, 2min));
+  EXPECT_TRUE(IsNews(state_, 2min));
+  EXPECT_TRUE(Settle(4min));
+  EXPECT_TRUE(IsNews(state_, 4min)) << "it was gone in between";
+}
+
+TEST_F(RepairHistoryTest, NewsComeOnceInAMinuteHoweverOftenAPodChangesItsInterface) {
+  EXPECT_TRUE(IsNews(port_, 0s));
+  for (const auto at : {1s, 20s, 40s}) {
+    EXPECT_FALSE(IsNews(state_, at));
+    EXPECT_FALSE(Settle(at)) << "it is remembered although all is well now";
+  }
+
+  EXPECT_TRUE(IsNews(state_, 60s));
 }
 
 }  // namespace

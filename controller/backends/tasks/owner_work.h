@@ -15,7 +15,7 @@
 #include "controller/plan/plan_request.h"
 #include "service/work_queue.h"
 
-namespace kuryr::controller::work {
+namespace kuryr::controller::tasks {
 
 /// The tasks of a backend that asks a server: its threads run one task at a time for each owner.
 /// A plan that failed is tried again after a delay that grows; until then, Plan repeats the error.
@@ -110,4 +110,4 @@ class OwnerWork {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace kuryr::controller::work
+}  // namespace kuryr::controller::tasks

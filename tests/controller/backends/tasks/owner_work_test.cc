@@ -1,4 +1,4 @@
-#include "controller/backends/work/owner_work.h"
+#include "controller/backends/tasks/owner_work.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 #include "base/thread_annotations.h"
 
-namespace kuryr::controller::work {
+namespace kuryr::controller::tasks {
 namespace {
 
 using namespace std::chrono_literals;
@@ -219,4 +219,4 @@ TEST_F(OwnerWorkTest, TaskThatThrowsIsRepeated) {
 }
 
 }  // namespace
-}  // namespace kuryr::controller::work
+}  // namespace kuryr::controller::tasks

@@ -1,11 +1,11 @@
-#include "controller/backends/work/owner_work.h"
+#include "controller/backends/tasks/owner_work.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 
-namespace kuryr::controller::work {
+namespace kuryr::controller::tasks {
 namespace {
 
 using std::chrono::milliseconds;
@@ -185,4 +185,4 @@ OwnerWork::Clock::duration OwnerWork::DelayOf(Slot& slot, const PlanError& error
   return std::max(delay, *rest);
 }
 
-}  // namespace kuryr::controller::work
+}  // namespace kuryr::controller::tasks
