@@ -169,7 +169,9 @@ void OwnerWork::FinishPlan(Slot& slot, const PlanRequest& request,
     slot.request.node_networks.clear();
   }
   if (error) {
-    slot.failure = Failure{*error, request.interfaces, Clock::now() + DelayOf(slot, *error)};
+    // A text of its own: a copied exception shares its text with the thread that threw it.
+    slot.failure = Failure{PlanError(error->kind(), error->what(), error->retry_after()),
+                           request.interfaces, Clock::now() + DelayOf(slot, *error)};
   } else {
     slot.backoff.reset();
   }
