@@ -191,6 +191,7 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   Take(files.Find("cni_daemon", "agent_wait"), config.agent_wait, 3600, 0);
   Take(files.Find("cni_daemon", "orphan_grace"), config.orphan_grace, 86400, 0);
   TakeRepair(files.Find("cni_daemon", "repair"), config.repair);
+  config.node_network = ReadNodeNetwork(files);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
   Take(files, files.Find("cni_health_server", "bind_address"),
        files.Find("cni_health_server", "port"), config.program);

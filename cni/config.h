@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/node_network_options.h"
 #include "base/program_options.h"
 #include "binding/config.h"
 #include "cni/pod/pod_config.h"
@@ -44,6 +45,7 @@ struct Config {
   /// [cni_daemon] orphan_grace: how long a port without record and pod stays; zero: for ever.
   std::chrono::seconds orphan_grace{60};
   RepairMode repair = RepairMode::kOn;          ///< [cni_daemon] repair
+  NodeNetworkOptions node_network;              ///< [node_network]
   ProgramOptions program{.health_port = 8090};  ///< [cni_health_server], [DEFAULT]
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: most calls that the agent serves at a time
   /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name, which may be no DNS

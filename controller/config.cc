@@ -82,6 +82,7 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   TakeName(files.Find("controller", "lease_namespace"), config.lease_namespace);
   TakeName(files.Find("controller", "lease_name"), config.lease_name);
   Take(files.Find("controller", "workers"), config.workers, 1, kMostWorkers);
+  config.node_network = ReadNodeNetwork(files);
   TakeProgram(files, config.program);
   return config;
 }

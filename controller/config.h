@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/node_network_options.h"
 #include "base/program_options.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/owners/plan_places.h"
@@ -24,6 +25,7 @@ struct Config {
   std::string lease_name = "kuryr-controller";    ///< [controller] lease_name
   uint32_t workers = 8;                           ///< [controller] workers
   std::shared_ptr<const BackendFactory> backend;  ///< [controller] backend, with its own sections
+  NodeNetworkOptions node_network;                ///< [node_network]
 
   ProgramOptions program{.health_port = 8082};  ///< [health_server], [DEFAULT]
 };
