@@ -32,12 +32,23 @@ struct Leading::Worker {
       : api(std::move(client)),
         writer(*api, store, may_write),
         view(*api, nodes),
-        reconciler(shared, writer, view) {}
+        reconciler(shared, writer, view),
+        node_reconciler({.backend = shared.backend,
+                         .store = shared.nodes,
+                         .queue = shared.queue,
+                         .reporter = shared.reporter},
+                        writer) {}
+
+  void Round(const std::string& key) {
+    if (IsNodeKey(key)) return node_reconciler.Round(key);
+    reconciler.Round(key);
+  }
 
   std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
   ClusterView view;
   Reconciler reconciler;
+  NodeReconciler node_reconciler;
 };
 
 Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
@@ -68,7 +79,7 @@ void Leading::Stop() {
   parts_.informer.Follow(*backend_);
 }
 
-/// Wakes pods only. An owner without a name (a claim, or a pod that is gone) has no round.
+/// Wakes pods and nodes. An owner without a name (a claim, or a pod that is gone) has no round.
 void Leading::Wake(const Owner& owner) {
   if (!owner.name.empty()) queue_.Add(KeyOf(owner.scope, owner.name));
 }
@@ -82,13 +93,15 @@ Workers::Round Leading::MakeRound() {
                                      .attachments = parts_.informer.attachments(),
                                      .claims = parts_.informer.claims(),
                                      .namespaces = parts_.informer.namespaces(),
+                                     .nodes = parts_.informer.nodes(),
+                                     .node_network = parts_.config.node_network,
                                      .sink = sink_,
                                      .needs = parts_.config.backend->needs(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
   const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, nodes_, shared);
   clients_.push_back(client);
-  return [worker](const std::string& key) { worker->reconciler.Round(key); };
+  return [worker](const std::string& key) { worker->Round(key); };
 }
 
 void Leading::Begin() {
@@ -125,6 +138,11 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
+  if (!parts_.config.node_network.enabled) return;
+  const NodeStore::Counts nodes = parts_.informer.nodes().Count();
+  text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");
+  text.Sample("kuryr_controller_nodes", {{"state", "planned"}}, static_cast<double>(nodes.planned));
+  text.Sample("kuryr_controller_nodes", {{"state", "waiting"}}, static_cast<double>(nodes.waiting));
 }
 
 }  // namespace kuryr::controller

@@ -99,6 +99,13 @@ void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif:
                   as_asked ? Plan{.vifs = vifs, .former = FormerOn(written)} : PlanOn(written));
 }
 
+void Writer::AnnotateNode(const Owner& node, const json& annotations) {
+  RequireLeading();
+  client_.PatchText("/api/v1/nodes/" + node.name + "?fieldManager=" + kPlanner,
+                    watcher::PatchType::kMerge,
+                    {{"metadata", {{"uid", node.id}, {"annotations", annotations}}}});
+}
+
 void Writer::PatchPortStatus(const PodFacts& pod, const PortVersion& port, const json& status) {
   const std::string path = PortsPath(pod.name_space) + "/" + pod.name;
   json patch = {{"metadata", {{"uid", port.uid}, {"resourceVersion", port.version}}},

@@ -41,6 +41,8 @@ class Writer {
   /// server notes kPlanner as the manager of what it changes.
   void PatchPod(const PodFacts& pod, nlohmann::json metadata,
                 const std::vector<vif::PodVif>& vifs = {});
+  /// Merges annotations into the Node of this name, if it still has this uid.
+  void AnnotateNode(const Owner& node, const nlohmann::json& annotations);
   /// A KuryrPort as it was known or made.
   struct PortVersion {
     std::string uid;

@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "base/node_network_options.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/cluster/cluster_view.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
+#include "controller/owners/node_store.h"
 #include "controller/owners/pod_store.h"
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"
@@ -47,6 +49,8 @@ class Reconciler {
     NetworkAttachments& attachments;
     IpamClaims& claims;
     Namespaces& namespaces;
+    NodeStore& nodes;
+    const NodeNetworkOptions& node_network;
     SinkKind sink;
     BackendNeeds needs;
     std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
@@ -81,6 +85,12 @@ class Reconciler {
   /// Before the plan: a claim's next pod gets what this one had, whatever happens to it. False:
   /// what was reserved is not the claim's, and is released.
   [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);
+  /// The plan of the node's management port. PlanError kRetry: it has none yet, which wakes the pod
+  /// when it comes.
+  [[nodiscard]] std::vector<vif::PodVif> PlanOfNode(const std::string& key, const PodFacts& pod);
+  [[nodiscard]] std::vector<IpNetwork> NetworksOfNode(const std::string& key, const PodFacts& pod);
+  void AddServiceRoutes(const std::string& key, const PodFacts& pod,
+                        std::vector<vif::PodVif>& vifs);
   void Release(const PodStore::Known& known);
   /// Looks at a pod that another producer plans: its KuryrPort was not heard of yet when this
   /// controller, or a former leader, began to plan the pod.

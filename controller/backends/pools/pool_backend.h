@@ -85,6 +85,8 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
       REQUIRES(mutex_);
   /// Wakes waiting owners for which a number may be free.
   void WakeWaiting() REQUIRES(mutex_);
+  /// Throws kRefused for an adopted address whose network is unknown.
+  void RequireNetworks(const Holding& holding, const PlanRequest& request) REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
   /// Keeps the addresses of planned interfaces without wishes that have rivals, but not their
@@ -100,6 +102,14 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
   [[nodiscard]] const Holder* FindLender(const InterfaceRequest& interface) const REQUIRES(mutex_);
   /// Whether the claim gets the address, now or once its holder releases it.
   bool KeepIn(Allocator& allocator, const Owner& claim, Number address) REQUIRES(mutex_);
+  /// The networks of the node that asks: those that it has itself, else a block of the pool.
+  [[nodiscard]] std::vector<IpNetwork> NetworksOfNode(const Allocator& allocator,
+                                                      const PlanRequest& request) const
+      REQUIRES(mutex_);
+  [[nodiscard]] BlockState StateOf(const Allocator& allocator, const IpNetwork& block,
+                                   const std::string& node) const REQUIRES(mutex_);
+  /// Learns the blocks that the node's written plan has.
+  void AdoptBlocks(const vif::PodVif& vif) REQUIRES(mutex_);
   void LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks)
       REQUIRES(mutex_);
   /// Throws kRefused when the network overlaps another on the same segment.

@@ -166,9 +166,9 @@ TEST(PoolTest, TheShippedExampleHasEveryOptionAndIsTaken) {
   const std::vector<Pool> pools = ReadPoolsOf(text);
 
   EXPECT_EQ(pools.size(), 3U);
-  for (const char* option :
-       {"bridge", "bridge_interface", "cidr", "default", "dns", "excluded", "from_node", "gateway",
-        "mtu", "pods", "ranges", "routes", "rest", "namespaces", "vif", "vlan", "vlan_ids"})
+  for (const char* option : {"bridge", "bridge_interface", "cidr", "default", "dns", "excluded",
+                             "from_node", "gateway", "mtu", "node_prefix", "pods", "ranges",
+                             "routes", "rest", "namespaces", "vif", "vlan", "vlan_ids"})
     EXPECT_THAT(text, HasSubstr("\n" + std::string(option) + " = "));
 }
 
