@@ -126,7 +126,7 @@ class TwoNodes:
     # ---- kuryr-cni, as etc/kubernetes has it
     def _start_controller(self):
         conf = WORK / "kuryr-controller.conf"
-        conf.write_text(self._deployed("kuryr-controller", WORK / "controller", {"pool:pods": {"cidr": None, "from_node": "true"}}))
+        conf.write_text(self._deployed("kuryr-controller", WORK / "controller", {}))
         with open(self.nodes[0].logs / "kuryr-controller.log", "ab") as log:
             self.controller = service.started([self.options.controller, "--config-file", conf], WORK / "controller.ready",
                                               start=self.hosts[0].start, stdout=log, stderr=log)
