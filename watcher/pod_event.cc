@@ -21,28 +21,32 @@ std::string Timestamp(WallClock::time_point now) {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-/// Names an event as client-go does: a pod has no two events at one moment.
-std::string NameOf(const PodName& pod, WallClock::time_point now) {
+/// Names an event as client-go does: an object has no two events at one moment.
+std::string NameOf(const EventSubject& subject, WallClock::time_point now) {
   constexpr size_t kLongestName = 253;
   std::array<char, 32> moment{};
   const int size = std::snprintf(
       moment.data(), moment.size(), ".%llx",
       static_cast<unsigned long long>(now.time_since_epoch() / std::chrono::nanoseconds(1)));
-  return pod.name.substr(0, kLongestName - static_cast<size_t>(size)) + moment.data();
+  return subject.name.substr(0, kLongestName - static_cast<size_t>(size)) + moment.data();
 }
 
 }  // namespace
 
-nlohmann::json EncodePodEvent(const PodEvent& event, const PodName& pod,
+std::string EventNamespaceOf(const std::string& name_space) {
+  return name_space.empty() ? "default" : name_space;
+}
+
+nlohmann::json EncodePodEvent(const PodEvent& event, const EventSubject& subject,
                               const EventSource& source) {
   constexpr size_t kLongestMessage = 1000;
   const WallClock::time_point now = WallClock::now();
   nlohmann::json json = {
       {"apiVersion", "v1"},
       {"kind", "Event"},
-      {"metadata", {{"name", NameOf(pod, now)}, {"namespace", pod.name_space}}},
-      {"involvedObject",
-       {{"apiVersion", "v1"}, {"kind", "Pod"}, {"namespace", pod.name_space}, {"name", pod.name}}},
+      {"metadata",
+       {{"name", NameOf(subject, now)}, {"namespace", EventNamespaceOf(subject.name_space)}}},
+      {"involvedObject", {{"apiVersion", "v1"}, {"kind", subject.kind}, {"name", subject.name}}},
       {"type", event.type == PodEvent::Type::kNormal ? "Normal" : "Warning"},
       {"reason", event.reason},
       {"message", Printable(event.message, kLongestMessage)},
@@ -52,7 +56,9 @@ nlohmann::json EncodePodEvent(const PodEvent& event, const PodName& pod,
       {"source", {{"component", source.component}, {"host", source.host}}},
       {"reportingComponent", source.component},
       {"reportingInstance", source.host}};
-  if (!pod.uid.empty()) json["involvedObject"]["uid"] = pod.uid;
+  nlohmann::json& involved = json["involvedObject"];
+  if (!subject.uid.empty()) involved["uid"] = subject.uid;
+  if (!subject.name_space.empty()) involved["namespace"] = subject.name_space;
   return json;
 }
 

@@ -5,7 +5,7 @@
 
 namespace kuryr::watcher {
 
-/// An event to report for a pod, beside the answer to its runtime.
+/// An event to report for a pod or a node.
 struct PodEvent {
   enum class Type { kNormal, kWarning };
 
@@ -14,11 +14,12 @@ struct PodEvent {
   std::string message;  ///< for people
 };
 
-/// A pod's names; `uid` is empty if it is not known.
-struct PodName {
-  std::string name_space;
+/// The object that an event is about.
+struct EventSubject {
+  std::string name_space;  ///< empty: the cluster's own, whose Events are in namespace "default"
   std::string name;
-  std::string uid;
+  std::string uid;  ///< empty: not known
+  std::string kind = "Pod";
 };
 
 /// The program that reports the event.
@@ -27,8 +28,11 @@ struct EventSource {
   std::string host;       ///< the node it runs on
 };
 
+/// The namespace of Events about an object in `name_space`.
+[[nodiscard]] std::string EventNamespaceOf(const std::string& name_space);
+
 /// An Event (core/v1) that happened now. The message is cut at 1000 bytes.
-[[nodiscard]] nlohmann::json EncodePodEvent(const PodEvent& event, const PodName& pod,
+[[nodiscard]] nlohmann::json EncodePodEvent(const PodEvent& event, const EventSubject& subject,
                                             const EventSource& source);
 
 }  // namespace kuryr::watcher
