@@ -24,6 +24,8 @@ enum class DifferenceKind {
   kDevice,  ///< a PCI device is missing, or has another driver
   kFile,    ///< a file for the pod's application is missing, or has other contents
   kSocket,
+  kSetting,  ///< a setting of the kernel (sysctl) has another value
+  kRules,    ///< nftables has other rules
 };
 
 /// One thing that is not as Connect made it.

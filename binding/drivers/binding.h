@@ -65,6 +65,8 @@ class Binding {
   /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
   [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
                                                           const Deadline& deadline) const;
+  /// What the drivers are made from, for the node's own parts.
+  [[nodiscard]] const DriverContext& context() const noexcept { return context_; }
 
  private:
   [[nodiscard]] Driver& DriverOf(const DriverRow& row) const;

@@ -88,6 +88,14 @@ struct LinkRoute {
   uint32_t mtu = 0;              ///< RTAX_MTU; 0: the interface's
   uint32_t advmss = 0;           ///< RTAX_ADVMSS; 0: the kernel's choice
   std::optional<uint8_t> scope;  ///< RT_SCOPE_...; absent: what the gateway asks for
+  uint8_t protocol = 0;          ///< RTPROT_...: the route's maker; 0: RTPROT_STATIC
+};
+
+/// The route by which the kernel forwards packets to an address.
+struct FoundRoute {
+  LinkRoute route;
+  int link = 0;          ///< index; 0: packets are refused, or the route has several next hops
+  bool on_link = false;  ///< a neighbour on the link, and no router, takes the packets
 };
 
 }  // namespace kuryr::binding

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/deadline.h"
-#include "base/unique_fd.h"
+#include "binding/netlink/event_socket.h"
 
 namespace kuryr::binding {
 
@@ -17,13 +17,11 @@ class LinkEvents {
   LinkEvents();
 
   /// Waits for events, and returns the names in all that are there by then. Null where any link may
-  /// have changed: first of all, and after the kernel has dropped events. Throws std::system_error,
-  /// also at the deadline.
+  /// have changed, as EventSocket::Next says. Throws std::system_error, also at the deadline.
   [[nodiscard]] std::optional<std::set<std::string>> Next(const Deadline& deadline);
 
  private:
-  UniqueFd socket_;
-  bool is_first_ = true;
+  EventSocket socket_;
 };
 
 }  // namespace kuryr::binding

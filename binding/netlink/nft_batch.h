@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/ip.h"
+#include "binding/netlink/nft_message.h"
 #include "binding/netlink/nl_ptr.h"
 
 namespace kuryr::binding {
@@ -20,6 +22,12 @@ struct NatRule {
   IpNetwork source;
   IpNetwork destination;  ///< of the same family
   Verdict verdict = Verdict::kReturn;
+};
+
+/// A set of the batch that adds it. The kernel removes the set with the rule that names it.
+struct NftSet {
+  std::string name;
+  uint32_t id = 0;
 };
 
 /// Changes with every change of the namespace's rules. Throws std::system_error, its text beginning
@@ -38,12 +46,22 @@ class NftBatch {
   void AddTable();
   /// "type nat hook postrouting priority srcnat"; fine when it is there already.
   void AddSourceNatChain(const std::string& chain);
+  /// "type filter hook output priority filter"; fine when it is there already.
+  void AddOutputChain(const std::string& chain);
   void FlushChain(const std::string& chain);
   void AddRule(const std::string& chain, const NatRule& rule);
+  /// Adds a rule of the expressions that `fill` puts (nft_message.h). `note`, of at most 255 bytes,
+  /// says all that the rule does.
+  void AddRule(const std::string& chain, const std::string& note,
+               const std::function<void(nl_msg& rule)>& fill);
+  /// For the next rule alone. Such a set cannot be changed later.
+  [[nodiscard]] NftSet AddSet(IpFamily family, std::span<const NftInterval> intervals);
   /// With its rules. ENOENT when there is none.
   void DeleteChain(const std::string& chain);
   /// EBUSY when it has chains, ENOENT when there is none.
   void DeleteEmptyTable();
+  /// With its chains. ENOENT when there is none.
+  void DeleteTable();
 
   /// The last call, in the calling thread's namespace. The answer is the first refusal, if any.
   /// Throws std::system_error, its text beginning with `what`, when the socket fails.
@@ -51,8 +69,11 @@ class NftBatch {
 
  private:
   nl_msg& Append(int type, int flags);
+  void AddChain(const std::string& chain, const char* type, uint32_t hook, int priority);
+  void AddElements(const NftSet& set, const std::function<void(nl_msg&)>& fill);
 
   std::string table_;
+  uint32_t sets_ = 0;
   std::vector<NlMsgPtr> messages_;
 };
 
@@ -61,6 +82,10 @@ class NftBatch {
 /// Throws std::system_error, its text beginning with `what`.
 [[nodiscard]] bool HasRules(const std::string& table, const std::string& chain,
                             std::span<const NatRule> rules, const std::string& what);
+
+/// Whether the rules of `chain` have these notes in this order. Throws as HasRules.
+[[nodiscard]] bool HasNotes(const std::string& table, const std::string& chain,
+                            std::span<const std::string> notes, const std::string& what);
 
 /// The sources that rules of the chain masquerade, as far as NftBatch added them. Throws as
 /// HasRules.

@@ -68,6 +68,9 @@ int ErrorOf(nlmsghdr& message) {
   return error > 0 || error == INT_MIN ? EPROTO : -error;
 }
 
+/// Bytes of the buffer that the kernel keeps for itself: 32 now.
+constexpr size_t kHeaders = 4096;
+
 /// Threads that may ask the kernel something at the same time. The kernel works while they are in
 /// send(2), mostly under one lock for all links of the host (RTNL). Those that wait for such a lock
 /// spin, and would take the processors from the one that has it.
@@ -81,6 +84,17 @@ void Send(nl_sock& socket, nl_msg& request, const std::string& what) {
   const int result = nl_send_auto(&socket, &request);
   if (!waits) free_turns.release();
   CheckNl(result, what);
+}
+
+/// The kernel takes no message that is larger than the socket's buffer.
+void MakeRoom(nl_sock& socket, size_t size, const std::string& what) {
+  const int fd = nl_socket_get_fd(&socket);
+  int room = 0;
+  socklen_t length = sizeof room;
+  if (::getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, &length) != 0) ThrowErrno(what);
+  const int wanted = static_cast<int>(size + kHeaders);
+  if (room >= wanted) return;
+  if (::setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &wanted, sizeof wanted) != 0) ThrowErrno(what);
 }
 
 /// Hands the messages that answer `request` to `take`, until that returns true.
@@ -157,6 +171,7 @@ NlAnswer TransactBatch(nl_sock& socket, std::span<const NlMsgPtr> batch, const s
     const auto* begin = reinterpret_cast<const std::byte*>(header);
     bytes.insert(bytes.end(), begin, begin + NLMSG_ALIGN(header->nlmsg_len));
   }
+  MakeRoom(socket, bytes.size(), what);
   CheckNl(nl_sendto(&socket, bytes.data(), bytes.size()), what);
   const auto buffer = std::make_unique_for_overwrite<Buffer>();
   while (true) {

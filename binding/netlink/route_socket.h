@@ -9,6 +9,8 @@
 #include "binding/netlink/nl_ptr.h"
 #include "binding/netns.h"
 
+struct rtmsg;
+
 namespace kuryr::binding {
 
 struct NlAnswer;
@@ -86,6 +88,8 @@ class RouteSocket {
   /// Prefix length from `address`; IPv6 without duplicate address detection (IFA_F_NODAD). An
   /// address already there is fine.
   void AddAddress(const Link& link, const IpNetwork& address);
+  /// False when the link has not that address with that prefix length.
+  bool RemoveAddress(const Link& link, const IpNetwork& address);
   /// False when the route (or, for a default route, any default route of the family and metric) was
   /// there already.
   bool AddRoute(const Link& link, const LinkRoute& route);
@@ -96,12 +100,19 @@ class RouteSocket {
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> Routes();
   /// The routes of all tables but the kernel's own, "local".
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfAllTables();
+  /// The routes of the main table that have the protocol.
+  [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfProtocol(uint8_t protocol);
+  /// Removes a route of the main table with this destination, protocol, gateway and metric, through
+  /// the link of this index. False when there is none.
+  bool RemoveRoute(int link, const LinkRoute& route);
+  /// nullopt without a route.
+  [[nodiscard]] std::optional<FoundRoute> FindRoute(const IpAddress& destination);
 
  private:
   std::optional<Link> Get(nl_msg& request, const std::string& what);
   NlAnswer Add(rtnl_link& link, const std::string& what);
   bool ChangeIfThere(nl_msg& request, const std::string& what);
-  std::vector<std::pair<int, LinkRoute>> RoutesOf(uint8_t table);
+  std::vector<std::pair<int, LinkRoute>> RoutesOf(const rtmsg& wanted);
   uint32_t AskEthtool(const Link& link, uint32_t command, const std::string& what);
 
   NlSocketPtr socket_;

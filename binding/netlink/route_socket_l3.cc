@@ -33,21 +33,21 @@ NlAddrPtr ToNl(const IpAddress& address) {
   return ToNl(IpNetwork{address, static_cast<uint8_t>(address.size() * 8)});
 }
 
-RtnlNexthopPtr NexthopOf(const Link& link, const LinkRoute& route) {
+RtnlNexthopPtr NexthopOf(int link, const LinkRoute& route) {
   RtnlNexthopPtr nexthop = Owned<RtnlNexthopPtr>(rtnl_route_nh_alloc());
-  rtnl_route_nh_set_ifindex(nexthop.get(), link.index);
+  rtnl_route_nh_set_ifindex(nexthop.get(), link);
   if (route.gateway_on_link) rtnl_route_nh_set_flags(nexthop.get(), RTNH_F_ONLINK);
   if (route.gateway) rtnl_route_nh_set_gateway(nexthop.get(), ToNl(*route.gateway).get());
   return nexthop;
 }
 
-RtnlRoutePtr ToNl(const Link& link, const std::vector<LinkRoute>& next_hops) {
+RtnlRoutePtr ToNl(int link, const std::vector<LinkRoute>& next_hops) {
   const LinkRoute& route = next_hops.front();
   const bool scope_link = !route.gateway && route.destination.address.family == IpFamily::kIpv4;
   RtnlRoutePtr out = Owned<RtnlRoutePtr>(rtnl_route_alloc());
   CheckNl(rtnl_route_set_dst(out.get(), ToNl(route.destination).get()), "build a route");
   rtnl_route_set_table(out.get(), route.table != 0 ? route.table : RT_TABLE_MAIN);
-  rtnl_route_set_protocol(out.get(), RTPROT_STATIC);
+  rtnl_route_set_protocol(out.get(), route.protocol != 0 ? route.protocol : RTPROT_STATIC);
   if (route.metric != 0) rtnl_route_set_priority(out.get(), route.metric);
   const uint8_t scope = scope_link ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
   rtnl_route_set_scope(out.get(), route.scope.value_or(scope));
@@ -144,6 +144,7 @@ void ParseRoute(nlmsghdr& message, std::vector<std::pair<int, LinkRoute>>& found
     route.gateway = FromNl(header->rtm_family, attributes[RTA_GATEWAY]);
   route.metric = NumberIn<uint32_t>(attributes[RTA_PRIORITY]).value_or(0);
   route.table = TableOf(*header, attributes[RTA_TABLE]);
+  route.protocol = header->rtm_protocol;
   if (attributes[RTA_MULTIPATH] != nullptr) {
     ParseNextHops(*header, *attributes[RTA_MULTIPATH], route, found);
   } else {
@@ -151,21 +152,44 @@ void ParseRoute(nlmsghdr& message, std::vector<std::pair<int, LinkRoute>>& found
   }
 }
 
-}  // namespace
-
-std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
-  const std::string what = "find the route to " + destination.ToString();
-  const NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_GETROUTE, 0));
+NlMsgPtr RouteRequest(const IpAddress& destination, uint32_t flags, const std::string& what) {
+  NlMsgPtr request = Owned<NlMsgPtr>(nlmsg_alloc_simple(RTM_GETROUTE, 0));
   rtmsg header{.rtm_family = static_cast<uint8_t>(FamilyOf(destination)),
-               .rtm_dst_len = static_cast<uint8_t>(destination.size() * 8)};
+               .rtm_dst_len = static_cast<uint8_t>(destination.size() * 8),
+               .rtm_flags = flags};
   CheckNl(nlmsg_append(request.get(), &header, sizeof header, NLMSG_ALIGNTO), what);
   CheckNl(nla_put(request.get(), RTA_DST, static_cast<int>(destination.size()),
                   destination.bytes.data()),
           what);
-  const NlAnswer answer = Transact(*socket_, *request, what);
+  return request;
+}
+
+}  // namespace
+
+std::optional<int> RouteSocket::FindOutputLink(const IpAddress& destination) {
+  const std::string what = "find the route to " + destination.ToString();
+  const NlAnswer answer = Transact(*socket_, *RouteRequest(destination, 0, what), what);
   // "No" has many words here: unreachable net or host, prohibited, a black hole, no such family.
   if (answer.error != 0 || !answer.object) return std::nullopt;
-  return NumberIn<int>(nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof header, RTA_OIF));
+  return NumberIn<int>(nlmsg_find_attr(nlmsg_hdr(answer.object.get()), sizeof(rtmsg), RTA_OIF));
+}
+
+std::optional<FoundRoute> RouteSocket::FindRoute(const IpAddress& destination) {
+  const std::string what = "find the route to " + destination.ToString();
+  const NlAnswer answer =
+      Transact(*socket_, *RouteRequest(destination, RTM_F_FIB_MATCH, what), what);
+  if (answer.error != 0 || !answer.object) return std::nullopt;
+  nlmsghdr& message = *nlmsg_hdr(answer.object.get());
+  std::vector<std::pair<int, LinkRoute>> hops;
+  ParseRoute(message, hops);
+  const auto* header = static_cast<const rtmsg*>(nlmsg_data(&message));
+  FoundRoute found{.route = hops.empty() ? LinkRoute{} : hops.front().second};
+  if (hops.size() != 1 || header->rtm_type != RTN_UNICAST) return found;
+  found.link = hops.front().first;
+  const bool has_router = nlmsg_find_attr(&message, sizeof(rtmsg), RTA_GATEWAY) != nullptr ||
+                          nlmsg_find_attr(&message, sizeof(rtmsg), RTA_VIA) != nullptr;
+  found.on_link = !has_router && found.link != 0;
+  return found;
 }
 
 void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {
@@ -180,6 +204,19 @@ void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {
   CheckAnswer(Transact(*socket_, *NlMsgPtr(request), what), what);
 }
 
+bool RouteSocket::RemoveAddress(const Link& link, const IpNetwork& address) {
+  const std::string what = "remove address " + address.ToString() + " from " + link.name;
+  const RtnlAddrPtr object = Owned<RtnlAddrPtr>(rtnl_addr_alloc());
+  rtnl_addr_set_ifindex(object.get(), link.index);
+  CheckNl(rtnl_addr_set_local(object.get(), ToNl(address).get()), what);
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_addr_build_delete_request(object.get(), 0, &request), what);
+  const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
+  if (answer.error == EADDRNOTAVAIL) return false;
+  CheckAnswer(answer, what);
+  return true;
+}
+
 bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
   return AddRoute(link, std::vector<LinkRoute>{route});
 }
@@ -187,7 +224,8 @@ bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
 bool RouteSocket::AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops) {
   const std::string what = Describe(link, next_hops);
   nl_msg* request = nullptr;
-  CheckNl(rtnl_route_build_add_request(ToNl(link, next_hops).get(), NLM_F_EXCL, &request), what);
+  CheckNl(rtnl_route_build_add_request(ToNl(link.index, next_hops).get(), NLM_F_EXCL, &request),
+          what);
   const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
   if (answer.error == EEXIST) return false;
   CheckAnswer(answer, what);
@@ -214,21 +252,41 @@ std::optional<int> RouteSocket::FindLinkWith(const IpAddress& address) {
   return found;
 }
 
-std::vector<std::pair<int, LinkRoute>> RouteSocket::Routes() { return RoutesOf(RT_TABLE_MAIN); }
-
-std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesOfAllTables() {
-  return RoutesOf(RT_TABLE_UNSPEC);
+bool RouteSocket::RemoveRoute(int link, const LinkRoute& route) {
+  const std::string what = "remove route " + route.destination.ToString();
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_route_build_del_request(ToNl(link, {route}).get(), 0, &request), what);
+  const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
+  if (answer.error == ESRCH) return false;
+  CheckAnswer(answer, what);
+  return true;
 }
 
-std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesOf(uint8_t table) {
+std::vector<std::pair<int, LinkRoute>> RouteSocket::Routes() {
+  return RoutesOf({.rtm_table = RT_TABLE_MAIN});
+}
+
+std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesOfAllTables() {
+  return RoutesOf({.rtm_table = RT_TABLE_UNSPEC});
+}
+
+std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesOfProtocol(uint8_t protocol) {
+  return RoutesOf({.rtm_table = RT_TABLE_MAIN, .rtm_protocol = protocol});
+}
+
+/// Kernels before 4.20 list the routes of all tables and protocols.
+std::vector<std::pair<int, LinkRoute>> RouteSocket::RoutesOf(const rtmsg& wanted) {
   std::vector<std::pair<int, LinkRoute>> found;
+  const auto is_wanted = [&](const rtmsg& route) {
+    if (wanted.rtm_protocol != 0 && route.rtm_protocol != wanted.rtm_protocol) return false;
+    return wanted.rtm_table == RT_TABLE_UNSPEC ? route.rtm_table != RT_TABLE_LOCAL
+                                               : route.rtm_table == wanted.rtm_table;
+  };
   for (const uint8_t family : {uint8_t{AF_INET}, uint8_t{AF_INET6}}) {
-    const rtmsg header{.rtm_family = family, .rtm_table = table};
+    rtmsg header = wanted;
+    header.rtm_family = family;
     DumpTable(*socket_, header, [&](nlmsghdr& message) {
-      const uint8_t own = static_cast<const rtmsg*>(nlmsg_data(&message))->rtm_table;
-      // Kernels before 4.20 list all tables.
-      const bool is_asked = table == RT_TABLE_UNSPEC ? own != RT_TABLE_LOCAL : own == table;
-      if (is_asked) ParseRoute(message, found);
+      if (is_wanted(*static_cast<const rtmsg*>(nlmsg_data(&message)))) ParseRoute(message, found);
     });
   }
   return found;

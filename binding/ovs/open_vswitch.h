@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/mac.h"
 #include "binding/ovs/database.h"
 #include "binding/ovs/own_changes.h"
 #include "binding/ovs/port_settings.h"
@@ -47,7 +48,9 @@ struct OvsPort {
   std::map<std::string, std::string> options;  ///< of the interface
   ExternalIds external_ids;                    ///< of the interface
   std::string datapath_type;            ///< of the bridge if it has to be made; empty: the kernel's
-  std::optional<uint32_t> mtu_request;  ///< for interfaces that ovs-vswitchd itself makes
+  // For interfaces that ovs-vswitchd itself makes.
+  std::optional<uint32_t> mtu_request;
+  std::optional<MacAddress> mac;
   /// No packets until Neutron's agent gives the port its VLAN: tag and trunks are 4095,
   /// which no datapath lets through.
   bool isolated = false;
@@ -74,6 +77,8 @@ struct PortState {
   std::string datapath_type;  ///< of the bridge
   std::string type;
   ExternalIds external_ids;
+  std::optional<uint32_t> mtu_request;
+  std::optional<MacAddress> mac;  ///< the one that is asked for
   std::optional<uint16_t> vlan;
   std::string vlan_mode;
   std::vector<uint16_t> trunks;
@@ -133,7 +138,7 @@ class OpenVSwitch {
     return client_.Insist(deadline, [&] { return AddOrReplacePort(port, deadline, rules); });
   }
   /// Makes the external_ids of a port that is `there` as `port` has them, with its VLANs and QoS if
-  /// `with_settings`. Other external_ids stay, and so do iface-status and attached-mac. Throws
+  /// `with_settings`, and the MAC and mtu_request of one that has some. Other external_ids stay, and so do iface-status and attached-mac. Throws
   /// OvsError where the external_ids have changed meanwhile.
   AddedPort UpdatePort(const OvsPort& port, const PortState& there, bool with_settings,
                        const Deadline& deadline);

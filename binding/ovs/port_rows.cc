@@ -46,6 +46,7 @@ json InterfaceRowOf(const OvsPort& port) {
               {"options", ovsdb::Map(port.options)},
               {"external_ids", ovsdb::Map(port.external_ids)}};
   if (port.mtu_request) row["mtu_request"] = *port.mtu_request;
+  if (port.mac) row["mac"] = port.mac->ToString();
   if (settings.ofport_request != 0) row["ofport_request"] = settings.ofport_request;
   if (settings.policing_rate != 0) row["ingress_policing_rate"] = settings.policing_rate;
   if (settings.policing_burst != 0) row["ingress_policing_burst"] = settings.policing_burst;
@@ -90,9 +91,10 @@ void AppendQos(const OvsPort& port, json& operations) {
 }
 
 /// An optional value: the empty set, or the number.
-std::optional<uint16_t> VlanOf(const json& tag) {
-  if (!tag.is_number_unsigned()) return std::nullopt;
-  return tag.get<uint16_t>();
+template <typename Number>
+std::optional<Number> NumberOf(const json& column) {
+  if (!column.is_number_unsigned()) return std::nullopt;
+  return column.get<Number>();
 }
 
 /// A <set> of one is its element. The database keeps them in order.
@@ -127,6 +129,12 @@ json PortUpdates(const OvsPort& port, const PortState& there, bool with_settings
       {ovsdb::Require("Interface", where, "external_ids", ovsdb::Map(there.external_ids)),
        ovsdb::Mutate("Interface", where, "external_ids", "delete", json::array({"set", keys})),
        ovsdb::Mutate("Interface", where, "external_ids", "insert", ovsdb::Map(changed))});
+  if (port.mac || port.mtu_request) {
+    operations.push_back(ovsdb::Update(
+        "Interface", where,
+        {{"mac", Optional(port.mac.has_value(), port.mac.value_or(MacAddress{}).ToString())},
+         {"mtu_request", Optional(port.mtu_request.has_value(), port.mtu_request.value_or(0))}}));
+  }
   if (!with_settings) return operations;
   const PortSettings& settings = port.settings;
   json row = {{"tag", Optional(settings.vlan.has_value(), settings.vlan.value_or(0))},
@@ -165,13 +173,16 @@ json QosDeletions(const std::string& port, const ExternalIds& port_ids) {
 json PortColumns() { return json::array({"_uuid", "tag", "trunks", "vlan_mode", "qos"}); }
 
 json InterfaceColumns() {
-  return json::array({"type", "external_ids", "ofport", "error", "ingress_policing_rate"});
+  return json::array(
+      {"type", "external_ids", "mac", "mtu_request", "ofport", "error", "ingress_policing_rate"});
 }
 
 PortState StateOf(const json& port, const json& interface) {
   return {.type = interface.at("type").get<std::string>(),
           .external_ids = ovsdb::ParseMap(interface.at("external_ids")),
-          .vlan = VlanOf(port.at("tag")),
+          .mtu_request = NumberOf<uint32_t>(interface.at("mtu_request")),
+          .mac = MacAddress::Parse(ovsdb::ParseOptional<std::string>(interface.at("mac"))),
+          .vlan = NumberOf<uint16_t>(port.at("tag")),
           .vlan_mode = ovsdb::ParseOptional<std::string>(port.at("vlan_mode")),
           .trunks = VlansOf(port.at("trunks")),
           .has_qos = !IsEmptySet(port.at("qos")),

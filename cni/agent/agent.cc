@@ -98,6 +98,7 @@ Agent::Agent(const Config& config, int stop_fd)
                    .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
                   config_.orphan_grace),
       repair_(node_, config_),
+      node_network_(node_, config_),
       upkeep_(Jobs()) {
   pipeline_.Register(registry_);
   pipeline_.Register(errors_);
@@ -106,15 +107,17 @@ Agent::Agent(const Config& config, int stop_fd)
                    watcher::WatchMode::kSet);
   pod_watcher_.Start();
   if (config_.repair != RepairMode::kOff) repair_events_.emplace(repair_, upkeep_, config_);
+  node_network_.Start(upkeep_);
 }
 
 Agent::~Agent() {
   pod_watcher_.Stop();
   port_reader_.Stop();
+  node_network_.Stop();
 }
 
 std::vector<UpkeepJob*> Agent::Jobs() {
-  std::vector<UpkeepJob*> jobs = {&sweep_};
+  std::vector<UpkeepJob*> jobs = {&sweep_, &node_network_};
   if (config_.orphan_grace.count() != 0) jobs.push_back(&port_sweep_);
   if (config_.repair != RepairMode::kOff) jobs.push_back(&repair_);
   return jobs;

@@ -9,6 +9,7 @@
 #include "cni/agent/call_metrics.h"
 #include "cni/agent/cancellations.h"
 #include "cni/agent/last_errors.h"
+#include "cni/agent/node_network.h"
 #include "cni/agent/pod_registry.h"
 #include "cni/agent/port_reader.h"
 #include "cni/agent/port_sweep.h"
@@ -85,6 +86,7 @@ class Agent {
   PortReader port_reader_;
   PortSweep port_sweep_;
   Repair repair_;
+  NodeNetwork node_network_;
   Upkeep upkeep_;
   std::optional<RepairEvents> repair_events_;  // last: its threads use all of the above
 };

@@ -172,9 +172,12 @@ std::string Agent::Metrics() const {
               "Attachments that nobody wants and that could not be removed yet.",
               static_cast<double>(sweep_.left().size()));
   repair_.WriteTo(text);
+  node_network_.WriteTo(text);
   WriteUndecodable(text, pods);
   Watches watches;
   for (const auto& [path, metrics] : pod_watcher_.Metrics()) watches[ResourceOf(path)] = metrics;
+  for (const auto& [path, metrics] : node_network_.WatchMetrics())
+    watches[ResourceOf(path)] = metrics;
   WriteWatches(text, watches);
   WritePorts(text, port_reader_.counts());
   text.Head("kuryr_cni_build_info", "gauge", "1, with the version of kuryr-daemon.");

@@ -149,6 +149,7 @@ std::string Agent::StatusJson(const std::string& wanted,
               {"version", KURYR_VERSION},
               {"problem", OrNull(WhyNotReady())},
               {"http_problem", OrNull(http_problem)},
+              {"node_network", node_network_.Describe()},
               {"pods", std::move(pods)}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }

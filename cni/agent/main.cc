@@ -1,6 +1,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -11,10 +12,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/names.h"
 #include "base/rollback.h"
+#include "binding/drivers/binding.h"
+#include "binding/node/node_part.h"
 #include "cni/agent/agent.h"
 #include "cni/agent/agent_server.h"
 #include "cni/agent/capabilities.h"
@@ -61,6 +65,17 @@ void ServeQueries(AgentServer& server, int stop_fd) {
     kuryr::Log(kuryr::LogLevel::kError, "nobody can ask for status and health",
                {{"error", e.what()}});
   }
+}
+
+/// `kuryr-daemon remove-node-network`: needs no API server.
+void RemoveNodeNetwork(const service::CommonOptions& options) {
+  const Config config = LoadConfig(
+      options.config_files, [](const char* name) { return std::getenv(name); },
+      ConfigScope::kWithoutKubernetes);
+  const kuryr::binding::Binding binding(config.binding);
+  const bool was_there = kuryr::binding::RemoveNodeParts(
+      binding.context(), kuryr::Deadline::After(std::chrono::seconds(30)));
+  std::printf("%s\n", was_there ? "removed" : "there was nothing to remove");
 }
 
 void Stop() { (void)::kill(::getpid(), SIGTERM); }
@@ -114,6 +129,9 @@ int main(int argc, char** argv) {
   std::string wanted;
   const service::CommandLine health =
       service::AddHealthCommand(line, wanted, "pods can be plugged now");
+  const service::CommandLine removal =
+      line.AddCommand("remove-node-network",
+                      "takes back what [node_network] made of this node, where no agent runs");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     if (status.IsGiven()) {
@@ -122,6 +140,10 @@ int main(int argc, char** argv) {
     }
     if (health.IsGiven())
       return PrintHealth(StatusSocketOf(LoadAgentSocket(options.config_files)), wanted);
+    if (removal.IsGiven()) {
+      RemoveNodeNetwork(options);
+      return 0;
+    }
     Run(ReadConfig(options));
     return 0;
   } catch (const std::exception& e) {

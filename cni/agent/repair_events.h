@@ -1,6 +1,5 @@
 #pragma once
 
-#include <stop_token>
 #include <thread>
 
 #include "cni/agent/repair.h"
@@ -17,15 +16,8 @@ class RepairEvents {
   RepairEvents(Repair& repair, Upkeep& upkeep, const Config& config);
 
  private:
-  /// Passes the events of a source on, until it is stopped. Where the source fails, `make` gives
-  /// another one.
-  template <typename Make>
-  void Run(const std::stop_token& stop, const Make& make);
-
-  Repair& repair_;
-  Upkeep& upkeep_;
   std::jthread links_;
-  std::jthread ports_;  // last: they use all of the above
+  std::jthread ports_;
 };
 
 }  // namespace kuryr::cni

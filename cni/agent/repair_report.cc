@@ -50,6 +50,10 @@ const char* KindOf(DifferenceKind kind) {
       return "file";
     case DifferenceKind::kSocket:
       return "socket";
+    case DifferenceKind::kSetting:
+      return "setting";
+    case DifferenceKind::kRules:
+      return "rules";
   }
   return "unknown";
 }

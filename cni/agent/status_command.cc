@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cni/agent/node_status_text.h"
 #include "cni/protocol/agent_query.h"
 #include "service/table.h"
 
@@ -163,6 +164,7 @@ int PrintStatus(const std::string& socket, const service::StatusOptions& wanted)
   if (!http_problem.empty()) std::printf("nobody can %s\n", http_problem.c_str());
   bool well = problem.empty();
   if (pod.empty()) {
+    well = PrintNodeNetwork(status.value("node_network", json())) && well;
     PrintTable(pods);
   } else if (!pods.contains(pod)) {
     std::printf("%s is not on this node\n", pod.c_str());

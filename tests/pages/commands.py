@@ -11,7 +11,7 @@ PROGRAMS = {"kuryr-cni": "cni/plugin", "kuryr-daemon": "cni/agent", "kuryr-contr
             "kuryr-devices": "devices/commands"}
 SHARED = "service/"
 # A program at the beginning of a command, with the words and options that follow.
-CALL = re.compile(r"(?:^|[|;$] |/)(kuryr-(?:cni|daemon|controller|devices))((?: [a-z]+| --[a-z-]+)+)", re.MULTILINE)
+CALL = re.compile(r"(?:^|[|;$] |/)(kuryr-(?:cni|daemon|controller|devices))((?: [a-z]+(?:-[a-z]+)*| --[a-z-]+)+)", re.MULTILINE)
 # Options that the library for command lines gives every program; and words behind a program's name in messages.
 USUAL = {"--help", "--version", "is", "of", "for"}
 
@@ -75,6 +75,6 @@ def _words(files, folder):
     found = set(USUAL)
     for path, text in files.items():
         if path.startswith((folder, SHARED)) and path.endswith((".cc", ".h")):
-            found |= set(re.findall(r'"(--[a-z-]+)[",]', text)) | set(re.findall(r'AddCommand\(\s*"(\w+)"', text))
+            found |= set(re.findall(r'"(--[a-z-]+)[",]', text)) | set(re.findall(r'AddCommand\(\s*"([\w-]+)"', text))
             found |= set(re.findall(r',(--[a-z-]+)', text))
     return found

@@ -1,0 +1,168 @@
+#include "binding/node/node_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <set>
+
+#include "base/error.h"
+#include "binding/allowed.h"
+#include "binding/vif_fields.h"
+
+namespace kuryr::binding {
+namespace {
+
+/// The shortest prefix of a network of pods: 10.0.0.0/8 is the largest private one.
+constexpr uint8_t kWidest = 8;
+
+bool Overlap(const IpNetwork& a, const IpNetwork& b) {
+  return a.address.family == b.address.family && (a.Contains(b.address) || b.Contains(a.address));
+}
+
+bool OverlapsAny(const IpNetwork& network, const std::vector<IpNetwork>& others) {
+  return std::any_of(others.begin(), others.end(),
+                     [&](const IpNetwork& other) { return Overlap(network, other); });
+}
+
+/// Why no network of pods can be this one; empty where it can.
+std::string WhyImpossible(const IpNetwork& network) {
+  constexpr std::array kReserved = {"127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4",
+                                    "::/128",      "::1/128",        "fe80::/10",   "ff00::/8"};
+  if (network.prefix_length < kWidest) return "is wider than /" + std::to_string(kWidest);
+  for (const char* reserved : kReserved) {
+    if (Overlap(network, IpNetwork::Parse(reserved).value()))
+      return std::string("overlaps ") + reserved;
+  }
+  return "";
+}
+
+/// `network` has no host bits.
+bool HasAny(const IpNetwork& network, const std::set<IpAddress>& addresses) {
+  const auto next = addresses.lower_bound(network.address);
+  return next != addresses.end() && network.Contains(*next);
+}
+
+/// `network` and `others` have no host bits, and the others do not overlap each other.
+bool OverlapsAny(const IpNetwork& network, const std::set<IpNetwork>& others) {
+  const auto next = others.lower_bound(network);
+  return (next != others.end() && Overlap(network, *next)) ||
+         (next != others.begin() && Overlap(network, *std::prev(next)));
+}
+
+std::set<IpAddress> AddressesOfNodes(const NodePlan& plan) {
+  std::set<IpAddress> all(plan.addresses.begin(), plan.addresses.end());
+  for (const OtherNode& node : plan.others)
+    all.insert(node.addresses.begin(), node.addresses.end());
+  return all;
+}
+
+std::optional<IpAddress> FirstOf(IpFamily family, const std::vector<IpAddress>& addresses) {
+  for (const IpAddress& address : addresses)
+    if (address.family == family) return address;
+  return std::nullopt;
+}
+
+/// Decides on the networks of nodes, one after the other.
+class Judge {
+ public:
+  explicit Judge(const NodePlan& plan)
+      : plan_(plan), own_(plan.port.Networks()), nodes_(AddressesOfNodes(plan)) {}
+
+  [[nodiscard]] RemoteNetwork Decide(const OtherNode& node, const IpNetwork& network) {
+    RemoteNetwork remote{.node = node.name, .network = network.Masked()};
+    remote.is_shared = std::find(own_.begin(), own_.end(), remote.network) != own_.end();
+    if (remote.is_shared) return remote;
+    remote.refused = WhyRefused(remote.network);
+    if (!remote.refused.empty()) return remote;
+    accepted_.insert(remote.network);
+    remote.via = FirstOf(network.address.family, node.addresses);
+    return remote;
+  }
+
+ private:
+  [[nodiscard]] std::string WhyRefused(const IpNetwork& network) const {
+    if (std::string why = WhyImpossible(network); !why.empty()) return why;
+    if (OverlapsAny(network, own_)) return "overlaps the network of this node's pods";
+    if (OverlapsAny(network, plan_.options.service_cidrs)) return "overlaps the Services";
+    if (HasAny(network, nodes_)) return "has the InternalIP of a node in it";
+    if (OverlapsAny(network, accepted_)) return "overlaps the network of another node's pods";
+    return "";
+  }
+
+  const NodePlan& plan_;
+  const std::vector<IpNetwork> own_;
+  const std::set<IpAddress> nodes_;
+  std::set<IpNetwork> accepted_;
+};
+
+MacAddress MacOf(const vif::VifBase& vif) {
+  const MacAddress mac = vif::Required(vif.address, "$.address");
+  if (!mac.IsUnicast()) throw ParseError("$.address", "is " + mac.ToString() + ", not unicast");
+  return mac;
+}
+
+std::string InterfaceIdOf(const vif::VifBase& vif) {
+  if (vif.port_profile.has_value()) {
+    const auto* profile = std::get_if<vif::PortProfileOpenVSwitch>(&*vif.port_profile);
+    if (profile != nullptr && profile->interface_id.has_value()) return *profile->interface_id;
+  }
+  return vif::Required(vif.id, "$.id");
+}
+
+std::vector<IpNetwork> GatewaysOf(const vif::VifBase& vif) {
+  std::vector<IpNetwork> addresses = vif::AddressesOf(vif);
+  if (addresses.empty()) throw ParseError("$.network.subnets", "have no address");
+  for (const IpNetwork& address : addresses) {
+    if (const std::string why = WhyImpossible(address); !why.empty())
+      throw ParseError("$.network.subnets", "have " + address.ToString() + ", which " + why);
+  }
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  return addresses;
+}
+
+void RequireMtuFor(const ManagementPort& port) {
+  const bool has_ipv6 = std::any_of(
+      port.addresses.begin(), port.addresses.end(),
+      [](const IpNetwork& address) { return address.address.family == IpFamily::kIpv6; });
+  if (port.mtu && has_ipv6 && *port.mtu < kLeastIpv6Mtu)
+    throw ParseError("$.network.mtu", "is " + std::to_string(*port.mtu) + ", too small for IPv6");
+}
+
+}  // namespace
+
+std::vector<IpNetwork> ManagementPort::Networks() const {
+  std::vector<IpNetwork> networks;
+  for (const IpNetwork& address : addresses) networks.push_back(address.Masked());
+  return networks;
+}
+
+ManagementPort PlanManagementPort(const vif::PodVif& vif, const BindingConfig& config) {
+  const auto& own = OwnVif<vif::VifOpenVSwitch>(vif.vif, "of the management port");
+  ManagementPort port{.name = vif.ifname,
+                      .bridge = BridgeOf(own.bridge_name, own),
+                      .mac = MacOf(own),
+                      .mtu = vif::MtuOf(own),
+                      .interface_id = InterfaceIdOf(own),
+                      .addresses = GatewaysOf(own)};
+  if (port.mtu && config.network_device_mtu != 0)
+    port.mtu = std::min(*port.mtu, config.network_device_mtu);
+  RequireMtuFor(port);
+  RequireAllowedBridge(config, port.bridge, BridgeKind::kOpenVSwitch);
+  return port;
+}
+
+bool NodePlan::operator==(const NodePlan& other) const {
+  return port == other.port && addresses == other.addresses && others == other.others;
+}
+
+std::vector<RemoteNetwork> RemoteNetworksOf(const NodePlan& plan) {
+  Judge judge(plan);
+  std::vector<RemoteNetwork> all;
+  for (const OtherNode& node : plan.others) {
+    for (const IpNetwork& network : node.networks) all.push_back(judge.Decide(node, network));
+  }
+  return all;
+}
+
+}  // namespace kuryr::binding

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/mac.h"
+#include "base/node_network_options.h"
+#include "binding/config.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::binding {
+
+/// The node's own port in its pods' network.
+struct ManagementPort {
+  std::string name;  ///< of the port, and of its link on the node
+  std::string bridge;
+  MacAddress mac;
+  std::optional<uint32_t> mtu;       ///< absent: Open vSwitch chooses
+  std::string interface_id;          ///< external_ids:iface-id
+  std::vector<IpNetwork> addresses;  ///< with the prefix lengths of their networks
+
+  bool operator==(const ManagementPort&) const = default;
+  /// The networks of the addresses: those of the node's pods.
+  [[nodiscard]] std::vector<IpNetwork> Networks() const;
+};
+
+/// The port that a VIF of the node plans. Throws ParseError with the field's path for a VIF that no
+/// such port can have, UnsupportedVif for another kind of VIF, or a bridge that `config` does not
+/// allow.
+[[nodiscard]] ManagementPort PlanManagementPort(const vif::PodVif& vif,
+                                                const BindingConfig& config);
+
+struct OtherNode {
+  std::string name;
+  std::vector<IpAddress> addresses;  ///< its InternalIPs
+  std::vector<IpNetwork> networks;   ///< of its pods
+
+  bool operator==(const OtherNode&) const = default;
+};
+
+/// All that a node needs to know to take part in its pods' network.
+struct NodePlan {
+  ManagementPort port;
+  std::vector<IpAddress> addresses;  ///< the node's InternalIPs
+  std::vector<OtherNode> others;     ///< by name
+  NodeNetworkOptions options;
+
+  bool operator==(const NodePlan& other) const;
+};
+
+/// A network of another node's pods.
+struct RemoteNetwork {
+  std::string node;
+  IpNetwork network;
+  bool is_shared = false;        ///< a flat pool: it is a network of this node's pods as well
+  std::optional<IpAddress> via;  ///< the node's InternalIP of the family
+  std::string refused;           ///< why the network is left out of everything; or empty
+};
+/// Every network of every other node. One that would take packets for others from the node is
+/// refused: it overlaps the node's own pods or the Services, is wider than /8, link-local, loopback
+/// or multicast, has a node's InternalIP in it, or overlaps one of a node before it.
+[[nodiscard]] std::vector<RemoteNetwork> RemoteNetworksOf(const NodePlan& plan);
+
+}  // namespace kuryr::binding

@@ -1,0 +1,197 @@
+#include "binding/node/node_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "binding/netlink/nft_batch.h"
+#include "binding/netlink/nft_message.h"
+#include "binding/netlink/nl_transaction.h"
+#include "binding/node/node_part.h"
+
+namespace kuryr::binding {
+namespace {
+
+constexpr const char* kMasqueradeChain = "masquerade-pods";
+constexpr const char* kRedirectChain = "drop-redirects";
+constexpr const char* kWhat = "make the node's rules of nftables";
+
+/// One rule: its note says all of it.
+struct NodeRule {
+  std::string note;
+  IpFamily family = IpFamily::kIpv4;
+  std::vector<NftInterval> inside;  ///< the addresses of its set; empty: the rule has no set
+  std::function<void(nl_msg& rule, const std::optional<NftSet>& set)> fill;
+};
+
+/// Stands in a note for a set of any size (FNV-1a, which is for no secrets).
+std::string DigestOf(const std::vector<NftInterval>& intervals) {
+  uint64_t digest = 0xcbf29ce484222325;
+  const auto add = [&](const IpAddress& address) {
+    for (size_t i = 0; i < address.size(); ++i)
+      digest = (digest ^ address.bytes.at(i)) * 0x100000001b3;
+  };
+  for (const NftInterval& interval : intervals) {
+    add(interval.begin);
+    add(interval.end.value_or(IpAddress{.family = interval.begin.family}));
+  }
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(digest));
+  return text.data();
+}
+
+std::vector<IpNetwork> OwnNetworks(const NodePlan& plan) {
+  std::vector<IpNetwork> networks = plan.port.Networks();
+  std::sort(networks.begin(), networks.end());
+  networks.erase(std::unique(networks.begin(), networks.end()), networks.end());
+  return networks;
+}
+
+/// The destinations that see a pod's own address.
+std::vector<IpNetwork> InsideOf(const NodePlan& plan, const std::vector<RemoteNetwork>& remotes) {
+  std::vector<IpNetwork> inside = OwnNetworks(plan);
+  for (const RemoteNetwork& remote : remotes)
+    if (remote.refused.empty()) inside.push_back(remote.network);
+  const auto add_all = [&](const std::vector<IpAddress>& addresses) {
+    for (const IpAddress& address : addresses)
+      inside.push_back({address, static_cast<uint8_t>(address.size() * 8)});
+  };
+  add_all(plan.addresses);
+  for (const OtherNode& node : plan.others) add_all(node.addresses);
+  const std::vector<IpNetwork>& named = plan.options.non_masquerade_cidrs;
+  inside.insert(inside.end(), named.begin(), named.end());
+  for (const char* multicast : {"224.0.0.0/4", "ff00::/8"})
+    inside.push_back(IpNetwork::Parse(multicast).value());
+  return inside;
+}
+
+NodeRule MasqueradeOutside(const IpNetwork& pods, const std::vector<NftInterval>& inside) {
+  return {.note = pods.ToString() + " to outside " + DigestOf(inside) + ": masquerade",
+          .family = pods.address.family,
+          .inside = inside,
+          .fill = [pods](nl_msg& rule, const std::optional<NftSet>& set) {
+            MatchFamily(rule, pods.address.family);
+            MatchSource(rule, pods);
+            MatchDestinationOutside(rule, pods.address.family, set.value().name, set->id);
+            PutMasquerade(rule);
+          }};
+}
+
+/// In a flat pool a pod answers another one directly, past the node that translated the address of
+/// a Service: such packets come from the node.
+NodeRule MasqueradeTranslated(const IpNetwork& pods) {
+  return {.note = pods.ToString() + " to itself, translated: masquerade",
+          .family = pods.address.family,
+          .fill = [pods](nl_msg& rule, const std::optional<NftSet>& /*set*/) {
+            MatchFamily(rule, pods.address.family);
+            MatchSource(rule, pods);
+            MatchDestination(rule, pods);
+            MatchTranslated(rule);
+            PutMasquerade(rule);
+          }};
+}
+
+std::vector<NodeRule> MasqueradeRules(const NodePlan& plan) {
+  std::vector<NodeRule> rules;
+  const std::vector<RemoteNetwork> remotes = RemoteNetworksOf(plan);
+  const std::vector<IpNetwork> inside = InsideOf(plan, remotes);
+  for (const IpNetwork& pods : OwnNetworks(plan)) {
+    if (std::any_of(remotes.begin(), remotes.end(),
+                    [&](const RemoteNetwork& remote) { return remote.network == pods; }))
+      rules.push_back(MasqueradeTranslated(pods));
+    if (plan.options.masquerade)
+      rules.push_back(MasqueradeOutside(pods, IntervalsOf(inside, pods.address.family)));
+  }
+  return rules;
+}
+
+/// Pods of one node are on one link and must not learn to go past the node. The kernel tells them
+/// so where "conf/all/send_redirects" is on, whatever the link's own setting says.
+std::vector<NodeRule> RedirectRules(const NodePlan& plan) {
+  std::vector<NodeRule> rules;
+  for (const IpFamily family : {IpFamily::kIpv4, IpFamily::kIpv6}) {
+    const char* protocol = family == IpFamily::kIpv4 ? " icmp" : " icmpv6";
+    rules.push_back({.note = plan.port.name + protocol + " redirect: drop",
+                     .family = family,
+                     .fill = [family, link = plan.port.name](nl_msg& rule, const auto& /*set*/) {
+                       MatchOutput(rule, link);
+                       MatchRedirect(rule, family);
+                       PutDrop(rule);
+                     }});
+  }
+  return rules;
+}
+
+std::vector<std::string> NotesOf(const std::vector<NodeRule>& rules) {
+  std::vector<std::string> notes;
+  for (const NodeRule& rule : rules) notes.push_back(rule.note);
+  return notes;
+}
+
+void AddRules(NftBatch& batch, const char* chain, const std::vector<NodeRule>& rules) {
+  batch.FlushChain(chain);
+  for (const NodeRule& rule : rules) {
+    std::optional<NftSet> set;
+    if (!rule.inside.empty()) set = batch.AddSet(rule.family, rule.inside);
+    batch.AddRule(chain, rule.note, [&](nl_msg& message) { rule.fill(message, set); });
+  }
+}
+
+class RulePart final : public NodePart {
+ public:
+  explicit RulePart(const NodePlan& plan)
+      : masquerade_(MasqueradeRules(plan)), redirects_(RedirectRules(plan)) {}
+
+  [[nodiscard]] const char* name() const override { return "rules"; }
+
+  [[nodiscard]] Differences Check(const Deadline& /*deadline*/) override {
+    if (IsThere(kMasqueradeChain, masquerade_) && IsThere(kRedirectChain, redirects_)) return {};
+    return {{.kind = DifferenceKind::kRules,
+             .what = kNodeTable,
+             .text = std::string("table inet ") + kNodeTable + " of nftables has other rules",
+             .live_safe = true}};
+  }
+
+  void Make(const Deadline& /*deadline*/) override {
+    NftBatch batch(kNodeTable);
+    batch.AddTable();
+    batch.AddSourceNatChain(kMasqueradeChain);
+    batch.AddOutputChain(kRedirectChain);
+    AddRules(batch, kMasqueradeChain, masquerade_);
+    AddRules(batch, kRedirectChain, redirects_);
+    CheckAnswer(batch.Commit(kWhat), kWhat);
+  }
+
+ private:
+  static bool IsThere(const char* chain, const std::vector<NodeRule>& rules) {
+    return HasNotes(kNodeTable, chain, NotesOf(rules), kWhat);
+  }
+
+  const std::vector<NodeRule> masquerade_;
+  const std::vector<NodeRule> redirects_;
+};
+
+}  // namespace
+
+bool RemoveNodeRules() {
+  const std::string what = "remove the node's rules of nftables";
+  NftBatch batch(kNodeTable);
+  batch.DeleteTable();
+  const NlAnswer answer = batch.Commit(what);
+  // A kernel without nf_tables has no table either.
+  if (answer.error == ENOENT || answer.error == EOPNOTSUPP) return false;
+  CheckAnswer(answer, what);
+  return true;
+}
+
+std::unique_ptr<NodePart> NewRulePart(const NodePlan& plan) {
+  return std::make_unique<RulePart>(plan);
+}
+
+}  // namespace kuryr::binding

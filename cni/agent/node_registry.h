@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ip.h"
+#include "base/thread_annotations.h"
+#include "binding/node/node_plan.h"
+#include "vif/pod_vifs.h"
+#include "watcher/event_pipeline.h"
+
+namespace kuryr::cni {
+
+/// The cluster as the node's own network has to know it.
+struct KnownNodes {
+  bool is_complete = false;        ///< every node was listed once
+  std::string uid;                 ///< of the own Node; empty: there is none
+  std::optional<vif::PodVif> vif;  ///< the own Node's plan
+  std::string problem;             ///< why the own plan cannot be read
+  std::vector<IpAddress> addresses;
+  std::vector<binding::OtherNode> others;  ///< by name
+};
+
+/// The cluster's Nodes: of each one its InternalIPs, and the networks of its management port by
+/// annotation openstack.org/kuryr-vif. Thread-safe.
+class NodeRegistry : public watcher::EventConsumer {
+ public:
+  /// `interface` is the management port's on each node. `on_change` is called in a watch's thread.
+  NodeRegistry(std::string own_name, std::string interface, std::function<void()> on_change)
+      : own_name_(std::move(own_name)),
+        interface_(std::move(interface)),
+        on_change_(std::move(on_change)) {}
+
+  [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
+  void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  /// Every node is known from now on.
+  void SetComplete() EXCLUDES(mutex_);
+  [[nodiscard]] KnownNodes Nodes() const EXCLUDES(mutex_);
+
+ private:
+  struct Node {
+    std::string uid;
+    std::vector<IpAddress> addresses;
+    std::optional<vif::PodVif> vif;
+    std::vector<IpNetwork> networks;
+    std::string problem;
+
+    bool operator==(const Node&) const = default;
+  };
+
+  [[nodiscard]] Node Read(const watcher::WatchEvent& event) const;
+  void ReadPlan(const nlohmann::json& object, Node& node) const;
+  [[nodiscard]] bool Learn(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+
+  const std::string own_name_;
+  const std::string interface_;
+  const std::function<void()> on_change_;
+  mutable Mutex mutex_;
+  bool is_complete_ GUARDED_BY(mutex_) = false;
+  std::map<std::string, Node> nodes_ GUARDED_BY(mutex_);
+};
+
+}  // namespace kuryr::cni

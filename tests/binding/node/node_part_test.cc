@@ -1,0 +1,388 @@
+#include "binding/node/node_part.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "binding/attachment.h"
+#include "binding/netlink/route_socket.h"
+#include "binding/node/node_routes.h"
+#include "tests/binding/node/node_vif.h"
+#include "tests/binding/pod_attachment.h"
+#include "tests/support/call_fault.h"
+#include "tests/support/netns_fixture.h"
+#include "tests/support/private_ovs.h"
+#include "tests/support/subprocess.h"
+
+namespace kuryr::binding {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+/// A node 192.0.2.1 (fd09::1) with Open vSwitch and br-int, and the machine of node2, which is also
+/// 198.51.100.9 and fd0a::9 of the outside and knows no pods.
+class NodePartTest : public test::NetnsTest {
+ protected:
+  void SetUp() override {
+    NetnsTest::SetUp();
+    ovs_.emplace("/run");
+    context_.emplace(DriverContext{.config = {.ovsdb_connection = ovs_->remote(),
+                                              .datapath_type = test::PrivateOvs::datapath_type()},
+                                   .shared = shared_});
+    AddBridge("br-int");
+    node2_.emplace(MakePodNetns());
+    RouteSocket().CreateVeth(
+        {.name = "uplink", .peer_name = "eth0", .peer_netns_fd = node2_->fd()});
+    for (const char* address : {"192.0.2.1/24", "fd09::1/64"}) GiveAddress("uplink", address);
+    RunOnHost({"ip", "link", "set", "uplink", "up"});
+    for (const char* address : {"192.0.2.2/24", "198.51.100.9/32", "fd09::2/64", "fd0a::9/128"})
+      RunIn(*node2_, {"ip", "address", "add", address, "dev", "eth0", "nodad"});
+    RunIn(*node2_, {"ip", "link", "set", "eth0", "up"});
+    RunIn(*node2_, {"ip", "link", "set", "lo", "up"});
+    RunOnHost({"ip", "route", "add", "198.51.100.9", "via", "192.0.2.2"});
+    RunOnHost({"ip", "route", "add", "fd0a::9", "via", "fd09::2"});
+    plan_ = {.port = PlanManagementPort(test::NodeVif(), context_->config),
+             .addresses = {Ip("192.0.2.1"), Ip("fd09::1")},
+             .others = {{.name = "node2",
+                         .addresses = {Ip("192.0.2.2"), Ip("fd09::2")},
+                         .networks = {Net("10.244.2.0/24"), Net("fd00:1:2::/64")}}},
+             .options = {.enabled = true, .service_cidrs = {Net("10.96.0.0/12")}}};
+  }
+  void TearDown() override {
+    ovs_.reset();
+    NetnsTest::TearDown();
+  }
+
+  static IpAddress Ip(const std::string& text) { return IpAddress::Parse(text).value(); }
+  static IpNetwork Net(const std::string& text) { return IpNetwork::Parse(text).value(); }
+  static void GiveAddress(const std::string& link, const std::string& address) {
+    RunOnHost({"ip", "address", "add", address, "dev", link, "nodad"});
+  }
+  void AddBridge(const std::string& name) {
+    ovs_->Vsctl({"add-br", name, "--", "set", "Bridge", name,
+                 "datapath_type=" + test::PrivateOvs::datapath_type()});
+  }
+
+  /// What differs from the plan, in words. A part that cannot look says why.
+  std::vector<std::string> Differ() {
+    std::vector<std::string> texts;
+    for (const auto& part : NodePartsOf(plan_, *context_)) {
+      try {
+        for (const Difference& difference : part->Check(Soon())) texts.push_back(difference.text);
+      } catch (const std::exception& e) {
+        texts.emplace_back(e.what());
+      }
+    }
+    return texts;
+  }
+  void Make() {
+    for (const auto& part : NodePartsOf(plan_, *context_))
+      if (!part->Check(Soon()).empty()) part->Make(Soon());
+  }
+  static std::string Ruleset() { return RunOnHost({"nft", "list", "ruleset"}); }
+  static std::string RoutesOf(const char* family) {
+    return RunOnHost({"ip", family, "route", "show", "proto", "75"});
+  }
+  /// A pod on br-int, with whole addresses and its node as gateway on link.
+  Netns MakePod(int n) {
+    Netns pod = MakePodNetns();
+    const std::string number = std::to_string(n);
+    RouteSocket().CreateVeth(
+        {.name = "pod" + number, .peer_name = "eth0", .peer_netns_fd = pod.fd()});
+    RunOnHost({"ip", "link", "set", "pod" + number, "up"});
+    RunIn(pod, {"ip", "link", "set", "lo", "up"});
+    RunIn(pod, {"ip", "link", "set", "eth0", "up"});
+    for (const std::string& address :
+         {"10.244.1." + number + "/32", "fd00:1:1::" + number + "/128"})
+      RunIn(pod, {"ip", "address", "add", address, "dev", "eth0", "nodad"});
+    for (const char* gateway : {"10.244.1.1", "fd00:1:1::1"}) {
+      RunIn(pod, {"ip", "route", "add", gateway, "dev", "eth0"});
+      RunIn(pod, {"ip", "route", "add", "default", "via", gateway});
+    }
+    ovs_->Vsctl({"add-port", "br-int", "pod" + number});
+    return pod;
+  }
+  static void Ping(const Netns& from, const std::string& address) {
+    RunIn(from, {"ping", "-q", "-n", "-c", "1", "-w", "20", address});
+  }
+
+  std::optional<test::PrivateOvs> ovs_;
+  Shared shared_;
+  std::optional<DriverContext> context_;
+  std::optional<Netns> node2_;
+  NodePlan plan_;
+};
+
+TEST_F(NodePartTest, PortIsMadeAsPlanned) {
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  const auto get = [&](const std::string& column) {
+    return ovs_->Vsctl({"get", "Interface", "kuryr0", column});
+  };
+  EXPECT_EQ(ovs_->Vsctl({"port-to-br", "kuryr0"}), "br-int");
+  EXPECT_EQ(get("type"), "internal");
+  EXPECT_EQ(get("mac"), "\"fa:16:3e:0a:00:01\"");
+  EXPECT_EQ(get("mtu_request"), "1450");
+  EXPECT_EQ(get("external_ids"),
+            "{attached-mac=\"fa:16:3e:0a:00:01\", "
+            "iface-id=\"5f0d84da-dc7c-4e5c-84da-bc7052e8b501\", iface-status=active, "
+            "kuryr-management-port=\"true\"}");
+  const Link link = RouteSocket().FindLink("kuryr0").value();
+  EXPECT_TRUE(link.up);
+  EXPECT_EQ(link.mtu, 1450U);
+  EXPECT_EQ(link.mac.ToString(), "fa:16:3e:0a:00:01");
+  EXPECT_THAT(RouteSocket().AddressesOf(link), Contains(Net("10.244.1.1/24")));
+  EXPECT_THAT(RouteSocket().AddressesOf(link), Contains(Net("fd00:1:1::1/64")));
+}
+
+TEST_F(NodePartTest, RulesAreAsNftWritesThem) {
+  plan_.options.non_masquerade_cidrs = {Net("203.0.113.0/24")};
+  Make();
+
+  const std::string rules = Ruleset();
+  EXPECT_THAT(rules, HasSubstr("ip saddr 10.244.1.0/24 ip daddr != { 10.244.1.0-10.244.2.255, "
+                               "192.0.2.1-192.0.2.2, 203.0.113.0/24, 224.0.0.0/4 } masquerade "
+                               "fully-random"));
+  EXPECT_THAT(rules, HasSubstr("ip6 saddr fd00:1:1::/64 ip6 daddr != { "));
+  EXPECT_THAT(rules, HasSubstr("oifname \"kuryr0\" icmp type redirect drop"));
+  EXPECT_THAT(rules, HasSubstr("oifname \"kuryr0\" icmpv6 type nd-redirect drop"));
+  EXPECT_THAT(rules, Not(HasSubstr("ct status")));
+}
+
+TEST_F(NodePartTest, FlatPoolMasqueradesWhatIsTranslated) {
+  plan_.others[0].networks = plan_.port.Networks();
+  plan_.options.masquerade = false;
+  Make();
+
+  EXPECT_THAT(Ruleset(), HasSubstr("ip saddr 10.244.1.0/24 ip daddr 10.244.1.0/24 ct status dnat "
+                                   "masquerade fully-random"));
+  EXPECT_THAT(Ruleset(), Not(HasSubstr("!=")));
+  EXPECT_THAT(RoutesOf("-4"), IsEmpty());
+}
+
+TEST_F(NodePartTest, ManyNodesFitIntoOneTransaction) {
+  for (int i = 0; i < 2000; ++i) {
+    const std::string middle = std::to_string(i / 200) + "." + std::to_string(i % 200);
+    plan_.others.push_back({.name = "far" + std::to_string(i),
+                            .addresses = {Ip("100." + middle + ".1")},
+                            .networks = {Net("11." + middle + ".0/25")}});
+  }
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  EXPECT_THAT(Ruleset(), HasSubstr("11.9.199.0/25"));
+}
+
+TEST_F(NodePartTest, SecondPassChangesNothing) {
+  Make();
+  const std::string rules = RunOnHost({"nft", "-a", "list", "ruleset"});
+  const std::string config = ovs_->Vsctl({"get", "Open_vSwitch", ".", "next_cfg"});
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  Make();
+
+  EXPECT_EQ(RunOnHost({"nft", "-a", "list", "ruleset"}), rules);
+  EXPECT_EQ(ovs_->Vsctl({"get", "Open_vSwitch", ".", "next_cfg"}), config);
+}
+
+TEST_F(NodePartTest, WhatSomebodyChangedIsMadeAgain) {
+  AddBridge("br-other");
+  Make();
+  const std::vector<std::vector<std::string>> damages = {
+      {"ip", "link", "set", "kuryr0", "down"},
+      {"ip", "link", "set", "kuryr0", "address", "fa:16:3e:0a:00:77"},
+      {"ip", "address", "del", "10.244.1.1/24", "dev", "kuryr0"},
+      {"ip", "address", "del", "fd00:1:1::1/64", "dev", "kuryr0"},
+      {"ip", "address", "add", "10.244.1.9/24", "dev", "kuryr0"},
+      {"ip", "address", "flush", "dev", "kuryr0"},
+      {"ip", "route", "del", "10.244.2.0/24"},
+      {"ip", "-6", "route", "del", "fd00:1:2::/64"},
+      {"ip", "route", "add", "10.9.9.0/24", "via", "192.0.2.2", "proto", "75"},
+      {"nft", "delete", "table", "inet", "kuryr-node"},
+      {"nft", "flush", "chain", "inet", "kuryr-node", "drop-redirects"},
+      {"nft", "insert", "rule", "inet", "kuryr-node", "masquerade-pods", "accept"},
+      {"sysctl", "-q", "-w", "net.ipv4.conf.kuryr0.rp_filter=1"},
+      {"sysctl", "-q", "-w", "net.ipv4.ip_forward=0"}};
+  for (const auto& damage : damages) {
+    RunOnHost(damage);
+    EXPECT_THAT(Differ(), Not(IsEmpty())) << ::testing::PrintToString(damage);
+    Make();
+    EXPECT_THAT(Differ(), IsEmpty()) << ::testing::PrintToString(damage);
+  }
+  const std::vector<std::vector<std::string>> port_damages = {
+      {"del-port", "kuryr0"},
+      {"remove", "Interface", "kuryr0", "external_ids", "iface-id"},
+      {"set", "Interface", "kuryr0", "mtu_request=1300"},
+      {"clear", "Interface", "kuryr0", "mac"},
+      {"--", "del-port", "kuryr0", "--", "add-port", "br-other", "kuryr0", "--", "set", "Interface",
+       "kuryr0", "type=internal", "external_ids:kuryr-management-port=true"}};
+  for (const auto& damage : port_damages) {
+    ovs_->Vsctl(damage);
+    EXPECT_THAT(Differ(), Not(IsEmpty())) << ::testing::PrintToString(damage);
+    Make();
+    EXPECT_THAT(Differ(), IsEmpty()) << ::testing::PrintToString(damage);
+  }
+}
+
+TEST_F(NodePartTest, PortComesBackWithABridgeThatIsMadeAnew) {
+  Make();
+  ovs_->Vsctl({"del-br", "br-int"});
+
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+}
+
+TEST_F(NodePartTest, RestartOfOpenVSwitchIsMended) {
+  Make();
+  ovs_->StopVswitchd();
+  RunOnHost({"ip", "link", "set", "kuryr0", "down"});
+  EXPECT_THROW(Make(), std::system_error) << "nothing can be done without ovs-vswitchd";
+  ovs_->StartVswitchd();
+
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+}
+
+TEST_F(NodePartTest, EarlierNameOfThePortGoes) {
+  plan_.port.name = "kuryr7";
+  Make();
+  plan_.port.name = "kuryr0";
+
+  Make();
+
+  EXPECT_EQ(ovs_->Vsctl({"list-ports", "br-int"}), "kuryr0");
+}
+
+TEST_F(NodePartTest, AnothersPortIsRefusedAndLeft) {
+  ovs_->Vsctl({"add-port", "br-int", "kuryr0", "--", "set", "Interface", "kuryr0", "type=internal",
+               "external_ids:owner=me"});
+
+  EXPECT_THROW(Make(), HostInterfaceInUse);
+
+  EXPECT_EQ(ovs_->Vsctl({"get", "Interface", "kuryr0", "external_ids"}), "{owner=me}");
+  EXPECT_FALSE(RouteSocket().FindLink("kuryr0")->up);
+}
+
+TEST_F(NodePartTest, AnothersLinkIsRefusedAndLeft) {
+  RunOnHost({"ip", "link", "add", "kuryr0", "type", "veth"});
+
+  EXPECT_THROW(Make(), HostInterfaceInUse);
+
+  EXPECT_EQ(ovs_->Vsctl({"list-ports", "br-int"}), "");
+  EXPECT_EQ(RouteSocket().FindLink("kuryr0")->kind, "veth");
+}
+
+TEST_F(NodePartTest, AnothersRouteIsLeft) {
+  RunOnHost({"ip", "route", "add", "10.244.2.0/24", "via", "192.0.2.99", "proto", "bird"});
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  EXPECT_THAT(RoutesOf("-4"), IsEmpty());
+  EXPECT_EQ(FindNodeRoutes(plan_).at(0).state, NodeRoute::State::kTaken);
+  RunOnHost({"ip", "route", "del", "10.244.2.0/24"});
+  Make();
+  EXPECT_THAT(RoutesOf("-4"), HasSubstr("10.244.2.0/24 via 192.0.2.2"));
+}
+
+TEST_F(NodePartTest, NodeBehindARouterGetsNoRoute) {
+  plan_.others[0].addresses = {Ip("198.51.100.9"), Ip("fd0a::9")};
+  Make();
+
+  EXPECT_THAT(RoutesOf("-4") + RoutesOf("-6"), IsEmpty());
+  EXPECT_EQ(FindNodeRoutes(plan_).at(0).state, NodeRoute::State::kElsewhere);
+  EXPECT_THAT(FindNodeRoutes(plan_).at(0).text, HasSubstr("not on a link"));
+}
+
+TEST_F(NodePartTest, RoutesMayBeOff) {
+  Make();
+  plan_.options.routes = false;
+
+  Make();
+
+  EXPECT_THAT(RoutesOf("-4") + RoutesOf("-6"), IsEmpty());
+}
+
+TEST_F(NodePartTest, NodeThatHasMovedGetsANewRoute) {
+  Make();
+  plan_.others[0].addresses = {Ip("192.0.2.3"), Ip("fd09::3")};
+  Make();
+
+  EXPECT_THAT(RoutesOf("-4"), HasSubstr("10.244.2.0/24 via 192.0.2.3"));
+  EXPECT_THAT(RoutesOf("-4"), Not(HasSubstr("192.0.2.2")));
+}
+
+TEST_F(NodePartTest, RemovalTakesBackOursAlone) {
+  ovs_->Vsctl({"add-port", "br-int", "mine", "--", "set", "Interface", "mine", "type=internal"});
+  RunOnHost({"ip", "route", "add", "10.8.0.0/16", "via", "192.0.2.2"});
+  RunOnHost({"nft", "add", "table", "inet", "mine"});
+  const auto state = [&] {
+    return RunOnHost({"ip", "route"}) + RunOnHost({"ip", "-6", "route", "show", "table", "main"}) +
+           Ruleset() + ovs_->Vsctl({"list-ports", "br-int"});
+  };
+  const std::string before = state();
+  Make();
+  ASSERT_NE(state(), before);
+
+  EXPECT_TRUE(RemoveNodeParts(*context_, Soon()));
+  ovs_->Vsctl({"list-br"});
+
+  EXPECT_EQ(state(), before);
+  EXPECT_FALSE(RemoveNodeParts(*context_, Soon()));
+}
+
+TEST_F(NodePartTest, RoutesAndRulesGoWithoutOpenVSwitch) {
+  Make();
+  ovs_->StopServer();
+
+  EXPECT_THROW((void)RemoveNodeParts(*context_, Soon()), std::system_error);
+
+  EXPECT_THAT(RoutesOf("-4") + Ruleset(), IsEmpty());
+  ovs_->StartServer();
+  EXPECT_TRUE(RemoveNodeParts(*context_, Soon()));
+}
+
+TEST_F(NodePartTest, NextTryMendsWhateverCallHasFailed) {
+  for (const auto kind : {test::CallFault::Kind::kNotDone, test::CallFault::Kind::kAnswerLost}) {
+    bool reached = true;
+    int calls = 0;
+    while (reached && !HasFailure()) {
+      (void)RemoveNodeParts(*context_, Soon());
+      test::CallFault fault(kind, ++calls);
+      try {
+        Make();
+      } catch (const std::exception&) {
+        EXPECT_FALSE(fault.failed().empty());
+      }
+      reached = fault.reached();
+      if (!reached) continue;
+      Make();
+      EXPECT_THAT(Differ(), IsEmpty()) << "after call " << calls << ", " << fault.failed();
+    }
+    EXPECT_GT(calls, 20);
+  }
+}
+
+TEST_F(NodePartTest, PodReachesItsNodeAnotherPodAndTheOutside) {
+  Make();
+  const Netns pod = MakePod(5);
+  const Netns other = MakePod(6);
+  RunIn(*node2_, {"ip", "route", "add", "10.244.1.0/24", "via", "192.0.2.1"});
+
+  for (const char* address :
+       {"10.244.1.1", "fd00:1:1::1", "10.244.1.6", "fd00:1:1::6", "192.0.2.1", "192.0.2.2"})
+    Ping(pod, address);
+  RunIn(*node2_, {"ip", "route", "del", "10.244.1.0/24"});
+  Ping(pod, "198.51.100.9");
+  Ping(pod, "fd0a::9");
+  Ping(Netns::Current(), "10.244.1.5");
+}
+
+}  // namespace
+}  // namespace kuryr::binding
