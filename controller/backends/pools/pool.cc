@@ -82,10 +82,11 @@ std::vector<Pool> ReadPools(const ConfigFiles& files) {
   RefuseSharedVlans(files, pools);
   const bool has_nodes = ReadNodeNetwork(files).enabled;
   for (Pool& pool : pools) {
-    pool.routed = has_nodes && pool.from_node && pool.node_gateways;
+    pool.routed = has_nodes && pool.from_node && pool.node_gateways && pool.kind == VifKind::kOvs;
     if (pool.blocks.empty() || pool.routed) continue;
     Refuse(files.Find(kPrefix + pool.name, "node_prefix").where,
-           "needs [node_network] enabled = true and a gateway: each node's plan has its block");
+           "needs [node_network] enabled = true, vif = ovs and a gateway: each node's plan has its "
+           "block");
   }
   return pools;
 }
