@@ -166,6 +166,14 @@ bool IsKuryrPort(const json& object) {
   Path(root, "kind").Refuse(*kind, "\"Pod\" or \"KuryrPort\"");
 }
 
+std::string InterfacesOf(const std::vector<PodVif>& vifs) {
+  std::string list;
+  for (const PodVif& vif : vifs) {
+    list += (list.empty() ? "" : ",") + vif.ifname + "=" + Common(vif.vif).id.value_or("");
+  }
+  return list;
+}
+
 bool IsActive(const PodVif& vif) { return Common(vif.vif).active.value_or(true); }
 
 std::optional<std::vector<PodVif>> VifsOf(const json& object) {

@@ -86,11 +86,17 @@ class RouteSocket {
   /// Prefix length from `address`; IPv6 without duplicate address detection (IFA_F_NODAD). An
   /// address already there is fine.
   void AddAddress(const Link& link, const IpNetwork& address);
+  /// False when the link had no such address.
+  bool DeleteAddress(const Link& link, const IpNetwork& address);
   /// False when the route (or, for a default route, any default route of the family and metric) was
   /// there already.
   bool AddRoute(const Link& link, const LinkRoute& route);
   /// Adds one route with several next hops: routes that differ in their gateways alone.
   bool AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
+  /// Replaces the next hops of the route with the destination and metric of `next_hops`, or adds it.
+  void ReplaceRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
+  /// False when there was no such route.
+  bool DeleteRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
   /// The routes of the main table, of both families, each with its link's index. A route with
   /// several next hops comes once for each.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> Routes();

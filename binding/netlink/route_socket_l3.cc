@@ -61,12 +61,12 @@ RtnlRoutePtr ToNl(const Link& link, const std::vector<LinkRoute>& next_hops) {
   return out;
 }
 
-std::string Describe(const Link& link, const std::vector<LinkRoute>& next_hops) {
+std::string Describe(const char* verb, const Link& link, const std::vector<LinkRoute>& next_hops) {
   std::string via;
   for (const LinkRoute& hop : next_hops) {
     if (hop.gateway) via += (via.empty() ? " via " : " and ") + hop.gateway->ToString();
   }
-  return "add route " + next_hops.front().destination.ToString() + via + " through " + link.name;
+  return std::string(verb) + " route " + next_hops.front().destination.ToString() + via + " through " + link.name;
 }
 
 /// The address in an attribute; that of no bytes ("::" or "0.0.0.0") without one.
@@ -180,12 +180,25 @@ void RouteSocket::AddAddress(const Link& link, const IpNetwork& address) {
   CheckAnswer(Transact(*socket_, *NlMsgPtr(request), what), what);
 }
 
+bool RouteSocket::DeleteAddress(const Link& link, const IpNetwork& address) {
+  const std::string what = "delete address " + address.ToString() + " of " + link.name;
+  const RtnlAddrPtr object = Owned<RtnlAddrPtr>(rtnl_addr_alloc());
+  rtnl_addr_set_ifindex(object.get(), link.index);
+  CheckNl(rtnl_addr_set_local(object.get(), ToNl(address).get()), what);
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_addr_build_delete_request(object.get(), 0, &request), what);
+  const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
+  if (answer.error == EADDRNOTAVAIL) return false;
+  CheckAnswer(answer, what);
+  return true;
+}
+
 bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
   return AddRoute(link, std::vector<LinkRoute>{route});
 }
 
 bool RouteSocket::AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops) {
-  const std::string what = Describe(link, next_hops);
+  const std::string what = Describe("add", link, next_hops);
   nl_msg* request = nullptr;
   CheckNl(rtnl_route_build_add_request(ToNl(link, next_hops).get(), NLM_F_EXCL, &request), what);
   const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
@@ -212,6 +225,24 @@ std::optional<int> RouteSocket::FindLinkWith(const IpAddress& address) {
                   if (other.address == address) found = index;
                 });
   return found;
+}
+
+void RouteSocket::ReplaceRoute(const Link& link, const std::vector<LinkRoute>& next_hops) {
+  const std::string what = Describe("replace", link, next_hops);
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_route_build_add_request(ToNl(link, next_hops).get(), NLM_F_REPLACE, &request), what);
+  CheckAnswer(Transact(*socket_, *NlMsgPtr(request), what), what);
+}
+
+bool RouteSocket::DeleteRoute(const Link& link, const std::vector<LinkRoute>& next_hops) {
+  const std::string what = Describe("delete", link, next_hops);
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_route_build_del_request(ToNl(link, next_hops).get(), 0, &request), what);
+  const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
+  if (answer.error == ESRCH || answer.error == ENETUNREACH || answer.error == EHOSTUNREACH)
+    return false;
+  CheckAnswer(answer, what);
+  return true;
 }
 
 std::vector<std::pair<int, LinkRoute>> RouteSocket::Routes() { return RoutesOf(RT_TABLE_MAIN); }

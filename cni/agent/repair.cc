@@ -35,7 +35,7 @@ bool HasProducer(const vif::PodVif& pod_vif) {
 
 bool IsRepairable(const AttachmentRecord& record) {
   return record.added && record.boot_id == BootId() && record.delegate_config.empty() &&
-         record.vifs.size() == record.plugs.size() &&
+         record.vifs.size() == record.plugs.size() && record.changing.empty() &&
          std::all_of(record.vifs.begin(), record.vifs.end(), HasProducer);
 }
 

@@ -42,6 +42,8 @@ nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
                      {"host_interface", plug.host_interface},
                      {"bridge", plug.bridge},
                      {"device", plug.device}});
+    if (record.changing.contains(plug.ifname)) plugs.back()["changing"] = true;
+    if (record.later.contains(plug.ifname)) plugs.back()["later"] = true;
     if (i >= record.vifs.size()) continue;
     plugs.back()["is_default"] = record.vifs[i].is_default;
     plugs.back()["vif"] = vif::EncodeVif(record.vifs[i].vif, vif::Changes::kOmit);
@@ -64,6 +66,8 @@ void TakePlug(const nlohmann::json& plug, AttachmentRecord& record) {
                           plug.at("bridge"),
                           // Records of version 0.1 have neither this nor the VIF.
                           plug.value("device", "")});
+  if (plug.value("changing", false)) record.changing.insert(record.plugs.back().ifname);
+  if (plug.value("later", false)) record.later.insert(record.plugs.back().ifname);
   if (!plug.contains("vif")) return;
   record.vifs.push_back({.ifname = record.plugs.back().ifname,
                          .is_default = plug.at("is_default"),
