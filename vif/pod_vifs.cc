@@ -1,6 +1,7 @@
 #include "vif/pod_vifs.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -167,10 +168,10 @@ bool IsKuryrPort(const json& object) {
 }
 
 std::string InterfacesOf(const std::vector<PodVif>& vifs) {
+  std::map<std::string, std::string> ids;
+  for (const PodVif& vif : vifs) ids.emplace(vif.ifname, Common(vif.vif).id.value_or(""));
   std::string list;
-  for (const PodVif& vif : vifs) {
-    list += (list.empty() ? "" : ",") + vif.ifname + "=" + Common(vif.vif).id.value_or("");
-  }
+  for (const auto& [ifname, id] : ids) list += (list.empty() ? "" : ",") + ifname + "=" + id;
   return list;
 }
 

@@ -38,7 +38,7 @@ struct PodVif {
 /// os-vif's default, and every known producer writes the field.
 [[nodiscard]] bool IsActive(const PodVif& vif);
 
-/// The interfaces and the ids of their VIFs: "eth0=ID,net1=ID".
+/// The interfaces by name, and the ids of their VIFs: "eth0=ID,net1=ID".
 [[nodiscard]] std::string InterfacesOf(const std::vector<PodVif>& vifs);
 
 /// True for a KuryrPort, false for a Pod. Items of a list have no kind; spec.podUid marks a

@@ -93,7 +93,8 @@ class RouteSocket {
   bool AddRoute(const Link& link, const LinkRoute& route);
   /// Adds one route with several next hops: routes that differ in their gateways alone.
   bool AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
-  /// Replaces the next hops of the route with the destination and metric of `next_hops`, or adds it.
+  /// Replaces the next hops of the route with the destination and metric of `next_hops`, or adds
+  /// it.
   void ReplaceRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
   /// False when there was no such route.
   bool DeleteRoute(const Link& link, const std::vector<LinkRoute>& next_hops);

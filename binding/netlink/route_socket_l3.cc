@@ -66,7 +66,8 @@ std::string Describe(const char* verb, const Link& link, const std::vector<LinkR
   for (const LinkRoute& hop : next_hops) {
     if (hop.gateway) via += (via.empty() ? " via " : " and ") + hop.gateway->ToString();
   }
-  return std::string(verb) + " route " + next_hops.front().destination.ToString() + via + " through " + link.name;
+  return std::string(verb) + " route " + next_hops.front().destination.ToString() + via +
+         " through " + link.name;
 }
 
 /// The address in an attribute; that of no bytes ("::" or "0.0.0.0") without one.

@@ -20,7 +20,8 @@ class AttachmentReporter {
   /// Makes an Event of the record's pod.
   void Post(const AttachmentRecord& record, const watcher::PodEvent& event) const noexcept;
   /// Sets the network status of the record's pod.
-  void SetStatus(const AttachmentRecord& record, const std::vector<PluggedVif>& vifs) const noexcept;
+  void SetStatus(const AttachmentRecord& record,
+                 const std::vector<PluggedVif>& vifs) const noexcept;
 
  private:
   void Write(ApiWrite write) const noexcept;

@@ -31,7 +31,7 @@ constexpr std::chrono::minutes kRest{5};
 
 bool FollowsPlan(const AttachmentRecord& record) {
   return record.added && record.boot_id == BootId() && record.delegate_config.empty() &&
-         !record.vifs.empty() && record.vifs.size() == record.plugs.size();
+         !record.vifs.empty() && record.vifs.size() == record.plugs.size() && HasProducer(record);
 }
 
 void Append(std::string& list, const std::string& item, const char* between = "; ") {
@@ -47,7 +47,8 @@ std::string AddressesOf(const vif::PodVif& vif) {
 
 std::string TextOf(const PlanChange& change) {
   std::string text;
-  for (const std::string& ifname : change.removed) Append(text, ifname + " is not planned any more");
+  for (const std::string& ifname : change.removed)
+    Append(text, ifname + " is not planned any more");
   for (const PlanChange::Changed& one : change.changed)
     Append(text, one.vif.ifname + " is planned with other values" + AddressesOf(one.vif));
   for (const PlanChange::Added& one : change.added)

@@ -34,7 +34,7 @@ class HotPlug : public UpkeepJob {
  private:
   /// The tries of one attachment so far.
   struct History {
-    int failures = 0;  ///< one after the other
+    int failures = 0;                         ///< one after the other
     std::map<std::string, std::string> told;  ///< the last message by its Event's reason
   };
 

@@ -19,8 +19,8 @@ using binding::Planned;
 constexpr const char* kNeedsNewPod = ", which needs a new pod";
 
 const vif::PodVif* FindDefault(const std::vector<vif::PodVif>& vifs) {
-  const auto found = std::find_if(vifs.begin(), vifs.end(),
-                                  [](const vif::PodVif& vif) { return vif.is_default; });
+  const auto found =
+      std::find_if(vifs.begin(), vifs.end(), [](const vif::PodVif& vif) { return vif.is_default; });
   return found == vifs.end() ? nullptr : &*found;
 }
 
@@ -29,9 +29,8 @@ bool IsSameVif(const vif::PodVif& a, const vif::PodVif& b) {
 }
 
 const vif::PodVif* FindSame(const std::vector<vif::PodVif>& vifs, const vif::PodVif& wanted) {
-  const auto found = std::find_if(vifs.begin(), vifs.end(), [&](const vif::PodVif& vif) {
-    return IsSameVif(vif, wanted);
-  });
+  const auto found = std::find_if(vifs.begin(), vifs.end(),
+                                  [&](const vif::PodVif& vif) { return IsSameVif(vif, wanted); });
   return found == vifs.end() ? nullptr : &*found;
 }
 

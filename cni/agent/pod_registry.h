@@ -30,8 +30,8 @@ class PodRegistry : public watcher::EventConsumer {
  public:
   /// Called for NAMESPACE/NAME, from any thread.
   struct Hooks {
-    std::function<void(const std::string& key)> follow;    ///< the pod's KuryrPort is wanted
-    std::function<void(const std::string& key)> unfollow;  ///< as often, later
+    std::function<void(const std::string& key)> follow;        ///< the pod's KuryrPort is wanted
+    std::function<void(const std::string& key)> unfollow;      ///< as often, later
     std::function<void(const std::string& key)> changed = {};  ///< the pod or its plan; may be null
   };
 
@@ -94,7 +94,7 @@ class PodRegistry : public watcher::EventConsumer {
   const Hooks hooks_;
   mutable Mutex mutex_;
   std::map<std::string, KnownPod> pods_ GUARDED_BY(mutex_);
-  size_t planned_bytes_ GUARDED_BY(mutex_) = 0;  ///< of all pods
+  size_t planned_bytes_ GUARDED_BY(mutex_) = 0;            ///< of all pods
   std::map<std::string, int> rereads_ GUARDED_BY(mutex_);  ///< questions without an answer yet
   std::multimap<std::string, Subscription*> subscriptions_ GUARDED_BY(mutex_);
 };

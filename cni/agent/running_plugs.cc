@@ -16,9 +16,8 @@ namespace {
 constexpr std::chrono::seconds kWiringTime{1};
 
 size_t IndexOf(const AttachmentRecord& record, const std::string& ifname) {
-  const auto found =
-      std::find_if(record.plugs.begin(), record.plugs.end(),
-                   [&](const binding::Plug& plug) { return plug.ifname == ifname; });
+  const auto found = std::find_if(record.plugs.begin(), record.plugs.end(),
+                                  [&](const binding::Plug& plug) { return plug.ifname == ifname; });
   return static_cast<size_t>(found - record.plugs.begin());
 }
 

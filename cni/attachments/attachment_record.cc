@@ -1,5 +1,6 @@
 #include "cni/attachments/attachment_record.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,14 @@ binding::Attachment AttachmentRecord::attachment() const {
           .pod_uid = pod_uid,
           .netns = netns,
           .netns_id = netns_id};
+}
+
+bool HasProducer(const AttachmentRecord& record) {
+  return std::all_of(record.vifs.begin(), record.vifs.end(), [](const vif::PodVif& pod_vif) {
+    const vif::VifBase& vif = vif::Common(pod_vif.vif);
+    if (!vif.network.has_value() || !vif.id.has_value()) return true;
+    return vif.network->id.value_or("") != *vif.id;
+  });
 }
 
 namespace {

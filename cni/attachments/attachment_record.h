@@ -62,6 +62,9 @@ struct AttachmentRecord {
   [[nodiscard]] binding::Attachment attachment() const;
 };
 
+/// Whether a producer planned all VIFs: a network without one has the id of its VIF.
+[[nodiscard]] bool HasProducer(const AttachmentRecord& record);
+
 /// As one JSON document, and back; the latter throws ParseError.
 [[nodiscard]] std::string ToJson(const AttachmentRecord& record);
 [[nodiscard]] AttachmentRecord ParseAttachmentRecord(std::string_view json);

@@ -55,9 +55,7 @@ class HotPlugTest : public KuryrPortTest {
   json Two(const TestPod& pod) {
     return {{"eth0", Vif(pod, true)}, {"net1", Vif(Second(pod), true)}};
   }
-  static json& Data(json& object, const char* key) {
-    return object["versioned_object.data"][key];
-  }
+  static json& Data(json& object, const char* key) { return object["versioned_object.data"][key]; }
   void WaitFor(const std::string& output) { agent_->WaitForOutput(output, 30s); }
   void WaitUntilPluggedIn(const std::string& ifname) { WaitFor("change=\"plugged " + ifname); }
   static std::string Inside(const TestPod& pod, const std::vector<std::string>& argv) {
@@ -65,8 +63,11 @@ class HotPlugTest : public KuryrPortTest {
   }
   static std::string Links(const TestPod& pod) { return Inside(pod, {"ip", "-brief", "address"}); }
   static json Config(const std::filesystem::path& conf, const json& previous) {
-    return {{"cniVersion", "1.0.0"},  {"kuryr_conf", conf.string()}, {"name", "kuryr"},
-            {"type", "kuryr-cni"},    {"prevResult", previous}};
+    return {{"cniVersion", "1.0.0"},
+            {"kuryr_conf", conf.string()},
+            {"name", "kuryr"},
+            {"type", "kuryr-cni"},
+            {"prevResult", previous}};
   }
   /// The next CHECK, with the result of the pod's ADD.
   ProcessResult CheckWith(const TestPod& pod, const json& result) {
@@ -127,8 +128,8 @@ TEST_F(HotPlugTest, TheNetworkStatusFollows) {
 
   // The agent writes one by one.
   EXPECT_THAT(EventsAfter(2), HasSubstr("CNIPlanFollowed: Now: plugged net1 (10.10.200.1"));
-  const std::string status =
-      (*api_->Get("pods", "default", "a"))["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"];
+  const std::string status = (*api_->Get(
+      "pods", "default", "a"))["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"];
   EXPECT_THAT(status, HasSubstr(R"("interface":"eth0")"));
   EXPECT_THAT(status, Not(HasSubstr(R"("interface":"net1")")));
 }
@@ -178,8 +179,9 @@ TEST_F(HotPlugTest, AnotherMacNeedsANewPod) {
 
   PlanNow(pod, {{"eth0", Vif(other, true)}});
 
-  WaitFor("The plan has changed, and the running pod keeps what it has: eth0 is planned with "
-          "another MAC address, which needs a new pod");
+  WaitFor(
+      "The plan has changed, and the running pod keeps what it has: eth0 is planned with "
+      "another MAC address, which needs a new pod");
   EXPECT_THAT(Inside(pod, {"ip", "link", "show", "dev", "eth0"}), HasSubstr(pod.mac));
 }
 
