@@ -35,6 +35,8 @@ Informer::Informer(const Config& config)
       namespaces_([this](const std::string& key)
                       KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       nodes_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      policies_([this](const std::string& key)
+                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   pipeline_.Register(pods_);
@@ -42,12 +44,15 @@ Informer::Informer(const Config& config)
   pipeline_.Register(claims_);
   pipeline_.Register(namespaces_);
   pipeline_.Register(nodes_);
+  pipeline_.Register(policies_);
   Watch("/api/v1/pods", WatchMode::kSet);
   Watch("/apis/openstack.org/v1/kuryrports", WatchMode::kOptionalSet);
   Watch("/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", WatchMode::kOptionalSet,
         ForbiddenLog("network-attachment-definitions"));
   Watch("/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims", WatchMode::kOptionalSet,
         ForbiddenLog("ipamclaims, whose addresses others may get"));
+  Watch("/apis/networking.k8s.io/v1/networkpolicies", WatchMode::kOptionalSet,
+        ForbiddenLog("networkpolicies, which nobody is told of"));
   if (config.backend->needs().scopes) {
     Watch("/api/v1/namespaces", WatchMode::kOptionalSet,
           [this](const std::exception& refusal) { namespaces_.Refuse(WithMissingRight(refusal)); });
@@ -98,6 +103,7 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   pods_.StartTelling(leader->backend, leader->places);
   claims_.StartKeeping(leader->backend);
   namespaces_.StartTelling(leader->backend);
+  policies_.StartTelling();
   leader->begin();
 }
 

@@ -11,6 +11,7 @@
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
+#include "controller/cluster/network_policies.h"
 #include "controller/config.h"
 #include "controller/owners/node_store.h"
 #include "controller/owners/pod_store.h"
@@ -20,8 +21,9 @@
 namespace kuryr::controller {
 
 /// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
-/// NetworkAttachmentDefinitions and IPAMClaims as long as the process lives. It watches namespaces
-/// where the backend asks for scopes, and nodes where [node_network] is enabled. Thread-safe.
+/// NetworkAttachmentDefinitions, IPAMClaims and NetworkPolicies as long as the process lives. It
+/// watches namespaces where the backend asks for scopes, and nodes where [node_network] is enabled.
+/// Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -55,6 +57,7 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
   [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
   [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
+  [[nodiscard]] NetworkPolicies& policies() noexcept { return policies_; }
 
  private:
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -73,6 +76,7 @@ class Informer : private watcher::EventHandler {
   IpamClaims claims_;
   Namespaces namespaces_;
   NodeStore nodes_;
+  NetworkPolicies policies_;
   watcher::EventPipeline pipeline_;
   watcher::Watcher watcher_;  // last: it uses all of the above
 };

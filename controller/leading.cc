@@ -9,6 +9,8 @@
 namespace kuryr::controller {
 namespace {
 
+constexpr const char* kNotEnforced =
+    "kuryr-controller enforces no NetworkPolicy: the network lets through what this policy forbids";
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
 }  // namespace
@@ -28,8 +30,10 @@ SinkKind ChooseSink(const Config& config) {
 /// The objects of one thread.
 struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, PodStore& store,
-         Nodes& nodes, const Reconciler::Shared& shared)
-      : api(std::move(client)),
+         Nodes& nodes, const Reconciler::Shared& shared, NetworkPolicies& known_policies)
+      : policies(known_policies),
+        reporter(shared.reporter),
+        api(std::move(client)),
         writer(*api, store, may_write),
         view(*api, nodes),
         reconciler(shared, writer, view),
@@ -41,9 +45,23 @@ struct Leading::Worker {
 
   void Round(const std::string& key) {
     if (IsNodeKey(key)) return node_reconciler.Round(key);
+    if (IsPolicyKey(key)) return TellOfPolicy(key);
     reconciler.Round(key);
   }
 
+  void TellOfPolicy(const std::string& key) {
+    const auto policy = policies.Find(key);
+    if (!policy) return;
+    reporter.TellOf({.name_space = policy->name_space,
+                     .name = policy->name,
+                     .uid = policy->uid,
+                     .kind = "NetworkPolicy",
+                     .api_version = "networking.k8s.io/v1"},
+                    "KuryrPolicyNotEnforced", kNotEnforced, writer);
+  }
+
+  NetworkPolicies& policies;
+  Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
   ClusterView view;
@@ -99,7 +117,8 @@ Workers::Round Leading::MakeRound() {
                                      .needs = parts_.config.backend->needs(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
-  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, nodes_, shared);
+  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, nodes_, shared,
+                                               parts_.informer.policies());
   clients_.push_back(client);
   return [worker](const std::string& key) { worker->Round(key); };
 }
@@ -138,6 +157,9 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
+  text.Metric("kuryr_controller_policies_not_enforced", "gauge",
+              "NetworkPolicies of the cluster, which nothing enforces.",
+              static_cast<double>(parts_.informer.policies().size()));
   if (!parts_.config.node_network.enabled) return;
   const NodeStore::Counts nodes = parts_.informer.nodes().Count();
   text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");

@@ -95,6 +95,9 @@ class RouteSocket {
   bool AddRoute(const Link& link, const LinkRoute& route);
   /// Adds one route with several next hops: routes that differ in their gateways alone.
   bool AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
+  /// Replaces the next hops of the route with the destination and metric of `next_hops`, or adds
+  /// it.
+  void ReplaceRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
   /// The routes of the main table, of both families, each with its link's index. A route with
   /// several next hops comes once for each.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> Routes();
@@ -102,9 +105,9 @@ class RouteSocket {
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfAllTables();
   /// The routes of the main table that have the protocol.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfProtocol(uint8_t protocol);
-  /// Removes a route of the main table with this destination, protocol, gateway and metric, through
-  /// the link of this index. False when there is none.
-  bool RemoveRoute(int link, const LinkRoute& route);
+  /// Removes a route of the main table with this destination, protocol, metric and these next hops,
+  /// through the link of this index. False when there is none.
+  bool RemoveRoute(int link, const std::vector<LinkRoute>& next_hops);
   /// nullopt without a route.
   [[nodiscard]] std::optional<FoundRoute> FindRoute(const IpAddress& destination);
 

@@ -1,5 +1,6 @@
 #include "cni/attachments/attachment_record.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,14 @@ binding::Attachment AttachmentRecord::attachment() const {
           .netns_id = netns_id};
 }
 
+bool HasProducer(const AttachmentRecord& record) {
+  return std::all_of(record.vifs.begin(), record.vifs.end(), [](const vif::PodVif& pod_vif) {
+    const vif::VifBase& vif = vif::Common(pod_vif.vif);
+    if (!vif.network.has_value() || !vif.id.has_value()) return true;
+    return vif.network->id.value_or("") != *vif.id;
+  });
+}
+
 namespace {
 
 nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
@@ -42,6 +51,8 @@ nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
                      {"host_interface", plug.host_interface},
                      {"bridge", plug.bridge},
                      {"device", plug.device}});
+    if (record.changing.contains(plug.ifname)) plugs.back()["changing"] = true;
+    if (record.later.contains(plug.ifname)) plugs.back()["later"] = true;
     if (i >= record.vifs.size()) continue;
     plugs.back()["is_default"] = record.vifs[i].is_default;
     plugs.back()["vif"] = vif::EncodeVif(record.vifs[i].vif, vif::Changes::kOmit);
@@ -64,6 +75,8 @@ void TakePlug(const nlohmann::json& plug, AttachmentRecord& record) {
                           plug.at("bridge"),
                           // Records of version 0.1 have neither this nor the VIF.
                           plug.value("device", "")});
+  if (plug.value("changing", false)) record.changing.insert(record.plugs.back().ifname);
+  if (plug.value("later", false)) record.later.insert(record.plugs.back().ifname);
   if (!plug.contains("vif")) return;
   record.vifs.push_back({.ifname = record.plugs.back().ifname,
                          .is_default = plug.at("is_default"),

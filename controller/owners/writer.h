@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
@@ -50,9 +51,9 @@ class Writer {
   };
   /// As PatchPod, of the pod's KuryrPort.
   void PatchPortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status);
-  /// As PatchPortStatus, but replaces all of the status, and the annotation.
+  /// As PatchPortStatus, but replaces all of the status, and these annotations.
   void ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status,
-                         const std::string& former);
+                         const std::map<std::string, std::string>& annotations);
   /// The object as it is then; `patch` carries preconditions and the status.
   nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
   /// With kPortFinalizer, which only a controller takes away. A KuryrPort that is not there is

@@ -11,6 +11,7 @@
 #include "controller/owners/plan_verdict.h"
 #include "controller/plan/default_route.h"
 #include "controller/plan/service_routes.h"
+#include "controller/rounds/interface_change.h"
 #include "controller/rounds/plan_retry.h"
 #include "controller/rounds/pod_request.h"
 #include "watcher/api_error.h"
@@ -122,6 +123,7 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
   }
   const std::string problem = plan.present ? Settle(key, known) : std::string();
   if (!problem.empty()) shared_.reporter.Report(pod.owner(), kAddressConflict, problem, writer_);
+  if (plan.present && Change(key, known)) return;
   if (!plan.present || !plan.active)
     Plan(key, known);
   else if (problem.empty())
@@ -204,6 +206,74 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
   return true;
 }
 
+std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const std::string& key,
+                                                            const PodFacts& pod,
+                                                            const PlanRequest& request) {
+  auto vifs = Reserve(request);
+  if (!vifs) return std::nullopt;
+  for (vif::PodVif& vif : *vifs)
+    vif::Common(vif.vif).active = shared_.backend.Await(request.owner, {vif});
+  AddServiceRoutes(key, pod, *vifs);
+  MoveDefaultRoute(*vifs);
+  return vifs;
+}
+
+bool Reconciler::Change(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  if (!plan.ours || !sink_->Holds(known)) return false;
+  sink_->Tell(known);
+  if (!plan.former.empty() && ReleaseRemoved(key, known)) return true;
+  const std::vector<vif::PodVif> planned = plan.kept.vifs();
+  if (planned.empty() || !MayHaveChanged(pod, planned)) return false;
+  std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request) return false;
+  const InterfaceChange change(*request, planned);
+  if (change.empty()) return false;
+  std::vector<IpAddress> former = plan.former;
+  former.insert(former.end(), change.released.begin(), change.released.end());
+  if (former.size() > kMostFormer) {
+    throw PlanError(PlanError::Kind::kRefused,
+                    "its node has not told yet that it unplugged interfaces with these addresses, "
+                    "and no more are kept: " +
+                        Listed(plan.former));
+  }
+  const auto vifs = VifsFor(key, pod, *request);
+  if (!vifs) return true;
+  if (!RecordClaims(*request, *vifs)) {
+    shared_.queue.AddRateLimited(key);
+    return true;
+  }
+  sink_->Replace(known, *vifs, former);
+  shared_.reporter.Clear(key);
+  shared_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
+                        "its networks have changed: " + change.ToString(), writer_);
+  return true;
+}
+
+/// First from the object, then from the backend, as Release.
+bool Reconciler::ReleaseRemoved(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  auto* releaser = shared_.backend.facets().interfaces;
+  if (releaser == nullptr || !pod.started || !MismatchOf(known).empty()) return false;
+  if (!TellsOfNone(view_.GetPod(pod.name_space, pod.name), plan.former)) return false;
+  std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request) return false;
+  const InterfaceChange change(*request, plan.kept.vifs());
+  if (!change.removed.empty()) return false;
+  std::erase_if(request->interfaces, [&](const InterfaceRequest& interface) {
+    return std::find(change.added.begin(), change.added.end(), interface.ifname) !=
+           change.added.end();
+  });
+  const auto vifs = VifsFor(key, pod, *request);
+  if (!vifs) return true;
+  sink_->Replace(known, *vifs, {});
+  releaser->ReleaseBut(pod.owner(), *vifs);
+  shared_.queue.Add(key);  // Interfaces may have waited for it.
+  return true;
+}
+
 void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
@@ -214,6 +284,7 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   if (!vifs) return;
   const bool is_first = !plan.present || !plan.refused.empty();
   if (is_first && !RecordClaims(*request, *vifs)) {
+    shared_.backend.Release(pod.uid);
     shared_.queue.AddRateLimited(key);
     return;
   }
@@ -320,7 +391,6 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
     if (interface == request.interfaces.end() ||
         shared_.claims.Record(*interface, request.owner, vif, writer_))
       continue;
-    shared_.backend.Release(request.owner.id);
     return false;
   }
   return true;

@@ -23,6 +23,13 @@ bool SaysTheSame(const Reporter::Problem& problem, const std::string& reason,
          WithoutNumbers(problem.told_message) == WithoutNumbers(message);
 }
 
+watcher::EventSubject SubjectOf(const Owner& owner) {
+  return {.name_space = owner.scope,
+          .name = owner.name,
+          .uid = owner.id,
+          .kind = owner.is_node() ? "Node" : "Pod"};
+}
+
 LogField NameField(const Owner& owner) {
   if (owner.is_node()) return {"node", owner.name};
   return {"pod", KeyOf(owner.scope, owner.name)};
@@ -62,21 +69,34 @@ void Reporter::Tell(const Owner& owner, const std::string& reason, const std::st
     if (!rate_.Take(owner.id)) return;
   }
   Log(LogLevel::kWarning, "told", {NameField(owner), {"reason", reason}, {"message", message}});
-  WriteEvent(owner, {.reason = reason, .message = message}, writer);
+  WriteEvent(SubjectOf(owner), owner.node, {.reason = reason, .message = message}, writer);
 }
 
-void Reporter::WriteEvent(const Owner& owner, const watcher::PodEvent& event,
-                          Writer& writer) const {
+void Reporter::TellOf(const watcher::EventSubject& subject, const std::string& reason,
+                      const std::string& message, Writer& writer) {
+  {
+    const MutexLock lock(mutex_);
+    if (!rate_.Take(subject.kind + "s of " + subject.name_space)) return;
+  }
+  Log(LogLevel::kWarning, "told",
+      {{"kind", subject.kind},
+       {"object", KeyOf(subject.name_space, subject.name)},
+       {"reason", reason},
+       {"message", message}});
+  WriteEvent(subject, "",
+             {.type = watcher::PodEvent::Type::kWarning, .reason = reason, .message = message},
+             writer);
+}
+
+void Reporter::WriteEvent(const watcher::EventSubject& subject, const std::string& node,
+                          const watcher::PodEvent& event, Writer& writer) const {
   if (!use_events_) return;
   try {
-    const watcher::EventSubject subject = {.name_space = owner.scope,
-                                           .name = owner.name,
-                                           .uid = owner.id,
-                                           .kind = owner.is_node() ? "Node" : "Pod"};
-    writer.CreateEvent(watcher::EventNamespaceOf(owner.scope),
-                       watcher::EncodePodEvent(event, subject, {"kuryr-controller", owner.node}));
+    writer.CreateEvent(watcher::EventNamespaceOf(subject.name_space),
+                       watcher::EncodePodEvent(event, subject, {"kuryr-controller", node}));
   } catch (const std::exception& e) {
-    Log(LogLevel::kDebug, "event not written", {NameField(owner), {"error", e.what()}});
+    Log(LogLevel::kDebug, "event not written",
+        {{"object", KeyOf(subject.name_space, subject.name)}, {"error", e.what()}});
   }
 }
 

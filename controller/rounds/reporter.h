@@ -47,6 +47,9 @@ class Reporter {
   /// Tells something about the owner that is no problem, at once.
   void Tell(const Owner& owner, const std::string& reason, const std::string& message,
             Writer& writer) EXCLUDES(mutex_);
+  /// Tells of an object that owns no VIFs. All of a namespace share one limit of Events.
+  void TellOf(const watcher::EventSubject& subject, const std::string& reason,
+              const std::string& message, Writer& writer) EXCLUDES(mutex_);
   /// Forgets the problem under the key: it is solved, or its owner is gone. False if it had none.
   bool Clear(const std::string& key) EXCLUDES(mutex_);
 
@@ -54,7 +57,8 @@ class Reporter {
   [[nodiscard]] std::map<std::string, Problem> problems() const EXCLUDES(mutex_);
 
  private:
-  void WriteEvent(const Owner& owner, const watcher::PodEvent& event, Writer& writer) const;
+  void WriteEvent(const watcher::EventSubject& subject, const std::string& node,
+                  const watcher::PodEvent& event, Writer& writer) const;
   /// Notes the problem. False if it was told already, or the pod has had its Events.
   [[nodiscard]] bool IsNews(const Owner& owner, const std::string& reason,
                             const std::string& message) EXCLUDES(mutex_);

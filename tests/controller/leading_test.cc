@@ -491,6 +491,17 @@ std::vector<vif::PodVif> WaitForNodePlan(Cluster& cluster, const std::string& na
 constexpr const char* kNodeNetwork =
     "[node_network]\nenabled = true\n[pool:nodes]\nfrom_node = true\ndefault = true\n";
 
+TEST_F(LeadingTest, UserOfANetworkPolicyIsToldThatNothingEnforcesIt) {
+  Start();
+  api().Create({{"kind", "NetworkPolicy"},
+                {"apiVersion", "networking.k8s.io/v1"},
+                {"metadata", {{"name", "deny"}, {"namespace", "default"}}}});
+
+  EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyNotEnforced"),
+              HasSubstr("enforces no NetworkPolicy"));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_policies_not_enforced 1\n"));
+}
+
 TEST_F(LeadingTest, NodeGetsAManagementPort) {
   Pools(kNodeNetwork);
   api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});

@@ -42,6 +42,15 @@ void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
   }
 }
 
+/// Refuses another network for an interface that has one until its pod's node has unplugged it.
+void RequireNetwork(const InterfaceRequest& interface, const Pool& pool) {
+  if (interface.network.empty() || interface.network == pool.name) return;
+  throw PlanError(Kind::kRefused, "interface " + interface.ifname + " has an address of pool \"" +
+                                      pool.name +
+                                      "\": take it from the pod before it gets one of \"" +
+                                      Printable(interface.network) + "\"");
+}
+
 /// Refuses security groups: a pod that wishes for less traffic must not run without them.
 void CheckGroups(const std::vector<InterfaceRequest>& interfaces) {
   for (const InterfaceRequest& interface : interfaces) {
@@ -143,7 +152,8 @@ PoolBackend::Vifs PoolBackend::ReserveAll(const PlanRequest& request) {
   for (const InterfaceRequest& interface : request.interfaces) {
     if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
     const Holding& holding = *FindPlanned(holder, interface.ifname);
-    RequireNetworks(holding, request);
+    LearnNetworksOf(holding, request);
+    RequireNetwork(interface, allocators_[holding.pool].pool());
     if (const auto conflict = FindConflict(holder, holding))
       throw PlanError(Kind::kRefused, *conflict);
     vifs.push_back(MakeVif(request.owner.id, holding, allocators_[holding.pool]));
@@ -157,7 +167,7 @@ PoolBackend::Vifs PoolBackend::ReserveAll(const PlanRequest& request) {
 }
 
 /// A process that did not plan the holding itself may not know its networks.
-void PoolBackend::RequireNetworks(const Holding& holding, const PlanRequest& request) {
+void PoolBackend::LearnNetworksOf(const Holding& holding, const PlanRequest& request) {
   Allocator& allocator = allocators_[holding.pool];
   const auto unknown = [&] {
     return std::find_if(holding.addresses.begin(), holding.addresses.end(),
@@ -396,6 +406,25 @@ bool PoolBackend::Release(const std::string& owner_id) {
   }
   holders_.erase(entry);
   return true;
+}
+
+void PoolBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+  const MutexLock lock(mutex_);
+  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
+  const auto entry = holders_.find(owner.id);
+  if (entry == holders_.end()) return;
+  auto& holdings = entry->second.holdings;
+  for (size_t i = holdings.size(); i-- > 0;) {
+    const bool stays =
+        holdings[i].others || std::any_of(vifs.begin(), vifs.end(), [&](const vif::PodVif& vif) {
+          return vif.ifname == holdings[i].ifname;
+        });
+    if (stays) continue;
+    const Holding old = std::move(holdings[i]);
+    holdings.erase(holdings.begin() + static_cast<std::ptrdiff_t>(i));
+    ReleaseOne(entry->second, old, After::kRest);
+  }
+  CloseIfEmpty(entry);
 }
 
 std::vector<Owner> PoolBackend::Inventory() const {
