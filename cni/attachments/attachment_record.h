@@ -46,11 +46,16 @@ struct AttachmentRecord {
   std::string trace_id;              ///< the ADD's call to the agent; empty without one
   std::vector<binding::Plug> plugs;  ///< in the order of their making
   std::vector<vif::PodVif> vifs;     ///< one for each plug; none in records of version 0.1
+  binding::RateLimits limits;        ///< of the default VIF, as the runtime asked for them
   /// The network configuration that a delegated plugin was given; empty without one.
   std::string delegate_config;
 
   bool operator==(const AttachmentRecord&) const = default;
 
+  /// The limits of a VIF of `vifs`: only CNI_IFNAME's interface is the runtime's to limit.
+  [[nodiscard]] binding::RateLimits LimitsOf(const vif::PodVif& vif) const {
+    return vif.is_default ? limits : binding::RateLimits();
+  }
   /// The attachment as the drivers know it.
   [[nodiscard]] binding::Attachment attachment() const;
 };
