@@ -64,6 +64,9 @@ class RouteSocket {
   /// by a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
   void MakeChecksums(const Link& link);
   [[nodiscard]] bool LeavesChecksums(const Link& link);
+  /// Whether a filter of tc(8) sees what comes in by the link: with a limit, ovs-vswitchd's
+  /// policer.
+  [[nodiscard]] bool HasIngressFilter(const Link& link);
   /// One request.
   void ChangeLink(const Link& link, const LinkChange& change);
   /// False when there was no such link.

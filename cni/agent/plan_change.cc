@@ -99,8 +99,8 @@ class Comparison {
     const vif::PodVif& known = record_.vifs[index];
     if (known == wanted) return;
     Try(wanted, [&] {
-      Planned before = binding_.PlanWith(known, record_.plugs[index]);
-      Planned after = binding_.Plan(wanted);
+      Planned before = binding_.PlanWith(known, record_.plugs[index], record_.LimitsOf(known));
+      Planned after = binding_.Plan(wanted, record_.LimitsOf(wanted));
       const std::string why = WhyNewPod(before, after);
       if (!why.empty()) return Refuse(wanted, "is planned with " + why + kNeedsNewPod);
       const bool same = before.mtu.Checked() == after.mtu.Checked() &&
@@ -117,7 +117,7 @@ class Comparison {
 
   void Add(const vif::PodVif& vif) {
     Try(vif, [&] {
-      Planned planned = binding_.Plan(vif);
+      Planned planned = binding_.Plan(vif, record_.LimitsOf(vif));
       const binding::DriverRow* row = binding::FindDriverRow(planned.plug.driver);
       if (row == nullptr || row->device != binding::PodDevice::kNone || !row->has_pod_link)
         return Refuse(vif, std::string("is a device of the node") + kNeedsNewPod);

@@ -102,7 +102,8 @@ std::vector<PluggedVif> RunningPlugs::Plugged() const {
   auto inside = binding::RouteSocket::OpenIn(pod_);
   std::vector<PluggedVif> all;
   for (size_t i = 0; i < record().vifs.size(); ++i) {
-    binding::Planned planned = node_.binding.PlanWith(record().vifs[i], record().plugs[i]);
+    binding::Planned planned = node_.binding.PlanWith(record().vifs[i], record().plugs[i],
+                                                      record().LimitsOf(record().vifs[i]));
     const std::string& ifname = planned.plug.ifname;
     const auto link = inside.FindLink(ifname);
     binding::Interface interface = {.name = ifname,

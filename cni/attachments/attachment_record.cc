@@ -60,6 +60,10 @@ nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
   return plugs;
 }
 
+nlohmann::ordered_json LimitJson(const binding::RateLimit& limit) {
+  return {{"rate", limit.rate}, {"burst", limit.burst}};
+}
+
 /// nlohmann makes a T of any number, also of one that no T can hold.
 template <typename T>
 T NumberAt(const nlohmann::json& object, const char* key) {
@@ -68,6 +72,13 @@ T NumberAt(const nlohmann::json& object, const char* key) {
   if (!number.is_number_unsigned() || number.get<uint64_t>() > kMost)
     throw ParseError(std::string("$.") + key, "is no number from 0 to " + std::to_string(kMost));
   return number.get<T>();
+}
+
+/// Zeros without the key: earlier records have none.
+binding::RateLimit LimitAt(const nlohmann::json& record, const char* key) {
+  if (!record.contains(key)) return {};
+  const nlohmann::json& limit = record.at(key);
+  return {.rate = NumberAt<uint64_t>(limit, "rate"), .burst = NumberAt<uint64_t>(limit, "burst")};
 }
 
 void TakePlug(const nlohmann::json& plug, AttachmentRecord& record) {
@@ -101,6 +112,8 @@ std::string ToJson(const AttachmentRecord& record) {
       {"owner_start_time", record.owner.start_time},
       {"trace_id", record.trace_id},
       {"plugs", PlugsJson(record)},
+      {"received_limit", LimitJson(record.limits.received)},
+      {"sent_limit", LimitJson(record.limits.sent)},
       {"delegate_config", record.delegate_config},
   };
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -122,6 +135,8 @@ AttachmentRecord ParseAttachmentRecord(std::string_view text) {
                     NumberAt<uint64_t>(json, "owner_start_time")};
     record.trace_id = json.value("trace_id", "");
     for (const nlohmann::json& plug : json.at("plugs")) TakePlug(plug, record);
+    record.limits = {.received = LimitAt(json, "received_limit"),
+                     .sent = LimitAt(json, "sent_limit")};
     record.delegate_config = json.value("delegate_config", "");
     return record;
   } catch (const nlohmann::json::exception& e) {

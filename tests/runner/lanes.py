@@ -189,7 +189,7 @@ def bandwidth(served):
     def command(to):
         return ("tests/kernel", "--run", "tests/runtimes/run", "--junit", str(to), "bandwidth")
 
-    return Task("bandwidth", "bandwidth", command(report), (*(need.name for need in served), LIBCNI.name), (), 1, 60, report=report,
+    return Task("bandwidth", "bandwidth", command(report), (*(need.name for need in served), LIBCNI.name), (), 1, 90, report=report,
                 again=lambda names, again: command(again), is_story=True, environment=boots("bandwidth"))
 
 
