@@ -4,7 +4,7 @@
 
 #include "base/node_network_options.h"
 #include "controller/backends/backend_factory.h"
-#include "controller/owners/node_store.h"
+#include "controller/cluster/node_store.h"
 #include "controller/owners/writer.h"
 #include "controller/rounds/reporter.h"
 #include "service/work_queue.h"

@@ -12,7 +12,7 @@
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
-#include "controller/owners/node_store.h"
+#include "controller/cluster/node_store.h"
 #include "controller/owners/pod_store.h"
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"

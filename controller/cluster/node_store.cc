@@ -1,4 +1,4 @@
-#include "controller/owners/node_store.h"
+#include "controller/cluster/node_store.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
