@@ -1,5 +1,6 @@
 #include "binding/neutron_port.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -49,6 +50,29 @@ std::string Get(const ExternalIds& ids, const char* key, const std::string& fall
   return found == ids.end() ? fallback : found->second;
 }
 
+bool IsWhole(const IpNetwork& address) {
+  return address.prefix_length == address.address.size() * 8;
+}
+
+bool HasRouteOnLink(const vif::Subnet& subnet) {
+  return subnet.routes.has_value() &&
+         std::any_of(subnet.routes->begin(), subnet.routes->end(),
+                     [](const vif::Route& route) { return !route.gateway.has_value(); });
+}
+
+/// Whether the VIF's gateways are its only neighbours: no subnet has more than the VIF's own
+/// address on the link.
+bool StandsAlone(const vif::VifBase& vif) {
+  if (!vif.network.has_value() || !vif.network->subnets.has_value()) return false;
+  const auto& subnets = *vif.network->subnets;
+  return !subnets.empty() &&
+         std::all_of(subnets.begin(), subnets.end(), [&](const vif::Subnet& subnet) {
+           const std::vector<IpNetwork> addresses = vif::FixedIpsOf(vif, subnet);
+           return subnet.gateway.has_value() && !HasRouteOnLink(subnet) &&
+                  std::all_of(addresses.begin(), addresses.end(), IsWhole);
+         });
+}
+
 }  // namespace
 
 std::string NeutronPortOf(const vif::VifBase& vif) {
@@ -88,6 +112,7 @@ void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name
                .type = config.port.interface_type,
                .datapath_type = config.datapath_type,
                .isolated = config.isolate_vif,
+               .is_protected = StandsAlone(vif),
                .transient = config.transient_ports,
                .settings = config.port,
                .qos_type = config.default_qos_type};

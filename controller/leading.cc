@@ -40,7 +40,8 @@ struct Leading::Worker {
         node_reconciler({.backend = shared.backend,
                          .store = shared.nodes,
                          .queue = shared.queue,
-                         .reporter = shared.reporter},
+                         .reporter = shared.reporter,
+                         .options = shared.node_network},
                         writer) {}
 
   void Round(const std::string& key) {

@@ -416,6 +416,14 @@ std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
   return std::move(row->state);
 }
 
+bool OpenVSwitch::FindProtected(const std::string& port, const Deadline& deadline) {
+  const json results = Transact(
+      json::array({ovsdb::Select("Port", Where("name", "==", port), json::array({"protected"}))}),
+      deadline, "find whether port " + port + " is protected");
+  const json& rows = results.at(0).at("rows");
+  return !rows.empty() && rows.at(0).at("protected").get<bool>();
+}
+
 std::string OpenVSwitch::FindShaping(const std::string& port, const Deadline& deadline) {
   return ShapingIn(Transact(ShapingSelections(port), deadline, "find the QoS of port " + port));
 }

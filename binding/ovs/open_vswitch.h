@@ -55,6 +55,8 @@ struct OvsPort {
   /// No packets until Neutron's agent gives the port its VLAN: tag and trunks are 4095,
   /// which no datapath lets through.
   bool isolated = false;
+  /// Port.protected: no packets from or to other such ports of the bridge. (For NORMAL actions.)
+  bool is_protected = false;
   bool transient = true;  ///< other_config:transient: ovs-ctl(8), --delete-transient-ports
   PortSettings settings;  ///< its VLANs have no effect where it is isolated
   PortLimits limits;      ///< those that somebody asks for; its QoS row has the one for its packets
@@ -84,6 +86,7 @@ struct PortState {
   std::optional<uint16_t> vlan;
   std::string vlan_mode;
   std::vector<uint16_t> trunks;
+  bool is_protected = false;    ///< FindProtected, where the caller wants to know it
   bool has_qos = false;         ///< the port has a QoS row, of any maker
   std::string shaping;          ///< FindShaping, where the caller wants to know it
   uint64_t policing_rate = 0;   ///< of the interface, kbit/s
@@ -195,6 +198,8 @@ class OpenVSwitch {
   /// The state of a port by database and ovs-vswitchd; nullopt if no port has that name.
   [[nodiscard]] std::optional<PortState> FindPortState(const std::string& name,
                                                        const Deadline& deadline);
+  /// Whether the port is protected. Asked for by itself: not every schema has the column.
+  [[nodiscard]] bool FindProtected(const std::string& port, const Deadline& deadline);
   /// The QoS row of the port with its queues, in the words of ShapingOf.
   [[nodiscard]] std::string FindShaping(const std::string& port, const Deadline& deadline);
 

@@ -31,6 +31,7 @@ json PortRowOf(const OvsPort& port) {
     if (!settings.trunks.empty()) row["trunks"] = json::array({"set", settings.trunks});
     if (!settings.vlan_mode.empty()) row["vlan_mode"] = settings.vlan_mode;
   }
+  if (port.is_protected) row["protected"] = true;
   if (!settings.external_ids.empty()) row["external_ids"] = ovsdb::Map(settings.external_ids);
   if (!port.qos_type.empty()) row["qos"] = NamedUuid("qos");
   return row;
@@ -113,6 +114,7 @@ json PortUpdates(const OvsPort& port, const PortState& there, bool with_settings
   }
   json row = json::object();
   if (with_settings) row = VlanColumns(port.settings);
+  if (port.is_protected) row["protected"] = true;
   if (LacksQos(port, there, with_settings)) {
     for (json& deletion : QosDeletions(port.name, port.external_ids))
       operations.push_back(std::move(deletion));

@@ -55,6 +55,9 @@ class PortComparison {
       TellValue(DifferenceKind::kBridge, "is on bridge", wanted_.bridge, Printable(state.bridge));
     CompareIds(state.external_ids);
     CompareLimits(state);
+    if (wanted_.is_protected && !state.is_protected)
+      Tell(DifferenceKind::kProtection, "protected", "",
+           " is not protected from other pods' ports");
     if (owns_ports) CompareOwn(state);
     if (!state.error.empty())
       Tell(DifferenceKind::kPort, "", state.error, " has the error " + Printable(state.error, 200));
@@ -194,6 +197,7 @@ std::optional<PortState> PortSession::Check(const OvsPort& wanted, Differences& 
     return std::nullopt;
   }
   datapath_type_ = state->datapath_type;
+  if (wanted.is_protected) state->is_protected = ovs_.FindProtected(wanted.name, deadline_);
   if (wanted.limits.max_rate != 0) state->shaping = ovs_.FindShaping(wanted.name, deadline_);
   comparison.Compare(*state, context_.config.owns_ports);
   if (const auto difference = ovs_.FindMirrorDifference(wanted, deadline_))

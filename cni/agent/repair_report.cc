@@ -38,6 +38,8 @@ const char* KindOf(DifferenceKind kind) {
       return "external_ids";
     case DifferenceKind::kVlan:
       return "vlan";
+    case DifferenceKind::kProtection:
+      return "protection";
     case DifferenceKind::kQos:
       return "qos";
     case DifferenceKind::kMirror:

@@ -30,17 +30,14 @@ std::vector<vif::PodVif> Decode(const std::string& name, const std::string& plan
   }
 }
 
-std::shared_ptr<const OwningNode> Read(const watcher::WatchEvent& event) {
-  auto node = std::make_shared<OwningNode>();
-  node->name = event.name;
-  node->uid = event.uid;
-  node->facts = NodeFactsOf(*event.object);
-  node->plan = PlanTextOn(*event.object);
-  node->vifs = Decode(node->name, node->plan);
+}  // namespace
+
+OwningNode OwningNodeOf(const watcher::WatchEvent& event) {
+  OwningNode node{.name = event.name, .uid = event.uid, .facts = NodeFactsOf(*event.object)};
+  node.plan = PlanTextOn(*event.object);
+  node.vifs = Decode(node.name, node.plan);
   return node;
 }
-
-}  // namespace
 
 std::vector<std::pair<watcher::KeyFn, std::string>> NodeStore::Consumes() const {
   return {{watcher::ObjectKind, "Node"}};
@@ -80,7 +77,8 @@ void NodeStore::Tell(const OwningNode& node) {
 
 void NodeStore::Handle(const watcher::WatchEvent& event) {
   const bool is_deleted = event.type == watcher::EventType::kDeleted;
-  const std::shared_ptr<const OwningNode> node = is_deleted ? nullptr : Read(event);
+  const std::shared_ptr<const OwningNode> node =
+      is_deleted ? nullptr : std::make_shared<const OwningNode>(OwningNodeOf(event));
   std::set<std::string> askers;
   {
     const MutexLock lock(mutex_);

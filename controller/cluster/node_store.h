@@ -25,6 +25,8 @@ struct OwningNode {
   [[nodiscard]] Owner owner() const { return {.id = uid, .scope = "", .name = name, .node = name}; }
 };
 
+[[nodiscard]] OwningNode OwningNodeOf(const watcher::WatchEvent& node);
+
 /// The cluster's nodes and the plans of their management ports, as the watch tells them. Watched
 /// with [node_network] enabled. A backend, while there is one, hears of every plan. A change of a
 /// node's facts wakes the node's key: KeyOf("", its name). Thread-safe.

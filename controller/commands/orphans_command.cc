@@ -57,8 +57,10 @@ class Removal {
   }
 
   void Held(const Owner& owner) {
-    Take("what pod " + KeyOf(owner.scope, owner.name) + " (" + owner.id + ") has in the backend",
-         "the pod is gone", [&] { survey_.ReleaseNow(owner.id); });
+    const std::string kind = owner.is_node() ? "node" : "pod";
+    const std::string name = owner.is_node() ? owner.name : KeyOf(owner.scope, owner.name);
+    Take("what " + kind + " " + name + " (" + owner.id + ") has in the backend",
+         "the " + kind + " is gone", [&] { survey_.ReleaseNow(owner.id); });
   }
 
   void Port(const std::string& key, const PortFacts& port) {
@@ -128,6 +130,9 @@ int PrintOrphans(const Config& config, OrphanAct act) {
     const std::string why = WhyLeft(pod, survey, nobody_leads);
     if (!why.empty()) removal.Finalizer(pod, why);
   });
+  if (config.node_network.enabled && !owners.empty()) {
+    for (const Survey::Node& node : survey.FindNodes()) owners.erase(node.uid);
+  }
   for (const auto& [key, port] : survey.ports()) {
     if (port.ours) removal.Port(key, port);
   }

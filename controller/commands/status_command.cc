@@ -82,6 +82,31 @@ Overview LookAround(Survey& survey, const Leader& leader, const PodEvents& event
   return overview;
 }
 
+/// The nodes that have no management port planned, by [node_network].
+struct NodeOverview {
+  size_t planned = 0;
+  std::vector<std::string> waiting;
+};
+
+NodeOverview LookAtNodes(Survey& survey, const Config& config) {
+  NodeOverview nodes;
+  if (!config.node_network.enabled) return nodes;
+  for (const Survey::Node& node : survey.FindNodes()) {
+    if (node.is_planned) {
+      ++nodes.planned;
+    } else {
+      nodes.waiting.push_back(node.name);
+    }
+  }
+  return nodes;
+}
+
+void PrintNodes(const NodeOverview& nodes) {
+  std::printf("management ports: %zu planned, %zu waiting\n", nodes.planned, nodes.waiting.size());
+  for (size_t i = 0; i < nodes.waiting.size() && i < kMostRows; ++i)
+    std::printf("node %s has none: its Events say why\n", Printable(nodes.waiting[i]).c_str());
+}
+
 /// Objects and Events that could not be read.
 std::vector<std::string> GapsOf(const Survey& survey, const PodEvents& events) {
   std::vector<std::string> gaps;
@@ -126,8 +151,10 @@ void PrintTable(const Overview& overview) {
   if (overview.more > 0) std::printf("and %zu more\n", overview.more);
 }
 
-int PrintAll(Survey& survey, const Leader& leader, const std::string& here, bool as_json) {
+int PrintAll(Survey& survey, const Config& config, const Leader& leader, const std::string& here,
+             bool as_json) {
   const PodEvents events(survey.client());
+  const NodeOverview nodes = LookAtNodes(survey, config);
   const Overview overview = LookAround(survey, leader, events);
   const std::vector<std::string> gaps = GapsOf(survey, events);
   if (as_json) {
@@ -137,15 +164,18 @@ int PrintAll(Survey& survey, const Leader& leader, const std::string& here, bool
           {"counts", CountsOf(overview)},
           {"pods", overview.rows},
           {"more", overview.more},
+          {"nodes", {{"planned", nodes.planned}, {"waiting", nodes.waiting}}},
           {"gaps", gaps}});
   } else {
     PrintHead(leader);
     if (!here.empty()) std::printf("the one on this machine: %s\n", here.c_str());
     PrintCounts(overview);
+    if (config.node_network.enabled) PrintNodes(nodes);
     for (const std::string& gap : gaps) std::printf("%s\n", Printable(gap, kMostText).c_str());
     PrintTable(overview);
   }
-  const bool well = overview.rows.empty() && survey.bad_items().empty() && !leader.absent();
+  const bool well = overview.rows.empty() && nodes.waiting.empty() && survey.bad_items().empty() &&
+                    !leader.absent();
   return well ? 0 : 1;
 }
 
@@ -239,7 +269,7 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name, bool
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   Survey survey(config);
   const Leader leader = survey.FindLeader();
-  return wanted.pod.empty() ? PrintAll(survey, leader, LocalRole(config), wanted.as_json)
+  return wanted.pod.empty() ? PrintAll(survey, config, leader, LocalRole(config), wanted.as_json)
                             : PrintOne(survey, leader, wanted.pod, wanted.as_json);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "controller/cluster/node_store.h"
 #include "controller/cluster/nodes.h"
 #include "controller/election/api_time.h"
 #include "controller/election/lease.h"
@@ -93,6 +94,18 @@ void Survey::ForEachPod(const Sink& sink) {
   watcher::ForEachListed(
       client_, "/api/v1/pods",
       {.item = take, .bad_item = [&](const auto& problem) { AddBadItem(problem); }});
+}
+
+std::vector<Survey::Node> Survey::FindNodes() {
+  std::vector<Node> nodes;
+  const auto take = [&](const WatchEvent& event) {
+    const OwningNode node = OwningNodeOf(event);
+    nodes.push_back({.name = node.name, .uid = node.uid, .is_planned = !node.vifs.empty()});
+  };
+  watcher::ForEachListed(
+      client_, "/api/v1/nodes",
+      {.item = take, .bad_item = [&](const auto& problem) { AddBadItem(problem); }});
+  return nodes;
 }
 
 std::optional<Survey::Pod> Survey::FindPod(const PodKey& key) {

@@ -61,6 +61,13 @@ class Survey {
   };
   using Sink = std::function<void(const Pod& pod)>;
   void ForEachPod(const Sink& sink);
+  /// A Node, as the owner of a management port.
+  struct Node {
+    std::string name;
+    std::string uid;
+    bool is_planned = false;
+  };
+  [[nodiscard]] std::vector<Node> FindNodes();
   /// Finds one pod. Other pods are not read, so conflicts of addresses stay unknown. nullopt if the
   /// pod does not exist.
   [[nodiscard]] std::optional<Pod> FindPod(const PodKey& key);

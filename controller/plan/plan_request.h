@@ -31,9 +31,13 @@ struct InterfaceRequest {
   std::optional<MacAddress> mac;             ///< this one; nullopt: the backend chooses
   std::optional<Owner> claim;                ///< a claim whose addresses it may have
   std::vector<std::string> security_groups;  ///< ids of the backend; empty: its scope's
+  /// Networks beside its own from whose addresses it sends (a node, as kube-proxy's answers do).
+  std::vector<IpNetwork> sends_from;
 
   /// Whether the request limits the backend's choice.
-  [[nodiscard]] bool HasWishes() const noexcept { return !addresses.empty() || mac || claim; }
+  [[nodiscard]] bool HasWishes() const noexcept {
+    return !addresses.empty() || mac || claim || !sends_from.empty();
+  }
   bool operator==(const InterfaceRequest&) const = default;
 };
 

@@ -9,11 +9,13 @@
 namespace kuryr::controller {
 namespace {
 
-PlanRequest RequestOf(const OwningNode& node) {
+PlanRequest RequestOf(const OwningNode& node, const NodeNetworkOptions& options) {
   return {.owner = node.owner(),
           .node_networks = node.facts.pod_cidrs,
           .node_addresses = node.facts.addresses,
-          .interfaces = {{.ifname = std::string(vif::kDefaultIfname), .is_default = true}}};
+          .interfaces = {{.ifname = std::string(vif::kDefaultIfname),
+                          .is_default = true,
+                          .sends_from = options.service_cidrs}}};
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ void NodeReconciler::ReleaseGone(const std::string& key, const NodeStore::Known&
 }
 
 void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
-  auto vifs = shared_.backend.Reserve(RequestOf(node));
+  auto vifs = shared_.backend.Reserve(RequestOf(node, shared_.options));
   if (!vifs) return;  // The backend wakes the node.
   const bool is_active = shared_.backend.Await(node.owner(), *vifs);
   for (vif::PodVif& vif : *vifs) vif::Common(vif.vif).active = is_active;

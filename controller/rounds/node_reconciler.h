@@ -22,6 +22,7 @@ class NodeReconciler {
     NodeStore& store;
     service::WorkQueue& queue;
     Reporter& reporter;
+    const NodeNetworkOptions& options;
   };
 
   /// Borrows the writer.

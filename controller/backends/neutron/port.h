@@ -75,6 +75,7 @@ struct PortRequest {
   /// nullopt: the project's group "default". An empty list: the port drops everything.
   std::optional<std::vector<std::string>> security_groups;
   std::vector<std::string> tags;
+  std::vector<IpNetwork> sends_from;  ///< allowed_address_pairs
   bool admin_state_up = true;
 
   bool operator==(const PortRequest&) const = default;

@@ -234,6 +234,11 @@ void PortPlanner::Complete(PortWork& work) {
 
 PodNetwork PortPlanner::NetworkFor(const PortWork& work, const InterfaceRequest& interface) {
   std::vector<std::string> subnets = SubnetsFor(interface, work.owner.scope, defaults_);
+  if (subnets.empty() && work.owner.is_node()) {
+    throw PlanError(PlanError::Kind::kRefused,
+                    "no subnet is for nodes, which [node_network] enabled asks for: it needs "
+                    "[kubernetes] pod_subnets_driver = default");
+  }
   if (subnets.empty()) subnets = scopes_.Find({.id = work.scope.id, .name = work.owner.scope});
   return networks_.Find(subnets);
 }

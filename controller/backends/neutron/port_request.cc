@@ -139,7 +139,8 @@ PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
                       .fixed_ips = FixedIpsOf(interface, network),
                       .device_owner = kDeviceOwner,
                       .mac = interface.mac,
-                      .tags = defaults.tags};
+                      .tags = defaults.tags,
+                      .sends_from = interface.sends_from};
   if (!defaults.security_groups.empty()) request.security_groups = defaults.security_groups;
   return request;
 }

@@ -26,6 +26,42 @@ TEST_F(OvsDriverTest, TwoPodsReachEachOther) {
   EXPECT_THAT(RunIn(*pod_, {"ip", "route"}), HasSubstr("default via 10.1.0.254"));
 }
 
+/// As OvsVif, without a network on its link.
+vif::VifOpenVSwitch AloneVif(int n) {
+  vif::VifOpenVSwitch vif = test::OvsVif(n);
+  auto& subnets = *vif.network->subnets->objects;
+  subnets.resize(1);
+  subnets[0].cidr = *IpNetwork::Parse("10.1.0." + std::to_string(n) + "/32");
+  return vif;
+}
+
+TEST_F(OvsDriverTest, PodsWithoutANetworkOnTheirLinkReachTheirGatewayAlone) {
+  const Netns other = MakePodNetns();
+  Connect(AloneVif(1), PodAttachment(1), *pod_);
+  Connect(AloneVif(2), PodAttachment(2), other);
+  Vsctl({"add-port", "br-int", "gw", "--", "set", "Interface", "gw", "type=internal"});
+  ovs_->Vsctl({"wait-until", "Interface", "gw", "ofport>0"});
+  RunOnHost({"ip", "link", "set", "gw", "up"});
+  RunOnHost({"ip", "address", "add", "10.1.0.254/24", "dev", "gw"});
+
+  RunIn(*pod_, {"ping", "-c1", "-W5", "10.1.0.254"});
+  RunIn(*pod_, {"ip", "route", "add", "10.1.0.2", "dev", "eth0"});
+  RunIn(*pod_, {"sh", "-c", "! ping -c1 -W1 10.1.0.2"});
+}
+
+TEST_F(OvsDriverTest, ProtectionThatIsTakenAwayIsADifferenceAndRepaired) {
+  Connect(AloneVif(1), PodAttachment(1), *pod_);
+  const Planned planned = driver_->Plan({"eth0", true, AloneVif(1)});
+  const Attachment attachment = PodAttachment(1);
+  const PlugRequest request = {planned, attachment, *pod_, Soon()};
+  EXPECT_THAT(driver_->Check(request), IsEmpty());
+  ovs_->Vsctl({"set", "Port", "tap450e5c61-1", "protected=false"});
+
+  EXPECT_THAT(FirstOf(driver_->Check(request)).value(), HasSubstr("is not protected"));
+  (void)driver_->Repair(request);
+  EXPECT_THAT(driver_->Check(request), IsEmpty());
+}
+
 TEST_F(OvsDriverTest, ResultSaysWhatTheKernelHas) {
   const auto interfaces = ConnectPod(1, *pod_);
 

@@ -34,6 +34,11 @@ json EncodePortRequest(const PortRequest& request) {
     port["fixed_ips"].push_back(EncodeFixedIp(fixed_ip));
   if (request.security_groups) port["security_groups"] = *request.security_groups;
   if (!request.tags.empty()) port["tags"] = request.tags;
+  if (!request.sends_from.empty()) {
+    std::vector<AddressPair> pairs;
+    for (const IpNetwork& network : request.sends_from) pairs.push_back({.network = network});
+    port["allowed_address_pairs"] = EncodeAddressPairs(pairs);
+  }
   return port;
 }
 

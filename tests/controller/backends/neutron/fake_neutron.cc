@@ -242,6 +242,7 @@ Port FakeNeutron::Make(const PortRequest& request) {
             .vnic_type = "normal",
             .security_groups =
                 request.security_groups.value_or(std::vector<std::string>{"default-group"}),
+            .has_address_pairs = !request.sends_from.empty(),
             .revision = 1};
   if (tags_at_creation_) port.tags = request.tags;
   for (const FixedIpRequest& wanted : request.fixed_ips) {

@@ -40,6 +40,19 @@ TEST_F(NeutronPlanTest, PodTakesOnePost) {
   EXPECT_THAT(port.fixed_ips, SizeIs(2));
 }
 
+TEST_F(NeutronPlanTest, ManagementPortOfANodeMaySendFromServices) {
+  PlanRequest request = RequestOf({.id = "uid-n1", .name = "n1", .node = "n1"});
+  request.interfaces[0].sends_from = {IpNetwork::Parse("10.96.0.0/12").value()};
+
+  EXPECT_THAT(Reserve(request), SizeIs(1));
+
+  const Port port = neutron_.ports().at(0);
+  EXPECT_EQ(port.name, "/n1/eth0");
+  EXPECT_EQ(port.device_id, "uid-n1");
+  EXPECT_EQ(port.host_id, "n1");
+  EXPECT_TRUE(port.has_address_pairs);
+}
+
 TEST_F(NeutronPlanTest, SeveralInterfacesTakeOneBulkPost) {
   PlanRequest request = RequestOf(Pod("a"), {"net1", "net2"});
   std::swap(request.interfaces[0], request.interfaces[2]);
