@@ -61,6 +61,12 @@ class UnsupportedVif : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The runtime asks for a limit of the pod's traffic that would not hold here.
+class UnsupportedLimit : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// Another interface has the name in the pod's namespace, and Connect may not remove it.
 class InterfaceExists : public std::runtime_error {
  public:

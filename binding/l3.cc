@@ -129,14 +129,47 @@ std::vector<std::vector<LinkRoute>> NextHopsOf(const L3Plan& plan) {
   return routes;
 }
 
+/// The plan's routes as `link` has them, each with its next hops.
+std::vector<std::vector<LinkRoute>> RoutesThrough(const Link& link, const L3Plan& plan) {
+  auto routes = NextHopsOf(plan);
+  if (plan.is_default) return routes;
+  for (std::vector<LinkRoute>& hops : routes) {
+    for (LinkRoute& hop : hops) hop.metric = kOtherVifsMetric + static_cast<uint32_t>(link.index);
+  }
+  return routes;
+}
+
 void AddRoutes(RouteSocket& socket, const Link& link, const L3Plan& plan) {
-  for (std::vector<LinkRoute>& hops : NextHopsOf(plan)) {
-    for (LinkRoute& hop : hops) {
-      if (!plan.is_default) hop.metric = kOtherVifsMetric + static_cast<uint32_t>(link.index);
-    }
+  for (const std::vector<LinkRoute>& hops : RoutesThrough(link, plan)) {
     if (!socket.AddRoute(link, hops)) {
       Log(LogLevel::kDebug, "route exists already",
           {{"destination", hops.front().destination.ToString()}, {"ifname", link.name}});
+    }
+  }
+}
+
+bool IsSameRoute(const std::vector<LinkRoute>& a, const std::vector<LinkRoute>& b) {
+  return a.front().destination.Masked() == b.front().destination.Masked() &&
+         a.front().metric == b.front().metric;
+}
+
+bool HasSameGateways(const std::vector<LinkRoute>& a, const std::vector<LinkRoute>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const LinkRoute& one, const LinkRoute& other) { return one.gateway == other.gateway; });
+}
+
+/// Changes the gateways of routes that both plans have, and removes those that only `before` has.
+void ChangeRoutes(RouteSocket& socket, const Link& link, const L3Plan& before,
+                  const L3Plan& after) {
+  const auto wanted = RoutesThrough(link, after);
+  for (const std::vector<LinkRoute>& old : RoutesThrough(link, before)) {
+    const auto kept = std::find_if(wanted.begin(), wanted.end(),
+                                   [&](const auto& hops) { return IsSameRoute(hops, old); });
+    if (kept == wanted.end()) {
+      (void)socket.RemoveRoute(link.index, old);
+    } else if (!HasSameGateways(*kept, old)) {
+      socket.ReplaceRoute(link, *kept);
     }
   }
 }
@@ -240,6 +273,27 @@ void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& pl
   }
   for (const L3Plan::Address& address : plan.addresses) socket.AddAddress(*link, address.network);
   AddRoutes(socket, *link, plan);
+}
+
+void ChangeL3(const Netns& netns, const std::string& ifname, const L3Plan& before,
+              const L3Plan& after) {
+  ConfigureL3(netns, ifname, after, L3Scope::kPod);
+  RouteSocket socket = RouteSocket::OpenIn(netns);
+  const std::optional<Link> link = socket.GlanceAt(ifname);
+  if (!link) return;
+  ChangeRoutes(socket, *link, before, after);
+  {
+    // Else the kernel takes all of a subnet's addresses away with the first one.
+    const NetnsGuard guard(netns);
+    SetSysctl("net/ipv4/conf/" + link->name + "/promote_secondaries", '1');
+  }
+  for (const L3Plan::Address& old : before.addresses) {
+    const bool stays = std::any_of(after.addresses.begin(), after.addresses.end(),
+                                   [&](const auto& kept) { return kept.network == old.network; });
+    if (!stays) (void)socket.RemoveAddress(*link, old.network);
+  }
+  // An address that goes takes the routes with it that no other address reaches.
+  ConfigureL3(netns, ifname, after, L3Scope::kPod);
 }
 
 void CheckL3(RouteSocket& inside, const Link& link, const L3Plan& plan, Differences& found) {

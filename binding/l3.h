@@ -58,6 +58,11 @@ enum class L3Scope {
 /// or route and the interface, and the MTU that is too small for IPv6. The calling thread visits
 /// `netns` meanwhile.
 void ConfigureL3(const Netns& netns, const std::string& ifname, const L3Plan& plan, L3Scope scope);
+/// Changes a pod's `ifname` from one plan to another: adds what only `after` has, then removes what
+/// only `before` has. What both have stays in use throughout. May be repeated. Throws as
+/// ConfigureL3.
+void ChangeL3(const Netns& netns, const std::string& ifname, const L3Plan& before,
+              const L3Plan& after);
 /// Adds the addresses and routes of the plan that `link` has not. `inside` is of its namespace.
 void CheckL3(RouteSocket& inside, const Link& link, const L3Plan& plan, Differences& found);
 

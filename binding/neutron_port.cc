@@ -90,7 +90,7 @@ void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name
                .isolated = config.isolate_vif,
                .transient = config.transient_ports,
                .settings = config.port,
-               .qos_type = config.port.max_rate != 0 ? "linux-htb" : config.default_qos_type};
+               .qos_type = config.default_qos_type};
   const std::string& iface_id = config.port.iface_id;
   port.external_ids = {
       {OpenVSwitch::kNeutronPort, iface_id.empty() ? NeutronPortOf(vif) : iface_id},

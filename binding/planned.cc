@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "binding/attachment.h"
 
 namespace kuryr::binding {
 namespace {
@@ -40,6 +41,20 @@ Planned PlanCommon(const vif::PodVif& vif, const Plug& plug, const BindingConfig
   planned.l3 = PlanL3(common, vif.is_default);
   RequireIpv6Mtu(common, planned.l3);
   return planned;
+}
+
+void PlanLimits(const RateLimits& limits, Planned& planned) {
+  if (!limits.IsAny()) return;
+  if (!planned.port) {
+    throw UnsupportedLimit("driver " + planned.plug.driver +
+                           " sets no limits: only ports of Open vSwitch have some");
+  }
+  OvsPort& port = *planned.port;
+  port.limits = PortLimitsOf(limits);
+  if (port.limits.max_rate == 0) return;
+  const bool is_dpdk = port.type.starts_with("dpdk");
+  port.qos_type = is_dpdk ? OpenVSwitch::kDpdkQos : OpenVSwitch::kKernelQos;
+  if (is_dpdk) port.limits.max_burst = PolicerBurst(limits.received);
 }
 
 }  // namespace kuryr::binding

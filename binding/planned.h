@@ -72,5 +72,8 @@ struct Planned {
 /// for its IPv6 addresses, and what PlanL3 throws.
 [[nodiscard]] Planned PlanCommon(const vif::PodVif& vif, const Plug& plug,
                                  const BindingConfig& config);
+/// Adds the limits that the runtime asks for to the planned port of Open vSwitch. Throws
+/// UnsupportedLimit for a plug without a port.
+void PlanLimits(const RateLimits& limits, Planned& planned);
 
 }  // namespace kuryr::binding

@@ -54,6 +54,8 @@ CniError AsCniError(const std::exception_ptr& failure) {
     return {ErrorCode::kDecodeFailure, "malformed input", e.what()};
   } catch (const binding::UnsupportedVif& e) {
     return {ErrorCode::kUnsupportedVif, e.what()};
+  } catch (const binding::UnsupportedLimit& e) {
+    return {ErrorCode::kUnsupportedField, "the limit of bandwidth is not supported", e.what()};
   } catch (const binding::InterfaceExists& e) {
     return {ErrorCode::kInterfaceExists, e.what()};
   } catch (const binding::HostInterfaceInUse& e) {

@@ -89,7 +89,7 @@ std::string Controller::Metrics() const {
               "1 on one that knows the cluster, as a standby does.", informer_.IsWarm() ? 1 : 0);
   std::map<std::string, size_t> failing;
   for (const auto& [key, problem] : reporter_.problems()) ++failing[problem.reason];
-  text.Head("kuryr_controller_failing_pods", "gauge", "Pods without a plan, by reason.");
+  text.Head("kuryr_controller_failing_pods", "gauge", "Pods and nodes without a plan, by reason.");
   for (const auto& [reason, pods] : failing)
     text.Sample("kuryr_controller_failing_pods", {{"reason", reason}}, static_cast<double>(pods));
   metrics_.WriteTo(text);

@@ -19,7 +19,7 @@ void LogWatchFailure(const std::exception_ptr& failure) {
 /// As with the roles of an older release: pods that need none of these are planned.
 std::function<void(const std::exception& refusal)> ForbiddenLog(const char* resource) {
   return [resource](const std::exception& refusal) {
-    Log(LogLevel::kError, "may not be read, and counts as absent: pods that name one get no plan",
+    Log(LogLevel::kError, "may not be read, and counts as absent: what needs one gets no plan",
         {{"resource", resource}, {"error", WithMissingRight(refusal)}});
   };
 }
@@ -34,22 +34,31 @@ Informer::Informer(const Config& config)
       claims_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       namespaces_([this](const std::string& key)
                       KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      nodes_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      policies_([this](const std::string& key)
+                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   pipeline_.Register(pods_);
   pipeline_.Register(attachments_);
   pipeline_.Register(claims_);
   pipeline_.Register(namespaces_);
+  pipeline_.Register(nodes_);
+  pipeline_.Register(policies_);
   Watch("/api/v1/pods", WatchMode::kSet);
   Watch("/apis/openstack.org/v1/kuryrports", WatchMode::kOptionalSet);
   Watch("/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", WatchMode::kOptionalSet,
         ForbiddenLog("network-attachment-definitions"));
   Watch("/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims", WatchMode::kOptionalSet,
         ForbiddenLog("ipamclaims, whose addresses others may get"));
+  Watch("/apis/networking.k8s.io/v1/networkpolicies", WatchMode::kOptionalSet,
+        ForbiddenLog("networkpolicies, which nobody is told of"));
   if (config.backend->needs().scopes) {
     Watch("/api/v1/namespaces", WatchMode::kOptionalSet,
           [this](const std::exception& refusal) { namespaces_.Refuse(WithMissingRight(refusal)); });
   }
+  if (config.node_network.enabled)
+    Watch("/api/v1/nodes", WatchMode::kOptionalSet, ForbiddenLog("nodes"));
   watcher_.Start();
 }
 
@@ -90,9 +99,11 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   EndLeader();
   leader_ = std::move(next_);
   next_.reset();
+  nodes_.StartTelling(leader->backend);
   pods_.StartTelling(leader->backend, leader->places);
   claims_.StartKeeping(leader->backend);
   namespaces_.StartTelling(leader->backend);
+  policies_.StartTelling();
   leader->begin();
 }
 
@@ -104,6 +115,7 @@ void Informer::Follow(const Backend& backend) {
 
 void Informer::EndLeader() {
   leader_.reset();
+  nodes_.StopTelling();
   pods_.StopTelling();
   claims_.StopKeeping();
   namespaces_.StopTelling();

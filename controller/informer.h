@@ -11,6 +11,8 @@
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
+#include "controller/cluster/network_policies.h"
+#include "controller/cluster/node_store.h"
 #include "controller/config.h"
 #include "controller/owners/pod_store.h"
 #include "watcher/event_pipeline.h"
@@ -19,8 +21,9 @@
 namespace kuryr::controller {
 
 /// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
-/// NetworkAttachmentDefinitions and IPAMClaims as long as the process lives, and namespaces where
-/// the backend asks for scopes. Thread-safe.
+/// NetworkAttachmentDefinitions, IPAMClaims and NetworkPolicies as long as the process lives. It
+/// watches namespaces where the backend asks for scopes, and nodes where [node_network] is enabled.
+/// Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -53,6 +56,8 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] NetworkAttachments& attachments() noexcept { return attachments_; }
   [[nodiscard]] IpamClaims& claims() noexcept { return claims_; }
   [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
+  [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
+  [[nodiscard]] NetworkPolicies& policies() noexcept { return policies_; }
 
  private:
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -70,6 +75,8 @@ class Informer : private watcher::EventHandler {
   NetworkAttachments attachments_;
   IpamClaims claims_;
   Namespaces namespaces_;
+  NodeStore nodes_;
+  NetworkPolicies policies_;
   watcher::EventPipeline pipeline_;
   watcher::Watcher watcher_;  // last: it uses all of the above
 };

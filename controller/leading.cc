@@ -9,6 +9,8 @@
 namespace kuryr::controller {
 namespace {
 
+constexpr const char* kNotEnforced =
+    "kuryr-controller enforces no NetworkPolicy: the network lets through what this policy forbids";
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
 }  // namespace
@@ -28,16 +30,43 @@ SinkKind ChooseSink(const Config& config) {
 /// The objects of one thread.
 struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, PodStore& store,
-         Nodes& nodes, const Reconciler::Shared& shared)
-      : api(std::move(client)),
+         Nodes& nodes, const Reconciler::Shared& shared, NetworkPolicies& known_policies)
+      : policies(known_policies),
+        reporter(shared.reporter),
+        api(std::move(client)),
         writer(*api, store, may_write),
         view(*api, nodes),
-        reconciler(shared, writer, view) {}
+        reconciler(shared, writer, view),
+        node_reconciler({.backend = shared.backend,
+                         .store = shared.nodes,
+                         .queue = shared.queue,
+                         .reporter = shared.reporter},
+                        writer) {}
 
+  void Round(const std::string& key) {
+    if (IsNodeKey(key)) return node_reconciler.Round(key);
+    if (IsPolicyKey(key)) return TellOfPolicy(key);
+    reconciler.Round(key);
+  }
+
+  void TellOfPolicy(const std::string& key) {
+    const auto policy = policies.Find(key);
+    if (!policy) return;
+    reporter.TellOf({.name_space = policy->name_space,
+                     .name = policy->name,
+                     .uid = policy->uid,
+                     .kind = "NetworkPolicy",
+                     .api_version = "networking.k8s.io/v1"},
+                    "KuryrPolicyNotEnforced", kNotEnforced, writer);
+  }
+
+  NetworkPolicies& policies;
+  Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
   ClusterView view;
   Reconciler reconciler;
+  NodeReconciler node_reconciler;
 };
 
 Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
@@ -68,7 +97,7 @@ void Leading::Stop() {
   parts_.informer.Follow(*backend_);
 }
 
-/// Wakes pods only. An owner without a name (a claim, or a pod that is gone) has no round.
+/// Wakes pods and nodes. An owner without a name (a claim, or a pod that is gone) has no round.
 void Leading::Wake(const Owner& owner) {
   if (!owner.name.empty()) queue_.Add(KeyOf(owner.scope, owner.name));
 }
@@ -82,13 +111,16 @@ Workers::Round Leading::MakeRound() {
                                      .attachments = parts_.informer.attachments(),
                                      .claims = parts_.informer.claims(),
                                      .namespaces = parts_.informer.namespaces(),
+                                     .nodes = parts_.informer.nodes(),
+                                     .node_network = parts_.config.node_network,
                                      .sink = sink_,
                                      .needs = parts_.config.backend->needs(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
-  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, nodes_, shared);
+  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, nodes_, shared,
+                                               parts_.informer.policies());
   clients_.push_back(client);
-  return [worker](const std::string& key) { worker->reconciler.Round(key); };
+  return [worker](const std::string& key) { worker->Round(key); };
 }
 
 void Leading::Begin() {
@@ -125,6 +157,14 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
+  text.Metric("kuryr_controller_policies_not_enforced", "gauge",
+              "NetworkPolicies of the cluster, which nothing enforces.",
+              static_cast<double>(parts_.informer.policies().size()));
+  if (!parts_.config.node_network.enabled) return;
+  const NodeStore::Counts nodes = parts_.informer.nodes().Count();
+  text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");
+  text.Sample("kuryr_controller_nodes", {{"state", "planned"}}, static_cast<double>(nodes.planned));
+  text.Sample("kuryr_controller_nodes", {{"state", "waiting"}}, static_cast<double>(nodes.waiting));
 }
 
 }  // namespace kuryr::controller

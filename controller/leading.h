@@ -9,6 +9,7 @@
 #include "controller/cluster/nodes.h"
 #include "controller/config.h"
 #include "controller/informer.h"
+#include "controller/rounds/node_reconciler.h"
 #include "controller/rounds/reconciler.h"
 #include "controller/rounds/reporter.h"
 #include "controller/rounds/round_metrics.h"

@@ -1,6 +1,7 @@
 #include "vif/pod_vifs.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -164,6 +165,14 @@ bool IsKuryrPort(const json& object) {
   if (*kind == "KuryrPort") return true;
   if (*kind == "Pod") return false;
   Path(root, "kind").Refuse(*kind, "\"Pod\" or \"KuryrPort\"");
+}
+
+std::string InterfacesOf(const std::vector<PodVif>& vifs) {
+  std::map<std::string, std::string> ids;
+  for (const PodVif& vif : vifs) ids.emplace(vif.ifname, Common(vif.vif).id.value_or(""));
+  std::string list;
+  for (const auto& [ifname, id] : ids) list += (list.empty() ? "" : ",") + ifname + "=" + id;
+  return list;
 }
 
 bool IsActive(const PodVif& vif) { return Common(vif.vif).active.value_or(true); }

@@ -20,6 +20,9 @@ inline constexpr std::string_view kVifAnnotation = "openstack.org/kuryr-vif";
 inline constexpr const char* kPlannerAnnotation = "kuryr.openstack.org/planner";
 inline constexpr const char* kPlanner = "kuryr-controller";
 inline constexpr std::string_view kDefaultIfname = "eth0";
+/// The annotation of a pod by which the maker of its KuryrPort tells the node that the plan of the
+/// running pod has changed: another value each time. kuryr-controller writes InterfacesOf.
+inline constexpr const char* kPlannedAnnotation = "kuryr.openstack.org/planned-interfaces";
 /// The largest plan of one pod in bytes; Kubernetes limits annotations to this size.
 inline constexpr size_t kLargestPlan = size_t{256} << 10;
 
@@ -34,6 +37,9 @@ struct PodVif {
 /// Whether the producer says that the VIF's port is up. A VIF without `active` is active: that is
 /// os-vif's default, and every known producer writes the field.
 [[nodiscard]] bool IsActive(const PodVif& vif);
+
+/// The interfaces by name, and the ids of their VIFs: "eth0=ID,net1=ID".
+[[nodiscard]] std::string InterfacesOf(const std::vector<PodVif>& vifs);
 
 /// True for a KuryrPort, false for a Pod. Items of a list have no kind; spec.podUid marks a
 /// KuryrPort. Throws ParseError for every other kind.

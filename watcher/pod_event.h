@@ -20,6 +20,7 @@ struct EventSubject {
   std::string name;
   std::string uid;  ///< empty: not known
   std::string kind = "Pod";
+  std::string api_version = "v1";
 };
 
 /// The program that reports the event.

@@ -130,7 +130,7 @@ Driver& Binding::DriverOf(const DriverRow& row) const {
 
 Driver& Binding::DriverOf(const Plug& plug) const { return DriverOf(RowOf(plug)); }
 
-Planned Binding::Plan(const vif::PodVif& vif) const {
+Planned Binding::Plan(const vif::PodVif& vif, const RateLimits& limits) const {
   const DriverRow& row = DriverRowFor(vif.vif);
   // Before the driver looks at the node.
   RequireAllowedDriver(context_.config, row.name);
@@ -139,11 +139,15 @@ Planned Binding::Plan(const vif::PodVif& vif) const {
   const auto kind = row.ports == OvsPorts::kNone ? BridgeKind::kKernel : BridgeKind::kOpenVSwitch;
   RequireAllowedBridge(context_.config, plug.bridge, kind);
   if (row.has_named_veth) RequireHostInterface(context_.config, plug.host_interface);
+  PlanLimits(limits, planned);
   return planned;
 }
 
-Planned Binding::PlanWith(const vif::PodVif& vif, const Plug& plug) const {
-  return OfVif([&] { return DriverOf(plug).PlanWith(vif, plug); });
+Planned Binding::PlanWith(const vif::PodVif& vif, const Plug& plug,
+                          const RateLimits& limits) const {
+  Planned planned = OfVif([&] { return DriverOf(plug).PlanWith(vif, plug); });
+  PlanLimits(limits, planned);
+  return planned;
 }
 
 std::vector<Interface> Binding::Connect(const PlugRequest& request) {

@@ -25,12 +25,14 @@ class Binding {
   /// (libopenvswitch has one set).
   explicit Binding(const BindingConfig& config);
 
-  /// As Driver::Plan, its ParseErrors as MalformedVif. Throws UnsupportedVif also for drivers and
-  /// bridges that the node does not allow.
-  [[nodiscard]] Planned Plan(const vif::PodVif& vif) const;
-  /// As Driver::PlanWith, for a VIF and its plug from a record.
-  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const;
-  /// As Driver::Connect. OvsUnreachable where nothing was touched.
+  /// As Driver::Plan and PlanLimits, its ParseErrors as MalformedVif. Throws UnsupportedVif also
+  /// for drivers and bridges that the node does not allow.
+  [[nodiscard]] Planned Plan(const vif::PodVif& vif, const RateLimits& limits = {}) const;
+  /// As Driver::PlanWith and PlanLimits, for a VIF with its plug and its limits from a record.
+  [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug,
+                                 const RateLimits& limits = {}) const;
+  /// As Driver::Connect. Throws UnsupportedLimit where the bridge cannot hold a limit.
+  /// OvsUnreachable where nothing was touched.
   std::vector<Interface> Connect(const PlugRequest& request);
   /// As Driver::Repair.
   Differences Repair(const PlugRequest& request);

@@ -24,6 +24,7 @@ struct Link {
   int lower = 0;  ///< IFLA_LINK: the parent's or veth peer's index, in that one's namespace; or 0
   bool lower_is_elsewhere = false;  ///< IFLA_LINK_NETNSID: `lower` is of another namespace
   int master = 0;                   ///< IFLA_MASTER: the bridge's index; or 0
+  std::string qdisc;                ///< IFLA_QDISC: the kind of the queueing of what leaves it
   uint16_t vlan_id = 0;             ///< IFLA_VLAN_ID of a VLAN; or 0
   /// IFLA_PARENT_DEV_NAME: the device's name on its bus, such as a PCI address; empty for what is
   /// virtual, and before Linux 5.14.

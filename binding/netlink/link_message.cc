@@ -100,6 +100,7 @@ Link ParseLink(nl_msg& message, const std::string& what) {
   link.lower = IndexOf(attributes[IFLA_LINK]);
   link.lower_is_elsewhere = attributes[IFLA_LINK_NETNSID] != nullptr;
   link.master = IndexOf(attributes[IFLA_MASTER]);
+  link.qdisc = TextIn(attributes[IFLA_QDISC]);
   link.parent_device = TextIn(attributes[IFLA_PARENT_DEV_NAME]);
   link.mtu = NumberOf(attributes[IFLA_MTU]);
   const nlattr* mac = attributes[IFLA_ADDRESS];

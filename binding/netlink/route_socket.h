@@ -64,6 +64,9 @@ class RouteSocket {
   /// by a card (ethtool's tx-checksumming; the kernel switches TSO off with it).
   void MakeChecksums(const Link& link);
   [[nodiscard]] bool LeavesChecksums(const Link& link);
+  /// Whether a filter of tc(8) sees what comes in by the link: with a limit, ovs-vswitchd's
+  /// policer.
+  [[nodiscard]] bool HasIngressFilter(const Link& link);
   /// One request.
   void ChangeLink(const Link& link, const LinkChange& change);
   /// False when there was no such link.
@@ -95,6 +98,9 @@ class RouteSocket {
   bool AddRoute(const Link& link, const LinkRoute& route);
   /// Adds one route with several next hops: routes that differ in their gateways alone.
   bool AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
+  /// Replaces the next hops of the route with the destination and metric of `next_hops`, or adds
+  /// it.
+  void ReplaceRoute(const Link& link, const std::vector<LinkRoute>& next_hops);
   /// The routes of the main table, of both families, each with its link's index. A route with
   /// several next hops comes once for each.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> Routes();
@@ -102,9 +108,9 @@ class RouteSocket {
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfAllTables();
   /// The routes of the main table that have the protocol.
   [[nodiscard]] std::vector<std::pair<int, LinkRoute>> RoutesOfProtocol(uint8_t protocol);
-  /// Removes a route of the main table with this destination, protocol, gateway and metric, through
-  /// the link of this index. False when there is none.
-  bool RemoveRoute(int link, const LinkRoute& route);
+  /// Removes a route of the main table with this destination, protocol, metric and these next hops,
+  /// through the link of this index. False when there is none.
+  bool RemoveRoute(int link, const std::vector<LinkRoute>& next_hops);
   /// nullopt without a route.
   [[nodiscard]] std::optional<FoundRoute> FindRoute(const IpAddress& destination);
 

@@ -61,12 +61,13 @@ RtnlRoutePtr ToNl(int link, const std::vector<LinkRoute>& next_hops) {
   return out;
 }
 
-std::string Describe(const Link& link, const std::vector<LinkRoute>& next_hops) {
+std::string Describe(const char* verb, const Link& link, const std::vector<LinkRoute>& next_hops) {
   std::string via;
   for (const LinkRoute& hop : next_hops) {
     if (hop.gateway) via += (via.empty() ? " via " : " and ") + hop.gateway->ToString();
   }
-  return "add route " + next_hops.front().destination.ToString() + via + " through " + link.name;
+  return std::string(verb) + " route " + next_hops.front().destination.ToString() + via +
+         " through " + link.name;
 }
 
 /// The address in an attribute; that of no bytes ("::" or "0.0.0.0") without one.
@@ -222,7 +223,7 @@ bool RouteSocket::AddRoute(const Link& link, const LinkRoute& route) {
 }
 
 bool RouteSocket::AddRoute(const Link& link, const std::vector<LinkRoute>& next_hops) {
-  const std::string what = Describe(link, next_hops);
+  const std::string what = Describe("add", link, next_hops);
   nl_msg* request = nullptr;
   CheckNl(rtnl_route_build_add_request(ToNl(link.index, next_hops).get(), NLM_F_EXCL, &request),
           what);
@@ -252,12 +253,21 @@ std::optional<int> RouteSocket::FindLinkWith(const IpAddress& address) {
   return found;
 }
 
-bool RouteSocket::RemoveRoute(int link, const LinkRoute& route) {
-  const std::string what = "remove route " + route.destination.ToString();
+void RouteSocket::ReplaceRoute(const Link& link, const std::vector<LinkRoute>& next_hops) {
+  const std::string what = Describe("replace", link, next_hops);
   nl_msg* request = nullptr;
-  CheckNl(rtnl_route_build_del_request(ToNl(link, {route}).get(), 0, &request), what);
+  CheckNl(rtnl_route_build_add_request(ToNl(link.index, next_hops).get(), NLM_F_REPLACE, &request),
+          what);
+  CheckAnswer(Transact(*socket_, *NlMsgPtr(request), what), what);
+}
+
+bool RouteSocket::RemoveRoute(int link, const std::vector<LinkRoute>& next_hops) {
+  const std::string what = "remove route " + next_hops.at(0).destination.ToString();
+  nl_msg* request = nullptr;
+  CheckNl(rtnl_route_build_del_request(ToNl(link, next_hops).get(), 0, &request), what);
   const NlAnswer answer = Transact(*socket_, *NlMsgPtr(request), what);
-  if (answer.error == ESRCH) return false;
+  if (answer.error == ESRCH || answer.error == ENETUNREACH || answer.error == EHOSTUNREACH)
+    return false;
   CheckAnswer(answer, what);
   return true;
 }

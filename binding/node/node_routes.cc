@@ -113,7 +113,7 @@ class RoutePart final : public NodePart {
   void Make(const Deadline& /*deadline*/) override {
     RouteSocket host;
     const RouteSurvey survey(host, plan_);
-    for (const auto& [link, route] : survey.Stale()) host.RemoveRoute(link, route);
+    for (const auto& [link, route] : survey.Stale()) host.RemoveRoute(link, {route});
     for (const WantedRoute& wanted : survey.wanted()) {
       if (wanted.link == 0 || wanted.route.state != NodeRoute::State::kMissing) continue;
       const auto link = host.FindLink(wanted.link);
@@ -141,7 +141,7 @@ std::vector<NodeRoute> FindNodeRoutes(const NodePlan& plan) {
 bool RemoveNodeRoutes() {
   RouteSocket host;
   const OwnRoutes routes = host.RoutesOfProtocol(kNodeRouteProtocol);
-  for (const auto& [link, route] : routes) host.RemoveRoute(link, route);
+  for (const auto& [link, route] : routes) host.RemoveRoute(link, {route});
   return !routes.empty();
 }
 

@@ -36,6 +36,13 @@ bool AreAll(const json& values, IsAtom is) {
 
 bool IsMap(const json& value) { return IsTagged(value, "map") && AreAll(value.at(1), IsTextPair); }
 
+/// A map from numbers to rows.
+bool IsQueueMap(const json& value) {
+  return IsTagged(value, "map") && AreAll(value.at(1), [](const json& pair) {
+           return pair.is_array() && pair.size() == 2 && IsNumber(pair.at(0)) && IsUuid(pair.at(1));
+         });
+}
+
 /// A set of one is its element.
 template <IsAtom kIs>
 bool IsSet(const json& value) {
@@ -56,6 +63,7 @@ const std::map<std::string_view, IsAtom> kTypes = {{"_uuid", IsUuid},
                                                    {"error", IsOptional<IsText>},
                                                    {"external_ids", IsMap},
                                                    {"fail_mode", IsOptional<IsText>},
+                                                   {"ingress_policing_burst", IsNumber},
                                                    {"ingress_policing_rate", IsNumber},
                                                    {"mac", IsOptional<IsText>},
                                                    {"mtu_request", IsOptional<IsNumber>},
@@ -63,8 +71,10 @@ const std::map<std::string_view, IsAtom> kTypes = {{"_uuid", IsUuid},
                                                    {"next_cfg", IsNumber},
                                                    {"ofport", IsOptional<IsNumber>},
                                                    {"options", IsMap},
+                                                   {"other_config", IsMap},
                                                    {"output_port", IsOptional<IsUuid>},
                                                    {"qos", IsOptional<IsUuid>},
+                                                   {"queues", IsQueueMap},
                                                    {"select_all", IsFlag},
                                                    {"select_dst_port", IsSet<IsUuid>},
                                                    {"select_src_port", IsSet<IsUuid>},

@@ -11,6 +11,7 @@
 #include "base/rollback.h"
 #include "binding/ovs/port_mirrors.h"
 #include "binding/ovs/port_rows.h"
+#include "binding/ovs/qos_rows.h"
 #include "binding/ovs/switch_state.h"
 #include "ovsdb/operation.h"
 
@@ -269,7 +270,7 @@ bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
   if (row && !Includes(row->state.external_ids, owner)) return false;
   if (before) before(row.has_value());
   if (!row) {
-    DeleteQos(name, owner, deadline);
+    (void)Transact(QosDeletions(name, owner), deadline, "delete the QoS of port " + name);
     return false;
   }
   LeaveMirrors(*row, deadline);
@@ -415,6 +416,10 @@ std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
   return std::move(row->state);
 }
 
+std::string OpenVSwitch::FindShaping(const std::string& port, const Deadline& deadline) {
+  return ShapingIn(Transact(ShapingSelections(port), deadline, "find the QoS of port " + port));
+}
+
 std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& name,
                                                           const Deadline& deadline) {
   const json where = Where("name", "==", name);
@@ -436,11 +441,6 @@ json OpenVSwitch::FindBridgeOf(const std::string& port_uuid, const Deadline& dea
                              json::array({"name", "datapath_type"}));
   const json rows = Read(wanted, deadline, "find the bridge of port " + port_uuid);
   return rows.empty() ? json::object() : rows.at(0);
-}
-
-void OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
-                            const Deadline& deadline) {
-  (void)Transact(QosDeletions(port, owner), deadline, "delete the QoS of port " + port);
 }
 
 void OpenVSwitch::LeaveMirrors(const PortRow& row, const Deadline& deadline) {

@@ -16,6 +16,7 @@
 #include "base/mac.h"
 #include "binding/ovs/database.h"
 #include "binding/ovs/own_changes.h"
+#include "binding/ovs/port_limits.h"
 #include "binding/ovs/port_settings.h"
 #include "ovsdb/client.h"
 
@@ -47,7 +48,7 @@ struct OvsPort {
   std::string type;  ///< of the interface; empty: a network device of the node
   std::map<std::string, std::string> options;  ///< of the interface
   ExternalIds external_ids;                    ///< of the interface
-  std::string datapath_type;            ///< of the bridge if it has to be made; empty: the kernel's
+  std::string datapath_type;  ///< of the bridge if it has to be made; empty: the kernel's
   // For interfaces that ovs-vswitchd itself makes.
   std::optional<uint32_t> mtu_request;
   std::optional<MacAddress> mac;
@@ -56,6 +57,7 @@ struct OvsPort {
   bool isolated = false;
   bool transient = true;  ///< other_config:transient: ovs-ctl(8), --delete-transient-ports
   PortSettings settings;  ///< its VLANs have no effect where it is isolated
+  PortLimits limits;      ///< those that somebody asks for; its QoS row has the one for its packets
   std::string qos_type;   ///< of a QoS row of its own; empty: none
 };
 
@@ -82,8 +84,10 @@ struct PortState {
   std::optional<uint16_t> vlan;
   std::string vlan_mode;
   std::vector<uint16_t> trunks;
-  bool has_qos = false;        ///< the port has a QoS row, of any maker
-  uint64_t policing_rate = 0;  ///< of the interface, kbit/s
+  bool has_qos = false;         ///< the port has a QoS row, of any maker
+  std::string shaping;          ///< FindShaping, where the caller wants to know it
+  uint64_t policing_rate = 0;   ///< of the interface, kbit/s
+  uint64_t policing_burst = 0;  ///< of the interface, kbit
   int64_t ofport = 0;  ///< OpenFlow's number; not above 0 where ovs-vswitchd could not set it up
   std::string error;   ///< its words then
 
@@ -116,6 +120,12 @@ class OpenVSwitch {
   static constexpr const char* kPodUid = "vm-uuid";
   /// The names of the mirrors that a port joins.
   static constexpr const char* kMirrors = "kuryr-mirrors";
+  /// The key in external_ids of rows of QoS and Queue for the port's name, beside those of its
+  /// owner.
+  static constexpr const char* kQosPort = "kuryr-port";
+  /// Types of QoS rows that limit a rate: for links of the kernel, and for ports of DPDK.
+  static constexpr const char* kKernelQos = "linux-htb";
+  static constexpr const char* kDpdkQos = "egress-policer";
 
   /// `changes`, if any, has all changes of this process to this database.
   explicit OpenVSwitch(std::string remote, OvsdbConnections* kept = nullptr,
@@ -137,9 +147,10 @@ class OpenVSwitch {
     // A port that was added without an answer is the next try's own leftover.
     return client_.Insist(deadline, [&] { return AddOrReplacePort(port, deadline, rules); });
   }
-  /// Makes the external_ids of a port that is `there` as `port` has them, with its VLANs and QoS if
-  /// `with_settings`, and the MAC and mtu_request of one that has some. Other external_ids stay, and so do iface-status and attached-mac. Throws
-  /// OvsError where the external_ids have changed meanwhile.
+  /// Makes the external_ids of a port that is `there` as `port` has them, with its limits, the MAC
+  /// and mtu_request of one that has some, and its VLANs and QoS row if `with_settings`. Other
+  /// external_ids stay, and so do iface-status and attached-mac. Throws OvsError where the
+  /// external_ids have changed meanwhile.
   AddedPort UpdatePort(const OvsPort& port, const PortState& there, bool with_settings,
                        const Deadline& deadline);
   /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
@@ -184,6 +195,8 @@ class OpenVSwitch {
   /// The state of a port by database and ovs-vswitchd; nullopt if no port has that name.
   [[nodiscard]] std::optional<PortState> FindPortState(const std::string& name,
                                                        const Deadline& deadline);
+  /// The QoS row of the port with its queues, in the words of ShapingOf.
+  [[nodiscard]] std::string FindShaping(const std::string& port, const Deadline& deadline);
 
  private:
   struct PortRow;
@@ -194,7 +207,6 @@ class OpenVSwitch {
                                                    const AddRules& rules);
   std::optional<PortRow> FindPort(const std::string& name, const Deadline& deadline);
   nlohmann::json FindBridgeOf(const std::string& port_uuid, const Deadline& deadline);
-  void DeleteQos(const std::string& port, const ExternalIds& owner, const Deadline& deadline);
   std::vector<std::string> FindNames(const char* table, const ExternalIds& ids,
                                      const Deadline& deadline);
   void LeaveMirrors(const PortRow& row, const Deadline& deadline);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "binding/ovs/database.h"
+#include "binding/ovs/open_vswitch.h"
+#include "ovsdb/operation.h"
 
 namespace kuryr::binding {
 namespace {
@@ -20,11 +22,20 @@ json AllRows(const std::vector<std::string>& columns) {
   return json::array({{{"columns", columns}}});
 }
 
+/// The row's name, or that of the port whose QoS it is; empty for another's QoS.
+std::string NameOf(const json& row) {
+  if (row.contains("name")) return row.at("name").get<std::string>();
+  if (!row.contains("external_ids")) return "";
+  const auto ids = ovsdb::ParseMap(row.at("external_ids"));
+  const auto port = ids.find(OpenVSwitch::kQosPort);
+  return port == ids.end() ? "" : port->second;
+}
+
 /// The row's name, where the update has it: a changed row has it only if it is new.
 std::string NameIn(const json& update) {
   for (const char* kind : {"initial", "insert"}) {
     const auto row = update.find(kind);
-    if (row != update.end() && row->contains("name")) return row->at("name").get<std::string>();
+    if (row != update.end()) return NameOf(*row);
   }
   return "";
 }
@@ -43,8 +54,11 @@ std::optional<std::set<std::string>> PortEvents::Next(const Deadline& deadline) 
   names_.clear();
   (void)Apply(client_.StartMonitor(
       {{"Bridge", AllRows({"name"})},
-       {"Interface", AllRows({"name", "external_ids", "ingress_policing_rate"})},
-       {"Port", AllRows({"name", "tag", "trunks", "vlan_mode", "qos"})}},
+       {"Interface",
+        AllRows({"name", "external_ids", "ingress_policing_rate", "ingress_policing_burst"})},
+       {"Port", AllRows({"name", "tag", "trunks", "vlan_mode", "qos"})},
+       {"QoS", AllRows({"external_ids", "type", "other_config", "queues"})},
+       {"Queue", AllRows({"external_ids", "other_config"})}},
       deadline));
   is_monitored_ = true;
   return std::nullopt;

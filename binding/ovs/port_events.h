@@ -12,7 +12,7 @@
 namespace kuryr::binding {
 
 /// Tells which ports of Open vSwitch were added, changed or removed in the database: what is
-/// configured of them, not their statistics. Not thread-safe.
+/// configured of them with their QoS, not their statistics. Not thread-safe.
 class PortEvents {
  public:
   /// Connects when first used.

@@ -1,8 +1,8 @@
 #include "binding/ovs/port_rows.h"
 
-#include <map>
 #include <nlohmann/json.hpp>
 
+#include "binding/ovs/qos_rows.h"
 #include "ovsdb/operation.h"
 
 namespace kuryr::binding {
@@ -14,9 +14,6 @@ using ovsdb::NamedUuid;
 
 // 802.1Q reserves it: on a port with this tag no packet goes anywhere.
 constexpr int kDeadVlan = 4095;
-
-/// The key in external_ids of QoS rows, beside those of the port's interface, for the port's name.
-constexpr const char* kQosPort = "kuryr-port";
 
 /// No element where `has` is false.
 json Optional(bool has, const json& value) { return has ? value : ovsdb::Nothing(); }
@@ -39,6 +36,11 @@ json PortRowOf(const OvsPort& port) {
   return row;
 }
 
+json PolicingOf(const PortLimits& limits) {
+  return {{"ingress_policing_rate", limits.policing_rate},
+          {"ingress_policing_burst", limits.policing_burst}};
+}
+
 json InterfaceRowOf(const OvsPort& port) {
   const PortSettings& settings = port.settings;
   json row = {{"name", port.name},
@@ -48,46 +50,20 @@ json InterfaceRowOf(const OvsPort& port) {
   if (port.mtu_request) row["mtu_request"] = *port.mtu_request;
   if (port.mac) row["mac"] = port.mac->ToString();
   if (settings.ofport_request != 0) row["ofport_request"] = settings.ofport_request;
-  if (settings.policing_rate != 0) row["ingress_policing_rate"] = settings.policing_rate;
-  if (settings.policing_burst != 0) row["ingress_policing_burst"] = settings.policing_burst;
+  if (port.limits.policing_rate != 0) row.update(PolicingOf(port.limits));
   return row;
 }
 
-ExternalIds QosIds(const std::string& port, const ExternalIds& port_ids) {
-  ExternalIds ids{{kQosPort, port}};
-  for (const char* key : {OpenVSwitch::kContainerId, OpenVSwitch::kNetwork}) {
-    const auto found = port_ids.find(key);
-    if (found != port_ids.end()) ids.insert(*found);
-  }
-  return ids;
+json VlanColumns(const PortSettings& settings) {
+  return {{"tag", Optional(settings.vlan.has_value(), settings.vlan.value_or(0))},
+          {"trunks", json::array({"set", settings.trunks})},
+          {"vlan_mode", Optional(!settings.vlan_mode.empty(), settings.vlan_mode)}};
 }
 
-/// The burst is a queue's.
-bool HasQueue(const OvsPort& port) { return port.settings.max_burst != 0; }
-
-json QosRowOf(const OvsPort& port) {
-  std::map<std::string, std::string> limits;
-  if (port.settings.max_rate != 0) limits["max-rate"] = std::to_string(port.settings.max_rate);
-  json row = {{"type", port.qos_type},
-              {"other_config", ovsdb::Map(limits)},
-              {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}};
-  if (HasQueue(port))
-    row["queues"] = json::array({"map", json::array({json::array({0, NamedUuid("queue")})})});
-  return row;
-}
-
-/// Queue 0 is for all packets that are given no other. Of a min-rate below the max-rate the kernel
-/// would count the burst in too much time.
-json QueueRowOf(const OvsPort& port) {
-  const std::string rate = std::to_string(port.settings.max_rate);
-  const std::string burst = std::to_string(port.settings.max_burst);
-  return {{"other_config", ovsdb::Map({{"max-rate", rate}, {"min-rate", rate}, {"burst", burst}})},
-          {"external_ids", ovsdb::Map(QosIds(port.name, port.external_ids))}};
-}
-
-void AppendQos(const OvsPort& port, json& operations) {
-  operations.push_back(Insert("QoS", "qos", QosRowOf(port)));
-  if (HasQueue(port)) operations.push_back(Insert("Queue", "queue", QueueRowOf(port)));
+/// Whether the port's QoS row has to be made anew.
+bool LacksQos(const OvsPort& port, const PortState& there, bool with_settings) {
+  if (port.limits.max_rate != 0) return there.shaping != ShapingOf(port);
+  return with_settings && !port.qos_type.empty() && !there.has_qos;
 }
 
 /// An optional value: the empty set, or the number.
@@ -135,21 +111,17 @@ json PortUpdates(const OvsPort& port, const PortState& there, bool with_settings
         {{"mac", Optional(port.mac.has_value(), port.mac.value_or(MacAddress{}).ToString())},
          {"mtu_request", Optional(port.mtu_request.has_value(), port.mtu_request.value_or(0))}}));
   }
-  if (!with_settings) return operations;
-  const PortSettings& settings = port.settings;
-  json row = {{"tag", Optional(settings.vlan.has_value(), settings.vlan.value_or(0))},
-              {"trunks", json::array({"set", settings.trunks})},
-              {"vlan_mode", Optional(!settings.vlan_mode.empty(), settings.vlan_mode)}};
-  if (!port.qos_type.empty() && !there.has_qos) {
+  json row = json::object();
+  if (with_settings) row = VlanColumns(port.settings);
+  if (LacksQos(port, there, with_settings)) {
     for (json& deletion : QosDeletions(port.name, port.external_ids))
       operations.push_back(std::move(deletion));
     AppendQos(port, operations);
     row["qos"] = NamedUuid("qos");
   }
-  operations.push_back(ovsdb::Update("Port", where, row));
-  operations.push_back(ovsdb::Update("Interface", where,
-                                     {{"ingress_policing_rate", settings.policing_rate},
-                                      {"ingress_policing_burst", settings.policing_burst}}));
+  if (!row.empty()) operations.push_back(ovsdb::Update("Port", where, row));
+  if (port.limits.policing_rate != 0)
+    operations.push_back(ovsdb::Update("Interface", where, PolicingOf(port.limits)));
   return operations;
 }
 
@@ -165,16 +137,11 @@ ConfigNumber ReadConfigNumber(const json& results) {
   return rows.at(0).at("next_cfg").get_ref<const ConfigNumber&>();
 }
 
-json QosDeletions(const std::string& port, const ExternalIds& port_ids) {
-  const json where = ovsdb::Where("external_ids", "includes", ovsdb::Map(QosIds(port, port_ids)));
-  return json::array({ovsdb::Delete("QoS", where), ovsdb::Delete("Queue", where)});
-}
-
 json PortColumns() { return json::array({"_uuid", "tag", "trunks", "vlan_mode", "qos"}); }
 
 json InterfaceColumns() {
-  return json::array(
-      {"type", "external_ids", "mac", "mtu_request", "ofport", "error", "ingress_policing_rate"});
+  return json::array({"type", "external_ids", "mac", "mtu_request", "ofport", "error",
+                      "ingress_policing_rate", "ingress_policing_burst"});
 }
 
 PortState StateOf(const json& port, const json& interface) {
@@ -187,6 +154,7 @@ PortState StateOf(const json& port, const json& interface) {
           .trunks = VlansOf(port.at("trunks")),
           .has_qos = !IsEmptySet(port.at("qos")),
           .policing_rate = interface.at("ingress_policing_rate").get<uint64_t>(),
+          .policing_burst = interface.at("ingress_policing_burst").get<uint64_t>(),
           .ofport = ovsdb::ParseOptional<int64_t>(interface.at("ofport")),
           .error = ovsdb::ParseOptional<std::string>(interface.at("error"))};
 }

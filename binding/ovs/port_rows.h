@@ -18,9 +18,6 @@ namespace kuryr::binding {
 void AppendConfigNumber(nlohmann::json& operations);
 /// The number, from the transaction's results.
 [[nodiscard]] ConfigNumber ReadConfigNumber(const nlohmann::json& results);
-/// Deletes the QoS of the port with these external_ids of its interface: its rows stay when the
-/// port goes.
-[[nodiscard]] nlohmann::json QosDeletions(const std::string& port, const ExternalIds& port_ids);
 /// The columns of either table that StateOf needs.
 [[nodiscard]] nlohmann::json PortColumns();
 [[nodiscard]] nlohmann::json InterfaceColumns();

@@ -26,10 +26,6 @@ struct PortSettings {
   std::vector<uint16_t> trunks;  ///< Port.trunks, ascending; empty: all
   std::string interface_type;    ///< Interface.type; empty: a network device of the node
   uint32_t ofport_request = 0;   ///< of the Interface; 0: Open vSwitch chooses
-  uint32_t policing_rate = 0;    ///< Interface.ingress_policing_rate, kbit/s; 0: no limit
-  uint32_t policing_burst = 0;   ///< Interface.ingress_policing_burst, kbit; 0: 8000
-  uint64_t max_rate = 0;         ///< of a QoS row linux-htb, bit/s; 0: none
-  uint64_t max_burst = 0;        ///< of the row's queue, bit; 0: Open vSwitch's own
   std::vector<PortMirror> mirrors;
   std::string iface_id;  ///< Interface.external_ids:iface-id; empty: the VIF's
   std::map<std::string, std::string> external_ids;  ///< of the Port; others are the Interface's

@@ -1,11 +1,37 @@
 #include "binding/parts/port_part.h"
 
+#include "binding/attachment.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
 #include "binding/owner.h"
 #include "binding/try_all.h"
 
 namespace kuryr::binding {
+namespace {
+
+bool IsKernelLink(const OvsPort& port) { return port.type.empty() || port.type == "system"; }
+
+/// The userspace datapath reads packets of a link before the kernel polices them.
+void RequirePolicing(const OvsPort& port, const PortSession& session) {
+  if (port.limits.policing_rate == 0 || !IsKernelLink(port) || !session.IsUserspace()) return;
+  throw UnsupportedLimit("bridge " + port.bridge +
+                         " cannot limit what a pod sends: its datapath_type is netdev");
+}
+
+/// ovs-vswitchd sets limits before it gives a new port its number. If the kernel refuses them, only
+/// ovs-vswitchd's log says so.
+void RequireLimits(const OvsPort& port, RouteSocket& host) {
+  const PortLimits& limits = port.limits;
+  if (limits == PortLimits() || !IsKernelLink(port)) return;
+  const Link link = Find(host, port.name);
+  const std::string who = "ovs-vswitchd could not limit what the pod ";
+  if (limits.max_rate != 0 && link.qdisc != "htb")
+    throw UnsupportedLimit(who + "receives: the kernel may lack sch_htb");
+  if (limits.policing_rate != 0 && !host.HasIngressFilter(link))
+    throw UnsupportedLimit(who + "sends: the kernel may lack act_police or cls_matchall");
+}
+
+}  // namespace
 
 void PortNamePart::Make() {
   for (const std::string& name : names_) site().session().WaitUntilLetGo(name);
@@ -38,6 +64,8 @@ void PortPart::Make() {
     // The QoS row of a port that somebody removed stays.
     if (is_checked_) Remove(site().attachment());
     created_bridge_ = session.Add(wanted, site().planned().datapath_type);
+    // A repaired port is better without the limit than not there.
+    if (!is_checked_) RequirePolicing(wanted, session);
   }
   session.JoinMirrors();
 }
@@ -47,6 +75,7 @@ std::optional<Interface> PortPart::Await() {
   const Link link = GlanceAt(site().host(), name_);
   // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
   if (!link.up) site().host().SetUp(link);
+  if (!is_checked_) RequireLimits(Wanted(), site().host());
   if (shown_ == Shown::kNo) return std::nullopt;
   return Describe(link, false);
 }

@@ -8,6 +8,7 @@
 #include "binding/allowed.h"
 #include "binding/interfaces.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/ovs/qos_rows.h"
 #include "binding/owner.h"
 
 namespace kuryr::binding {
@@ -53,6 +54,7 @@ class PortComparison {
     if (state.bridge != wanted_.bridge)
       TellValue(DifferenceKind::kBridge, "is on bridge", wanted_.bridge, Printable(state.bridge));
     CompareIds(state.external_ids);
+    CompareLimits(state);
     if (owns_ports) CompareOwn(state);
     if (!state.error.empty())
       Tell(DifferenceKind::kPort, "", state.error, " has the error " + Printable(state.error, 200));
@@ -88,7 +90,24 @@ class PortComparison {
     }
   }
 
-  /// VLANs and QoS.
+  /// Those limits that somebody asks for.
+  void CompareLimits(const PortState& state) {
+    const PortLimits& limits = wanted_.limits;
+    if (limits.policing_rate != 0) {
+      CompareNumber("ingress_policing_rate", limits.policing_rate, state.policing_rate);
+      CompareNumber("ingress_policing_burst", limits.policing_burst, state.policing_burst);
+    }
+    if (limits.max_rate != 0 && state.shaping != ShapingOf(wanted_))
+      TellValue(DifferenceKind::kQos, "has", ShapingOf(wanted_), Printable(state.shaping, 200));
+  }
+
+  void CompareNumber(const std::string& column, uint64_t expected, uint64_t present) {
+    if (expected == present) return;
+    TellValue(DifferenceKind::kQos, "has " + column, std::to_string(expected),
+              std::to_string(present));
+  }
+
+  /// VLANs and a QoS row without a limit.
   void CompareOwn(const PortState& state) {
     const PortSettings& settings = wanted_.settings;
     if (state.vlan_mode != settings.vlan_mode || state.trunks != settings.trunks) {
@@ -98,12 +117,8 @@ class PortComparison {
     }
     if (state.vlan != settings.vlan)
       TellValue(DifferenceKind::kVlan, "has", TagText(settings.vlan), TagText(state.vlan));
-    if (!wanted_.qos_type.empty() && !state.has_qos)
+    if (wanted_.limits.max_rate == 0 && !wanted_.qos_type.empty() && !state.has_qos)
       Tell(DifferenceKind::kQos, wanted_.qos_type, "", " has no QoS row");
-    if (state.policing_rate != settings.policing_rate) {
-      TellValue(DifferenceKind::kQos, "has ingress_policing_rate",
-                std::to_string(settings.policing_rate), std::to_string(state.policing_rate));
-    }
   }
 
   const OvsPort& wanted_;
@@ -179,6 +194,7 @@ std::optional<PortState> PortSession::Check(const OvsPort& wanted, Differences& 
     return std::nullopt;
   }
   datapath_type_ = state->datapath_type;
+  if (wanted.limits.max_rate != 0) state->shaping = ovs_.FindShaping(wanted.name, deadline_);
   comparison.Compare(*state, context_.config.owns_ports);
   if (const auto difference = ovs_.FindMirrorDifference(wanted, deadline_))
     comparison.Tell(DifferenceKind::kMirror, "", "", *difference);

@@ -50,8 +50,8 @@ class PortSession {
   void Undo(const std::string& interface,
             const std::function<void(const Deadline& deadline)>& disconnect) noexcept;
 
-  /// Adds the differences of the port from `wanted`, which has to be up. VLANs and QoS are compared
-  /// where no agent of Neutron sets them (BindingConfig::owns_ports).
+  /// Adds the differences of the port from `wanted`, which has to be up. VLANs and a QoS row
+  /// without a limit are compared where no agent of Neutron sets them (BindingConfig::owns_ports).
   /// Returns the port as it is; nullopt for a missing one.
   std::optional<PortState> Check(const OvsPort& wanted, Differences& found);
   /// As OpenVSwitch::UpdatePort, with the settings that Check compares. For JoinMirrors and

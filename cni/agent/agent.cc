@@ -81,7 +81,11 @@ Agent::Agent(const Config& config, int stop_fd)
       sweep_(node_, Deadline::After(kSweepTime, stop_fd)),
       registry_(config.vif_source,
                 {.follow = [this](const std::string& key) { port_reader_.Follow(key); },
-                 .unfollow = [this](const std::string& key) { port_reader_.Unfollow(key); }}),
+                 .unfollow = [this](const std::string& key) { port_reader_.Unfollow(key); },
+                 .changed =
+                     [this](const std::string& key) {
+                       if (config_.repair != RepairMode::kOff) hot_plug_.Wake(upkeep_, key);
+                     }}),
       pod_watcher_(config.api, pipeline_,
                    [this, log = LogFailures("the pods cannot be watched")](
                        const std::exception_ptr& failure) {
@@ -99,6 +103,7 @@ Agent::Agent(const Config& config, int stop_fd)
                   config_.orphan_grace),
       repair_(node_, config_),
       node_network_(node_, config_),
+      hot_plug_(node_, config_, registry_),
       upkeep_(Jobs()) {
   pipeline_.Register(registry_);
   pipeline_.Register(errors_);
@@ -119,7 +124,7 @@ Agent::~Agent() {
 std::vector<UpkeepJob*> Agent::Jobs() {
   std::vector<UpkeepJob*> jobs = {&sweep_, &node_network_};
   if (config_.orphan_grace.count() != 0) jobs.push_back(&port_sweep_);
-  if (config_.repair != RepairMode::kOff) jobs.push_back(&repair_);
+  if (config_.repair != RepairMode::kOff) jobs.insert(jobs.end(), {&repair_, &hot_plug_});
   return jobs;
 }
 
@@ -180,8 +185,14 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
        .events = events,
        .stages = stages,
        .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd())});
-  if (request.command == Command::kAdd) repair_.Follow(upkeep_, key);
+  if (request.command == Command::kAdd) FollowAdded(key);
   return answer;
+}
+
+void Agent::FollowAdded(const AttachmentKey& key) {
+  if (config_.repair == RepairMode::kOff) return;
+  repair_.Follow(upkeep_, key);
+  hot_plug_.Wake(upkeep_, ToString(key));
 }
 
 void Agent::RequireReady() const {

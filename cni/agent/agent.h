@@ -8,6 +8,7 @@
 #include "binding/drivers/binding.h"
 #include "cni/agent/call_metrics.h"
 #include "cni/agent/cancellations.h"
+#include "cni/agent/hot_plug.h"
 #include "cni/agent/last_errors.h"
 #include "cni/agent/node_network.h"
 #include "cni/agent/pod_registry.h"
@@ -61,6 +62,8 @@ class Agent {
  private:
   [[nodiscard]] std::string Serve(const Request& request, StageObserver& stages,
                                   const EventFd& cancel);
+  /// Has the upkeep look after the attachment, whose ADD is done.
+  void FollowAdded(const AttachmentKey& key);
   /// Throws CniError 50 while the API server does not answer.
   void RequireReady() const;
   [[nodiscard]] std::vector<UpkeepJob*> Jobs();
@@ -87,6 +90,7 @@ class Agent {
   PortSweep port_sweep_;
   Repair repair_;
   NodeNetwork node_network_;
+  HotPlug hot_plug_;
   Upkeep upkeep_;
   std::optional<RepairEvents> repair_events_;  // last: its threads use all of the above
 };

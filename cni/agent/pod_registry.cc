@@ -7,6 +7,14 @@
 #include "base/log.h"
 
 namespace kuryr::cni {
+namespace {
+
+size_t MarkOf(const KnownPod& known) {
+  const auto pod = known.pod();
+  return pod ? pod->plan_mark : 0;
+}
+
+}  // namespace
 
 std::vector<std::pair<watcher::KeyFn, std::string>> PodRegistry::Consumes() const {
   return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
@@ -16,25 +24,29 @@ void PodRegistry::Handle(const watcher::WatchEvent& event) {
   using Change = KnownPod::Change;
   const std::string key = KeyOf(event.name_space, event.name);
   std::optional<PlannedPod> changed;
-  unsigned follow = 0;
+  int follow = 0;
   {
     const MutexLock lock(mutex_);
     // A KuryrPort that was asked for, and whose pod has gone meanwhile.
     if (event.kind != "Pod" && !pods_.contains(key)) return;
     KnownPod& known = pods_.try_emplace(key, source_).first->second;
     const size_t before = known.bytes();
+    const size_t mark = MarkOf(known);
     const Change change = known.Learn(event);
     Account(key, known, before);
     if (change == Change::kPresent) {
       changed = known.pod();
       Tell(key, [&](PodHandler& handler) { handler.OnPresent(*changed); });
-      follow = BeginToFollow(key, known);
+      follow = static_cast<int>(BeginToFollow(key, known));
     } else if (change == Change::kGone) {
       Tell(key, [&](PodHandler& handler) { handler.OnDeleted(event.uid); });
     }
+    follow += Reread(event, known, mark);
     if (known.empty()) pods_.erase(key);
   }
-  for (; follow > 0; --follow) ports_.follow(key);
+  for (; follow > 0; --follow) hooks_.follow(key);
+  for (; follow < 0; ++follow) hooks_.unfollow(key);
+  if (changed && hooks_.changed) hooks_.changed(key);
   if (changed && changed->plan && changed->plan->problem)
     Log(LogLevel::kWarning, "undecodable object", {{"error", changed->plan->problem->what()}});
 }
@@ -47,6 +59,25 @@ void PodRegistry::Account(const std::string& key, KnownPod& known, size_t before
                              " bytes of values, and those of the " + "node's pods have " +
                              std::to_string(planned_bytes_) + " of at most " +
                              std::to_string(kMostPlanned));
+}
+
+int PodRegistry::Reread(const watcher::WatchEvent& event, const KnownPod& known, size_t mark) {
+  const std::string key = KeyOf(event.name_space, event.name);
+  const auto waiting = rereads_.find(key);
+  const size_t now = MarkOf(known);
+  if (event.kind == "Pod" && now != 0 && now != mark && !known.annotated()) {
+    ++rereads_[key];
+    return 1;
+  }
+  if (waiting == rereads_.end()) return 0;
+  if (!known.pod()) {
+    const int all = waiting->second;
+    rereads_.erase(waiting);
+    return -all;
+  }
+  if (event.kind == "Pod" || !known.complete()) return 0;
+  if (--waiting->second == 0) rereads_.erase(waiting);
+  return -1;
 }
 
 unsigned PodRegistry::BeginToFollow(const std::string& key, const KnownPod& known) {
@@ -72,6 +103,12 @@ std::vector<PlannedPod> PodRegistry::pods() const {
     if (auto pod = known.pod()) pods.push_back(std::move(*pod));
   }
   return pods;
+}
+
+std::optional<PlannedPod> PodRegistry::Find(const std::string& key) const {
+  const MutexLock lock(mutex_);
+  const auto known = pods_.find(key);
+  return known == pods_.end() ? std::nullopt : known->second.pod();
 }
 
 bool PodRegistry::HasPod(const std::string& uid) const {
@@ -110,7 +147,7 @@ void PodRegistry::Subscribe(Subscription& subscription) {
     if (const auto pod = known->second.pod()) subscription.handler_.OnPresent(*pod);
     follow = BeginToFollow(subscription.key_, known->second);
   }
-  for (; follow > 0; --follow) ports_.follow(subscription.key_);
+  for (; follow > 0; --follow) hooks_.follow(subscription.key_);
 }
 
 void PodRegistry::Unsubscribe(Subscription& subscription) {
@@ -121,7 +158,7 @@ void PodRegistry::Unsubscribe(Subscription& subscription) {
         begin, end, [&](const auto& subscribed) { return subscribed.second == &subscription; });
     if (entry != end) subscriptions_.erase(entry);
   }
-  if (subscription.follows_) ports_.unfollow(subscription.key_);
+  if (subscription.follows_) hooks_.unfollow(subscription.key_);
 }
 
 }  // namespace kuryr::cni

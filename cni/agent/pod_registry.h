@@ -22,18 +22,20 @@ inline constexpr size_t kMostPlanned = size_t{16} << 20;
 inline constexpr size_t kUsualPlan = size_t{16} << 10;
 
 /// The node's pods: the last known state of each, and the calls that want to hear of the next one.
-/// While a call wants to hear of a pod, the pod's KuryrPort is asked for. A call hears of both as
+/// While a call wants to hear of a pod, the pod's KuryrPort is asked for. It is asked for once more
+/// when the pod says that its plan has changed (vif::kPlannedAnnotation). A call hears of both as
 /// one. Thread-safe.
 /// (kuryr_kubernetes/cni/daemon/service.py, the registry)
 class PodRegistry : public watcher::EventConsumer {
  public:
-  /// The source of KuryrPorts. Called for NAMESPACE/NAME, from any thread.
-  struct Ports {
-    std::function<void(const std::string& key)> follow;    ///< an ADD waits for it
-    std::function<void(const std::string& key)> unfollow;  ///< as often, later
+  /// Called for NAMESPACE/NAME, from any thread.
+  struct Hooks {
+    std::function<void(const std::string& key)> follow;        ///< the pod's KuryrPort is wanted
+    std::function<void(const std::string& key)> unfollow;      ///< as often, later
+    std::function<void(const std::string& key)> changed = {};  ///< the pod or its plan; may be null
   };
 
-  PodRegistry(VifSource source, Ports ports) : source_(source), ports_(std::move(ports)) {}
+  PodRegistry(VifSource source, Hooks hooks) : source_(source), hooks_(std::move(hooks)) {}
 
   class Subscription {
    public:
@@ -65,6 +67,8 @@ class PodRegistry : public watcher::EventConsumer {
   /// A try to watch the pods failed: everybody hears of it.
   void OnWatchFailure(const std::exception_ptr& failure) EXCLUDES(mutex_);
   [[nodiscard]] std::vector<PlannedPod> pods() const EXCLUDES(mutex_);
+  /// The pod NAMESPACE/NAME; nullopt where it is not known.
+  [[nodiscard]] std::optional<PlannedPod> Find(const std::string& key) const EXCLUDES(mutex_);
   /// As KnownPod::complete; true of a pod that is not known.
   [[nodiscard]] bool IsComplete(const std::string& key) const EXCLUDES(mutex_);
   /// Whether a pod of this UID is known, or a KuryrPort of it.
@@ -78,15 +82,20 @@ class PodRegistry : public watcher::EventConsumer {
 
   /// After its plans have changed; they had `before` bytes.
   void Account(const std::string& key, KnownPod& known, size_t before) REQUIRES(mutex_);
+  /// Counts the questions for KuryrPorts whose pods' plans have changed, and the answers. Returns
+  /// how often the KuryrPort is to be followed from now on, which may be negative.
+  [[nodiscard]] int Reread(const watcher::WatchEvent& event, const KnownPod& known, size_t mark)
+      REQUIRES(mutex_);
   /// How many subscriptions begin to wait for the pod's KuryrPort.
   [[nodiscard]] unsigned BeginToFollow(const std::string& key, const KnownPod& known)
       REQUIRES(mutex_);
 
   const VifSource source_;
-  const Ports ports_;
+  const Hooks hooks_;
   mutable Mutex mutex_;
   std::map<std::string, KnownPod> pods_ GUARDED_BY(mutex_);
-  size_t planned_bytes_ GUARDED_BY(mutex_) = 0;  ///< of all pods
+  size_t planned_bytes_ GUARDED_BY(mutex_) = 0;            ///< of all pods
+  std::map<std::string, int> rereads_ GUARDED_BY(mutex_);  ///< questions without an answer yet
   std::multimap<std::string, Subscription*> subscriptions_ GUARDED_BY(mutex_);
 };
 

@@ -26,17 +26,10 @@ constexpr std::chrono::seconds kRepairTime{5};
 /// The time that ovs-vswitchd has to answer.
 constexpr std::chrono::seconds kServedTime{1};
 
-/// A network without a producer has the id of its VIF.
-bool HasProducer(const vif::PodVif& pod_vif) {
-  const vif::VifBase& vif = vif::Common(pod_vif.vif);
-  if (!vif.network.has_value() || !vif.id.has_value()) return true;
-  return vif.network->id.value_or("") != *vif.id;
-}
-
 bool IsRepairable(const AttachmentRecord& record) {
   return record.added && record.boot_id == BootId() && record.delegate_config.empty() &&
-         record.vifs.size() == record.plugs.size() &&
-         std::all_of(record.vifs.begin(), record.vifs.end(), HasProducer);
+         record.vifs.size() == record.plugs.size() && record.changing.empty() &&
+         HasProducer(record);
 }
 
 /// Begins the key of an attachment that is only to be learned.

@@ -1,8 +1,6 @@
 #include "cni/agent/repair_report.h"
 
 #include <algorithm>
-#include <exception>
-#include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "watcher/pod_event.h"
@@ -110,24 +108,8 @@ void RepairReport::Tell(const AttachmentRecord& record, const binding::Differenc
     const MutexLock lock(mutex_);
     ++counts_[{KindOf(difference.kind), WordFor(outcome)}];
   }
-  if (!texts.empty() && outcome != Outcome::kFailed) Post(record, texts, outcome);
-}
-
-void RepairReport::Post(const AttachmentRecord& record, const std::string& differences,
-                        Outcome outcome) const {
-  const size_t slash = record.pod.find('/');
-  if (!config_.reports.use_events || slash == std::string::npos) return;
-  const std::string name_space = record.pod.substr(0, slash);
-  try {
-    writer_.WriteLater(
-        {.kind = ApiWrite::Kind::kCreate,
-         .path = "/api/v1/namespaces/" + name_space + "/events",
-         .body = EncodePodEvent(EventFor(differences, outcome),
-                                {name_space, record.pod.substr(slash + 1), record.pod_uid},
-                                {"kuryr-cni", config_.node_name})});
-  } catch (const std::exception& e) {
-    Log(LogLevel::kDebug, "nothing told to the API server", {{"error", e.what()}});
-  }
+  if (!texts.empty() && outcome != Outcome::kFailed)
+    reporter_.Post(record, EventFor(texts, outcome));
 }
 
 void RepairReport::WriteTo(service::MetricsText& text) const {

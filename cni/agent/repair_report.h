@@ -7,6 +7,7 @@
 
 #include "base/thread_annotations.h"
 #include "binding/difference.h"
+#include "cni/agent/attachment_reporter.h"
 #include "cni/attachments/attachment_record.h"
 #include "cni/config.h"
 #include "cni/pod/api_writer.h"
@@ -26,17 +27,14 @@ class RepairReport {
   };
 
   /// Both are borrowed.
-  RepairReport(const Config& config, ApiWriter& writer) : config_(config), writer_(writer) {}
+  RepairReport(const Config& config, ApiWriter& writer) : reporter_(config, writer) {}
 
   void Tell(const AttachmentRecord& record, const binding::Differences& found, Outcome outcome)
       EXCLUDES(mutex_);
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:
-  void Post(const AttachmentRecord& record, const std::string& differences, Outcome outcome) const;
-
-  const Config& config_;
-  ApiWriter& writer_;
+  const AttachmentReporter reporter_;
   mutable Mutex mutex_;
   /// By kind and outcome.
   std::map<std::pair<std::string, std::string>, uint64_t> counts_ GUARDED_BY(mutex_);

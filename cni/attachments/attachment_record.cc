@@ -1,5 +1,6 @@
 #include "cni/attachments/attachment_record.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,14 @@ binding::Attachment AttachmentRecord::attachment() const {
           .netns_id = netns_id};
 }
 
+bool HasProducer(const AttachmentRecord& record) {
+  return std::all_of(record.vifs.begin(), record.vifs.end(), [](const vif::PodVif& pod_vif) {
+    const vif::VifBase& vif = vif::Common(pod_vif.vif);
+    if (!vif.network.has_value() || !vif.id.has_value()) return true;
+    return vif.network->id.value_or("") != *vif.id;
+  });
+}
+
 namespace {
 
 nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
@@ -42,11 +51,17 @@ nlohmann::ordered_json PlugsJson(const AttachmentRecord& record) {
                      {"host_interface", plug.host_interface},
                      {"bridge", plug.bridge},
                      {"device", plug.device}});
+    if (record.changing.contains(plug.ifname)) plugs.back()["changing"] = true;
+    if (record.later.contains(plug.ifname)) plugs.back()["later"] = true;
     if (i >= record.vifs.size()) continue;
     plugs.back()["is_default"] = record.vifs[i].is_default;
     plugs.back()["vif"] = vif::EncodeVif(record.vifs[i].vif, vif::Changes::kOmit);
   }
   return plugs;
+}
+
+nlohmann::ordered_json LimitJson(const binding::RateLimit& limit) {
+  return {{"rate", limit.rate}, {"burst", limit.burst}};
 }
 
 /// nlohmann makes a T of any number, also of one that no T can hold.
@@ -59,11 +74,20 @@ T NumberAt(const nlohmann::json& object, const char* key) {
   return number.get<T>();
 }
 
+/// Zeros without the key: earlier records have none.
+binding::RateLimit LimitAt(const nlohmann::json& record, const char* key) {
+  if (!record.contains(key)) return {};
+  const nlohmann::json& limit = record.at(key);
+  return {.rate = NumberAt<uint64_t>(limit, "rate"), .burst = NumberAt<uint64_t>(limit, "burst")};
+}
+
 void TakePlug(const nlohmann::json& plug, AttachmentRecord& record) {
   record.plugs.push_back({plug.at("driver"), plug.at("ifname"), plug.at("host_interface"),
                           plug.at("bridge"),
                           // Records of version 0.1 have neither this nor the VIF.
                           plug.value("device", "")});
+  if (plug.value("changing", false)) record.changing.insert(record.plugs.back().ifname);
+  if (plug.value("later", false)) record.later.insert(record.plugs.back().ifname);
   if (!plug.contains("vif")) return;
   record.vifs.push_back({.ifname = record.plugs.back().ifname,
                          .is_default = plug.at("is_default"),
@@ -88,6 +112,8 @@ std::string ToJson(const AttachmentRecord& record) {
       {"owner_start_time", record.owner.start_time},
       {"trace_id", record.trace_id},
       {"plugs", PlugsJson(record)},
+      {"received_limit", LimitJson(record.limits.received)},
+      {"sent_limit", LimitJson(record.limits.sent)},
       {"delegate_config", record.delegate_config},
   };
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -109,6 +135,8 @@ AttachmentRecord ParseAttachmentRecord(std::string_view text) {
                     NumberAt<uint64_t>(json, "owner_start_time")};
     record.trace_id = json.value("trace_id", "");
     for (const nlohmann::json& plug : json.at("plugs")) TakePlug(plug, record);
+    record.limits = {.received = LimitAt(json, "received_limit"),
+                     .sent = LimitAt(json, "sent_limit")};
     record.delegate_config = json.value("delegate_config", "");
     return record;
   } catch (const nlohmann::json::exception& e) {

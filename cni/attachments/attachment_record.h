@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,14 +47,28 @@ struct AttachmentRecord {
   std::string trace_id;              ///< the ADD's call to the agent; empty without one
   std::vector<binding::Plug> plugs;  ///< in the order of their making
   std::vector<vif::PodVif> vifs;     ///< one for each plug; none in records of version 0.1
+  binding::RateLimits limits;        ///< of the default VIF, as the runtime asked for them
+  /// Interfaces of `plugs` that are being plugged into the running pod, or unplugged from it. A
+  /// process that was killed at it leaves them so.
+  std::set<std::string> changing;
+  /// Interfaces of `plugs` that were plugged or changed after the ADD. prevResult knows nothing of
+  /// that.
+  std::set<std::string> later;
   /// The network configuration that a delegated plugin was given; empty without one.
   std::string delegate_config;
 
   bool operator==(const AttachmentRecord&) const = default;
 
+  /// The limits of a VIF of `vifs`: only CNI_IFNAME's interface is the runtime's to limit.
+  [[nodiscard]] binding::RateLimits LimitsOf(const vif::PodVif& vif) const {
+    return vif.is_default ? limits : binding::RateLimits();
+  }
   /// The attachment as the drivers know it.
   [[nodiscard]] binding::Attachment attachment() const;
 };
+
+/// Whether a producer planned all VIFs: a network without one has the id of its VIF.
+[[nodiscard]] bool HasProducer(const AttachmentRecord& record);
 
 /// As one JSON document, and back; the latter throws ParseError.
 [[nodiscard]] std::string ToJson(const AttachmentRecord& record);

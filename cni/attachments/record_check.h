@@ -31,6 +31,8 @@ class RecordCheck {
   [[nodiscard]] binding::Differences Repair(size_t vif) const;
 
  private:
+  [[nodiscard]] binding::Planned PlanOf(size_t vif) const;
+
   binding::Binding& binding_;
   const AttachmentRecord& record_;
   const binding::Netns& pod_;

@@ -40,6 +40,11 @@ binding::Netns OpenPodNetns(const Request& request) {
   }
 }
 
+binding::RateLimits LimitsOf(const Bandwidth& bandwidth) {
+  return {.received = {.rate = bandwidth.ingress_rate, .burst = bandwidth.ingress_burst},
+          .sent = {.rate = bandwidth.egress_rate, .burst = bandwidth.egress_burst}};
+}
+
 AttachmentRecord NewRecord(const Request& request, const NodeContext& node,
                            const binding::Netns& pod) {
   return {.key = {request.config.name, request.container_id, request.ifname},
@@ -49,7 +54,8 @@ AttachmentRecord NewRecord(const Request& request, const NodeContext& node,
           .pod_uid = request.pod.uid,
           .boot_id = BootId(),
           .owner = node.owner,
-          .trace_id = request.trace_id};
+          .trace_id = request.trace_id,
+          .limits = LimitsOf(request.wishes.bandwidth)};
 }
 
 [[noreturn]] void ThrowExists(const Request& request) {

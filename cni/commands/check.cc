@@ -89,6 +89,15 @@ void FollowResult(const Result& previous, const ResultInterface* interface,
   std::erase_if(planned.l3.routes, [&](const auto& route) { return !TellsOf(previous, route); });
 }
 
+/// Takes over the MAC that prevResult has, if it knows the interface: the rest of prevResult is
+/// older than the VIF.
+void FollowOlderResult(const Result& previous, binding::Planned& planned) {
+  for (const ResultInterface& interface : previous.interfaces) {
+    if (interface.name != planned.plug.ifname || interface.sandbox.empty()) continue;
+    if (const auto mac = MacAddress::Parse(interface.mac)) planned.mac = *mac;
+  }
+}
+
 /// Compares the MTU with prevResult's. Results before CNI 1.1.0 have none.
 void CheckMtu(const ResultInterface* interface, const binding::Netns& pod) {
   if (interface == nullptr || interface->mtu == 0) return;
@@ -103,8 +112,11 @@ void CheckVifs(const Call& call, const AttachmentRecord& record) {
   const Result previous = PreviousResult(call.request);
   const RecordCheck check(call.node.binding, record, pod, call.deadline);
   for (size_t i = 0; i < record.vifs.size(); ++i) {
+    const std::string& ifname = record.plugs.at(i).ifname;
+    if (record.changing.contains(ifname)) continue;
     const ResultInterface* interface = nullptr;
     const auto differences = check.Check(i, [&](binding::Planned& planned) {
+      if (record.later.contains(ifname)) return FollowOlderResult(previous, planned);
       interface = FindInterface(previous, planned.plug.ifname, pod, call.request);
       FollowResult(previous, interface, planned);
     });

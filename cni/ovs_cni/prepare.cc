@@ -1,6 +1,5 @@
 #include "cni/ovs_cni/prepare.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -92,42 +91,21 @@ void RequireFree(const Request& request, const binding::BindingConfig& config,
   }
 }
 
-uint32_t InThousands(uint64_t rate) {
-  constexpr uint64_t kThousand = 1000;
-  return static_cast<uint32_t>((rate + kThousand - 1) / kThousand);
-}
-
-/// The limit of one direction, in bit/s and bit. 0: no limit, and Open vSwitch's own burst.
-struct RateLimit {
-  uint64_t rate = 0;
-  uint64_t burst = 0;
-};
-
-/// Runtimes send 2^32 - 1 for a burst that is not set. The kernel counts a burst as a time, which
-/// overflows above 274 s.
-RateLimit InBounds(RateLimit limit) {
-  constexpr uint64_t kMostRate = 1'000'000'000'000;
-  constexpr uint64_t kMostSeconds = 100;
-  limit.rate = std::min(limit.rate, kMostRate);
-  limit.burst = limit.burst >= UINT32_MAX ? 0 : std::min(limit.burst, limit.rate * kMostSeconds);
-  return limit;
-}
-
 /// The lower limit: a wish, which the pod's author chooses, must not exceed the network's limit.
-RateLimit LowerOf(const RateLimit& networks, const RateLimit& wish) {
-  const bool is_wish = networks.rate == 0 || (wish.rate != 0 && wish.rate < networks.rate);
-  return InBounds(is_wish ? wish : networks);
-}
-
-void LimitRates(const Bandwidth& networks, const Bandwidth& wish, binding::PortSettings& settings) {
-  const RateLimit egress =
-      LowerOf({networks.egress_rate, networks.egress_burst}, {wish.egress_rate, wish.egress_burst});
-  const RateLimit ingress = LowerOf({networks.ingress_rate, networks.ingress_burst},
-                                    {wish.ingress_rate, wish.ingress_burst});
-  settings.policing_rate = InThousands(egress.rate);
-  settings.policing_burst = InThousands(egress.burst);
-  settings.max_rate = ingress.rate;
-  settings.max_burst = ingress.burst;
+Bandwidth LowerOf(const Bandwidth& networks, const Bandwidth& wish) {
+  Bandwidth lower = networks;
+  const auto is_lower = [](uint64_t wished, uint64_t rate) {
+    return wished != 0 && (rate == 0 || wished < rate);
+  };
+  if (is_lower(wish.ingress_rate, networks.ingress_rate)) {
+    lower.ingress_rate = wish.ingress_rate;
+    lower.ingress_burst = wish.ingress_burst;
+  }
+  if (is_lower(wish.egress_rate, networks.egress_rate)) {
+    lower.egress_rate = wish.egress_rate;
+    lower.egress_burst = wish.egress_burst;
+  }
+  return lower;
 }
 
 binding::PortSettings SettingsOf(const Request& request) {
@@ -138,7 +116,6 @@ binding::PortSettings SettingsOf(const Request& request) {
                                  .interface_type = own.interface_type,
                                  .ofport_request = own.ofport_request,
                                  .iface_id = request.wishes.ovn_port};
-  LimitRates(own.bandwidth, request.wishes.bandwidth, settings);
   for (const OvsCniMirror& mirror : own.mirrors)
     settings.mirrors.push_back({.name = mirror.name,
                                 .ingress = mirror.ingress,
@@ -172,6 +149,7 @@ void PrepareOvsCni(Request& request, binding::BindingConfig& config, const Deadl
   if (network.bridge.empty() && adds)
     RefuseField("bridge", "is not set, nor are deviceID and OvnPort");
   if (adds && !wishes.ovn_port.empty()) RequireFree(request, config, deadline);
+  wishes.bandwidth = LowerOf(network.ovs_cni->bandwidth, wishes.bandwidth);
   config.port = SettingsOf(request);
   config.needs_bridge = true;
   // ovs-cni sets QoS only where it is asked for.

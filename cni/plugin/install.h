@@ -12,6 +12,7 @@ struct Installation {
   std::filesystem::path conf_dir = "/etc/cni/net.d";
   std::filesystem::path kuryr_conf = "/etc/kuryr/kuryr.conf";  ///< source of the node's file
   std::filesystem::path conflist = "/usr/local/share/kuryr-cni/10-kuryr.conflist";
+  bool leaves_out_portmap = false;  ///< WithPortmap is for nodes that have portmap in bin_dir
 };
 
 /// Puts this program, kuryr.conf and the network configuration on the node. Each takes its place by

@@ -62,6 +62,8 @@ service::CommandLine AddInstallCommand(service::CommandLine& line, Installation&
               "where the runtime looks for those (default /etc/cni/net.d)");
   command.Add("--cni-bin-dir", installation.bin_dir,
               "where it looks for programs (default /opt/cni/bin)");
+  command.Add("--no-portmap", installation.leaves_out_portmap,
+              "put no portmap into the network configuration, even if the node has it");
   return command;
 }
 

@@ -1,6 +1,7 @@
 #include "cni/pod/known_pod.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -33,9 +34,13 @@ PlannedPod ReadPod(const watcher::WatchEvent& event, VifSource source) {
                  .name = event.name,
                  .uid = event.uid,
                  .manifest_hash = {},
-                 .plan = nullptr};
+                 .plan = nullptr,
+                 .plan_mark = 0};
   const json& hash = Annotation(*event.object, kConfigHash);
   if (hash.is_string() && IsMirrorPod(*event.object)) pod.manifest_hash = hash;
+  const json& mark = Annotation(*event.object, vif::kPlannedAnnotation);
+  if (mark.is_string())
+    pod.plan_mark = std::hash<std::string_view>()(mark.get_ref<const std::string&>());
   if (source != VifSource::kKuryrPort && !Annotation(*event.object, vif::kVifAnnotation).is_null())
     pod.plan = std::make_shared<const PodPlan>(DecodePlan(event));
   return pod;
@@ -54,7 +59,8 @@ bool operator==(const PlannedPod& left, const PlannedPod& right) {
   const bool same_plan =
       left.plan == right.plan || (left.plan && right.plan && *left.plan == *right.plan);
   return left.name_space == right.name_space && left.name == right.name && left.uid == right.uid &&
-         left.manifest_hash == right.manifest_hash && same_plan;
+         left.manifest_hash == right.manifest_hash && left.plan_mark == right.plan_mark &&
+         same_plan;
 }
 
 /// kuryr-kubernetes releases the ports of a KuryrPort that is being deleted, so its plan is void.

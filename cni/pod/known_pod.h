@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -23,6 +24,7 @@ struct PlannedPod {
   std::string uid;
   std::string manifest_hash;            ///< of a mirror: the static pod's UID at the runtime
   std::shared_ptr<const PodPlan> plan;  ///< null while the pod is not planned
+  size_t plan_mark = 0;                 ///< hash of vif::kPlannedAnnotation; 0: there is none
 
   /// Compares plans by value.
   friend bool operator==(const PlannedPod& left, const PlannedPod& right);

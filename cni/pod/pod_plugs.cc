@@ -33,7 +33,7 @@ void PodPlugs::Plan(const std::vector<vif::PodVif>& vifs, AttachmentRecord recor
   record.vifs = vifs;
   planned_.clear();
   for (const vif::PodVif& vif : vifs) {
-    planned_.push_back(binding_.Plan(vif));
+    planned_.push_back(binding_.Plan(vif, record.LimitsOf(vif)));
     record.plugs.push_back(planned_.back().plug);
   }
   attachment_.Write(std::move(record));
@@ -52,7 +52,8 @@ void PodPlugs::Plug() {
 void PodPlugs::Configure(const vif::PodVif& vif,
                          const std::vector<binding::LinkRoute>& more_routes) {
   PluggedVif& plugged = plugged_.front();
-  binding::Planned planned = binding_.PlanWith(vif, plugged.planned.plug);
+  binding::Planned planned =
+      binding_.PlanWith(vif, plugged.planned.plug, attachment_.record()->LimitsOf(vif));
   auto& routes = planned.l3.routes;
   routes.insert(routes.end(), more_routes.begin(), more_routes.end());
   binding::RequireNextHops(planned.l3, "$.routes");

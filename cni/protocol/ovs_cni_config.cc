@@ -113,18 +113,23 @@ uint64_t TakeRate(const json& object, const char* name) {
   return found->get<uint64_t>();
 }
 
+/// Runtimes send 2^32 - 1 for a burst that nobody asks for, and templates repeat it.
+uint64_t KnownBurst(uint64_t burst) { return burst >= UINT32_MAX ? 0 : burst; }
+
 Bandwidth TakeBandwidth(const json& config) {
   const json* object = TakeObject(config, "", "bandwidth");
   if (object == nullptr) return {};
   RequireKnownKeys(*object, "bandwidth", "bandwidth");
-  const Bandwidth bandwidth = {.ingress_rate = TakeRate(*object, "ingressRate"),
-                               .ingress_burst = TakeRate(*object, "ingressBurst"),
-                               .egress_rate = TakeRate(*object, "egressRate"),
-                               .egress_burst = TakeRate(*object, "egressBurst")};
+  Bandwidth bandwidth = {.ingress_rate = TakeRate(*object, "ingressRate"),
+                         .ingress_burst = TakeRate(*object, "ingressBurst"),
+                         .egress_rate = TakeRate(*object, "egressRate"),
+                         .egress_burst = TakeRate(*object, "egressBurst")};
   if (bandwidth.ingress_burst != 0 && bandwidth.ingress_rate == 0)
     RefuseField("bandwidth.ingressBurst", "is set without ingressRate");
   if (bandwidth.egress_burst != 0 && bandwidth.egress_rate == 0)
     RefuseField("bandwidth.egressBurst", "is set without egressRate");
+  bandwidth.ingress_burst = KnownBurst(bandwidth.ingress_burst);
+  bandwidth.egress_burst = KnownBurst(bandwidth.egress_burst);
   return bandwidth;
 }
 

@@ -107,21 +107,42 @@ void CheckPortMappings(const json& object, const std::string& where) {
   }
 }
 
+/// 0 where it is missing. A number above 2^53 is no longer exact in every JSON parser.
+uint64_t TakeBits(const json& bandwidth, const std::string& where, const std::string& name,
+                  uint64_t least) {
+  constexpr uint64_t kMost = uint64_t{1} << 53;
+  const auto found = bandwidth.find(Lower(name));
+  if (found == bandwidth.end() || *found == 0) return 0;
+  const bool in_range = found->is_number_unsigned() && found->get<uint64_t>() >= least &&
+                        found->get<uint64_t>() <= kMost;
+  if (!in_range)
+    RefuseField(where + name, "is " + Printable(found->dump(-1, ' ', true)) +
+                                  ", expected 0 or a number from " + std::to_string(least) +
+                                  " to 2^53");
+  return found->get<uint64_t>();
+}
+
+/// CNI's plugin bandwidth refuses such a burst as well.
+uint64_t TakeBurst(const json& bandwidth, const std::string& where, const std::string& direction,
+                   uint64_t rate) {
+  constexpr uint64_t kUnset = UINT32_MAX;
+  const uint64_t burst = TakeBits(bandwidth, where, direction + "Burst", 1);
+  if (burst >= kUnset) return 0;
+  if (burst != 0 && rate == 0)
+    RefuseField(where + direction + "Burst", "is set without " + direction + "Rate");
+  return burst;
+}
+
 void TakeBandwidth(const json& object, const std::string& where, Wishes& wishes) {
+  constexpr uint64_t kLeastRate = 1000;
   const json* bandwidth = TakeObject(object, where, "bandwidth");
   if (bandwidth == nullptr) return;
-  const auto take = [&](const char* name) -> uint64_t {
-    const auto found = bandwidth->find(name);
-    if (found == bandwidth->end()) return 0;
-    if (!found->is_number_unsigned())
-      RefuseField(where + "bandwidth." + name,
-                  "is " + Printable(found->dump(-1, ' ', true)) + ", expected a number");
-    return found->get<uint64_t>();
-  };
-  wishes.bandwidth = {.ingress_rate = take("ingressrate"),
-                      .ingress_burst = take("ingressburst"),
-                      .egress_rate = take("egressrate"),
-                      .egress_burst = take("egressburst")};
+  const std::string field = where + "bandwidth.";
+  Bandwidth& wish = wishes.bandwidth;
+  wish.ingress_rate = TakeBits(*bandwidth, field, "ingressRate", kLeastRate);
+  wish.ingress_burst = TakeBurst(*bandwidth, field, "ingress", wish.ingress_rate);
+  wish.egress_rate = TakeBits(*bandwidth, field, "egressRate", kLeastRate);
+  wish.egress_burst = TakeBurst(*bandwidth, field, "egress", wish.egress_rate);
 }
 
 void TakeDns(const json& object, const std::string& where, Wishes& wishes) {

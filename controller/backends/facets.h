@@ -52,6 +52,15 @@ class AddressKeeper {
                                                   const std::vector<vif::PodVif>& vifs) const = 0;
 };
 
+/// A backend that frees what single interfaces of an owner had.
+class InterfaceReleaser {
+ public:
+  virtual ~InterfaceReleaser() = default;
+
+  /// The owner has these VIFs and no others any more: frees what else it had, after a rest.
+  virtual void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
+};
+
 /// A backend that makes something for each scope.
 class ScopeUser {
  public:
@@ -105,6 +114,7 @@ class PortLister {
 /// The abilities of one backend; null where it lacks one. They live as long as the backend.
 struct Facets {
   AddressKeeper* addresses = nullptr;
+  InterfaceReleaser* interfaces = nullptr;
   ScopeUser* scopes = nullptr;
   LossReporter* losses = nullptr;
   MetricsReporter* metrics = nullptr;

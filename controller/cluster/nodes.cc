@@ -14,7 +14,23 @@ using nlohmann::json;
 
 std::string NodePath(const std::string& node) { return "/api/v1/nodes/" + node; }
 
-NodeFacts FactsOf(const json& node) {
+[[noreturn]] void ThrowLacks(const std::string& node, const std::string& what) {
+  throw PlanError(PlanError::Kind::kRetry, "node " + Printable(node) + what);
+}
+
+/// A pod may name a node that is yet to come, and no event tells when it has come.
+NodeFacts Read(const std::string& node, watcher::ApiClient& client) {
+  try {
+    return NodeFactsOf(client.Get(NodePath(node)));
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kNotFound) throw;
+    ThrowLacks(node, " is not there");
+  }
+}
+
+}  // namespace
+
+NodeFacts NodeFactsOf(const json& node) {
   NodeFacts facts;
   const json cidrs = node.value("/spec/podCIDRs"_json_pointer, json::array());
   for (const json& cidr : cidrs) {
@@ -30,22 +46,6 @@ NodeFacts FactsOf(const json& node) {
   }
   return facts;
 }
-
-[[noreturn]] void ThrowLacks(const std::string& node, const std::string& what) {
-  throw PlanError(PlanError::Kind::kRetry, "node " + Printable(node) + what);
-}
-
-/// A pod may name a node that is yet to come, and no event tells when it has come.
-NodeFacts Read(const std::string& node, watcher::ApiClient& client) {
-  try {
-    return FactsOf(client.Get(NodePath(node)));
-  } catch (const watcher::ApiError& e) {
-    if (e.code() != watcher::ApiError::kNotFound) throw;
-    ThrowLacks(node, " is not there");
-  }
-}
-
-}  // namespace
 
 template <typename Fact>
 std::vector<Fact> Nodes::Find(const std::string& node, watcher::ApiClient& client,

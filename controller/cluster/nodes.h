@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,11 @@ namespace kuryr::controller {
 struct NodeFacts {
   std::vector<IpNetwork> pod_cidrs;  ///< spec.podCIDRs
   std::vector<IpAddress> addresses;  ///< status.addresses of type InternalIP
+
+  bool operator==(const NodeFacts&) const = default;
 };
+/// Passes over what cannot be read.
+[[nodiscard]] NodeFacts NodeFactsOf(const nlohmann::json& node);
 
 /// The cluster's nodes, read from the API server when a plan needs one: few backends do.
 /// Thread-safe.

@@ -60,4 +60,15 @@ void AskForTheSame(const PodFacts& pod, const json& object, PlanRequest& request
   }
 }
 
+bool TellsOfNone(const json& pod, const std::vector<IpAddress>& addresses) {
+  const json statuses = StatusesOn(pod);
+  return !statuses.empty() && std::none_of(statuses.begin(), statuses.end(), [&](const json& one) {
+    if (!one.is_object()) return false;
+    const std::vector<IpAddress> there = AddressesIn(one);
+    return std::any_of(there.begin(), there.end(), [&](const IpAddress& address) {
+      return std::find(addresses.begin(), addresses.end(), address) != addresses.end();
+    });
+  });
+}
+
 }  // namespace kuryr::controller

@@ -16,4 +16,8 @@ inline constexpr const char* kNetworkStatusAnnotation = "k8s.v1.cni.cncf.io/netw
 /// are in an annotation that its user may have written: they count as wishes. `object` is the Pod.
 void AskForTheSame(const PodFacts& pod, const nlohmann::json& object, PlanRequest& request);
 
+/// Whether the pod's network status tells of its interfaces, and none of them has one of the
+/// addresses: its node has unplugged them.
+[[nodiscard]] bool TellsOfNone(const nlohmann::json& pod, const std::vector<IpAddress>& addresses);
+
 }  // namespace kuryr::controller

@@ -1,6 +1,7 @@
 #include "controller/owners/pod_facts.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -118,6 +119,7 @@ void ReadMetadata(const json& metadata, const std::set<std::string>& label_keys,
   facts.claim = StringAt(annotations, kClaimAnnotation).substr(0, kMostWish);
   facts.security_groups = StringAt(annotations, kSecurityGroupsAnnotation).substr(0, kMostWish);
   facts.networks = StringAt(annotations, kNetworksAnnotation).substr(0, kMostNetworksText + 1);
+  facts.plan_mark = MarkOf(StringAt(annotations, vif::kPlannedAnnotation));
   facts.is_static = annotations.contains("kubernetes.io/config.mirror");
   const json& labels = Part(metadata, "labels");
   for (const std::string& key : label_keys) {
@@ -126,6 +128,10 @@ void ReadMetadata(const json& metadata, const std::set<std::string>& label_keys,
 }
 
 }  // namespace
+
+size_t MarkOf(const std::string& planned) {
+  return planned.empty() ? 0 : std::hash<std::string>()(planned);
+}
 
 /// A pod that was never scheduled left nothing on any node.
 Awaited AwaitedBy(const PodFacts& pod) {
@@ -156,7 +162,8 @@ PortFacts PortFactsOf(const watcher::WatchEvent& kuryrport) {
           .uid = kuryrport.uid,
           .version = kuryrport.resource_version,
           .pod_uid = StringAt(spec, "podUid"),
-          .node = StringAt(spec, "podNodeName")};
+          .node = StringAt(spec, "podNodeName"),
+          .changed = annotations.contains(vif::kPlannedAnnotation)};
 }
 
 std::vector<IpAddress> FormerOn(const watcher::WatchEvent& object) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -69,6 +70,7 @@ struct PodFacts {
   std::string claim;                          ///< kClaimAnnotation
   std::string security_groups;                ///< kSecurityGroupsAnnotation
   std::string networks;                       ///< kNetworksAnnotation; cut just above its limit
+  size_t plan_mark = 0;                       ///< MarkOf(vif::kPlannedAnnotation)
   bool has_finalizer = false;                 ///< kPodFinalizer
   bool host_network = false;
   bool is_static = false;  ///< the mirror of a static pod, which the kubelet reads from elsewhere
@@ -92,9 +94,13 @@ struct PortFacts {
   std::string version;  ///< resourceVersion
   std::string pod_uid;
   std::string node;
-  bool judged = false;  ///< judged with its pod; only a leader knows
+  bool changed = false;  ///< its plan has been changed: vif::kPlannedAnnotation
+  bool judged = false;   ///< judged with its pod; only a leader knows
   PlanState plan;
 };
+
+/// Stands for the value of vif::kPlannedAnnotation; 0 for an empty one.
+[[nodiscard]] size_t MarkOf(const std::string& planned);
 
 /// Reads all facts but the plan. `label_keys`: the labels to keep.
 [[nodiscard]] PodFacts PodFactsOf(const watcher::WatchEvent& pod,

@@ -120,10 +120,25 @@ class KuryrPortSink : public VifSink {
                const std::vector<IpAddress>& former) override {
     const PodFacts& pod = *known.pod;
     const json status = EncodePort(pod, vifs).at("status");
-    writer_.ReplacePortStatus(pod, VersionOf(*known.port), status, Listed(former));
+    const std::string planned = vif::InterfacesOf(vifs);
+    writer_.ReplacePortStatus(
+        pod, VersionOf(*known.port), status,
+        {{kFormerAnnotation, Listed(former)}, {vif::kPlannedAnnotation, planned}});
+    MarkPod(pod, planned);
+  }
+
+  void Tell(const PodStore::Known& known) override {
+    if (known.port && known.port->changed && Holds(known))
+      MarkPod(*known.pod, vif::InterfacesOf(known.port->plan.kept.vifs()));
   }
 
  private:
+  /// The node asks for the KuryrPort of a running pod when the pod's annotation is another one.
+  void MarkPod(const PodFacts& pod, const std::string& planned) {
+    if (MarkOf(planned) == pod.plan_mark) return;
+    writer_.PatchPod(pod, {{"annotations", {{vif::kPlannedAnnotation, planned}}}});
+  }
+
   Writer& writer_;
 };
 

@@ -31,6 +31,10 @@ class VifSink {
   /// addresses that the pod may have from it and from earlier ones.
   virtual void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
                        const std::vector<IpAddress>& former) = 0;
+
+  /// Tells the pod's node of a plan that Replace has changed, where that was not done: its writer
+  /// may have been killed between two writes.
+  virtual void Tell(const PodStore::Known& /*known*/) {}
 };
 
 /// As an annotation has them.

@@ -99,6 +99,13 @@ void Writer::PatchPod(const PodFacts& pod, json metadata, const std::vector<vif:
                   as_asked ? Plan{.vifs = vifs, .former = FormerOn(written)} : PlanOn(written));
 }
 
+void Writer::AnnotateNode(const Owner& node, const json& annotations) {
+  RequireLeading();
+  client_.PatchText("/api/v1/nodes/" + node.name + "?fieldManager=" + kPlanner,
+                    watcher::PatchType::kMerge,
+                    {{"metadata", {{"uid", node.id}, {"annotations", annotations}}}});
+}
+
 void Writer::PatchPortStatus(const PodFacts& pod, const PortVersion& port, const json& status) {
   const std::string path = PortsPath(pod.name_space) + "/" + pod.name;
   json patch = {{"metadata", {{"uid", port.uid}, {"resourceVersion", port.version}}},
@@ -113,16 +120,19 @@ void Writer::PatchPortStatus(const PodFacts& pod, const PortVersion& port, const
 
 /// Not merged: of the former VIFs nothing stays.
 void Writer::ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const json& status,
-                               const std::string& former) {
+                               const std::map<std::string, std::string>& annotations) {
   const std::string path = PortsPath(pod.name_space) + "/" + pod.name;
   const auto changes = [&](const std::string& version) {
-    return json::array(
-        {{{"op", "replace"}, {"path", "/metadata/uid"}, {"value", port.uid}},
-         {{"op", "replace"}, {"path", "/metadata/resourceVersion"}, {"value", version}},
-         {{"op", "add"}, {"path", "/status"}, {"value", status}},
-         {{"op", "add"},
-          {"path", Pointer("/metadata/annotations", kFormerAnnotation)},
-          {"value", former}}});
+    json all =
+        json::array({{{"op", "replace"}, {"path", "/metadata/uid"}, {"value", port.uid}},
+                     {{"op", "replace"}, {"path", "/metadata/resourceVersion"}, {"value", version}},
+                     {{"op", "add"}, {"path", "/status"}, {"value", status}}});
+    for (const auto& [name, value] : annotations) {
+      all.push_back({{"op", "add"},
+                     {"path", Pointer("/metadata/annotations", name.c_str())},
+                     {"value", value}});
+    }
+    return all;
   };
   RequireLeading();
   const json answer = client_.Patch(path, watcher::PatchType::kJson, changes(port.version));

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,8 @@ class Writer {
   /// server notes kPlanner as the manager of what it changes.
   void PatchPod(const PodFacts& pod, nlohmann::json metadata,
                 const std::vector<vif::PodVif>& vifs = {});
+  /// Merges annotations into the Node of this name, if it still has this uid.
+  void AnnotateNode(const Owner& node, const nlohmann::json& annotations);
   /// A KuryrPort as it was known or made.
   struct PortVersion {
     std::string uid;
@@ -48,9 +51,9 @@ class Writer {
   };
   /// As PatchPod, of the pod's KuryrPort.
   void PatchPortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status);
-  /// As PatchPortStatus, but replaces all of the status, and the annotation.
+  /// As PatchPortStatus, but replaces all of the status, and these annotations.
   void ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status,
-                         const std::string& former);
+                         const std::map<std::string, std::string>& annotations);
   /// The object as it is then; `patch` carries preconditions and the status.
   nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
   /// With kPortFinalizer, which only a controller takes away. A KuryrPort that is not there is

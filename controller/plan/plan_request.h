@@ -10,13 +10,15 @@
 
 namespace kuryr::controller {
 
-/// The owner of VIFs.
+/// The owner of VIFs: a pod, a claim or a node.
 struct Owner {
-  std::string id;     ///< unique to one life, never used again (a pod's UID)
-  std::string scope;  ///< its group, which decides what it may use (a namespace)
-  std::string name;   ///< unique within its scope: for messages, names and tags
-  std::string node;   ///< the host that plugs its VIFs
+  std::string id;  ///< unique to one life, never used again (a pod's UID)
+  /// Its group, which decides what it may use (a namespace). Empty: it is a node.
+  std::string scope;
+  std::string name;  ///< unique within its scope: for messages, names and tags
+  std::string node;  ///< the host that plugs its VIFs
 
+  [[nodiscard]] bool is_node() const noexcept { return scope.empty(); }
   bool operator==(const Owner&) const = default;
 };
 

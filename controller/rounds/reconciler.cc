@@ -4,11 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "controller/owners/lost_plan.h"
 #include "controller/owners/plan_verdict.h"
 #include "controller/plan/default_route.h"
+#include "controller/plan/service_routes.h"
+#include "controller/rounds/interface_change.h"
+#include "controller/rounds/plan_retry.h"
 #include "controller/rounds/pod_request.h"
 #include "watcher/api_error.h"
 
@@ -17,26 +21,15 @@ namespace {
 
 using Clock = RoundMetrics::Clock;
 
-/// How long a backend that cannot serve is not asked again for one pod, unless the pod changes.
-constexpr std::chrono::seconds kRefusedAgain{60};
 /// How long a node is not asked about again for one pod.
 constexpr std::chrono::seconds kNodeAgain{10};
 
-constexpr const char* kAddressConflict = "KuryrAddressConflict";
+/// A node's plan wakes the pods that wait for it; this delay is for those that Askers forgot.
+constexpr std::chrono::seconds kNodePlanAgain{60};
+/// How long a pod that lost its plan, and may not have its addresses again, is not looked at.
+constexpr std::chrono::seconds kConflictAgain{60};
 
-const char* ReasonOf(PlanError::Kind kind) {
-  switch (kind) {
-    case PlanError::Kind::kRetry:
-      return "KuryrBackendUnavailable";
-    case PlanError::Kind::kExhausted:
-      return kNoFreeAddress;
-    case PlanError::Kind::kRefused:
-      return "KuryrPlanRefused";
-    case PlanError::Kind::kGone:
-      return "KuryrNetworkNotFound";
-  }
-  return "KuryrPlanFailed";
-}
+constexpr const char* kAddressConflict = "KuryrAddressConflict";
 
 void SetActive(std::vector<vif::PodVif>& vifs, bool active) {
   for (vif::PodVif& vif : vifs) vif::Common(vif.vif).active = active;
@@ -99,7 +92,7 @@ void Reconciler::Round(const std::string& key) {
     constexpr int kInvalid = 422;
     if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
     if (e.code() == watcher::ApiError::kForbidden || e.code() == kInvalid)
-      shared_.reporter.Report(*known.pod, "KuryrPlanNotWritten", e.what(), writer_);
+      shared_.reporter.Report(known.pod->owner(), "KuryrPlanNotWritten", e.what(), writer_);
     if (e.code() != watcher::ApiError::kConflict) throw;
     shared_.metrics.CountConflict();
     shared_.queue.AddRateLimited(key);
@@ -120,7 +113,8 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
   }
   if (IsOthers(known)) {
     const std::string problem = ProblemOf(known);
-    if (!problem.empty()) shared_.reporter.Report(pod, "KuryrPlanUnusable", problem, writer_);
+    if (!problem.empty())
+      shared_.reporter.Report(pod.owner(), "KuryrPlanUnusable", problem, writer_);
     return;
   }
   if (!plan.refused.empty()) {
@@ -128,7 +122,8 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
     return;
   }
   const std::string problem = plan.present ? Settle(key, known) : std::string();
-  if (!problem.empty()) shared_.reporter.Report(pod, kAddressConflict, problem, writer_);
+  if (!problem.empty()) shared_.reporter.Report(pod.owner(), kAddressConflict, problem, writer_);
+  if (plan.present && Change(key, known)) return;
   if (!plan.present || !plan.active)
     Plan(key, known);
   else if (problem.empty())
@@ -138,7 +133,7 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
 bool Reconciler::Refuse(const PodStore::Known& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.started) return true;
-  shared_.reporter.Report(pod, "KuryrPlanRefused",
+  shared_.reporter.Report(pod.owner(), "KuryrPlanRefused",
                           "its plan is none that a controller would write: " +
                               PlanOf(known).refused + "; delete the pod",
                           writer_);
@@ -149,7 +144,7 @@ void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
   const auto* losses = shared_.backend.facets().losses;
   const auto lost = losses == nullptr ? std::nullopt : losses->FindLost(pod.owner());
   if (lost) {
-    shared_.reporter.Report(pod, kPortLost, *lost, writer_);
+    shared_.reporter.Report(pod.owner(), kPortLost, *lost, writer_);
   } else {
     shared_.reporter.Clear(key);
   }
@@ -195,6 +190,7 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
   request->anew = true;
   auto vifs = Reserve(*request);
   if (!vifs) return true;
+  AddServiceRoutes(key, pod, *vifs);
   SetActive(*vifs, shared_.backend.Await(pod.owner(), *vifs));
   MoveDefaultRoute(*vifs);
   const Replaced replaced(PlannedAddresses(plan.kept.vifs()), PlannedAddresses(*vifs));
@@ -203,10 +199,78 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
   former.insert(former.end(), replaced.from.begin(), replaced.from.end());
   sink_->Replace(known, *vifs, former);
   shared_.metrics.CountReplanned();
-  shared_.reporter.Tell(pod, "KuryrAddressChanged",
+  shared_.reporter.Tell(pod.owner(), "KuryrAddressChanged",
                         "another pod has address " + Listed(replaced.from) +
                             ", too: this one gets " + Listed(replaced.to) + " instead",
                         writer_);
+  return true;
+}
+
+std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const std::string& key,
+                                                            const PodFacts& pod,
+                                                            const PlanRequest& request) {
+  auto vifs = Reserve(request);
+  if (!vifs) return std::nullopt;
+  for (vif::PodVif& vif : *vifs)
+    vif::Common(vif.vif).active = shared_.backend.Await(request.owner, {vif});
+  AddServiceRoutes(key, pod, *vifs);
+  MoveDefaultRoute(*vifs);
+  return vifs;
+}
+
+bool Reconciler::Change(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  if (!plan.ours || !sink_->Holds(known)) return false;
+  sink_->Tell(known);
+  if (!plan.former.empty() && ReleaseRemoved(key, known)) return true;
+  const std::vector<vif::PodVif> planned = plan.kept.vifs();
+  if (planned.empty() || !MayHaveChanged(pod, planned)) return false;
+  std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request) return false;
+  const InterfaceChange change(*request, planned);
+  if (change.empty()) return false;
+  std::vector<IpAddress> former = plan.former;
+  former.insert(former.end(), change.released.begin(), change.released.end());
+  if (former.size() > kMostFormer) {
+    throw PlanError(PlanError::Kind::kRefused,
+                    "its node has not told yet that it unplugged interfaces with these addresses, "
+                    "and no more are kept: " +
+                        Listed(plan.former));
+  }
+  const auto vifs = VifsFor(key, pod, *request);
+  if (!vifs) return true;
+  if (!RecordClaims(*request, *vifs)) {
+    shared_.queue.AddRateLimited(key);
+    return true;
+  }
+  sink_->Replace(known, *vifs, former);
+  shared_.reporter.Clear(key);
+  shared_.reporter.Tell(pod.owner(), "KuryrPlanChanged",
+                        "its networks have changed: " + change.ToString(), writer_);
+  return true;
+}
+
+/// First from the object, then from the backend, as Release.
+bool Reconciler::ReleaseRemoved(const std::string& key, const PodStore::Known& known) {
+  const PodFacts& pod = *known.pod;
+  const PlanState& plan = PlanOf(known);
+  auto* releaser = shared_.backend.facets().interfaces;
+  if (releaser == nullptr || !pod.started || !MismatchOf(known).empty()) return false;
+  if (!TellsOfNone(view_.GetPod(pod.name_space, pod.name), plan.former)) return false;
+  std::optional<PlanRequest> request = RequestOf(key, pod);
+  if (!request) return false;
+  const InterfaceChange change(*request, plan.kept.vifs());
+  if (!change.removed.empty()) return false;
+  std::erase_if(request->interfaces, [&](const InterfaceRequest& interface) {
+    return std::find(change.added.begin(), change.added.end(), interface.ifname) !=
+           change.added.end();
+  });
+  const auto vifs = VifsFor(key, pod, *request);
+  if (!vifs) return true;
+  sink_->Replace(known, *vifs, {});
+  releaser->ReleaseBut(pod.owner(), *vifs);
+  shared_.queue.Add(key);  // Interfaces may have waited for it.
   return true;
 }
 
@@ -220,9 +284,11 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   if (!vifs) return;
   const bool is_first = !plan.present || !plan.refused.empty();
   if (is_first && !RecordClaims(*request, *vifs)) {
+    shared_.backend.Release(pod.uid);
     shared_.queue.AddRateLimited(key);
     return;
   }
+  AddServiceRoutes(key, pod, *vifs);
   const bool active = shared_.backend.Await(pod.owner(), *vifs);
   if (!is_first && !active && SaysPorts(plan, *vifs)) return;
   SetActive(*vifs, active);
@@ -231,7 +297,7 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
   shared_.reporter.Clear(key);
   if (is_lost) {
     shared_.reporter.Tell(
-        pod, "KuryrPlanRestored",
+        pod.owner(), "KuryrPlanRestored",
         "its plan was taken away while it runs: it keeps " + Listed(PlannedAddresses(*vifs)),
         writer_);
   }
@@ -255,12 +321,12 @@ std::optional<std::vector<vif::PodVif>> Reconciler::ReserveTheSame(const std::st
     return Reserve(request);
   } catch (const PlanError& e) {
     if (e.kind() == PlanError::Kind::kRetry) throw;
-    shared_.reporter.Report(pod, kAddressConflict,
+    shared_.reporter.Report(pod.owner(), kAddressConflict,
                             std::string("its plan was taken away while it runs, and it may not "
                                         "have its addresses again: ") +
                                 e.what() + "; delete the pod",
                             writer_);
-    shared_.queue.AddAfter(key, kRefusedAgain);
+    shared_.queue.AddAfter(key, kConflictAgain);
     return std::nullopt;
   }
 }
@@ -269,10 +335,8 @@ std::optional<PlanRequest> Reconciler::RequestOf(const std::string& key, const P
   std::optional<Scope> scope = Scope();
   if (shared_.needs.scopes) scope = shared_.namespaces.Find(pod.name_space, key);
   if (!scope) return std::nullopt;
-  std::vector<IpNetwork> networks;
-  if (shared_.needs.node_networks) networks = view_.NodeNetworks(pod.node);
   PlanRequest request =
-      PlanRequestOf(pod, std::move(networks), shared_.attachments, shared_.claims);
+      PlanRequestOf(pod, NetworksOfNode(key, pod), shared_.attachments, shared_.claims);
   request.scope = std::move(*scope);
   if (shared_.needs.node_addresses) request.node_addresses = view_.NodeAddresses(pod.node);
   return request;
@@ -290,6 +354,35 @@ std::optional<std::vector<vif::PodVif>> Reconciler::Reserve(const PlanRequest& r
   }
 }
 
+std::vector<vif::PodVif> Reconciler::PlanOfNode(const std::string& key, const PodFacts& pod) {
+  std::vector<vif::PodVif> vifs = shared_.nodes.PlanOf(pod.node, key);
+  if (!vifs.empty()) return vifs;
+  throw PlanError(PlanError::Kind::kRetry,
+                  "node " + Printable(pod.node) +
+                      " has no management port planned yet; if that lasts, its Events say why",
+                  kNodePlanAgain);
+}
+
+/// With [node_network] the node's plan has them, whoever gave them.
+std::vector<IpNetwork> Reconciler::NetworksOfNode(const std::string& key, const PodFacts& pod) {
+  std::vector<IpNetwork> networks;
+  if (shared_.node_network.enabled) {
+    for (const vif::PodVif& vif : PlanOfNode(key, pod)) {
+      for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
+        networks.push_back(address.Masked());
+    }
+  } else if (shared_.needs.node_networks) {
+    networks = view_.NodeNetworks(pod.node);
+  }
+  return networks;
+}
+
+void Reconciler::AddServiceRoutes(const std::string& key, const PodFacts& pod,
+                                  std::vector<vif::PodVif>& vifs) {
+  if (shared_.node_network.enabled)
+    RouteServices(vifs, PlanOfNode(key, pod), shared_.node_network.service_cidrs);
+}
+
 bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
   for (const vif::PodVif& vif : vifs) {
     const auto interface =
@@ -298,7 +391,6 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
     if (interface == request.interfaces.end() ||
         shared_.claims.Record(*interface, request.owner, vif, writer_))
       continue;
-    shared_.backend.Release(request.owner.id);
     return false;
   }
   return true;
@@ -353,15 +445,9 @@ void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
 }
 
 void Reconciler::Handle(const std::string& key, const PodFacts& pod, const PlanError& error) {
-  shared_.reporter.Report(pod, ReasonOf(error.kind()), error.what(), writer_);
+  shared_.reporter.Report(pod.owner(), ReasonOf(error.kind()), error.what(), writer_);
   if (error.kind() == PlanError::Kind::kGone) shared_.ask_for_absent();
-  if (error.retry_after()) {
-    shared_.queue.AddAfter(key, *error.retry_after());
-  } else if (error.kind() == PlanError::Kind::kRefused) {
-    shared_.queue.AddAfter(key, kRefusedAgain);
-  } else {
-    shared_.queue.AddRateLimited(key);
-  }
+  Retry(shared_.queue, key, error);
 }
 
 }  // namespace kuryr::controller

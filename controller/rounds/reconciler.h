@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "base/node_network_options.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/cluster/cluster_view.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
+#include "controller/cluster/node_store.h"
 #include "controller/owners/pod_store.h"
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"
@@ -27,6 +29,7 @@ namespace kuryr::controller {
 /// - A plan that is not active becomes active once the backend says so.
 /// - A pod that runs and lost its plan gets a plan with the addresses that it has.
 /// - A plan that no controller would have given is replaced, while nothing of the pod runs.
+/// - A pod that asks for other interfaces while it runs gets them. The others keep their VIFs.
 /// - Of two pods with one address, the one that yields gets other addresses.
 /// - A pod that is done loses its plan and finalizer, and what it had is released.
 /// - What a pod that is gone had is released.
@@ -47,6 +50,8 @@ class Reconciler {
     NetworkAttachments& attachments;
     IpamClaims& claims;
     Namespaces& namespaces;
+    NodeStore& nodes;
+    const NodeNetworkOptions& node_network;
     SinkKind sink;
     BackendNeeds needs;
     std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
@@ -69,6 +74,15 @@ class Reconciler {
   [[nodiscard]] std::string Settle(const std::string& key, const PodStore::Known& known);
   /// It has other addresses now, or will have. False: it keeps those that it has.
   [[nodiscard]] bool Replan(const std::string& key, const PodStore::Known& known);
+  /// Changes the plan of a pod that asks for other interfaces. True: that is under way, or done.
+  [[nodiscard]] bool Change(const std::string& key, const PodStore::Known& known);
+  /// Frees what removed interfaces had, once the pod's node has unplugged them. True: that is under
+  /// way, or done.
+  [[nodiscard]] bool ReleaseRemoved(const std::string& key, const PodStore::Known& known);
+  /// The VIFs of a pod that has a plan, ready to be written; nullopt: under way.
+  [[nodiscard]] std::optional<std::vector<vif::PodVif>> VifsFor(const std::string& key,
+                                                                const PodFacts& pod,
+                                                                const PlanRequest& request);
   void ReportLost(const std::string& key, const PodFacts& pod);
   /// nullopt: its namespace is not known yet. Its key is woken when it is.
   [[nodiscard]] std::optional<PlanRequest> RequestOf(const std::string& key, const PodFacts& pod);
@@ -79,8 +93,14 @@ class Reconciler {
                                                                        const PodFacts& pod,
                                                                        PlanRequest& request);
   /// Before the plan: a claim's next pod gets what this one had, whatever happens to it. False:
-  /// what was reserved is not the claim's, and is released.
+  /// what was reserved is not the claim's.
   [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);
+  /// The plan of the node's management port. PlanError kRetry: it has none yet, which wakes the pod
+  /// when it comes.
+  [[nodiscard]] std::vector<vif::PodVif> PlanOfNode(const std::string& key, const PodFacts& pod);
+  [[nodiscard]] std::vector<IpNetwork> NetworksOfNode(const std::string& key, const PodFacts& pod);
+  void AddServiceRoutes(const std::string& key, const PodFacts& pod,
+                        std::vector<vif::PodVif>& vifs);
   void Release(const PodStore::Known& known);
   /// Looks at a pod that another producer plans: its KuryrPort was not heard of yet when this
   /// controller, or a former leader, began to plan the pod.

@@ -23,53 +23,80 @@ bool SaysTheSame(const Reporter::Problem& problem, const std::string& reason,
          WithoutNumbers(problem.told_message) == WithoutNumbers(message);
 }
 
+watcher::EventSubject SubjectOf(const Owner& owner) {
+  return {.name_space = owner.scope,
+          .name = owner.name,
+          .uid = owner.id,
+          .kind = owner.is_node() ? "Node" : "Pod"};
+}
+
+LogField NameField(const Owner& owner) {
+  if (owner.is_node()) return {"node", owner.name};
+  return {"pod", KeyOf(owner.scope, owner.name)};
+}
+
 }  // namespace
 
-bool Reporter::IsNews(const PodFacts& pod, const std::string& reason, const std::string& message) {
+bool Reporter::IsNews(const Owner& owner, const std::string& reason, const std::string& message) {
   const MutexLock lock(mutex_);
-  Problem& problem = problems_[KeyOf(pod.name_space, pod.name)];
+  Problem& problem = problems_[KeyOf(owner.scope, owner.name)];
   const auto now = Clock::now();
-  if (problem.uid != pod.uid) problem = {.uid = pod.uid, .since = now};
+  if (problem.uid != owner.id) problem = {.uid = owner.id, .since = now};
   problem.reason = reason;
   problem.message = message;
   if (SaysTheSame(problem, reason, message) && now < problem.told + again_) return false;
-  if (!rate_.Take(pod.uid)) return false;
+  if (!rate_.Take(owner.id)) return false;
   problem.told_reason = reason;
   problem.told_message = message;
   problem.told = now;
   return true;
 }
 
-void Reporter::Report(const PodFacts& pod, const std::string& reason, const std::string& message,
+void Reporter::Report(const Owner& owner, const std::string& reason, const std::string& message,
                       Writer& writer) {
-  if (!IsNews(pod, reason, message)) return;
-  Log(LogLevel::kWarning, "pod not planned",
-      {{"pod", KeyOf(pod.name_space, pod.name)}, {"reason", reason}, {"error", message}});
-  WriteEvent(pod, {.type = watcher::PodEvent::Type::kWarning, .reason = reason, .message = message},
+  if (!IsNews(owner, reason, message)) return;
+  Log(LogLevel::kWarning, "not planned",
+      {NameField(owner), {"reason", reason}, {"error", message}});
+  WriteEvent(owner,
+             {.type = watcher::PodEvent::Type::kWarning, .reason = reason, .message = message},
              writer);
 }
 
-void Reporter::Tell(const PodFacts& pod, const std::string& reason, const std::string& message,
+void Reporter::Tell(const Owner& owner, const std::string& reason, const std::string& message,
                     Writer& writer) {
   {
     const MutexLock lock(mutex_);
-    if (!rate_.Take(pod.uid)) return;
+    if (!rate_.Take(owner.id)) return;
   }
-  Log(LogLevel::kWarning, "told of a pod",
-      {{"pod", KeyOf(pod.name_space, pod.name)}, {"reason", reason}, {"message", message}});
-  WriteEvent(pod, {.reason = reason, .message = message}, writer);
+  Log(LogLevel::kWarning, "told", {NameField(owner), {"reason", reason}, {"message", message}});
+  WriteEvent(SubjectOf(owner), owner.node, {.reason = reason, .message = message}, writer);
 }
 
-void Reporter::WriteEvent(const PodFacts& pod, const watcher::PodEvent& event,
-                          Writer& writer) const {
+void Reporter::TellOf(const watcher::EventSubject& subject, const std::string& reason,
+                      const std::string& message, Writer& writer) {
+  {
+    const MutexLock lock(mutex_);
+    if (!rate_.Take(subject.kind + "s of " + subject.name_space)) return;
+  }
+  Log(LogLevel::kWarning, "told",
+      {{"kind", subject.kind},
+       {"object", KeyOf(subject.name_space, subject.name)},
+       {"reason", reason},
+       {"message", message}});
+  WriteEvent(subject, "",
+             {.type = watcher::PodEvent::Type::kWarning, .reason = reason, .message = message},
+             writer);
+}
+
+void Reporter::WriteEvent(const watcher::EventSubject& subject, const std::string& node,
+                          const watcher::PodEvent& event, Writer& writer) const {
   if (!use_events_) return;
   try {
-    writer.CreateEvent(pod.name_space,
-                       watcher::EncodePodEvent(event, {pod.name_space, pod.name, pod.uid},
-                                               {"kuryr-controller", pod.node}));
+    writer.CreateEvent(watcher::EventNamespaceOf(subject.name_space),
+                       watcher::EncodePodEvent(event, subject, {"kuryr-controller", node}));
   } catch (const std::exception& e) {
     Log(LogLevel::kDebug, "event not written",
-        {{"pod", KeyOf(pod.name_space, pod.name)}, {"error", e.what()}});
+        {{"object", KeyOf(subject.name_space, subject.name)}, {"error", e.what()}});
   }
 }
 

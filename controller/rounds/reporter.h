@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/thread_annotations.h"
-#include "controller/owners/pod_facts.h"
 #include "controller/owners/writer.h"
+#include "controller/plan/plan_request.h"
 #include "controller/rounds/event_rate.h"
 #include "watcher/pod_event.h"
 
@@ -17,16 +17,16 @@ inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
 /// The reason for a pod whose active plan carries no traffic any more.
 inline constexpr const char* kPortLost = "KuryrPortLost";
 
-/// Tells why pods have no plan: by Events for people, and as present problems for metrics. A
-/// problem is told again after half an hour; numbers in kNoFreeAddress messages do not count. A
-/// pod's user may change its messages at any time, so EventRate limits its Events; the rest is told
-/// later. Thread-safe; each caller passes its own Writer.
+/// Tells why pods and nodes have no plan: by Events for people, and as present problems for
+/// metrics. A problem is told again after half an hour; numbers in kNoFreeAddress messages do not
+/// count. A pod's user may change its messages at any time, so EventRate limits its Events; the
+/// rest is told later. Thread-safe; each caller passes its own Writer.
 class Reporter {
  public:
   using Clock = std::chrono::system_clock;
 
   struct Problem {
-    std::string uid;      ///< the pod's
+    std::string uid;      ///< the owner's
     std::string reason;   ///< one word, CamelCase
     std::string message;  ///< for people
     Clock::time_point since;
@@ -41,22 +41,26 @@ class Reporter {
   explicit Reporter(bool use_events, std::chrono::seconds again = kAgain)
       : use_events_(use_events), again_(again) {}
 
-  /// Tells why the pod has no plan. Never fails because an Event could not be written.
-  void Report(const PodFacts& pod, const std::string& reason, const std::string& message,
+  /// Tells why the owner has no plan. Never fails because an Event could not be written.
+  void Report(const Owner& owner, const std::string& reason, const std::string& message,
               Writer& writer) EXCLUDES(mutex_);
-  /// Tells something about the pod that is no problem, at once.
-  void Tell(const PodFacts& pod, const std::string& reason, const std::string& message,
+  /// Tells something about the owner that is no problem, at once.
+  void Tell(const Owner& owner, const std::string& reason, const std::string& message,
             Writer& writer) EXCLUDES(mutex_);
-  /// Forgets the pod's problem: it is solved, or the pod is gone. False if it had none.
+  /// Tells of an object that owns no VIFs. All of a namespace share one limit of Events.
+  void TellOf(const watcher::EventSubject& subject, const std::string& reason,
+              const std::string& message, Writer& writer) EXCLUDES(mutex_);
+  /// Forgets the problem under the key: it is solved, or its owner is gone. False if it had none.
   bool Clear(const std::string& key) EXCLUDES(mutex_);
 
-  /// The pods that have a problem now, by key.
+  /// The problems of now, by key.
   [[nodiscard]] std::map<std::string, Problem> problems() const EXCLUDES(mutex_);
 
  private:
-  void WriteEvent(const PodFacts& pod, const watcher::PodEvent& event, Writer& writer) const;
+  void WriteEvent(const watcher::EventSubject& subject, const std::string& node,
+                  const watcher::PodEvent& event, Writer& writer) const;
   /// Notes the problem. False if it was told already, or the pod has had its Events.
-  [[nodiscard]] bool IsNews(const PodFacts& pod, const std::string& reason,
+  [[nodiscard]] bool IsNews(const Owner& owner, const std::string& reason,
                             const std::string& message) EXCLUDES(mutex_);
 
   const bool use_events_;

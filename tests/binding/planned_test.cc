@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "binding/drivers/binding.h"
 #include "binding/neutron_port.h"
+#include "binding/ovs/qos_rows.h"
 #include "tests/binding/everything.h"
 #include "tests/binding/vifs.h"
 
@@ -38,6 +39,62 @@ TEST(PlannedTest, APlugOfARecordKeepsItsNames) {
   EXPECT_EQ(planned.port->name, "tap-of-then");
   EXPECT_EQ(planned.port->bridge, "br-of-then");
   EXPECT_THAT(planned.port->external_ids, Contains(Pair("kuryr-pod-ifname", "net1")));
+}
+
+Planned PlanOf(const vif::Vif& vif, const RateLimits& limits) {
+  return Binding(test::WithEverything({})).Plan({"eth0", true, vif}, limits);
+}
+
+TEST(PlannedTest, LimitsArePlannedInTheWordsOfThePort) {
+  const OvsPort port =
+      *PlanOf(test::OvsVif(1), {.received = {.rate = 20'000'000, .burst = 4'000'000},
+                                .sent = {.rate = 10'000'001, .burst = 2'000'000}})
+           .port;
+
+  EXPECT_EQ(port.qos_type, "linux-htb");
+  EXPECT_EQ(port.limits, (PortLimits{.policing_rate = 10'001,
+                                     .policing_burst = 2'000,
+                                     .max_rate = 20'000'000,
+                                     .max_burst = 4'000'000}));
+  EXPECT_EQ(PlanOf(test::HybridVif(1), {.sent = {.rate = 1000}}).port->qos_type, "linux-noop");
+}
+
+TEST(PlannedTest, ABurstIsWhatAPolicerAndTheKernelCanCount) {
+  const auto burst = [](uint64_t rate, uint64_t wanted) {
+    return PortLimitsOf({.sent = {.rate = rate, .burst = wanted}}).policing_burst;
+  };
+  EXPECT_EQ(burst(10'000'000, 0), 8'000U) << "Open vSwitch's own";
+  EXPECT_EQ(burst(10'000'000'000, 0), 100'000U) << "10 ms";
+  EXPECT_EQ(burst(10'000'000, 1), 1'049U) << "two merged packets";
+  EXPECT_EQ(burst(1'000, 0), 100U) << "100 s";
+  EXPECT_EQ(burst(1'000'000, UINT32_MAX - 1), 100'000U) << "100 s";
+  EXPECT_EQ(PortLimitsOf({.received = {.rate = 1'000, .burst = 8'000'000}}).max_burst, 100'000U);
+}
+
+TEST(PlannedTest, ARateThatVswitchdCannotCountIsTheHighestThatItCan) {
+  const PortLimits limits =
+      PortLimitsOf({.received = {.rate = uint64_t{1} << 53}, .sent = {.rate = uint64_t{1} << 35}});
+
+  EXPECT_EQ(limits.max_rate, 34'000'000'000U);
+  EXPECT_EQ(limits.policing_rate, 34'000'000U);
+}
+
+TEST(PlannedTest, DpdksPolicerCountsInBytes) {
+  const OvsPort port =
+      *PlanOf(test::VhostUserVif(1, vif::VHostUserMode::kServer), {.received = {.rate = 8'000'000}})
+           .port;
+
+  EXPECT_EQ(ShapingOf(port), "egress-policer cbs=1000000 cir=1000000");
+}
+
+TEST(PlannedTest, ALimitIsRefusedWhereNoPortCouldHoldIt) {
+  const RateLimits limits = {.received = {.rate = 1'000'000}};
+  for (const vif::Vif& vif : {vif::Vif(test::BridgeVif(1)), vif::Vif(test::MacvlanVif(1))}) {
+    EXPECT_THAT(
+        [&] { (void)PlanOf(vif, limits); },
+        Throws<UnsupportedLimit>(Property(&UnsupportedLimit::what, HasSubstr("sets no limits"))));
+    EXPECT_NO_THROW((void)PlanOf(vif, {.received = {.burst = 8}}));
+  }
 }
 
 /// The device of a DPDK pod has no MAC any more, and a VF in a pod is not on the host.

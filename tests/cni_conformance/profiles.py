@@ -18,6 +18,8 @@ CAPABILITIES = {name: True for name in ("mac", "ips", "dns", "portMappings", "ba
 IPAM = {"type": "host-local",
         "ranges": [[{"subnet": "10.22.0.0/24"}], [{"subnet": "fd00:22::/64"}]],
         "routes": [{"dst": "0.0.0.0/0"}, {"dst": "::/0"}, {"dst": "198.18.0.0/15", "gw": "10.22.0.1"}]}
+# A bridge leaves limits to CNI's plugin bandwidth behind kuryr-cni.
+WITHOUT_BANDWIDTH = {name: True for name in CAPABILITIES if name != "bandwidth"}
 LOCAL = {"name": "conformance", "type": "kuryr-cni", "debug": False, "mtu": 1450, "capabilities": CAPABILITIES,
          "ipam": IPAM}
 API = {"name": "kuryr", "type": "kuryr-cni", "debug": False, "capabilities": CAPABILITIES}
@@ -80,7 +82,8 @@ def agent_node(target, shared):
 PROFILES = {
     "api": (api_node, API),
     "agent": (agent_node, API),
-    "bridge": (bridge_node, {**LOCAL, "isGateway": True, "hairpinMode": True, "kuryr": {"vif": "bridge", "bridge": "cbr0"}}),
+    "bridge": (bridge_node, {**LOCAL, "capabilities": WITHOUT_BANDWIDTH, "isGateway": True, "hairpinMode": True,
+                             "kuryr": {"vif": "bridge", "bridge": "cbr0"}}),
     "ovs": (ovs_node, {**LOCAL, "kuryr": {"vif": "ovs", "bridge": "br-int", "vlan": 7}}),
 }
 

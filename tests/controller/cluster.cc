@@ -29,7 +29,8 @@ void Cluster::Recorder::Handle(const watcher::WatchEvent& event) {
 }
 
 Cluster::Cluster(const fake::Options& options) : api_(options), watcher_(ApiConfig(), recorder_) {
-  for (const char* path : {"/api/v1/pods", "/apis/openstack.org/v1/kuryrports", "/api/v1/events"})
+  for (const char* path :
+       {"/api/v1/pods", "/apis/openstack.org/v1/kuryrports", "/api/v1/nodes", "/api/v1/events"})
     watcher_.Add(path, watcher::WatchMode::kSet);
   watcher_.Start();
 }

@@ -4,6 +4,7 @@ CLAIMS, NETWORKS = "ipamclaims", "network-attachment-definitions"
 VERSIONS = {CLAIMS: "v1alpha1", NETWORKS: "v1"}
 KINDS = {CLAIMS: "IPAMClaim", NETWORKS: "NetworkAttachmentDefinition"}
 GROUP = "k8s.cni.cncf.io"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def path(plural, namespace):
@@ -15,15 +16,19 @@ def thing(plural, name, **members):
             **members}
 
 
-def define(cluster):
-    for plural, kind in KINDS.items():
-        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        cluster.insist("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.{GROUP}"},
+def definition(plural):
+    kind = KINDS[plural]
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.{GROUP}"},
             "spec": {"group": GROUP, "scope": "Namespaced",
                      "names": {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()},
                      "versions": [{"name": VERSIONS[plural], "served": True, "storage": True,
                                    **({"subresources": {"status": {}}} if plural == CLAIMS else {}),
-                                   "schema": {"openAPIV3Schema": anything}}]}})
+                                   "schema": {"openAPIV3Schema": anything}}]}}
+
+
+def define(cluster):
+    for plural in KINDS:
+        cluster.insist("POST", DEFINITIONS, definition(plural))
     for plural in KINDS:
         cluster.api.wait_for(path(plural, "default"))

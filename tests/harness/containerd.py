@@ -1,16 +1,16 @@
-"""containerd, with the configuration that /etc has."""
-import subprocess
-
+"""containerd, with the configuration that a host's /etc has."""
 from harness.cri import Cri
-from harness.process import run
+from harness.host import HERE
+
+SOCKET = "/run/containerd/containerd.sock"
 
 
 class Containerd:
-    def __init__(self, log):
+    def __init__(self, log, host=HERE):
         """Ready when it returns."""
-        self._log = log
+        self._log, self._host = log, host
         self._start()
-        self.cri = Cri("/run/containerd/containerd.sock")
+        self.cri = Cri(host.path(SOCKET))
         self.cri.version()
 
     def restart(self):
@@ -22,17 +22,16 @@ class Containerd:
 
     def _start(self):
         with open(self._log, "ab") as said:
-            self._daemon = subprocess.Popen(["containerd"], stdout=said, stderr=said)
+            self._daemon = self._host.start(["containerd"], stdout=said, stderr=said)
 
     def _stop(self):
         self._daemon.terminate()
         self._daemon.wait()
 
-    @staticmethod
-    def import_images(*archives):
+    def import_images(self, *archives):
         """For pods."""
         for archive in archives:
-            run("ctr", "-n", "k8s.io", "images", "import", archive)
+            self._host.run("ctr", "-n", "k8s.io", "images", "import", archive)
 
     def __enter__(self):
         return self.cri

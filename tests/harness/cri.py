@@ -6,6 +6,8 @@ import grpc
 
 LENGTH_DELIMITED = 2
 INITIALIZED_SECONDS = 30
+# PodSandboxState.SANDBOX_READY
+READY = 0
 
 
 def varint(number):
@@ -118,6 +120,11 @@ class Cri:
         network = list(parse(status[5]))
         return [value.decode() for number, value in network if number == 1] + [
             dict(parse(value))[1].decode() for number, value in network if number == 2]
+
+    def sandbox_of(self, uid):
+        """The id of a pod's sandbox that is ready."""
+        (sandbox,) = self._call("ListPodSandbox", {1: {2: {1: READY}, 3: entry("io.kubernetes.pod.uid", uid)}})
+        return dict(parse(sandbox[1]))[1].decode()
 
     def netns(self, sandbox):
         """The path of a sandbox's network namespace."""

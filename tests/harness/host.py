@@ -26,6 +26,9 @@ exec cat
 class Host:
     """Runs a node's programs. All hosts share the test's process namespace, so daemons are children of the test on each."""
 
+    # In its segment.
+    address = None
+
     def __init__(self, name="node1", work=WORK, holder=None):
         """work: a folder for the node's files, which has this path on the host and in the test; holder: a process in the host's
         namespaces, None for those of the test."""
@@ -44,9 +47,14 @@ class Host:
         """The path by which the test reaches a file of this host."""
         return Path(f"/proc/{self.holder.pid}/root{path}" if self.holder else path)
 
+    @property
+    def netns(self):
+        """The path of the host's network namespace."""
+        return f"/proc/{self.holder.pid if self.holder else 'self'}/ns/net"
+
     def network(self):
         """A block in which this thread is in the host's network namespace."""
-        return namespaces.network(f"/proc/{self.holder.pid if self.holder else 'self'}/ns/net")
+        return namespaces.network(self.netns)
 
     def stop(self):
         """Ends the host's namespaces, whose programs have ended; those of the test stay."""
@@ -76,9 +84,10 @@ class Segment:
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert holder.stdout.readline() == "ready\n", f"{name} has no namespaces"
         host = Host(name, work, holder)
+        host.address = f"192.0.2.{next(self.numbers)}"
         run(f"ip link add {name} up master {self.bridge} type veth peer name {UPLINK} netns {holder.pid}")
         host.run(f"ip link set {UPLINK} up")
-        host.run(f"ip address add 192.0.2.{next(self.numbers)}/24 dev {UPLINK}")
+        host.run(f"ip address add {host.address}/24 dev {UPLINK}")
         return host
 
     def stop(self):

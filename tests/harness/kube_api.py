@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 
+from harness.host import HERE
 from harness.pod import Pod
 from harness.process import REPOSITORY, run
 
@@ -143,11 +144,11 @@ class KubeApiServer(KubeApi):
     # Lines of --token-auth-file.
     users = f"{TOKEN},admin,1,system:masters\n"
 
-    def __init__(self, programs, folder):
-        """folder: a new one, for all files of both programs."""
-        self.programs, self.folder = programs, folder
+    def __init__(self, programs, folder, host=HERE, addresses=()):
+        """folder: a new one, for all files of both programs; addresses: those of its certificate beside the usual ones."""
+        self.programs, self.folder, self.host = programs, folder, host
         folder.mkdir()
-        run(REPOSITORY / "tests/kubernetes/make-identities", folder / "tls")
+        run(REPOSITORY / "tests/kubernetes/make-identities", folder / "tls", *addresses)
         super().__init__(folder / "tls")
         (folder / "tls/tokens.csv").write_text(self.users)
         self.etcd = self.run_program("etcd", [
@@ -158,7 +159,7 @@ class KubeApiServer(KubeApi):
 
     def run_program(self, name, options):
         with open(self.folder / f"{name}.log", "ab") as log:
-            return subprocess.Popen([f"{self.programs}/{name}", *options], cwd=self.folder, stdout=log, stderr=log)
+            return self.host.start(["env", f"--chdir={self.folder}", f"{self.programs}/{name}", *options], stdout=log, stderr=log)
 
     def start(self):
         """Ready when it returns."""

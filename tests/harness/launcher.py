@@ -14,7 +14,7 @@ PROGRAMS = {"plugin": "kuryr-cni", "daemon": "kuryr-daemon", "controller": "kury
 def main(program, text, states, add_options=lambda parser: None, missing=()):
     """The exit status. states: {suite: state(facts, options)}, which states its facts in namespaces of its own;
     add_options(an ArgumentParser): adds options to the common ones; missing: programs that the machine lacks."""
-    chosen = _arguments(program, text, add_options)
+    chosen = arguments(program, text, add_options)
     namespaces.need_root(program)
     if getattr(chosen, "seed", None) is not None:
         print(f"seed {chosen.seed}", flush=True)
@@ -31,7 +31,8 @@ def add_seed(parser):
                         help="of all that is random but the time that things take")
 
 
-def _arguments(program, text, add_options):
+def arguments(program, text, add_options=lambda parser: None):
+    """The options of a launcher, with the common ones."""
     parser = argparse.ArgumentParser(prog=program, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option, name in PROGRAMS.items():
         parser.add_argument(f"--{option}", metavar="FILE", type=os.path.abspath, default=RELEASE / name)

@@ -3,12 +3,12 @@ first process."""
 import contextlib
 import os
 import select
-import shutil
 import tempfile
 from pathlib import Path
 from subprocess import CalledProcessError
 
 from harness import namespaces
+from harness.host import HERE
 from harness.namespaces import WORK
 from harness.process import run
 from harness.report import Skipped
@@ -18,7 +18,26 @@ CGROUPS = ["test -e /sys/fs/cgroup/cgroup.procs"]
 SHAPING = ["ip link add ifb-try type ifb", "tc qdisc add dev ifb-try root tbf rate 1mbit burst 9000 latency 25ms",
            "tc qdisc add dev ifb-try ingress", "ip link delete ifb-try"]
 PACKET_FILTER = ["iptables --table nat --new-chain try", "iptables --table nat --delete-chain try"]
+OVERLAY = ["mkdir -p /var/tmp/try/lower /var/tmp/try/upper /var/tmp/try/work /var/tmp/try/all",
+           "mount -t overlay -o lowerdir=/var/tmp/try/lower,upperdir=/var/tmp/try/upper,workdir=/var/tmp/try/work overlay /var/tmp/try/all",
+           "umount /var/tmp/try/all"]
 END_SECONDS = 30
+# Whatever packages put in the last two folders, a node's networks are its own.
+MAKE_FOLDERS = """
+etc=$(mktemp --directory --tmpdir="$1")
+mount -t tmpfs tmpfs "$etc"
+cp -a /etc/. "$etc"
+mount --move "$etc" /etc
+rmdir "$etc"
+for folder in /opt /var/lib /var/log /var/tmp /dev/shm; do
+  mkdir -p "$folder"
+  mount -t tmpfs tmpfs "$folder"
+done
+mkdir -p /run/tmp /run/home /opt/cni/bin /var/lib/cni
+rm -rf /etc/cni /etc/containerd
+"""
+# Not over itself: the kernel refuses that. The root is the cgroup that _new_cgroup() made.
+MOUNT_CGROUPS = "mount -t tmpfs tmpfs /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup"
 
 
 def need(commands):
@@ -36,9 +55,11 @@ def result_of(function, programs=None):
     copies = {name: Path(file).read_bytes() for name, file in (programs or {}).items()}
 
     def live():
-        _mount_folders()
+        _mount_folders(HERE)
+        os.environ.update(HOME="/run/home", TMPDIR="/run/tmp", XDG_RUNTIME_DIR="/run")
         if cgroup:
-            _mount_cgroups()
+            run("sh", "-euc", MOUNT_CGROUPS)
+            _leave_root()
         for name, content in copies.items():
             (WORK / name).write_bytes(content)
             (WORK / name).chmod(0o755)
@@ -74,28 +95,18 @@ def _wait_until_empty(cgroup):
             events.seek(0)
 
 
-def _mount_folders():
-    etc = tempfile.mkdtemp(dir=WORK)
-    run(f"mount -t tmpfs tmpfs {etc}")
-    run(f"cp -a /etc/. {etc}")
-    run(f"mount --move {etc} /etc")
-    os.rmdir(etc)
-    for folder in ("/opt", "/var/lib", "/var/log", "/var/tmp", "/dev/shm"):
-        Path(folder).mkdir(exist_ok=True)
-        run(f"mount -t tmpfs tmpfs {folder}")
-    for folder in ("/run/tmp", "/run/home", "/opt/cni/bin"):
-        Path(folder).mkdir(parents=True)
-    # Whatever packages put there, this node's networks are its own.
-    for folder in ("/etc/cni", "/etc/containerd"):
-        shutil.rmtree(folder, ignore_errors=True)
-    os.environ.update(HOME="/run/home", TMPDIR="/run/tmp", XDG_RUNTIME_DIR="/run")
+def make_runtime_host(host):
+    """Gives a host of a segment, in the namespaces of such a node, what that node has: folders of its own, and cgroups."""
+    _mount_folders(host)
+    host.run("sh", "-euc", MOUNT_CGROUPS)
 
 
-def _mount_cgroups():
-    # Not over itself: the kernel refuses that. This one's root is the cgroup that _new_cgroup() made.
-    run("mount -t tmpfs tmpfs /sys/fs/cgroup")
-    run("mount -t cgroup2 cgroup2 /sys/fs/cgroup")
-    # No process may stay in the root, else runtimes could not hand controllers down.
+def _mount_folders(host):
+    host.run("sh", "-euc", MAKE_FOLDERS, "sh", host.work)
+
+
+def _leave_root():
+    """No process may stay in the root, else runtimes could not hand controllers down."""
     own = Path("/sys/fs/cgroup/node")
     own.mkdir()
     (own / "cgroup.procs").write_text("0")

@@ -57,7 +57,7 @@ class Comparison:
         self.controllers.wait_for_other_leader(None)
 
     def wait_for_network(self, name):
-        cri = self.checks.cluster.cri
+        cri = self.checks.cluster.node.cri
         wait_for_none(lambda: {cri.network()} - {name}, "is still the node's network")
 
     # ---- a round

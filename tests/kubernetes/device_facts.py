@@ -8,7 +8,6 @@ from harness.expectation import expect_same, nothing, wait_for_none
 from harness.process import run
 from harness.transcript import Transcript
 from kubernetes import fake_devices, metrics_page
-from kubernetes.cluster import LOGS, NODE
 from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
 from kubernetes.device_vifs import DeviceVifs
 from kubernetes.node_pods import SPEC
@@ -27,7 +26,7 @@ class DeviceFacts:
     def __init__(self, checks):
         """checks: KubeletFacts."""
         self.checks, self.fact, self.facts = checks, checks.fact, checks.facts
-        self.cluster, self.api, self.pods = checks.cluster, checks.api, checks.pods
+        self.node, self.api, self.pods = checks.cluster.node, checks.api, checks.pods
 
     def state(self, rounds=1):
         self.daemon_set()
@@ -183,14 +182,13 @@ class DeviceFacts:
 
     def begin(self):
         self.registered = self.registrations()
-        self.cluster.start("kuryr-devices", [PROGRAM, f"--config-file={self.conf}", "--debug"])
+        self.node.start("kuryr-devices", [PROGRAM, f"--config-file={self.conf}", "--debug"])
 
     def registrations(self):
         return self.log().count("registered with the kubelet\" resource=" + RESOURCE)
 
-    @staticmethod
-    def log():
-        log = LOGS / "kuryr-devices.log"
+    def log(self):
+        log = self.node.logs / "kuryr-devices.log"
         return log.read_text() if log.exists() else ""
 
     def wait_until_registered(self):
@@ -210,12 +208,12 @@ class DeviceFacts:
 
     def restart_kubelet(self):
         self.registered = self.registrations()
-        self.cluster.restart_kubelet()
+        self.node.restart_kubelet()
         self.wait_until_registered()
 
     def restart_both(self):
         self.kill()
-        self.cluster.restart_kubelet()
+        self.node.restart_kubelet()
         self.start()
 
     def ask(self, *arguments):
@@ -232,10 +230,10 @@ class DeviceFacts:
 
     def device_of(self, pod):
         (container,) = self.pods.get(pod)["status"]["containerStatuses"]
-        code, said, errors = self.cluster.cri.exec_sync(container["containerID"].removeprefix("containerd://"), ["/bin/busybox", "env"])
+        code, said, errors = self.node.cri.exec_sync(container["containerID"].removeprefix("containerd://"), ["/bin/busybox", "env"])
         assert code == 0, (code, said, errors)
         return dict(line.partition("=")[::2] for line in said.splitlines())[VARIABLE]
 
     def wait_for_devices(self, wanted):
         self.api.wait(f"the node has {wanted}", lambda nodes: wanted.items() <= {
-            name: int(count) for name, count in nodes["", NODE]["status"]["allocatable"].items() if "." in name}.items(), NODES)
+            name: int(count) for name, count in nodes["", self.node.name]["status"]["allocatable"].items() if "." in name}.items(), NODES)

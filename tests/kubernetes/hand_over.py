@@ -4,7 +4,6 @@ import os
 from harness.expectation import nothing
 from harness.process import REPOSITORY, run
 from harness.transcript import Transcript
-from kubernetes.cluster import NODE
 from kubernetes.controllers import APP, SYSTEM_PODS, of_app
 from kubernetes.node_pods import PORT_LIST
 from kubernetes.other_producer import OtherProducer
@@ -43,7 +42,7 @@ class HandOver:
             self.api.request("POST", SHOP, {
                 "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
                 "metadata": {"name": "web-0", "finalizers": ["kuryr.openstack.org/kuryrport-finalizer"]},
-                "spec": {"podUid": "gone", "podNodeName": NODE, "podStatic": False}, "status": {"vifs": {}}})
+                "spec": {"podUid": "gone", "podNodeName": self.pods.node, "podStatic": False}, "status": {"vifs": {}}})
             self.api.request("DELETE", f"{SHOP}/web-0")
             assert [each["metadata"]["name"] for each in self.api.get(SHOP)["items"]] == ["web-0"], "it has gone by itself"
             page = Transcript("After kuryr-kubernetes", "docs/controller.md")
@@ -74,7 +73,7 @@ class HandOver:
             self.wait_for_pods({ORIGINAL: 1})
 
     def nodes(self):
-        page = Transcript("Step by step", "docs/from-kuryr-kubernetes.md", {"NODE": NODE})
+        page = Transcript("Step by step", "docs/from-kuryr-kubernetes.md", {"NODE": self.pods.node})
         with self.fact("docs/from-kuryr-kubernetes.md: the agent runs on no node before the node is handed over"):
             file = MANIFESTS / "kuryr-daemon.yaml"
             file.write_text(file.read_text().replace(
@@ -85,7 +84,7 @@ class HandOver:
         with self.fact("then it takes the other one's place there, and the node is in service again"):
             page.next_block(self.facts)
             self.wait_for_pods({ORIGINAL: 0, "kuryr-daemon": 1})
-            assert not self.api.get(f"/api/v1/nodes/{NODE}")["spec"].get("unschedulable"), "it is cordoned"
+            assert not self.api.get(f"/api/v1/nodes/{self.pods.node}")["spec"].get("unschedulable"), "it is cordoned"
         with self.fact("a pod that another producer plans runs on it"):
             producer = OtherProducer(self.pods)
             pod = producer.with_port()

@@ -2,7 +2,6 @@
 import errno
 import json
 import os
-import shutil
 import stat
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -14,7 +13,7 @@ from harness.kuryr_daemon import CAPABILITIES, check_capabilities
 from harness.process import run
 from harness.traffic import ping
 from kubernetes import audit, metrics_page, podman
-from kubernetes.cluster import LOGS, NODE, WORK, Cluster
+from kubernetes.cluster import Cluster
 from kubernetes.comparison import Comparison
 from kubernetes.controller_facts import SMALL_POOL, ControllerFacts
 from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
@@ -81,7 +80,7 @@ class KubeletFacts:
             self.cluster = Cluster(self.programs)
             busybox = namespaces.WORK / "busybox.tar"
             run("tests/runtimes/image", busybox)
-            self.cluster.containerd.import_images(busybox)
+            self.cluster.node.containerd.import_images(busybox)
             podman.set_up()
             self.quick_start = QuickStart(self)
             self.quick_start.load_image()
@@ -118,8 +117,8 @@ class KubeletFacts:
     def ask_agent(self, *arguments):
         """The answer of the agent's own program, executed in its container."""
         (container,) = self.agent()[0]["status"]["containerStatuses"]
-        code, said, errors = self.cluster.cri.exec_sync(container["containerID"].removeprefix("containerd://"),
-                                                        [*AGENT, *arguments])
+        name = container["containerID"].removeprefix("containerd://")
+        code, said, errors = self.cluster.node.cri.exec_sync(name, [*AGENT, *arguments])
         assert code == 0, (code, said[-2000:], errors)
         return said
 
@@ -202,7 +201,7 @@ class KubeletFacts:
     def wait_for_event(self, pod, reason, text=""):
         """The agent's, or a controller's."""
         self.api.wait(f"the Event {reason}", lambda events: any(
-            (each["involvedObject"]["uid"], each["reason"], each["source"].get("host")) == (pod.uid, reason, NODE)
+            (each["involvedObject"]["uid"], each["reason"], each["source"].get("host")) == (pod.uid, reason, self.cluster.node.name)
             and text in each["message"] for each in events.values()), EVENTS)
 
     def wait_until_unplugged(self, pods):
@@ -267,11 +266,6 @@ class KubeletFacts:
 
     def terminating(self):
         return [pod["metadata"]["name"] for pod in self.api.get(PODS)["items"] if "deletionTimestamp" in pod["metadata"]]
-
-    def keep_logs(self, folder):
-        os.makedirs(folder, exist_ok=True)
-        for log in (*LOGS.glob("*.log"), *WORK.glob("*.log"), *Path("/var/log/pods").glob("*/*/*.log")):
-            shutil.copy(log, Path(folder, "-".join(log.parts[4:])))
 
 
 def not_ready(nodes):

@@ -36,7 +36,7 @@ class NodePod:
 
 class NodePods:
     def __init__(self, cluster):
-        self.api, self.cri = cluster.api, cluster.cri
+        self.api, self.cri, self.node = cluster.api, cluster.node.cri, cluster.node.name
         self.made = 0
         self.living = {}  # by name
 

@@ -1,7 +1,6 @@
 """Pods that another producer plans on a cluster with kuryr-controller, by KuryrPorts."""
 from harness.kube_api import PODS
 from harness.pod import Plan
-from kubernetes.cluster import NODE
 from kubernetes.node_pods import PORT_LIST
 
 
@@ -20,11 +19,11 @@ class OtherProducer:
         pod.plan = plan
         self.api.request("POST", PORT_LIST, {
             "apiVersion": "openstack.org/v1", "kind": "KuryrPort",
-            "metadata": {"name": pod.name, "labels": {"kuryr.openstack.org/nodeName": NODE}},
-            "spec": {"podUid": pod.uid, "podNodeName": NODE, "podStatic": False}, "status": self._status(pod)})
+            "metadata": {"name": pod.name, "labels": {"kuryr.openstack.org/nodeName": self.pods.node}},
+            "spec": {"podUid": pod.uid, "podNodeName": self.pods.node, "podStatic": False}, "status": self._status(pod)})
         self.api.request("POST", f"{PODS}/{pod.name}/binding", {
             "apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod.name},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": NODE}})
+            "target": {"apiVersion": "v1", "kind": "Node", "name": self.pods.node}})
         return pod
 
     def activate(self, pod):

@@ -39,8 +39,8 @@ class Recreation:
         with self.fact(f"a Deployment's {REPLICAS} pods run", basis=True):
             self.deployment.create()
             self.check(self.deployment.wait_until_run())
-        ovs = self.checks.cluster.ovs
-        restarts = {"the agent": self.restart_agent, "containerd": self.checks.cluster.containerd.restart,
+        ovs = self.checks.cluster.node.ovs
+        restarts = {"the agent": self.restart_agent, "containerd": self.checks.cluster.node.containerd.restart,
                     "ovs-vswitchd": ovs.restart_vswitchd, "ovsdb-server": ovs.restart_ovsdb,
                     "the leading kuryr-controller": self.restart_leader}
         for number, (program, restart) in zip(range(rounds), itertools.cycle(restarts.items())):

@@ -6,7 +6,7 @@ import select
 import time
 
 from harness.expectation import nothing
-from kubernetes.cluster import EVENT_SECONDS
+from kubernetes.api_server import EVENT_SECONDS
 
 BEFORE, MEANWHILE = 4, 4
 EVENTS = "/api/v1/namespaces/default/events"

@@ -26,6 +26,7 @@ LANES = {
     "systemd": "the units of kuryr-daemon, kuryr-controller and kuryr-devices under a real systemd: sandbox, restarts, kills, watchdog",
     "runtimes": "libcni, containerd, podman and ctr drive the release build",
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
+    "cluster": "Kubernetes' network on two nodes with kube-proxy, and a third of Kubernetes' own network conformance tests",
     "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts of each part",
     "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills",
     "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
@@ -60,8 +61,8 @@ FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserve
 KERNEL_TESTS = build("kernel tests", "kernel", "release", ["kernel_tests"], ["fake API server"], 55, RELEASE_OPTIONS,
                      "ctest --test-dir build/release -N")
 # Where it cannot be had, tests that want one are skipped.
-KUBERNETES = Task("kube-apiserver", "kubelet", ("bash", "-c", f"tests/kubernetes/build-apiserver --node '{CACHE}' || exit 77"),
-                  (PACKAGES.name,), seconds=170, builds=True)
+KUBERNETES = Task("kube-apiserver", "kubelet", ("bash", "-c", f"tests/kubernetes/build-apiserver --cluster '{CACHE}' || exit 77"),
+                  (PACKAGES.name,), seconds=220, builds=True)
 ASAN = build("asan build", "asan", "asan", seconds=370)
 TSAN = build("tsan build", "tsan", "tsan", seconds=150)
 LIBCNI = Task("libcni client", "runtimes", ("tests/runtimes/run", "--build"), (PACKAGES.name,), seconds=20, builds=True)
@@ -165,6 +166,7 @@ def tasks_of(lane):
         "systemd": lambda: [program("systemd", served, ("tests/agent/systemd",), WAITS, 150)],
         "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), WAITS, 60)],
         "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 330)],
+        "cluster": lambda: [program("cluster", (PROGRAMS,), ("tests/kubernetes/cluster", "--logs", "build/run/cluster"), 1, 100)],
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
@@ -187,7 +189,7 @@ def bandwidth(served):
     def command(to):
         return ("tests/kernel", "--run", "tests/runtimes/run", "--junit", str(to), "bandwidth")
 
-    return Task("bandwidth", "bandwidth", command(report), (*(need.name for need in served), LIBCNI.name), (), 1, 60, report=report,
+    return Task("bandwidth", "bandwidth", command(report), (*(need.name for need in served), LIBCNI.name), (), 1, 90, report=report,
                 again=lambda names, again: command(again), is_story=True, environment=boots("bandwidth"))
 
 

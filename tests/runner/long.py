@@ -8,6 +8,7 @@ LANES = {
     "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, all with AddressSanitizer",
     "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server; 200 namespaces "
              "that end; 10,000 requests of users who mean ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed",
+    "cluster": "all of Kubernetes' network conformance tests, twice; clusters of IPv4 alone and of IPv6 alone",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
@@ -20,7 +21,7 @@ SOAK_TESTS = "Soak|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
 
 
 def tasks_of(lane):
-    return {"soak": soak, "storm": storm, "recreation": recreation, "fuzzing": fuzzing, "dev": dev,
+    return {"soak": soak, "storm": storm, "cluster": cluster, "recreation": recreation, "fuzzing": fuzzing, "dev": dev,
             "reproducible": reproducible, "bench": bench}[lane]()
 
 
@@ -41,6 +42,13 @@ def storm():
                           name="storm of tenants"),
             lanes.program("storm", served, ("tests/attacks/run", "--attacks", "1000"), 2, 90, name="storm of attacks"),
             lanes.program("storm", served, ("tests/neutron/storm", "--logs", "build/run/neutron-storm"), 1, 600, name="storm of ports")]
+
+
+def cluster():
+    ways = {"conformance": ("--tests", "all"), "conformance again": ("--tests", "all"),
+            "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--families", "6")}
+    return [lanes.program("cluster", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", *words), 2, 150, name=f"cluster {way}")
+            for way, words in ways.items()]
 
 
 def recreation():

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/node_network_options.h"
 #include "controller/backends/pools/pool_section.h"
 
 namespace kuryr::controller::pools {
@@ -14,20 +15,26 @@ namespace {
 
 constexpr const char* kPrefix = "pool:";
 
+std::vector<IpNetwork> CidrsOf(const Pool& pool) {
+  std::vector<IpNetwork> cidrs;
+  for (const PoolSubnet& subnet : pool.subnets) cidrs.push_back(subnet.cidr);
+  for (const NodeBlocks& blocks : pool.blocks) cidrs.push_back(blocks.cidr);
+  return cidrs;
+}
+
 void RefuseOverlaps(const ConfigFiles& files, const std::vector<Pool>& pools) {
   for (auto one = pools.begin(); one != pools.end(); ++one) {
-    for (const PoolSubnet& subnet : one->subnets) {
+    for (const IpNetwork& cidr : CidrsOf(*one)) {
       for (auto other = pools.begin(); other != one; ++other) {
         if (!ShareSegment(*one, *other)) continue;
-        const auto same = std::find_if(other->subnets.begin(), other->subnets.end(),
-                                       [&](const PoolSubnet& known) {
-                                         return RangeOf(known.cidr).Overlaps(RangeOf(subnet.cidr));
-                                       });
-        if (same == other->subnets.end()) continue;
+        const std::vector<IpNetwork> others = CidrsOf(*other);
+        const auto same = std::find_if(others.begin(), others.end(), [&](const IpNetwork& known) {
+          return RangeOf(known).Overlaps(RangeOf(cidr));
+        });
+        if (same == others.end()) continue;
         Refuse(files.Find(kPrefix + one->name, "cidr").where,
-               subnet.cidr.ToString() + " overlaps " + same->cidr.ToString() +
-                   " of [pool:" + other->name + "], which is on the same " +
-                   (one->bridge.empty() ? "link" : "bridge") +
+               cidr.ToString() + " overlaps " + same->ToString() + " of [pool:" + other->name +
+                   "], which is on the same " + (one->bridge.empty() ? "link" : "bridge") +
                    "; give one pool another cidr, or one cidr with several ranges");
       }
     }
@@ -73,6 +80,14 @@ std::vector<Pool> ReadPools(const ConfigFiles& files) {
   RefuseSecond(files, pools, "from_node", &Pool::from_node);
   RefuseOverlaps(files, pools);
   RefuseSharedVlans(files, pools);
+  const bool has_nodes = ReadNodeNetwork(files).enabled;
+  for (Pool& pool : pools) {
+    pool.routed = has_nodes && pool.from_node && pool.node_gateways && pool.kind == VifKind::kOvs;
+    if (pool.blocks.empty() || pool.routed) continue;
+    Refuse(files.Find(kPrefix + pool.name, "node_prefix").where,
+           "needs [node_network] enabled = true, vif = ovs and a gateway: each node's plan has its "
+           "block");
+  }
   return pools;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/config_file.h"
 #include "base/ip.h"
+#include "controller/backends/pools/node_blocks.h"
 #include "controller/backends/pools/pool_subnet.h"
 
 namespace kuryr::controller::pools {
@@ -35,8 +36,13 @@ struct Pool {
 
   std::vector<PoolSubnet> subnets;  ///< at most one of each family; none with from_node
   bool from_node = false;           ///< the addresses are in the networks of the pod's node
+  bool pod_cidrs = false;           ///< with from_node: those of its spec.podCIDRs, if it has any
+  std::vector<NodeBlocks> blocks;   ///< with from_node: the networks of other nodes
   bool node_gateways = true;        ///< each of those networks has one, its first address
-  std::vector<Range> excluded;      ///< parts of those networks that pods do not get
+  /// The node itself is that gateway: pods have addresses without a network on their link, and all
+  /// that they send passes the node.
+  bool routed = false;
+  std::vector<Range> excluded;  ///< parts of those networks that pods do not get
   std::vector<IpAddress> dns;
   std::vector<PoolRoute> routes;
 

@@ -42,6 +42,15 @@ void CheckInterfaces(const std::vector<InterfaceRequest>& interfaces) {
   }
 }
 
+/// Refuses another network for an interface that has one until its pod's node has unplugged it.
+void RequireNetwork(const InterfaceRequest& interface, const Pool& pool) {
+  if (interface.network.empty() || interface.network == pool.name) return;
+  throw PlanError(Kind::kRefused, "interface " + interface.ifname + " has an address of pool \"" +
+                                      pool.name +
+                                      "\": take it from the pod before it gets one of \"" +
+                                      Printable(interface.network) + "\"");
+}
+
 /// Refuses security groups: a pod that wishes for less traffic must not run without them.
 void CheckGroups(const std::vector<InterfaceRequest>& interfaces) {
   for (const InterfaceRequest& interface : interfaces) {
@@ -143,6 +152,8 @@ PoolBackend::Vifs PoolBackend::ReserveAll(const PlanRequest& request) {
   for (const InterfaceRequest& interface : request.interfaces) {
     if (FindPlanned(holder, interface.ifname) == nullptr) Plan(holder, request, interface);
     const Holding& holding = *FindPlanned(holder, interface.ifname);
+    LearnNetworksOf(holding, request);
+    RequireNetwork(interface, allocators_[holding.pool].pool());
     if (const auto conflict = FindConflict(holder, holding))
       throw PlanError(Kind::kRefused, *conflict);
     vifs.push_back(MakeVif(request.owner.id, holding, allocators_[holding.pool]));
@@ -155,13 +166,32 @@ PoolBackend::Vifs PoolBackend::ReserveAll(const PlanRequest& request) {
   return vifs;
 }
 
+/// A process that did not plan the holding itself may not know its networks.
+void PoolBackend::LearnNetworksOf(const Holding& holding, const PlanRequest& request) {
+  Allocator& allocator = allocators_[holding.pool];
+  const auto unknown = [&] {
+    return std::find_if(holding.addresses.begin(), holding.addresses.end(),
+                        [&](Number address) { return allocator.FindNetwork(address) == nullptr; });
+  };
+  if (unknown() == holding.addresses.end()) return;
+  LearnNodeNetworks(allocator, Masked(request.node_networks));
+  const auto address = unknown();
+  if (address == holding.addresses.end()) return;
+  throw PlanError(Kind::kRefused, "address " + AddressOf(*address).ToString() +
+                                      " is in no network of node " + Printable(request.owner.node) +
+                                      " any more");
+}
+
 void PoolBackend::Plan(Holder& holder, const PlanRequest& request,
                        const InterfaceRequest& interface) {
   Allocator& allocator = ChoosePool(allocators_, request, interface);
-  const std::vector<IpNetwork> node_networks = Masked(request.node_networks);
+  const std::vector<IpNetwork> node_networks =
+      request.owner.is_node() ? NetworksOfNode(allocator, request) : Masked(request.node_networks);
   if (allocator.pool().from_node) LearnNodeNetworks(allocator, node_networks);
-  const Reservation::Asker asker = {
-      .id = request.owner.id, .holder = holder, .lender = FindLender(interface)};
+  const Reservation::Asker asker = {.id = request.owner.id,
+                                    .holder = holder,
+                                    .lender = FindLender(interface),
+                                    .is_node = request.owner.is_node()};
   Reservation reservation({.allocator = allocator,
                            .segment = {allocators_, allocator},
                            .ledger = ledger_,
@@ -234,6 +264,43 @@ const Holder* PoolBackend::FindLender(const InterfaceRequest& interface) const {
   if (!interface.claim) return nullptr;
   const auto found = holders_.find(interface.claim->id);
   return found == holders_.end() ? nullptr : &found->second;
+}
+
+std::vector<IpNetwork> PoolBackend::NetworksOfNode(const Allocator& allocator,
+                                                   const PlanRequest& request) const {
+  const Pool& pool = allocator.pool();
+  if (pool.blocks.empty() || (pool.pod_cidrs && !request.node_networks.empty()))
+    return Masked(request.node_networks);
+  const auto state_of = [&](const IpNetwork& block) KURYR_TSA(requires_capability(mutex_)) {
+    return StateOf(allocator, block, request.owner.node);
+  };
+  std::vector<IpNetwork> networks;
+  for (const NodeBlocks& blocks : pool.blocks) {
+    const auto block = ChooseBlock(blocks, state_of);
+    if (!block) {
+      throw PlanError(Kind::kExhausted, "pool \"" + pool.name + "\" has no free block: each /" +
+                                            std::to_string(blocks.prefix_length) + " of " +
+                                            blocks.cidr.ToString() + " is another node's");
+    }
+    networks.push_back(*block);
+  }
+  return networks;
+}
+
+BlockState PoolBackend::StateOf(const Allocator& allocator, const IpNetwork& block,
+                                const std::string& node) const {
+  const Range range = RangeOf(block);
+  const auto overlaps = [&](const auto& known) { return RangeOf(known.first).Overlaps(range); };
+  if (std::any_of(allocator.networks().begin(), allocator.networks().end(), overlaps))
+    return BlockState::kOthers;
+  BlockState state = BlockState::kFree;
+  const Resource first = {.number = range.first, .pool = allocator.index()};
+  for (const Number number : ledger_.NumbersAt(first, range.last)) {
+    const Holder* holder = ledger_.Find({.number = number, .pool = allocator.index()});
+    if (holder == nullptr || holder->node != node) return BlockState::kOthers;
+    state = BlockState::kOwn;
+  }
+  return state;
 }
 
 void PoolBackend::LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks) {
@@ -339,6 +406,25 @@ bool PoolBackend::Release(const std::string& owner_id) {
   }
   holders_.erase(entry);
   return true;
+}
+
+void PoolBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+  const MutexLock lock(mutex_);
+  Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
+  const auto entry = holders_.find(owner.id);
+  if (entry == holders_.end()) return;
+  auto& holdings = entry->second.holdings;
+  for (size_t i = holdings.size(); i-- > 0;) {
+    const bool stays =
+        holdings[i].others || std::any_of(vifs.begin(), vifs.end(), [&](const vif::PodVif& vif) {
+          return vif.ifname == holdings[i].ifname;
+        });
+    if (stays) continue;
+    const Holding old = std::move(holdings[i]);
+    holdings.erase(holdings.begin() + static_cast<std::ptrdiff_t>(i));
+    ReleaseOne(entry->second, old, After::kRest);
+  }
+  CloseIfEmpty(entry);
 }
 
 std::vector<Owner> PoolBackend::Inventory() const {

@@ -32,7 +32,10 @@ struct NetworkUsage {
 /// state is in memory, and Adopt rebuilds it. VIFs are active at once. A VIF's id follows from its
 /// owner and interface, so that the backend knows its VIFs of removed pools. Reserve describes VIFs
 /// by the present pools. Thread-safe.
-class PoolBackend final : public Backend, public AddressKeeper, public MetricsReporter {
+class PoolBackend final : public Backend,
+                          public AddressKeeper,
+                          public InterfaceReleaser,
+                          public MetricsReporter {
  public:
   using Now = std::function<TimePoint()>;
   /// Called when the owner should ask again. Must not call the backend.
@@ -65,11 +68,14 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
   void Keep(const Owner& claim, const std::vector<IpAddress>& addresses) override;
   [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   bool Release(const std::string& owner_id) override;
+  void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// For a pool with `from_node`, counts the networks of the nodes that were asked for.
   [[nodiscard]] std::vector<NetworkUsage> Usage() const;
   void WriteTo(service::MetricsText& text) const override;
-  [[nodiscard]] Facets facets() override { return {.addresses = this, .metrics = this}; }
+  [[nodiscard]] Facets facets() override {
+    return {.addresses = this, .interfaces = this, .metrics = this};
+  }
 
  private:
   using Holders = std::unordered_map<std::string, Holder>;
@@ -85,6 +91,8 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
       REQUIRES(mutex_);
   /// Wakes waiting owners for which a number may be free.
   void WakeWaiting() REQUIRES(mutex_);
+  /// Throws kRefused for an adopted address whose network is unknown.
+  void LearnNetworksOf(const Holding& holding, const PlanRequest& request) REQUIRES(mutex_);
   void Plan(Holder& holder, const PlanRequest& request, const InterfaceRequest& interface)
       REQUIRES(mutex_);
   /// Keeps the addresses of planned interfaces without wishes that have rivals, but not their
@@ -100,6 +108,14 @@ class PoolBackend final : public Backend, public AddressKeeper, public MetricsRe
   [[nodiscard]] const Holder* FindLender(const InterfaceRequest& interface) const REQUIRES(mutex_);
   /// Whether the claim gets the address, now or once its holder releases it.
   bool KeepIn(Allocator& allocator, const Owner& claim, Number address) REQUIRES(mutex_);
+  /// The networks of the node that asks: those that it has itself, else a block of the pool.
+  [[nodiscard]] std::vector<IpNetwork> NetworksOfNode(const Allocator& allocator,
+                                                      const PlanRequest& request) const
+      REQUIRES(mutex_);
+  [[nodiscard]] BlockState StateOf(const Allocator& allocator, const IpNetwork& block,
+                                   const std::string& node) const REQUIRES(mutex_);
+  /// Learns the blocks that the node's written plan has.
+  void AdoptBlocks(const vif::PodVif& vif) REQUIRES(mutex_);
   void LearnNodeNetworks(Allocator& allocator, const std::vector<IpNetwork>& networks)
       REQUIRES(mutex_);
   /// Throws kRefused when the network overlaps another on the same segment.

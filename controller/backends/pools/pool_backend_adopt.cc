@@ -68,6 +68,7 @@ void PoolBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs
   Rollback wake([&]() KURYR_TSA(requires_capability(mutex_)) { WakeWaiting(); });
   std::optional<std::string> conflict;
   for (const vif::PodVif& vif : vifs) {
+    if (owner.is_node()) AdoptBlocks(vif);
     for (const Holding& holding : HoldingsOf(owner, vif)) {
       // The VIF's network is gone, and this scope may not use the pool that has its addresses now.
       if (!holding.planned && !MayUse(allocators_[holding.pool].pool(), owner.scope)) continue;
@@ -77,6 +78,24 @@ void PoolBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs
     }
   }
   if (conflict) throw PlanError(Kind::kRefused, *conflict);
+}
+
+/// A block that overlaps another network is refused when the node asks.
+void PoolBackend::AdoptBlocks(const vif::PodVif& vif) {
+  const auto& network = vif::Common(vif.vif).network;
+  if (!network.has_value() || !network->subnets.has_value()) return;
+  for (Allocator& allocator : allocators_) {
+    for (const NodeBlocks& blocks : allocator.pool().blocks) {
+      for (const vif::Subnet& subnet : *network->subnets) {
+        if (!subnet.cidr.has_value() || !blocks.Has(*subnet.cidr)) continue;
+        try {
+          LearnNodeNetworks(allocator, {*subnet.cidr});
+        } catch (const PlanError&) {
+          continue;
+        }
+      }
+    }
+  }
 }
 
 std::optional<std::string> PoolBackend::WhyNeverGiven(const Owner& owner,

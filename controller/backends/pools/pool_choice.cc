@@ -49,6 +49,26 @@ Allocator& ChooseNamed(std::vector<Allocator>& allocators, const PlanRequest& re
                                                  "] namespaces in kuryr.conf does not list it");
 }
 
+/// The pool of nodes' management ports: the one that has a network for each node, else the default.
+Allocator& ChooseForNode(std::vector<Allocator>& allocators) {
+  auto found = std::find_if(allocators.begin(), allocators.end(),
+                            [](const Allocator& known) { return known.pool().routed; });
+  if (found == allocators.end()) {
+    found = std::find_if(allocators.begin(), allocators.end(),
+                         [](const Allocator& known) { return known.pool().is_default; });
+  }
+  if (found == allocators.end()) {
+    throw PlanError(
+        PlanError::Kind::kRefused,
+        "no pool is for nodes, which [node_network] enabled asks for: in kuryr.conf set "
+        "from_node = true or default = true in one of the pools");
+  }
+  if (found->pool().kind == VifKind::kOvs) return *found;
+  throw PlanError(PlanError::Kind::kRefused,
+                  "pool \"" + found->pool().name +
+                      "\" has no place for nodes: [node_network] enabled needs vif = ovs");
+}
+
 }  // namespace
 
 bool MayUse(const Pool& pool, const std::string& scope) {
@@ -57,6 +77,7 @@ bool MayUse(const Pool& pool, const std::string& scope) {
 
 Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& request,
                       const InterfaceRequest& interface) {
+  if (request.owner.is_node()) return ChooseForNode(allocators);
   if (!interface.network.empty()) return ChooseNamed(allocators, request, interface.network);
   const std::string& scope = request.owner.scope;
   const std::function<bool(const Pool&)> rules[] = {

@@ -14,10 +14,15 @@
 namespace kuryr::controller::pools {
 namespace {
 
-constexpr const char* kOptions[] = {
-    "bridge",    "bridge_interface", "cidr", "default",    "dns",     "excluded",
-    "from_node", "gateway",          "mtu",  "namespaces", "pods",    "ranges",
-    "rest",      "routes",           "vif",  "vlan",       "vlan_ids"};
+constexpr const char* kOptions[] = {"bridge",      "bridge_interface",
+                                    "cidr",        "default",
+                                    "dns",         "excluded",
+                                    "from_node",   "gateway",
+                                    "mtu",         "namespaces",
+                                    "node_prefix", "pods",
+                                    "ranges",      "rest",
+                                    "routes",      "vif",
+                                    "vlan",        "vlan_ids"};
 
 constexpr std::pair<std::string_view, VifKind> kKinds[] = {{"ovs", VifKind::kOvs},
                                                            {"bridge", VifKind::kBridge},
@@ -78,6 +83,7 @@ class Section {
   void ReadUsers();
   void ReadPods();
   void ReadNode();
+  void ReadBlocks();
   void ReadSubnets();
   void ReadMtu();
   void ReadDns();
@@ -246,11 +252,15 @@ void Section::ReadPods() {
 
 void Section::ReadNode() {
   if (IsSet("from_node")) kuryr::Take(Find("from_node"), pool_.from_node);
+  pool_.pod_cidrs = pool_.from_node;
+  if (IsSet("node_prefix")) ReadBlocks();
   if (!pool_.from_node) return;
-  for (const char* option : {"cidr", "ranges"}) {
-    if (IsSet(option))
-      RefuseOption(option, "is the node's with from_node = true: remove one of them");
-  }
+  if (IsSet("cidr") && !IsSet("node_prefix"))
+    RefuseOption("cidr",
+                 "is the node's with from_node = true: remove one of them, or set "
+                 "node_prefix for nodes that have none");
+  if (IsSet("ranges"))
+    RefuseOption("ranges", "is the node's with from_node = true: remove one of them");
   const std::vector<std::string> gateways = List("gateway");
   if (!gateways.empty() && gateways != std::vector<std::string>{"none"}) {
     RefuseOption("gateway",
@@ -260,6 +270,27 @@ void Section::ReadNode() {
   pool_.node_gateways = gateways.empty();
   for (const std::string& item : List("excluded"))
     pool_.excluded.push_back(ParseRange("excluded", item));
+}
+
+void Section::ReadBlocks() {
+  constexpr uint32_t kWidest = 16;
+  const std::vector<IpNetwork> cidrs = Cidrs();
+  const std::vector<std::string> texts = List("node_prefix");
+  if (texts.size() != cidrs.size())
+    RefuseOption("node_prefix", "has " + std::to_string(texts.size()) + " lengths, and cidr has " +
+                                    std::to_string(cidrs.size()) +
+                                    " networks: write one for each, IPv4 first");
+  for (size_t i = 0; i < cidrs.size(); ++i) {
+    const uint32_t least = cidrs[i].prefix_length + 1U;
+    const uint32_t most =
+        std::min(least - 1 + kWidest, cidrs[i].address.family == IpFamily::kIpv4 ? 30U : 126U);
+    if (least > most)
+      RefuseOption("node_prefix", cidrs[i].ToString() + " is too small for blocks of nodes");
+    uint32_t length = 0;
+    kuryr::Take({Where("node_prefix"), texts[i]}, length, least, most);
+    pool_.blocks.push_back({.cidr = cidrs[i], .prefix_length = static_cast<uint8_t>(length)});
+  }
+  pool_.from_node = true;
 }
 
 std::vector<IpNetwork> Section::Cidrs() const {

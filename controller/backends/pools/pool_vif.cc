@@ -35,16 +35,28 @@ vif::Subnet SubnetOf(const Allocator::Network& network, const Pool& pool) {
   return subnet;
 }
 
+/// The network on the link of whoever has the address. In a routed pool, a pod has none but its own
+/// address, and the node, which has the gateway, has all of the network.
+IpNetwork CidrFor(const IpAddress& address, const Allocator::Network& network, const Pool& pool) {
+  if (!pool.routed || network.gateway == address) return network.cidr;
+  return {.address = address,
+          .prefix_length = static_cast<uint8_t>(address.family == IpFamily::kIpv4 ? 32 : 128)};
+}
+
 vif::SubnetList SubnetsOf(const Holding& holding, const Allocator& allocator) {
   std::vector<vif::Subnet> subnets;
   for (const Number number : holding.addresses) {
+    const IpAddress address = AddressOf(number);
     const Allocator::Network* network = allocator.FindNetwork(number);
-    auto subnet = std::find_if(subnets.begin(), subnets.end(), [&](const vif::Subnet& known) {
-      return *known.cidr == network->cidr;
-    });
-    if (subnet == subnets.end())
+    const IpNetwork cidr = CidrFor(address, *network, allocator.pool());
+    auto subnet = std::find_if(subnets.begin(), subnets.end(),
+                               [&](const vif::Subnet& known) { return *known.cidr == cidr; });
+    if (subnet == subnets.end()) {
       subnet = subnets.insert(subnet, SubnetOf(*network, allocator.pool()));
-    subnet->ips->objects->push_back({.address = AddressOf(number)});
+      subnet->cidr = cidr;
+    }
+    subnet->ips->objects->push_back({.address = address});
+    if (network->gateway == address) subnet->gateway.reset();
   }
   return {.objects = std::move(subnets)};
 }

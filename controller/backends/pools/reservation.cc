@@ -51,10 +51,7 @@ void Reservation::Take(const InterfaceRequest& interface,
   holding_.planned = true;
   const Networks networks = NetworksFor(node_networks);
   if (interface.addresses.empty()) {
-    for (Allocator::Network* network : networks) {
-      holding_.addresses.push_back(
-          TakeNext(network->addresses, "address in " + network->cidr.ToString()));
-    }
+    for (Allocator::Network* network : networks) holding_.addresses.push_back(TakeAny(*network));
   }
   if (interface.addresses.size() > kMostAddresses) {
     throw PlanError(Kind::kRefused, std::to_string(interface.addresses.size()) +
@@ -82,6 +79,12 @@ Reservation::Networks Reservation::NetworksFor(const std::vector<IpNetwork>& nod
   throw PlanError(Kind::kRetry, "node " + Printable(holder_.node) +
                                     " has no networks of its own yet, of which " + PoolText() +
                                     " takes addresses (from_node)");
+}
+
+/// A node gets the gateway of its routed network, which no pod gets.
+Number Reservation::TakeAny(Allocator::Network& network) {
+  if (is_node_ && allocator_.pool().routed) return NumberOf(network.gateway.value());
+  return TakeNext(network.addresses, "address in " + network.cidr.ToString());
 }
 
 Number Reservation::TakeNext(AddressSet& set, const std::string& what) {

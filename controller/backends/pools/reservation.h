@@ -31,6 +31,7 @@ class Reservation {
     const std::string& id;  ///< the owner's
     const Holder& holder;
     const Holder* lender;  ///< a claim whose addresses the owner may use; nullptr: none
+    bool is_node = false;
   };
 
   /// The parts of the backend that outlive it. Owners that wait in `lines` go first.
@@ -49,6 +50,7 @@ class Reservation {
         id_(asker.id),
         holder_(asker.holder),
         lender_(asker.lender),
+        is_node_(asker.is_node),
         now_(now) {}
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
@@ -64,6 +66,7 @@ class Reservation {
   using Networks = std::vector<Allocator::Network*>;
 
   [[nodiscard]] Networks NetworksFor(const std::vector<IpNetwork>& node_networks);
+  [[nodiscard]] Number TakeAny(Allocator::Network& network);
   /// `what` names the number in the error message.
   [[nodiscard]] Number TakeNext(AddressSet& set, const std::string& what);
   void TakeFixed(const Networks& networks, const IpAddress& address);
@@ -86,6 +89,7 @@ class Reservation {
   const std::string& id_;
   const Holder& holder_;
   const Holder* const lender_;
+  const bool is_node_;
   const TimePoint now_;
   Holding holding_;
   bool kept_ = false;

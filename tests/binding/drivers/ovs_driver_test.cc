@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "binding/drivers/binding.h"
 #include "binding/link_mark.h"
@@ -9,7 +11,9 @@
 namespace kuryr::binding {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST_F(OvsDriverTest, TwoPodsReachEachOther) {
   const Netns other = MakePodNetns();
@@ -92,6 +96,43 @@ TEST_F(OvsDriverTest, QosRowComesAndGoesWithThePort) {
   driver_ = NewOvsDriver({config, shared_});
   ConnectPod(1, *pod_);
   EXPECT_EQ(Vsctl({"list", "QoS"}), "");
+}
+
+TEST_F(OvsDriverTest, LimitsThatArePlannedAreComparedAndRepaired) {
+  ConnectPod(1, *pod_);
+  Planned planned = driver_->Plan({"eth0", true, test::OvsVif(1)});
+  PlanLimits({.received = {.rate = 20'000'000, .burst = 4'000'000}, .sent = {.rate = 10'000'000}},
+             planned);
+  const Attachment attachment = PodAttachment(1);
+  const PlugRequest request = {planned, attachment, *pod_, Soon()};
+
+  std::vector<std::string> texts;
+  for (const Difference& difference : driver_->Repair(request)) {
+    EXPECT_EQ(difference.kind, DifferenceKind::kQos);
+    EXPECT_TRUE(difference.live_safe);
+    texts.push_back(difference.text);
+  }
+
+  const std::string port = "Open vSwitch port tap450e5c61-1 has ";
+  EXPECT_THAT(texts,
+              ElementsAre(port + "ingress_policing_rate 0 instead of 10000",
+                          port + "ingress_policing_burst 0 instead of 8000",
+                          port + "linux-noop instead of linux-htb max-rate=20000000, queue 0: "
+                                 "burst=4000000 max-rate=20000000 min-rate=20000000"));
+  EXPECT_THAT(driver_->Check(request), IsEmpty());
+  DisconnectPod(1);
+  EXPECT_EQ(Vsctl({"list", "QoS"}) + Vsctl({"list", "Queue"}), "");
+}
+
+TEST_F(OvsDriverTest, WithoutALimitAnotherProgramsStays) {
+  ConnectPod(1, *pod_);
+  Vsctl({"set", "Interface", "tap450e5c61-1", "ingress_policing_rate=7"});
+  const Planned planned = driver_->Plan({"eth0", true, test::OvsVif(1)});
+  const Attachment attachment = PodAttachment(1);
+
+  EXPECT_THAT(driver_->Repair({planned, attachment, *pod_, Soon()}), IsEmpty());
+
+  EXPECT_EQ(Vsctl({"get", "Interface", "tap450e5c61-1", "ingress_policing_rate"}), "7");
 }
 
 // CNI's bandwidth plugin sets queueing. Without a QoS row ovs-vswitchd clears it when it starts.

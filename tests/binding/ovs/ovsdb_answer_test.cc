@@ -107,6 +107,7 @@ const std::map<std::string, std::function<void(OpenVSwitch&)>> kRequests = {
     {"WaitUntilApplied", [](OpenVSwitch& ovs) { ovs.WaitUntilApplied(Soon()); }},
     {"WaitUntilLetGo", [](OpenVSwitch& ovs) { ovs.WaitUntilLetGo("tap1", Soon()); }},
     {"IsServed", [](OpenVSwitch& ovs) { (void)ovs.IsServed(Soon()); }},
+    {"FindShaping", [](OpenVSwitch& ovs) { (void)ovs.FindShaping("tap1", Soon()); }},
     {"HasBridge", [](OpenVSwitch& ovs) { (void)ovs.HasBridge("br-int", Soon()); }},
     {"FindBridgeProblem", [](OpenVSwitch& ovs) { (void)ovs.FindBridgeProblem("br-int", Soon()); }},
     {"FindPorts", [](OpenVSwitch& ovs) { (void)ovs.FindPorts({}, Soon()); }},
@@ -181,8 +182,8 @@ TEST_P(OvsdbColumnTest, ValueOfAnotherTypeIsAnErrorWhereverItComes) {
 INSTANTIATE_TEST_SUITE_P(Columns, OvsdbColumnTest,
                          ::testing::Values("_uuid", "cur_cfg", "datapath_type", "error",
                                            "external_ids", "fail_mode", "name", "next_cfg",
-                                           "ofport", "options", "qos", "tag", "trunks", "type",
-                                           "vlan_mode"));
+                                           "ofport", "options", "other_config", "qos", "queues",
+                                           "tag", "trunks", "type", "vlan_mode"));
 
 class OvsdbMonitorTest : public test::NetnsTest,
                          public ::testing::WithParamInterface<const char*> {};

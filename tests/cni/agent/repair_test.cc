@@ -37,6 +37,14 @@ class RepairTest : public AgentTest {
     EXPECT_EQ(Run("ADD", pod).status, 0);
     return pod;
   }
+  [[nodiscard]] std::string WithBandwidth(const nlohmann::json& bandwidth) const {
+    return nlohmann::json{{"cniVersion", "1.0.0"},
+                          {"name", "kuryr"},
+                          {"type", "kuryr-cni"},
+                          {"kuryr_conf", (work_ / "kuryr.conf").string()},
+                          {"runtimeConfig", {{"bandwidth", bandwidth}}}}
+        .dump();
+  }
   void WaitFor(const std::string& output) { agent_->WaitForOutput(output, 30s); }
   void DeletePort(const TestPod& pod) { ovs_->Vsctl({"del-port", pod.tap}); }
   static std::string HostEnd(const TestPod& pod) {
@@ -92,6 +100,33 @@ TEST_F(RepairTest, ExternalIdsThatWereLostAreBack) {
 
   EXPECT_THAT(ovs_->Vsctl({"get", "Interface", pod.tap, "external_ids:iface-id"}),
               HasSubstr(pod.port_id));
+}
+
+TEST_F(RepairTest, TheLimitsThatTheRuntimeAskedForAreBack) {
+  const TestPod pod = ActivePod("a");
+  ASSERT_EQ(Run("ADD", pod, {{"stdin", WithBandwidth({{"ingressRate", 20000000}})}}).status, 0);
+  const auto qos = [&] { return ovs_->Vsctl({"get", "Port", pod.tap, "qos"}); };
+  const auto limit = [&] { return ovs_->Vsctl({"get", "QoS", qos(), "type", "other_config"}); };
+  const std::string made = limit();
+  EXPECT_EQ(made, "linux-htb\n{max-rate=\"20000000\"}");
+
+  ovs_->Vsctl({"set", "QoS", qos(), "other_config:max-rate=90000000"});
+  WaitFor(kRepaired);
+
+  EXPECT_EQ(limit(), made);
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  ExpectNothingLeft();
+  EXPECT_EQ(ovs_->Vsctl({"list", "QoS"}), "");
+}
+
+TEST_F(RepairTest, ALimitThatTheDatapathCannotHoldIsRefused) {
+  if (PrivateOvs::datapath_type() == "system") GTEST_SKIP() << "the kernel's datapath holds it";
+  const nlohmann::json error =
+      FailedAdd(ActivePod("a"), {{"stdin", WithBandwidth({{"egressRate", 20000000}})}});
+
+  EXPECT_EQ(error["code"], 2);
+  EXPECT_THAT(error.value("details", ""), HasSubstr("cannot limit what a pod sends"));
+  EXPECT_EQ(ovs_->Vsctl({"list", "QoS"}), "");
 }
 
 TEST_F(RepairTest, WhatBrokeWhileTheAgentWasDownIsRepaired) {

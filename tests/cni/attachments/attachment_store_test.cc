@@ -48,7 +48,16 @@ AttachmentRecord Record(const AttachmentKey& key) {
           .boot_id = BootId(),
           .owner = ProcessId::Own(),
           .trace_id = "4bf92f3577b34da6a3ce929d0e0e4736",
-          .plugs = {{"ovs", "eth0", "tap2faf4e00-fc", "br-int"}, {"ovs", "net1", "tap3", "br-ex"}}};
+          .plugs = {{"ovs", "eth0", "tap2faf4e00-fc", "br-int"}, {"ovs", "net1", "tap3", "br-ex"}},
+          .limits = {.received = {.rate = 1000, .burst = 2000}, .sent = {.rate = 3000}}};
+}
+
+TEST(AttachmentRecordTest, AnEarlierRecordHasNoLimits) {
+  auto record = nlohmann::json::parse(ToJson(Record({"kuryr", "c7350ee3", "eth0"})));
+  record.erase("received_limit");
+  record.erase("sent_limit");
+
+  EXPECT_FALSE(ParseAttachmentRecord(record.dump()).limits.IsAny());
 }
 
 TEST_F(AttachmentStoreTest, ARecordIsReadAsItWasWritten) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,37 @@ TEST_F(InstallTest, TheNetworkThatMakesTheNodeReadyComesLast) {
   std::string said;
   for (const std::string& file : files) said += "installed " + (host_ / file).string() + "\n";
   EXPECT_EQ(result.out, said) << result.err;
+}
+
+TEST_F(InstallTest, PortmapIsInTheNetworkOfANodeThatHasIt) {
+  const fs::path network = host_ / "etc/cni/net.d/20-net.conflist";
+  const std::string alone =
+      R"({"name":"kuryr","plugins":[{"type":"kuryr-cni","capabilities":{}}]})";
+  std::ofstream(work_ / "20-net.conflist") << alone;
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_EQ(TextOf(network), alone);
+
+  fs::create_directories(host_ / "opt/cni/bin");
+  std::ofstream(host_ / "opt/cni/bin/portmap") << "";
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_EQ(nlohmann::json::parse(TextOf(network)),
+            nlohmann::json::parse(R"({"name":"kuryr","plugins":[
+    {"type":"kuryr-cni","capabilities":{}},
+    {"type":"portmap","snat":true,"capabilities":{"portMappings":true}}]})"));
+
+  ASSERT_EQ(Install({"--no-portmap"}).status, 0);
+  EXPECT_EQ(TextOf(network), alone);
+}
+
+TEST_F(InstallTest, AListWithOtherPluginsIsTheOperatorsOwn) {
+  fs::create_directories(host_ / "opt/cni/bin");
+  std::ofstream(host_ / "opt/cni/bin/portmap") << "";
+  for (const char* list : {R"({"plugins":[{"type":"kuryr-cni"},{"type":"tuning"}]})",
+                           R"({"plugins":{}})", R"([])", "no JSON"}) {
+    std::ofstream(work_ / "20-net.conflist") << list;
+    ASSERT_EQ(Install().status, 0);
+    EXPECT_EQ(TextOf(host_ / "etc/cni/net.d/20-net.conflist"), list);
+  }
 }
 
 TEST_F(InstallTest, ARuntimesOwnFoldersAreTaken) {

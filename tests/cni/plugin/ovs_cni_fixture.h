@@ -29,6 +29,12 @@ class OvsCniTest : public PluginTest {
   void WriteOwnConfig(const std::string& rest = "") {
     WriteConfig(DefaultKubernetes(), "[ovs_cni]\ncache_dir = " + cache().string() + "\n" + rest);
   }
+  /// Why no limit can be set for what pods receive; empty where one can.
+  static std::string WhyNotShaped() {
+    const bool has_htb =
+        RunProgram({.argv = {"tc", "qdisc", "add", "dev", "lo", "root", "htb"}}).status == 0;
+    return has_htb ? "" : "the kernel has no HTB (module sch_htb)";
+  }
   void AddBridge(const std::string& name) {
     ovs_->Vsctl({"add-br", name, "--", "set", "Bridge", name,
                  "datapath_type=" + PrivateOvs::datapath_type()});

@@ -267,11 +267,12 @@ TEST_F(OvsCniTest, ABridgeThatIsMissingIsNotMade) {
 }
 
 TEST_F(OvsCniTest, CheckFindsWhatSomebodyChanged) {
+  if (const std::string why = WhyNotShaped(); !why.empty()) GTEST_SKIP() << why;
   const TestPod pod = MakePod("web");
   const json config = {{"cniVersion", "1.0.0"},
                        {"bridge", "br1"},
                        {"trunk", json::array({json{{"id", 7}}})},
-                       {"bandwidth", {{"egressRate", 1000000}}},
+                       {"bandwidth", {{"ingressRate", 1000000}}},
                        {"mirrors", json::array({json{{"name", "m"}, {"ingress", true}}})}};
   const std::string port = Added(pod, config);
   json with_result = config;
@@ -281,26 +282,24 @@ TEST_F(OvsCniTest, CheckFindsWhatSomebodyChanged) {
 
   ovs_->Vsctl({"set", "Port", port, "trunks=7,8"});
   EXPECT_THAT(check(), HasSubstr("has other trunks"));
+  const std::string qos = Get("Port", port, "qos");
   ovs_->Vsctl(
-      {"set", "Port", port, "trunks=7", "--", "set", "Interface", port, "ingress_policing_rate=0"});
-  EXPECT_THAT(check(), HasSubstr("ingress_policing_rate 0 instead of 1000"));
-  ovs_->Vsctl({"set", "Interface", port, "ingress_policing_rate=1000", "--", "clear", "Mirror", "m",
+      {"set", "Port", port, "trunks=7", "--", "set", "QoS", qos, "other_config:max-rate=2000000"});
+  EXPECT_THAT(check(), HasSubstr("linux-htb max-rate=2000000 instead of linux-htb "
+                                 "max-rate=1000000"));
+  ovs_->Vsctl({"set", "QoS", qos, "other_config:max-rate=1000000", "--", "clear", "Mirror", "m",
                "select_src_port"});
   EXPECT_THAT(check(), HasSubstr("is not in select_src_port of mirror m"));
 }
 
 TEST_F(OvsCniTest, BandwidthIsThePortsInItsOwnWords) {
+  if (const std::string why = WhyNotShaped(); !why.empty()) GTEST_SKIP() << why;
   const TestPod pod = MakePod("web");
   const json config = {
-      {"cniVersion", "1.0.0"},
-      {"bridge", "br1"},
-      {"bandwidth",
-       {{"ingressRate", 20000000}, {"egressRate", 10000000}, {"egressBurst", 8000000}}}};
+      {"cniVersion", "1.0.0"}, {"bridge", "br1"}, {"bandwidth", {{"ingressRate", 20000000}}}};
 
   const std::string port = Added(pod, config);
 
-  EXPECT_EQ(Get("Interface", port, "ingress_policing_rate"), "10000");
-  EXPECT_EQ(Get("Interface", port, "ingress_policing_burst"), "8000");
   const std::string qos = Get("Port", port, "qos");
   EXPECT_EQ(Get("QoS", qos, "type"), "linux-htb");
   EXPECT_EQ(Get("QoS", qos, "other_config"), "{max-rate=\"20000000\"}");
@@ -310,17 +309,13 @@ TEST_F(OvsCniTest, BandwidthIsThePortsInItsOwnWords) {
 }
 
 TEST_F(OvsCniTest, BandwidthThatTheRuntimeAsksForIsThePorts) {
+  if (const std::string why = WhyNotShaped(); !why.empty()) GTEST_SKIP() << why;
   const TestPod pod = MakePod("web");
   json config = {{"cniVersion", "1.0.0"}, {"bridge", "br1"}};
-  config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 20000000},
-                                          {"ingressBurst", 4000000},
-                                          {"egressRate", 10000000},
-                                          {"egressBurst", 8000000}};
+  config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 20000000}, {"ingressBurst", 4000000}};
 
   const std::string port = Added(pod, config);
 
-  EXPECT_EQ(Get("Interface", port, "ingress_policing_rate"), "10000");
-  EXPECT_EQ(Get("Interface", port, "ingress_policing_burst"), "8000");
   const std::string qos = Get("Port", port, "qos");
   EXPECT_EQ(Get("QoS", qos, "other_config"), "{max-rate=\"20000000\"}");
   EXPECT_EQ(Get("Queue", Get("QoS", qos, "queues:0"), "other_config"),
@@ -332,9 +327,7 @@ TEST_F(OvsCniTest, BandwidthThatTheRuntimeAsksForIsThePorts) {
 }
 
 TEST_F(OvsCniTest, TheKernelHasTheRateAndTheBurst) {
-  const test::ProcessResult tried =
-      RunProgram({.argv = {"tc", "qdisc", "add", "dev", "lo", "root", "htb"}});
-  if (tried.status != 0) GTEST_SKIP() << "the kernel has no HTB (module sch_htb)";
+  if (const std::string why = WhyNotShaped(); !why.empty()) GTEST_SKIP() << why;
   json config = {{"cniVersion", "1.0.0"}, {"bridge", "br1"}};
   config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 20000000}, {"ingressBurst", 4000000}};
 
@@ -345,36 +338,47 @@ TEST_F(OvsCniTest, TheKernelHasTheRateAndTheBurst) {
 }
 
 TEST_F(OvsCniTest, ThePodGetsNoMoreBandwidthThanItsNetworkSays) {
+  if (const std::string why = WhyNotShaped(); !why.empty()) GTEST_SKIP() << why;
   const TestPod pod = MakePod("web");
+  json config = {
+      {"cniVersion", "1.0.0"}, {"bridge", "br1"}, {"bandwidth", {{"ingressRate", 20000000}}}};
+  for (const auto& [wish, rate] :
+       {std::pair(5000000, "5000000"), std::pair(90000000, "20000000")}) {
+    config["runtimeConfig"]["bandwidth"] = {{"ingressRate", wish}, {"ingressBurst", UINT32_MAX}};
+
+    const std::string port = Added(pod, config);
+
+    const std::string qos = Get("Port", port, "qos");
+    EXPECT_EQ(Get("QoS", qos, "other_config"), "{max-rate=\"" + std::string(rate) + "\"}");
+    EXPECT_EQ(Get("QoS", qos, "queues"), "{}");
+    ExpectDeleted(pod, config);
+  }
+}
+
+TEST_F(OvsCniTest, ALimitThatTheDatapathCannotHoldIsRefusedAndLeavesNothing) {
+  if (PrivateOvs::datapath_type() == "system") GTEST_SKIP() << "the kernel's datapath holds it";
   json config = {{"cniVersion", "1.0.0"},
                  {"bridge", "br1"},
                  {"bandwidth", {{"ingressRate", 20000000}, {"egressRate", 10000000}}}};
-  config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 5000000},
-                                          {"ingressBurst", UINT32_MAX},
-                                          {"egressRate", 1000000000},
-                                          {"egressBurst", UINT32_MAX}};
 
-  const std::string port = Added(pod, config);
+  const json error = Refused(MakePod("web"), config);
 
-  EXPECT_EQ(Get("Interface", port, "ingress_policing_rate"), "10000");
-  EXPECT_EQ(Get("Interface", port, "ingress_policing_burst"), "0");
-  EXPECT_EQ(Get("QoS", Get("Port", port, "qos"), "other_config"), "{max-rate=\"5000000\"}");
-  EXPECT_EQ(Get("QoS", Get("Port", port, "qos"), "queues"), "{}");
+  EXPECT_EQ(error["code"], 2);
+  EXPECT_THAT(error.value("details", ""), HasSubstr("bridge br1 cannot limit what a pod sends"));
+  ExpectNothingButBridges();
 }
 
 TEST_F(OvsCniTest, ABurstForLongerThanTheKernelCountsIsCut) {
+  if (const std::string why = WhyNotShaped(); !why.empty()) GTEST_SKIP() << why;
   const TestPod pod = MakePod("web");
   json config = {{"cniVersion", "1.0.0"}, {"bridge", "br1"}};
   config["runtimeConfig"]["bandwidth"] = {{"ingressRate", 1000000},
-                                          {"ingressBurst", UINT32_MAX - 1},
-                                          {"egressRate", UINT64_MAX},
-                                          {"egressBurst", 0}};
+                                          {"ingressBurst", UINT32_MAX - 1}};
 
   const std::string port = Added(pod, config);
 
   EXPECT_EQ(Get("Queue", Get("QoS", Get("Port", port, "qos"), "queues:0"), "other_config:burst"),
             "\"100000000\"");
-  EXPECT_EQ(Get("Interface", port, "ingress_policing_rate"), "1000000000");
 }
 
 TEST_F(OvsCniTest, APoolWithoutAFreeAddressIsAFailureOfTheIpamPlugin) {
@@ -400,6 +404,7 @@ TEST_F(OvsCniTest, APoolWithoutAFreeAddressIsAFailureOfTheIpamPlugin) {
 }
 
 TEST_F(OvsCniTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
+  if (const std::string why = WhyNotShaped(); !why.empty()) GTEST_SKIP() << why;
   const TestPod pod = MakePod("web");
   const json config = {{"cniVersion", "1.0.0"},
                        {"bridge", "br1"},

@@ -146,15 +146,27 @@ TEST(WishesTest, CAP_07_PortMappingsAreCheckedForWhoeverMakesThem) {
 
 TEST(WishesTest, CAP_08_BandwidthIsBitsAndUnlimitedIsANumberToo) {
   const Wishes wishes = ParseWishes(R"({"runtimeConfig":{"bandwidth":{"IngressRate":0,
-    "ingressBurst":4294967295,"egressRate":20000000,"egressBurst":18446744073709551615}}})");
-  EXPECT_EQ(wishes.bandwidth, (Bandwidth{.ingress_burst = UINT32_MAX,
-                                         .egress_rate = 20'000'000,
-                                         .egress_burst = UINT64_MAX}));
-  for (const char* value : {"-1", "1.5", "\"10M\"", "[]"}) {
-    const std::string config =
-        R"({"runtimeConfig":{"bandwidth":{"egressRate":)" + std::string(value) + "}}}";
-    EXPECT_THAT(WishFailure(config.c_str()), HasSubstr("bandwidth.egressrate")) << value;
+    "ingressBurst":4294967295,"egressRate":20000000,"egressBurst":4294967294}}})");
+  EXPECT_EQ(wishes.bandwidth,
+            (Bandwidth{.egress_rate = 20'000'000, .egress_burst = UINT32_MAX - 1}));
+}
+
+TEST(WishesTest, BandwidthThatIsNoRateIsRefusedByItsName) {
+  const auto failure = [](const std::string& member) {
+    return WishFailure((R"({"runtimeConfig":{"bandwidth":{)" + member + "}}}").c_str());
+  };
+  for (const char* value : {"-1", "1.5", "\"10M\"", "[]", "null", "\"NaN\"", "999", "1e300",
+                            "9007199254740993", "18446744073709551616"}) {
+    for (const char* name : {"ingressRate", "egressRate"}) {
+      EXPECT_THAT(failure("\"" + std::string(name) + "\":" + value),
+                  HasSubstr("7 runtimeConfig.bandwidth." + std::string(name)))
+          << value;
+    }
   }
+  EXPECT_THAT(failure(R"("egressRate":1000,"egressBurst":-1)"),
+              HasSubstr("7 runtimeConfig.bandwidth.egressBurst is -1"));
+  EXPECT_THAT(failure(R"("egressRate":1000,"ingressBurst":8000)"),
+              HasSubstr("7 runtimeConfig.bandwidth.ingressBurst is set without ingressRate"));
 }
 
 TEST(WishesTest, CAP_09_DnsIsTakenInEitherSpelling) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "controller/cluster/network_attachments.h"
+#include "controller/owners/lost_plan.h"
 #include "controller/plan/network_selection.h"
 #include "tests/controller/leading_fixture.h"
 
@@ -37,6 +38,33 @@ class AdditionalNetworksTest : public LeadingTest {
                    {{"name", name},
                     {"annotations",
                      {{controller::kKuryrConfigAnnotation, json({{"pool", pool}}).dump()}}}}}});
+  }
+  void AskFor(const json& networks) {
+    api().Patch("pods", "default", "a",
+                {{"metadata", {{"annotations", {{controller::kNetworksAnnotation, networks}}}}}});
+  }
+  /// As kuryr-daemon tells: the pod has these interfaces.
+  void TellInterfaces(const std::vector<vif::PodVif>& vifs) {
+    json status = json::array();
+    for (const vif::PodVif& vif : vifs) {
+      status.push_back({{"interface", vif.ifname}});
+      for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
+        status.back()["ips"].push_back(address.address.ToString());
+    }
+    api().Patch(
+        "pods", "default", "a",
+        {{"metadata", {{"annotations", {{controller::kNetworkStatusAnnotation, status.dump()}}}}}});
+  }
+  static std::string FormerOn(const json& object) {
+    return object["metadata"]["annotations"].value(controller::kFormerAnnotation, "");
+  }
+  static std::string AddressOf(const vif::PodVif& vif) {
+    return vif::AddressesOf(vif::Common(vif.vif)).front().address.ToString();
+  }
+  static Cluster::Condition HasCount(size_t count) {
+    return [count](const json& object) {
+      return object.is_object() && VifsOn(object).size() == count;
+    };
   }
   void CreatePodWith(const std::string& networks) {
     cluster_.CreatePod("a", {}, {{"annotations", {{controller::kNetworksAnnotation, networks}}}});
@@ -87,6 +115,74 @@ TEST_F(AdditionalNetworksTest, DefaultRouteMayLeadThroughAnother) {
   EXPECT_EQ(vifs[0].ifname, "eth0");
   EXPECT_FALSE(vif::Common(vifs[0].vif).network->subnets.value()[0].gateway.has_value());
   EXPECT_EQ(vif::Common(vifs[1].vif).network->subnets.value()[0].routes->size(), 1U);
+}
+
+TEST_F(AdditionalNetworksTest, RunningPodMayAskForMoreAndForLess) {
+  Define("store", "storage");
+  Start();
+  CreatePodWith("");
+  const auto first = VifsOn(cluster_.WaitForPlan("a"));
+  SetStatus("a", {{"phase", "Running"}});
+
+  AskFor("store");
+  const auto both = VifsOn(cluster_.WaitFor("Pod", "a", HasCount(2)));
+  AskFor(nullptr);
+  const json less = cluster_.WaitFor("Pod", "a", HasCount(1));
+
+  EXPECT_EQ(both.at(0), first.at(0));
+  EXPECT_EQ(both.at(1).ifname, "net1");
+  EXPECT_EQ(VifsOn(less), first);
+  EXPECT_EQ(FormerOn(less), AddressOf(both.at(1))) << "the node may have it still";
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrPlanChanged"), HasSubstr("net1"));
+}
+
+TEST_F(AdditionalNetworksTest, AddressOfARemovedInterfaceIsFreeOnceItsNodeTells) {
+  Define("store", "storage");
+  Start();
+  CreatePodWith("store");
+  const auto both = VifsOn(cluster_.WaitForPlan("a"));
+  SetStatus("a", {{"phase", "Running"}});
+  TellInterfaces(both);
+  AskFor("");
+  const auto less = VifsOn(cluster_.WaitFor("Pod", "a", HasCount(1)));
+  EXPECT_THAT(Metrics(), HasSubstr(R"({network="storage",family="ipv4",state="used"} 2)"));
+
+  TellInterfaces(less);
+  (void)cluster_.WaitFor("Pod", "a", [](const json& pod) { return FormerOn(pod).empty(); });
+  AskFor("store@san0");
+  (void)cluster_.WaitFor("Pod", "a", HasCount(2));
+
+  EXPECT_THAT(Metrics(), HasSubstr(R"({network="storage",family="ipv4",state="used"} 2)"));
+  EXPECT_THAT(Metrics(), HasSubstr(R"({network="storage",family="ipv4",state="resting"} 1)"));
+}
+
+TEST_F(AdditionalNetworksTest, PodOfAChangedKuryrPortTellsItsNode) {
+  Define("store", "storage");
+  Start(SinkKind::kKuryrPort);
+  CreatePodWith("");
+  (void)WaitForPort("a");
+  SetStatus("a", {{"phase", "Running"}});
+
+  AskFor("store");
+  const auto vifs = VifsOn(cluster_.WaitFor("KuryrPort", "a", HasCount(2)));
+  const auto is_told = [&](const json& pod) {
+    return pod["metadata"]["annotations"].value(vif::kPlannedAnnotation, "") ==
+           vif::InterfacesOf(vifs);
+  };
+
+  EXPECT_TRUE(is_told(cluster_.WaitFor("Pod", "a", is_told)));
+}
+
+TEST_F(AdditionalNetworksTest, RunningPodKeepsItsPlanWhereItsNewNetworksAreRefused) {
+  Define("store", "secret");
+  Start();
+  CreatePodWith("");
+  const auto first = VifsOn(cluster_.WaitForPlan("a"));
+
+  AskFor("store");
+
+  EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrPlanRefused"), HasSubstr("secret"));
+  EXPECT_EQ(VifsOn(*api().Get("pods", "default", "a")), first);
 }
 
 }  // namespace

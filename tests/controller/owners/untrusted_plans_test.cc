@@ -115,8 +115,12 @@ TEST_F(UntrustedPlansTest, ForgedOwnPlanIsReplacedUntilThePodRuns) {
     return HasVifs(now) && AddressOn(now).starts_with("10.8.0.");
   });
   EXPECT_THAT(AddressOn(mended), StartsWith("10.8.0."));
+  // A controller that begins later knows for certain that the pod runs.
+  Stop();
+  informer_.reset();
   SetStatus("a", {{"phase", "Running"}, {"podIP", AddressOn(mended)}});
   api().Patch("kuryrports", "default", "a", {{"status", port["status"]}});
+  Start(SinkKind::kKuryrPort);
   EXPECT_THAT(cluster_.WaitForEvent("a", "KuryrPlanRefused"),
               AllOf(HasSubstr("pool \"theirs\" is not for namespace default"),
                     HasSubstr("delete the pod")));

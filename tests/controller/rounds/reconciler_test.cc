@@ -85,6 +85,8 @@ class ReconcilerTest : public ::testing::Test {
   NetworkAttachments attachments_{[](const std::string&) {}};
   IpamClaims claims_{[](const std::string&) {}};
   Namespaces namespaces_{[this](const std::string& key) { queue_.Add(key); }};
+  NodeStore node_store_{[](const std::string&) {}};
+  NodeNetworkOptions node_network_;
   Reconciler::Shared shared_{.backend = backend_,
                              .store = store_,
                              .queue = queue_,
@@ -93,6 +95,8 @@ class ReconcilerTest : public ::testing::Test {
                              .attachments = attachments_,
                              .claims = claims_,
                              .namespaces = namespaces_,
+                             .nodes = node_store_,
+                             .node_network = node_network_,
                              .sink = SinkKind::kPodState,
                              .needs = {},
                              .ask_for_absent = [] {}};

@@ -27,7 +27,7 @@ class ReporterTest : public ::testing::Test {
     pod_.node = "node1";
   }
   void Report(const std::string& reason, const std::string& message) {
-    reporter_.Report(pod_, reason, message, writer_);
+    reporter_.Report(pod_.owner(), reason, message, writer_);
   }
   /// The Events up to the one that this call causes.
   std::vector<std::string> EventsOnceTold(const std::string& reason) {
@@ -57,7 +57,7 @@ TEST_F(ReporterTest, WhatIsStillSoIsToldAgainBeforeTheApiServerForgetsIt) {
   Reporter patient(true);
   Reporter impatient(true, std::chrono::seconds(0));
   for (Reporter* reporter : {&patient, &patient, &impatient, &impatient})
-    reporter->Report(pod_, kPortLost, "port 1 is gone", writer_);
+    reporter->Report(pod_.owner(), kPortLost, "port 1 is gone", writer_);
 
   EXPECT_THAT(EventsOnceTold("KuryrPlanRefused"), SizeIs(4));
 }

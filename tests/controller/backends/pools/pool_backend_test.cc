@@ -382,6 +382,136 @@ TEST_F(PoolBackendTest, FromNodeRefusesANetworkThatOverlapsAnother) {
   EXPECT_EQ(Fail(OnNode(Pod("b"), {"127.0.0.0/8"})).kind, Kind::kRefused);
 }
 
+// Management ports of nodes.
+
+Owner Node(const std::string& name) { return {.id = "uid-" + name, .name = name, .node = name}; }
+
+constexpr const char* kRouted =
+    "[node_network]\nenabled = true\n[pool:pods]\nfrom_node = true\ndefault = true\n";
+
+const vif::Subnet& SubnetOf(const vif::PodVif& vif, size_t index = 0) {
+  return (*vif::Common(vif.vif).network->subnets)[index];
+}
+
+TEST_F(PoolBackendTest, NodeHasTheGatewaysOfItsOwnNetworks) {
+  Start(kRouted);
+
+  const Vifs node = Reserve(OnNode(Node("n1"), {"10.244.1.0/24", "fd00:1::/64"}));
+
+  EXPECT_THAT(AddressesOf(node.at(0)), ElementsAre("10.244.1.1", "fd00:1::1"));
+  EXPECT_EQ(SubnetOf(node[0]).cidr->ToString(), "10.244.1.0/24");
+  EXPECT_FALSE(SubnetOf(node[0]).gateway.has_value());
+  EXPECT_EQ(vif::Common(node[0].vif).address->ToString(), "0a:58:0a:f4:01:01");
+  EXPECT_EQ(Reserve(OnNode(Node("n1"), {"10.244.1.0/24", "fd00:1::/64"})), node);
+}
+
+TEST_F(PoolBackendTest, PodOfARoutedPoolHasNoNetworkOnItsLink) {
+  Start(kRouted);
+  (void)Reserve(OnNode(Node("n1"), {"10.244.1.0/30", "fd00:1::/64"}));
+
+  const Vifs pod = Reserve(OnNode(Pod("a"), {"10.244.1.0/30", "fd00:1::/64"}));
+
+  EXPECT_EQ(SubnetOf(pod.at(0)).cidr->ToString(), "10.244.1.2/32");
+  EXPECT_EQ(SubnetOf(pod[0]).gateway->ToString(), "10.244.1.1");
+  EXPECT_EQ(SubnetOf(pod[0], 1).cidr->prefix_length, 128);
+  EXPECT_EQ(SubnetOf(pod[0], 1).gateway->ToString(), "fd00:1::1");
+}
+
+TEST_F(PoolBackendTest, PlanOfANodeIsTheSameAfterARestart) {
+  Start(kRouted);
+  const Vifs node = Reserve(OnNode(Node("n1"), {"10.244.1.0/24"}));
+  const Vifs pod = Reserve(OnNode(Pod("a"), {"10.244.1.0/24"}));
+
+  Start(kRouted, 2);
+  backend_->Adopt(Node("n1"), node);
+  backend_->Adopt(Pod("a"), pod);
+
+  EXPECT_EQ(Reserve(OnNode(Node("n1"), {"10.244.1.0/24"})), node);
+  EXPECT_EQ(Reserve(OnNode(Pod("a"), {"10.244.1.0/24"})), pod);
+}
+
+TEST_F(PoolBackendTest, AdoptedAddressOutsideOfItsNodesNetworksIsRefused) {
+  Start(kRouted);
+  const Vifs pod = Reserve(OnNode(Pod("a"), {"10.244.1.0/24"}));
+  Start(kRouted, 2);
+  backend_->Adopt(Pod("a"), pod);
+
+  EXPECT_THAT(Fail(OnNode(Pod("a"), {"10.244.9.0/24"})).text,
+              HasSubstr("is in no network of node"));
+}
+
+constexpr const char* kBlocks =
+    "[node_network]\nenabled = true\n[pool:pods]\nfrom_node = true\ndefault = true\n"
+    "cidr = 10.244.0.0/22\nnode_prefix = 24\n";
+
+std::string NetworkOf(const Vifs& vifs) { return SubnetOf(vifs.at(0)).cidr->ToString(); }
+
+TEST_F(PoolBackendTest, NodeWithoutNetworksGetsABlockThatNoOtherHas) {
+  Start(kBlocks);
+
+  const Vifs one = Reserve(OnNode(Node("n1"), {}));
+  const Vifs two = Reserve(OnNode(Node("n2"), {}));
+  const Vifs three = Reserve(OnNode(Node("n3"), {"10.244.2.0/24"}));
+
+  EXPECT_EQ(NetworkOf(one), "10.244.0.0/24");
+  EXPECT_THAT(AddressesOf(one.at(0)), ElementsAre("10.244.0.1"));
+  EXPECT_EQ(NetworkOf(two), "10.244.1.0/24");
+  EXPECT_EQ(NetworkOf(three), "10.244.2.0/24") << "its own";
+  EXPECT_EQ(NetworkOf(Reserve(OnNode(Node("n4"), {}))), "10.244.3.0/24");
+  EXPECT_THAT(Fail(OnNode(Node("n5"), {})).text, HasSubstr("no free block"));
+  EXPECT_TRUE(backend_->Release("uid-n2"));
+  EXPECT_EQ(Fail(OnNode(Node("n5"), {})).kind, Kind::kExhausted) << "pods may still have the block";
+}
+
+TEST_F(PoolBackendTest, BlockOfANodeIsItsOwnAfterARestart) {
+  Start(kBlocks);
+  (void)Reserve(OnNode(Node("n1"), {}));
+  const Vifs node = Reserve(OnNode(Node("n2"), {}));
+
+  Start(kBlocks, 2);
+  backend_->Adopt(Node("n2"), node);
+
+  EXPECT_EQ(Reserve(OnNode(Node("n2"), {})), node);
+  EXPECT_EQ(NetworkOf(Reserve(OnNode(Node("n1"), {}))), "10.244.0.0/24");
+}
+
+TEST_F(PoolBackendTest, NodeThatLostItsPlanGetsTheBlockOfItsPods) {
+  Start(kBlocks);
+  (void)Reserve(OnNode(Node("n1"), {}));
+  const Vifs node = Reserve(OnNode(Node("n2"), {}));
+  const Vifs pod = Reserve(OnNode(Pod("a", "team", "n2"), {NetworkOf(node)}));
+
+  Start(kBlocks, 2);
+  backend_->Adopt(Pod("a", "team", "n2"), pod);
+
+  EXPECT_EQ(NetworkOf(Reserve(OnNode(Node("n1"), {}))), "10.244.0.0/24");
+  EXPECT_EQ(NetworkOf(Reserve(OnNode(Node("n3"), {}))), "10.244.2.0/24");
+  EXPECT_EQ(NetworkOf(Reserve(OnNode(Node("n2"), {}))), "10.244.1.0/24");
+}
+
+TEST_F(PoolBackendTest, NodeOfASharedNetworkHasAnAddressOfItsOwn) {
+  Start("[pool:pods]\ncidr = 10.2.0.0/29\nranges = 10.2.0.3-10.2.0.4\ndefault = true\n");
+
+  const Vifs node = Reserve(RequestOf(Node("n1")));
+  const Vifs pod = Reserve(Pod("a"));
+
+  EXPECT_THAT(AddressesOf(node.at(0)), ElementsAre(testing::StartsWith("10.2.0.")));
+  EXPECT_NE(AddressesOf(node[0]), AddressesOf(pod.at(0)));
+  EXPECT_EQ(SubnetOf(pod[0]).cidr->ToString(), "10.2.0.0/29");
+  EXPECT_EQ(Fail(RequestOf(Node("n2"))).kind, Kind::kExhausted);
+  EXPECT_TRUE(backend_->Release("uid-n1"));
+  Pass(seconds(30));
+  EXPECT_EQ(Reserve(RequestOf(Node("n2"))).size(), 1U);
+}
+
+TEST_F(PoolBackendTest, NodeIsRefusedWhereNoPoolHasAPlaceForIt) {
+  Start("[pool:pods]\ncidr = 10.2.0.0/24\nnamespaces = *\n");
+  EXPECT_THAT(Fail(RequestOf(Node("n1"))).text, HasSubstr("from_node = true or default = true"));
+
+  Start("[pool:pods]\ncidr = 10.2.0.0/24\ndefault = true\nvif = macvlan\n");
+  EXPECT_THAT(Fail(RequestOf(Node("n1"))).text, HasSubstr("needs vif = ovs"));
+}
+
 // Usage for metrics.
 
 TEST_F(PoolBackendTest, UsageCountsByFamily) {

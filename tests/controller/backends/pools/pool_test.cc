@@ -163,12 +163,12 @@ TEST(PoolTest, TheShippedExampleHasEveryOptionAndIsTaken) {
     if (option) text += line.substr(1) + "\n";
   }
 
-  const std::vector<Pool> pools = ReadPoolsOf(text);
+  const std::vector<Pool> pools = ReadPoolsOf("[node_network]\nenabled = true\n" + text);
 
-  EXPECT_EQ(pools.size(), 3U);
-  for (const char* option :
-       {"bridge", "bridge_interface", "cidr", "default", "dns", "excluded", "from_node", "gateway",
-        "mtu", "pods", "ranges", "routes", "rest", "namespaces", "vif", "vlan", "vlan_ids"})
+  EXPECT_EQ(pools.size(), 4U);
+  for (const char* option : {"bridge", "bridge_interface", "cidr", "default", "dns", "excluded",
+                             "from_node", "gateway", "mtu", "node_prefix", "pods", "ranges",
+                             "routes", "rest", "namespaces", "vif", "vlan", "vlan_ids"})
     EXPECT_THAT(text, HasSubstr("\n" + std::string(option) + " = "));
 }
 
@@ -260,6 +260,10 @@ INSTANTIATE_TEST_SUITE_P(
         With("Boolean", "default = maybe\n", "default", "true or"),
         With("Rest", "rest = 100000\n", "rest", "0 to 86400"),
         With("NodeAndCidr", "from_node = true\n", "cidr", "remove one of them"),
+        With("BlocksWithoutNodes", "node_prefix = 26\n", "node_prefix",
+             "needs [node_network] enabled = true"),
+        With("BlocksWiderThanTheNetwork", "node_prefix = 24\n", "node_prefix", "25"),
+        With("BlocksOfTwoLengths", "node_prefix = 26, 64\n", "node_prefix", "one for each"),
         Refusal{"NodeAndGateway", "[pool:a]\nfrom_node = true\ngateway = 10.1.0.1\n", "gateway",
                 "say none"},
         Refusal{"TwoDefaults",

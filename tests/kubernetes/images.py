@@ -1,0 +1,37 @@
+"""The images that pods of a cluster's tests have, of Debian's programs and those that Kubernetes' source has beside itself."""
+from pathlib import Path
+
+from harness.container_image import Layer, write_archive
+from harness.process import run
+
+SLEEP = {"Cmd": ["/bin/busybox", "sleep", "2147483647"]}
+SHELL = {"Cmd": ["/bin/sh"]}
+AGNHOST = "k8s.gcr.io/e2e-test-images/agnhost:2.21"
+# The names are those that Kubernetes' tests and cluster-dns.yaml use.
+IMAGES = {
+    AGNHOST: {"Entrypoint": ["/agnhost"], "Cmd": ["pause"]},
+    "gcr.io/kubernetes-e2e-test-images/jessie-dnsutils:1.0": SLEEP, "docker.io/library/busybox:1.29": SHELL,
+    "k8s.gcr.io/pause:3.2": SLEEP, "localhost/busybox:1": SLEEP, "localhost/cluster-dns:1": {"Entrypoint": ["/cluster-dns"]}}
+# busybox's own shell crashes in Kubernetes' tests.
+PROGRAMS = {"/usr/bin/dash": "/bin/sh", "/usr/bin/nc.openbsd": "/bin/nc", **{f"/usr/bin/{name}": f"/bin/{name}" for name in (
+    "curl", "dig", "getent", "host", "nslookup")}}
+
+MAKE_CERTIFICATE = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 -subj /CN=localhost"
+
+
+def pack(programs, file):
+    """An archive of them. programs: build-apiserver's folder."""
+    layer = Layer()
+    for name in ("agnhost", "cluster-dns"):
+        layer.add_program(Path(programs, name), f"/{name}")
+    # agnhost serves TLS by them.
+    run(f"{MAKE_CERTIFICATE} -keyout {file}.key -out {file}.crt")
+    for kind in ("key", "crt"):
+        layer.add_text(f"/localhost.{kind}", Path(f"{file}.{kind}").read_text())
+    for program, path in PROGRAMS.items():
+        layer.add_program(program, path)
+    layer.add_program("/bin/busybox")
+    layer.add_links("busybox", *(f"/bin/{name}" for name in run("/bin/busybox --list").split()))
+    layer.add_text("/etc/nsswitch.conf", "hosts: files dns\n")
+    layer.add_text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
+    write_archive(file, layer, IMAGES)
