@@ -107,7 +107,8 @@ class ManagementPortPart final : public NodePart {
 
   void Add(PortSession& session) {
     session.WaitUntilLetGo(wanted_.name);
-    if (RouteSocket().FindLink(wanted_.name))
+    const auto link = RouteSocket().FindLink(wanted_.name);
+    if (link && !IsLeftover(*link))
       throw HostInterfaceInUse("link " + wanted_.name + " of the node is no port of ours");
     (void)session.Add(wanted_, "");
     try {
@@ -118,6 +119,11 @@ class ManagementPortPart final : public NodePart {
       });
       throw;
     }
+  }
+
+  /// A tap without a process: ovs-vswitchd leaves it when it ends, and takes it over for the port.
+  [[nodiscard]] bool IsLeftover(const Link& link) const {
+    return link.kind == "tun" && link.mac == plan_.mac;
   }
 
   void CheckPort(Differences& found) const {
@@ -202,6 +208,9 @@ std::unique_ptr<NodePart> NewManagementPortPart(const NodePlan& plan,
 bool RemoveManagementPorts(const DriverContext& context, const Deadline& deadline) {
   PortSession session = PortSession::AtOnce(context, deadline);
   const auto names = session.ovs().FindPortNames(ManagementPortMark(), deadline);
+  // Without the row, no later try would know the link that ovs-vswitchd has left.
+  if (!names.empty() && !session.ovs().IsServed(deadline.AtMost(kServedTime)))
+    ThrowErrno(ETIMEDOUT, "ovs-vswitchd does not answer");
   for (const std::string& name : names)
     session.ovs().DeletePort(name, ManagementPortMark(), deadline);
   return !names.empty();

@@ -83,7 +83,7 @@ bool NodeNetwork::Keep(const KnownNodes& nodes, const Deadline& deadline) {
   try {
     state.plan = PlanOf(nodes);
   } catch (const std::exception& e) {
-    // What is there stays: it may be of use, and the next plan may be right.
+    // The earlier port stays: it may be of use, and the next plan may be right.
     state.problems = {std::string("plan: ") + e.what()};
     Publish(std::move(state));
     return true;

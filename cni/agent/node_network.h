@@ -47,7 +47,7 @@ class NodeNetwork : public UpkeepJob {
   [[nodiscard]] std::map<std::string, watcher::WatchMetrics> WatchMetrics() const;
 
  private:
-  /// What the last try has found.
+  /// The result of the last try.
   struct State {
     std::optional<binding::NodePlan> plan;
     bool is_active = true;              ///< the plan's port, by its producer

@@ -67,7 +67,7 @@ class NodePartTest : public test::NetnsTest {
                  "datapath_type=" + test::PrivateOvs::datapath_type()});
   }
 
-  /// What differs from the plan, in words. A part that cannot look says why.
+  /// The differences from the plan, in words. A part that cannot look says why.
   std::vector<std::string> Differ() {
     std::vector<std::string> texts;
     for (const auto& part : NodePartsOf(plan_, *context_)) {
@@ -367,6 +367,29 @@ TEST_F(NodePartTest, NextTryMendsWhateverCallHasFailed) {
     }
     EXPECT_GT(calls, 20);
   }
+}
+
+TEST_F(NodePartTest, RemovalWaitsForOvsVswitchd) {
+  Make();
+  ovs_->StopVswitchd();
+
+  EXPECT_THROW((void)RemoveNodeParts(*context_, Soon()), std::system_error);
+
+  ovs_->StartVswitchd();
+  EXPECT_TRUE(RemoveNodeParts(*context_, Soon()));
+  ovs_->Vsctl({"list-br"});
+  EXPECT_FALSE(RouteSocket().FindLink("kuryr0").has_value());
+}
+
+TEST_F(NodePartTest, PortThatGoesWhileOpenVSwitchIsDownComesBack) {
+  Make();
+  ovs_->StopVswitchd();
+  ovs_->Vsctl({"--no-wait", "del-port", "kuryr0"});
+  ovs_->StartVswitchd();
+
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
 }
 
 TEST_F(NodePartTest, PodReachesItsNodeAnotherPodAndTheOutside) {

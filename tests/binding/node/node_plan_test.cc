@@ -24,7 +24,7 @@ NodePlan PlanWith(std::vector<OtherNode> others) {
           .options = {.service_cidrs = {Network("10.96.0.0/12")}}};
 }
 
-/// What becomes of a network that node2 claims.
+/// The decision on a network that node2 claims.
 RemoteNetwork Claim(const std::string& network) {
   const auto remotes = RemoteNetworksOf(PlanWith({{.name = "node2",
                                                    .addresses = {Ip("192.0.2.2"), Ip("fd09::2")},
