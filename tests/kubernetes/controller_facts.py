@@ -27,13 +27,13 @@ SMALL_POOL = f"""    [pool:small]
 IN_SMALL = {"labels": {"pool": "small"}}
 FINALIZER = "kuryr.openstack.org/pod-finalizer"
 # (group, resource, verb) as rbac-controller.yaml has them, and some that it does not grant.
-GRANTED = {*(("", "pods", verb) for verb in ("get", "list", "watch", "patch")), ("", "nodes", "get"), ("", "events", "create"),
+GRANTED = {*(("", kind, verb) for kind in ("pods", "nodes") for verb in ("get", "list", "watch", "patch")), ("", "events", "create"),
            *(("openstack.org", "kuryrports", verb) for verb in ("list", "watch", "create", "patch", "delete")),
            ("openstack.org", "kuryrports/status", "patch"),
            ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
            *(("k8s.cni.cncf.io", kind, verb) for kind in ("network-attachment-definitions", "ipamclaims") for verb in ("list", "watch"))}
 NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "get"), ("", "configmaps", "get"),
-               ("", "nodes", "list"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
+               ("", "nodes", "delete"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
 LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "patch")}
 # Asked for only where there is a reason.
 SELDOM = {("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),

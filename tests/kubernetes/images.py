@@ -4,6 +4,8 @@ from pathlib import Path
 from harness.container_image import Layer, write_archive
 from harness.process import run
 
+# etc/kubernetes/connectivity-check.yaml's and README.md's.
+BUSYBOX = "docker.io/library/busybox:1.35"
 SLEEP = {"Cmd": ["/bin/busybox", "sleep", "2147483647"]}
 SHELL = {"Cmd": ["/bin/sh"]}
 AGNHOST = "k8s.gcr.io/e2e-test-images/agnhost:2.21"
@@ -30,8 +32,19 @@ def pack(programs, file):
         layer.add_text(f"/localhost.{kind}", Path(f"{file}.{kind}").read_text())
     for program, path in PROGRAMS.items():
         layer.add_program(program, path)
-    layer.add_program("/bin/busybox")
-    layer.add_links("busybox", *(f"/bin/{name}" for name in run("/bin/busybox --list").split()))
+    _add_busybox(layer)
     layer.add_text("/etc/nsswitch.conf", "hosts: files dns\n")
     layer.add_text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
     write_archive(file, layer, IMAGES)
+
+
+def pack_busybox(file):
+    """An archive of an image that has busybox alone."""
+    layer = Layer()
+    _add_busybox(layer)
+    write_archive(file, layer, {BUSYBOX: SHELL})
+
+
+def _add_busybox(layer):
+    layer.add_program("/bin/busybox")
+    layer.add_links("busybox", *(f"/bin/{name}" for name in run("/bin/busybox --list").split()))

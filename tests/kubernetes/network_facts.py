@@ -8,6 +8,7 @@ from harness.expectation import expect, expect_same
 from harness.host import HERE
 from harness.kube_api import PODS
 from harness.process import run
+from kubernetes.connectivity_check import ConnectivityCheck
 from kubernetes.controllers import SYSTEM_PODS, is_true
 from kubernetes.network_pods import CALL_SECONDS, NetworkPods, ask, client_seen, until_answered
 from kubernetes.pod_traffic import check_tcp, check_udp
@@ -48,6 +49,7 @@ class NetworkFacts:
                 self.ask_api(pod)
         for pod in (self.web, self.near, self.far):
             self.cluster.api.request("DELETE", f"{PODS}/{pod.name}")
+        ConnectivityCheck(self.cluster, facts).state()
 
     def of_family(self, family):
         title, outside = f"IPv{family}", self.cluster.families[family].outside

@@ -8,6 +8,7 @@ from harness.kuryr import ATTACHMENTS
 from harness.process import run
 
 PORT_LIST = "/apis/openstack.org/v1/namespaces/default/kuryrports"
+MANAGEMENT_PORT = "kuryr0"
 SPEC = {"automountServiceAccountToken": False, "enableServiceLinks": False, "terminationGracePeriodSeconds": 1,
         "containers": [{"name": "main", "image": "localhost/busybox:1", "imagePullPolicy": "Never"}]}
 
@@ -140,4 +141,4 @@ class NodePods:
         links = {link["ifname"] for link in json.loads(run("ip -json -details link"))
                  if link.get("linkinfo", {}).get("info_kind") == "veth"}
         records = {f"record {record.name.split(':')[1]}" for record in ATTACHMENTS.iterdir()}
-        return links | set(run("ovs-vsctl list-ports br-int").split()) | records
+        return links | set(run("ovs-vsctl list-ports br-int").split()) - {MANAGEMENT_PORT} | records

@@ -7,13 +7,10 @@ from harness import namespaces
 from harness.kube_api import PODS
 from harness.process import run
 from harness.transcript import Transcript
+from kubernetes.images import BUSYBOX
 
 MANIFESTS = Path("etc/kubernetes")
 NAMES = ("one", "two")
-# The pods' image stands for this one: no registry is asked.
-IMAGE = "docker.io/library/busybox:1.35"
-# The page's name of the link between the nodes.
-LINK = "eth1"
 
 
 class QuickStart:
@@ -27,7 +24,8 @@ class QuickStart:
 
     def load_image(self):
         self.install.next_block(self.facts)
-        run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", IMAGE)
+        # The pods' image stands for this one: no registry is asked.
+        run("ctr", "-n", "k8s.io", "images", "tag", "localhost/busybox:1", BUSYBOX)
         with self.fact("docs/install.md says how large the image is"):
             size = int(run("podman", "image", "inspect", "--format", "{{.Size}}", "docker.io/library/kuryr-cni:latest"))
             told = re.search(r"\bIt has (\d+) MB", Path("docs/install.md").read_text(encoding="utf-8"))[1]
@@ -50,7 +48,6 @@ class QuickStart:
 
     def apply_all(self):
         """README.md's first two commands, and what docs/controller.md has in their place."""
-        run("ip", "link", "add", LINK, "type", "veth", "peer", "name", f"{LINK}-far")
         for _ in range(2):
             self.step()
         with self.fact("docs/controller.md: the same by its command"):
@@ -77,8 +74,6 @@ class QuickStart:
             self.run_whole(Transcript("Is it well?", "docs/install.md"))
         with self.fact("docs/operations.md: kuryr-cni doctor, in the agent's container, has nothing to mend"):
             self.run_whole(Transcript("Check a node", "docs/operations.md"))
-        run("ovs-vsctl", "del-port", LINK)
-        run("ip", "link", "delete", LINK)
         for name in NAMES:
             self.checks.api.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=1")
         self.checks.api.wait("they are gone", lambda found: not {("default", name) for name in NAMES} & set(found), PODS)
