@@ -31,6 +31,7 @@ GRANTED = {*(("", kind, verb) for kind in ("pods", "nodes") for verb in ("get", 
            *(("openstack.org", "kuryrports", verb) for verb in ("list", "watch", "create", "patch", "delete")),
            ("openstack.org", "kuryrports/status", "patch"),
            ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
+           *(("networking.k8s.io", "networkpolicies", verb) for verb in ("list", "watch")),
            *(("k8s.cni.cncf.io", kind, verb) for kind in ("network-attachment-definitions", "ipamclaims") for verb in ("list", "watch"))}
 NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "get"), ("", "configmaps", "get"),
                ("", "nodes", "delete"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
