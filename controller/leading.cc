@@ -41,7 +41,8 @@ struct Leading::Worker {
                          .store = shared.nodes,
                          .queue = shared.queue,
                          .reporter = shared.reporter,
-                         .options = shared.node_network},
+                         .options = shared.node_network,
+                         .needs = shared.needs},
                         writer) {}
 
   void Round(const std::string& key) {

@@ -12,7 +12,9 @@ namespace kuryr::controller {
 
 /// Facts that a backend needs beside the pod's. The controller reads no others.
 struct BackendNeeds {
-  bool node_networks = false;    ///< PlanRequest::node_networks
+  bool node_networks = false;  ///< PlanRequest::node_networks
+  /// It gives a network to a node that has none. The node's own may come late, and go first.
+  bool gives_node_networks = false;
   bool node_addresses = false;   ///< PlanRequest::node_addresses
   bool scopes = false;           ///< PlanRequest::scope
   std::set<std::string> labels;  ///< keys of the pods' labels in PlanRequest::labels

@@ -34,6 +34,7 @@ std::vector<vif::PodVif> Decode(const std::string& name, const std::string& plan
 
 OwningNode OwningNodeOf(const watcher::WatchEvent& event) {
   OwningNode node{.name = event.name, .uid = event.uid, .facts = NodeFactsOf(*event.object)};
+  node.seen = std::chrono::steady_clock::now();
   node.plan = PlanTextOn(*event.object);
   node.vifs = Decode(node.name, node.plan);
   return node;
@@ -77,8 +78,8 @@ void NodeStore::Tell(const OwningNode& node) {
 
 void NodeStore::Handle(const watcher::WatchEvent& event) {
   const bool is_deleted = event.type == watcher::EventType::kDeleted;
-  const std::shared_ptr<const OwningNode> node =
-      is_deleted ? nullptr : std::make_shared<const OwningNode>(OwningNodeOf(event));
+  const std::shared_ptr<OwningNode> node =
+      is_deleted ? nullptr : std::make_shared<OwningNode>(OwningNodeOf(event));
   std::set<std::string> askers;
   {
     const MutexLock lock(mutex_);
@@ -89,8 +90,9 @@ void NodeStore::Handle(const watcher::WatchEvent& event) {
   for (const std::string& asker : askers) wake_(asker);
 }
 
-bool NodeStore::Update(const std::string& name, std::shared_ptr<const OwningNode> node) {
+bool NodeStore::Update(const std::string& name, std::shared_ptr<OwningNode> node) {
   Known& known = known_[name];
+  if (node && known.node && known.node->uid == node->uid) node->seen = known.node->seen;
   const std::shared_ptr<const OwningNode> before = std::exchange(known.node, std::move(node));
   const OwningNode* const now = known.node.get();
   const bool is_another = before && (now == nullptr || now->uid != before->uid);
@@ -127,6 +129,14 @@ std::vector<vif::PodVif> NodeStore::PlanOf(const std::string& name, const std::s
     return known->second.node->vifs;
   askers_.Add(name, asker);
   return {};
+}
+
+bool NodeStore::HasPodCidrs() const {
+  const MutexLock lock(mutex_);
+  return std::any_of(known_.begin(), known_.end(), [](const auto& entry) {
+    const auto& node = entry.second.node;
+    return node && !node->facts.pod_cidrs.empty();
+  });
 }
 
 NodeStore::Counts NodeStore::Count() const {

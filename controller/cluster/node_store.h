@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -19,8 +20,9 @@ struct OwningNode {
   std::string name;
   std::string uid;
   NodeFacts facts;
-  std::string plan;               ///< the annotation; empty: none
-  std::vector<vif::PodVif> vifs;  ///< those of the plan; empty: it cannot be read
+  std::string plan;                            ///< the annotation; empty: none
+  std::vector<vif::PodVif> vifs;               ///< those of the plan; empty: it cannot be read
+  std::chrono::steady_clock::time_point seen;  ///< the first time of this uid
 
   [[nodiscard]] Owner owner() const { return {.id = uid, .scope = "", .name = name, .node = name}; }
 };
@@ -56,6 +58,9 @@ class NodeStore : public watcher::EventConsumer {
   [[nodiscard]] std::vector<vif::PodVif> PlanOf(const std::string& name, const std::string& asker)
       EXCLUDES(mutex_);
 
+  /// Whether a node has networks of its own (spec.podCIDRs).
+  [[nodiscard]] bool HasPodCidrs() const EXCLUDES(mutex_);
+
   /// Nodes with a plan, and nodes that wait for one.
   struct Counts {
     size_t planned = 0;
@@ -66,7 +71,7 @@ class NodeStore : public watcher::EventConsumer {
  private:
   void Tell(const OwningNode& node) REQUIRES(mutex_);
   /// False: nothing changed that a round looks at.
-  [[nodiscard]] bool Update(const std::string& name, std::shared_ptr<const OwningNode> node)
+  [[nodiscard]] bool Update(const std::string& name, std::shared_ptr<OwningNode> node)
       REQUIRES(mutex_);
 
   const Wake wake_;

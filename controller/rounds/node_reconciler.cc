@@ -1,5 +1,6 @@
 #include "controller/rounds/node_reconciler.h"
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -8,6 +9,10 @@
 
 namespace kuryr::controller {
 namespace {
+
+/// A kube-controller-manager that gives networks to nodes does so within a second, unless its
+/// leader has just gone.
+constexpr std::chrono::seconds kNetworksComeWithin{20};
 
 PlanRequest RequestOf(const OwningNode& node, const NodeNetworkOptions& options) {
   return {.owner = node.owner(),
@@ -51,7 +56,25 @@ void NodeReconciler::ReleaseGone(const std::string& key, const NodeStore::Known&
   }
 }
 
+bool NodeReconciler::AwaitsNetworks(const std::string& key, const OwningNode& node) {
+  const BackendNeeds& needs = shared_.needs;
+  const bool may_wait = needs.node_networks && needs.gives_node_networks && node.vifs.empty();
+  if (!may_wait || !node.facts.pod_cidrs.empty()) return false;
+  const auto age = std::chrono::steady_clock::now() - node.seen;
+  if (age < kNetworksComeWithin) {
+    shared_.queue.AddAfter(key, kNetworksComeWithin - age);
+    return true;
+  }
+  if (!shared_.store.HasPodCidrs()) return false;
+  throw PlanError(
+      PlanError::Kind::kRetry,
+      "node " + node.name +
+          " has no spec.podCIDRs, which other nodes have: kube-controller-manager gives "
+          "them, with --allocate-node-cidrs");
+}
+
 void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
+  if (AwaitsNetworks(key, node)) return;
   auto vifs = shared_.backend.Reserve(RequestOf(node, shared_.options));
   if (!vifs) return;  // The backend wakes the node.
   const bool is_active = shared_.backend.Await(node.owner(), *vifs);

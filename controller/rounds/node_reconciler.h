@@ -23,6 +23,7 @@ class NodeReconciler {
     service::WorkQueue& queue;
     Reporter& reporter;
     const NodeNetworkOptions& options;
+    BackendNeeds needs;
   };
 
   /// Borrows the writer.
@@ -34,6 +35,9 @@ class NodeReconciler {
  private:
   void ReleaseGone(const std::string& key, const NodeStore::Known& known);
   void Plan(const std::string& key, const OwningNode& node);
+  /// Whether the node's own networks are waited for; its key comes again then. kube-controller-
+  /// manager writes them some time after the Node is made. PlanError kRetry where they stay away.
+  [[nodiscard]] bool AwaitsNetworks(const std::string& key, const OwningNode& node);
 
   const Shared shared_;
   Writer& writer_;

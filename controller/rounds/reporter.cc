@@ -57,7 +57,7 @@ void Reporter::Report(const Owner& owner, const std::string& reason, const std::
   if (!IsNews(owner, reason, message)) return;
   Log(LogLevel::kWarning, "not planned",
       {NameField(owner), {"reason", reason}, {"error", message}});
-  WriteEvent(owner,
+  WriteEvent(SubjectOf(owner), owner.node,
              {.type = watcher::PodEvent::Type::kWarning, .reason = reason, .message = message},
              writer);
 }

@@ -547,6 +547,18 @@ TEST_F(LeadingTest, NodeWithoutNetworksIsToldSoUntilItHasThem) {
   EXPECT_EQ(WaitForNodePlan(cluster_, "node1").size(), 1U);
 }
 
+TEST_F(LeadingTest, NodeThatMayGetABlockWaitsForNetworksOfItsOwn) {
+  Pools(std::string(kNodeNetwork) + "cidr = 10.78.0.0/16\nnode_prefix = 24\n");
+  Start();
+  cluster_.CreatePod("a");
+  (void)cluster_.WaitForEvent("a", "KuryrBackendUnavailable");
+
+  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
+
+  const auto vifs = WaitForNodePlan(cluster_, "node1");
+  EXPECT_EQ(vif::AddressesOf(vif::Common(vifs.at(0).vif)).at(0).ToString(), "10.77.3.1/24");
+}
+
 TEST_F(LeadingTest, AddressOfANodeThatIsGoneIsFree) {
   Pools(
       "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/29\n"

@@ -11,7 +11,8 @@ namespace kuryr::controller::pools {
 BackendNeeds PoolFactory::needs() const {
   BackendNeeds needs;
   for (const Pool& pool : pools_) {
-    needs.node_networks = needs.node_networks || pool.from_node;
+    needs.node_networks = needs.node_networks || pool.pod_cidrs;
+    needs.gives_node_networks = needs.gives_node_networks || !pool.blocks.empty();
     for (const auto& [key, value] : pool.pods) needs.labels.insert(key);
   }
   return needs;

@@ -12,7 +12,8 @@ inline nlohmann::json RowWith(const nlohmann::json& columns) {
     "datapath_id": "0000000000000001", "datapath_type": "netdev", "datapath_types": ["set", ["netdev", "system"]], "next_cfg": 1,
     "cur_cfg": 1, "tag": 7, "trunks": ["set", []], "vlan_mode": ["set", []], "protected": true, "qos": ["set", []],
     "type": "", "ofport": 1, "error": ["set", []], "ports": ["set", []], "options": ["map", []], "ingress_policing_rate": 0,
-    "ingress_policing_burst": 0, "other_config": ["map", []], "queues": ["map", []],
+    "ingress_policing_burst": 0, "other_config": ["map", []], "queues": ["map", []], "mac": ["set", []],
+    "mtu_request": ["set", []],
     "external_ids": ["map", [["kuryr-container-id", "c1"], ["kuryr-network", "net"]]]})");
   nlohmann::json row;
   for (const std::string column : columns) row[column] = kRow.at(column);
