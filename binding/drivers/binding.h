@@ -67,7 +67,7 @@ class Binding {
   /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
   [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
                                                           const Deadline& deadline) const;
-  /// What the drivers are made from, for the node's own parts.
+  /// The drivers' configuration and connections, for the parts of the node itself.
   [[nodiscard]] const DriverContext& context() const noexcept { return context_; }
 
  private:
