@@ -1,14 +1,13 @@
 """Interfaces that pods get and lose while they run."""
 import contextlib
 import json
-import signal
-import subprocess
 
 from controller import definitions
+from harness.expectation import nothing
 from harness.kube_api import PODS
 from harness.pod import Plan
 from harness.process import run
-from harness.traffic import ping
+from harness.traffic import Traffic, ping
 from kubernetes.controller_facts import IN_SMALL
 from kubernetes.controllers import is_true
 from kubernetes.node_pods import PORT_LIST
@@ -77,16 +76,16 @@ class HotPlug:
 
     @contextlib.contextmanager
     def unbroken(self, pod, peer):
-        """Meanwhile each ping of the pod's eth0, 50 a second, is answered."""
-        command = ["nsenter", f"--net={self.pods.netns(peer)}", "ping", "-q", "-i", "0.02", pod.plan.address]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as pings:
-            try:
-                yield
-            finally:
-                pings.send_signal(signal.SIGINT)
-                told = pings.stdout.read()
-        with self.fact("no ping of the pod's first interface was lost meanwhile"):
-            assert " 0% packet loss" in told, told
+        """Meanwhile datagrams go from eth0 to eth0 both ways, 20 a second."""
+        traffic = Traffic([(self.pods.netns(each), each.plan.address) for each in (pod, peer)])
+        try:
+            traffic.wait_until_all_flow()
+            yield
+            traffic.wait_until_all_flow()
+        finally:
+            traffic.stop()
+        with self.fact("no datagram of the pod's first interface was lost meanwhile"):
+            nothing(traffic.lost(), f"lost of {traffic.count()}")
 
     def end(self, pods):
         self.pods.delete(pods)
