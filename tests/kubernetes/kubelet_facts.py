@@ -19,6 +19,7 @@ from kubernetes.controller_facts import SMALL_POOL, ControllerFacts
 from kubernetes.controllers import SYSTEM_PODS, command_of, is_true, of_app
 from kubernetes.device_facts import DeviceFacts
 from kubernetes.hand_over import HandOver
+from kubernetes.hot_plug import HotPlug
 from kubernetes.node_pods import NodePods
 from kubernetes.pod_story import Stories, medians
 from kubernetes.pod_traffic import check_tcp, check_udp
@@ -59,6 +60,7 @@ class KubeletFacts:
         self.controller.requests()
         self.status()
         DeviceFacts(self).state()
+        HotPlug(self).state()
         self.ends()
         HandOver(self).state()
 
