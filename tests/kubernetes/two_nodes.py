@@ -111,11 +111,12 @@ class TwoNodes:
         for name in APPLIED:
             self._apply((MANIFESTS / name).read_text())
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
+        # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
+        self._start_controller()
         for node in self.nodes:
             node.start_kubelet(self.api, **self.network.kubelet_fields, makeIPTablesUtilChains=True, maxPods=200)
             self._start_proxy(node)
         self.api.wait("both nodes are registered", lambda nodes: len(nodes) == len(NAMES), "/api/v1/nodes")
-        self._start_controller()
         with ThreadPoolExecutor() as starters:
             self.agents = list(starters.map(self._start_agent, self.nodes))
         self.api.wait("both nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
