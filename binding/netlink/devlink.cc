@@ -26,7 +26,7 @@ NlMsgPtr GenericRequest(uint16_t family, const genlmsghdr& header) {
   return message;
 }
 
-void PutText(nl_msg& message, int type, const std::string& text) {
+void PutString(nl_msg& message, int type, const std::string& text) {
   CheckNl(nla_put_string(&message, type, text.c_str()), kBuildInfo);
 }
 
@@ -35,7 +35,7 @@ std::optional<uint16_t> FindFamily(nl_sock& socket) {
   const std::string what = "find devlink";
   const NlMsgPtr request = GenericRequest(
       GENL_ID_CTRL, {.cmd = CTRL_CMD_GETFAMILY, .version = kControlVersion, .reserved = 0});
-  PutText(*request, CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
+  PutString(*request, CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
   const NlAnswer answer = Transact(socket, *request, what);
   if (answer.error == ENOENT) return std::nullopt;
   nlmsghdr* found = nlmsg_hdr(&ObjectOf(answer, what));
@@ -56,8 +56,8 @@ std::string FindRunningVersion(const std::string& function, const std::string& n
 NlMsgPtr DevlinkInfoRequest(uint16_t family, const std::string& function) {
   NlMsgPtr request = GenericRequest(
       family, {.cmd = DEVLINK_CMD_INFO_GET, .version = DEVLINK_GENL_VERSION, .reserved = 0});
-  PutText(*request, DEVLINK_ATTR_BUS_NAME, "pci");
-  PutText(*request, DEVLINK_ATTR_DEV_NAME, function);
+  PutString(*request, DEVLINK_ATTR_BUS_NAME, "pci");
+  PutString(*request, DEVLINK_ATTR_DEV_NAME, function);
   return request;
 }
 

@@ -64,9 +64,9 @@ void NodeStore::StopTelling() {
 /// replaced by the node's round.
 void NodeStore::Tell(const OwningNode& node) {
   const Owner owner = node.owner();
-  const bool is_ours = std::all_of(node.vifs.begin(), node.vifs.end(), [&](const vif::PodVif& vif) {
-    return backend_->Owns(owner, vif);
-  });
+  const bool is_ours = std::all_of(
+      node.vifs.begin(), node.vifs.end(),
+      [&owner, &backend = *backend_](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
   if (node.vifs.empty() || !is_ours) return;
   try {
     backend_->Adopt(owner, node.vifs);

@@ -26,8 +26,8 @@ class TakeoverTest : public LeadingTest {
   /// change.
   std::unique_ptr<Informer> HeldStandby(const std::string& path) {
     WaitUntil([this] { return !leading_->WhyNotReady(); });
-    // Four watches are the cluster's own, two the leader's.
-    EXPECT_TRUE(api().WaitForWatches(6));
+    // Four watches are the cluster's own, three the leader's.
+    EXPECT_TRUE(api().WaitForWatches(7));
     const size_t watches = Count("watch", path);
     api().Inject(
         {.kind = fake::Fault::Kind::kSilence, .verb = "watch", .path_prefix = path, .count = -1});

@@ -38,6 +38,10 @@ std::vector<Resource> BuiltInResources() {
        .namespaced = false,
        .has_status = true,
        .selectable_fields = {"status.phase"}},
+      {.group = "networking.k8s.io",
+       .version = "v1",
+       .plural = "networkpolicies",
+       .kind = "NetworkPolicy"},
   };
 }
 

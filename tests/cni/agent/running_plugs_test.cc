@@ -38,7 +38,8 @@ class RunningPlugsTest : public NodeTest, public ::testing::WithParamInterface<C
     first_.emplace(MakePod(binding::PlugScenarios().front(), 1));
     Connect(*first_);
     Record();
-    added_ = {.vif = {.ifname = "net1", .is_default = false, .vif = test::OvsVif(2)}, .planned = {}};
+    added_ = {.vif = {.ifname = "net1", .is_default = false, .vif = test::OvsVif(2)},
+              .planned = {}};
     added_.planned = binding_->Plan(added_.vif);
     // libopenvswitch initialises itself once in a process.
     Locked([&](RunningPlugs& plugs) {

@@ -157,7 +157,7 @@ TEST_F(StatusCommandTest, LeaderIsNotKnownWhereNoneIsElected) {
 TEST_F(StatusCommandTest, WithoutTheRightToListEventsItSaysSoAndGoesOn) {
   SetLease("leader-1", 1);
   cluster_.CreatePod("a");
-  ASSERT_TRUE(api().WaitForWatches(3));
+  ASSERT_TRUE(api().WaitForWatches(4));
   fake::Fault forbidden = fake::Fault::Status(403, "cannot list resource \"events\"");
   forbidden.verb = "list";
   forbidden.path_prefix = "/api/v1/events";

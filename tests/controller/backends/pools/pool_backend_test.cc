@@ -444,7 +444,9 @@ constexpr const char* kBlocks =
     "[node_network]\nenabled = true\n[pool:pods]\nfrom_node = true\ndefault = true\n"
     "cidr = 10.244.0.0/22\nnode_prefix = 24\n";
 
-std::string NetworkOf(const std::vector<vif::PodVif>& vifs) { return SubnetOf(vifs.at(0)).cidr->ToString(); }
+std::string NetworkOf(const std::vector<vif::PodVif>& vifs) {
+  return SubnetOf(vifs.at(0)).cidr->ToString();
+}
 
 TEST_F(PoolBackendTest, NodeWithoutNetworksGetsABlockThatNoOtherHas) {
   Start(kBlocks);
