@@ -15,13 +15,13 @@ namespace {
 /// The shortest prefix of a network of pods: 10.0.0.0/8 is the largest private one.
 constexpr uint8_t kWidest = 8;
 
-bool Overlap(const IpNetwork& a, const IpNetwork& b) {
+bool Collide(const IpNetwork& a, const IpNetwork& b) {
   return a.address.family == b.address.family && (a.Contains(b.address) || b.Contains(a.address));
 }
 
 bool OverlapsAny(const IpNetwork& network, const std::vector<IpNetwork>& others) {
   return std::any_of(others.begin(), others.end(),
-                     [&](const IpNetwork& other) { return Overlap(network, other); });
+                     [&](const IpNetwork& other) { return Collide(network, other); });
 }
 
 /// Why no network of pods can be this one; empty where it can.
@@ -30,7 +30,7 @@ std::string WhyImpossible(const IpNetwork& network) {
                                     "::/128",      "::1/128",        "fe80::/10",   "ff00::/8"};
   if (network.prefix_length < kWidest) return "is wider than /" + std::to_string(kWidest);
   for (const char* reserved : kReserved) {
-    if (Overlap(network, IpNetwork::Parse(reserved).value()))
+    if (Collide(network, IpNetwork::Parse(reserved).value()))
       return std::string("overlaps ") + reserved;
   }
   return "";
@@ -45,8 +45,8 @@ bool HasAny(const IpNetwork& network, const std::set<IpAddress>& addresses) {
 /// `network` and `others` have no host bits, and the others do not overlap each other.
 bool OverlapsAny(const IpNetwork& network, const std::set<IpNetwork>& others) {
   const auto next = others.lower_bound(network);
-  return (next != others.end() && Overlap(network, *next)) ||
-         (next != others.begin() && Overlap(network, *std::prev(next)));
+  return (next != others.end() && Collide(network, *next)) ||
+         (next != others.begin() && Collide(network, *std::prev(next)));
 }
 
 std::set<IpAddress> AddressesOfNodes(const NodePlan& plan) {

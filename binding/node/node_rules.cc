@@ -134,7 +134,7 @@ std::vector<std::string> NotesOf(const std::vector<NodeRule>& rules) {
   return notes;
 }
 
-void AddRules(NftBatch& batch, const char* chain, const std::vector<NodeRule>& rules) {
+void PutRules(NftBatch& batch, const char* chain, const std::vector<NodeRule>& rules) {
   batch.FlushChain(chain);
   for (const NodeRule& rule : rules) {
     std::optional<NftSet> set;
@@ -163,8 +163,8 @@ class RulePart final : public NodePart {
     batch.AddTable();
     batch.AddSourceNatChain(kMasqueradeChain);
     batch.AddOutputChain(kRedirectChain);
-    AddRules(batch, kMasqueradeChain, masquerade_);
-    AddRules(batch, kRedirectChain, redirects_);
+    PutRules(batch, kMasqueradeChain, masquerade_);
+    PutRules(batch, kRedirectChain, redirects_);
     CheckAnswer(batch.Commit(kWhat), kWhat);
   }
 

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kChangeSettle{100};
 /// The time that the changes of one attachment may take.
 constexpr std::chrono::seconds kChangeTime{10};
 /// The time that ovs-vswitchd has to answer.
-constexpr std::chrono::seconds kOvsTime{1};
+constexpr std::chrono::seconds kOvsAnswerTime{1};
 constexpr int kMostFailures = 3;
 /// The time until a change that failed kMostFailures times is tried again.
 constexpr std::chrono::minutes kRest{5};
@@ -173,7 +173,7 @@ bool HotPlug::IsServed(const AttachmentRecord& record) const noexcept {
       std::any_of(record.plugs.begin(), record.plugs.end(),
                   [](const binding::Plug& plug) { return binding::HasOvsPort(plug); });
   try {
-    return !has_port || node_.binding.IsOvsServed(Deadline::After(kOvsTime));
+    return !has_port || node_.binding.IsOvsServed(Deadline::After(kOvsAnswerTime));
   } catch (const std::exception&) {
     return false;
   }

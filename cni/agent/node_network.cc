@@ -14,12 +14,11 @@ using namespace std::chrono_literals;
 using binding::NodePart;
 using binding::NodePlan;
 using Clock = RepairHistory::Clock;
-using Outcome = NodeReport::Outcome;
 
 constexpr const char* kKey = "own";
-constexpr std::chrono::minutes kLookEvery{5};
+constexpr std::chrono::minutes kNodeLookEvery{5};
 /// The time from an event to the look: more events follow the first one.
-constexpr std::chrono::milliseconds kSettle{100};
+constexpr std::chrono::milliseconds kNodeSettle{100};
 /// The time that one try may take: the upkeep's other work waits for it.
 constexpr std::chrono::seconds kTryTime{5};
 
@@ -30,7 +29,7 @@ NodeNetwork::NodeNetwork(const NodeContext& node, const Config& config)
       config_(config),
       report_(config, node.writer),
       registry_(config.node_name, config.node_network.interface,
-                [this] { upkeep_->AddAfter(*this, kKey, kSettle); }) {
+                [this] { upkeep_->AddAfter(*this, kKey, kNodeSettle); }) {
   pipeline_.Register(registry_);
 }
 
@@ -47,7 +46,7 @@ void NodeNetwork::Start(Upkeep& upkeep) {
   watcher_->Start();
   watcher_->CatchUp([this] { registry_.SetComplete(); });
   events_.emplace(config_.node_network.interface, config_.binding.ovsdb_connection,
-                  [this] { upkeep_->AddAfter(*this, kKey, kSettle); });
+                  [this] { upkeep_->AddAfter(*this, kKey, kNodeSettle); });
 }
 
 void NodeNetwork::Stop() {
@@ -58,7 +57,7 @@ void NodeNetwork::Stop() {
 bool NodeNetwork::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) {
   const Deadline limit = deadline.AtMost(kTryTime);
   if (!config_.node_network.enabled) return TakeBack("[node_network] enabled is off", limit);
-  upkeep.AddAfter(*this, key, kLookEvery);
+  upkeep.AddAfter(*this, key, kNodeLookEvery);
   const KnownNodes nodes = registry_.Nodes();
   // Before, a route to a node that is not listed yet would be taken for a stale one.
   if (!nodes.is_complete) return true;
@@ -122,7 +121,7 @@ std::string NodeNetwork::Treat(NodePart& part, const NodePlan& plan, const std::
   if (is_repair) {
     const auto verdict = known.history.Judge(found, Clock::now());
     if (verdict == RepairHistory::Verdict::kGiveUp)
-      report_.Tell(part.name(), found, Outcome::kContested, uid);
+      report_.Tell(part.name(), found, NodeReport::Outcome::kContested, uid);
     if (verdict != RepairHistory::Verdict::kRepair)
       return "something undoes each repair, which waits now: " + found.front().text;
   }
@@ -131,12 +130,13 @@ std::string NodeNetwork::Treat(NodePart& part, const NodePlan& plan, const std::
     const binding::Differences left = part.Check(deadline);
     if (!left.empty()) throw std::runtime_error(left.front().text);
   } catch (const std::exception&) {
-    report_.Tell(part.name(), found, Outcome::kFailed, uid);
+    report_.Tell(part.name(), found, NodeReport::Outcome::kFailed, uid);
     throw;
   }
   known.made = plan;
   if (is_repair) known.history.AddRepair(found, Clock::now());
-  report_.Tell(part.name(), found, is_repair ? Outcome::kRepaired : Outcome::kMade, uid);
+  report_.Tell(part.name(), found,
+               is_repair ? NodeReport::Outcome::kRepaired : NodeReport::Outcome::kMade, uid);
   return "";
 }
 

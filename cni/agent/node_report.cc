@@ -9,25 +9,24 @@
 namespace kuryr::cni {
 namespace {
 
-using Outcome = NodeReport::Outcome;
 using watcher::PodEvent;
 
-const char* Word(Outcome outcome) {
+const char* Word(NodeReport::Outcome outcome) {
   switch (outcome) {
-    case Outcome::kMade:
+    case NodeReport::Outcome::kMade:
       return "made";
-    case Outcome::kRepaired:
+    case NodeReport::Outcome::kRepaired:
       return "repaired";
-    case Outcome::kFailed:
+    case NodeReport::Outcome::kFailed:
       return "failed";
-    case Outcome::kContested:
+    case NodeReport::Outcome::kContested:
       return "contested";
   }
   return "unknown";
 }
 
-PodEvent EventOf(const std::string& differences, Outcome outcome) {
-  if (outcome == Outcome::kRepaired)
+PodEvent EventOf(const std::string& differences, NodeReport::Outcome outcome) {
+  if (outcome == NodeReport::Outcome::kRepaired)
     return {.reason = "NodeNetworkRepaired", .message = "Repaired: " + differences};
   return {.type = PodEvent::Type::kWarning,
           .reason = "NodeNetworkContested",
@@ -36,8 +35,8 @@ PodEvent EventOf(const std::string& differences, Outcome outcome) {
 
 }  // namespace
 
-void NodeReport::Tell(const std::string& part, const binding::Differences& found, Outcome outcome,
-                      const std::string& uid) {
+void NodeReport::Tell(const std::string& part, const binding::Differences& found,
+                      NodeReport::Outcome outcome, const std::string& uid) {
   // A new node in a large cluster finds thousands of routes missing.
   constexpr size_t kMostTold = 3;
   std::string texts;
@@ -45,17 +44,18 @@ void NodeReport::Tell(const std::string& part, const binding::Differences& found
     texts += (i == 0 ? "" : "; ") + found[i].text;
   if (found.size() > kMostTold)
     texts += "; and " + std::to_string(found.size() - kMostTold) + " more";
-  Log(outcome == Outcome::kContested ? LogLevel::kWarning : LogLevel::kInfo,
+  Log(outcome == NodeReport::Outcome::kContested ? LogLevel::kWarning : LogLevel::kInfo,
       "the node's network differs from its plan",
       {{"outcome", Word(outcome)}, {"part", part}, {"differences", texts}});
   {
     const MutexLock lock(mutex_);
     ++counts_[{part, Word(outcome)}];
   }
-  if (outcome == Outcome::kRepaired || outcome == Outcome::kContested) Post(texts, outcome, uid);
+  if (outcome == NodeReport::Outcome::kRepaired || outcome == NodeReport::Outcome::kContested)
+    Post(texts, outcome, uid);
 }
 
-void NodeReport::Post(const std::string& differences, Outcome outcome,
+void NodeReport::Post(const std::string& differences, NodeReport::Outcome outcome,
                       const std::string& uid) const {
   if (!config_.reports.use_events) return;
   try {
