@@ -38,7 +38,7 @@ void NodeNetwork::Begin(Upkeep& upkeep) { upkeep.AddAfter(*this, kKey, 0ms); }
 void NodeNetwork::Start(Upkeep& upkeep) {
   if (!config_.node_network.enabled) return;
   upkeep_ = &upkeep;
-  watcher_.emplace(config_.api, pipeline_, [this](const std::exception_ptr& failure) {
+  watcher_.emplace(config_.api, pipeline_, [](const std::exception_ptr& failure) {
     const std::string why = AsCniError(failure).what();
     Log(LogLevel::kDebug, "the nodes cannot be watched", {{"error", why}});
   });
