@@ -21,7 +21,7 @@ NodeNetworkOptions Read(const std::string& text) {
   return ReadNodeNetwork(files);
 }
 
-std::string RefusalOf(const std::string& text) {
+std::string RefusalOfSection(const std::string& text) {
   try {
     (void)Read(text);
   } catch (const ConfigError& e) {
@@ -54,13 +54,13 @@ TEST(NodeNetworkOptionsTest, ListsHaveBothFamilies) {
 }
 
 TEST(NodeNetworkOptionsTest, ARefusalNamesTheOptionAndTheFix) {
-  EXPECT_THAT(RefusalOf("[node_network]\ninterface = a/b\n"),
+  EXPECT_THAT(RefusalOfSection("[node_network]\ninterface = a/b\n"),
               HasSubstr("[node_network] interface"));
-  EXPECT_THAT(RefusalOf("[node_network]\nservice_cidrs = 10.96.0.0\n"),
+  EXPECT_THAT(RefusalOfSection("[node_network]\nservice_cidrs = 10.96.0.0\n"),
               HasSubstr("[node_network] service_cidrs: \"10.96.0.0\" is no network"));
-  EXPECT_THAT(RefusalOf("[node_network]\nservice_cidrs = 10.96.0.1/12\n"),
+  EXPECT_THAT(RefusalOfSection("[node_network]\nservice_cidrs = 10.96.0.1/12\n"),
               HasSubstr("the network is 10.96.0.0/12"));
-  EXPECT_THAT(RefusalOf("[node_network]\nenabled = perhaps\n"),
+  EXPECT_THAT(RefusalOfSection("[node_network]\nenabled = perhaps\n"),
               HasSubstr("[node_network] enabled"));
 }
 
