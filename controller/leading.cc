@@ -29,12 +29,12 @@ SinkKind ChooseSink(const Config& config) {
 
 /// The objects of one thread.
 struct Leading::Worker {
-  Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, PodStore& store,
-         Nodes& nodes, const Reconciler::Shared& shared, NetworkPolicies& known_policies)
+  Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, Nodes& nodes,
+         const Reconciler::Shared& shared, NetworkPolicies& known_policies)
       : policies(known_policies),
         reporter(shared.reporter),
         api(std::move(client)),
-        writer(*api, store, may_write),
+        writer(*api, shared.store, may_write),
         view(*api, nodes),
         reconciler(shared, writer, view),
         node_reconciler({.backend = shared.backend,
@@ -119,8 +119,8 @@ Workers::Round Leading::MakeRound() {
                                      .needs = parts_.config.backend->needs(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
-  const auto worker = std::make_shared<Worker>(client, may_write_, shared.store, nodes_, shared,
-                                               parts_.informer.policies());
+  const auto worker =
+      std::make_shared<Worker>(client, may_write_, nodes_, shared, parts_.informer.policies());
   clients_.push_back(client);
   return [worker](const std::string& key) { worker->Round(key); };
 }
