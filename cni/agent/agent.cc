@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/thread_annotations.h"
-#include "cni/agent/registry_events.h"
+#include "cni/agent/registry/registry_events.h"
 #include "cni/attachments/attachment_record.h"
 #include "cni/commands/command_table.h"
 #include "cni/failure.h"

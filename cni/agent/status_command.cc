@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cni/agent/node_status_text.h"
+#include "cni/agent/node/node_status_text.h"
 #include "cni/protocol/agent_query.h"
 #include "service/table.h"
 

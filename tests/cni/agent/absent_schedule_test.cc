@@ -1,4 +1,4 @@
-#include "cni/agent/absent_schedule.h"
+#include "cni/agent/registry/absent_schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How much the plans of a node's pods may take.
-#include "cni/agent/pod_registry.h"
+#include "cni/agent/registry/pod_registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What a KuryrPort costs the API server.
-#include "cni/agent/port_reader.h"
+#include "cni/agent/registry/port_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What an ADD hears of its pod while it is busy, whoever changes the pod how often.
-#include "cni/agent/registry_events.h"
+#include "cni/agent/registry/registry_events.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

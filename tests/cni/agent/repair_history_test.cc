@@ -1,4 +1,4 @@
-#include "cni/agent/repair_history.h"
+#include "cni/agent/upkeep/repair_history.h"
 
 #include <gtest/gtest.h>
 

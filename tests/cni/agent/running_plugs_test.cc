@@ -1,5 +1,5 @@
 // Every call of a hot plug fails in turn, or is the last one before its process is killed.
-#include "cni/agent/running_plugs.h"
+#include "cni/agent/upkeep/running_plugs.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "cni/agent/sweep.h"
+#include "cni/agent/upkeep/sweep.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,198 @@
+#include "cni/agent/node/node_network.h"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+#include "cni/failure.h"
+
+namespace kuryr::cni {
+namespace {
+
+using namespace std::chrono_literals;
+using binding::NodePart;
+using binding::NodePlan;
+using Clock = RepairHistory::Clock;
+
+constexpr const char* kKey = "own";
+constexpr std::chrono::minutes kNodeLookEvery{5};
+/// The time from an event to the look: more events follow the first one.
+constexpr std::chrono::milliseconds kNodeSettle{100};
+/// The time that one try may take: the upkeep's other work waits for it.
+constexpr std::chrono::seconds kTryTime{5};
+
+}  // namespace
+
+NodeNetwork::NodeNetwork(const NodeContext& node, const Config& config)
+    : node_(node),
+      config_(config),
+      report_(config, node.writer),
+      registry_(config.node_name, config.node_network.interface,
+                [this] { upkeep_->AddAfter(*this, kKey, kNodeSettle); }) {
+  pipeline_.Register(registry_);
+}
+
+void NodeNetwork::Begin(Upkeep& upkeep) { upkeep.AddAfter(*this, kKey, 0ms); }
+
+void NodeNetwork::Start(Upkeep& upkeep) {
+  if (!config_.node_network.enabled) return;
+  upkeep_ = &upkeep;
+  watcher_.emplace(config_.api, pipeline_, [](const std::exception_ptr& failure) {
+    const std::string why = AsCniError(failure).what();
+    Log(LogLevel::kDebug, "the nodes cannot be watched", {{"error", why}});
+  });
+  watcher_->Add("/api/v1/nodes", watcher::WatchMode::kSet);
+  watcher_->Start();
+  watcher_->CatchUp([this] { registry_.SetComplete(); });
+  events_.emplace(config_.node_network.interface, config_.binding.ovsdb_connection,
+                  [this] { upkeep_->AddAfter(*this, kKey, kNodeSettle); });
+}
+
+void NodeNetwork::Stop() {
+  events_.reset();
+  if (watcher_) watcher_->Stop();
+}
+
+bool NodeNetwork::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) {
+  const Deadline limit = deadline.AtMost(kTryTime);
+  if (!config_.node_network.enabled) return TakeBack("[node_network] enabled is off", limit);
+  upkeep.AddAfter(*this, key, kNodeLookEvery);
+  const KnownNodes nodes = registry_.Nodes();
+  // Before, a route to a node that is not listed yet would be taken for a stale one.
+  if (!nodes.is_complete) return true;
+  if (!nodes.vif && nodes.problem.empty()) return TakeBack("the Node has no plan", limit);
+  return Keep(nodes, limit);
+}
+
+NodePlan NodeNetwork::PlanOf(const KnownNodes& nodes) const {
+  return {.port = binding::PlanManagementPort(nodes.vif.value(), config_.binding),
+          .addresses = nodes.addresses,
+          .others = nodes.others,
+          .options = config_.node_network};
+}
+
+bool NodeNetwork::Keep(const KnownNodes& nodes, const Deadline& deadline) {
+  State state;
+  if (!nodes.problem.empty()) {
+    state.problems = {"plan: " + nodes.problem};
+    Publish(std::move(state));
+    return true;
+  }
+  try {
+    state.plan = PlanOf(nodes);
+  } catch (const std::exception& e) {
+    // The earlier port stays: it may be of use, and the next plan may be right.
+    state.problems = {std::string("plan: ") + e.what()};
+    Publish(std::move(state));
+    return true;
+  }
+  state.is_active = vif::IsActive(*nodes.vif);
+  bool is_done = true;
+  for (const auto& part : NodePartsOf(*state.plan, node_.binding.context())) {
+    std::string problem;
+    try {
+      problem = Treat(*part, *state.plan, nodes.uid, deadline);
+    } catch (const std::exception& e) {
+      problem = e.what();
+      is_done = false;
+    }
+    if (!problem.empty()) state.problems.push_back(std::string(part->name()) + ": " + problem);
+  }
+  try {
+    state.routes = binding::FindNodeRoutes(*state.plan);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kDebug, "the routes to other nodes cannot be read", {{"error", e.what()}});
+  }
+  Publish(std::move(state));
+  return is_done;
+}
+
+std::string NodeNetwork::Treat(NodePart& part, const NodePlan& plan, const std::string& uid,
+                               const Deadline& deadline) {
+  Part& known = parts_[part.name()];
+  binding::Differences found = part.Check(deadline);
+  if (found.empty()) {
+    (void)known.history.Settle(Clock::now());
+    known.made = plan;
+    return "";
+  }
+  const bool is_repair = known.made == plan;
+  if (is_repair) {
+    const auto verdict = known.history.Judge(found, Clock::now());
+    if (verdict == RepairHistory::Verdict::kGiveUp)
+      report_.Tell(part.name(), found, NodeReport::Outcome::kContested, uid);
+    if (verdict != RepairHistory::Verdict::kRepair)
+      return "something undoes each repair, which waits now: " + found.front().text;
+  }
+  try {
+    part.Make(deadline);
+    const binding::Differences left = part.Check(deadline);
+    if (!left.empty()) throw std::runtime_error(left.front().text);
+  } catch (const std::exception&) {
+    report_.Tell(part.name(), found, NodeReport::Outcome::kFailed, uid);
+    throw;
+  }
+  known.made = plan;
+  if (is_repair) known.history.AddRepair(found, Clock::now());
+  report_.Tell(part.name(), found,
+               is_repair ? NodeReport::Outcome::kRepaired : NodeReport::Outcome::kMade, uid);
+  return "";
+}
+
+bool NodeNetwork::TakeBack(const std::string& why, const Deadline& deadline) {
+  parts_.clear();
+  bool is_done = true;
+  State state;
+  try {
+    if (binding::RemoveNodeParts(node_.binding.context(), deadline))
+      Log(LogLevel::kInfo, "the node's network was taken back", {{"reason", why}});
+  } catch (const std::exception& e) {
+    state.problems = {std::string("removal: ") + e.what()};
+    is_done = false;
+  }
+  Publish(std::move(state));
+  return is_done;
+}
+
+/// Logs what is not as it should be, when it is new.
+void NodeNetwork::Tell(const State& state) {
+  using RouteState = binding::NodeRoute::State;
+  std::set<std::string> telling;
+  const auto tell = [&](const char* text, const std::string& detail) {
+    if (telling.insert(detail).second && !told_.contains(detail))
+      Log(LogLevel::kWarning, text, {{"detail", detail}});
+  };
+  for (const std::string& problem : state.problems)
+    tell("the node's network is not as planned", problem);
+  for (const binding::NodeRoute& route : state.routes) {
+    const bool is_trouble = route.state == RouteState::kElsewhere ||
+                            route.state == RouteState::kTaken ||
+                            route.state == RouteState::kRefused;
+    if (is_trouble)
+      tell("this node makes no route to another node's pods",
+           route.remote.node + " " + route.remote.network.ToString() + ": " + route.text);
+  }
+  told_ = std::move(telling);
+}
+
+void NodeNetwork::Publish(State state) {
+  Tell(state);
+  const MutexLock lock(mutex_);
+  state_ = std::move(state);
+}
+
+void NodeNetwork::WriteTo(service::MetricsText& text) const {
+  if (!config_.node_network.enabled) return;
+  report_.WriteTo(text);
+  const MutexLock lock(mutex_);
+  const bool is_ready = state_ && state_->plan && state_->problems.empty();
+  text.Metric("kuryr_cni_node_network_ready", "gauge",
+              "1 where the node's own network is as planned.", is_ready ? 1 : 0);
+}
+
+std::map<std::string, watcher::WatchMetrics> NodeNetwork::WatchMetrics() const {
+  return watcher_ ? watcher_->Metrics() : std::map<std::string, watcher::WatchMetrics>();
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,168 @@
+#include "cni/agent/upkeep/repair.h"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+
+#include "base/log.h"
+#include "cni/attachments/process.h"
+
+namespace kuryr::cni {
+namespace {
+
+using namespace std::chrono_literals;
+using binding::Difference;
+using binding::Differences;
+using Clock = RepairHistory::Clock;
+using Outcome = RepairReport::Outcome;
+
+constexpr std::chrono::minutes kLookEvery{5};
+/// The time between two attachments when all are looked at after an event.
+constexpr std::chrono::milliseconds kStep{10};
+/// The time from an event to the look: more events follow the first one.
+constexpr std::chrono::milliseconds kSettle{100};
+/// The time that one attachment may take.
+constexpr std::chrono::seconds kRepairTime{5};
+/// The time that ovs-vswitchd has to answer.
+constexpr std::chrono::seconds kServedTime{1};
+
+bool IsRepairable(const AttachmentRecord& record) {
+  return record.added && record.boot_id == BootId() && record.delegate_config.empty() &&
+         record.vifs.size() == record.plugs.size() && record.changing.empty() &&
+         HasProducer(record);
+}
+
+/// Begins the key of an attachment that is only to be learned.
+constexpr char kLearn = '+';
+
+bool IsLiveSafe(const Difference& difference) { return difference.live_safe; }
+
+Differences CheckAll(const AttachmentRecord& record, const RecordCheck& check) {
+  Differences all;
+  for (size_t i = 0; i < record.vifs.size(); ++i) {
+    const Differences found = check.Check(i);
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+void Repair::Begin(Upkeep& upkeep) { upkeep.AddAfter(*this, "", kLookEvery); }
+
+void Repair::Follow(Upkeep& upkeep, const AttachmentKey& key) const {
+  upkeep.AddAfter(*this, kLearn + ToString(key), 0ms);
+}
+
+void Repair::Learn(const AttachmentRecord& record) {
+  const MutexLock lock(mutex_);
+  for (const binding::Plug& plug : record.plugs) {
+    for (const std::string& name : binding::HostNamesOf(plug)) keys_[name] = ToString(record.key);
+  }
+}
+
+void Repair::Forget(const std::string& key) {
+  histories_.erase(key);
+  const MutexLock lock(mutex_);
+  std::erase_if(keys_, [&](const auto& known) { return known.second == key; });
+}
+
+void Repair::Wake(Upkeep& upkeep, const std::set<std::string>& names) const {
+  const MutexLock lock(mutex_);
+  for (const std::string& name : names) {
+    const auto known = keys_.find(name);
+    if (known != keys_.end()) upkeep.AddAfter(*this, known->second, kSettle);
+  }
+}
+
+void Repair::WakeAll(Upkeep& upkeep) { LookAtAll(upkeep, kStep); }
+
+void Repair::LookAtAll(Upkeep& upkeep, std::chrono::milliseconds step) {
+  std::chrono::milliseconds delay = kSettle;
+  for (const AttachmentKey& key : node_.attachments.List()) {
+    upkeep.AddAfter(*this, ToString(key), delay);
+    delay += step;
+  }
+}
+
+bool Repair::Try(Upkeep& upkeep, const std::string& item, const Deadline& deadline) {
+  if (item.empty()) {
+    const auto count = static_cast<int64_t>(node_.attachments.List().size());
+    LookAtAll(upkeep, std::chrono::milliseconds(kLookEvery) / std::max<int64_t>(count, 1));
+    upkeep.AddAfter(*this, item, kLookEvery);
+    return true;
+  }
+  const bool only_learns = item.front() == kLearn;
+  const std::string key = item.substr(only_learns ? 1 : 0);
+  const AttachmentKey attachment = ParseAttachmentKey(key).value();
+  const auto record = node_.attachments.Find(attachment);
+  if (!record || !IsRepairable(*record)) {
+    Forget(key);
+    return true;
+  }
+  Learn(*record);
+  if (only_learns) return true;
+  const auto pod = FindNetnsOf(*record);
+  if (!pod) return true;
+  const Deadline limit = deadline.AtMost(kRepairTime);
+  const RecordCheck check(node_.binding, *record, *pod, limit);
+  if (CheckAll(*record, check).empty()) {
+    const auto history = histories_.find(key);
+    if (history != histories_.end() && history->second.Settle(Clock::now()))
+      histories_.erase(history);
+    return true;
+  }
+  // A DEL makes differences as well.
+  const auto locked = node_.attachments.TryTake(attachment);
+  if (locked && locked->record() == *record) {
+    Treat(*record, check, histories_[key], limit);
+  } else {
+    Log(LogLevel::kDebug, "an attachment is left to the call that is at work on it",
+        {{"pod", record->pod}, {"container", attachment.container_id}});
+  }
+  return true;
+}
+
+void Repair::Treat(const AttachmentRecord& record, const RecordCheck& check, RepairHistory& history,
+                   const Deadline& deadline) {
+  Differences found = CheckAll(record, check);
+  Differences left = found;
+  if (config_.repair == RepairMode::kOn) {
+    std::erase_if(left, IsLiveSafe);
+    std::erase_if(found, [](const Difference& difference) { return !difference.live_safe; });
+  } else {
+    found.clear();
+  }
+  if (history.IsNews(left, Clock::now())) report_.Tell(record, left, Outcome::kReported);
+  if (found.empty()) return;
+  switch (history.Judge(found, Clock::now())) {
+    case RepairHistory::Verdict::kLeave:
+      return;
+    case RepairHistory::Verdict::kGiveUp:
+      report_.Tell(record, found, Outcome::kContested);
+      return;
+    case RepairHistory::Verdict::kRepair:
+      break;
+  }
+  try {
+    Mend(record, check, deadline);
+  } catch (const std::exception&) {
+    report_.Tell(record, found, Outcome::kFailed);
+    throw;
+  }
+  history.AddRepair(found, Clock::now());
+  report_.Tell(record, found, Outcome::kRepaired);
+}
+
+void Repair::Mend(const AttachmentRecord& record, const RecordCheck& check,
+                  const Deadline& deadline) {
+  const bool has_port =
+      std::any_of(record.plugs.begin(), record.plugs.end(),
+                  [](const binding::Plug& plug) { return binding::HasOvsPort(plug); });
+  if (has_port && !node_.binding.IsOvsServed(deadline.AtMost(kServedTime)))
+    throw std::system_error(std::make_error_code(std::errc::timed_out),
+                            "ovs-vswitchd does not answer");
+  for (size_t i = 0; i < record.vifs.size(); ++i) (void)check.Repair(i);
+}
+
+}  // namespace kuryr::cni

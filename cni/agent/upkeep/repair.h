@@ -1,0 +1,61 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/deadline.h"
+#include "base/thread_annotations.h"
+#include "cni/agent/upkeep/repair_history.h"
+#include "cni/agent/upkeep/repair_report.h"
+#include "cni/agent/upkeep/upkeep.h"
+#include "cni/attachments/record_check.h"
+#include "cni/node_context.h"
+
+namespace kuryr::cni {
+
+/// Compares the attachments of running pods with their records, and repairs what can be repaired
+/// without harm to the pods. Looks at all of them every few minutes, one after the other, and at
+/// one when it is woken. Attachments of networks without a producer are left alone: the plugin
+/// alone has their configuration. Thread-safe.
+class Repair : public UpkeepJob {
+ public:
+  /// Everything is borrowed.
+  Repair(const NodeContext& node, const Config& config)
+      : node_(node), config_(config), report_(config, node.writer) {}
+
+  [[nodiscard]] const char* name() const override { return "repair"; }
+  void Begin(Upkeep& upkeep) override;
+  [[nodiscard]] bool Try(Upkeep& upkeep, const std::string& item,
+                         const Deadline& deadline) override;
+
+  /// Has Wake know the host interfaces of the attachment, whose ADD is done, soon after.
+  void Follow(Upkeep& upkeep, const AttachmentKey& key) const;
+  /// These links or ports of the host have changed: whose attachments are looked at soon.
+  void Wake(Upkeep& upkeep, const std::set<std::string>& names) const EXCLUDES(mutex_);
+  /// Anything may have changed: all attachments are looked at within the next seconds.
+  void WakeAll(Upkeep& upkeep);
+
+  void WriteTo(service::MetricsText& text) const { report_.WriteTo(text); }
+
+ private:
+  void Learn(const AttachmentRecord& record) EXCLUDES(mutex_);
+  void Forget(const std::string& key) EXCLUDES(mutex_);
+  /// Looks at all attachments, one each `step`.
+  void LookAtAll(Upkeep& upkeep, std::chrono::milliseconds step);
+  /// With the record locked: no ADD or DEL is at work.
+  void Treat(const AttachmentRecord& record, const RecordCheck& check, RepairHistory& history,
+             const Deadline& deadline);
+  /// Throws where a difference may be left.
+  void Mend(const AttachmentRecord& record, const RecordCheck& check, const Deadline& deadline);
+
+  const NodeContext& node_;
+  const Config& config_;
+  RepairReport report_;
+  std::map<std::string, RepairHistory> histories_;  ///< the upkeep's thread has them alone
+  mutable Mutex mutex_;
+  std::map<std::string, std::string> keys_ GUARDED_BY(mutex_);  ///< by host interface
+};
+
+}  // namespace kuryr::cni
