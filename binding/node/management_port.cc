@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kInternal = "internal";
 /// The time that ovs-vswitchd has to show that it runs.
-constexpr std::chrono::seconds kServedTime{1};
+constexpr std::chrono::seconds kServedTime{3};
 
 OvsPort PortOf(const ManagementPort& plan, const BindingConfig& config) {
   OvsPort port{.name = plan.name,
