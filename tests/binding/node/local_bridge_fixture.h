@@ -6,6 +6,7 @@
 #include "binding/drivers/drivers.h"
 #include "binding/node/local_bridge.h"
 #include "tests/binding/driver_fixture.h"
+#include "tests/binding/node/nat.h"
 #include "tests/support/subprocess.h"
 
 namespace kuryr::binding {
@@ -28,14 +29,6 @@ class LocalBridgeTest : public DriverTest<NewBridgeDriver> {
     for (const char* address : {"fd09::9/64", "fd0a::9/128"})
       RunIn(*outside_, {"ip", "address", "add", address, "dev", "eth0", "nodad"});
     RunIn(*outside_, {"ip", "link", "set", "eth0", "up"});
-  }
-  /// Why this machine's kernel cannot masquerade, for GTEST_SKIP().
-  static std::optional<std::string> NatUnavailable() {
-    const auto probe = test::RunProgram(
-        {.argv = {"nft", "--check",
-                  "table inet probe { chain c { type nat hook postrouting priority srcnat; }; }"}});
-    if (probe.status == 0) return std::nullopt;
-    return "nf_tables has no NAT here: " + probe.err;
   }
   static IpNetwork Net(const std::string& text) { return IpNetwork::Parse(text).value(); }
   static LocalBridge Cni0() {

@@ -8,6 +8,7 @@
 #include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
 #include "binding/node/node_routes.h"
+#include "tests/binding/node/nat.h"
 #include "tests/binding/node/node_vif.h"
 #include "tests/binding/pod_attachment.h"
 #include "tests/support/call_fault.h"
@@ -29,6 +30,7 @@ class NodePartTest : public test::NetnsTest {
  protected:
   void SetUp() override {
     NetnsTest::SetUp();
+    if (const auto why = NatUnavailable()) GTEST_SKIP() << *why;
     ovs_.emplace("/run");
     context_.emplace(DriverContext{.config = {.ovsdb_connection = ovs_->remote(),
                                               .datapath_type = test::PrivateOvs::datapath_type()},
