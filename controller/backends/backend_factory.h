@@ -13,6 +13,8 @@ namespace kuryr::controller {
 /// Facts that a backend needs beside the pod's. The controller reads no others.
 struct BackendNeeds {
   bool node_networks = false;  ///< PlanRequest::node_networks
+  /// With [node_network], the node's networks are those of its management port.
+  bool management_networks = false;
   /// It gives a network to a node that has none. The node's own may come late, and go first.
   bool gives_node_networks = false;
   bool node_addresses = false;   ///< PlanRequest::node_addresses

@@ -102,10 +102,7 @@ bool NodeStore::Update(const std::string& name, std::shared_ptr<OwningNode> node
     return before != nullptr;
   }
   std::erase(known.gone, now->uid);
-  if (before && !is_another && before->facts == now->facts && before->plan == now->plan)
-    return false;
-  if (backend_ != nullptr) Tell(*now);
-  return true;
+  return !before || is_another || before->facts != now->facts || before->plan != now->plan;
 }
 
 NodeStore::Known NodeStore::Find(const std::string& name) const {

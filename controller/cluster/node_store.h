@@ -30,7 +30,7 @@ struct OwningNode {
 [[nodiscard]] OwningNode OwningNodeOf(const watcher::WatchEvent& node);
 
 /// The cluster's nodes and the plans of their management ports, as the watch tells them. Watched
-/// with [node_network] enabled. A backend, while there is one, hears of every plan. A change of a
+/// with [node_network] enabled. A new backend hears of every plan. A change of a
 /// node's facts wakes the node's key: KeyOf("", its name). Thread-safe.
 class NodeStore : public watcher::EventConsumer {
  public:
@@ -38,7 +38,8 @@ class NodeStore : public watcher::EventConsumer {
 
   explicit NodeStore(Wake wake) : wake_(std::move(wake)) {}
 
-  /// Tells `backend`, which is borrowed and new, of every plan, and of later ones. Wakes every key.
+  /// Tells `backend`, which is borrowed and new, of every plan. Wakes every key. A later plan is
+  /// this controller's own, or somebody's who may not choose a node's addresses.
   void StartTelling(Backend& backend) EXCLUDES(mutex_);
   /// After the return, the backend is not used any more.
   void StopTelling() EXCLUDES(mutex_);

@@ -363,10 +363,9 @@ std::vector<vif::PodVif> Reconciler::PlanOfNode(const std::string& key, const Po
                   kNodePlanAgain);
 }
 
-/// With [node_network] the node's plan has them, whoever gave them.
 std::vector<IpNetwork> Reconciler::NetworksOfNode(const std::string& key, const PodFacts& pod) {
   std::vector<IpNetwork> networks;
-  if (shared_.node_network.enabled) {
+  if (shared_.needs.management_networks) {
     for (const vif::PodVif& vif : PlanOfNode(key, pod)) {
       for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
         networks.push_back(address.Masked());

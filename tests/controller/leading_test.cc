@@ -559,6 +559,35 @@ TEST_F(LeadingTest, NodeThatMayGetABlockWaitsForNetworksOfItsOwn) {
   EXPECT_EQ(vif::AddressesOf(vif::Common(vifs.at(0).vif)).at(0).ToString(), "10.77.3.1/24");
 }
 
+TEST_F(LeadingTest, PlanThatSomebodyElseWritesOnANodeTakesNothing) {
+  Pools(
+      "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/29\n"
+      "ranges = 10.9.0.2-10.9.0.3\ndefault = true\nrest = 0\n");
+  Start();
+  auto forged = WaitForNodePlan(cluster_, "node1");
+  auto& ips = *vif::Common(forged.at(0).vif).network->subnets->objects->at(0).ips->objects;
+  const std::string other = ips.at(0).address->ToString() == "10.9.0.2" ? "10.9.0.3" : "10.9.0.2";
+  ips.push_back({.address = IpAddress::Parse(other).value()});
+
+  api().Patch("nodes", "", "node1",
+              {{"metadata",
+                {{"annotations", {{"openstack.org/kuryr-vif", vif::EncodeAnnotation(forged)}}}}}});
+  cluster_.CreatePod("a");
+
+  EXPECT_EQ(AddressOn(cluster_.WaitForPlan("a")), other);
+}
+
+TEST_F(LeadingTest, PoolOfNodesNetworksNeedsNotBeTheManagementPorts) {
+  Pools(
+      "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/24\ndefault = true\n"
+      "[pool:own]\nfrom_node = true\nvif = macvlan\nnamespaces = default\n");
+  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
+  Start();
+  cluster_.CreatePod("a");
+
+  EXPECT_THAT(AddressOn(cluster_.WaitForPlan("a")), ::testing::StartsWith("10.77.3."));
+}
+
 TEST_F(LeadingTest, AddressOfANodeThatIsGoneIsFree) {
   Pools(
       "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/29\n"
