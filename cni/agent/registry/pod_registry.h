@@ -30,9 +30,10 @@ class PodRegistry : public watcher::EventConsumer {
  public:
   /// Called for NAMESPACE/NAME, from any thread.
   struct Hooks {
-    std::function<void(const std::string& key)> follow;        ///< the pod's KuryrPort is wanted
-    std::function<void(const std::string& key)> unfollow;      ///< as often, later
-    std::function<void(const std::string& key)> changed = {};  ///< the pod or its plan; may be null
+    std::function<void(const std::string& key)> follow;    ///< the pod's KuryrPort is wanted
+    std::function<void(const std::string& key)> unfollow;  ///< as often, later
+    std::function<void(const std::string& key)> changed =
+        nullptr;  ///< the pod or its plan; may be null
   };
 
   PodRegistry(VifSource source, Hooks hooks) : source_(source), hooks_(std::move(hooks)) {}
