@@ -171,7 +171,8 @@ std::string InterfacesOf(const std::vector<PodVif>& vifs) {
   std::map<std::string, std::string> ids;
   for (const PodVif& vif : vifs) ids.emplace(vif.ifname, Common(vif.vif).id.value_or(""));
   std::string list;
-  for (const auto& [ifname, id] : ids) list += (list.empty() ? "" : ",") + ifname + "=" + id;
+  for (const auto& [ifname, id] : ids)
+    list.append(list.empty() ? "" : ",").append(ifname).append("=").append(id);
   return list;
 }
 

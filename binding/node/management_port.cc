@@ -196,8 +196,8 @@ class ManagementPortPart final : public NodePart {
 }  // namespace
 
 const ExternalIds& ManagementPortMark() {
-  static const ExternalIds mark = {{"kuryr-management-port", "true"}};
-  return mark;
+  static const ExternalIds kMark = {{"kuryr-management-port", "true"}};
+  return kMark;
 }
 
 std::unique_ptr<NodePart> NewManagementPortPart(const NodePlan& plan,

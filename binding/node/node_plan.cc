@@ -133,6 +133,7 @@ void RequireMtuFor(const ManagementPort& port) {
 
 std::vector<IpNetwork> ManagementPort::Networks() const {
   std::vector<IpNetwork> networks;
+  networks.reserve(addresses.size());
   for (const IpNetwork& address : addresses) networks.push_back(address.Masked());
   return networks;
 }

@@ -130,6 +130,7 @@ std::vector<NodeRule> RedirectRules(const NodePlan& plan) {
 
 std::vector<std::string> NotesOf(const std::vector<NodeRule>& rules) {
   std::vector<std::string> notes;
+  notes.reserve(rules.size());
   for (const NodeRule& rule : rules) notes.push_back(rule.note);
   return notes;
 }

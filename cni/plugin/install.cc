@@ -23,7 +23,7 @@ struct File {
   fs::path target;
   mode_t mode;
   UniqueFd from;
-  std::string text = {};  ///< in place of the source's; empty: the source's
+  std::string text;  ///< in place of the source's; empty: the source's
 };
 
 UniqueFd Open(const fs::path& source) {
@@ -76,7 +76,7 @@ std::string Install(const Installation& to) {
                              ": --host says where the node's root is");
   const auto below = [&](const fs::path& folder) { return to.host / folder.relative_path(); };
   const auto file = [](const fs::path& source, const fs::path& folder, const fs::path& name,
-                       mode_t mode) { return File{source, folder / name, mode, Open(source)}; };
+                       mode_t mode) { return File{source, folder / name, mode, Open(source), {}}; };
   std::array files = {
       file("/proc/self/exe", below(to.bin_dir), "kuryr-cni", 0755),
       file(to.kuryr_conf, below("/etc/kuryr"), "kuryr.conf", 0600),

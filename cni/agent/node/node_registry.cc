@@ -33,7 +33,8 @@ std::string AnnotationOf(const json& node) {
   const json metadata = node.value("metadata", json::object());
   if (!metadata.is_object()) return "";
   const json annotations = metadata.value("annotations", json::object());
-  return annotations.is_object() ? StringAt(annotations, vif::kVifAnnotation.data()) : "";
+  return annotations.is_object() ? StringAt(annotations, std::string(vif::kVifAnnotation).c_str())
+                                 : "";
 }
 
 std::vector<IpNetwork> NetworksOf(const vif::VifBase& vif) {

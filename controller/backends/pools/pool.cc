@@ -17,6 +17,7 @@ constexpr const char* kPrefix = "pool:";
 
 std::vector<IpNetwork> CidrsOf(const Pool& pool) {
   std::vector<IpNetwork> cidrs;
+  cidrs.reserve(pool.subnets.size() + pool.blocks.size());
   for (const PoolSubnet& subnet : pool.subnets) cidrs.push_back(subnet.cidr);
   for (const NodeBlocks& blocks : pool.blocks) cidrs.push_back(blocks.cidr);
   return cidrs;

@@ -36,6 +36,7 @@ json EncodePortRequest(const PortRequest& request) {
   if (!request.tags.empty()) port["tags"] = request.tags;
   if (!request.sends_from.empty()) {
     std::vector<AddressPair> pairs;
+    pairs.reserve(request.sends_from.size());
     for (const IpNetwork& network : request.sends_from) pairs.push_back({.network = network});
     port["allowed_address_pairs"] = EncodeAddressPairs(pairs);
   }
