@@ -45,12 +45,20 @@ struct OtherNode {
   bool operator==(const OtherNode&) const = default;
 };
 
+/// Section [ovn] of kuryr.conf, for a node.
+struct ChassisOptions {
+  bool is_managed = false;    ///< manage_node: the agent makes the node a chassis of OVN
+  std::string sb_connection;  ///< OVN's southbound database (ovsdb(7)), for ovn-controller
+};
+
 /// All that a node needs to know to take part in its pods' network.
 struct NodePlan {
+  std::string name;  ///< of the Node
   ManagementPort port;
   std::vector<IpAddress> addresses;  ///< the node's InternalIPs
   std::vector<OtherNode> others;     ///< by name
   NodeNetworkOptions options;
+  ChassisOptions chassis;
 
   bool operator==(const NodePlan& other) const;
 };
