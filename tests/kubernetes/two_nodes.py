@@ -1,4 +1,5 @@
-"""A cluster of two nodes with kuryr-cni and kube-proxy, a control plane on the first one, and a machine outside: the test."""
+"""A cluster of two nodes with kuryr-cni and kube-proxy, a control plane on the first one, and a machine outside: the test. By
+etc/kubernetes, kuryr-controller's backend is local."""
 import configparser
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,8 @@ PLUGINS = ("portmap", "bandwidth")
 
 
 class TwoNodes:
+    SEEN_AT_SERVICE = "its"
+
     def __init__(self, programs, options):
         """Its nodes have containerd and Open vSwitch when it returns. programs: build-apiserver's folder; options: the launcher's,
         which name the files of kuryr-cni, kuryr-daemon and kuryr-controller, and the families."""
@@ -105,6 +108,10 @@ class TwoNodes:
         host.path("/opt/cni/bin/kuryr-cni").symlink_to(self.options.plugin)
         return node
 
+    def source_at_service(self, pod, family):
+        """The client's address that a Service's pod sees."""
+        return pod.addresses[family]
+
     def start(self):
         """Both nodes are ready when it returns."""
         self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options)
@@ -127,7 +134,7 @@ class TwoNodes:
     # ---- kuryr-cni, as etc/kubernetes has it
     def _start_controller(self):
         conf = WORK / "kuryr-controller.conf"
-        conf.write_text(self._deployed("kuryr-controller", WORK / "controller", {}))
+        conf.write_text(self._deployed("kuryr-controller", WORK / "controller", self._controller_changes()))
         with open(self.nodes[0].logs / "kuryr-controller.log", "ab") as log:
             self.controller = service.started([self.options.controller, "--config-file", conf], WORK / "controller.ready",
                                               start=self.hosts[0].start, stdout=log, stderr=log)
@@ -135,13 +142,21 @@ class TwoNodes:
     def _start_agent(self, node):
         conf = node.host.path(AGENT_CONF)
         conf.parent.mkdir()
-        conf.write_text(self._deployed("kuryr-daemon", node.host.work / "daemon", {"kubernetes": {"node_name": node.name}}))
+        changes = {"kubernetes": {"node_name": node.name}, **self._agent_changes()}
+        conf.write_text(self._deployed("kuryr-daemon", node.host.work / "daemon", changes))
         agent = KuryrDaemon(self.options.daemon, AGENT_CONF, node.host)
         agent.start()
         networks = node.host.path("/etc/cni/net.d")
         networks.mkdir(parents=True, exist_ok=True)
         (networks / "10-kuryr.conflist").write_text(_network_list())
         return agent
+
+    def _controller_changes(self):
+        """{section: {option: value}} beside etc/kubernetes'."""
+        return {}
+
+    def _agent_changes(self):
+        return {}
 
     def _deployed(self, program, stem, changes):
         """The kuryr.conf of a program's ConfigMap, with this cluster's API server and Services. stem: how the paths of its files begin;

@@ -1,0 +1,34 @@
+"""The cluster of two nodes on OVN: its central part on the first node, ovn-controller and an end of Geneve's tunnels on each."""
+from harness.uplink_bridge import make_uplink_bridge
+from kubernetes.two_nodes import TwoNodes
+from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons
+
+
+class OvnNodes(TwoNodes):
+    # Pods answer each other past the nodes, so these masquerade what kube-proxy has translated.
+    SEEN_AT_SERVICE = "its node's"
+
+    def _make_node(self, host):
+        node = super()._make_node(host)
+        make_uplink_bridge(node.ovs)
+        return node
+
+    def start(self):
+        self.central = Central(self.hosts[0], listens=True)
+        for host in self.hosts:
+            # kuryr-daemon tells it of the databases.
+            Daemons({CONTROLLER: [CONTROLLER]}, host).start(CONTROLLER)
+        super().start()
+
+    def source_at_service(self, pod, family):
+        agent = self.agents[self.nodes.index(pod.node)]
+        own = [address.split("/")[0] for address in agent.status()["node_network"]["addresses"]]
+        return next(address for address in own if (":" in address) == (family == 6))
+
+    def _controller_changes(self):
+        return {"controller": {"backend": "ovn"}, "ovn": {"nb_connection": NORTHBOUND}}
+
+    def _agent_changes(self):
+        (address, *_) = self.nodes[0].addresses
+        server = f"[{address}]" if ":" in address else address
+        return {"ovn": {"manage_node": "true", "sb_connection": f"tcp:{server}:{SOUTHBOUND_PORT}"}}
