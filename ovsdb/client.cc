@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -12,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "ovsdb/limit.h"
 #include "ovsdb/operation.h"
 #include "ovsdb/shim.h"
 
@@ -28,12 +27,6 @@ using Text = std::unique_ptr<char, Free>;
 /// True for the errors of a server that restarts: its socket is missing, dead or just closed.
 bool IsDown(int error) {
   return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE;
-}
-
-ovsdb_limit LimitOf(const Deadline& deadline) {
-  const auto time = std::chrono::ceil<std::chrono::milliseconds>(deadline.at.time_since_epoch());
-  const bool is_set = deadline.at != Deadline::Clock::time_point::max();
-  return {.deadline_ms = is_set ? time.count() : INT64_MAX, .cancel_fd = deadline.cancel_fd};
 }
 
 /// Throws OvsError for a malformed answer: ParseError means a malformed VIF.
@@ -130,7 +123,7 @@ json OvsdbClient::NextUpdate(const Deadline& deadline) {
   for (;;) {
     if (monitor_.empty()) FailRequest(ENOTCONN, "OVSDB monitor");
     char* text = nullptr;
-    const int error = ovsdb_next(connection_.get(), LimitOf(deadline), &text);
+    const int error = ovsdb_next(connection_.get(), ovsdb::LimitOf(deadline), &text);
     if (error != 0) FailRequest(error, "OVSDB monitor");
     const Text owner(text);
     json notification = ParseAnswer(text, "OVSDB monitor at " + remote_);
@@ -156,7 +149,7 @@ void OvsdbClient::Connect(const Deadline& deadline) {
   connection_ = kept_ != nullptr ? kept_->Take(remote_) : nullptr;
   while (!connection_) {
     ovsdb_connection* opened = nullptr;
-    const int error = ovsdb_open(remote_.c_str(), LimitOf(deadline), &opened);
+    const int error = ovsdb_open(remote_.c_str(), ovsdb::LimitOf(deadline), &opened);
     if (error == 0) {
       connection_.reset(opened);
     } else if (IsPatient() && IsDown(error)) {
@@ -182,7 +175,7 @@ json OvsdbClient::Call(const char* method, const json& params, const Deadline& d
                        const std::string& what) {
   char* text = nullptr;
   const int error =
-      ovsdb_call(connection_.get(), method, params.dump().c_str(), LimitOf(deadline), &text);
+      ovsdb_call(connection_.get(), method, params.dump().c_str(), ovsdb::LimitOf(deadline), &text);
   const Text owner(text);
   if (error == EREMOTEIO) {
     throw OvsError("OVSDB " + what + " at " + remote_ + ": " + Printable(text, 500));

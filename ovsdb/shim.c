@@ -4,21 +4,13 @@
 #include "ovsdb/shim.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <openssl/err.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "fatal-signal.h"
 #include "jsonrpc.h"
 #include "openvswitch/json.h"
 #include "openvswitch/poll-loop.h"
-#include "openvswitch/vlog.h"
-#include "stream-ssl.h"
+#include "ovsdb/library.h"
 #include "stream.h"
 #include "timeval.h"
 #include "util.h"
@@ -42,103 +34,19 @@ enum { kQueueRetryMs = 5 };
 // echo requests whose answers it does not read.
 enum { kLargestMessage = 1 << 20, kMostKeptBytes = 4 << 20, kMostUnread = 1000 };
 
-// The library's TLS state is process-wide and has no lock. This lock is held while its files are
-// read, and by each connection until it is established.
-static pthread_mutex_t tls_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-// Each file has two names; tls_turn selects the current one.
-struct tls_file {
-  char* names[2];
-};
-static struct tls_file tls_private_key, tls_certificate, tls_ca_certificate;
-static int tls_turn;
-
-// fatal_signal_init replaces default dispositions of these signals. The signals belong to the
-// program, so this function restores its dispositions.
-static void init_signals(void) {
-  static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGALRM, SIGSEGV};
-  enum { kCount = sizeof signals / sizeof signals[0] };
-  struct sigaction before[kCount];
-  for (int i = 0; i < kCount; ++i) sigaction(signals[i], NULL, &before[i]);
-  fatal_signal_run();
-  for (int i = 0; i < kCount; ++i) sigaction(signals[i], &before[i], NULL);
-  fatal_ignore_sigpipe();
-}
-
-static void init_library(void) {
-  vlog_set_levels(NULL, VLF_ANY_DESTINATION, VLL_OFF);
-  init_signals();
-  // Its poll loop asserts that no descriptor is 0, which a socket would get if stdin was closed.
-  if (fcntl(STDIN_FILENO, F_GETFD) < 0) {
-    const int fd = open("/dev/null", O_RDWR);
-    if (fd > STDIN_FILENO) close(fd);
-  }
-}
-
-// The library opens a pipe, and ends the program if that fails.
-static int init_library_once(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  int ends[2];
-  if (pipe(ends)) return errno;
-  close(ends[0]);
-  close(ends[1]);
-  pthread_once(&once, init_library);
-  return 0;
-}
-
-static int is_over(struct ovsdb_limit limit) {
-  if (limit.cancel_fd >= 0) {
-    struct pollfd cancel = {.fd = limit.cancel_fd, .events = POLLIN};
-    if (poll(&cancel, 1, 0) > 0) return cancel.revents & POLLNVAL ? EBADF : ECANCELED;
-  }
-  return time_msec() >= limit.deadline_ms ? ETIMEDOUT : 0;
-}
-
-// Register all other wake-ups of the caller before. The caller checks its condition again
-// afterwards.
-static void wait_until(struct ovsdb_limit limit) {
-  if (limit.cancel_fd >= 0) poll_fd_wait(limit.cancel_fd, POLLIN);
-  if (limit.deadline_ms != INT64_MAX) poll_timer_wait_until(limit.deadline_ms);
-  poll_block();
-}
-
-static void set_tls_file(struct tls_file* file, const char* name) {
-  free(file->names[0]);
-  free(file->names[1]);
-  file->names[0] = xstrdup(name);
-  file->names[1] = xasprintf("%s%s", name[0] == '/' ? "/." : "./", name);
-}
-
-// The library skips files that it has read, by name and mtime, and skips a new certificate unless
-// its key is also new. Under another name it reads all files.
-static void read_tls_files(void) {
-  if (!tls_private_key.names[0]) return;
-  tls_turn = !tls_turn;
-  stream_ssl_set_key_and_cert(tls_private_key.names[tls_turn], tls_certificate.names[tls_turn]);
-  stream_ssl_set_ca_cert_file(tls_ca_certificate.names[tls_turn], false);
-  // A missing or half-written file leaves an error, which the connection would take for its own.
-  ERR_clear_error();
-}
-
-static bool lock_tls_for(const char* remote) {
-  const bool is_tls = !strncmp(remote, "ssl:", strlen("ssl:"));
-  if (is_tls) pthread_mutex_lock(&tls_mutex);
-  return is_tls;
-}
-
 static int start_stream(const char* remote, struct stream** stream) {
-  const bool locked = lock_tls_for(remote);
-  if (locked) read_tls_files();
+  const bool locked = ovsdb_lock_tls(remote);
+  if (locked) ovsdb_read_tls();
   const int error = jsonrpc_stream_open(remote, stream, 0);
-  if (locked) pthread_mutex_unlock(&tls_mutex);
+  if (locked) ovsdb_unlock_tls();
   return error;
 }
 
 static int go_on_connecting(struct stream* stream) {
-  const bool locked = lock_tls_for(stream_get_name(stream));
+  const bool locked = ovsdb_lock_tls(stream_get_name(stream));
   stream_run(stream);
   const int error = stream_connect(stream);
-  if (locked) pthread_mutex_unlock(&tls_mutex);
+  if (locked) ovsdb_unlock_tls();
   return error;
 }
 
@@ -146,11 +54,11 @@ static int connect_stream(struct stream* stream, struct ovsdb_limit limit) {
   for (;;) {
     int error = go_on_connecting(stream);
     if (error != EAGAIN) return error;
-    error = is_over(limit);
+    error = ovsdb_is_over(limit);
     if (error) return error;
     stream_run_wait(stream);
     stream_connect_wait(stream);
-    wait_until(limit);
+    ovsdb_wait(limit);
   }
 }
 
@@ -161,17 +69,17 @@ static int open_stream(const char* remote, struct ovsdb_limit limit, struct stre
   for (;;) {
     const int error = start_stream(remote, stream);
     if (error != EPROTO) return error;
-    const int over = is_over(limit);
+    const int over = ovsdb_is_over(limit);
     if (over) return over == ETIMEDOUT ? EAGAIN : over;
     const int64_t retry_ms = MIN(limit.deadline_ms, time_msec() + kQueueRetryMs);
-    wait_until((struct ovsdb_limit){.deadline_ms = retry_ms, .cancel_fd = limit.cancel_fd});
+    ovsdb_wait((struct ovsdb_limit){.deadline_ms = retry_ms, .cancel_fd = limit.cancel_fd});
   }
 }
 
 int ovsdb_open(const char* remote, struct ovsdb_limit limit, struct ovsdb_connection** connection) {
   *connection = NULL;
   if (limit.cancel_fd == 0) return EINVAL;
-  int error = init_library_once();
+  int error = ovsdb_init_library();
   if (error) return error;
   struct stream* stream = NULL;
   error = open_stream(remote, limit, &stream);
@@ -198,14 +106,6 @@ void ovsdb_close(struct ovsdb_connection* connection) {
   }
   jsonrpc_close(connection->rpc);
   free(connection);
-}
-
-void ovsdb_use_tls(const char* private_key, const char* certificate, const char* ca_certificate) {
-  pthread_mutex_lock(&tls_mutex);
-  set_tls_file(&tls_private_key, private_key);
-  set_tls_file(&tls_certificate, certificate);
-  set_tls_file(&tls_ca_certificate, ca_certificate);
-  pthread_mutex_unlock(&tls_mutex);
 }
 
 static int keep_notification(struct ovsdb_connection* connection, struct jsonrpc_msg* message) {
@@ -265,11 +165,11 @@ int ovsdb_refresh(struct ovsdb_connection* connection) {
 // Called after a receive() that returned `error` and not the message that the caller waits for.
 static int before_next(struct ovsdb_connection* connection, int error, struct ovsdb_limit limit) {
   if (error && error != EAGAIN) return error;
-  const int over = is_over(limit);
+  const int over = ovsdb_is_over(limit);
   if (over || !error) return over;
   jsonrpc_wait(connection->rpc);
   jsonrpc_recv_wait(connection->rpc);
-  wait_until(limit);
+  ovsdb_wait(limit);
   return 0;
 }
 

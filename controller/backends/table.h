@@ -6,6 +6,7 @@
 #include "base/config_file.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/backends/neutron/neutron_factory.h"
+#include "controller/backends/ovn/ovn_factory.h"
 #include "controller/backends/pools/pool_factory.h"
 
 namespace kuryr::controller {
@@ -21,6 +22,7 @@ struct BackendRow {
 inline constexpr auto kBackends = std::to_array<BackendRow>({
     {.name = pools::kBackendName, .read = pools::ReadBackend},
     {.name = neutron::kBackendName, .read = neutron::ReadBackend},
+    {.name = ovn::kBackendName, .read = ovn::ReadBackend},
 });
 
 }  // namespace kuryr::controller

@@ -109,7 +109,7 @@ TEST(ConfigTest, ExampleOfNeutronsPageIsTaken) {
 TEST(ConfigTest, WithoutABackendPoolsAreIt) {
   EXPECT_STREQ(Load("[pool:blue]\ncidr = 10.1.0.0/24\n").backend->name(), "local");
   EXPECT_THAT(WhyRefused("[controller]\nbackend = clouds\n"),
-              HasSubstr("[controller] backend: \"clouds\"; expected local or neutron"));
+              HasSubstr("[controller] backend: \"clouds\"; expected local or neutron or ovn"));
 }
 
 TEST(ConfigTest, NeutronNeedsThePodsSubnet) {

@@ -70,7 +70,7 @@ void RefuseSecond(const ConfigFiles& files, const std::vector<Pool>& pools, cons
 
 }  // namespace
 
-std::vector<Pool> ReadPools(const ConfigFiles& files) {
+std::vector<Pool> ReadPools(const ConfigFiles& files, NodeGateway gateway) {
   std::vector<Pool> pools;
   for (const std::string& section : files.SectionsOf("pool")) {
     if (section == "pool") Refuse("[pool]", "has no name: write [pool:NAME]");
@@ -83,8 +83,10 @@ std::vector<Pool> ReadPools(const ConfigFiles& files) {
   RefuseSharedVlans(files, pools);
   const bool has_nodes = ReadNodeNetwork(files).enabled;
   for (Pool& pool : pools) {
-    pool.routed = has_nodes && pool.from_node && pool.node_gateways && pool.kind == VifKind::kOvs;
-    if (pool.blocks.empty() || pool.routed) continue;
+    pool.for_nodes =
+        has_nodes && pool.from_node && pool.node_gateways && pool.kind == VifKind::kOvs;
+    pool.routed = pool.for_nodes && gateway == NodeGateway::kNode;
+    if (pool.blocks.empty() || pool.for_nodes) continue;
     Refuse(files.Find(kPrefix + pool.name, "node_prefix").where,
            "needs [node_network] enabled = true, vif = ovs and a gateway: each node's plan has its "
            "block");

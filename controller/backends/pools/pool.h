@@ -39,6 +39,7 @@ struct Pool {
   bool pod_cidrs = false;           ///< with from_node: those of its spec.podCIDRs, if it has any
   std::vector<NodeBlocks> blocks;   ///< with from_node: the networks of other nodes
   bool node_gateways = true;        ///< each of those networks has one, its first address
+  bool for_nodes = false;           ///< nodes have management ports in those networks
   /// The node itself is that gateway: pods have addresses without a network on their link, and all
   /// that they send passes the node.
   bool routed = false;
@@ -53,10 +54,14 @@ struct Pool {
   std::chrono::seconds rest{30};  ///< time before a released address is free again
 };
 
+/// Who the gateway of a node's network is.
+enum class NodeGateway : uint8_t { kNode, kRouter };
+
 /// All pools, sorted by name. At most one is the default, and at most one is from_node. None
 /// overlaps another on its bridge, and each has an address to give. Throws ConfigError that names
 /// file, section and option.
-[[nodiscard]] std::vector<Pool> ReadPools(const ConfigFiles& files);
+[[nodiscard]] std::vector<Pool> ReadPools(const ConfigFiles& files,
+                                          NodeGateway gateway = NodeGateway::kNode);
 
 /// Whether the addresses of two pools may collide: both are on the same bridge, or both on the
 /// node's link (without a bridge).

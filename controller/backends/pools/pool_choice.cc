@@ -52,7 +52,7 @@ Allocator& ChooseNamed(std::vector<Allocator>& allocators, const PlanRequest& re
 /// The pool of nodes' management ports: the one that has a network for each node, else the default.
 Allocator& ChooseForNode(std::vector<Allocator>& allocators) {
   auto found = std::find_if(allocators.begin(), allocators.end(),
-                            [](const Allocator& known) { return known.pool().routed; });
+                            [](const Allocator& known) { return known.pool().for_nodes; });
   if (found == allocators.end()) {
     found = std::find_if(allocators.begin(), allocators.end(),
                          [](const Allocator& known) { return known.pool().is_default; });

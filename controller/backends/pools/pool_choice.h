@@ -11,8 +11,7 @@ namespace kuryr::controller::pools {
 /// The pool for an interface: the one that it names, if its owner may use that. Otherwise the
 /// owner's labels choose, then its namespace, then the default. A pool that lists the namespace
 /// goes before one that is for all. Among equals, the first by name is chosen. Nodes have the
-/// routed pool, else the default. Throws PlanError
-/// kGone or kRefused.
+/// pool that is for nodes, else the default. Throws PlanError kGone or kRefused.
 [[nodiscard]] Allocator& ChoosePool(std::vector<Allocator>& allocators, const PlanRequest& request,
                                     const InterfaceRequest& interface);
 

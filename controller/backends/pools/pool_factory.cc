@@ -12,7 +12,7 @@ BackendNeeds PoolFactory::needs() const {
   BackendNeeds needs;
   for (const Pool& pool : pools_) {
     needs.node_networks = needs.node_networks || pool.pod_cidrs;
-    needs.management_networks = needs.management_networks || pool.routed;
+    needs.management_networks = needs.management_networks || pool.for_nodes;
     needs.gives_node_networks = needs.gives_node_networks || !pool.blocks.empty();
     for (const auto& [key, value] : pool.pods) needs.labels.insert(key);
   }

@@ -1,0 +1,207 @@
+#include "controller/backends/ovn/northbound/northbound.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "controller/backends/ovn/northbound/schema.h"
+#include "ovsdb/client.h"
+
+namespace kuryr::controller::ovn {
+namespace {
+
+/// So that one transaction keeps the server from others for milliseconds only.
+constexpr size_t kMostRows = 500;
+
+UniqueFd NewEventFd() {
+  UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!fd) ThrowErrno("eventfd");
+  return fd;
+}
+
+}  // namespace
+
+Northbound::Northbound(Parts parts)
+    : parts_(std::move(parts)),
+      wake_(NewEventFd()),
+      keeper_({.cluster = parts_.cluster, .reference_columns = ReferenceColumns()},
+              parts_.retry_least, parts_.retry_most),
+      replica_(kNorthboundName, parts_.remotes, NorthboundTables(parts_.cluster),
+               {.changed =
+                    [this](const std::string& table, const std::string& uuid,
+                           const OvsdbRow* before, const OvsdbRow* row) {
+                      const MutexLock lock(mutex_);
+                      keeper_.OnRow(table, uuid, before, row);
+                    },
+                .answered = [this](const nlohmann::json& results) { OnAnswer(results); },
+                .lost = [this] { OnLost(); }}),
+      thread_([this](const std::stop_token& stop) { Work(stop); }) {}
+
+Northbound::~Northbound() {
+  thread_.request_stop();
+  Wake();
+}
+
+void Northbound::Wake() const { ::eventfd_write(wake_.get(), 1); }
+
+void Northbound::Want(std::vector<WantedRow> rows) {
+  {
+    const MutexLock lock(mutex_);
+    for (WantedRow& row : rows) keeper_.Want(std::move(row));
+  }
+  Wake();
+}
+
+void Northbound::Drop(const std::vector<RowKey>& keys) {
+  {
+    const MutexLock lock(mutex_);
+    for (const RowKey& key : keys) keeper_.Drop(key);
+  }
+  Wake();
+}
+
+void Northbound::DropUnknown() {
+  {
+    const MutexLock lock(mutex_);
+    if (drop_unknown_at_) return;
+    drop_unknown_at_ = Clock::now() + parts_.grace;
+  }
+  Wake();
+}
+
+Northbound::State Northbound::StateOf(const std::vector<RowKey>& keys) const {
+  const MutexLock lock(mutex_);
+  State state{.settled = true};
+  for (const RowKey& key : keys) {
+    if (const auto why = keeper_.FailureOf(key))
+      state.failure =
+          "the northbound database refuses row " + key.name + " of " + key.table + ": " + *why;
+    state.settled = state.settled && keeper_.IsSettled(key);
+  }
+  if (!state.settled && state.failure.empty()) state.failure = WhyUnreachable();
+  return state;
+}
+
+std::string Northbound::WhyUnreachable() const {
+  if (ready_ || last_error_.empty()) return "";
+  return "the northbound database at " + parts_.remotes + " does not answer: " + last_error_;
+}
+
+void Northbound::Work(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    Send();
+    eventfd_t ignored = 0;
+    try {
+      if (!replica_.Next({.at = NextWork(), .cancel_fd = wake_.get()}))
+        ::eventfd_read(wake_.get(), &ignored);
+    } catch (const std::exception& e) {
+      Log(LogLevel::kError, "northbound database", {{"error", e.what()}});
+      const MutexLock lock(mutex_);
+      last_error_ = e.what();
+    }
+  }
+}
+
+Northbound::Clock::time_point Northbound::NextWork() const {
+  const MutexLock lock(mutex_);
+  Clock::time_point next = keeper_.NextTry().value_or(Clock::time_point::max());
+  if (drop_unknown_at_ && *drop_unknown_at_ > Clock::now())
+    next = std::min(next, *drop_unknown_at_);
+  return next;
+}
+
+/// Sends what differs, where the replica is whole and nothing is under way.
+void Northbound::Send() {
+  const bool may_write = !parts_.hooks.may_write || parts_.hooks.may_write();
+  std::vector<RowKey> tell;
+  {
+    const MutexLock lock(mutex_);
+    if (!Connected()) {
+      tell = WhenUnreachable();
+    } else if (may_write && !sent_) {
+      const Clock::time_point now = Clock::now();
+      if (drop_unknown_at_ && now >= *drop_unknown_at_) keeper_.DropUnknown();
+      RowKeeper::Batch batch = keeper_.Compose(replica_, kMostRows, now);
+      tell = std::move(batch.settled);
+      if (!batch.empty()) Transact(std::move(batch));
+    }
+  }
+  if (!tell.empty()) parts_.hooks.told(tell);
+}
+
+bool Northbound::Connected() {
+  if (!replica_.IsReady()) return false;
+  if (std::exchange(ready_, true)) return true;
+  last_error_.clear();
+  Log(LogLevel::kInfo, "northbound database connected", {{"remotes", parts_.remotes}});
+  return true;
+}
+
+/// The rows that wait for the server, once it is known why.
+std::vector<RowKey> Northbound::WhenUnreachable() {
+  if (ready_) return {};
+  std::string error = replica_.LastError();
+  if (error.empty() || !std::exchange(last_error_, std::move(error)).empty()) return {};
+  return keeper_.Unsettled();
+}
+
+void Northbound::Transact(RowKeeper::Batch batch) {
+  ++counts_.transactions;
+  counts_.operations += batch.operations.size();
+  if (replica_.Transact(batch.operations)) {
+    sent_ = std::move(batch);
+  } else {
+    keeper_.OnLost(batch);
+  }
+}
+
+void Northbound::OnAnswer(const nlohmann::json& results) {
+  std::vector<RowKey> failed;
+  {
+    const MutexLock lock(mutex_);
+    if (!sent_) return;
+    const RowKeeper::Batch batch = std::move(*sent_);
+    sent_.reset();
+    const auto failure = OvsdbClient::FailureIn(results);
+    if (!failure) return keeper_.OnDone(batch);
+    ++counts_.failures;
+    failed = keeper_.OnFailed(batch, failure->ToString(), Clock::now());
+  }
+  for (const RowKey& key : failed)
+    Log(LogLevel::kWarning, "row not written", {{"table", key.table}, {"row", key.name}});
+  if (!failed.empty()) parts_.hooks.told(failed);
+}
+
+void Northbound::OnLost() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(ready_, false))
+    Log(LogLevel::kWarning, "northbound database lost", {{"remotes", parts_.remotes}});
+  if (!sent_) return;
+  keeper_.OnLost(*sent_);
+  sent_.reset();
+}
+
+void Northbound::WriteTo(service::MetricsText& text) const {
+  const MutexLock lock(mutex_);
+  text.Metric("kuryr_controller_ovn_connected", "gauge",
+              "1 while the northbound database is connected and its replica is whole.",
+              ready_ ? 1 : 0);
+  text.Metric("kuryr_controller_ovn_rows", "gauge",
+              "Rows of the cluster in the northbound database.",
+              static_cast<double>(keeper_.rows()));
+  text.Metric("kuryr_controller_ovn_rows_pending", "gauge",
+              "Rows that are not yet as they are to be.", static_cast<double>(keeper_.pending()));
+  text.Metric("kuryr_controller_ovn_transactions_total", "counter",
+              "Transactions sent to the northbound database.",
+              static_cast<double>(counts_.transactions));
+  text.Metric("kuryr_controller_ovn_transactions_failed_total", "counter",
+              "Transactions that the northbound database refused.",
+              static_cast<double>(counts_.failures));
+  text.Metric("kuryr_controller_ovn_operations_total", "counter",
+              "Operations of transactions sent.", static_cast<double>(counts_.operations));
+}
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/thread_annotations.h"
+#include "base/unique_fd.h"
+#include "controller/backends/ovn/northbound/row_keeper.h"
+#include "controller/backends/ovn/northbound/wanted_row.h"
+#include "ovsdb/replica.h"
+#include "service/metrics_text.h"
+
+namespace kuryr::controller::ovn {
+
+/// The cluster's rows in OVN's northbound database (ovn-nb(5)). A thread follows these rows and
+/// writes those that differ: all that differ at one time in one transaction. Thread-safe.
+class Northbound {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Hooks {
+    /// While false, nothing is written.
+    std::function<bool()> may_write;
+    /// These rows are settled, or have failed. Called by the thread, without a lock.
+    std::function<void(const std::vector<RowKey>& keys)> told;
+  };
+  struct Parts {
+    std::string remotes;  ///< ovsdb(7), with commas between the servers of a cluster
+    std::string cluster;  ///< external_ids:kuryr-cluster
+    Hooks hooks;
+    std::chrono::milliseconds retry_least{500};
+    std::chrono::milliseconds retry_most{60'000};
+    /// How long rows that nobody has asked for stay after DropUnknown.
+    std::chrono::milliseconds grace{60'000};
+  };
+
+  explicit Northbound(Parts parts);
+  ~Northbound();
+  Northbound(const Northbound&) = delete;
+  Northbound& operator=(const Northbound&) = delete;
+
+  void Want(std::vector<WantedRow> rows) EXCLUDES(mutex_);
+  void Drop(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
+  /// All owners are known: after the grace, rows that nobody has asked for go.
+  void DropUnknown() EXCLUDES(mutex_);
+
+  struct State {
+    bool settled = false;
+    std::string failure;  ///< why a row could not be written, or the database not be reached
+  };
+  /// Of all the rows together.
+  [[nodiscard]] State StateOf(const std::vector<RowKey>& keys) const EXCLUDES(mutex_);
+
+  void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
+
+ private:
+  struct Counts {
+    uint64_t transactions = 0;
+    uint64_t failures = 0;
+    uint64_t operations = 0;
+  };
+
+  void Work(const std::stop_token& stop);
+  void Send() EXCLUDES(mutex_);
+  [[nodiscard]] bool Connected() REQUIRES(mutex_);
+  [[nodiscard]] std::vector<RowKey> WhenUnreachable() REQUIRES(mutex_);
+  void Transact(RowKeeper::Batch batch) REQUIRES(mutex_);
+  void OnAnswer(const nlohmann::json& results) EXCLUDES(mutex_);
+  void OnLost() EXCLUDES(mutex_);
+  void Wake() const;
+  [[nodiscard]] Clock::time_point NextWork() const EXCLUDES(mutex_);
+  [[nodiscard]] std::string WhyUnreachable() const REQUIRES(mutex_);
+
+  const Parts parts_;
+  const UniqueFd wake_;  ///< an eventfd: there is work for the thread
+  mutable Mutex mutex_;
+  RowKeeper keeper_ GUARDED_BY(mutex_);
+  Counts counts_ GUARDED_BY(mutex_);
+  bool ready_ GUARDED_BY(mutex_) = false;  ///< connected, and the replica has been whole since
+  std::string last_error_ GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> drop_unknown_at_ GUARDED_BY(mutex_);
+  std::optional<RowKeeper::Batch> sent_ GUARDED_BY(mutex_);  ///< without an answer yet
+  OvsdbReplica replica_;                                     ///< the thread's
+  std::jthread thread_;
+};
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,333 @@
+#include "controller/backends/ovn/northbound/row_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "controller/backends/ovn/northbound/row_operations.h"
+#include "ovsdb/operation.h"
+
+namespace kuryr::controller::ovn {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kExternalIds = "external_ids";
+constexpr const char* kClusterId = "kuryr-cluster";
+constexpr const char* kRowId = "kuryr-row";
+
+}  // namespace
+
+RowKeeper::RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
+                     std::chrono::milliseconds retry_most)
+    : shape_(std::move(shape)), retry_least_(retry_least), retry_most_(retry_most) {}
+
+void RowKeeper::Want(WantedRow row) {
+  row.maps[kExternalIds][kClusterId] = shape_.cluster;
+  row.maps[kExternalIds][kRowId] = row.key.name;
+  const RowKey key = row.key;
+  Slot& slot = slots_[key];
+  if (slot.wanted == row) return;
+  slot.wanted = std::move(row);
+  slot.dropped = false;
+  Queue(key, slot);
+}
+
+void RowKeeper::Drop(const RowKey& key) {
+  Slot& slot = slots_[key];
+  if (slot.dropped) return;
+  slot.wanted.reset();
+  slot.dropped = true;
+  Queue(key, slot);
+}
+
+void RowKeeper::DropUnknown() {
+  if (std::exchange(drops_unknown_, true)) return;
+  for (auto& [key, slot] : slots_) {
+    if (!slot.wanted) Queue(key, slot);
+  }
+}
+
+bool RowKeeper::IsSettled(const RowKey& key) const {
+  const auto slot = slots_.find(key);
+  return slot == slots_.end() || slot->second.settled;
+}
+
+std::optional<std::string> RowKeeper::FailureOf(const RowKey& key) const {
+  const auto slot = slots_.find(key);
+  if (slot == slots_.end() || !slot->second.failure) return std::nullopt;
+  return slot->second.failure->why;
+}
+
+/// A row that was changed, or is to change, is tried at once.
+void RowKeeper::Queue(const RowKey& key, Slot& slot) {
+  slot.settled = false;
+  if (slot.failure) failed_.erase({slot.failure->until, key});
+  slot.failure.reset();
+  if (!std::exchange(slot.queued, true)) queue_.push_back(key);
+}
+
+void RowKeeper::QueueUuid(const std::string& uuid) {
+  const auto key = keys_.find(uuid);
+  if (key == keys_.end()) return;
+  Slot& slot = slots_[key->second];
+  if (!slot.failure) Queue(key->second, slot);
+}
+
+std::optional<RowKey> RowKeeper::KeyOf(const std::string& table, const OvsdbRow& row) const {
+  const std::string* cluster = row.FindIn(kExternalIds, kClusterId);
+  const std::string* name = row.FindIn(kExternalIds, kRowId);
+  if (cluster == nullptr || name == nullptr || *cluster != shape_.cluster) return std::nullopt;
+  return RowKey{table, *name};
+}
+
+void RowKeeper::OnRow(const std::string& table, const std::string& uuid, const OvsdbRow* before,
+                      const OvsdbRow* row) {
+  const auto key = row == nullptr ? std::nullopt : KeyOf(table, *row);
+  const auto known = keys_.find(uuid);
+  if (known != keys_.end() && (!key || known->second != *key)) Forget(uuid);
+  if (key) Index(*key, uuid);
+  TrackReferences(table, uuid, before, row);
+}
+
+void RowKeeper::Index(const RowKey& key, const std::string& uuid) {
+  keys_.emplace(uuid, key);
+  Slot& slot = slots_[key];
+  slot.uuids.insert(uuid);
+  if (!slot.failure && (slot.wanted || slot.dropped || drops_unknown_)) Queue(key, slot);
+  const auto waiting = waiting_.find(key);
+  if (waiting == waiting_.end()) return;
+  for (const RowKey& child : waiting->second) {
+    const auto found = slots_.find(child);
+    if (found != slots_.end()) Queue(child, found->second);
+  }
+  waiting_.erase(waiting);
+}
+
+void RowKeeper::Forget(const std::string& uuid) {
+  const auto known = keys_.find(uuid);
+  const RowKey key = known->second;
+  keys_.erase(known);
+  Slot& slot = slots_[key];
+  slot.uuids.erase(uuid);
+  Queue(key, slot);
+}
+
+void RowKeeper::TrackReferences(const std::string& table, const std::string& uuid,
+                                const OvsdbRow* before, const OvsdbRow* row) {
+  const auto columns = shape_.reference_columns.find(table);
+  if (columns == shape_.reference_columns.end()) return;
+  static const std::set<std::string> kNone;
+  for (const std::string& column : columns->second) {
+    const auto elements = [&](const OvsdbRow* of) -> const std::set<std::string>& {
+      if (of == nullptr) return kNone;
+      const auto set = of->sets.find(column);
+      return set == of->sets.end() ? kNone : set->second;
+    };
+    const std::set<std::string>& were = elements(before);
+    const std::set<std::string>& are = elements(row);
+    const Holder holder = {.table = table, .uuid = uuid, .column = column};
+    for (const std::string& child : were) {
+      if (are.contains(child)) continue;
+      const auto held = holders_.find(child);
+      if (held == holders_.end()) continue;
+      held->second.erase(holder);
+      if (held->second.empty()) holders_.erase(held);
+      QueueUuid(child);
+    }
+    for (const std::string& child : are) {
+      if (were.contains(child)) continue;
+      holders_[child].insert(holder);
+      QueueUuid(child);
+    }
+  }
+}
+
+/// Composes one batch.
+class RowKeeper::Composer {
+ public:
+  Composer(RowKeeper& keeper, const OvsdbReplica& replica) : keeper_(keeper), replica_(replica) {}
+
+  [[nodiscard]] Batch Take() { return std::move(batch_); }
+  [[nodiscard]] size_t size() const { return batch_.keys.size(); }
+
+  /// Looks at the row of a slot that has just been taken from the queue.
+  void Look(const RowKey& key, Slot& slot) {
+    if (names_.contains(key)) return;  // Another row has needed it already.
+    const size_t before = batch_.operations.size();
+    bool complete = true;
+    if (slot.wanted) {
+      complete = Make(key, slot);
+    } else if (slot.dropped || keeper_.drops_unknown_) {
+      Remove(key, slot.uuids, slot.uuids.begin());
+    }
+    if (batch_.operations.size() > before) {
+      batch_.keys.push_back(key);
+    } else if (complete) {
+      slot.settled = true;
+      batch_.settled.push_back(key);
+    }
+  }
+
+ private:
+  /// False: the row waits for another one.
+  bool Make(const RowKey& key, Slot& slot) {
+    if (slot.uuids.empty()) return Insert(key, slot);
+    const std::string& uuid = *slot.uuids.begin();
+    if (const OvsdbRow* row = replica_.Find(key.table, uuid))
+      AppendChanges(*slot.wanted, uuid, *row, batch_.operations);
+    const bool placed = PlaceThere(*slot.wanted, uuid);
+    Remove(key, slot.uuids, std::next(slot.uuids.begin()));
+    return placed;
+  }
+
+  bool Insert(const RowKey& key, Slot& slot) {
+    std::vector<json> places;
+    for (const Place& place : slot.wanted->places) {
+      auto reference = ReferenceTo(place.row);
+      if (!reference) {
+        keeper_.waiting_[place.row].insert(key);
+        return false;
+      }
+      places.push_back(std::move(*reference));
+    }
+    const std::string name = "row" + std::to_string(batch_.operations.size());
+    batch_.operations.push_back(InsertOf(*slot.wanted, name));
+    names_.emplace(key, name);
+    for (size_t i = 0; i < places.size(); ++i)
+      Mutate(slot.wanted->places[i], places[i], "insert", ovsdb::NamedUuid(name));
+    return true;
+  }
+
+  /// The row is where it is to be, and nowhere else. False: one of the places is not there.
+  bool PlaceThere(const WantedRow& wanted, const std::string& uuid) {
+    const auto held = keeper_.holders_.find(uuid);
+    std::set<Holder> extra = held == keeper_.holders_.end() ? std::set<Holder>() : held->second;
+    bool all = true;
+    for (const Place& place : wanted.places) {
+      const auto parent = keeper_.slots_.find(place.row);
+      const bool is_there = parent != keeper_.slots_.end() && !parent->second.uuids.empty();
+      if (is_there && extra.erase({.table = place.row.table,
+                                   .uuid = *parent->second.uuids.begin(),
+                                   .column = place.column}) > 0)
+        continue;
+      const auto reference = ReferenceTo(place.row);
+      if (reference) {
+        Mutate(place, *reference, "insert", ovsdb::Uuid(uuid));
+      } else {
+        keeper_.waiting_[place.row].insert(wanted.key);
+        all = false;
+      }
+    }
+    for (const Holder& holder : extra) TakeFrom(holder, uuid);
+    return all;
+  }
+
+  void Remove(const RowKey& key, const std::set<std::string>& uuids,
+              std::set<std::string>::const_iterator first) {
+    for (; first != uuids.end(); ++first) {
+      const auto held = keeper_.holders_.find(*first);
+      if (held != keeper_.holders_.end()) {
+        for (const Holder& holder : held->second) TakeFrom(holder, *first);
+      }
+      batch_.operations.push_back(
+          ovsdb::Delete(key.table, ovsdb::Where("_uuid", "==", ovsdb::Uuid(*first))));
+    }
+  }
+
+  void TakeFrom(const Holder& holder, const std::string& uuid) {
+    batch_.operations.push_back(ovsdb::Mutate(holder.table,
+                                              ovsdb::Where("_uuid", "==", ovsdb::Uuid(holder.uuid)),
+                                              holder.column, "delete", ovsdb::Uuid(uuid)));
+  }
+
+  void Mutate(const Place& place, const json& reference, const char* mutator, const json& value) {
+    batch_.operations.push_back(ovsdb::Mutate(
+        place.row.table, ovsdb::Where("_uuid", "==", reference), place.column, mutator, value));
+  }
+
+  /// The row, there or inserted by this batch; nullopt: neither.
+  std::optional<json> ReferenceTo(const RowKey& key) {
+    const auto slot = keeper_.slots_.find(key);
+    if (slot == keeper_.slots_.end()) return std::nullopt;
+    if (!slot->second.uuids.empty()) return ovsdb::Uuid(*slot->second.uuids.begin());
+    if (!names_.contains(key) && slot->second.wanted && !slot->second.failure &&
+        Insert(key, slot->second))
+      batch_.keys.push_back(key);
+    const auto name = names_.find(key);
+    if (name == names_.end()) return std::nullopt;
+    return ovsdb::NamedUuid(name->second);
+  }
+
+  RowKeeper& keeper_;
+  const OvsdbReplica& replica_;
+  Batch batch_;
+  std::map<RowKey, std::string> names_;  ///< of rows that the batch inserts
+};
+
+RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most,
+                                    Clock::time_point now) {
+  while (!failed_.empty() && failed_.begin()->first <= now) {
+    const RowKey key = failed_.begin()->second;
+    Queue(key, slots_[key]);
+  }
+  Composer composer(*this, replica);
+  while (!queue_.empty() && composer.size() < most) {
+    const RowKey key = queue_.front();
+    Slot& slot = slots_[key];
+    if (slot.alone && composer.size() > 0) break;
+    queue_.pop_front();
+    slot.queued = false;
+    composer.Look(key, slot);
+    if (slot.settled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
+    if (slot.alone) break;
+  }
+  return composer.Take();
+}
+
+void RowKeeper::OnDone(const Batch& batch) {
+  for (const RowKey& key : batch.keys) {
+    Slot& slot = slots_[key];
+    slot.alone = false;
+    slot.backoff.reset();
+    // The look that settles it.
+    Queue(key, slot);
+  }
+}
+
+std::vector<RowKey> RowKeeper::OnFailed(const Batch& batch, const std::string& why,
+                                        Clock::time_point now) {
+  std::vector<RowKey> failed;
+  for (const RowKey& key : batch.keys) {
+    Slot& slot = slots_[key];
+    if (batch.keys.size() > 1 && !slot.alone) {
+      slot.alone = true;
+      Queue(key, slot);
+      continue;
+    }
+    if (!slot.backoff) slot.backoff = std::make_unique<Backoff>(retry_least_, retry_most_);
+    slot.failure = {.why = why, .until = now + slot.backoff->Next()};
+    failed_.emplace(slot.failure->until, key);
+    failed.push_back(key);
+  }
+  return failed;
+}
+
+void RowKeeper::OnLost(const Batch& batch) {
+  for (const RowKey& key : batch.keys) Queue(key, slots_[key]);
+}
+
+std::vector<RowKey> RowKeeper::Unsettled() const {
+  std::vector<RowKey> keys;
+  for (const auto& [key, slot] : slots_) {
+    if (!slot.settled && (slot.wanted || slot.dropped)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::optional<RowKeeper::Clock::time_point> RowKeeper::NextTry() const {
+  if (failed_.empty()) return std::nullopt;
+  return failed_.begin()->first;
+}
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/backoff.h"
+#include "controller/backends/ovn/northbound/wanted_row.h"
+#include "ovsdb/replica.h"
+
+namespace kuryr::controller::ovn {
+
+/// Compares rows as they are to be with a replica of the database, and composes the transactions
+/// that make them so. Rows are found by external_ids alone, so that a controller that starts goes
+/// on where another one ended. A row that differs, whoever changed it, is written again. Not
+/// thread-safe.
+class RowKeeper {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// The columns whose elements are references to rows that RowKeeper may place there.
+  struct Shape {
+    std::string cluster;  ///< external_ids:kuryr-cluster of every row
+    std::map<std::string, std::set<std::string>> reference_columns;  ///< by table
+  };
+  RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
+            std::chrono::milliseconds retry_most);
+
+  void Want(WantedRow row);
+  /// The row is not to be there.
+  void Drop(const RowKey& key);
+  /// From now on, rows of the cluster that nobody has asked for are not to be there.
+  void DropUnknown();
+
+  /// Whether the row is as it is to be: there, or gone.
+  [[nodiscard]] bool IsSettled(const RowKey& key) const;
+  /// Why the last transaction for the row failed; nullopt: it did not.
+  [[nodiscard]] std::optional<std::string> FailureOf(const RowKey& key) const;
+
+  /// A row of the replica has changed (OvsdbReplica::Handlers).
+  void OnRow(const std::string& table, const std::string& uuid, const OvsdbRow* before,
+             const OvsdbRow* row);
+
+  struct Batch {
+    nlohmann::json operations = nlohmann::json::array();
+    std::vector<RowKey> keys;     ///< whose rows the operations change
+    std::vector<RowKey> settled;  ///< of those that were looked at: they are as they are to be
+
+    [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
+  };
+  /// The operations for rows that differ, of at most `most` rows. The replica is whole.
+  [[nodiscard]] Batch Compose(const OvsdbReplica& replica, size_t most, Clock::time_point now);
+  /// The batch was done, and the replica has its changes.
+  void OnDone(const Batch& batch);
+  /// The batch changed nothing. Its rows are tried again one by one, and a row that is alone in its
+  /// batch after a delay that grows. Returns the rows that are alone.
+  std::vector<RowKey> OnFailed(const Batch& batch, const std::string& why, Clock::time_point now);
+  /// It is not known whether the batch was done.
+  void OnLost(const Batch& batch);
+
+  /// When a row that failed is to be tried again; nullopt: none failed.
+  [[nodiscard]] std::optional<Clock::time_point> NextTry() const;
+  /// Rows that are not as they are to be.
+  [[nodiscard]] std::vector<RowKey> Unsettled() const;
+  [[nodiscard]] size_t rows() const noexcept { return keys_.size(); }  ///< of the cluster's, there
+  [[nodiscard]] size_t pending() const noexcept { return queue_.size() + failed_.size(); }
+
+ private:
+  struct Failure {
+    std::string why;
+    Clock::time_point until;
+  };
+  struct Slot {
+    std::optional<WantedRow> wanted;
+    bool dropped = false;
+    std::set<std::string> uuids;  ///< more than one: two controllers have written it
+    bool queued = false;
+    bool settled = false;
+    bool alone = false;  ///< a batch with this row and others failed
+    std::optional<Failure> failure;
+    std::unique_ptr<Backoff> backoff;
+  };
+  /// A column of a row of the database, which has a reference.
+  struct Holder {
+    std::string table;
+    std::string uuid;
+    std::string column;
+
+    auto operator<=>(const Holder&) const = default;
+  };
+  class Composer;
+
+  void Queue(const RowKey& key, Slot& slot);
+  void QueueUuid(const std::string& uuid);
+  void Index(const RowKey& key, const std::string& uuid);
+  void Forget(const std::string& uuid);
+  void TrackReferences(const std::string& table, const std::string& uuid, const OvsdbRow* before,
+                       const OvsdbRow* row);
+  [[nodiscard]] std::optional<RowKey> KeyOf(const std::string& table, const OvsdbRow& row) const;
+
+  const Shape shape_;
+  const std::chrono::milliseconds retry_least_;
+  const std::chrono::milliseconds retry_most_;
+  bool drops_unknown_ = false;
+  std::map<RowKey, Slot> slots_;
+  std::unordered_map<std::string, RowKey> keys_;               ///< by the row's UUID
+  std::unordered_map<std::string, std::set<Holder>> holders_;  ///< by the UUID that they have
+  std::map<RowKey, std::set<RowKey>> waiting_;                 ///< for the row of the key
+  std::deque<RowKey> queue_;
+  std::set<std::pair<Clock::time_point, RowKey>> failed_;
+};
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,36 @@
+#include "controller/backends/ovn/northbound/schema.h"
+
+#include "ovsdb/operation.h"
+
+namespace kuryr::controller::ovn {
+
+std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
+  std::vector<OvsdbTable> tables = {
+      {.name = kRouter,
+       .values = {"name"},
+       .maps = {"external_ids"},
+       .sets = {"ports", "static_routes"}},
+      {.name = kRouterPort,
+       .values = {"name", "mac"},
+       .maps = {"external_ids"},
+       .sets = {"networks"}},
+      {.name = kStaticRoute,
+       .values = {"ip_prefix", "nexthop", "policy"},
+       .maps = {"external_ids"}},
+      {.name = kSwitch, .values = {"name"}, .maps = {"external_ids"}, .sets = {"ports"}},
+      {.name = kSwitchPort,
+       .values = {"name", "type"},
+       .maps = {"external_ids", "options"},
+       .sets = {"addresses", "port_security"}}};
+  for (OvsdbTable& table : tables) {
+    table.condition =
+        ovsdb::Where("external_ids", "includes", ovsdb::Map({{"kuryr-cluster", cluster}}));
+  }
+  return tables;
+}
+
+std::map<std::string, std::set<std::string>> ReferenceColumns() {
+  return {{kRouter, {"ports", "static_routes"}}, {kSwitch, {"ports"}}};
+}
+
+}  // namespace kuryr::controller::ovn

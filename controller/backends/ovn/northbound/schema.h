@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ovsdb/replica.h"
+
+// The tables and columns of the northbound database that kuryr-controller writes (ovn-nb(5)).
+
+namespace kuryr::controller::ovn {
+
+inline constexpr const char* kNorthboundName = "OVN_Northbound";
+
+inline constexpr const char* kRouter = "Logical_Router";
+inline constexpr const char* kRouterPort = "Logical_Router_Port";
+inline constexpr const char* kStaticRoute = "Logical_Router_Static_Route";
+inline constexpr const char* kSwitch = "Logical_Switch";
+inline constexpr const char* kSwitchPort = "Logical_Switch_Port";
+
+/// The tables, with conditions that match the cluster's rows alone.
+[[nodiscard]] std::vector<OvsdbTable> NorthboundTables(const std::string& cluster);
+/// The columns that are sets of references, by table.
+[[nodiscard]] std::map<std::string, std::set<std::string>> ReferenceColumns();
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,39 @@
+#include "controller/backends/ovn/ovn_factory.h"
+
+#include <utility>
+
+#include "controller/backends/ovn/ovn_backend.h"
+#include "controller/backends/ovn/ovn_options.h"
+#include "controller/backends/pools/pool_factory.h"
+#include "ovsdb/client.h"
+
+namespace kuryr::controller::ovn {
+namespace {
+
+class OvnFactory final : public BackendFactory {
+ public:
+  explicit OvnFactory(OvnOptions options) : options_(std::move(options)), pools_(options_.pools) {}
+
+  [[nodiscard]] const char* name() const noexcept override { return kBackendName; }
+  [[nodiscard]] BackendNeeds needs() const override { return pools_.needs(); }
+  void Warn() const override { pools_.Warn(); }
+
+  [[nodiscard]] std::shared_ptr<Backend> Make(const BackendHooks& hooks) const override {
+    if (!options_.nb_private_key.empty())
+      OvsdbClient::UseTls(options_.nb_private_key, options_.nb_certificate, options_.nb_ca_cert);
+    return std::make_shared<OvnBackend>(options_, hooks);
+  }
+
+ private:
+  const OvnOptions options_;
+  const pools::PoolFactory pools_;
+};
+
+}  // namespace
+
+std::shared_ptr<const BackendFactory> ReadBackend(const ConfigFiles& files,
+                                                  const GetEnv& /*getenv*/) {
+  return std::make_shared<OvnFactory>(ReadOvnOptions(files));
+}
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,73 @@
+#include "controller/backends/ovn/ovn_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/error.h"
+#include "base/names.h"
+
+namespace kuryr::controller::ovn {
+namespace {
+
+/// Geneve over IPv4 leaves this much of 1500 bytes, and over IPv6 20 bytes less.
+constexpr uint32_t kTunnelMtu = 1400;
+constexpr std::array kSchemes = {"unix:", "tcp:", "ssl:"};
+
+void CheckConnection(const Option& option, const OvnOptions& options) {
+  std::vector<std::string> remotes;
+  Take({option.where, options.nb_connection}, remotes);
+  for (const std::string& remote : remotes) {
+    const bool is_known = std::any_of(kSchemes.begin(), kSchemes.end(), [&](const char* scheme) {
+      return remote.starts_with(scheme);
+    });
+    if (!is_known)
+      Refuse(option.where, "\"" + Printable(remote) +
+                               "\"; expected unix:FILE, tcp:IP:PORT or ssl:IP:PORT, with commas "
+                               "between the servers of a cluster");
+  }
+}
+
+void CheckTls(const ConfigFiles& files, const OvnOptions& options) {
+  if (options.nb_connection.find("ssl:") == std::string::npos) return;
+  for (const char* name : {"nb_private_key", "nb_certificate", "nb_ca_cert"}) {
+    const Option option = files.Find("ovn", name);
+    if (!option.set()) Refuse(option.where, "is missing: an ssl: connection needs it");
+  }
+}
+
+void CheckPools(const ConfigFiles& files, std::vector<pools::Pool>& pools) {
+  for (pools::Pool& pool : pools) {
+    const std::string section = "pool:" + pool.name;
+    if (pool.kind != pools::VifKind::kOvs)
+      Refuse(files.Find(section, "vif").where, "backend = ovn has pools with vif = ovs alone");
+    if (pool.from_node && !pool.for_nodes)
+      Refuse(files.Find(section, "from_node").where,
+             "needs a gateway and [node_network] enabled = true with backend = ovn: a node's "
+             "management port joins its network with the node");
+    if (!pool.mtu) pool.mtu = kTunnelMtu;
+  }
+}
+
+}  // namespace
+
+OvnOptions ReadOvnOptions(const ConfigFiles& files) {
+  OvnOptions options;
+  options.nb_connection = "unix:/var/run/ovn/ovnnb_db.sock";
+  const Option connection = files.Find("ovn", "nb_connection");
+  Take(connection, options.nb_connection);
+  CheckConnection(connection, options);
+  TakeFile(files.Find("ovn", "nb_private_key"), options.nb_private_key);
+  TakeFile(files.Find("ovn", "nb_certificate"), options.nb_certificate);
+  TakeFile(files.Find("ovn", "nb_ca_cert"), options.nb_ca_cert);
+  CheckTls(files, options);
+  const Option cluster = files.Find("ovn", "cluster");
+  if (cluster.set()) Take(cluster, options.cluster);
+  if (!IsDnsName(options.cluster))
+    Refuse(cluster.where, "\"" + Printable(options.cluster) + "\" is no DNS name");
+  options.pools = pools::ReadPools(files, pools::NodeGateway::kRouter);
+  CheckPools(files, options.pools);
+  return options;
+}
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/config_file.h"
+#include "controller/backends/pools/pool.h"
+
+namespace kuryr::controller::ovn {
+
+/// Section [ovn] of kuryr.conf, and the pools; docs/ovn.md has the options.
+struct OvnOptions {
+  std::string nb_connection;   ///< ovsdb(7), with commas between the servers of a cluster
+  std::string nb_private_key;  ///< files of PEM, for ssl: connections
+  std::string nb_certificate;
+  std::string nb_ca_cert;
+  std::string cluster = "kuryr";  ///< marks the cluster's rows, and begins their names
+  std::vector<pools::Pool> pools;
+};
+
+/// Throws ConfigError that names file, section and option.
+[[nodiscard]] OvnOptions ReadOvnOptions(const ConfigFiles& files);
+
+}  // namespace kuryr::controller::ovn

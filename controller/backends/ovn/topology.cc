@@ -1,0 +1,125 @@
+#include "controller/backends/ovn/topology.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/ip.h"
+#include "base/mac.h"
+#include "controller/backends/ovn/northbound/schema.h"
+
+namespace kuryr::controller::ovn {
+namespace {
+
+/// The router's MAC on the link of a gateway address. It follows from the address, so that it stays
+/// when the row is made anew.
+MacAddress MacOfGateway(const IpAddress& gateway) {
+  MacAddress mac{.bytes = {0x0a, 0x58}};
+  uint64_t digest = Hash("gateway/" + gateway.ToString());
+  for (size_t i = 2; i < mac.bytes.size(); ++i, digest >>= 8)
+    mac.bytes.at(i) = static_cast<uint8_t>(digest);
+  return mac;
+}
+
+/// "MAC ADDRESS...", as addresses and port_security have it.
+std::string AddressesText(const vif::VifBase& vif) {
+  std::string text = vif.address.value_or(MacAddress()).ToString();
+  for (const IpNetwork& address : vif::AddressesOf(vif)) text += " " + address.address.ToString();
+  return text;
+}
+
+bool HasAddressIn(const vif::VifBase& vif, const vif::Subnet& subnet) {
+  return !vif::FixedIpsOf(vif, subnet).empty();
+}
+
+}  // namespace
+
+Topology::Topology(std::string cluster, const std::vector<pools::Pool>& pools)
+    : cluster_(std::move(cluster)) {
+  for (const pools::Pool& pool : pools) {
+    if (!pool.from_node) shared_pools_.push_back(pool.name);
+  }
+}
+
+WantedRow Topology::SwitchRow(const std::string& name) const {
+  return {.key = {kSwitch, name}, .values = {{"name", cluster_ + "/" + name}}};
+}
+
+std::vector<WantedRow> Topology::SharedRows() const {
+  std::vector<WantedRow> rows = {{.key = {kRouter, "router"}, .values = {{"name", cluster_}}}};
+  for (const std::string& pool : shared_pools_) rows.push_back(SwitchRow("pool/" + pool));
+  return rows;
+}
+
+std::string Topology::SwitchOf(const Owner& owner, const vif::VifBase& vif) const {
+  const std::string pool =
+      vif.network.has_value() ? vif.network->label.value_or("") : std::string();
+  const bool is_shared =
+      std::find(shared_pools_.begin(), shared_pools_.end(), pool) != shared_pools_.end();
+  return is_shared ? "pool/" + pool : "node/" + owner.node;
+}
+
+WantedRow Topology::PortRow(const Owner& owner, const vif::VifBase& vif,
+                            const std::string& on) const {
+  const std::string id = vif.id.value_or("");
+  WantedRow row = {
+      .key = {kSwitchPort, id},
+      .values = {{"name", id}},
+      .maps = {{"options", {{"requested-chassis", owner.node}}},
+               {"external_ids",
+                {{"kuryr-owner", owner.id},
+                 {"kuryr-name", owner.is_node() ? owner.name : owner.scope + "/" + owner.name}}}},
+      .sets = {{"addresses", {AddressesText(vif)}}},
+      .places = {{{kSwitch, on}, "ports"}}};
+  // A node sends what it routes and translates, from any address.
+  row.sets["port_security"] = owner.is_node() ? std::set<std::string>{} : row.sets["addresses"];
+  return row;
+}
+
+void Topology::AddNodeRows(const vif::VifBase& vif, const std::string& on,
+                           std::vector<WantedRow>& rows) const {
+  const std::string port = cluster_ + "/" + on;
+  WantedRow gateway = {.key = {kRouterPort, on},
+                       .values = {{"name", port}},
+                       .places = {{{kRouter, "router"}, "ports"}}};
+  for (const vif::Subnet& subnet : *vif.network->subnets) {
+    if (!subnet.cidr.has_value() || !subnet.gateway.has_value() || !HasAddressIn(vif, subnet))
+      continue;
+    const IpNetwork network = {*subnet.gateway, subnet.cidr->prefix_length};
+    gateway.sets["networks"].insert(network.ToString());
+    if (!gateway.values.contains("mac"))
+      gateway.values["mac"] = MacOfGateway(*subnet.gateway).ToString();
+    const bool is_ipv4 = subnet.gateway->family == IpFamily::kIpv4;
+    rows.push_back({.key = {kStaticRoute, on + (is_ipv4 ? "/ipv4" : "/ipv6")},
+                    .values = {{"ip_prefix", subnet.cidr->Masked().ToString()},
+                               {"nexthop", vif::FixedIpsOf(vif, subnet).front().address.ToString()},
+                               {"policy", "src-ip"}},
+                    .places = {{{kRouter, "router"}, "static_routes"}}});
+  }
+  if (gateway.sets.empty()) return;
+  rows.push_back(std::move(gateway));
+  rows.push_back({.key = {kSwitchPort, on + "/router"},
+                  .values = {{"name", port + "/router"}, {"type", "router"}},
+                  .maps = {{"options", {{"router-port", port}}}},
+                  .sets = {{"addresses", {"router"}}},
+                  .places = {{{kSwitch, on}, "ports"}}});
+}
+
+std::vector<WantedRow> Topology::RowsOf(const Owner& owner,
+                                        const std::vector<vif::PodVif>& vifs) const {
+  std::vector<WantedRow> rows;
+  for (const vif::PodVif& planned : vifs) {
+    const vif::VifBase& vif = vif::Common(planned.vif);
+    const std::string on = SwitchOf(owner, vif);
+    const bool is_own = on == "node/" + owner.name;
+    if (owner.is_node() && is_own && vif.network.has_value() && vif.network->subnets.has_value()) {
+      rows.push_back(SwitchRow(on));
+      AddNodeRows(vif, on, rows);
+    }
+    rows.push_back(PortRow(owner, vif, on));
+  }
+  return rows;
+}
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/backends/ovn/northbound/wanted_row.h"
+#include "controller/backends/pools/pool.h"
+#include "controller/plan/plan_request.h"
+#include "vif/pod_vifs.h"
+
+namespace kuryr::controller::ovn {
+
+/// The logical network of a cluster: one router; a switch for each node, with a port of the router
+/// that is the gateway, and one for each pool that all nodes share. Owners' VIFs are ports of these
+/// switches. Rows follow from VIFs and pools alone.
+class Topology {
+ public:
+  Topology(std::string cluster, const std::vector<pools::Pool>& pools);
+
+  /// Rows that no owner has: the router, and the switches of shared pools.
+  [[nodiscard]] std::vector<WantedRow> SharedRows() const;
+  /// A port for each VIF. For a node in a network of its own, also its switch, the router's port
+  /// there, and the route of its pods to the outside: through the node.
+  [[nodiscard]] std::vector<WantedRow> RowsOf(const Owner& owner,
+                                              const std::vector<vif::PodVif>& vifs) const;
+
+ private:
+  [[nodiscard]] WantedRow SwitchRow(const std::string& name) const;
+  [[nodiscard]] std::string SwitchOf(const Owner& owner, const vif::VifBase& vif) const;
+  [[nodiscard]] WantedRow PortRow(const Owner& owner, const vif::VifBase& vif,
+                                  const std::string& on) const;
+  void AddNodeRows(const vif::VifBase& vif, const std::string& on,
+                   std::vector<WantedRow>& rows) const;
+
+  const std::string cluster_;
+  std::vector<std::string> shared_pools_;  ///< whose networks all nodes share
+};
+
+}  // namespace kuryr::controller::ovn

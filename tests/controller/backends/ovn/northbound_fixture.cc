@@ -1,0 +1,81 @@
+#include "tests/controller/backends/ovn/northbound_fixture.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+#include <stdexcept>
+
+namespace kuryr::controller::ovn {
+namespace {
+
+constexpr const char* kSchema = "/usr/share/ovn/ovn-nb.ovsschema";
+constexpr std::chrono::seconds kPatience{20};
+
+std::string OutputOf(std::vector<std::string> argv) {
+  test::ProcessResult result = test::RunProgram({.argv = std::move(argv)});
+  if (result.status != 0) throw std::runtime_error(result.err);
+  if (result.out.ends_with('\n')) result.out.pop_back();
+  return std::move(result.out);
+}
+
+}  // namespace
+
+void NorthboundTest::SetUp() {
+  if (!std::filesystem::exists(kSchema)) GTEST_SKIP() << "the machine lacks OVN (ovn-common)";
+  NetnsTest::SetUp();
+  OutputOf({"ovsdb-tool", "create", "/run/nb.db", kSchema});
+  StartServer();
+}
+
+void NorthboundTest::StartServer() {
+  server_.emplace(test::Command{.argv = {"ovsdb-server", "/run/nb.db", "--remote=p" + remote(),
+                                         "--unixctl=/run/nb.ctl", "-vconsole:info"}});
+  server_->WaitForOutput("ovsdb-server (Open vSwitch)");
+}
+
+void NorthboundTest::StopServer() {
+  server_->Signal(SIGTERM);
+  server_->Wait();
+  server_.reset();
+}
+
+std::string NorthboundTest::Nbctl(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"ovn-nbctl", "--db=" + remote(), "--timeout=10"});
+  return OutputOf(std::move(arguments));
+}
+
+std::vector<std::string> NorthboundTest::Column(const std::string& table, const std::string& column,
+                                                const std::string& condition) {
+  std::vector<std::string> arguments = {"--bare", "--no-headings", "--columns=" + column, "find",
+                                        table};
+  if (!condition.empty()) arguments.push_back(condition);
+  std::istringstream text(Nbctl(std::move(arguments)));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.empty()) lines.push_back(line);
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+void NorthboundTest::Tell() {
+  const std::lock_guard lock(mutex_);
+  ++tells_;
+  told_.notify_all();
+}
+
+bool NorthboundTest::Await(const std::function<bool()>& condition) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const unsigned seen = tells_;
+    lock.unlock();
+    if (condition()) return true;
+    lock.lock();
+    if (!told_.wait_until(lock, end, [&] { return tells_ != seen; })) return false;
+  }
+}
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/netns_fixture.h"
+#include "tests/support/subprocess.h"
+
+namespace kuryr::controller::ovn {
+
+/// A real ovsdb-server with OVN's northbound database, which ovn-nbctl reads and changes.
+class NorthboundTest : public test::NetnsTest {
+ protected:
+  void SetUp() override;
+
+  static std::string remote() { return "unix:/run/nb.sock"; }
+  void StartServer();
+  void StopServer();
+  [[nodiscard]] test::Process& server() { return *server_; }
+
+  /// Runs ovn-nbctl; returns its stdout without the last newline.
+  static std::string Nbctl(std::vector<std::string> arguments);
+  /// A column of the rows of a table, one line a row, sorted; `condition` as ovn-nbctl find has it.
+  static std::vector<std::string> Column(const std::string& table, const std::string& column,
+                                         const std::string& condition = "");
+
+  /// Something has happened that a test may wait for.
+  void Tell();
+  /// Waits until the condition holds. It is asked again after each Tell.
+  bool Await(const std::function<bool()>& condition);
+
+ private:
+  std::optional<test::Process> server_;
+  std::mutex mutex_;
+  std::condition_variable told_;
+  unsigned tells_ = 0;
+};
+
+}  // namespace kuryr::controller::ovn

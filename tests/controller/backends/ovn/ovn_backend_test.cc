@@ -1,0 +1,183 @@
+#include "controller/backends/ovn/ovn_backend.h"
+
+#include <memory>
+
+#include "tests/controller/backends/ovn/northbound_fixture.h"
+#include "tests/controller/backends/ovn/ovn_text.h"
+#include "tests/controller/backends/pools/backend_fixture.h"
+
+namespace kuryr::controller::ovn {
+namespace {
+
+using pools::AddressesOf;
+using pools::Pod;
+using pools::RequestOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Vifs = std::vector<vif::PodVif>;
+
+constexpr const char* kPools = R"([node_network]
+enabled = true
+[ovn]
+nb_connection = unix:/run/nb.sock
+[pool:pods]
+cidr = 10.4.0.0/16, fd00:4::/48
+node_prefix = 24, 64
+default = true
+[pool:shared]
+cidr = 10.9.0.0/24
+gateway = none
+namespaces = *
+)";
+
+PlanRequest NodeRequest(const std::string& name) {
+  return {.owner = {.id = "uid-" + name, .name = name, .node = name},
+          .interfaces = {{.ifname = "eth0", .is_default = true}}};
+}
+
+class OvnBackendTest : public NorthboundTest {
+ protected:
+  std::unique_ptr<OvnBackend> Make() {
+    return std::make_unique<OvnBackend>(ReadOptionsOf(kPools),
+                                        BackendHooks{.wake = [this](const Owner&) { Tell(); },
+                                                     .may_write = [] { return true; },
+                                                     .is_scope = {}});
+  }
+  /// The VIFs once their rows are written.
+  Vifs Reserve(OvnBackend& backend, const PlanRequest& request) {
+    std::optional<Vifs> vifs;
+    EXPECT_TRUE(Await([&] { return (vifs = backend.Reserve(request)).has_value(); }));
+    return vifs.value_or(Vifs());
+  }
+  static PlanRequest PodRequest(const std::string& name, const Vifs& node) {
+    PlanRequest request = RequestOf(Pod(name), "pods");
+    for (const IpNetwork& address : vif::AddressesOf(vif::Common(node.at(0).vif)))
+      request.node_networks.push_back(address.Masked());
+    return request;
+  }
+  static std::string IdOf(const vif::PodVif& vif) { return vif::Common(vif.vif).id.value(); }
+};
+
+TEST_F(OvnBackendTest, NodeGetsASwitchAtTheRouterAndAPort) {
+  const auto backend = Make();
+
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+
+  ASSERT_THAT(node, SizeIs(1));
+  const vif::VifBase& vif = vif::Common(node[0].vif);
+  const vif::Subnet& ipv4 = *vif.network->subnets->begin();
+  EXPECT_EQ(ipv4.cidr->ToString(), "10.4.0.0/24");
+  EXPECT_EQ(ipv4.gateway->ToString(), "10.4.0.1") << "the router's";
+  EXPECT_THAT(AddressesOf(node[0]), Not(Contains("10.4.0.1")));
+  EXPECT_EQ(vif::MtuOf(vif), 1400);
+  EXPECT_THAT(Column("Logical_Router_Port", "networks"), ElementsAre("10.4.0.1/24 fd00:4::1/64"));
+  EXPECT_THAT(Nbctl({"lsp-list", "kuryr/node/n1"}), HasSubstr(IdOf(node[0])));
+  EXPECT_THAT(Column("Logical_Router_Static_Route", "ip_prefix,nexthop,policy"),
+              ElementsAre("10.4.0.0/24", AddressesOf(node[0])[0], "fd00:4::/64",
+                          AddressesOf(node[0])[1], "src-ip", "src-ip"));
+  EXPECT_THAT(Column("Logical_Switch_Port", "port_security", "name=" + IdOf(node[0])), IsEmpty());
+}
+
+TEST_F(OvnBackendTest, PodGetsAPortThatSendsAsItselfAlone) {
+  const auto backend = Make();
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+
+  const Vifs pod = Reserve(*backend, PodRequest("a", node));
+
+  ASSERT_THAT(pod, SizeIs(1));
+  EXPECT_TRUE(backend->Await(Pod("a"), pod));
+  const std::string port = "name=" + IdOf(pod[0]);
+  const std::string text =
+      pools::MacOf(pod[0]) + " " + AddressesOf(pod[0])[0] + " " + AddressesOf(pod[0])[1];
+  EXPECT_THAT(Column("Logical_Switch_Port", "addresses", port), ElementsAre(text));
+  EXPECT_THAT(Column("Logical_Switch_Port", "port_security", port), ElementsAre(text));
+  EXPECT_THAT(Column("Logical_Switch_Port", "options", port), ElementsAre("requested-chassis=n1"));
+  EXPECT_THAT(Nbctl({"lsp-list", "kuryr/node/n1"}), HasSubstr(IdOf(pod[0])));
+}
+
+TEST_F(OvnBackendTest, PoolOfAllNodesHasOneSwitch) {
+  const auto backend = Make();
+
+  const Vifs pod = Reserve(*backend, RequestOf(Pod("a"), "shared"));
+
+  EXPECT_THAT(Nbctl({"lsp-list", "kuryr/pool/shared"}), HasSubstr(IdOf(pod.at(0))));
+}
+
+TEST_F(OvnBackendTest, ReleasedOnesLeaveNothing) {
+  const auto backend = Make();
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+  (void)Reserve(*backend, PodRequest("a", node));
+
+  ASSERT_TRUE(Await([&] { return backend->Release("uid-a"); }));
+  EXPECT_TRUE(backend->Release("uid-a")) << "again";
+  ASSERT_TRUE(Await([&] { return backend->Release("uid-n1"); }));
+
+  EXPECT_THAT(Column("Logical_Switch_Port", "name"), IsEmpty());
+  EXPECT_THAT(Column("Logical_Router_Port", "name"), IsEmpty());
+  EXPECT_THAT(Column("Logical_Router_Static_Route", "nexthop"), IsEmpty());
+  EXPECT_THAT(Column("Logical_Switch", "name"), ElementsAre("kuryr/pool/shared"));
+  EXPECT_THAT(backend->Inventory(), IsEmpty());
+}
+
+TEST_F(OvnBackendTest, AddressIsKeptUntilThePortIsGone) {
+  const auto backend = Make();
+  const Vifs pod = Reserve(*backend, RequestOf(Pod("a"), "shared"));
+
+  StopServer();
+  EXPECT_FALSE(backend->Release("uid-a"));
+  PlanRequest same = RequestOf(Pod("b"), "shared");
+  same.interfaces[0].addresses = {pools::Ip(AddressesOf(pod.at(0))[0])};
+  EXPECT_THROW((void)backend->Reserve(same), PlanError);
+  StartServer();
+
+  EXPECT_TRUE(Await([&] { return backend->Release("uid-a"); }));
+}
+
+TEST_F(OvnBackendTest, ServerThatIsAwayIsNamed) {
+  StopServer();
+  const auto backend = Make();
+
+  std::string error;
+  EXPECT_TRUE(Await([&] {
+    error = pools::FailureOf([&] { (void)backend->Reserve(RequestOf(Pod("a"), "shared")); }).text;
+    return !error.empty();
+  }));
+  EXPECT_THAT(error, HasSubstr("the northbound database at unix:/run/nb.sock does not answer: "));
+}
+
+TEST_F(OvnBackendTest, NextLeaderKeepsPorts) {
+  auto backend = Make();
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+  const Vifs pod = Reserve(*backend, PodRequest("a", node));
+  const auto uuids = Column("Logical_Switch_Port", "_uuid");
+  backend.reset();
+
+  const auto next = Make();
+  next->Adopt({.id = "uid-n1", .name = "n1", .node = "n1"}, node);
+  next->Adopt(Pod("a"), pod);
+
+  EXPECT_EQ(Reserve(*next, PodRequest("a", node)), pod);
+  EXPECT_EQ(Column("Logical_Switch_Port", "_uuid"), uuids);
+}
+
+TEST_F(OvnBackendTest, InterfaceThatIsTakenAwayLosesItsPort) {
+  const auto backend = Make();
+  const Vifs node = Reserve(*backend, NodeRequest("n1"));
+  PlanRequest request = PodRequest("a", node);
+  request.interfaces.push_back({.ifname = "net1", .network = "shared"});
+  Vifs pod = Reserve(*backend, request);
+  ASSERT_THAT(pod, SizeIs(2));
+  const std::string gone = IdOf(pod.back());
+  pod.pop_back();
+
+  backend->ReleaseBut(Pod("a"), pod);
+
+  EXPECT_TRUE(Await([&] { return Column("Logical_Switch_Port", "name", "name=" + gone).empty(); }));
+}
+
+}  // namespace
+}  // namespace kuryr::controller::ovn
