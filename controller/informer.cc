@@ -45,6 +45,7 @@ Informer::Informer(const Config& config)
   pipeline_.Register(namespaces_);
   pipeline_.Register(nodes_);
   pipeline_.Register(policies_);
+  pipeline_.Register(services_);
   Watch("/api/v1/pods", WatchMode::kSet);
   Watch("/apis/openstack.org/v1/kuryrports", WatchMode::kOptionalSet);
   Watch("/apis/k8s.cni.cncf.io/v1/network-attachment-definitions", WatchMode::kOptionalSet,
@@ -59,6 +60,12 @@ Informer::Informer(const Config& config)
   }
   if (config.node_network.enabled)
     Watch("/api/v1/nodes", WatchMode::kOptionalSet, ForbiddenLog("nodes"));
+  if (config.backend->needs().services) {
+    const auto log = ForbiddenLog("services and endpointslices, which pods do not reach");
+    Watch("/api/v1/services", WatchMode::kOptionalSet, log);
+    Watch("/apis/discovery.k8s.io/v1/endpointslices", WatchMode::kOptionalSet, log);
+    Watch("/apis/discovery.k8s.io/v1beta1/endpointslices", WatchMode::kOptionalSet, log);
+  }
   watcher_.Start();
 }
 
@@ -104,6 +111,7 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   claims_.StartKeeping(leader->backend);
   namespaces_.StartTelling(leader->backend);
   policies_.StartTelling();
+  services_.StartTelling(leader->backend.facets().services);
   leader->begin();
 }
 
@@ -119,6 +127,7 @@ void Informer::EndLeader() {
   pods_.StopTelling();
   claims_.StopKeeping();
   namespaces_.StopTelling();
+  services_.StopTelling();
 }
 
 }  // namespace kuryr::controller

@@ -13,6 +13,7 @@
 #include "controller/cluster/network_attachments.h"
 #include "controller/cluster/network_policies.h"
 #include "controller/cluster/node_store.h"
+#include "controller/cluster/services.h"
 #include "controller/config.h"
 #include "controller/owners/pod_store.h"
 #include "watcher/event_pipeline.h"
@@ -22,7 +23,8 @@ namespace kuryr::controller {
 
 /// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
 /// NetworkAttachmentDefinitions, IPAMClaims and NetworkPolicies as long as the process lives. It
-/// watches namespaces where the backend asks for scopes, and nodes where [node_network] is enabled.
+/// watches namespaces and Services where the backend asks for them, and nodes where [node_network]
+/// is enabled.
 /// Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
@@ -77,6 +79,7 @@ class Informer : private watcher::EventHandler {
   Namespaces namespaces_;
   NodeStore nodes_;
   NetworkPolicies policies_;
+  Services services_;
   watcher::EventPipeline pipeline_;
   watcher::Watcher watcher_;  // last: it uses all of the above
 };

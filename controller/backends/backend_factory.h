@@ -19,6 +19,7 @@ struct BackendNeeds {
   bool gives_node_networks = false;
   bool node_addresses = false;   ///< PlanRequest::node_addresses
   bool scopes = false;           ///< PlanRequest::scope
+  bool services = false;         ///< it is a ServiceBalancer: pods need no routes to Services
   std::set<std::string> labels;  ///< keys of the pods' labels in PlanRequest::labels
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/ip.h"
 #include "controller/plan/plan_request.h"
+#include "controller/plan/service.h"
 #include "service/metrics_text.h"
 #include "vif/pod_vifs.h"
 
@@ -81,6 +82,15 @@ class LossReporter {
   [[nodiscard]] virtual std::optional<std::string> FindLost(const Owner& owner) const = 0;
 };
 
+/// A backend that connects pods with Services itself, in place of kube-proxy.
+class ServiceBalancer {
+ public:
+  virtual ~ServiceBalancer() = default;
+
+  /// The Service NAMESPACE/NAME is so from now on. One without cluster IPs is not balanced.
+  virtual void Balance(const std::string& name, const Service& service) = 0;
+};
+
 /// A backend that has figures for Prometheus.
 class MetricsReporter {
  public:
@@ -119,6 +129,7 @@ struct Facets {
   LossReporter* losses = nullptr;
   MetricsReporter* metrics = nullptr;
   PortLister* ports = nullptr;
+  ServiceBalancer* services = nullptr;
 };
 
 }  // namespace kuryr::controller

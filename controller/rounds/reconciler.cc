@@ -378,7 +378,7 @@ std::vector<IpNetwork> Reconciler::NetworksOfNode(const std::string& key, const 
 
 void Reconciler::AddServiceRoutes(const std::string& key, const PodFacts& pod,
                                   std::vector<vif::PodVif>& vifs) {
-  if (shared_.node_network.enabled)
+  if (shared_.node_network.enabled && !shared_.needs.services)
     RouteServices(vifs, PlanOfNode(key, pod), shared_.node_network.service_cidrs);
 }
 

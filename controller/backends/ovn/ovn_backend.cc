@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "controller/backends/ovn/load_balancers.h"
+
 namespace kuryr::controller::ovn {
 namespace {
 
@@ -29,8 +31,9 @@ std::vector<RowKey> Without(const std::vector<RowKey>& all, const std::vector<Ro
 
 OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks)
     : hooks_(hooks),
+      cluster_(options.cluster),
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
-      topology_(options.cluster, options.pools),
+      topology_(options),
       northbound_({.remotes = options.nb_connection,
                    .cluster = options.cluster,
                    .hooks = {.may_write = hooks.may_write,
@@ -110,6 +113,12 @@ bool OvnBackend::Release(const std::string& owner_id) {
 void OvnBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   Want(owner, vifs);
   pools_.ReleaseBut(owner, vifs);
+}
+
+void OvnBackend::Balance(const std::string& name, const Service& service) {
+  std::vector<WantedRow> rows = BalancersOf(cluster_, name, service);
+  northbound_.Drop(Without(BalancerKeysOf(name), KeysOf(rows)));
+  northbound_.Want(std::move(rows));
 }
 
 void OvnBackend::WriteTo(service::MetricsText& text) const {

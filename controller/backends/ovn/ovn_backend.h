@@ -20,7 +20,10 @@ namespace kuryr::controller::ovn {
 /// addresses, as with backend local, and their state is in memory. Northbound has the rows of
 /// owners, and keeps them so. A VIF is active as soon as its rows are written: the node waits for
 /// ovn-controller. Thread-safe.
-class OvnBackend final : public Backend, public InterfaceReleaser, public MetricsReporter {
+class OvnBackend final : public Backend,
+                         public InterfaceReleaser,
+                         public MetricsReporter,
+                         public ServiceBalancer {
  public:
   OvnBackend(const OvnOptions& options, const BackendHooks& hooks);
 
@@ -35,9 +38,13 @@ class OvnBackend final : public Backend, public InterfaceReleaser, public Metric
   bool Release(const std::string& owner_id) override;
   void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override { return pools_.Inventory(); }
+  void Balance(const std::string& name, const Service& service) override;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
-    return {.addresses = pools_.facets().addresses, .interfaces = this, .metrics = this};
+    return {.addresses = pools_.facets().addresses,
+            .interfaces = this,
+            .metrics = this,
+            .services = this};
   }
 
  private:
@@ -52,6 +59,7 @@ class OvnBackend final : public Backend, public InterfaceReleaser, public Metric
   void OnTold(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
 
   const BackendHooks hooks_;
+  const std::string cluster_;
   pools::PoolBackend pools_;
   const Topology topology_;
   mutable Mutex mutex_;

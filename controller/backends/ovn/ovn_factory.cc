@@ -15,7 +15,11 @@ class OvnFactory final : public BackendFactory {
   explicit OvnFactory(OvnOptions options) : options_(std::move(options)), pools_(options_.pools) {}
 
   [[nodiscard]] const char* name() const noexcept override { return kBackendName; }
-  [[nodiscard]] BackendNeeds needs() const override { return pools_.needs(); }
+  [[nodiscard]] BackendNeeds needs() const override {
+    BackendNeeds needs = pools_.needs();
+    needs.services = options_.balances_services;
+    return needs;
+  }
   void Warn() const override { pools_.Warn(); }
 
   [[nodiscard]] std::shared_ptr<Backend> Make(const BackendHooks& hooks) const override {

@@ -36,6 +36,13 @@ void CheckTls(const ConfigFiles& files, const OvnOptions& options) {
   }
 }
 
+bool ReadServices(const Option& option) {
+  if (!option.set() || *option.value == "kube-proxy") return false;
+  if (*option.value != "ovn")
+    Refuse(option.where, "\"" + Printable(*option.value) + "\"; expected kube-proxy or ovn");
+  return true;
+}
+
 void CheckPools(const ConfigFiles& files, std::vector<pools::Pool>& pools) {
   for (pools::Pool& pool : pools) {
     const std::string section = "pool:" + pool.name;
@@ -65,6 +72,7 @@ OvnOptions ReadOvnOptions(const ConfigFiles& files) {
   if (cluster.set()) Take(cluster, options.cluster);
   if (!IsDnsName(options.cluster))
     Refuse(cluster.where, "\"" + Printable(options.cluster) + "\" is no DNS name");
+  options.balances_services = ReadServices(files.Find("ovn", "services"));
   options.pools = pools::ReadPools(files, pools::NodeGateway::kRouter);
   CheckPools(files, options.pools);
   return options;

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/ip.h"
 #include "base/mac.h"
+#include "controller/backends/ovn/load_balancers.h"
 #include "controller/backends/ovn/northbound/schema.h"
 
 namespace kuryr::controller::ovn {
@@ -35,19 +36,22 @@ bool HasAddressIn(const vif::VifBase& vif, const vif::Subnet& subnet) {
 
 }  // namespace
 
-Topology::Topology(std::string cluster, const std::vector<pools::Pool>& pools)
-    : cluster_(std::move(cluster)) {
-  for (const pools::Pool& pool : pools) {
+Topology::Topology(const OvnOptions& options)
+    : cluster_(options.cluster), balances_services_(options.balances_services) {
+  for (const pools::Pool& pool : options.pools) {
     if (!pool.from_node) shared_pools_.push_back(pool.name);
   }
 }
 
 WantedRow Topology::SwitchRow(const std::string& name) const {
-  return {.key = {kSwitch, name}, .values = {{"name", cluster_ + "/" + name}}};
+  WantedRow row = {.key = {kSwitch, name}, .values = {{"name", cluster_ + "/" + name}}};
+  if (balances_services_) row.links = {{"load_balancer_group", ServiceGroup()}};
+  return row;
 }
 
 std::vector<WantedRow> Topology::SharedRows() const {
   std::vector<WantedRow> rows = {{.key = {kRouter, "router"}, .values = {{"name", cluster_}}}};
+  if (balances_services_) rows.push_back(ServiceGroupRow(cluster_));
   for (const std::string& pool : shared_pools_) rows.push_back(SwitchRow("pool/" + pool));
   return rows;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "controller/backends/ovn/northbound/wanted_row.h"
-#include "controller/backends/pools/pool.h"
+#include "controller/backends/ovn/ovn_options.h"
 #include "controller/plan/plan_request.h"
 #include "vif/pod_vifs.h"
 
@@ -15,9 +15,9 @@ namespace kuryr::controller::ovn {
 /// switches. Rows follow from VIFs and pools alone.
 class Topology {
  public:
-  Topology(std::string cluster, const std::vector<pools::Pool>& pools);
+  explicit Topology(const OvnOptions& options);
 
-  /// Rows that no owner has: the router, and the switches of shared pools.
+  /// Rows that no owner has: the router, the switches of shared pools, the group of Services.
   [[nodiscard]] std::vector<WantedRow> SharedRows() const;
   /// A port for each VIF. For a node in a network of its own, also its switch, the router's port
   /// there, and the route of its pods to the outside: through the node.
@@ -33,6 +33,7 @@ class Topology {
                    std::vector<WantedRow>& rows) const;
 
   const std::string cluster_;
+  const bool balances_services_;
   std::vector<std::string> shared_pools_;  ///< whose networks all nodes share
 };
 

@@ -27,7 +27,9 @@ UniqueFd NewEventFd() {
 Northbound::Northbound(Parts parts)
     : parts_(std::move(parts)),
       wake_(NewEventFd()),
-      keeper_({.cluster = parts_.cluster, .reference_columns = ReferenceColumns()},
+      keeper_({.cluster = parts_.cluster,
+               .reference_columns = ReferenceColumns(),
+               .named_tables = {kLoadBalancerGroup}},
               parts_.retry_least, parts_.retry_most),
       replica_(kNorthboundName, parts_.remotes, NorthboundTables(parts_.cluster),
                {.changed =

@@ -23,8 +23,10 @@ RowKeeper::RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
     : shape_(std::move(shape)), retry_least_(retry_least), retry_most_(retry_most) {}
 
 void RowKeeper::Want(WantedRow row) {
-  row.maps[kExternalIds][kClusterId] = shape_.cluster;
-  row.maps[kExternalIds][kRowId] = row.key.name;
+  if (!IsNamed(row.key.table)) {
+    row.maps[kExternalIds][kClusterId] = shape_.cluster;
+    row.maps[kExternalIds][kRowId] = row.key.name;
+  }
   const RowKey key = row.key;
   Slot& slot = slots_[key];
   if (slot.wanted == row) return;
@@ -75,6 +77,12 @@ void RowKeeper::QueueUuid(const std::string& uuid) {
 }
 
 std::optional<RowKey> RowKeeper::KeyOf(const std::string& table, const OvsdbRow& row) const {
+  if (IsNamed(table)) {
+    const std::string prefix = shape_.cluster + "/";
+    const std::string name = row.Text("name");
+    if (!name.starts_with(prefix)) return std::nullopt;
+    return RowKey{table, name.substr(prefix.size())};
+  }
   const std::string* cluster = row.FindIn(kExternalIds, kClusterId);
   const std::string* name = row.FindIn(kExternalIds, kRowId);
   if (cluster == nullptr || name == nullptr || *cluster != shape_.cluster) return std::nullopt;
@@ -176,7 +184,7 @@ class RowKeeper::Composer {
     const std::string& uuid = *slot.uuids.begin();
     if (const OvsdbRow* row = replica_.Find(key.table, uuid))
       AppendChanges(*slot.wanted, uuid, *row, batch_.operations);
-    const bool placed = PlaceThere(*slot.wanted, uuid);
+    const bool placed = PlaceThere(*slot.wanted, uuid) && LinkThere(*slot.wanted, uuid);
     Remove(key, slot.uuids, std::next(slot.uuids.begin()));
     return placed;
   }
@@ -191,8 +199,17 @@ class RowKeeper::Composer {
       }
       places.push_back(std::move(*reference));
     }
+    json row = RowOf(*slot.wanted);
+    for (const auto& [column, target] : slot.wanted->links) {
+      auto reference = ReferenceTo(target);
+      if (!reference) {
+        keeper_.waiting_[target].insert(key);
+        return false;
+      }
+      row[column] = std::move(*reference);
+    }
     const std::string name = "row" + std::to_string(batch_.operations.size());
-    batch_.operations.push_back(InsertOf(*slot.wanted, name));
+    batch_.operations.push_back(ovsdb::Insert(key.table, name, row));
     names_.emplace(key, name);
     for (size_t i = 0; i < places.size(); ++i)
       Mutate(slot.wanted->places[i], places[i], "insert", ovsdb::NamedUuid(name));
@@ -220,6 +237,26 @@ class RowKeeper::Composer {
       }
     }
     for (const Holder& holder : extra) TakeFrom(holder, uuid);
+    return all;
+  }
+
+  /// The row has its links. False: one of their targets is not there.
+  bool LinkThere(const WantedRow& wanted, const std::string& uuid) {
+    const OvsdbRow* row = replica_.Find(wanted.key.table, uuid);
+    bool all = true;
+    for (const auto& [column, target] : wanted.links) {
+      const auto slot = keeper_.slots_.find(target);
+      if (row != nullptr && slot != keeper_.slots_.end() && !slot->second.uuids.empty() &&
+          row->Has(column, *slot->second.uuids.begin()))
+        continue;
+      const auto reference = ReferenceTo(target);
+      if (reference) {
+        Mutate({wanted.key, column}, ovsdb::Uuid(uuid), "insert", *reference);
+      } else {
+        keeper_.waiting_[target].insert(wanted.key);
+        all = false;
+      }
+    }
     return all;
   }
 

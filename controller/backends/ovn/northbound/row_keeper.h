@@ -30,6 +30,8 @@ class RowKeeper {
   struct Shape {
     std::string cluster;  ///< external_ids:kuryr-cluster of every row
     std::map<std::string, std::set<std::string>> reference_columns;  ///< by table
+    /// Tables without external_ids: the name of a row is CLUSTER/NAME.
+    std::set<std::string> named_tables = {};
   };
   RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
             std::chrono::milliseconds retry_most);
@@ -98,6 +100,9 @@ class RowKeeper {
   };
   class Composer;
 
+  [[nodiscard]] bool IsNamed(const std::string& table) const {
+    return shape_.named_tables.contains(table);
+  }
   void Queue(const RowKey& key, Slot& slot);
   void QueueUuid(const std::string& uuid);
   void Index(const RowKey& key, const std::string& uuid);

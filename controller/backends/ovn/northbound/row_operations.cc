@@ -32,6 +32,11 @@ std::set<std::string> SetIn(const OvsdbRow& row, const std::string& column) {
   return set == row.sets.end() ? std::set<std::string>() : set->second;
 }
 
+std::map<std::string, std::string> MapIn(const OvsdbRow& row, const std::string& column) {
+  const auto map = row.maps.find(column);
+  return map == row.maps.end() ? std::map<std::string, std::string>() : map->second;
+}
+
 /// Keys of others stay: the map is changed key by key.
 json MutationsOf(const std::string& column, const Wishes& wishes, const OvsdbRow& row) {
   std::set<std::string> gone;
@@ -49,12 +54,13 @@ json MutationsOf(const std::string& column, const Wishes& wishes, const OvsdbRow
 
 }  // namespace
 
-json InsertOf(const WantedRow& wanted, const std::string& uuid_name) {
+json RowOf(const WantedRow& wanted) {
   json row = json::object();
   for (const auto& [column, value] : wanted.values) row[column] = value;
   for (const auto& [column, wishes] : wanted.maps) row[column] = MapOf(wishes);
+  for (const auto& [column, map] : wanted.whole_maps) row[column] = ovsdb::Map(map);
   for (const auto& [column, elements] : wanted.sets) row[column] = SetOf(elements);
-  return ovsdb::Insert(wanted.key.table, uuid_name, row);
+  return row;
 }
 
 void AppendChanges(const WantedRow& wanted, const std::string& uuid, const OvsdbRow& row,
@@ -66,6 +72,9 @@ void AppendChanges(const WantedRow& wanted, const std::string& uuid, const Ovsdb
   }
   for (const auto& [column, elements] : wanted.sets) {
     if (SetIn(row, column) != elements) columns[column] = SetOf(elements);
+  }
+  for (const auto& [column, map] : wanted.whole_maps) {
+    if (MapIn(row, column) != map) columns[column] = ovsdb::Map(map);
   }
   if (!columns.empty()) operations.push_back(ovsdb::Update(wanted.key.table, where, columns));
   json mutations = json::array();

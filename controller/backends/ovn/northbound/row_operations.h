@@ -10,8 +10,8 @@
 
 namespace kuryr::controller::ovn {
 
-/// Inserts the row, which other operations of the transaction know by `uuid_name`.
-[[nodiscard]] nlohmann::json InsertOf(const WantedRow& wanted, const std::string& uuid_name);
+/// The <row> to be inserted, without its links.
+[[nodiscard]] nlohmann::json RowOf(const WantedRow& wanted);
 
 /// Appends operations for the columns in which the row of this UUID differs.
 void AppendChanges(const WantedRow& wanted, const std::string& uuid, const OvsdbRow& row,

@@ -33,7 +33,11 @@ struct WantedRow {
   std::map<std::string, nlohmann::json> values;  ///< columns of one value
   /// Keys of columns that are maps; nullopt: the key must be absent. Other keys belong to others.
   std::map<std::string, std::map<std::string, std::optional<std::string>>> maps;
+  /// Columns that are maps without keys of others.
+  std::map<std::string, std::map<std::string, std::string>> whole_maps;
   std::map<std::string, std::set<std::string>> sets;  ///< columns that are sets of strings
+  /// Rows of the cluster's that the columns, which are sets of references, have beside others.
+  std::map<std::string, RowKey> links;
   /// Where the row is, in no other rows of the cluster's. OVN keeps a port, a route or an ACL only
   /// while another row has it.
   std::vector<Place> places;

@@ -41,8 +41,8 @@ PlanRequest NodeRequest(const std::string& name) {
 
 class OvnBackendTest : public NorthboundTest {
  protected:
-  std::unique_ptr<OvnBackend> Make() {
-    return std::make_unique<OvnBackend>(ReadOptionsOf(kPools),
+  std::unique_ptr<OvnBackend> Make(const std::string& more = "") {
+    return std::make_unique<OvnBackend>(ReadOptionsOf(kPools + more),
                                         BackendHooks{.wake = [this](const Owner&) { Tell(); },
                                                      .may_write = [] { return true; },
                                                      .is_scope = {}});
@@ -177,6 +177,77 @@ TEST_F(OvnBackendTest, InterfaceThatIsTakenAwayLosesItsPort) {
   backend->ReleaseBut(Pod("a"), pod);
 
   EXPECT_TRUE(Await([&] { return Column("Logical_Switch_Port", "name", "name=" + gone).empty(); }));
+}
+
+class OvnServicesTest : public OvnBackendTest {
+ protected:
+  static ServiceEndpoint At(const std::string& address, uint16_t port) {
+    return {.address = pools::Ip(address), .port = port};
+  }
+  bool AwaitBalancers(const std::vector<std::string>& names) {
+    return Await([&] { return Column("Load_Balancer", "name") == names; });
+  }
+
+  const Service web_ = {
+      .cluster_ips = {pools::Ip("10.96.0.7"), pools::Ip("fd00:96::7")},
+      .affinity = std::chrono::seconds(30),
+      .ports = {{.protocol = "tcp",
+                 .port = 80,
+                 .endpoints = {At("10.4.0.2", 8080), At("10.4.0.3", 8080), At("fd00:4::2", 8080)}},
+                {.protocol = "tcp", .port = 81, .endpoints = {}},
+                {.protocol = "udp", .port = 53, .endpoints = {At("10.4.0.2", 53)}}}};
+};
+
+TEST_F(OvnServicesTest, AreLoadBalancersOfAllSwitches) {
+  const auto backend = Make("[ovn]\nservices = ovn\n");
+  (void)Reserve(*backend, NodeRequest("n1"));
+
+  backend->Balance("team/web", web_);
+
+  ASSERT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/udp"}));
+  EXPECT_THAT(Column("Load_Balancer", "vips", "name=kuryr/team/web/tcp").at(0),
+              HasSubstr("10.96.0.7:80=10.4.0.2:8080,10.4.0.3:8080"));
+  EXPECT_THAT(Column("Load_Balancer", "vips", "name=kuryr/team/web/tcp").at(0),
+              HasSubstr("[fd00:96::7]:80=[fd00:4::2]:8080"));
+  EXPECT_THAT(Column("Load_Balancer", "options", "name=kuryr/team/web/udp"),
+              ElementsAre("affinity_timeout=30 reject=true"));
+  const auto group = Column("Load_Balancer_Group", "_uuid");
+  ASSERT_THAT(group, SizeIs(1));
+  for (const char* name : {"kuryr/node/n1", "kuryr/pool/shared"})
+    EXPECT_THAT(Nbctl({"list", "Logical_Switch", name}), HasSubstr(": [" + group[0] + "]"));
+  EXPECT_EQ(Nbctl({"--bare", "--columns=load_balancer", "list", "Load_Balancer_Group"}).size(),
+            2 * 36 + 1);
+}
+
+TEST_F(OvnServicesTest, FollowTheirEndpoints) {
+  const auto backend = Make("[ovn]\nservices = ovn\n");
+  backend->Balance("team/web", web_);
+  ASSERT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/udp"}));
+  Service changed = web_;
+  changed.affinity.reset();
+  changed.ports.resize(1);
+  changed.ports[0].endpoints = {At("10.4.0.9", 8080)};
+
+  backend->Balance("team/web", changed);
+
+  ASSERT_TRUE(AwaitBalancers({"kuryr/team/web/tcp"}));
+  EXPECT_THAT(Column("Load_Balancer", "vips"),
+              ElementsAre("10.96.0.7:80=10.4.0.9:8080 [fd00:96::7]:80="));
+  EXPECT_THAT(Column("Load_Balancer", "options"), ElementsAre("reject=true"));
+  backend->Balance("team/web", {});
+  EXPECT_TRUE(AwaitBalancers({}));
+}
+
+TEST_F(OvnServicesTest, OthersBalancersOfASwitchStay) {
+  const auto backend = Make("[ovn]\nservices = ovn\n");
+  (void)Reserve(*backend, NodeRequest("n1"));
+  Nbctl(
+      {"lb-add", "mine", "1.2.3.4:80", "10.4.0.2:80", "--", "ls-lb-add", "kuryr/node/n1", "mine"});
+
+  backend->Balance("team/web", web_);
+
+  ASSERT_TRUE(AwaitBalancers({"kuryr/team/web/tcp", "kuryr/team/web/udp", "mine"}));
+  EXPECT_THAT(Nbctl({"ls-lb-list", "kuryr/node/n1"}), HasSubstr("mine"));
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "[ovn] nb_connection: \"http://1.2.3.4\"; expected unix:FILE"},
         BadOptions{"Tls", "[ovn]\nnb_connection = ssl:1.2.3.4:6641\n",
                    "[ovn] nb_private_key: is missing: an ssl: connection needs it"},
+        BadOptions{"Services", "[ovn]\nservices = cilium\n",
+                   "[ovn] services: \"cilium\"; expected kube-proxy or ovn"},
         BadOptions{"Cluster", "[ovn]\ncluster = a b\n", "[ovn] cluster: \"a b\" is no DNS name"},
         BadOptions{"Kind", "[pool:a]\nvif = macvlan\ncidr = 10.1.0.0/24\n",
                    "[pool:a] vif: backend = ovn has pools with vif = ovs alone"},

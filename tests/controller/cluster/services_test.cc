@@ -1,0 +1,158 @@
+#include "controller/cluster/services.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using watcher::EventType;
+
+class Balancer : public ServiceBalancer {
+ public:
+  void Balance(const std::string& name, const Service& service) override { told[name] = service; }
+
+  std::map<std::string, Service> told;
+};
+
+class ServicesTest : public ::testing::Test {
+ protected:
+  ServicesTest() { services_.StartTelling(&balancer_); }
+
+  void Tell(EventType type, json object) {
+    services_.Handle(watcher::MakeEvent(type, std::move(object)));
+  }
+  void Tell(const std::string& object) { Tell(EventType::kAdded, json::parse(object)); }
+  const Service& web() { return balancer_.told.at("team/web"); }
+  static ServiceEndpoint At(const std::string& address, uint16_t port) {
+    return {.address = IpAddress::Parse(address).value(), .port = port};
+  }
+
+  Services services_;
+  Balancer balancer_;
+  const json service_ = json::parse(R"({"kind": "Service", "apiVersion": "v1",
+      "metadata": {"namespace": "team", "name": "web"},
+      "spec": {"clusterIP": "10.96.0.7", "clusterIPs": ["10.96.0.7", "fd00:96::7"],
+               "ports": [{"name": "http", "port": 80, "targetPort": 8080},
+                         {"name": "dns", "protocol": "UDP", "port": 53}]}})");
+  const json slice_ = json::parse(R"({"kind": "EndpointSlice", "apiVersion": "discovery.k8s.io/v1",
+      "metadata": {"namespace": "team", "name": "web-1",
+                   "labels": {"kubernetes.io/service-name": "web"}},
+      "addressType": "IPv4",
+      "ports": [{"name": "http", "port": 8080}, {"name": "dns", "protocol": "UDP", "port": 5353}],
+      "endpoints": [{"addresses": ["10.4.0.2"], "conditions": {"ready": true}},
+                    {"addresses": ["10.4.0.3"], "conditions": {"ready": false}},
+                    {"addresses": ["10.4.0.4"]}]})");
+};
+
+TEST_F(ServicesTest, HaveTheirReadyEndpoints) {
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice_);
+
+  EXPECT_THAT(web().cluster_ips, SizeIs(2));
+  ASSERT_THAT(web().ports, SizeIs(2));
+  EXPECT_EQ(web().ports[0].protocol, "tcp");
+  EXPECT_EQ(web().ports[0].port, 80);
+  EXPECT_THAT(web().ports[0].endpoints, ElementsAre(At("10.4.0.2", 8080), At("10.4.0.4", 8080)));
+  EXPECT_EQ(web().ports[1].protocol, "udp");
+  EXPECT_THAT(web().ports[1].endpoints, ElementsAre(At("10.4.0.2", 5353), At("10.4.0.4", 5353)));
+  EXPECT_EQ(web().affinity, std::nullopt);
+}
+
+TEST_F(ServicesTest, SliceMayComeFirst) {
+  Tell(EventType::kAdded, slice_);
+  Tell(EventType::kAdded, service_);
+
+  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(2));
+}
+
+TEST_F(ServicesTest, EndpointsOfBothVersionsCountOnce) {
+  json beta = slice_;
+  beta["apiVersion"] = "discovery.k8s.io/v1beta1";
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice_);
+  Tell(EventType::kAdded, beta);
+  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(2));
+
+  Tell(EventType::kDeleted, beta);
+  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(2));
+  Tell(EventType::kDeleted, slice_);
+  EXPECT_THAT(web().ports.at(0).endpoints, IsEmpty());
+}
+
+TEST_F(ServicesTest, SliceMayBecomeAnothers) {
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice_);
+  json moved = slice_;
+  moved["metadata"]["labels"]["kubernetes.io/service-name"] = "other";
+
+  Tell(EventType::kModified, moved);
+
+  EXPECT_THAT(web().ports.at(0).endpoints, IsEmpty());
+}
+
+TEST_F(ServicesTest, DeletedOnesHaveNoAddress) {
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice_);
+
+  Tell(EventType::kDeleted, service_);
+
+  EXPECT_THAT(web().cluster_ips, IsEmpty());
+}
+
+TEST_F(ServicesTest, HeadlessAndExternalNamesHaveNoAddress) {
+  json service = service_;
+  service["spec"]["clusterIP"] = "None";
+  service["spec"]["clusterIPs"] = json::array({"None"});
+  Tell(EventType::kAdded, service);
+  EXPECT_THAT(web().cluster_ips, IsEmpty());
+
+  service = service_;
+  service["spec"]["type"] = "ExternalName";
+  Tell(EventType::kModified, service);
+  EXPECT_THAT(web().cluster_ips, IsEmpty());
+}
+
+TEST_F(ServicesTest, AffinityHasAnEnd) {
+  json service = service_;
+  service["spec"]["sessionAffinity"] = "ClientIP";
+  Tell(EventType::kAdded, service);
+  EXPECT_EQ(web().affinity, std::chrono::hours(3)) << "the API's default";
+
+  service["spec"]["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"] = 30;
+  Tell(EventType::kModified, service);
+  EXPECT_EQ(web().affinity, std::chrono::seconds(30));
+}
+
+TEST_F(ServicesTest, MalformedFieldsArePassedOver) {
+  Tell(R"({"kind": "Service", "metadata": {"namespace": "team", "name": "web"}, "spec": 7})");
+  Tell(R"({"kind": "Service", "metadata": {"namespace": "team", "name": "web"},
+           "spec": {"clusterIPs": [7, "no"], "ports": [7, {"port": "http"}, {"port": -1}]}})");
+  Tell(R"({"kind": "EndpointSlice", "metadata": {"namespace": "team", "name": "x",
+           "labels": {"kubernetes.io/service-name": "web"}},
+           "ports": 7, "endpoints": [7, {"addresses": 7}, {"addresses": [7]}]})");
+
+  EXPECT_THAT(web().cluster_ips, IsEmpty());
+}
+
+TEST_F(ServicesTest, EndpointsHaveABound) {
+  json slice = slice_;
+  slice["endpoints"] = json::array();
+  for (int i = 0; i < 2000; ++i) {
+    slice["endpoints"].push_back(
+        {{"addresses", {"10.4." + std::to_string(i / 250) + "." + std::to_string(i % 250)}}});
+  }
+  Tell(EventType::kAdded, service_);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(Services::kMostEndpoints));
+}
+
+}  // namespace
+}  // namespace kuryr::controller
