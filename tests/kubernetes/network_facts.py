@@ -82,7 +82,7 @@ class NetworkFacts:
     def services(self, title, family):
         service = self.pods.serve(self.web, family)
         for name, pod in {"the same node": self.near, "the other node": self.far}.items():
-            with self.fact(f"{title}: a pod reaches a Service's pod of {name}, which sees {self.cluster.SEEN_AT_SERVICE} address"):
+            with self.fact(f"{title}: a pod reaches a Service's pod of {name}, which sees {self.cluster.seen_at_service} address"):
                 until_answered(pod.netns, service["clusterIP"], 80, self.web.name)
                 expect_same(self.cluster.source_at_service(pod, family), client_seen(pod.netns, service["clusterIP"], 80), pod.name)
         with self.fact(f"{title}: a pod reaches itself by its Service"):

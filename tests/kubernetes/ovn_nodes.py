@@ -5,8 +5,11 @@ from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemon
 
 
 class OvnNodes(TwoNodes):
-    # Pods answer each other past the nodes, so these masquerade what kube-proxy has translated.
-    SEEN_AT_SERVICE = "its node's"
+    def __init__(self, programs, options):
+        # With kube-proxy pods answer each other past the nodes, so these masquerade what it has translated.
+        self.proxy_serves_pods = options.services == "kube-proxy"
+        self.seen_at_service = "its node's" if self.proxy_serves_pods else "its"
+        super().__init__(programs, options)
 
     def _make_node(self, host):
         node = super()._make_node(host)
@@ -21,12 +24,14 @@ class OvnNodes(TwoNodes):
         super().start()
 
     def source_at_service(self, pod, family):
+        if not self.proxy_serves_pods:
+            return super().source_at_service(pod, family)
         agent = self.agents[self.nodes.index(pod.node)]
         own = [address.split("/")[0] for address in agent.status()["node_network"]["addresses"]]
         return next(address for address in own if (":" in address) == (family == 6))
 
     def _controller_changes(self):
-        return {"controller": {"backend": "ovn"}, "ovn": {"nb_connection": NORTHBOUND}}
+        return {"controller": {"backend": "ovn"}, "ovn": {"nb_connection": NORTHBOUND, "services": self.options.services}}
 
     def _agent_changes(self):
         (address, *_) = self.nodes[0].addresses

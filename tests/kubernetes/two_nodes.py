@@ -57,7 +57,8 @@ PLUGINS = ("portmap", "bandwidth")
 
 
 class TwoNodes:
-    SEEN_AT_SERVICE = "its"
+    seen_at_service = "its"
+    proxy_serves_pods = True
 
     def __init__(self, programs, options):
         """Its nodes have containerd and Open vSwitch when it returns. programs: build-apiserver's folder; options: the launcher's,
