@@ -236,7 +236,9 @@ class RowKeeper::Composer {
         all = false;
       }
     }
-    for (const Holder& holder : extra) TakeFrom(holder, uuid);
+    for (const Holder& holder : extra) {
+      if (!keeper_.shape_.link_columns.contains(holder.column)) TakeFrom(holder, uuid);
+    }
     return all;
   }
 
