@@ -3,6 +3,8 @@ from harness.uplink_bridge import make_uplink_bridge
 from kubernetes.two_nodes import TwoNodes
 from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons
 
+RIGHTS = "  # With [ovn] services = ovn:\n"
+
 
 class OvnNodes(TwoNodes):
     def __init__(self, programs, options):
@@ -29,6 +31,15 @@ class OvnNodes(TwoNodes):
         agent = self.agents[self.nodes.index(pod.node)]
         own = [address.split("/")[0] for address in agent.status()["node_network"]["addresses"]]
         return next(address for address in own if (":" in address) == (family == 6))
+
+    def _manifest(self, name):
+        """With the rights that OVN's Services need, which stand there as a comment."""
+        text = super()._manifest(name)
+        if self.proxy_serves_pods or RIGHTS not in text:
+            return text
+        before, _, rest = text.partition(RIGHTS)
+        rights, end, after = rest.partition("---")
+        return before + rights.replace("  # ", "  ") + end + after
 
     def _controller_changes(self):
         return {"controller": {"backend": "ovn"}, "ovn": {"nb_connection": NORTHBOUND, "services": self.options.services}}

@@ -117,7 +117,7 @@ class TwoNodes:
         """Both nodes are ready when it returns."""
         self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options)
         for name in APPLIED:
-            self._apply((MANIFESTS / name).read_text())
+            self._apply(self._manifest(name))
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
         # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
         self._start_controller()
@@ -128,6 +128,9 @@ class TwoNodes:
         with ThreadPoolExecutor() as starters:
             self.agents = list(starters.map(self._start_agent, self.nodes))
         self.api.wait("both nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
+
+    def _manifest(self, name):
+        return (MANIFESTS / name).read_text()
 
     def _apply(self, manifest):
         run("kubectl", f"--kubeconfig={self.admin}", "apply", "-f", "-", input=manifest)
