@@ -15,6 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -230,6 +231,25 @@ TEST_F(NodeNetworkTest, CommandTakesItBackWithoutAnAgent) {
   EXPECT_EQ(RunProgram(removal).out, "there was nothing to remove\n");
 
   EXPECT_EQ(PortList(), "");
+}
+
+TEST_F(NodeNetworkTest, NodeIsAChassisUntilItIsTakenBack) {
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:system-id=mine"});
+  MakeNode("node1", "192.0.2.1", {NodeVif()});
+  WriteConfig(DefaultKubernetes(),
+              "[node_network]\nenabled = true\n[ovn]\nmanage_node = true\n"
+              "sb_connection = tcp:192.0.2.9:6642\n");
+  StartAgent();
+  WaitForMade();
+
+  const std::string text = StatusText();
+  EXPECT_THAT(text, ContainsRegex("ovn-remote +tcp:192.0.2.9:6642 +kuryr-daemon"));
+  EXPECT_THAT(text, ContainsRegex("ovn-encap-ip +192.0.2.1 +kuryr-daemon"));
+  EXPECT_THAT(text, ContainsRegex("hostname +node1 +kuryr-daemon"));
+  EXPECT_THAT(text, ContainsRegex("system-id +mine +another"));
+  AnnotateNode("node1", nullptr);
+  WaitFor("the node's network was taken back");
+  EXPECT_EQ(ovs_->Vsctl({"get", "Open_vSwitch", ".", "external_ids"}), "{system-id=mine}");
 }
 
 TEST_F(NodeNetworkTest, PodsArePluggedWithoutTheRightToWatchNodes) {
