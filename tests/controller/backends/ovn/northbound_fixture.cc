@@ -41,6 +41,30 @@ void NorthboundTest::StopServer() {
   server_.reset();
 }
 
+NorthboundTest::Cluster::Cluster() {
+  OutputOf({"ovsdb-tool", "create-cluster", "/run/nb0.db", kSchema, "unix:/run/raft0"});
+  Start(0);
+  for (const std::string number : {"1", "2"}) {
+    OutputOf({"ovsdb-tool", "join-cluster", "/run/nb" + number + ".db", "OVN_Northbound",
+              "unix:/run/raft" + number, "unix:/run/raft0"});
+    Start(number == "1" ? 1 : 2);
+    OutputOf(
+        {"ovsdb-client", "wait", "unix:/run/nb" + number + ".sock", "OVN_Northbound", "connected"});
+  }
+}
+
+std::string NorthboundTest::Cluster::remotes() {
+  return "unix:/run/nb0.sock,unix:/run/nb1.sock,unix:/run/nb2.sock";
+}
+
+void NorthboundTest::Cluster::Start(size_t server) {
+  const std::string name = "/run/nb" + std::to_string(server);
+  servers_.at(server).emplace(
+      test::Command{.argv = {"ovsdb-server", name + ".db", "--remote=punix:" + name + ".sock",
+                             "--unixctl=" + name + ".ctl", "-vconsole:info"}});
+  servers_.at(server)->WaitForOutput("ovsdb-server (Open vSwitch)");
+}
+
 std::string NorthboundTest::Nbctl(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"ovn-nbctl", "--db=" + remote(), "--timeout=10"});
   return OutputOf(std::move(arguments));
