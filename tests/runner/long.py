@@ -17,8 +17,9 @@ LANES = {
     "bench": "tests/bench/run: read its ratios",
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
-        "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1"}
-SOAK_TESTS = "Soak|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
+        "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
+        "KURYR_OVN_CHANGES": "10000"}
+SOAK_TESTS = "Soak|controller_ovn|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
 
 
 def tasks_of(lane):

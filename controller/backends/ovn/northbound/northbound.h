@@ -36,7 +36,7 @@ class Northbound {
     std::chrono::milliseconds retry_least{500};
     std::chrono::milliseconds retry_most{60'000};
     /// How long rows that nobody has asked for stay after DropUnknown.
-    std::chrono::milliseconds grace{60'000};
+    std::chrono::milliseconds grace = std::chrono::minutes(1);
   };
 
   explicit Northbound(Parts parts);

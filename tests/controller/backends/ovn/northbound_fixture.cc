@@ -11,7 +11,8 @@ namespace kuryr::controller::ovn {
 namespace {
 
 constexpr const char* kSchema = "/usr/share/ovn/ovn-nb.ovsschema";
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::milliseconds kLook{100};
 
 std::string OutputOf(std::vector<std::string> argv) {
   test::ProcessResult result = test::RunProgram({.argv = std::move(argv)});
@@ -93,13 +94,14 @@ void NorthboundTest::Tell() {
 bool NorthboundTest::Await(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   std::unique_lock lock(mutex_);
-  for (;;) {
+  while (std::chrono::steady_clock::now() < end) {
     const unsigned seen = tells_;
     lock.unlock();
     if (condition()) return true;
     lock.lock();
-    if (!told_.wait_until(lock, end, [&] { return tells_ != seen; })) return false;
+    told_.wait_for(lock, kLook, [&] { return tells_ != seen; });
   }
+  return false;
 }
 
 }  // namespace kuryr::controller::ovn

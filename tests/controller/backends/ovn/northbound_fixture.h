@@ -46,7 +46,8 @@ class NorthboundTest : public test::NetnsTest {
 
   /// Something has happened that a test may wait for.
   void Tell();
-  /// Waits until the condition holds. It is asked again after each Tell.
+  /// Waits until the condition holds. It is asked again after each Tell, and now and then, because
+  /// changes of the database tell nobody here.
   bool Await(const std::function<bool()>& condition);
 
  private:
