@@ -16,13 +16,17 @@ class OvnNodes(TwoNodes):
     def _make_node(self, host):
         node = super()._make_node(host)
         make_uplink_bridge(node.ovs)
+        # OVN uses all-zero SNAT for all connections of a switch with load balancers. The userspace datapath of Open vSwitch 3.1.0
+        # may die of it: "assertion conn->conn_type == CT_CONN_TYPE_DEFAULT failed in conn_update_state()".
+        host.run(f"ovs-appctl dpif/set-dp-features {node.ovs.bridge} ct_zero_snat false")
         return node
 
     def start(self):
         self.central = Central(self.hosts[0], listens=True)
-        for host in self.hosts:
+        self.controllers = [Daemons({CONTROLLER: [CONTROLLER]}, host) for host in self.hosts]
+        for daemons in self.controllers:
             # kuryr-daemon tells it of the databases.
-            Daemons({CONTROLLER: [CONTROLLER]}, host).start(CONTROLLER)
+            daemons.start(CONTROLLER)
         super().start()
 
     def source_at_service(self, pod, family):

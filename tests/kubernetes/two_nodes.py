@@ -120,7 +120,7 @@ class TwoNodes:
             self._apply(self._manifest(name))
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
         # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
-        self._start_controller()
+        self.start_controller()
         for node in self.nodes:
             node.start_kubelet(self.api, **self.network.kubelet_fields, makeIPTablesUtilChains=True, maxPods=200)
             self._start_proxy(node)
@@ -136,12 +136,16 @@ class TwoNodes:
         run("kubectl", f"--kubeconfig={self.admin}", "apply", "-f", "-", input=manifest)
 
     # ---- kuryr-cni, as etc/kubernetes has it
-    def _start_controller(self):
+    def start_controller(self):
         conf = WORK / "kuryr-controller.conf"
         conf.write_text(self._deployed("kuryr-controller", WORK / "controller", self._controller_changes()))
         with open(self.nodes[0].logs / "kuryr-controller.log", "ab") as log:
             self.controller = service.started([self.options.controller, "--config-file", conf], WORK / "controller.ready",
                                               start=self.hosts[0].start, stdout=log, stderr=log)
+
+    def kill_controller(self):
+        self.controller.kill()
+        self.controller.wait()
 
     def _start_agent(self, node):
         conf = node.host.path(AGENT_CONF)

@@ -27,6 +27,7 @@ LANES = {
     "runtimes": "libcni, containerd, podman and ctr drive the release build",
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
     "cluster": "Kubernetes' network on two nodes with kube-proxy, and a third of Kubernetes' own network conformance tests",
+    "cluster-ovn": "lane cluster on OVN alone, with Geneve between the nodes: Services by kube-proxy, and by OVN",
     "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts of each part",
     "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills",
     "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
@@ -167,6 +168,7 @@ def tasks_of(lane):
         "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), WAITS, 60)],
         "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 330)],
         "cluster": lambda: [program("cluster", (PROGRAMS,), ("tests/kubernetes/cluster", "--logs", "build/run/cluster"), 1, 100)],
+        "cluster-ovn": cluster_on_ovn,
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
@@ -176,6 +178,13 @@ def tasks_of(lane):
         "tsan": lambda: ctest("tsan", TSAN, 330),
         "fuzz": fuzz,
     }[lane]()
+
+
+def cluster_on_ovn():
+    ways = {"cluster-ovn": ("--tests", "none"), "cluster-ovn services": ("--services", "ovn")}
+    return [program("cluster-ovn", (PROGRAMS,), ("tests/kubernetes/cluster", "--backend", "ovn", *words, "--logs",
+                                                 f"build/run/{name.replace(' ', '-')}"), 1, 100, name=name)
+            for name, words in ways.items()]
 
 
 def controllers(name, suite, seconds):

@@ -9,6 +9,7 @@ LANES = {
     "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server; 200 namespaces "
              "that end; 10,000 requests of users who mean ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed",
     "cluster": "all of Kubernetes' network conformance tests, twice; clusters of IPv4 alone and of IPv6 alone",
+    "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; clusters of IPv4 alone and of IPv6 alone",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
@@ -22,8 +23,8 @@ SOAK_TESTS = "Soak|controller_ovn|RepairFault|OvsRestart|kubernetes_test|PythonE
 
 
 def tasks_of(lane):
-    return {"soak": soak, "storm": storm, "cluster": cluster, "recreation": recreation, "fuzzing": fuzzing, "dev": dev,
-            "reproducible": reproducible, "bench": bench}[lane]()
+    return {"soak": soak, "storm": storm, "cluster": cluster, "cluster-ovn": cluster_on_ovn, "recreation": recreation,
+            "fuzzing": fuzzing, "dev": dev, "reproducible": reproducible, "bench": bench}[lane]()
 
 
 def soak():
@@ -50,6 +51,13 @@ def cluster():
             "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--families", "6")}
     return [lanes.program("cluster", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", *words), 2, 150, name=f"cluster {way}")
             for way, words in ways.items()]
+
+
+def cluster_on_ovn():
+    ways = {"conformance": ("--tests", "all"), "conformance by OVN": ("--tests", "all", "--services", "ovn"),
+            "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--services", "ovn", "--families", "6")}
+    return [lanes.program("cluster-ovn", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", "--backend", "ovn", *words), 2, 150,
+                          name=f"cluster-ovn {way}") for way, words in ways.items()]
 
 
 def recreation():
