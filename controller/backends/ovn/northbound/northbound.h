@@ -53,7 +53,7 @@ class Northbound {
     bool settled = false;
     std::string failure;  ///< why a row could not be written, or the database not be reached
   };
-  /// Of all the rows together.
+  /// The state of all these rows together.
   [[nodiscard]] State StateOf(const std::vector<RowKey>& keys) const EXCLUDES(mutex_);
 
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
