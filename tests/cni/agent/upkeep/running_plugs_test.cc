@@ -2,44 +2,32 @@
 #include "cni/agent/upkeep/running_plugs.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <exception>
-#include <filesystem>
-#include <optional>
 #include <set>
 #include <string>
-#include <utility>
 
-#include "cni/attachments/process.h"
-#include "tests/binding/node_fixture.h"
+#include "tests/cni/agent/upkeep/running_pod_fixture.h"
 #include "tests/support/call_fault.h"
 #include "tests/support/environment.h"
 
 namespace kuryr::cni {
 namespace {
 
-using binding::NodeTest;
 using test::CallFault;
 using ::testing::Values;
 
-class NoWriter : public ApiWriter {
- public:
-  void WriteLater(ApiWrite /*write*/) override {}
-};
-
-class RunningPlugsTest : public NodeTest, public ::testing::WithParamInterface<CallFault::Kind> {
+class RunningPlugsTest : public RunningPodTest,
+                         public ::testing::WithParamInterface<CallFault::Kind> {
  protected:
   void SetUp() override {
-    NodeTest::SetUp();
-    WaitForOvsdb(std::chrono::seconds(0));
-    folder_ = std::filesystem::path(::testing::TempDir()) / ("plugs-" + std::to_string(::getpid()));
-    std::filesystem::remove_all(folder_);
-    store_.emplace(folder_);
-    first_.emplace(MakePod(binding::PlugScenarios().front(), 1));
-    Connect(*first_);
-    Record();
-    added_ = {.vif = {.ifname = "net1", .is_default = false, .vif = test::OvsVif(2)},
-              .planned = {}};
+    RunningPodTest::SetUp();
+    added_ = {
+        .vif = {.ifname = "net1", .is_default = false, .vif = test::OvsVif(binding::kFirstPod + 1)},
+        .planned = {}};
     added_.planned = binding_->Plan(added_.vif);
     // libopenvswitch initialises itself once in a process.
     Locked([&](RunningPlugs& plugs) {
@@ -48,39 +36,17 @@ class RunningPlugsTest : public NodeTest, public ::testing::WithParamInterface<C
     });
     before_ = PodState();
   }
-  void TearDown() override {
-    std::filesystem::remove_all(folder_);
-    NodeTest::TearDown();
-  }
-
-  [[nodiscard]] AttachmentKey key() const {
-    const binding::Attachment& attachment = first_->attachment;
-    return {attachment.network, attachment.container_id, attachment.ifname};
-  }
-  void Record() {
-    const binding::Attachment& attachment = first_->attachment;
-    AttachmentRecord record{.key = key(),
-                            .added = true,
-                            .netns = attachment.netns,
-                            .netns_id = first_->netns.id(),
-                            .pod = attachment.pod,
-                            .pod_uid = attachment.pod_uid,
-                            .boot_id = BootId(),
-                            .plugs = {first_->planned.plug},
-                            .vifs = {{.ifname = "eth0", .is_default = true, .vif = first_->vif}}};
-    store_->Create(key())->Write(std::move(record));
-  }
   template <typename Act>
   void Locked(const Act& act) {
-    const NodeContext node{
-        .binding = *binding_, .attachments = *store_, .owner = {}, .writer = writer_};
+    const NodeContext node = Node();
     auto locked = store_->TryTake(key());
     RunningPlugs plugs(node, *locked, first_->netns, binding::Soon());
     act(plugs);
   }
-  /// Whether as many calls were made.
+  /// Has `act` meet the fault. Returns whether as many calls were made.
   template <typename Act>
   bool FailedAt(int number, const Act& act) {
+    if (GetParam() == CallFault::Kind::kKilled) return KilledAt(number, act);
     Renew();
     CallFault fault(GetParam(), number);
     try {
@@ -90,13 +56,32 @@ class RunningPlugsTest : public NodeTest, public ::testing::WithParamInterface<C
     }
     return fault.reached();
   }
+  template <typename Act>
+  bool KilledAt(int number, const Act& act) {
+    // A child has none of this process's threads.
+    binding_.reset();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Renew();
+      const CallFault fault(CallFault::Kind::kKilled, number);
+      Locked(act);
+      ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    Renew();
+    if (WIFSIGNALED(status)) failure_ = "killed";
+    EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : status == 0) << status;
+    return WIFSIGNALED(status);
+  }
+  static vif::PodVif WithAnotherAddress(vif::PodVif vif) {
+    vif::Subnet& subnet = vif::Common(vif.vif).network->subnets->objects->front();
+    subnet.ips->objects->front().address = IpAddress::Parse("10.1.0.77").value();
+    return vif;
+  }
   [[nodiscard]] std::set<std::string> PodState() const { return State({&first_->netns}); }
   [[nodiscard]] size_t CountVifs() const { return store_->Find(key())->vifs.size(); }
 
-  std::filesystem::path folder_;
-  std::optional<AttachmentStore> store_;
-  NoWriter writer_;
-  std::optional<Pod> first_;
   PlanChange::Added added_;
   std::set<std::string> before_;
   std::string failure_;
@@ -137,11 +122,45 @@ TEST_P(RunningPlugsTest, FailedUnplugIsFinishedByTheNextTry) {
   }
 }
 
+TEST_P(RunningPlugsTest, FailedChangeIsFinishedByTheNextTry) {
+  const int step = test::FromEnvironment("KURYR_FAULT_STEP", 4);
+  const vif::PodVif first = store_->Find(key())->vifs.front();
+  const vif::PodVif other = WithAnotherAddress(first);
+  const auto change_to = [&](const vif::PodVif& wanted) {
+    return PlanChange::Changed{.index = 0,
+                               .vif = wanted,
+                               .before = binding_->Plan(store_->Find(key())->vifs.front()),
+                               .after = binding_->Plan(wanted)};
+  };
+  for (int number = 1;; number += step) {
+    failure_.clear();
+    const PlanChange::Changed changed = change_to(other);
+    const bool reached = FailedAt(number, [&](RunningPlugs& plugs) { plugs.Change(changed); });
+    SCOPED_TRACE("call " + std::to_string(number) + ": " + failure_);
+
+    Locked([&](RunningPlugs& plugs) { plugs.Change(changed); });
+    EXPECT_EQ(store_->Find(key())->vifs.front(), other);
+    const PlanChange::Changed back = change_to(first);
+    Locked([&](RunningPlugs& plugs) { plugs.Change(back); });
+
+    ASSERT_EQ(PodState(), before_);
+    if (!reached) break;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Calls, RunningPlugsTest,
-                         Values(CallFault::Kind::kNotDone, CallFault::Kind::kAnswerLost),
+                         Values(CallFault::Kind::kNotDone, CallFault::Kind::kAnswerLost,
+                                CallFault::Kind::kKilled),
                          [](const auto& kind) {
-                           return kind.param == CallFault::Kind::kNotDone ? "NotDone"
-                                                                          : "AnswerLost";
+                           switch (kind.param) {
+                             case CallFault::Kind::kNotDone:
+                               return "NotDone";
+                             case CallFault::Kind::kAnswerLost:
+                               return "AnswerLost";
+                             case CallFault::Kind::kKilled:
+                               return "Killed";
+                           }
+                           return "";
                          });
 
 }  // namespace
