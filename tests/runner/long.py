@@ -6,8 +6,9 @@ from .task import Task
 
 LANES = {
     "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, all with AddressSanitizer",
-    "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server; 200 namespaces "
-             "that end; 10,000 requests of users who mean ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed",
+    "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
+             "controllers and 10 of the API server; 200 namespaces that end; 10,000 requests of users who mean ill; 1,000 attacks; "
+             "200 pods with ports of Neutron, all parts killed",
     "cluster": "all of Kubernetes' network conformance tests, twice; clusters of IPv4 alone and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; clusters of IPv4 alone and of IPv6 alone",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
@@ -37,6 +38,8 @@ def storm():
     served = (lanes.PROGRAMS, lanes.FAKE_API_SERVER)
     controllers = ("tests/controller/run", "--pods", "2000", "--kills", "60", "--restarts", "10")
     return [lanes.program("storm", served, ("tests/agent/chaos", "--pairs", "1000"), 2, 300),
+            lanes.program("storm", served, ("tests/agent/repairs", "--logs", "build/run/repairs-storm"), 2, 660,
+                          name="storm of repairs"),
             lanes.program("storm", (lanes.PROGRAMS,), controllers, 1, 420, name="storm of controllers"),
             lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--pods", "2000", "--namespaces", "200"), 1, 600,
                           name="storm of namespaces"),

@@ -117,6 +117,7 @@ TEST_F(PortLimitsTest, APortsEventsTellOfItsLimits) {
   ovs_->Vsctl({"--no-wait", "create", "QoS", "type=linux-hfsc"});
   const std::string qos = ovs_->Vsctl({"--no-wait", "get", "Port", "tap0", "qos"});
   const std::string queue = ovs_->Vsctl({"--no-wait", "get", "QoS", qos, "queues:0"});
+  switch_->WaitUntilApplied(Soon());
   PortEvents events(ovs_->remote());
   EXPECT_EQ(events.Next(Soon()), std::nullopt);
 
@@ -130,6 +131,15 @@ TEST_F(PortLimitsTest, APortsEventsTellOfItsLimits) {
     ovs_->Vsctl(arguments);
     EXPECT_EQ(events.Next(Soon()), std::set<std::string>{"tap0"}) << change[1];
   }
+}
+
+TEST_F(PortLimitsTest, PortEventsTellThatAConfigurationIsApplied) {
+  PortEvents events(ovs_->remote());
+  EXPECT_EQ(events.Next(Soon()), std::nullopt);
+
+  EXPECT_TRUE(switch_->IsServed(Soon()));
+
+  EXPECT_EQ(events.Next(Soon()), std::set<std::string>{PortEvents::kApplied});
 }
 
 }  // namespace

@@ -46,10 +46,8 @@ class NodeNetworkTest : public AgentTest {
                 {{"metadata", {{"annotations", {{"openstack.org/kuryr-vif", text}}}}}});
   }
   void StartNodeAgent(bool enabled = true) {
-    WriteConfig(DefaultKubernetes(), std::string("[DEFAULT]\ndebug = true\n[node_network]\n") +
-                                         "enabled = " + (enabled ? "true" : "false") + "\n");
-    StartAgent();
-    ASSERT_TRUE(api_->WaitForWatches(enabled ? 2 : 1));
+    const std::string word = enabled ? "true" : "false";
+    StartAgentWith("[node_network]\nenabled = " + word + "\n", "", enabled ? 2 : kAgentWatches);
   }
   /// An agent that has made all of it.
   void StartPlanned() {
@@ -59,17 +57,12 @@ class NodeNetworkTest : public AgentTest {
   }
   /// The last part is the rules.
   void WaitForMade() { WaitFor("outcome=made part=rules"); }
-  void WaitFor(const std::string& output) { agent_->WaitForOutput(output, 30s); }
-  [[nodiscard]] json Status() const {
-    const ProcessResult result =
-        RunProgram({.argv = {BinDir() + "/kuryr-daemon", "--config-file",
-                             (work_ / "kuryr.conf").string(), "status", "--json"}});
-    return json::parse(result.out, nullptr, false);
-  }
-  [[nodiscard]] std::string StatusText() const {
-    return RunProgram({.argv = {BinDir() + "/kuryr-daemon", "--config-file",
-                                (work_ / "kuryr.conf").string(), "status"}})
-        .out;
+  [[nodiscard]] json Status() const { return json::parse(AskStatus({"--json"}), nullptr, false); }
+  [[nodiscard]] std::string AskStatus(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> argv = {BinDir() + "/kuryr-daemon", "--config-file",
+                                     (work_ / "kuryr.conf").string(), "status"};
+    argv.insert(argv.end(), options.begin(), options.end());
+    return RunProgram({.argv = argv}).out;
   }
   std::string PortList() { return ovs_->Vsctl({"list-ports", "br-int"}); }
 };
@@ -186,7 +179,7 @@ TEST_F(NodeNetworkTest, StatusTellsOfTheMissingPlan) {
   AnnotateNode("node1", vif::EncodeAnnotation({NodeVif()}));
   WaitForMade();
   const json made = Status()["node_network"];
-  EXPECT_THAT(StatusText(), HasSubstr("node network: kuryr0 ── br-int, fa:16:3e:0a:00:01"));
+  EXPECT_THAT(AskStatus(), HasSubstr("node network: kuryr0 ── br-int, fa:16:3e:0a:00:01"));
   AnnotateNode("node1", nullptr);
   WaitFor("the node's network was taken back");
 
@@ -195,7 +188,7 @@ TEST_F(NodeNetworkTest, StatusTellsOfTheMissingPlan) {
   EXPECT_EQ(made["routes"][0]["state"], "routed");
   EXPECT_EQ(made["routes"][1]["state"], "elsewhere");
   EXPECT_EQ(PortList(), "");
-  EXPECT_THAT(StatusText(), HasSubstr("Node node1 has none for kuryr0"));
+  EXPECT_THAT(AskStatus(), HasSubstr("Node node1 has none for kuryr0"));
 }
 
 TEST_F(NodeNetworkTest, UnreadablePlanLeavesWhatIsThere) {
