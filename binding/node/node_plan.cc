@@ -139,19 +139,6 @@ std::vector<IpAddress> RoutersOf(const vif::VifBase& vif, const std::vector<IpNe
   return routers;
 }
 
-std::vector<IpNetwork> FlatNetworksOf(const vif::VifBase& vif,
-                                      const std::vector<IpNetwork>& addresses) {
-  std::vector<IpNetwork> flat;
-  for (const IpNetwork& own : addresses) {
-    const auto leads_to = [&](const vif::Subnet& subnet) {
-      return subnet.gateway.has_value() && *subnet.gateway == own.address;
-    };
-    const auto& subnets = *vif.network->subnets->objects;
-    if (std::none_of(subnets.begin(), subnets.end(), leads_to)) flat.push_back(own.Masked());
-  }
-  return flat;
-}
-
 void RequireMtuFor(const ManagementPort& port) {
   const bool has_ipv6 = std::any_of(
       port.addresses.begin(), port.addresses.end(),
@@ -182,7 +169,6 @@ ManagementPort PlanManagementPort(const vif::PodVif& vif, const BindingConfig& c
                       .interface_id = InterfaceIdOf(own),
                       .addresses = OwnAddressesOf(own)};
   port.gateways = RoutersOf(own, port.addresses);
-  port.flat = FlatNetworksOf(own, port.addresses);
   if (port.mtu && config.network_device_mtu != 0)
     port.mtu = std::min(*port.mtu, config.network_device_mtu);
   RequireMtuFor(port);

@@ -24,8 +24,6 @@ struct ManagementPort {
   /// Routers on the link, which join the networks of all nodes' pods; none where this node is its
   /// pods' gateway.
   std::vector<IpAddress> gateways;
-  /// Networks of pods that reach each other without this node: it is not their gateway.
-  std::vector<IpNetwork> flat;
 
   bool operator==(const ManagementPort&) const = default;
   /// The networks of the addresses: those of the node's pods.

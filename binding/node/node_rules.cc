@@ -86,8 +86,8 @@ NodeRule MasqueradeOutside(const IpNetwork& pods, const std::vector<NftInterval>
           }};
 }
 
-/// In a flat network, a pod answers another one directly, past the node that translated the address
-/// of a Service: such packets come from the node.
+/// In a flat pool, and behind a gateway, a pod answers another one directly, past the node that
+/// translated the address of a Service: such packets come from the node.
 NodeRule MasqueradeTranslated(const IpNetwork& pods) {
   return {.note = pods.ToString() + " to itself, translated: masquerade",
           .family = pods.address.family,
@@ -131,8 +131,9 @@ std::vector<NodeRule> MasqueradeRules(const NodePlan& plan) {
     if (!pods.empty()) rules.push_back(MasqueradeTranslatedTo(family, pods));
   }
   for (const IpNetwork& pods : OwnNetworks(plan)) {
-    const std::vector<IpNetwork>& flat = plan.port.flat;
-    if (std::find(flat.begin(), flat.end(), pods) != flat.end())
+    if (plan.port.GatewayOf(pods.address.family) ||
+        std::any_of(remotes.begin(), remotes.end(),
+                    [&](const RemoteNetwork& remote) { return remote.network == pods; }))
       rules.push_back(MasqueradeTranslated(pods));
     if (plan.options.masquerade)
       rules.push_back(MasqueradeOutside(pods, IntervalsOf(inside, pods.address.family)));

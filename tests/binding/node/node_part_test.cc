@@ -87,10 +87,7 @@ class NodePartTest : public test::NetnsTest {
       if (!part->Check(Soon()).empty()) part->Make(Soon());
   }
   /// As in a network of routers, which are the gateways of pods.
-  void BeBehindGateways() {
-    plan_.port.gateways = {Ip("10.244.1.254"), Ip("fd00:1:1::fe")};
-    plan_.port.flat = plan_.port.Networks();
-  }
+  void BeBehindGateways() { plan_.port.gateways = {Ip("10.244.1.254"), Ip("fd00:1:1::fe")}; }
   void BeAChassis() {
     plan_.name = "node1";
     plan_.chassis = {.is_managed = true, .sb_connection = "tcp:192.0.2.9:6642"};
@@ -174,7 +171,6 @@ TEST_F(NodePartTest, RulesAreAsNftWritesThem) {
 }
 
 TEST_F(NodePartTest, FlatPoolMasqueradesWhatIsTranslated) {
-  plan_.port.flat = plan_.port.Networks();
   plan_.others[0].networks = plan_.port.Networks();
   plan_.options.masquerade = false;
   Make();

@@ -99,17 +99,6 @@ TEST(NodePlanTest, GatewayOfTheManagementPortLeadsToOtherNodesPods) {
   EXPECT_EQ(remotes.at(1).via, Ip("fd09::2"));
 }
 
-TEST(NodePlanTest, NetworkWhoseGatewayIsNotTheNodeIsFlat) {
-  vif::PodVif vif =
-      test::NodeVif({{"10.244.1.0/24", "10.244.1.2"}, {"fd00:1:1::/64", "fd00:1:1::1"}});
-  auto& subnets = *std::get<vif::VifOpenVSwitch>(vif.vif).network->subnets->objects;
-  for (const auto& gateway : {std::optional<IpAddress>(), std::optional(Ip("10.244.1.1"))}) {
-    subnets[0].gateway.reset();
-    if (gateway) subnets[0].gateway = *gateway;
-    EXPECT_THAT(PlanManagementPort(vif, {}).flat, ElementsAre(Network("10.244.1.0/24")));
-  }
-}
-
 TEST(NodePlanTest, NodeWithoutAnInternalIpOfTheFamilyHasNoWay) {
   const auto remotes = RemoteNetworksOf(PlanWith(
       {{.name = "node2", .addresses = {Ip("192.0.2.2")}, .networks = {Network("fd00:1:2::/64")}}}));
