@@ -1,0 +1,118 @@
+#include "controller/policy/compilation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kuryr::controller {
+
+PodChoice Compilation::Subject() const {
+  return {.name_space = name_space_, .namespaces = std::nullopt, .pods = policy_.pods};
+}
+
+PodChoice Compilation::ChoiceOf(const PeerSelector& peer) const {
+  return {.name_space = peer.namespaces ? std::string() : name_space_,
+          .namespaces = peer.namespaces,
+          .pods = peer.pods};
+}
+
+/// The pods whose ports the rule names: those that receive. A rule without peers is for all pods.
+std::vector<PodChoice> Compilation::DividedBy(const NetworkPolicyRule& rule) const {
+  if (rule.direction == TrafficDirection::kIngress) return {Subject()};
+  if (rule.any_peer) return {{.name_space = "", .namespaces = LabelSelector(), .pods = {}}};
+  std::vector<PodChoice> choices;
+  choices.reserve(rule.peers.size());
+  for (const PeerSelector& peer : rule.peers) choices.push_back(ChoiceOf(peer));
+  return choices;
+}
+
+Compilation::Uses Compilation::Splits() const {
+  Uses splits;
+  for (const NetworkPolicyRule& rule : policy_.rules) {
+    if (rule.named_ports.empty()) continue;
+    for (const PodChoice& choice : DividedBy(rule)) {
+      for (const PortName& port : rule.named_ports)
+        splits.emplace(PodSetUse{.set = choice.name(), .port = port}, choice);
+    }
+  }
+  return splits;
+}
+
+CompiledPolicy Compilation::Run() {
+  CompiledPolicy compiled{.subject = Whole(Subject()),
+                          .isolates_ingress = policy_.isolates_ingress,
+                          .isolates_egress = policy_.isolates_egress,
+                          .rules = {}};
+  for (const NetworkPolicyRule& rule : policy_.rules) {
+    AddNumbers(rule, compiled);
+    AddNames(rule, compiled);
+  }
+  std::sort(compiled.rules.begin(), compiled.rules.end());
+  compiled.rules.erase(std::unique(compiled.rules.begin(), compiled.rules.end()),
+                       compiled.rules.end());
+  return compiled;
+}
+
+PodSet Compilation::Whole(const PodChoice& choice) {
+  const PodSet name = choice.name();
+  wholes_.try_emplace({.set = name, .port = std::nullopt}, choice);
+  return name;
+}
+
+PolicyRule Compilation::Begin(const NetworkPolicyRule& rule) {
+  return {.direction = rule.direction,
+          .subject = Subject().name(),
+          .peers = {},
+          .blocks = {},
+          .ports = {}};
+}
+
+void Compilation::AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled) {
+  compiled.any_peer = rule.any_peer;
+  compiled.blocks = rule.blocks;
+  compiled.peers.reserve(rule.peers.size());
+  for (const PeerSelector& peer : rule.peers) compiled.peers.push_back(Whole(ChoiceOf(peer)));
+  std::sort(compiled.peers.begin(), compiled.peers.end());
+}
+
+void Compilation::AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
+  if (!rule.any_port && rule.ports.empty()) return;
+  PolicyRule& added = compiled.rules.emplace_back(Begin(rule));
+  AddPeers(rule, added);
+  added.any_port = rule.any_port;
+  added.ports = rule.ports;
+}
+
+void Compilation::AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
+  for (const PortName& port : rule.named_ports) {
+    for (auto& [number, parts] : PartsOf(DividedBy(rule), port)) {
+      PolicyRule& added = compiled.rules.emplace_back(Begin(rule));
+      added.ports = {{.protocol = port.protocol, .first = number, .last = number}};
+      if (rule.direction == TrafficDirection::kIngress) {
+        added.subject = parts.front();
+        AddPeers(rule, added);
+      } else {
+        added.peers = std::move(parts);
+        std::sort(added.peers.begin(), added.peers.end());
+      }
+    }
+  }
+}
+
+std::map<uint16_t, std::vector<PodSet>> Compilation::PartsOf(const std::vector<PodChoice>& choices,
+                                                             const PortName& port) {
+  std::map<uint16_t, std::vector<PodSet>> parts;
+  for (const PodChoice& choice : choices) {
+    const PodSet set = choice.name();
+    for (const uint16_t number : sets_.NumbersOf(set, port)) {
+      if (parts_ == kMostParts) {
+        has_more_parts_ = true;
+        return parts;
+      }
+      ++parts_;
+      parts[number].push_back(PartOf(set, port, number));
+    }
+  }
+  return parts;
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "controller/policy/compiled_policy.h"
+#include "controller/policy/network_policy.h"
+#include "controller/policy/pod_sets.h"
+
+namespace kuryr::controller {
+
+/// Compiles one policy of a namespace.
+class Compilation {
+ public:
+  /// Sets that the named ports of one policy may make: each number that a pod gives to such a port
+  /// makes one of each peer.
+  static constexpr size_t kMostParts = 1000;
+
+  /// Borrows all but the name.
+  Compilation(const PodSets& sets, std::string name_space, const NetworkPolicy& policy)
+      : sets_(sets), name_space_(std::move(name_space)), policy_(policy) {}
+
+  using Uses = std::map<PodSetUse, PodChoice>;
+  /// The sets that the policy's named ports divide. `sets` has to know of them before Run.
+  [[nodiscard]] Uses Splits() const;
+  /// The policy as sets. Numbers of named ports beyond kMostParts allow nothing.
+  [[nodiscard]] CompiledPolicy Run();
+
+  /// The sets that Run has named as a whole.
+  [[nodiscard]] const Uses& wholes() const noexcept { return wholes_; }
+  [[nodiscard]] bool has_more_parts() const noexcept { return has_more_parts_; }
+
+ private:
+  [[nodiscard]] PodChoice Subject() const;
+  [[nodiscard]] PodChoice ChoiceOf(const PeerSelector& peer) const;
+  [[nodiscard]] std::vector<PodChoice> DividedBy(const NetworkPolicyRule& rule) const;
+  PodSet Whole(const PodChoice& choice);
+  [[nodiscard]] PolicyRule Begin(const NetworkPolicyRule& rule);
+  void AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled);
+  void AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
+  void AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
+  [[nodiscard]] std::map<uint16_t, std::vector<PodSet>> PartsOf(
+      const std::vector<PodChoice>& choices, const PortName& port);
+
+  const PodSets& sets_;
+  const std::string name_space_;
+  const NetworkPolicy& policy_;
+  Uses wholes_;
+  size_t parts_ = 0;
+  bool has_more_parts_ = false;
+};
+
+}  // namespace kuryr::controller

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "controller/policy/compiled_policy.h"
+#include "controller/policy/network_policy.h"
+#include "controller/policy/pod_sets.h"
+#include "controller/policy/policy_pod.h"
+
+namespace kuryr::controller {
+
+/// What one call of PolicyCompiler has changed. Policies and pods belong together: a set has to get
+/// its pods at the same time as the first policy that names it.
+struct PolicyChanges {
+  /// By NAMESPACE/NAME; nullopt: the policy is gone.
+  std::map<std::string, std::optional<CompiledPolicy>> policies;
+  /// By UID: all sets that the pod is in from now on. A set that no policy names has no pods.
+  std::map<std::string, std::set<PodSet>> pods;
+  /// By NAMESPACE/NAME, of policies that the call compiled: the first field that is not understood,
+  /// and why. The policy allows less than it says.
+  std::map<std::string, std::string> errors;
+
+  bool operator==(const PolicyChanges&) const = default;
+};
+
+/// Compiles the cluster's NetworkPolicies to sets of pods. Objects may come in any order: a pod is
+/// in no set by its namespace's labels until the namespace is known. Each call costs what it
+/// changes: a pod is compared with the selectors that its namespace may match, and a new selector
+/// with the pods of such namespaces. Not thread-safe.
+class PolicyCompiler {
+ public:
+  /// The policy's object, as the API server has it. Never throws for what it contains.
+  PolicyChanges SetPolicy(const std::string& name_space, const std::string& name,
+                          const nlohmann::json& object);
+  PolicyChanges RemovePolicy(const std::string& name_space, const std::string& name);
+  PolicyChanges SetPod(PolicyPod pod);
+  PolicyChanges RemovePod(const std::string& uid);
+  PolicyChanges SetNamespace(const std::string& name, Labels labels);
+  PolicyChanges RemoveNamespace(const std::string& name);
+
+  /// How often a pod, or a namespace, was compared with a selector: the work done.
+  [[nodiscard]] uint64_t comparisons() const noexcept { return sets_.comparisons(); }
+
+ private:
+  struct Known {
+    std::string name_space;
+    NetworkPolicy policy;
+    CompiledPolicy compiled;
+    std::set<PodSetUse> uses;
+  };
+
+  void Compile(const std::string& key, PolicyChanges& changes);
+  [[nodiscard]] PolicyChanges Finish(PolicyChanges changes = PolicyChanges());
+
+  PodSets sets_;
+  std::map<std::string, Known> policies_;  ///< by NAMESPACE/NAME
+};
+
+}  // namespace kuryr::controller
