@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "controller/backends/backend_factory.h"
 #include "controller/owners/writer.h"
 
 namespace kuryr::controller {
@@ -35,10 +36,13 @@ Informer::Informer(const Config& config)
       namespaces_([this](const std::string& key)
                       KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       nodes_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      policies_([this](const std::string& key)
-                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      policies_(config.backend->needs().policies, [this](const std::string& key) KURYR_TSA(
+                                                      requires_capability(mutex_)) { Wake(key); }),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
+  const BackendNeeds needs = config.backend->needs();
+  // A pod's policies are known before its plan is made.
+  if (needs.policies) pipeline_.Register(compiled_policies_);
   pipeline_.Register(pods_);
   pipeline_.Register(attachments_);
   pipeline_.Register(claims_);
@@ -52,15 +56,18 @@ Informer::Informer(const Config& config)
         ForbiddenLog("network-attachment-definitions"));
   Watch("/apis/k8s.cni.cncf.io/v1alpha1/ipamclaims", WatchMode::kOptionalSet,
         ForbiddenLog("ipamclaims, whose addresses others may get"));
-  Watch("/apis/networking.k8s.io/v1/networkpolicies", WatchMode::kOptionalSet,
+  Watch("/apis/networking.k8s.io/v1/networkpolicies",
+        needs.policies ? WatchMode::kSet : WatchMode::kOptionalSet,
         ForbiddenLog("networkpolicies, which nobody is told of"));
-  if (config.backend->needs().scopes) {
+  if (needs.policies) {
+    Watch("/api/v1/namespaces", WatchMode::kSet);
+  } else if (needs.scopes) {
     Watch("/api/v1/namespaces", WatchMode::kOptionalSet,
           [this](const std::exception& refusal) { namespaces_.Refuse(WithMissingRight(refusal)); });
   }
   if (config.node_network.enabled)
     Watch("/api/v1/nodes", WatchMode::kOptionalSet, ForbiddenLog("nodes"));
-  if (config.backend->needs().services) {
+  if (needs.services) {
     const auto log = ForbiddenLog("services and endpointslices, which pods do not reach");
     Watch("/api/v1/services", WatchMode::kOptionalSet, log);
     Watch("/apis/discovery.k8s.io/v1/endpointslices", WatchMode::kOptionalSet, log);
@@ -106,6 +113,8 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   EndLeader();
   leader_ = std::move(next_);
   next_.reset();
+  // First, or a pod's port would be written without its policies.
+  compiled_policies_.StartTelling(leader->backend.facets().policies);
   nodes_.StartTelling(leader->backend);
   pods_.StartTelling(leader->backend, leader->places);
   claims_.StartKeeping(leader->backend);
@@ -123,6 +132,7 @@ void Informer::Follow(const Backend& backend) {
 
 void Informer::EndLeader() {
   leader_.reset();
+  compiled_policies_.StopTelling();
   nodes_.StopTelling();
   pods_.StopTelling();
   claims_.StopKeeping();

@@ -8,6 +8,7 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
+#include "controller/cluster/compiled_policies.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
@@ -24,8 +25,8 @@ namespace kuryr::controller {
 /// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
 /// NetworkAttachmentDefinitions, IPAMClaims and NetworkPolicies as long as the process lives. It
 /// watches namespaces and Services where the backend asks for them, and nodes where [node_network]
-/// is enabled.
-/// Thread-safe.
+/// is enabled. A backend that enforces policies gives no plan before namespaces and policies are
+/// known. Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.
@@ -60,6 +61,9 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
   [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
   [[nodiscard]] NetworkPolicies& policies() noexcept { return policies_; }
+  [[nodiscard]] const CompiledPolicies& compiled_policies() const noexcept {
+    return compiled_policies_;
+  }
 
  private:
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -79,6 +83,7 @@ class Informer : private watcher::EventHandler {
   Namespaces namespaces_;
   NodeStore nodes_;
   NetworkPolicies policies_;
+  CompiledPolicies compiled_policies_;
   Services services_;
   watcher::EventPipeline pipeline_;
   watcher::Watcher watcher_;  // last: it uses all of the above

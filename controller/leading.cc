@@ -30,8 +30,9 @@ SinkKind ChooseSink(const Config& config) {
 /// The objects of one thread.
 struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, Nodes& nodes,
-         const Reconciler::Shared& shared, NetworkPolicies& known_policies)
-      : policies(known_policies),
+         const Reconciler::Shared& shared, Informer& known)
+      : informer(known),
+        is_enforced(shared.needs.policies),
         reporter(shared.reporter),
         api(std::move(client)),
         writer(*api, shared.store, may_write),
@@ -52,17 +53,22 @@ struct Leading::Worker {
   }
 
   void TellOfPolicy(const std::string& key) {
-    const auto policy = policies.Find(key);
+    const auto policy = informer.policies().Find(key);
     if (!policy) return;
+    const std::string name = KeyOf(policy->name_space, policy->name);
+    const auto error = informer.compiled_policies().ErrorOf(name);
+    if (is_enforced && !error) return;
     reporter.TellOf({.name_space = policy->name_space,
                      .name = policy->name,
                      .uid = policy->uid,
                      .kind = "NetworkPolicy",
                      .api_version = "networking.k8s.io/v1"},
-                    "KuryrPolicyNotEnforced", kNotEnforced, writer);
+                    is_enforced ? "KuryrPolicyNotUnderstood" : "KuryrPolicyNotEnforced",
+                    is_enforced ? "allows less than it says: " + *error : kNotEnforced, writer);
   }
 
-  NetworkPolicies& policies;
+  Informer& informer;
+  const bool is_enforced;
   Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
@@ -119,8 +125,7 @@ Workers::Round Leading::MakeRound() {
                                      .needs = parts_.config.backend->needs(),
                                      .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
-  const auto worker =
-      std::make_shared<Worker>(client, may_write_, nodes_, shared, parts_.informer.policies());
+  const auto worker = std::make_shared<Worker>(client, may_write_, nodes_, shared, parts_.informer);
   clients_.push_back(client);
   return [worker](const std::string& key) { worker->Round(key); };
 }
@@ -159,9 +164,14 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
+  const bool is_enforced = parts_.config.backend->needs().policies;
+  const auto policies = static_cast<double>(parts_.informer.policies().size());
+  text.Metric("kuryr_controller_policies_enforced", "gauge",
+              "NetworkPolicies of the cluster that the backend enforces.",
+              is_enforced ? policies : 0);
   text.Metric("kuryr_controller_policies_not_enforced", "gauge",
               "NetworkPolicies of the cluster, which nothing enforces.",
-              static_cast<double>(parts_.informer.policies().size()));
+              is_enforced ? 0 : policies);
   if (!parts_.config.node_network.enabled) return;
   const NodeStore::Counts nodes = parts_.informer.nodes().Count();
   text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");

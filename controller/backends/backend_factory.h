@@ -20,6 +20,7 @@ struct BackendNeeds {
   bool node_addresses = false;   ///< PlanRequest::node_addresses
   bool scopes = false;           ///< PlanRequest::scope
   bool services = false;         ///< it is a ServiceBalancer: pods need no routes to Services
+  bool policies = false;         ///< it is a PolicyEnforcer
   std::set<std::string> labels;  ///< keys of the pods' labels in PlanRequest::labels
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -98,11 +97,9 @@ class PolicyEnforcer {
  public:
   virtual ~PolicyEnforcer() = default;
 
-  /// The NetworkPolicy NAMESPACE/NAME is so from now on; nullptr: there is none.
-  virtual void Enforce(const std::string& name, const CompiledPolicy* policy) = 0;
-  /// The pod is in these sets from now on. A pod is told before Reserve is asked for its plan, so
-  /// that it is isolated before its first packet.
-  virtual void Join(const std::string& pod_uid, const std::set<PodSet>& sets) = 0;
+  /// A pod's sets are told before Reserve is asked for its plan, so that it is isolated before its
+  /// first packet.
+  virtual void Enforce(const PolicyChanges& changes) = 0;
 };
 
 /// A backend that has figures for Prometheus.

@@ -24,7 +24,7 @@ void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
   {
     const MutexLock lock(mutex_);
     Policy& known = policies_[key];
-    if (known.uid == event.uid) return;
+    if (known.uid == event.uid && !is_enforced_) return;
     known = {.name_space = event.name_space, .name = event.name, .uid = event.uid};
   }
   wake_(key);

@@ -12,14 +12,14 @@
 
 namespace kuryr::controller {
 
-/// The cluster's NetworkPolicies, which no backend enforces. Each one wakes a key once while this
-/// process leads, so that an Event tells its user. Thread-safe.
+/// The cluster's NetworkPolicies. Each one wakes a key when it comes, and at each change if a
+/// backend enforces it, so that an Event tells its user what is not enforced. Thread-safe.
 class NetworkPolicies : public watcher::ResourceEventHandler {
  public:
   using Wake = std::function<void(const std::string& key)>;
 
-  explicit NetworkPolicies(Wake wake)
-      : ResourceEventHandler("NetworkPolicy"), wake_(std::move(wake)) {}
+  NetworkPolicies(bool is_enforced, Wake wake)
+      : ResourceEventHandler("NetworkPolicy"), is_enforced_(is_enforced), wake_(std::move(wake)) {}
 
   /// Wakes the keys of all policies that are known, and of later ones.
   void StartTelling() EXCLUDES(mutex_);
@@ -38,6 +38,7 @@ class NetworkPolicies : public watcher::ResourceEventHandler {
   void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
  private:
+  const bool is_enforced_;
   const Wake wake_;
   mutable Mutex mutex_;
   std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by key

@@ -2,6 +2,9 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +56,20 @@ struct CompiledPolicy {
   std::vector<PolicyRule> rules;  ///< none without a peer, and none without a port
 
   bool operator==(const CompiledPolicy&) const = default;
+};
+
+/// What has changed since the last time. Policies and pods belong together: a set gets its pods at
+/// the same time as the first policy that names it.
+struct PolicyChanges {
+  /// By NAMESPACE/NAME; nullopt: the policy is gone.
+  std::map<std::string, std::optional<CompiledPolicy>> policies;
+  /// By UID: all sets that the pod is in from now on. A set that no policy names has no pods.
+  std::map<std::string, std::set<PodSet>> pods;
+  /// By NAMESPACE/NAME, of policies that are in `policies`: the first field that is not understood,
+  /// and why. The policy allows less than it says.
+  std::map<std::string, std::string> errors;
+
+  bool operator==(const PolicyChanges&) const = default;
 };
 
 }  // namespace kuryr::controller

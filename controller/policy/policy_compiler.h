@@ -14,20 +14,6 @@
 
 namespace kuryr::controller {
 
-/// What one call of PolicyCompiler has changed. Policies and pods belong together: a set has to get
-/// its pods at the same time as the first policy that names it.
-struct PolicyChanges {
-  /// By NAMESPACE/NAME; nullopt: the policy is gone.
-  std::map<std::string, std::optional<CompiledPolicy>> policies;
-  /// By UID: all sets that the pod is in from now on. A set that no policy names has no pods.
-  std::map<std::string, std::set<PodSet>> pods;
-  /// By NAMESPACE/NAME, of policies that the call compiled: the first field that is not understood,
-  /// and why. The policy allows less than it says.
-  std::map<std::string, std::string> errors;
-
-  bool operator==(const PolicyChanges&) const = default;
-};
-
 /// Compiles the cluster's NetworkPolicies to sets of pods. Objects may come in any order: a pod is
 /// in no set by its namespace's labels until the namespace is known. Each call costs what it
 /// changes: a pod is compared with the selectors that its namespace may match, and a new selector

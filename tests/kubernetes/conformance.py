@@ -9,6 +9,10 @@ ALL = r"\[sig-network\].*\[Conformance\]"
 # Those that every run has: at least one of each kind of way that a packet takes.
 SOME = (r"\[sig-network\].*(intra-pod|node-pod|DNS for services|functioning NodePort|session affinity work|multiport"
         r"|proxy through a service and a pod).*\[Conformance\]")
+# Of NetworkPolicies: each waits until forbidden connections have failed.
+POLICY = r"\[Feature:NetworkPolicy\]"
+# Kernels of test machines have no SCTP.
+SKIPPED = r"\[Disruptive\]|SCTP"
 AT_ONCE = 8
 SECONDS = 1200
 SAID = 1500
@@ -27,7 +31,7 @@ def _run(cluster, focus, log):
     """{name: what failed, or ""}"""
     results = WORK / "results"
     command = [
-        f"{cluster.programs}/ginkgo", f"--nodes={AT_ONCE}", "--noColor", f"--focus={focus}", f"{cluster.programs}/e2e.test", "--",
+        f"{cluster.programs}/ginkgo", f"--nodes={AT_ONCE}", "--noColor", f"--focus={focus}", f"--skip={SKIPPED}", f"{cluster.programs}/e2e.test", "--",
         "--provider=skeleton", f"--kubeconfig={cluster.admin}", "--kubectl-path=/usr/bin/kubectl", f"--report-dir={results}",
         "--dns-domain=cluster.local", "--num-nodes=2", "--minStartupPods=0", "--disable-log-dump", "--dump-logs-on-failure=false"]
     with open(log, "wb") as said:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controller/backends/ovn/load_balancers.h"
+#include "controller/backends/ovn/northbound/schema.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -16,6 +17,14 @@ std::vector<RowKey> KeysOf(const std::vector<WantedRow>& rows) {
   keys.reserve(rows.size());
   for (const WantedRow& row : rows) keys.push_back(row.key);
   return keys;
+}
+
+/// The key of the default interface's port; one without a name for none.
+RowKey DefaultPortOf(const std::vector<vif::PodVif>& vifs) {
+  for (const vif::PodVif& planned : vifs) {
+    if (planned.is_default) return {kSwitchPort, vif::Common(planned.vif).id.value_or("")};
+  }
+  return {kSwitchPort, ""};
 }
 
 /// The keys of `all` that `kept` lacks.
@@ -35,6 +44,7 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
       cluster_(options.cluster),
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
       topology_(options),
+      policies_(options.cluster),
       northbound_({.remotes = options.nb_connection,
                    .cluster = options.cluster,
                    .hooks = {.may_write = hooks.may_write,
@@ -43,24 +53,63 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
   northbound_.Want(topology_.SharedRows());
 }
 
+const std::set<PodSet>& OvnBackend::SetsOf(const std::string& pod_uid) const {
+  static const std::set<PodSet> kNone;
+  const auto sets = sets_.find(pod_uid);
+  return sets == sets_.end() ? kNone : sets->second;
+}
+
+WantedRow OvnBackend::WithPolicies(const std::string& pod_uid, WantedRow port) const {
+  for (Place& place : policies_.PlacesIn(SetsOf(pod_uid))) port.places.push_back(std::move(place));
+  return port;
+}
+
+/// A row that is not settled yet is told of later, for it takes the lock.
+void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) {
+  for (RowKey& key : policies_.IsolationOf(SetsOf(owner.id))) {
+    if (!northbound_.StateOf({key}).settled) awaiting_[key].insert(owner.id);
+    keys.push_back(std::move(key));
+  }
+}
+
+/// All under the lock: a row that was made before a policy changed must not come after it.
 std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   std::vector<WantedRow> rows = topology_.RowsOf(owner, vifs);
   std::vector<RowKey> keys = KeysOf(rows);
-  std::vector<RowKey> old;
-  {
-    const MutexLock lock(mutex_);
-    Account& account = accounts_[owner.id];
-    old = Without(account.rows, keys);
-    account = {.owner = owner, .rows = keys};
-    for (const RowKey& key : old) owners_.erase(key);
-    for (const RowKey& key : keys) owners_[key] = owner.id;
+  const RowKey default_port = DefaultPortOf(vifs);
+  const MutexLock lock(mutex_);
+  Account& account = accounts_[owner.id];
+  const std::vector<RowKey> old = Without(account.rows, keys);
+  account = {.owner = owner, .rows = keys, .port = {}};
+  for (const RowKey& key : old) owners_.erase(key);
+  for (const RowKey& key : keys) owners_[key] = owner.id;
+  for (WantedRow& row : rows) {
+    if (owner.is_node() || row.key != default_port) continue;
+    account.port = row;
+    row = WithPolicies(owner.id, std::move(row));
   }
-  northbound_.Drop(old);
-  northbound_.Want(std::move(rows));
+  northbound_.Want(std::move(rows), old);
+  AppendIsolation(owner, keys);
   return keys;
 }
 
-/// Wakes the owners of the rows.
+void OvnBackend::Enforce(const PolicyChanges& changes) {
+  const MutexLock lock(mutex_);
+  PolicyRows::Changes rows = policies_.Take(changes.policies);
+  for (const auto& [uid, sets] : changes.pods) {
+    if (sets.empty()) {
+      sets_.erase(uid);
+    } else {
+      sets_[uid] = sets;
+    }
+    const auto account = accounts_.find(uid);
+    if (account != accounts_.end() && !account->second.port.key.name.empty())
+      rows.wanted.push_back(WithPolicies(uid, account->second.port));
+  }
+  northbound_.Want(std::move(rows.wanted), rows.dropped);
+}
+
+/// Wakes the owners of the rows, and pods that wait until they are isolated.
 void OvnBackend::OnTold(const std::vector<RowKey>& keys) {
   std::vector<Owner> owners;
   {
@@ -68,8 +117,13 @@ void OvnBackend::OnTold(const std::vector<RowKey>& keys) {
     std::set<std::string> ids;
     for (const RowKey& key : keys) {
       const auto id = owners_.find(key);
-      if (id == owners_.end() || !ids.insert(id->second).second) continue;
-      owners.push_back(accounts_.at(id->second).owner);
+      if (id != owners_.end()) ids.insert(id->second);
+      if (const auto awaiting = awaiting_.extract(key)) ids.merge(awaiting.mapped());
+    }
+    owners.reserve(ids.size());
+    for (const std::string& id : ids) {
+      const auto account = accounts_.find(id);
+      if (account != accounts_.end()) owners.push_back(account->second.owner);
     }
   }
   for (const Owner& owner : owners) hooks_.wake(owner);
@@ -91,7 +145,12 @@ void OvnBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs)
 }
 
 bool OvnBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
-  return northbound_.StateOf(KeysOf(topology_.RowsOf(owner, vifs))).settled;
+  std::vector<RowKey> keys = KeysOf(topology_.RowsOf(owner, vifs));
+  {
+    const MutexLock lock(mutex_);
+    AppendIsolation(owner, keys);
+  }
+  return northbound_.StateOf(keys).settled;
 }
 
 bool OvnBackend::Release(const std::string& owner_id) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "controller/backends/backend_factory.h"
 #include "controller/backends/ovn/northbound/northbound.h"
 #include "controller/backends/ovn/ovn_options.h"
+#include "controller/backends/ovn/policy_rows.h"
 #include "controller/backends/ovn/topology.h"
 #include "controller/backends/pools/pool_backend.h"
 
@@ -24,6 +26,7 @@ namespace kuryr::controller::ovn {
 class OvnBackend final : public Backend,
                          public InterfaceReleaser,
                          public MetricsReporter,
+                         public PolicyEnforcer,
                          public ServiceBalancer {
  public:
   /// `grace` as Northbound's.
@@ -42,23 +45,33 @@ class OvnBackend final : public Backend,
   void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   [[nodiscard]] std::vector<Owner> Inventory() const override { return pools_.Inventory(); }
   void Balance(const std::string& name, const Service& service) override;
+  void Enforce(const PolicyChanges& changes) override;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
     return {.addresses = pools_.facets().addresses,
             .interfaces = this,
             .metrics = this,
-            .services = this};
+            .services = this,
+            .policies = this};
   }
 
  private:
   struct Account {
     Owner owner;
     std::vector<RowKey> rows;
+    WantedRow port;  ///< of a pod's default interface, without its policies' port groups
   };
 
-  /// Asks for the owner's rows, in place of those of an earlier call. Returns their keys.
+  /// Asks for the owner's rows, in place of those of an earlier call. Returns their keys, and the
+  /// keys of the rows that isolate the pod.
   std::vector<RowKey> Want(const Owner& owner, const std::vector<vif::PodVif>& vifs)
       EXCLUDES(mutex_);
+  /// The pod's port with its policies' port groups.
+  [[nodiscard]] WantedRow WithPolicies(const std::string& pod_uid, WantedRow port) const
+      REQUIRES(mutex_);
+  [[nodiscard]] const std::set<PodSet>& SetsOf(const std::string& pod_uid) const REQUIRES(mutex_);
+  /// Appends the keys of the rows that isolate the pod, which is woken when they are settled.
+  void AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) REQUIRES(mutex_);
   void OnTold(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
 
   const BackendHooks hooks_;
@@ -68,7 +81,10 @@ class OvnBackend final : public Backend,
   mutable Mutex mutex_;
   std::map<std::string, Account> accounts_ GUARDED_BY(mutex_);  ///< by the owner's id
   std::map<RowKey, std::string> owners_ GUARDED_BY(mutex_);     ///< ids, by row
-  Northbound northbound_;                                       // last: it calls this
+  PolicyRows policies_ GUARDED_BY(mutex_);
+  std::map<std::string, std::set<PodSet>> sets_ GUARDED_BY(mutex_);      ///< by the pod's UID
+  std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
+  Northbound northbound_;                                                // last: it calls this
 };
 
 }  // namespace kuryr::controller::ovn

@@ -18,6 +18,7 @@ class OvnFactory final : public BackendFactory {
   [[nodiscard]] BackendNeeds needs() const override {
     BackendNeeds needs = pools_.needs();
     needs.services = options_.balances_services;
+    needs.policies = true;
     return needs;
   }
   void Warn() const override { pools_.Warn(); }

@@ -9,6 +9,7 @@
 #include "base/mac.h"
 #include "controller/backends/ovn/load_balancers.h"
 #include "controller/backends/ovn/northbound/schema.h"
+#include "controller/backends/ovn/policy_rows.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -103,6 +104,7 @@ void Topology::AddNodeRows(const vif::VifBase& vif, const std::string& on,
   }
   if (gateway.sets.empty()) return;
   rows.push_back(std::move(gateway));
+  rows.push_back(NodeAccessRow(on, vif));
   rows.push_back({.key = {kSwitchPort, on + "/router"},
                   .values = {{"name", port + "/router"}, {"type", "router"}},
                   .maps = {{"options", {{"router-port", port}}}},

@@ -50,10 +50,11 @@ Northbound::~Northbound() {
 
 void Northbound::Wake() const { ::eventfd_write(wake_.get(), 1); }
 
-void Northbound::Want(std::vector<WantedRow> rows) {
+void Northbound::Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped) {
   {
     const MutexLock lock(mutex_);
     for (WantedRow& row : rows) keeper_.Want(std::move(row));
+    for (const RowKey& key : dropped) keeper_.Drop(key);
   }
   Wake();
 }

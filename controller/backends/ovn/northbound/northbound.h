@@ -44,7 +44,8 @@ class Northbound {
   Northbound(const Northbound&) = delete;
   Northbound& operator=(const Northbound&) = delete;
 
-  void Want(std::vector<WantedRow> rows) EXCLUDES(mutex_);
+  /// `dropped` are not to be there. Up to hundreds of rows change in one transaction.
+  void Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped = {}) EXCLUDES(mutex_);
   void Drop(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
   /// All owners are known: after the grace, rows that nobody has asked for go.
   void DropUnknown() EXCLUDES(mutex_);

@@ -5,28 +5,33 @@
 namespace kuryr::controller::ovn {
 
 std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
-  std::vector<OvsdbTable> tables = {{.name = kLoadBalancer,
-                                     .values = {"name", "protocol"},
-                                     .maps = {"external_ids", "options", "vips"}},
-                                    {.name = kRouter,
-                                     .values = {"name"},
-                                     .maps = {"external_ids"},
-                                     .sets = {"ports", "static_routes"}},
-                                    {.name = kRouterPort,
-                                     .values = {"name", "mac"},
-                                     .maps = {"external_ids"},
-                                     .sets = {"networks"}},
-                                    {.name = kStaticRoute,
-                                     .values = {"ip_prefix", "nexthop", "policy"},
-                                     .maps = {"external_ids"}},
-                                    {.name = kSwitch,
-                                     .values = {"name"},
-                                     .maps = {"external_ids"},
-                                     .sets = {"load_balancer_group", "ports"}},
-                                    {.name = kSwitchPort,
-                                     .values = {"name", "type"},
-                                     .maps = {"external_ids", "options"},
-                                     .sets = {"addresses", "port_security"}}};
+  std::vector<OvsdbTable> tables = {
+      {.name = kAcl,
+       .values = {"action", "direction", "match", "priority"},
+       .maps = {"external_ids", "options"}},
+      {.name = kLoadBalancer,
+       .values = {"name", "protocol"},
+       .maps = {"external_ids", "options", "vips"}},
+      {.name = kPortGroup, .values = {"name"}, .maps = {"external_ids"}, .sets = {"acls", "ports"}},
+      {.name = kRouter,
+       .values = {"name"},
+       .maps = {"external_ids"},
+       .sets = {"ports", "static_routes"}},
+      {.name = kRouterPort,
+       .values = {"name", "mac"},
+       .maps = {"external_ids"},
+       .sets = {"networks"}},
+      {.name = kStaticRoute,
+       .values = {"ip_prefix", "nexthop", "policy"},
+       .maps = {"external_ids"}},
+      {.name = kSwitch,
+       .values = {"name"},
+       .maps = {"external_ids"},
+       .sets = {"acls", "load_balancer_group", "ports"}},
+      {.name = kSwitchPort,
+       .values = {"name", "type"},
+       .maps = {"external_ids", "options"},
+       .sets = {"addresses", "port_security"}}};
   for (OvsdbTable& table : tables) {
     table.condition =
         ovsdb::Where("external_ids", "includes", ovsdb::Map({{"kuryr-cluster", cluster}}));
@@ -40,7 +45,8 @@ std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
 
 std::map<std::string, std::set<std::string>> ReferenceColumns() {
   return {{kRouter, {"ports", "static_routes"}},
-          {kSwitch, {"load_balancer_group", "ports"}},
+          {kPortGroup, {"acls", "ports"}},
+          {kSwitch, {"acls", "load_balancer_group", "ports"}},
           {kLoadBalancerGroup, {"load_balancer"}}};
 }
 

@@ -13,9 +13,11 @@ namespace kuryr::controller::ovn {
 
 inline constexpr const char* kNorthboundName = "OVN_Northbound";
 
+inline constexpr const char* kAcl = "ACL";
 inline constexpr const char* kLoadBalancer = "Load_Balancer";
 /// It has no external_ids: its name says whose it is.
 inline constexpr const char* kLoadBalancerGroup = "Load_Balancer_Group";
+inline constexpr const char* kPortGroup = "Port_Group";
 inline constexpr const char* kRouter = "Logical_Router";
 inline constexpr const char* kRouterPort = "Logical_Router_Port";
 inline constexpr const char* kStaticRoute = "Logical_Router_Static_Route";

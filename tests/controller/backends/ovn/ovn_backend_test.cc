@@ -1,10 +1,4 @@
-#include "controller/backends/ovn/ovn_backend.h"
-
-#include <memory>
-
-#include "tests/controller/backends/ovn/northbound_fixture.h"
-#include "tests/controller/backends/ovn/ovn_text.h"
-#include "tests/controller/backends/pools/backend_fixture.h"
+#include "tests/controller/backends/ovn/ovn_backend_fixture.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -18,49 +12,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-using Vifs = std::vector<vif::PodVif>;
-
-constexpr const char* kPools = R"([node_network]
-enabled = true
-[ovn]
-nb_connection = unix:/run/nb.sock
-[pool:pods]
-cidr = 10.4.0.0/16, fd00:4::/48
-node_prefix = 24, 64
-default = true
-[pool:shared]
-cidr = 10.9.0.0/24
-gateway = none
-namespaces = *
-)";
-
-PlanRequest NodeRequest(const std::string& name) {
-  return {.owner = {.id = "uid-" + name, .name = name, .node = name},
-          .interfaces = {{.ifname = "eth0", .is_default = true}}};
-}
-
-class OvnBackendTest : public NorthboundTest {
- protected:
-  std::unique_ptr<OvnBackend> Make(const std::string& more = "") {
-    return std::make_unique<OvnBackend>(ReadOptionsOf(kPools + more),
-                                        BackendHooks{.wake = [this](const Owner&) { Tell(); },
-                                                     .may_write = [] { return true; },
-                                                     .is_scope = {}});
-  }
-  /// The VIFs once their rows are written.
-  Vifs Reserve(OvnBackend& backend, const PlanRequest& request) {
-    std::optional<Vifs> vifs;
-    EXPECT_TRUE(Await([&] { return (vifs = backend.Reserve(request)).has_value(); }));
-    return vifs.value_or(Vifs());
-  }
-  static PlanRequest PodRequest(const std::string& name, const Vifs& node) {
-    PlanRequest request = RequestOf(Pod(name), "pods");
-    for (const IpNetwork& address : vif::AddressesOf(vif::Common(node.at(0).vif)))
-      request.node_networks.push_back(address.Masked());
-    return request;
-  }
-  static std::string IdOf(const vif::PodVif& vif) { return vif::Common(vif.vif).id.value(); }
-};
 
 TEST_F(OvnBackendTest, NodeGetsASwitchAtTheRouterAndAPort) {
   const auto backend = Make();

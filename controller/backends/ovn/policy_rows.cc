@@ -1,0 +1,219 @@
+#include "controller/backends/ovn/policy_rows.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "controller/backends/ovn/northbound/schema.h"
+
+namespace kuryr::controller::ovn {
+namespace {
+
+constexpr int kDropPriority = 1000;
+constexpr int kAllowPriority = 1001;
+constexpr int kNodePriority = 1002;
+/// Bytes of the digest in a name: enough that nobody finds two sets with one name.
+constexpr size_t kDigestBytes = 16;
+
+std::string DigestOf(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  if (EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr) != 1)
+    ThrowErrno(ENOSYS, "SHA-256");
+  std::string hex;
+  for (size_t i = 0; i < kDigestBytes; ++i) {
+    hex += kDigits[digest.at(i) >> 4];
+    hex += kDigits[digest.at(i) & 0xf];
+  }
+  return hex;
+}
+
+std::string DropName(const PodSet& set, TrafficDirection direction) {
+  return (direction == TrafficDirection::kIngress ? "isolated/ingress/" : "isolated/egress/") + set;
+}
+
+/// Appends with `separator` before all but the first.
+void Join(std::string& text, const char* separator, std::string_view part) {
+  if (!text.empty()) text += separator;
+  text += part;
+}
+
+/// An ACL of what pods of the group receive or send. What they send is looked at after OVN's load
+/// balancers have chosen an endpoint.
+WantedRow AclRow(std::string name, TrafficDirection direction, const std::string& group) {
+  const bool is_ingress = direction == TrafficDirection::kIngress;
+  WantedRow row = {.key = {kAcl, std::move(name)},
+                   .values = {{"direction", is_ingress ? "to-lport" : "from-lport"},
+                              {"match", (is_ingress ? "outport == @" : "inport == @") + group}}};
+  if (!is_ingress) row.maps["options"] = {{"apply-after-lb", "true"}};
+  return row;
+}
+
+void Restrict(WantedRow& row, const std::string& condition) {
+  row.values["match"] = row.values["match"].get<std::string>() + " && " + condition;
+}
+
+std::string PortsText(const std::vector<PortRange>& ports) {
+  std::string text;
+  for (const PortRange& range : ports) {
+    const std::string port = range.protocol + ".dst";
+    std::string term = port + " == " + std::to_string(range.first);
+    if (range.first == 0 && range.last == UINT16_MAX) {
+      term = range.protocol;
+    } else if (range.first != range.last) {
+      term.assign("(").append(port).append(" >= ").append(std::to_string(range.first));
+      term.append(" && ")
+          .append(port)
+          .append(" <= ")
+          .append(std::to_string(range.last))
+          .append(")");
+    }
+    Join(text, " || ", term);
+  }
+  return "(" + text + ")";
+}
+
+std::string BlockText(const AddressBlock& block, const char* end) {
+  const std::string version = block.network.address.family == IpFamily::kIpv4 ? "ip4" : "ip6";
+  const std::string field = version + end;
+  std::string text = block.network.prefix_length == 0
+                         ? version
+                         : field + " == " + block.network.Masked().ToString();
+  if (block.except.empty()) return text;
+  std::string except;
+  for (const IpNetwork& network : block.except) Join(except, ", ", network.Masked().ToString());
+  return "(" + text + " && " + field + " != {" + except + "})";
+}
+
+}  // namespace
+
+std::string PolicyRows::GroupName(const PodSet& set) const {
+  return "kuryr_" + DigestOf(cluster_ + "/" + set);
+}
+
+WantedRow PolicyRows::GroupRow(const PodSet& set) const {
+  return {.key = {kPortGroup, set}, .values = {{"name", GroupName(set)}}};
+}
+
+WantedRow PolicyRows::DropRow(const PodSet& set, TrafficDirection direction) const {
+  WantedRow row = AclRow(DropName(set, direction), direction, GroupName(set));
+  row.values["priority"] = kDropPriority;
+  row.values["action"] = "drop";
+  row.places = {{{kPortGroup, set}, "acls"}};
+  Restrict(row, "ip");
+  return row;
+}
+
+WantedRow PolicyRows::AllowRow(const std::string& name, size_t index,
+                               const PolicyRule& rule) const {
+  WantedRow row = AclRow("policy/" + name + "/" + std::to_string(index), rule.direction,
+                         GroupName(rule.subject));
+  row.values["priority"] = kAllowPriority;
+  row.values["action"] = "allow-related";
+  row.places = {{{kPortGroup, rule.subject}, "acls"}};
+  Restrict(row, "ip");
+  if (!rule.any_peer) Restrict(row, PeersText(rule));
+  if (!rule.any_port) Restrict(row, PortsText(rule.ports));
+  return row;
+}
+
+std::string PolicyRows::PeersText(const PolicyRule& rule) const {
+  const char* end = rule.direction == TrafficDirection::kIngress ? ".src" : ".dst";
+  std::string text;
+  for (const std::string version : {"ip4", "ip6"}) {
+    std::string sets;
+    for (const PodSet& set : rule.peers) Join(sets, ", ", "$" + GroupName(set) + "_" + version);
+    if (!sets.empty()) Join(text, " || ", version + end + " == {" + sets + "}");
+  }
+  for (const AddressBlock& block : rule.blocks) Join(text, " || ", BlockText(block, end));
+  return "(" + text + ")";
+}
+
+void PolicyRows::AddRowsOf(const std::string& name, const CompiledPolicy& policy,
+                           Rows& rows) const {
+  const auto add = [&](WantedRow row) {
+    RowKey key = row.key;
+    rows.insert_or_assign(std::move(key), std::move(row));
+  };
+  add(GroupRow(policy.subject));
+  if (policy.isolates_ingress) add(DropRow(policy.subject, TrafficDirection::kIngress));
+  if (policy.isolates_egress) add(DropRow(policy.subject, TrafficDirection::kEgress));
+  size_t index = 0;
+  for (const PolicyRule& rule : policy.rules) {
+    add(GroupRow(rule.subject));
+    for (const PodSet& peer : rule.peers) add(GroupRow(peer));
+    add(AllowRow(name, index++, rule));
+  }
+}
+
+PolicyRows::Changes PolicyRows::Take(
+    const std::map<std::string, std::optional<CompiledPolicy>>& policies) {
+  Rows wanted;
+  std::vector<RowKey> before;
+  for (const auto& [name, policy] : policies) {
+    std::vector<RowKey>& keys = policies_[name];
+    before.insert(before.end(), keys.begin(), keys.end());
+    keys.clear();
+    if (!policy) {
+      policies_.erase(name);
+      continue;
+    }
+    Rows rows;
+    AddRowsOf(name, *policy, rows);
+    for (const auto& [key, row] : rows) {
+      keys.push_back(key);
+      ++uses_[key];
+    }
+    wanted.merge(rows);
+  }
+  Changes changes;
+  for (const RowKey& key : before) {
+    const auto uses = uses_.find(key);
+    if (--uses->second > 0) continue;
+    uses_.erase(uses);
+    changes.dropped.push_back(key);
+  }
+  changes.wanted.reserve(wanted.size());
+  for (auto& [key, row] : wanted) changes.wanted.push_back(std::move(row));
+  return changes;
+}
+
+std::vector<Place> PolicyRows::PlacesIn(const std::set<PodSet>& sets) const {
+  std::vector<Place> places;
+  for (const PodSet& set : sets) {
+    RowKey group = {kPortGroup, set};
+    if (uses_.contains(group)) places.push_back({std::move(group), "ports"});
+  }
+  return places;
+}
+
+std::vector<RowKey> PolicyRows::IsolationOf(const std::set<PodSet>& sets) const {
+  std::vector<RowKey> rows;
+  for (const PodSet& set : sets) {
+    for (const auto direction : {TrafficDirection::kIngress, TrafficDirection::kEgress}) {
+      RowKey row = {kAcl, DropName(set, direction)};
+      if (uses_.contains(row)) rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+WantedRow NodeAccessRow(const std::string& on, const vif::VifBase& vif) {
+  std::string match;
+  for (const IpNetwork& each : vif::AddressesOf(vif)) {
+    const char* field = each.address.family == IpFamily::kIpv4 ? "ip4.src == " : "ip6.src == ";
+    Join(match, " || ", field + each.address.ToString());
+  }
+  return {.key = {kAcl, on},
+          .values = {{"direction", "to-lport"},
+                     {"match", std::move(match)},
+                     {"priority", kNodePriority},
+                     {"action", "allow"}},
+          .places = {{{kSwitch, on}, "acls"}}};
+}
+
+}  // namespace kuryr::controller::ovn

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/backends/ovn/northbound/wanted_row.h"
+#include "controller/policy/compiled_policy.h"
+#include "vif/vif.h"
+
+namespace kuryr::controller::ovn {
+
+/// The rows of NetworkPolicies. A set of pods is a port group, whose addresses ovn-northd keeps as
+/// address sets (ovn-nb(5), Port_Group). A policy's rules are ACLs of the port groups of their
+/// subjects. One ACL for each direction drops the rest for pods that a policy isolates. Pods' ports
+/// are in the port groups by their own rows' places. Not thread-safe.
+class PolicyRows {
+ public:
+  explicit PolicyRows(std::string cluster) : cluster_(std::move(cluster)) {}
+
+  struct Changes {
+    std::vector<WantedRow> wanted;
+    std::vector<RowKey> dropped;
+  };
+  /// These policies are so from now on; nullopt: gone.
+  [[nodiscard]] Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
+
+  /// The places of a port of a pod in these sets. A set that no policy names has none.
+  [[nodiscard]] std::vector<Place> PlacesIn(const std::set<PodSet>& sets) const;
+  /// The rows without which a pod in these sets would not be isolated.
+  [[nodiscard]] std::vector<RowKey> IsolationOf(const std::set<PodSet>& sets) const;
+
+ private:
+  using Rows = std::map<RowKey, WantedRow>;
+
+  [[nodiscard]] std::string GroupName(const PodSet& set) const;
+  /// Adds the rows of a policy, and of the sets that it names.
+  void AddRowsOf(const std::string& name, const CompiledPolicy& policy, Rows& rows) const;
+  [[nodiscard]] WantedRow GroupRow(const PodSet& set) const;
+  [[nodiscard]] WantedRow DropRow(const PodSet& set, TrafficDirection direction) const;
+  [[nodiscard]] WantedRow AllowRow(const std::string& name, size_t index,
+                                   const PolicyRule& rule) const;
+  [[nodiscard]] std::string PeersText(const PolicyRule& rule) const;
+
+  const std::string cluster_;
+  std::map<std::string, std::vector<RowKey>> policies_;  ///< their rows, by NAMESPACE/NAME
+  std::map<RowKey, size_t> uses_;                        ///< how many policies have the row
+};
+
+/// The ACL that lets a node, by its management port's VIF, reach the pods of its switch `on`: no
+/// policy keeps the kubelet from its pods. It is stateless where no policy's ACL is on the switch.
+[[nodiscard]] WantedRow NodeAccessRow(const std::string& on, const vif::VifBase& vif);
+
+}  // namespace kuryr::controller::ovn

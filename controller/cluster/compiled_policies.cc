@@ -1,0 +1,73 @@
+#include "controller/cluster/compiled_policies.h"
+
+#include <nlohmann/json.hpp>
+
+#include "controller/policy/policy_pod.h"
+
+namespace kuryr::controller {
+
+std::vector<std::pair<watcher::KeyFn, std::string>> CompiledPolicies::Consumes() const {
+  return {{watcher::ObjectKind, "NetworkPolicy"},
+          {watcher::ObjectKind, "Namespace"},
+          {watcher::ObjectKind, "Pod"}};
+}
+
+PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
+  const bool is_there = event.type != watcher::EventType::kDeleted;
+  if (event.kind == "NetworkPolicy") {
+    return is_there ? compiler_.SetPolicy(event.name_space, event.name, *event.object)
+                    : compiler_.RemovePolicy(event.name_space, event.name);
+  }
+  if (event.kind == "Namespace") {
+    return is_there ? compiler_.SetNamespace(event.name, LabelsOf(*event.object))
+                    : compiler_.RemoveNamespace(event.name);
+  }
+  auto pod = is_there ? PolicyPodOf(*event.object) : std::nullopt;
+  return pod ? compiler_.SetPod(std::move(*pod)) : compiler_.RemovePod(event.uid);
+}
+
+void CompiledPolicies::Handle(const watcher::WatchEvent& event) {
+  const MutexLock lock(mutex_);
+  const PolicyChanges changes = Compile(event);
+  if (changes.policies.empty() && changes.pods.empty()) return;
+  Keep(changes);
+  if (enforcer_ != nullptr) enforcer_->Enforce(changes);
+}
+
+void CompiledPolicies::Keep(const PolicyChanges& changes) {
+  for (const auto& [name, policy] : changes.policies) {
+    all_.errors.erase(name);
+    if (policy) {
+      all_.policies[name] = policy;
+    } else {
+      all_.policies.erase(name);
+    }
+  }
+  for (const auto& [name, error] : changes.errors) all_.errors[name] = error;
+  for (const auto& [uid, sets] : changes.pods) {
+    if (sets.empty()) {
+      all_.pods.erase(uid);
+    } else {
+      all_.pods[uid] = sets;
+    }
+  }
+}
+
+void CompiledPolicies::StartTelling(PolicyEnforcer* enforcer) {
+  const MutexLock lock(mutex_);
+  enforcer_ = enforcer;
+  if (enforcer_ != nullptr) enforcer_->Enforce(all_);
+}
+
+void CompiledPolicies::StopTelling() {
+  const MutexLock lock(mutex_);
+  enforcer_ = nullptr;
+}
+
+std::optional<std::string> CompiledPolicies::ErrorOf(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  const auto error = all_.errors.find(name);
+  return error == all_.errors.end() ? std::nullopt : std::optional(error->second);
+}
+
+}  // namespace kuryr::controller
