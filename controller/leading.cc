@@ -165,13 +165,9 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
   const bool is_enforced = parts_.config.backend->needs().policies;
-  const auto policies = static_cast<double>(parts_.informer.policies().size());
-  text.Metric("kuryr_controller_policies_enforced", "gauge",
-              "NetworkPolicies of the cluster that the backend enforces.",
-              is_enforced ? policies : 0);
   text.Metric("kuryr_controller_policies_not_enforced", "gauge",
               "NetworkPolicies of the cluster, which nothing enforces.",
-              is_enforced ? 0 : policies);
+              is_enforced ? 0 : static_cast<double>(parts_.informer.policies().size()));
   if (!parts_.config.node_network.enabled) return;
   const NodeStore::Counts nodes = parts_.informer.nodes().Count();
   text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");

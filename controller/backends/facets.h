@@ -97,8 +97,8 @@ class PolicyEnforcer {
  public:
   virtual ~PolicyEnforcer() = default;
 
-  /// A pod's sets are told before Reserve is asked for its plan, so that it is isolated before its
-  /// first packet.
+  /// The first call has all policies and pods. A pod's sets are told before Reserve is asked for
+  /// its plan, so that it is isolated before its first packet.
   virtual void Enforce(const PolicyChanges& changes) = 0;
 };
 

@@ -1,7 +1,7 @@
 """The cluster of two nodes on OVN: its central part on the first node, ovn-controller and an end of Geneve's tunnels on each."""
 from harness.uplink_bridge import make_uplink_bridge
 from kubernetes.two_nodes import TwoNodes
-from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons
+from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons, avoid_zero_snat
 
 RIGHTS = "  # With [ovn] services = ovn:\n"
 
@@ -16,9 +16,7 @@ class OvnNodes(TwoNodes):
     def _make_node(self, host):
         node = super()._make_node(host)
         make_uplink_bridge(node.ovs)
-        # OVN uses all-zero SNAT for all connections of a switch with load balancers. The userspace datapath of Open vSwitch 3.1.0
-        # may die of it: "assertion conn->conn_type == CT_CONN_TYPE_DEFAULT failed in conn_update_state()".
-        host.run(f"ovs-appctl dpif/set-dp-features {node.ovs.bridge} ct_zero_snat false")
+        avoid_zero_snat(host, node.ovs)
         return node
 
     def start(self):

@@ -23,6 +23,13 @@ def find_missing():
     return [name for name in PROGRAMS if not shutil.which(name)]
 
 
+def avoid_zero_snat(host, ovs):
+    """Before ovn-controller starts: OVN uses all-zero SNAT for the connections of a switch with load balancers or stateful ACLs. The
+    userspace datapath of Open vSwitch 3.1.0 may die of it: "assertion conn->conn_type == CT_CONN_TYPE_DEFAULT failed in
+    conn_update_state()"."""
+    host.run("ovs-appctl", "dpif/set-dp-features", ovs.bridge, "ct_zero_snat", "false")
+
+
 class Daemons:
     """OVN's daemons on a host. The test is the first process of its namespace, and so their parent."""
 
@@ -104,6 +111,7 @@ class Ovn(Central):
         """ovs: the node's Open vSwitch."""
         self.ovs = ovs
         super().__init__()
+        avoid_zero_snat(HERE, ovs)
         ovs.vsctl("set", "Open_vSwitch", ".", f"external_ids:system-id={CHASSIS}", f"external_ids:hostname={HOST_NAME}",
                   f'external_ids:ovn-remote="{SOUTHBOUND}"', "external_ids:ovn-encap-type=geneve",
                   "external_ids:ovn-encap-ip=127.0.0.1")

@@ -107,6 +107,7 @@ void OvnBackend::Enforce(const PolicyChanges& changes) {
       rows.wanted.push_back(WithPolicies(uid, account->second.port));
   }
   northbound_.Want(std::move(rows.wanted), rows.dropped);
+  if (!std::exchange(knows_policies_, true)) northbound_.DropUnknown(IsPolicyRow);
 }
 
 /// Wakes the owners of the rows, and pods that wait until they are isolated.

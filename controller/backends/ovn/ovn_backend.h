@@ -82,6 +82,7 @@ class OvnBackend final : public Backend,
   std::map<std::string, Account> accounts_ GUARDED_BY(mutex_);  ///< by the owner's id
   std::map<RowKey, std::string> owners_ GUARDED_BY(mutex_);     ///< ids, by row
   PolicyRows policies_ GUARDED_BY(mutex_);
+  bool knows_policies_ GUARDED_BY(mutex_) = false;
   std::map<std::string, std::set<PodSet>> sets_ GUARDED_BY(mutex_);      ///< by the pod's UID
   std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
   Northbound northbound_;                                                // last: it calls this

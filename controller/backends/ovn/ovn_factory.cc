@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "controller/backends/ovn/ovn_backend.h"
 #include "controller/backends/ovn/ovn_options.h"
 #include "controller/backends/pools/pool_factory.h"
@@ -21,7 +22,13 @@ class OvnFactory final : public BackendFactory {
     needs.policies = true;
     return needs;
   }
-  void Warn() const override { pools_.Warn(); }
+  void Warn() const override {
+    pools_.Warn();
+    if (!options_.balances_services)
+      Log(LogLevel::kWarning,
+          "NetworkPolicies do not hold for what comes by a Service: it has a node's address; "
+          "[ovn] services = ovn would keep the source");
+  }
 
   [[nodiscard]] std::shared_ptr<Backend> Make(const BackendHooks& hooks) const override {
     if (!options_.nb_private_key.empty())

@@ -13,6 +13,7 @@
 namespace kuryr::controller::ovn {
 namespace {
 
+constexpr int kTrackPriority = 1;
 constexpr int kDropPriority = 1000;
 constexpr int kAllowPriority = 1001;
 constexpr int kNodePriority = 1002;
@@ -30,6 +31,11 @@ std::string DigestOf(const std::string& text) {
     hex += kDigits[digest.at(i) & 0xf];
   }
   return hex;
+}
+
+TrafficDirection OppositeOf(TrafficDirection direction) {
+  return direction == TrafficDirection::kIngress ? TrafficDirection::kEgress
+                                                 : TrafficDirection::kIngress;
 }
 
 std::string DropName(const PodSet& set, TrafficDirection direction) {
@@ -108,6 +114,17 @@ WantedRow PolicyRows::DropRow(const PodSet& set, TrafficDirection direction) con
   return row;
 }
 
+/// OVN tracks the connections of a switch with a stateful ACL alone. Without this ACL the drop of
+/// one direction would drop the replies to the other one.
+WantedRow PolicyRows::TrackRow(const PodSet& set, TrafficDirection dropped) const {
+  WantedRow row = AclRow("tracked/" + DropName(set, dropped), OppositeOf(dropped), GroupName(set));
+  row.values["priority"] = kTrackPriority;
+  row.values["action"] = "allow-related";
+  row.places = {{{kPortGroup, set}, "acls"}};
+  Restrict(row, "ip");
+  return row;
+}
+
 WantedRow PolicyRows::AllowRow(const std::string& name, size_t index,
                                const PolicyRule& rule) const {
   WantedRow row = AclRow("policy/" + name + "/" + std::to_string(index), rule.direction,
@@ -140,8 +157,12 @@ void PolicyRows::AddRowsOf(const std::string& name, const CompiledPolicy& policy
     rows.insert_or_assign(std::move(key), std::move(row));
   };
   add(GroupRow(policy.subject));
-  if (policy.isolates_ingress) add(DropRow(policy.subject, TrafficDirection::kIngress));
-  if (policy.isolates_egress) add(DropRow(policy.subject, TrafficDirection::kEgress));
+  const auto isolate = [&](TrafficDirection direction) {
+    add(DropRow(policy.subject, direction));
+    add(TrackRow(policy.subject, direction));
+  };
+  if (policy.isolates_ingress) isolate(TrafficDirection::kIngress);
+  if (policy.isolates_egress) isolate(TrafficDirection::kEgress);
   size_t index = 0;
   for (const PolicyRule& rule : policy.rules) {
     add(GroupRow(rule.subject));
@@ -200,6 +221,10 @@ std::vector<RowKey> PolicyRows::IsolationOf(const std::set<PodSet>& sets) const 
     }
   }
   return rows;
+}
+
+bool IsPolicyRow(const RowKey& key) {
+  return key.table == kPortGroup || (key.table == kAcl && !key.name.starts_with("node/"));
 }
 
 WantedRow NodeAccessRow(const std::string& on, const vif::VifBase& vif) {

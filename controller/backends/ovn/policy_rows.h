@@ -42,6 +42,7 @@ class PolicyRows {
   void AddRowsOf(const std::string& name, const CompiledPolicy& policy, Rows& rows) const;
   [[nodiscard]] WantedRow GroupRow(const PodSet& set) const;
   [[nodiscard]] WantedRow DropRow(const PodSet& set, TrafficDirection direction) const;
+  [[nodiscard]] WantedRow TrackRow(const PodSet& set, TrafficDirection dropped) const;
   [[nodiscard]] WantedRow AllowRow(const std::string& name, size_t index,
                                    const PolicyRule& rule) const;
   [[nodiscard]] std::string PeersText(const PolicyRule& rule) const;
@@ -50,6 +51,9 @@ class PolicyRows {
   std::map<std::string, std::vector<RowKey>> policies_;  ///< their rows, by NAMESPACE/NAME
   std::map<RowKey, size_t> uses_;                        ///< how many policies have the row
 };
+
+/// Whether PolicyRows makes rows of this kind.
+[[nodiscard]] bool IsPolicyRow(const RowKey& key);
 
 /// The ACL that lets a node, by its management port's VIF, reach the pods of its switch `on`: no
 /// policy keeps the kubelet from its pods. It is stateless where no policy's ACL is on the switch.

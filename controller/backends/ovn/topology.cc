@@ -10,6 +10,7 @@
 #include "controller/backends/ovn/load_balancers.h"
 #include "controller/backends/ovn/northbound/schema.h"
 #include "controller/backends/ovn/policy_rows.h"
+#include "controller/backends/pools/pool_vif.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -40,7 +41,7 @@ bool HasAddressIn(const vif::VifBase& vif, const vif::Subnet& subnet) {
 Topology::Topology(const OvnOptions& options)
     : cluster_(options.cluster), balances_services_(options.balances_services) {
   for (const pools::Pool& pool : options.pools) {
-    if (!pool.from_node) shared_pools_.push_back(pool.name);
+    if (!pool.from_node) shared_pools_.emplace(pools::NetworkIdOf(pool.name), pool.name);
   }
 }
 
@@ -53,16 +54,14 @@ WantedRow Topology::SwitchRow(const std::string& name) const {
 std::vector<WantedRow> Topology::SharedRows() const {
   std::vector<WantedRow> rows = {{.key = {kRouter, "router"}, .values = {{"name", cluster_}}}};
   if (balances_services_) rows.push_back(ServiceGroupRow(cluster_));
-  for (const std::string& pool : shared_pools_) rows.push_back(SwitchRow("pool/" + pool));
+  for (const auto& [network, pool] : shared_pools_) rows.push_back(SwitchRow("pool/" + pool));
   return rows;
 }
 
 std::string Topology::SwitchOf(const Owner& owner, const vif::VifBase& vif) const {
-  const std::string pool =
-      vif.network.has_value() ? vif.network->label.value_or("") : std::string();
-  const bool is_shared =
-      std::find(shared_pools_.begin(), shared_pools_.end(), pool) != shared_pools_.end();
-  return is_shared ? "pool/" + pool : "node/" + owner.node;
+  const auto pool = vif.network.has_value() ? shared_pools_.find(vif.network->id.value_or(""))
+                                            : shared_pools_.end();
+  return pool == shared_pools_.end() ? "node/" + owner.node : "pool/" + pool->second;
 }
 
 WantedRow Topology::PortRow(const Owner& owner, const vif::VifBase& vif,

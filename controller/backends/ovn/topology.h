@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class Topology {
 
   const std::string cluster_;
   const bool balances_services_;
-  std::vector<std::string> shared_pools_;  ///< whose networks all nodes share
+  std::map<std::string, std::string> shared_pools_;  ///< names, by the id of their network
 };
 
 }  // namespace kuryr::controller::ovn

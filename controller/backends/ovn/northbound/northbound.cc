@@ -76,6 +76,14 @@ void Northbound::DropUnknown() {
   Wake();
 }
 
+void Northbound::DropUnknown(RowKeeper::Choice choice) {
+  {
+    const MutexLock lock(mutex_);
+    if (!drops_all_) keeper_.DropUnknown(std::move(choice));
+  }
+  Wake();
+}
+
 Northbound::State Northbound::StateOf(const std::vector<RowKey>& keys) const {
   const MutexLock lock(mutex_);
   State state{.settled = true};
@@ -127,7 +135,8 @@ void Northbound::Send() {
       tell = WhenUnreachable();
     } else if (may_write && !sent_) {
       const Clock::time_point now = Clock::now();
-      if (drop_unknown_at_ && now >= *drop_unknown_at_) keeper_.DropUnknown();
+      if (drop_unknown_at_ && now >= *drop_unknown_at_ && !std::exchange(drops_all_, true))
+        keeper_.DropUnknown([](const RowKey&) { return true; });
       RowKeeper::Batch batch = keeper_.Compose(replica_, kMostRows, now);
       tell = std::move(batch.settled);
       if (!batch.empty()) Transact(std::move(batch));

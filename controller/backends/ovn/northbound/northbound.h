@@ -49,6 +49,8 @@ class Northbound {
   void Drop(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
   /// All owners are known: after the grace, rows that nobody has asked for go.
   void DropUnknown() EXCLUDES(mutex_);
+  /// Chosen rows that nobody has asked for go at once.
+  void DropUnknown(RowKeeper::Choice choice) EXCLUDES(mutex_);
 
   struct State {
     bool settled = false;
@@ -85,6 +87,7 @@ class Northbound {
   bool ready_ GUARDED_BY(mutex_) = false;  ///< connected, and the replica has been whole since
   std::string last_error_ GUARDED_BY(mutex_);
   std::optional<Clock::time_point> drop_unknown_at_ GUARDED_BY(mutex_);
+  bool drops_all_ GUARDED_BY(mutex_) = false;  ///< rows that nobody has asked for
   std::optional<RowKeeper::Batch> sent_ GUARDED_BY(mutex_);  ///< without an answer yet
   OvsdbReplica replica_;                                     ///< the thread's
   std::jthread thread_;

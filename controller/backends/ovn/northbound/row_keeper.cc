@@ -43,11 +43,15 @@ void RowKeeper::Drop(const RowKey& key) {
   Queue(key, slot);
 }
 
-void RowKeeper::DropUnknown() {
-  if (std::exchange(drops_unknown_, true)) return;
+void RowKeeper::DropUnknown(Choice choice) {
+  drops_unknown_ = std::move(choice);
   for (auto& [key, slot] : slots_) {
-    if (!slot.wanted) Queue(key, slot);
+    if (!slot.wanted && IsUnwanted(key, slot)) Queue(key, slot);
   }
+}
+
+bool RowKeeper::IsUnwanted(const RowKey& key, const Slot& slot) const {
+  return slot.dropped || (drops_unknown_ && drops_unknown_(key));
 }
 
 bool RowKeeper::IsSettled(const RowKey& key) const {
@@ -102,7 +106,7 @@ void RowKeeper::Index(const RowKey& key, const std::string& uuid) {
   keys_.emplace(uuid, key);
   Slot& slot = slots_[key];
   slot.uuids.insert(uuid);
-  if (!slot.failure && (slot.wanted || slot.dropped || drops_unknown_)) Queue(key, slot);
+  if (!slot.failure && (slot.wanted || IsUnwanted(key, slot))) Queue(key, slot);
   const auto waiting = waiting_.find(key);
   if (waiting == waiting_.end()) return;
   for (const RowKey& child : waiting->second) {
@@ -166,7 +170,7 @@ class RowKeeper::Composer {
     bool complete = true;
     if (slot.wanted) {
       complete = Make(key, slot);
-    } else if (slot.dropped || keeper_.drops_unknown_) {
+    } else if (keeper_.IsUnwanted(key, slot)) {
       Remove(key, slot.uuids, slot.uuids.begin());
     }
     if (batch_.operations.size() > before) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -40,8 +41,9 @@ class RowKeeper {
   void Want(WantedRow row);
   /// The row is not to be there.
   void Drop(const RowKey& key);
-  /// From now on, rows of the cluster that nobody has asked for are not to be there.
-  void DropUnknown();
+  using Choice = std::function<bool(const RowKey& key)>;
+  /// From now on, chosen rows of the cluster that nobody has asked for are not to be there.
+  void DropUnknown(Choice choice);
 
   /// Whether the row is as it is to be: there, or gone.
   [[nodiscard]] bool IsSettled(const RowKey& key) const;
@@ -104,6 +106,7 @@ class RowKeeper {
   [[nodiscard]] bool IsNamed(const std::string& table) const {
     return shape_.named_tables.contains(table);
   }
+  [[nodiscard]] bool IsUnwanted(const RowKey& key, const Slot& slot) const;
   void Queue(const RowKey& key, Slot& slot);
   void QueueUuid(const std::string& uuid);
   void Index(const RowKey& key, const std::string& uuid);
@@ -115,7 +118,7 @@ class RowKeeper {
   const Shape shape_;
   const std::chrono::milliseconds retry_least_;
   const std::chrono::milliseconds retry_most_;
-  bool drops_unknown_ = false;
+  Choice drops_unknown_;  ///< empty: none
   std::map<RowKey, Slot> slots_;
   std::unordered_map<std::string, RowKey> keys_;               ///< by the row's UUID
   std::unordered_map<std::string, std::set<Holder>> holders_;  ///< by the UUID that they have

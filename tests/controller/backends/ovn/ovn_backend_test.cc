@@ -1,3 +1,4 @@
+#include "controller/plan/kept_plan.h"
 #include "tests/controller/backends/ovn/ovn_backend_fixture.h"
 
 namespace kuryr::controller::ovn {
@@ -113,6 +114,16 @@ TEST_F(OvnBackendTest, NextLeaderKeepsPorts) {
 
   EXPECT_EQ(Reserve(*next, PodRequest("a", node)), pod);
   EXPECT_EQ(Column("Logical_Switch_Port", "_uuid"), uuids);
+}
+
+TEST_F(OvnBackendTest, PortOfASharedPoolStaysWhereItsPlanIsKeptInShort) {
+  const auto backend = Make();
+  const Vifs pod = Reserve(*backend, RequestOf(Pod("a"), "shared"));
+
+  backend->Adopt(Pod("a"), KeptPlan(pod).vifs());
+
+  EXPECT_EQ(Reserve(*backend, RequestOf(Pod("a"), "shared")), pod);
+  EXPECT_THAT(Nbctl({"lsp-list", "kuryr/pool/shared"}), HasSubstr(IdOf(pod.at(0))));
 }
 
 TEST_F(OvnBackendTest, InterfaceThatIsTakenAwayLosesItsPort) {

@@ -78,7 +78,7 @@ TEST_F(OvnPoliciesTest, PodIsIsolatedBeforeItHasAPlan) {
 
   EXPECT_TRUE(IsIsolated(IdOf(pod.at(0))));
   EXPECT_EQ(GroupsOf(pod.at(0)), "web ");
-  EXPECT_THAT(Column("ACL", "action"), ElementsAre("allow-related", "drop"));
+  EXPECT_THAT(Column("ACL", "action"), ElementsAre("allow-related", "allow-related", "drop"));
 }
 
 TEST_F(OvnPoliciesTest, PodThatRunsJoinsAndLeaves) {
@@ -128,6 +128,25 @@ TEST_F(OvnPoliciesTest, NextControllerTakesOverWithoutAGap) {
 
   EXPECT_EQ(Column("ACL", "_uuid"), rows);
   EXPECT_TRUE(IsIsolated(IdOf(pod.at(0))));
+}
+
+TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
+  auto backend = Make();
+  CompiledPolicy other = Isolate("web");
+  other.rules[0].any_peer = true;
+  other.rules[0].peers.clear();
+  backend->Enforce(
+      {.policies = {{"team/p", Isolate("web")}, {"team/q", other}}, .pods = {{"uid-a", {"web"}}}});
+  const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
+  backend.reset();
+
+  const auto next = Make();
+  next->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
+  next->Adopt(Pod("a"), pod);
+
+  EXPECT_TRUE(Await([&] { return Column("ACL", "external_ids:kuryr-row").size() == 3; }));
+  EXPECT_TRUE(IsIsolated(IdOf(pod.at(0))));
+  EXPECT_THAT(Column("Logical_Switch_Port", "name"), ElementsAre(IdOf(pod.at(0))));
 }
 
 TEST_F(OvnPoliciesTest, WhatSomebodyOpensIsClosedAgain) {

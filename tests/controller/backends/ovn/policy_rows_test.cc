@@ -73,7 +73,8 @@ TEST(PolicyRowsTest, EgressIsOfTheSenderAfterItsLoadBalancer) {
                                            .any_port = true}}}}});
 
   ASSERT_THAT(NamesOf(changes.wanted),
-              ElementsAre("ACL isolated/egress/web", "ACL policy/team/p/0", "Port_Group web"));
+              ElementsAre("ACL isolated/egress/web", "ACL policy/team/p/0",
+                          "ACL tracked/isolated/egress/web", "Port_Group web"));
   for (const WantedRow& row : {changes.wanted[0], changes.wanted[1]}) {
     EXPECT_EQ(row.values.at("direction"), "from-lport");
     EXPECT_EQ(row.maps.at("options").at("apply-after-lb"), "true");
@@ -98,6 +99,19 @@ TEST(PolicyRowsTest, PortsAndRanges) {
                      .ports = {{"tcp", 80, 80}, {"udp", 5000, 5010}, {"sctp", 0, UINT16_MAX}}}),
             "outport == @GROUP(web) && ip && (tcp.dst == 80 || (udp.dst >= 5000 && udp.dst <= "
             "5010) || sctp)");
+}
+
+TEST(PolicyRowsTest, ConnectionsOfTheOtherDirectionAreTracked) {
+  PolicyRows rows("kuryr");
+  const auto changes =
+      rows.Take({{"team/p", CompiledPolicy{.subject = "web", .isolates_ingress = true}}});
+
+  ASSERT_THAT(NamesOf(changes.wanted),
+              ElementsAre("ACL isolated/ingress/web", "ACL tracked/isolated/ingress/web",
+                          "Port_Group web"));
+  EXPECT_EQ(changes.wanted[0].values.at("direction"), "to-lport");
+  EXPECT_EQ(changes.wanted[1].values.at("direction"), "from-lport");
+  EXPECT_EQ(changes.wanted[1].values.at("action"), "allow-related");
 }
 
 TEST(PolicyRowsTest, RowsOfSeveralPoliciesStayUntilTheLastOneIsGone) {

@@ -1,0 +1,117 @@
+#include "controller/cluster/compiled_policies.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using watcher::EventType;
+
+class Enforcer : public PolicyEnforcer {
+ public:
+  void Enforce(const PolicyChanges& changes) override { told.push_back(changes); }
+
+  std::vector<PolicyChanges> told;
+};
+
+class CompiledPoliciesTest : public ::testing::Test {
+ protected:
+  void Tell(EventType type, json object) {
+    policies_.Handle(watcher::MakeEvent(type, std::move(object)));
+  }
+  void TellAll() {
+    Tell(EventType::kAdded, namespace_);
+    Tell(EventType::kAdded, pod_);
+    Tell(EventType::kAdded, policy_);
+  }
+
+  CompiledPolicies policies_;
+  Enforcer enforcer_;
+  const json namespace_ = {{"kind", "Namespace"}, {"metadata", {{"name", "team"}}}};
+  const json pod_ = json::parse(R"({"kind": "Pod", "metadata": {"namespace": "team", "name": "a",
+      "uid": "uid-a", "labels": {"app": "web"}}, "spec": {"containers": [{"name": "c"}]}})");
+  const json policy_ = json::parse(R"({"kind": "NetworkPolicy", "metadata": {"namespace": "team",
+      "name": "deny"}, "spec": {"podSelector": {"matchLabels": {"app": "web"}}}})");
+};
+
+TEST_F(CompiledPoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
+  TellAll();
+
+  policies_.StartTelling(&enforcer_);
+
+  ASSERT_EQ(enforcer_.told.size(), 1U);
+  const PolicyChanges& all = enforcer_.told[0];
+  ASSERT_THAT(all.policies, ElementsAre(Pair("team/deny", ::testing::_)));
+  const CompiledPolicy& compiled = all.policies.at("team/deny").value();
+  EXPECT_TRUE(compiled.isolates_ingress);
+  EXPECT_THAT(all.pods, ElementsAre(Pair("uid-a", ElementsAre(compiled.subject))));
+}
+
+TEST_F(CompiledPoliciesTest, EachChangeIsTold) {
+  policies_.StartTelling(&enforcer_);
+  TellAll();
+  json moved = pod_;
+  moved["metadata"]["labels"]["app"] = "other";
+  enforcer_.told.clear();
+
+  Tell(EventType::kModified, moved);
+  Tell(EventType::kDeleted, policy_);
+
+  ASSERT_EQ(enforcer_.told.size(), 2U);
+  EXPECT_THAT(enforcer_.told[0].pods, ElementsAre(Pair("uid-a", IsEmpty())));
+  EXPECT_EQ(enforcer_.told[1].policies.at("team/deny"), std::nullopt);
+}
+
+TEST_F(CompiledPoliciesTest, EventThatChangesNothingIsNotTold) {
+  policies_.StartTelling(&enforcer_);
+  TellAll();
+  enforcer_.told.clear();
+  json same = pod_;
+  same["status"] = {{"phase", "Running"}};
+
+  Tell(EventType::kModified, same);
+
+  EXPECT_THAT(enforcer_.told, IsEmpty());
+}
+
+TEST_F(CompiledPoliciesTest, EnforcerThatWentIsToldNothing) {
+  policies_.StartTelling(&enforcer_);
+  policies_.StopTelling();
+  enforcer_.told.clear();
+
+  TellAll();
+
+  EXPECT_THAT(enforcer_.told, IsEmpty());
+}
+
+TEST_F(CompiledPoliciesTest, WhatIsGoneIsNotToldToTheNext) {
+  TellAll();
+  Tell(EventType::kDeleted, policy_);
+  Tell(EventType::kDeleted, pod_);
+
+  policies_.StartTelling(&enforcer_);
+
+  EXPECT_THAT(enforcer_.told.at(0), PolicyChanges());
+}
+
+TEST_F(CompiledPoliciesTest, FieldThatIsNotUnderstoodIsNamedUntilItIsMended) {
+  json wrong = policy_;
+  wrong["spec"]["ingress"] = {{{"ports", {{{"protocol", "ICMP"}}}}}};
+
+  Tell(EventType::kAdded, wrong);
+  EXPECT_THAT(policies_.ErrorOf("team/deny").value_or(""),
+              HasSubstr("$.spec.ingress[0].ports[0].protocol"));
+
+  Tell(EventType::kModified, policy_);
+  EXPECT_EQ(policies_.ErrorOf("team/deny"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace kuryr::controller
