@@ -30,6 +30,10 @@ class CompiledCluster {
   /// Fails the test if the changes tell what is known already, or break CompiledPolicy's promises.
   void Apply(const PolicyChanges& changes);
 
+  /// Whether policies of the sender let the packet out.
+  [[nodiscard]] bool MaySend(const Packet& packet) const;
+  /// Whether policies of the receiver let the packet in.
+  [[nodiscard]] bool MayReceive(const Packet& packet) const;
   [[nodiscard]] bool Passes(const Packet& packet) const;
   [[nodiscard]] const CompiledPolicy& policy(const std::string& name) const {
     return policies_.at(name);
@@ -41,8 +45,6 @@ class CompiledCluster {
   bool operator==(const CompiledCluster&) const = default;
 
  private:
-  [[nodiscard]] bool MaySend(const Packet& packet) const;
-  [[nodiscard]] bool MayReceive(const Packet& packet) const;
   [[nodiscard]] bool IsIn(const Peer& peer, const PodSet& set) const;
   [[nodiscard]] bool HasPeer(const PolicyRule& rule, const Peer& peer) const;
   [[nodiscard]] bool IsAllowed(TrafficDirection direction, const Peer& subject, const Peer& peer,
