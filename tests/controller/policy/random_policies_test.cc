@@ -19,7 +19,7 @@ constexpr size_t kPods = 12;
 constexpr size_t kNamespaces = 4;
 constexpr size_t kPolicies = 10;  ///< at a time, at most
 
-struct Traffic {
+struct Protocol {
   const char* compiled;  ///< the compiler's word for the protocol
   const char* api;       ///< the API's word
   int port;
@@ -87,42 +87,41 @@ class RandomPoliciesTest : public ::testing::Test {
 
   /// Every pair of pods, and each pod with an address that no pod has.
   void ExpectNoDifference() {
-    std::vector<Peer> peers = {{.uid = "", .address = IpAddress::Parse("192.0.2.1").value()}};
+    std::vector<TrafficEnd> peers = {{.uid = "", .address = IpAddress::Parse("192.0.2.1")}};
     for (const auto& [uid, pod] : objects_.pods)
-      peers.push_back(
-          {.uid = uid, .address = IpAddress::Parse(AddressOf(std::stoul(uid))).value()});
-    for (const Peer& from : peers) {
-      for (const Peer& to : peers) {
+      peers.push_back({.uid = uid, .address = IpAddress::Parse(AddressOf(std::stoul(uid)))});
+    for (const TrafficEnd& from : peers) {
+      for (const TrafficEnd& to : peers) {
         ExpectNoDifferenceBetween(from, to);
         if (HasFatalFailure()) return;
       }
     }
   }
 
-  void ExpectNoDifferenceBetween(const Peer& from, const Peer& to) {
-    static constexpr std::array<Traffic, 8> kTraffic = {{{"tcp", "TCP", 80},
-                                                         {"tcp", "TCP", 81},
-                                                         {"tcp", "TCP", 8080},
-                                                         {"tcp", "TCP", 9999},
-                                                         {"udp", "UDP", 53},
-                                                         {"udp", "UDP", 80},
-                                                         {"sctp", "SCTP", 80},
-                                                         {"icmp", "ICMP", 0}}};
+  void ExpectNoDifferenceBetween(const TrafficEnd& from, const TrafficEnd& to) {
+    static constexpr std::array<Protocol, 8> kProtocols = {{{"tcp", "TCP", 80},
+                                                            {"tcp", "TCP", 81},
+                                                            {"tcp", "TCP", 8080},
+                                                            {"tcp", "TCP", 9999},
+                                                            {"udp", "UDP", 53},
+                                                            {"udp", "UDP", 80},
+                                                            {"sctp", "SCTP", 80},
+                                                            {"icmp", "ICMP", 0}}};
     const ApiWords words(objects_);
-    for (const Traffic& traffic : kTraffic) {
-      const Packet packet{.from = from,
-                          .to = to,
-                          .protocol = traffic.compiled,
-                          .port = static_cast<uint16_t>(traffic.port)};
-      const ApiPacket asked{.from = from.address.ToString(),
-                            .to = to.address.ToString(),
-                            .protocol = traffic.api,
-                            .port = traffic.port};
-      ASSERT_EQ(cluster_.MaySend(packet), words.MaySend(asked))
-          << asked.from << " sends to " << asked.to << " " << traffic.api << traffic.port << "\n"
+    for (const Protocol& protocol : kProtocols) {
+      const Traffic traffic{.from = from,
+                            .to = to,
+                            .protocol = protocol.compiled,
+                            .port = static_cast<uint16_t>(protocol.port)};
+      const ApiPacket asked{.from = from.address.value().ToString(),
+                            .to = to.address.value().ToString(),
+                            .protocol = protocol.api,
+                            .port = protocol.port};
+      ASSERT_EQ(cluster_.MaySend(traffic), words.MaySend(asked))
+          << asked.from << " sends to " << asked.to << " " << protocol.api << protocol.port << "\n"
           << json(objects_.policies);
-      ASSERT_EQ(cluster_.MayReceive(packet), words.MayReceive(asked))
-          << asked.to << " receives from " << asked.from << " " << traffic.api << traffic.port
+      ASSERT_EQ(cluster_.MayReceive(traffic), words.MayReceive(asked))
+          << asked.to << " receives from " << asked.from << " " << protocol.api << protocol.port
           << "\n"
           << json(objects_.policies);
     }
