@@ -11,8 +11,8 @@ PolicyChanges PolicyCompiler::SetPolicy(const std::string& name_space, const std
                                         const nlohmann::json& object) {
   PolicyChanges changes;
   const std::string key = name_space + "/" + name;
-  const auto [known, is_new] = policies_.try_emplace(key);
   NetworkPolicy policy = DecodeNetworkPolicy(object);
+  const auto [known, is_new] = policies_.try_emplace(key);
   if (!is_new && known->second.policy == policy) return changes;
   known->second.name_space = name_space;
   known->second.policy = std::move(policy);
