@@ -16,6 +16,7 @@
 #include "controller/commands/adopt_command.h"
 #include "controller/commands/move_command.h"
 #include "controller/commands/orphans_command.h"
+#include "controller/commands/policy_command.h"
 #include "controller/commands/status_command.h"
 #include "controller/config.h"
 #include "controller/controller.h"
@@ -112,6 +113,8 @@ int main(int argc, char** argv) {
   adopt.Add("--from", from,
             "podstate: writes the plans that an earlier vif_sink left in pods' annotations to "
             "KuryrPorts; no controller may lead");
+  PolicyQuestion asked;
+  const service::CommandLine policy = AddPolicyCommand(line, asked);
   std::string question;
   const service::CommandLine health =
       service::AddHealthCommand(line, question, "it leads, or could at once");
@@ -122,6 +125,7 @@ int main(int argc, char** argv) {
     if (status.IsGiven()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
     if (orphans.IsGiven())
       return PrintOrphans(ReadConfig(options.config_files), ActOf(remove, force));
+    if (policy.IsGiven()) return PrintPolicies(ReadConfig(options.config_files), asked);
     if (adopt.IsGiven()) return Adopt(options, is_dry_run, from);
     Run(ReadServiceConfig(options));
     return 0;

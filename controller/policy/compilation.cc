@@ -83,33 +83,50 @@ void Compilation::AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& comp
 }
 
 void Compilation::AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
+  const bool is_ingress = rule.direction == TrafficDirection::kIngress;
   for (const PortName& port : rule.named_ports) {
-    for (auto& [number, parts] : PartsOf(DividedBy(rule), port)) {
-      PolicyRule& added = compiled.rules.emplace_back(Begin(rule));
+    auto parts = PartsOf(rule, port);
+    if (parts.empty()) continue;
+    PolicyRule model = Begin(rule);
+    if (is_ingress) AddPeers(rule, model);
+    for (auto& [number, sets] : parts) {
+      PolicyRule& added = compiled.rules.emplace_back(model);
       added.ports = {{.protocol = port.protocol, .first = number, .last = number}};
-      if (rule.direction == TrafficDirection::kIngress) {
-        added.subject = parts.front();
-        AddPeers(rule, added);
+      if (is_ingress) {
+        added.subject = sets.front();
       } else {
-        added.peers = std::move(parts);
+        added.peers = std::move(sets);
         std::sort(added.peers.begin(), added.peers.end());
       }
     }
   }
 }
 
-std::map<uint16_t, std::vector<PodSet>> Compilation::PartsOf(const std::vector<PodChoice>& choices,
+/// About what a rule takes for one number of a named port, beside the name of that part.
+size_t Compilation::BytesOfNumber(const NetworkPolicyRule& rule) const {
+  size_t bytes = Subject().name().size() + sizeof(PolicyRule);
+  if (rule.direction == TrafficDirection::kEgress) return bytes;
+  for (const PeerSelector& peer : rule.peers)
+    bytes += ChoiceOf(peer).name().size() + sizeof(PodSet);
+  for (const AddressBlock& block : rule.blocks)
+    bytes += sizeof(AddressBlock) + block.except.size() * sizeof(IpNetwork);
+  return bytes;
+}
+
+std::map<uint16_t, std::vector<PodSet>> Compilation::PartsOf(const NetworkPolicyRule& rule,
                                                              const PortName& port) {
+  const size_t bytes_of_number = BytesOfNumber(rule);
   std::map<uint16_t, std::vector<PodSet>> parts;
-  for (const PodChoice& choice : choices) {
+  for (const PodChoice& choice : DividedBy(rule)) {
     const PodSet set = choice.name();
     for (const uint16_t number : sets_.NumbersOf(set, port)) {
-      if (parts_ == kMostParts) {
+      PodSet part = PartOf(set, port, number);
+      bytes_ += bytes_of_number + part.size();
+      if (bytes_ > kMostBytes) {
         has_more_parts_ = true;
         return parts;
       }
-      ++parts_;
-      parts[number].push_back(PartOf(set, port, number));
+      parts[number].push_back(std::move(part));
     }
   }
   return parts;

@@ -15,9 +15,9 @@ namespace kuryr::controller {
 /// Compiles one policy of a namespace.
 class Compilation {
  public:
-  /// Sets that the named ports of one policy may make: each number that a pod gives to such a port
-  /// makes one of each peer.
-  static constexpr size_t kMostParts = 1000;
+  /// Bytes of the rules that named ports make: one for each number that a pod gives to such a port,
+  /// with all its peers. Sets of further numbers have pods, and no rule names them.
+  static constexpr size_t kMostBytes = size_t{1} << 20;
 
   /// Borrows all but the name.
   Compilation(const PodSets& sets, std::string name_space, const NetworkPolicy& policy)
@@ -26,7 +26,7 @@ class Compilation {
   using Uses = std::map<PodSetUse, PodChoice>;
   /// The sets that the policy's named ports divide. `sets` has to know of them before Run.
   [[nodiscard]] Uses Splits() const;
-  /// The policy as sets. Numbers of named ports beyond kMostParts allow nothing.
+  /// The policy as sets. Numbers of named ports beyond kMostBytes allow nothing.
   [[nodiscard]] CompiledPolicy Run();
 
   /// The sets that Run has named as a whole.
@@ -42,14 +42,15 @@ class Compilation {
   void AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled);
   void AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
   void AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
-  [[nodiscard]] std::map<uint16_t, std::vector<PodSet>> PartsOf(
-      const std::vector<PodChoice>& choices, const PortName& port);
+  [[nodiscard]] size_t BytesOfNumber(const NetworkPolicyRule& rule) const;
+  [[nodiscard]] std::map<uint16_t, std::vector<PodSet>> PartsOf(const NetworkPolicyRule& rule,
+                                                                const PortName& port);
 
   const PodSets& sets_;
   const std::string name_space_;
   const NetworkPolicy& policy_;
   Uses wholes_;
-  size_t parts_ = 0;
+  size_t bytes_ = 0;  ///< of rules of numbers
   bool has_more_parts_ = false;
 };
 

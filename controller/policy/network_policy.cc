@@ -10,6 +10,7 @@ namespace kuryr::controller {
 namespace {
 
 constexpr size_t kLongestPortName = 15;
+constexpr const char* kTooMuch = "is more than a policy may have";
 
 template <typename T>
 void SortOnce(std::vector<T>& items) {
@@ -69,6 +70,7 @@ void AddPeer(const PolicyField& field, PolicyBudget& budget, NetworkPolicyRule& 
   }
   PeerSelector peer{.namespaces = std::nullopt, .pods = LabelSelector(pods, budget)};
   if (namespaces.is_there()) peer.namespaces = LabelSelector(namespaces, budget);
+  if (!budget.TakeSet(peer.ToString())) field.Refuse(kTooMuch);
   rule.peers.push_back(std::move(peer));
 }
 
@@ -107,10 +109,6 @@ NetworkPolicyRule RuleOf(const PolicyField& field, TrafficDirection direction,
   SortOnce(rule.blocks);
   SortOnce(rule.ports);
   SortOnce(rule.named_ports);
-  // Each named port of each peer is a set of its own.
-  if (direction == TrafficDirection::kEgress &&
-      !budget.Take(rule.peers.size() * rule.named_ports.size()))
-    field.Refuse("has more named ports of peers than a policy may have");
   return rule;
 }
 
@@ -124,8 +122,7 @@ class Decoder {
       spec_ = spec_.At("spec");
       if (spec_.is_there()) spec_.AllowOnly({"podSelector", "policyTypes", "ingress", "egress"});
     });
-    const bool has_pods =
-        Try([&] { policy_.pods = LabelSelector(spec_.At("podSelector"), budget_); });
+    const bool has_pods = Try([&] { DecodePods(spec_.At("podSelector")); });
     const bool has_types = Try([&] { DecodeTypes(); });
     if (!has_types) policy_.isolates_ingress = policy_.isolates_egress = true;
     if (is_known && has_pods && has_types) {
@@ -149,6 +146,14 @@ class Decoder {
     }
   }
 
+  void DecodePods(const PolicyField& field) {
+    LabelSelector pods(field, budget_);
+    const std::string text = pods.ToString();
+    if (!budget_.TakeSet(text)) field.Refuse(kTooMuch);
+    policy_.pods = std::move(pods);
+    subject_bytes_ = text.size();
+  }
+
   /// Without types, the API server sets Ingress, and Egress if there are rules for it.
   void DecodeTypes() {
     const auto types = spec_.At("policyTypes").Items(budget_);
@@ -168,18 +173,43 @@ class Decoder {
 
   void DecodeRules(const char* key, TrafficDirection direction) {
     Try([&] {
-      for (const PolicyField& rule : spec_.At(key).Items(budget_))
-        Try([&] { policy_.rules.push_back(RuleOf(rule, direction, budget_)); });
+      for (const PolicyField& field : spec_.At(key).Items(budget_)) {
+        Try([&] {
+          NetworkPolicyRule rule = RuleOf(field, direction, budget_);
+          if (!TakeNames(rule)) field.Refuse(kTooMuch);
+          policy_.rules.push_back(std::move(rule));
+        });
+      }
     });
+  }
+
+  /// The rule names its subject, and each of its named ports divides a set: the subject, or a peer.
+  bool TakeNames(const NetworkPolicyRule& rule) {
+    if (!budget_.TakeName(subject_bytes_)) return false;
+    const auto divide = [&](size_t bytes) {
+      return std::all_of(rule.named_ports.begin(), rule.named_ports.end(),
+                         [&](const PortName& /*port*/) { return budget_.TakeName(bytes); });
+    };
+    if (rule.direction == TrafficDirection::kIngress || rule.any_peer)
+      return divide(subject_bytes_);
+    return rule.named_ports.empty() ||
+           std::all_of(rule.peers.begin(), rule.peers.end(),
+                       [&](const PeerSelector& peer) { return divide(peer.ToString().size()); });
   }
 
   PolicyField spec_;
   PolicyBudget budget_;
   NetworkPolicy policy_;
+  size_t subject_bytes_ = 0;
   size_t problems_ = 0;
 };
 
 }  // namespace
+
+std::string PeerSelector::ToString() const {
+  std::string text = namespaces ? "namespaces=" + namespaces->ToString() + " " : "";
+  return text.append("pods=").append(pods.ToString());
+}
 
 NetworkPolicy DecodeNetworkPolicy(const nlohmann::json& object) { return Decoder(object).Decode(); }
 

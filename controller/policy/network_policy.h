@@ -24,6 +24,9 @@ struct PeerSelector {
   LabelSelector pods;
 
   auto operator<=>(const PeerSelector&) const = default;
+
+  /// Equal for equal selectors only.
+  [[nodiscard]] std::string ToString() const;
 };
 
 /// An entry of `ingress` or `egress`. Lists are sorted, and have each item once.

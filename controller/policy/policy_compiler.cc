@@ -11,12 +11,9 @@ PolicyChanges PolicyCompiler::SetPolicy(const std::string& name_space, const std
                                         const nlohmann::json& object) {
   PolicyChanges changes;
   const std::string key = name_space + "/" + name;
-  const auto [known, is_new] = policies_.try_emplace(key);
   NetworkPolicy policy = DecodeNetworkPolicy(object);
-  if (!is_new && known->second.policy == policy) {
-    if (!policy.problem.empty()) changes.errors.emplace(key, std::move(policy.problem));
-    return changes;
-  }
+  const auto [known, is_new] = policies_.try_emplace(key);
+  if (!is_new && known->second.policy == policy) return changes;
   known->second.name_space = name_space;
   known->second.policy = std::move(policy);
   if (is_new) changes.policies.emplace(key, known->second.compiled);
@@ -78,13 +75,15 @@ void PolicyCompiler::Compile(const std::string& key, PolicyChanges& changes) {
   known.uses.clear();
   for (const auto& [use, choice] : uses) known.uses.insert(use);
 
-  std::string problem = known.policy.problem;
-  if (problem.empty() && compilation.has_more_parts())
-    problem = "$.spec: its named ports have more numbers than a policy may have";
-  if (!problem.empty()) changes.errors.insert_or_assign(key, std::move(problem));
-  if (known.compiled == compiled && !changes.policies.contains(key)) return;
+  std::string error = known.policy.problem;
+  if (error.empty() && compilation.has_more_parts())
+    error = "$.spec: its named ports have more numbers than a policy may have";
+  const bool is_same = known.compiled == compiled && known.error == error;
+  if (is_same && !changes.policies.contains(key)) return;
   known.compiled = std::move(compiled);
+  known.error = std::move(error);
   changes.policies.insert_or_assign(key, known.compiled);
+  if (!known.error.empty()) changes.errors.insert_or_assign(key, known.error);
 }
 
 }  // namespace kuryr::controller

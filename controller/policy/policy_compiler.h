@@ -20,7 +20,8 @@ namespace kuryr::controller {
 /// with the pods of such namespaces. Not thread-safe.
 class PolicyCompiler {
  public:
-  /// The policy's object, as the API server has it. Never throws for what it contains.
+  /// The policy's object, as the API server has it. Never throws for what it contains. A policy is
+  /// also among the changes when only its error has come, changed or gone.
   PolicyChanges SetPolicy(const std::string& name_space, const std::string& name,
                           const nlohmann::json& object);
   PolicyChanges RemovePolicy(const std::string& name_space, const std::string& name);
@@ -37,6 +38,7 @@ class PolicyCompiler {
     std::string name_space;
     NetworkPolicy policy;
     CompiledPolicy compiled;
+    std::string error;  ///< as PolicyChanges has it; empty: there is none
     std::set<PodSetUse> uses;
   };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,21 +11,37 @@
 
 namespace kuryr::controller {
 
-/// How many parts a policy may still have: rules, peers, ports, requirements of selectors, their
-/// values, exceptions of blocks. An object of 1.5 MiB could have a million.
+/// What a policy may still have. An object of 1.5 MiB could have a million parts, and each pod that
+/// its sets choose has their names.
 class PolicyBudget {
  public:
+  /// Rules, peers, ports, requirements of selectors, their values, exceptions of blocks.
   static constexpr size_t kMostParts = 10'000;
+  /// Bytes of names of sets: of each set once, of each named port of a set, and of each rule's
+  /// subject.
+  static constexpr size_t kMostText = size_t{128} << 10;
 
   /// False if fewer parts are left. Then none are left any more.
-  [[nodiscard]] bool Take(size_t parts) noexcept {
-    const bool has_them = parts <= left_;
-    left_ = has_them ? left_ - parts : 0;
-    return has_them;
+  [[nodiscard]] bool Take(size_t parts) noexcept { return TakeFrom(parts_, parts); }
+  /// Takes a name of this length, and what keeps it.
+  [[nodiscard]] bool TakeName(size_t bytes) noexcept { return TakeFrom(text_, bytes + kNameCost); }
+  /// Takes the name of a set, unless it has been taken.
+  [[nodiscard]] bool TakeSet(const std::string& name) {
+    return names_.contains(name) || (TakeName(name.size()) && names_.insert(name).second);
   }
 
  private:
-  size_t left_ = kMostParts;
+  static constexpr size_t kNameCost = 64;
+
+  static bool TakeFrom(size_t& left, size_t wanted) noexcept {
+    const bool has_them = wanted <= left;
+    left = has_them ? left - wanted : 0;
+    return has_them;
+  }
+
+  size_t parts_ = kMostParts;
+  size_t text_ = kMostText;
+  std::set<std::string> names_;
 };
 
 /// A value in a policy's object, and its place there. It borrows the object. All methods throw

@@ -24,9 +24,9 @@ void AddPorts(const json& container, std::vector<PolicyPod::NamedPort>& ports) {
     if (protocol == "UDP") named.name.protocol = "udp";
     if (protocol == "SCTP") named.name.protocol = "sctp";
     const json& number = MemberAt(port, "containerPort");
-    if (named.name.name.empty() || !number.is_number_unsigned()) continue;
-    named.number = static_cast<uint16_t>(number.get<uint64_t>());
-    if (named.number == number.get<uint64_t>()) ports.push_back(std::move(named));
+    if (named.name.name.empty() || !number.is_number_integer()) continue;
+    named.number = static_cast<uint16_t>(number.get<int64_t>());
+    if (named.number == number) ports.push_back(std::move(named));
   }
 }
 

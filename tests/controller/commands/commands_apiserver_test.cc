@@ -74,5 +74,26 @@ TEST_F(CommandsApiServerTest, StatusFindsLeaderAndEventAndOrphansEndsADeletedPod
   EXPECT_EQ(api_->Get("/api/v1/namespaces/default/pods")["items"].size(), 1U);
 }
 
+TEST_F(CommandsApiServerTest, PolicySaysWhatTheApiServersPoliciesAllow) {
+  CreatePod("web", {{"labels", {{"app", "web"}}}});
+  CreatePod("db", {{"labels", {{"app", "db"}}}});
+  api_->Post("/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+             json::parse(R"({"metadata": {"name": "db"},
+      "spec": {"podSelector": {"matchLabels": {"app": "db"}},
+               "ingress": [{"from": [{"namespaceSelector": {}, "podSelector": {"matchExpressions": [
+                              {"key": "app", "operator": "NotIn", "values": ["db"]}]}}],
+                            "ports": [{"port": 5432}]}]}})"));
+
+  const ProcessResult allowed =
+      RunCommand("policy", {"default/web", "default/db", "tcp/5432"}, conf_);
+  const ProcessResult dropped =
+      RunCommand("policy", {"default/web", "default/db", "udp/5432"}, conf_);
+
+  EXPECT_EQ(allowed.status, 0) << allowed.err;
+  EXPECT_THAT(allowed.out, HasSubstr("allowed by default/db: from namespaces= pods=app!=db, "
+                                     "tcp/5432\nallowed\n"));
+  EXPECT_EQ(dropped.status, 1) << dropped.err;
+}
+
 }  // namespace
 }  // namespace kuryr::test

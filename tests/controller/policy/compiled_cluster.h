@@ -1,28 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <set>
 #include <string>
 
-#include "base/ip.h"
-#include "controller/policy/policy_compiler.h"
+#include "controller/policy/policy_verdicts.h"
 
 namespace kuryr::controller {
-
-/// One end of a connection: a pod, or an address outside the cluster.
-struct Peer {
-  std::string uid;  ///< empty: it is no pod
-  IpAddress address;
-};
-
-/// A packet that begins a connection.
-struct Packet {
-  Peer from;
-  Peer to;
-  std::string protocol;
-  uint16_t port = 0;
-};
 
 /// What a backend has been told, and what would pass there.
 class CompiledCluster {
@@ -30,10 +12,17 @@ class CompiledCluster {
   /// Fails the test if the changes tell what is known already, or break CompiledPolicy's promises.
   void Apply(const PolicyChanges& changes);
 
-  [[nodiscard]] bool Passes(const Packet& packet) const;
-  [[nodiscard]] const CompiledPolicy& policy(const std::string& name) const {
-    return policies_.at(name);
+  [[nodiscard]] bool MaySend(const Traffic& traffic) const {
+    return verdicts_.OnSending(traffic).is_allowed();
   }
+  [[nodiscard]] bool MayReceive(const Traffic& traffic) const {
+    return verdicts_.OnReceiving(traffic).is_allowed();
+  }
+  [[nodiscard]] const CompiledPolicy& policy(const std::string& name) const {
+    return verdicts_.policies().at(name);
+  }
+  /// What is not understood of the policy; empty: there is nothing.
+  [[nodiscard]] std::string ErrorOf(const std::string& name) const;
   [[nodiscard]] std::set<PodSet> SetsOf(const std::string& uid) const;
   /// Fails the test if a pod is in a set that no policy names.
   void ExpectNamedSets() const;
@@ -41,15 +30,7 @@ class CompiledCluster {
   bool operator==(const CompiledCluster&) const = default;
 
  private:
-  [[nodiscard]] bool MaySend(const Packet& packet) const;
-  [[nodiscard]] bool MayReceive(const Packet& packet) const;
-  [[nodiscard]] bool IsIn(const Peer& peer, const PodSet& set) const;
-  [[nodiscard]] bool HasPeer(const PolicyRule& rule, const Peer& peer) const;
-  [[nodiscard]] bool IsAllowed(TrafficDirection direction, const Peer& subject, const Peer& peer,
-                               const Packet& packet) const;
-
-  std::map<std::string, CompiledPolicy> policies_;
-  std::map<std::string, std::set<PodSet>> pods_;  ///< those that are in a set
+  PolicyVerdicts verdicts_;
 };
 
 }  // namespace kuryr::controller

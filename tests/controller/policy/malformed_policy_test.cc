@@ -4,8 +4,10 @@ namespace kuryr::controller {
 namespace {
 
 using nlohmann::json;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::StartsWith;
 
 struct Malformed {
@@ -133,10 +135,13 @@ TEST_F(MalformedPolicyTest, OtherPoliciesHoldBesideIt) {
   EXPECT_TRUE(Passes("192.0.2.1", "team/db", 81));
 }
 
-TEST_F(MalformedPolicyTest, TheErrorIsToldAgainAndGoesWithIt) {
-  EXPECT_THAT(Set(R"({"ingress": [1]})"), StartsWith("$.spec.ingress[0]"));
-  EXPECT_THAT(Set(R"({"ingress": [1]})"), StartsWith("$.spec.ingress[0]"));
+TEST_F(MalformedPolicyTest, AnErrorThatComesOrGoesIsAChangeOfThePolicy) {
   EXPECT_EQ(Set(R"({"ingress": []})"), "");
+  EXPECT_THAT(Set(R"({"ingress": [1]})"), StartsWith("$.spec.ingress[0]"));
+  const PolicyChanges changes =
+      compiler_.SetPolicy("team", "p", json::parse(R"({"spec": {"ingress": []}})"));
+  EXPECT_THAT(changes.policies, ElementsAre(Key("team/p")));
+  EXPECT_THAT(changes.errors, IsEmpty());
 }
 
 TEST_F(MalformedPolicyTest, WithTooManyPartsItsRulesBeyondTheBudgetAllowNothing) {
@@ -164,9 +169,30 @@ TEST_F(MalformedPolicyTest, NamedPortsOfManyPeersHaveTheBudget) {
     rule["ports"].push_back({{"port", "p" + std::to_string(i)}});
   }
   const json spec = {{"egress", {rule}}};
-  EXPECT_EQ(SetSpec(spec),
-            "$.spec.egress[0]: has more named ports of peers than a policy may have");
+  EXPECT_EQ(SetSpec(spec), "$.spec.egress[0]: is more than a policy may have");
   EXPECT_THAT(cluster_.policy("team/p").rules, IsEmpty());
+}
+
+TEST_F(MalformedPolicyTest, DifferentSelectorsHaveTheBudgetAndEqualOnesAreOne) {
+  const auto from = [](const std::string& app) {
+    return json{{"from", {{{"podSelector", {{"matchLabels", {{"app", app}}}}}}}}};
+  };
+  json spec = {{"ingress", {{{"from", json::array()}}}}};
+  json& peers = spec["ingress"][0]["from"];
+  for (size_t i = 0; i < 2000; ++i) peers.push_back(from("web")["from"][0]);
+  EXPECT_EQ(SetSpec(spec), "");
+  for (size_t i = 0; i < 2000; ++i) peers.push_back(from(std::to_string(i))["from"][0]);
+  EXPECT_THAT(SetSpec(spec), HasSubstr("]: is more than a policy may have"));
+  EXPECT_FALSE(Passes("team/web", "team/db"));
+}
+
+TEST_F(MalformedPolicyTest, APodSelectorBeyondTheBudgetIsolatesTheNamespace) {
+  json spec = {{"policyTypes", {"Ingress", "Egress"}}, {"ingress", {json::object()}}};
+  for (size_t i = 0; i < 3000; ++i)
+    spec["podSelector"]["matchLabels"]["a-label-that-no-pod-of-this-test-has" + std::to_string(i)] =
+        "a-value-that-no-pod-has";
+  EXPECT_EQ(SetSpec(spec), "$.spec.podSelector: is more than a policy may have");
+  ExpectIsolated("team/web");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Key;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -117,18 +118,23 @@ TEST_F(PolicyChangesTest, OfTheLastPodWithANumberHaveThePolicy) {
 }
 
 TEST_F(PolicyChangesTest, OfMoreNumbersThanAPolicyMayHaveTellTheError) {
-  const std::string rule = R"({"to": [{"podSelector": {"matchLabels": {"app": "web"}}},
-      {"podSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}],
-      "ports": [{"port": "http"}]})";
-  Set(R"({"egress": [)" + rule + "]}");
-  PolicyChanges last;
-  for (uint16_t i = 0; last.errors.empty() && i < Compilation::kMostParts; ++i) {
-    last = compiler_.SetPod({.uid = std::to_string(i),
-                             .name_space = "team",
-                             .labels = {{"app", "web"}},
-                             .ports = {{{"tcp", "http"}, static_cast<uint16_t>(i + 1)}}});
+  constexpr size_t kPeers = 100;
+  for (uint16_t i = 1; i <= Compilation::kMostBytes / kPeers / 32; ++i) {
+    compiler_.SetPod({.uid = std::to_string(i),
+                      .name_space = "team",
+                      .labels = {{"app", "web"}},
+                      .ports = {{{"tcp", "http"}, i}}});
   }
-  EXPECT_THAT(last.errors, ElementsAre(Key("team/p")));
+  json spec = {{"ingress", {{{"from", json::array()}, {"ports", {{{"port", "http"}}}}}}}};
+  for (size_t i = 0; i < kPeers; ++i) {
+    spec["ingress"][0]["from"].push_back(
+        {{"podSelector", {{"matchLabels", {{"app", std::to_string(i)}}}}}});
+  }
+  const PolicyChanges changes = compiler_.SetPolicy("team", "p", {{"spec", spec}});
+  EXPECT_THAT(changes.errors,
+              ElementsAre(Pair(
+                  "team/p", "$.spec: its named ports have more numbers than a policy may have")));
+  EXPECT_THAT(changes.policies.at("team/p").value().rules, Not(IsEmpty()));
 }
 
 }  // namespace

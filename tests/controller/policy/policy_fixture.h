@@ -47,29 +47,27 @@ class PolicyTest : public ::testing::Test {
   /// The policy team/p has this spec from now on. Returns what is wrong with it.
   std::string Set(const std::string& spec) { return SetSpec(nlohmann::json::parse(spec)); }
   std::string SetSpec(const nlohmann::json& spec) {
-    const PolicyChanges changes = compiler_.SetPolicy("team", "p", {{"spec", spec}});
-    cluster_.Apply(changes);
+    cluster_.Apply(compiler_.SetPolicy("team", "p", {{"spec", spec}}));
     cluster_.ExpectNamedSets();
-    const auto error = changes.errors.find("team/p");
-    return error == changes.errors.end() ? "" : error->second;
+    return cluster_.ErrorOf("team/p");
   }
   void Remove() { cluster_.Apply(compiler_.RemovePolicy("team", "p")); }
 
   /// Whether one may begin a connection with the other. Each is a pod's UID, or an address.
   [[nodiscard]] bool Passes(const std::string& from, const std::string& to, uint16_t port = 80,
                             const std::string& protocol = "tcp") const {
-    return cluster_.Passes(
-        {.from = PeerOf(from), .to = PeerOf(to), .protocol = protocol, .port = port});
+    const Traffic traffic{.from = EndOf(from), .to = EndOf(to), .protocol = protocol, .port = port};
+    return cluster_.MaySend(traffic) && cluster_.MayReceive(traffic);
   }
 
   PolicyCompiler compiler_;
   CompiledCluster cluster_;
 
  private:
-  [[nodiscard]] Peer PeerOf(const std::string& text) const {
+  [[nodiscard]] TrafficEnd EndOf(const std::string& text) const {
     const auto pod = addresses_.find(text);
-    if (pod != addresses_.end()) return {.uid = text, .address = pod->second.value()};
-    return {.uid = "", .address = IpAddress::Parse(text).value()};
+    if (pod != addresses_.end()) return {.uid = text, .address = pod->second};
+    return {.uid = "", .address = IpAddress::Parse(text)};
   }
 
   std::map<std::string, std::optional<IpAddress>> addresses_;

@@ -1,0 +1,256 @@
+#include "controller/commands/policy_command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ip.h"
+#include "base/json.h"
+#include "controller/backends/backend_factory.h"
+#include "controller/commands/survey.h"
+#include "controller/owners/pod_facts.h"
+#include "controller/policy/policy_compiler.h"
+#include "controller/policy/policy_pod.h"
+#include "controller/policy/policy_verdicts.h"
+#include "watcher/list_pages.h"
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+using watcher::WatchEvent;
+
+constexpr size_t kMostRuleText = 1000;
+
+/// A port of the command line.
+struct AskedPort {
+  std::string protocol;
+  uint16_t number = 0;
+};
+
+AskedPort PortOf(const std::string& text) {
+  const size_t slash = text.find('/');
+  AskedPort port{.protocol = text.substr(0, slash)};
+  const bool is_known = port.protocol == "tcp" || port.protocol == "udp" || port.protocol == "sctp";
+  const char* const last = text.data() + text.size();
+  const char* const first = slash == std::string::npos ? last : text.data() + slash + 1;
+  const auto [end, error] = std::from_chars(first, last, port.number);
+  if (!is_known || error != std::errc() || end != last || port.number == 0)
+    throw std::runtime_error("\"" + Printable(text) +
+                             "\" is no port; expected tcp/80, udp/53 or sctp/9");
+  return port;
+}
+
+/// A pod that the command is asked for.
+struct AskedPod {
+  std::string name;  ///< NAMESPACE/NAME
+  std::string uid;   ///< empty: no policy selects it
+  std::vector<IpAddress> addresses;
+};
+
+AskedPod AskedPodOf(const WatchEvent& event) {
+  AskedPod pod{.name = KeyOf(event.name_space, event.name)};
+  if (PolicyPodOf(*event.object)) pod.uid = event.uid;
+  const json status = event.object->value("status", json::object());
+  const json all = status.is_object() ? status.value("podIPs", json::array()) : json::array();
+  for (const json& one : all) {
+    if (const auto address = IpAddress::Parse(StringAt(one, "ip")))
+      pod.addresses.push_back(*address);
+  }
+  return pod;
+}
+
+/// The cluster's policies, and the pods that are asked for, listed once.
+class Listing {
+ public:
+  Listing(Survey& survey, std::set<std::string> names) : names_(std::move(names)) {
+    // Pods come first: then the namespace of each is listed after it.
+    List(survey, "/api/v1/pods", [&](const WatchEvent& event) { AddPod(event); });
+    List(survey, "/api/v1/namespaces", [&](const WatchEvent& event) {
+      verdicts_.Apply(compiler_.SetNamespace(event.name, LabelsOf(*event.object)));
+    });
+    List(survey, "/apis/networking.k8s.io/v1/networkpolicies", [&](const WatchEvent& event) {
+      verdicts_.Apply(compiler_.SetPolicy(event.name_space, event.name, *event.object));
+    });
+  }
+
+  [[nodiscard]] const PolicyVerdicts& verdicts() const noexcept { return verdicts_; }
+  /// Whether an object could not be read, as stdout says.
+  [[nodiscard]] bool has_gap() const noexcept { return has_gap_; }
+  [[nodiscard]] const AskedPod& Find(const std::string& name) const {
+    const auto pod = pods_.find(name);
+    if (pod == pods_.end()) throw std::runtime_error("there is no pod " + name);
+    return pod->second;
+  }
+
+ private:
+  void List(Survey& survey, const std::string& path,
+            const std::function<void(const WatchEvent& event)>& take) {
+    watcher::ForEachListed(survey.client(), path,
+                           {.item = take, .bad_item = [this](const std::string& problem) {
+                              has_gap_ = true;
+                              std::printf("an object cannot be read: %s\n",
+                                          Printable(problem, kMostRuleText).c_str());
+                            }});
+  }
+
+  void AddPod(const WatchEvent& event) {
+    const std::string name = KeyOf(event.name_space, event.name);
+    if (names_.contains(name)) pods_.insert_or_assign(name, AskedPodOf(event));
+    if (auto pod = PolicyPodOf(*event.object)) verdicts_.Apply(compiler_.SetPod(std::move(*pod)));
+  }
+
+  const std::set<std::string> names_;
+  PolicyCompiler compiler_;
+  PolicyVerdicts verdicts_;
+  std::map<std::string, AskedPod> pods_;
+  bool has_gap_ = false;
+};
+
+const char* WordOf(TrafficDirection direction) {
+  return direction == TrafficDirection::kIngress ? "ingress" : "egress";
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text;
+}
+
+/// Policies that select the pod, of those that are not understood. Returns whether there are any.
+bool PrintErrors(const PolicyVerdicts& verdicts, const AskedPod& pod) {
+  bool has_any = false;
+  for (const auto& [name, error] : verdicts.errors()) {
+    if (!verdicts.IsIn(pod.uid, verdicts.policies().at(name).subject)) continue;
+    has_any = true;
+    std::printf("%s is not understood, and allows less than it says: %s\n", name.c_str(),
+                Printable(error, kMostRuleText).c_str());
+  }
+  return has_any;
+}
+
+void PrintRules(const PolicyVerdicts& verdicts, const AskedPod& pod, const std::string& name,
+                TrafficDirection direction) {
+  bool allows = false;
+  for (const PolicyRule& rule : verdicts.policies().at(name).rules) {
+    if (rule.direction != direction || !verdicts.IsIn(pod.uid, rule.subject)) continue;
+    allows = true;
+    std::printf("  %s allows %s\n", name.c_str(), Printable(Readable(rule), kMostRuleText).c_str());
+  }
+  if (!allows) std::printf("  %s allows nothing\n", name.c_str());
+}
+
+void PrintDirection(const PolicyVerdicts& verdicts, const AskedPod& pod,
+                    TrafficDirection direction) {
+  std::vector<std::string> isolating;
+  for (const auto& [name, policy] : verdicts.policies()) {
+    if (Isolates(policy, direction) && verdicts.IsIn(pod.uid, policy.subject))
+      isolating.push_back(name);
+  }
+  if (isolating.empty()) {
+    std::printf("%s: no policy isolates the pod, so all is allowed\n", WordOf(direction));
+    return;
+  }
+  std::printf("%s: isolated by %s\n", WordOf(direction), Listed(isolating).c_str());
+  for (const std::string& name : isolating) PrintRules(verdicts, pod, name, direction);
+}
+
+int PrintSelection(const PolicyVerdicts& verdicts, const AskedPod& pod) {
+  if (pod.uid.empty()) {
+    std::printf("%s is in its node's network, or has ended: no policy selects it\n",
+                pod.name.c_str());
+    return 0;
+  }
+  PrintDirection(verdicts, pod, TrafficDirection::kIngress);
+  PrintDirection(verdicts, pod, TrafficDirection::kEgress);
+  return PrintErrors(verdicts, pod) ? 1 : 0;
+}
+
+void PrintVerdict(const PolicyVerdict& verdict, TrafficDirection direction, const AskedPod& pod) {
+  std::printf("%s of %s: ", WordOf(direction), pod.name.c_str());
+  if (verdict.isolating.empty()) {
+    std::printf("allowed, as no policy isolates it\n");
+  } else if (verdict.rule) {
+    std::printf("allowed by %s: %s\n", verdict.policy.c_str(),
+                Printable(Readable(*verdict.rule), kMostRuleText).c_str());
+  } else {
+    std::printf("dropped, as no rule allows it of %s\n", Listed(verdict.isolating).c_str());
+  }
+}
+
+/// The addresses that a connection would have: both of one family.
+void SetAddresses(const AskedPod& from, const AskedPod& to, Traffic& traffic) {
+  for (const IpAddress& source : from.addresses) {
+    const auto target =
+        std::find_if(to.addresses.begin(), to.addresses.end(),
+                     [&](const IpAddress& address) { return address.family == source.family; });
+    if (target == to.addresses.end()) continue;
+    traffic.from.address = source;
+    traffic.to.address = *target;
+    return;
+  }
+}
+
+int PrintPair(const PolicyVerdicts& verdicts, const AskedPod& from, const AskedPod& to,
+              const AskedPort& port) {
+  if (from.name == to.name) {
+    std::printf("allowed: a pod always reaches itself\n");
+    return 0;
+  }
+  Traffic traffic{.from = {.uid = from.uid, .address = std::nullopt},
+                  .to = {.uid = to.uid, .address = std::nullopt},
+                  .protocol = port.protocol,
+                  .port = port.number};
+  SetAddresses(from, to, traffic);
+  const PolicyVerdict out = verdicts.OnSending(traffic);
+  const PolicyVerdict in = verdicts.OnReceiving(traffic);
+  PrintVerdict(out, TrafficDirection::kEgress, from);
+  PrintVerdict(in, TrafficDirection::kIngress, to);
+  PrintErrors(verdicts, from);
+  PrintErrors(verdicts, to);
+  const bool is_allowed = out.is_allowed() && in.is_allowed();
+  std::printf("%s\n", is_allowed ? "allowed" : "dropped");
+  return is_allowed ? 0 : 1;
+}
+
+}  // namespace
+
+service::CommandLine AddPolicyCommand(service::CommandLine& line, PolicyQuestion& question) {
+  service::CommandLine policy = line.AddCommand(
+      "policy", "which NetworkPolicies select a pod, and whether they let it reach another one");
+  policy.Add("POD", question.pod, "NAMESPACE/NAME").Require();
+  policy.Add("PEER", question.peer, "NAMESPACE/NAME: the pod that it would reach");
+  policy.Add("PORT", question.port, "the peer's port: tcp/80, udp/53 or sctp/9");
+  return policy;
+}
+
+int PrintPolicies(const Config& config, const PolicyQuestion& question) {
+  (void)PodKey(question.pod);
+  std::optional<AskedPort> port;
+  if (!question.peer.empty()) {
+    (void)PodKey(question.peer);
+    if (question.port.empty())
+      throw std::runtime_error("a port is missing behind " + question.peer +
+                               "; expected tcp/80, udp/53 or sctp/9");
+    port = PortOf(question.port);
+  }
+  Survey survey(config);
+  const Listing listing(survey, {question.pod, question.peer});
+  const AskedPod& pod = listing.Find(question.pod);
+  if (survey.backend().facets().policies == nullptr)
+    std::printf("backend %s enforces no NetworkPolicy\n", config.backend->name());
+  const int status = port ? PrintPair(listing.verdicts(), pod, listing.Find(question.peer), *port)
+                          : PrintSelection(listing.verdicts(), pod);
+  return listing.has_gap() ? 1 : status;
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,130 @@
+#include "controller/policy/policy_verdicts.h"
+
+#include <algorithm>
+
+namespace kuryr::controller {
+namespace {
+
+bool HasAddress(const AddressBlock& block, const IpAddress& address) {
+  return block.network.Contains(address) &&
+         std::none_of(block.except.begin(), block.except.end(),
+                      [&](const IpNetwork& except) { return except.Contains(address); });
+}
+
+bool HasPort(const PolicyRule& rule, const Traffic& traffic) {
+  return rule.any_port ||
+         std::any_of(rule.ports.begin(), rule.ports.end(), [&](const PortRange& range) {
+           return range.protocol == traffic.protocol && range.first <= traffic.port &&
+                  traffic.port <= range.last;
+         });
+}
+
+void AppendReadable(std::string& text, const AddressBlock& block) {
+  text += block.network.ToString();
+  const char* separator = " except ";
+  for (const IpNetwork& except : block.except) {
+    text.append(separator).append(except.ToString());
+    separator = " and ";
+  }
+}
+
+void AppendReadable(std::string& text, const PortRange& range) {
+  text += range.protocol;
+  if (range.first == 0 && range.last == UINT16_MAX) return;
+  text.append("/").append(std::to_string(range.first));
+  if (range.last != range.first) text.append("-").append(std::to_string(range.last));
+}
+
+}  // namespace
+
+void PolicyVerdicts::Apply(const PolicyChanges& changes) {
+  for (const auto& [name, policy] : changes.policies) {
+    errors_.erase(name);
+    policies_.erase(name);
+    if (policy) policies_.emplace(name, *policy);
+  }
+  for (const auto& [name, error] : changes.errors) errors_.insert_or_assign(name, error);
+  for (const auto& [uid, sets] : changes.pods) {
+    pods_.erase(uid);
+    if (!sets.empty()) pods_.emplace(uid, sets);
+  }
+}
+
+bool PolicyVerdicts::IsIn(const std::string& uid, const PodSet& set) const {
+  const auto pod = pods_.find(uid);
+  return pod != pods_.end() && pod->second.contains(set);
+}
+
+bool PolicyVerdicts::HasPeer(const PolicyRule& rule, const TrafficEnd& peer) const {
+  if (rule.any_peer) return true;
+  if (std::any_of(rule.peers.begin(), rule.peers.end(),
+                  [&](const PodSet& set) { return IsIn(peer.uid, set); }))
+    return true;
+  return peer.address &&
+         std::any_of(rule.blocks.begin(), rule.blocks.end(),
+                     [&](const AddressBlock& block) { return HasAddress(block, *peer.address); });
+}
+
+bool PolicyVerdicts::Allows(const PolicyRule& rule, const Question& question) const {
+  return rule.direction == question.direction && IsIn(question.subject.uid, rule.subject) &&
+         HasPeer(rule, question.peer) && HasPort(rule, question.traffic);
+}
+
+PolicyVerdict PolicyVerdicts::Judge(const Question& question) const {
+  PolicyVerdict verdict;
+  for (const auto& [name, policy] : policies_) {
+    if (!IsIn(question.subject.uid, policy.subject)) continue;
+    if (Isolates(policy, question.direction)) verdict.isolating.push_back(name);
+    if (verdict.rule) continue;
+    const auto rule = std::find_if(policy.rules.begin(), policy.rules.end(),
+                                   [&](const PolicyRule& each) { return Allows(each, question); });
+    if (rule == policy.rules.end()) continue;
+    verdict.policy = name;
+    verdict.rule = *rule;
+  }
+  return verdict;
+}
+
+PolicyVerdict PolicyVerdicts::OnSending(const Traffic& traffic) const {
+  return Judge({.direction = TrafficDirection::kEgress,
+                .subject = traffic.from,
+                .peer = traffic.to,
+                .traffic = traffic});
+}
+
+PolicyVerdict PolicyVerdicts::OnReceiving(const Traffic& traffic) const {
+  return Judge({.direction = TrafficDirection::kIngress,
+                .subject = traffic.to,
+                .peer = traffic.from,
+                .traffic = traffic});
+}
+
+bool Isolates(const CompiledPolicy& policy, TrafficDirection direction) noexcept {
+  return direction == TrafficDirection::kIngress ? policy.isolates_ingress : policy.isolates_egress;
+}
+
+std::string Readable(const PolicyRule& rule) {
+  std::string text = rule.direction == TrafficDirection::kIngress ? "from " : "to ";
+  if (rule.any_peer) text += "anywhere";
+  const char* separator = "";
+  for (const PodSet& peer : rule.peers) {
+    text.append(separator).append(peer);
+    separator = " or ";
+  }
+  for (const AddressBlock& block : rule.blocks) {
+    text += separator;
+    AppendReadable(text, block);
+    separator = " or ";
+  }
+  text += ", ";
+  if (rule.any_port) text += "any port";
+  separator = "";
+  for (const PortRange& range : rule.ports) {
+    text += separator;
+    AppendReadable(text, range);
+    separator = " ";
+  }
+  return text;
+}
+
+}  // namespace kuryr::controller

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+#include "controller/policy/compiled_policy.h"
+#include "controller/policy/policy_compiler.h"
+
+namespace kuryr::controller {
+
+/// One end of a connection.
+struct TrafficEnd {
+  std::string uid;                   ///< of a pod; empty: policies are for none of it
+  std::optional<IpAddress> address;  ///< nullopt: it has none yet, and no block has it
+};
+
+/// A connection that begins.
+struct Traffic {
+  TrafficEnd from;
+  TrafficEnd to;
+  std::string protocol;  ///< as PortRange's; another one is allowed by rules of any port only
+  uint16_t port = 0;
+};
+
+/// What policies say of traffic at one of its ends.
+struct PolicyVerdict {
+  std::vector<std::string> isolating;  ///< policies that isolate the pod, by NAMESPACE/NAME
+  std::string policy;                  ///< the first one that allows; empty: none does
+  std::optional<PolicyRule> rule;      ///< its first rule that allows
+
+  [[nodiscard]] bool is_allowed() const noexcept { return isolating.empty() || rule; }
+};
+
+/// Policies as PolicyCompiler tells of them, and what they allow. Not thread-safe.
+class PolicyVerdicts {
+ public:
+  void Apply(const PolicyChanges& changes);
+
+  [[nodiscard]] PolicyVerdict OnSending(const Traffic& traffic) const;
+  [[nodiscard]] PolicyVerdict OnReceiving(const Traffic& traffic) const;
+  [[nodiscard]] bool IsIn(const std::string& uid, const PodSet& set) const;
+
+  /// By NAMESPACE/NAME.
+  [[nodiscard]] const std::map<std::string, CompiledPolicy>& policies() const noexcept {
+    return policies_;
+  }
+  /// The sets of pods that are in any, by UID.
+  [[nodiscard]] const std::map<std::string, std::set<PodSet>>& pods() const noexcept {
+    return pods_;
+  }
+  /// What is not understood of policies, by NAMESPACE/NAME.
+  [[nodiscard]] const std::map<std::string, std::string>& errors() const noexcept {
+    return errors_;
+  }
+
+  bool operator==(const PolicyVerdicts&) const = default;
+
+ private:
+  struct Question {
+    TrafficDirection direction = TrafficDirection::kIngress;
+    const TrafficEnd& subject;
+    const TrafficEnd& peer;
+    const Traffic& traffic;
+  };
+  [[nodiscard]] PolicyVerdict Judge(const Question& question) const;
+  [[nodiscard]] bool Allows(const PolicyRule& rule, const Question& question) const;
+  [[nodiscard]] bool HasPeer(const PolicyRule& rule, const TrafficEnd& peer) const;
+
+  std::map<std::string, CompiledPolicy> policies_;
+  std::map<std::string, std::set<PodSet>> pods_;
+  std::map<std::string, std::string> errors_;
+};
+
+/// Whether the policy isolates its subject in this direction.
+[[nodiscard]] bool Isolates(const CompiledPolicy& policy, TrafficDirection direction) noexcept;
+
+/// "from ns=a pods=app=web or 10.0.0.0/8 except 10.1.0.0/16, tcp/80": a rule for people.
+[[nodiscard]] std::string Readable(const PolicyRule& rule);
+
+}  // namespace kuryr::controller

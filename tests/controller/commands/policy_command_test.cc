@@ -1,0 +1,155 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/controller/commands/commands_fixture.h"
+#include "tests/support/paths.h"
+
+// kuryr-controller policy.
+
+namespace kuryr::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kNotEnforced = "backend local enforces no NetworkPolicy\n";
+
+/// The namespace default has the pods web and db.
+class PolicyCommandTest : public CommandsTest {
+ protected:
+  void SetUp() override {
+    CommandsTest::SetUp();
+    api().Create({{"kind", "Namespace"},
+                  {"apiVersion", "v1"},
+                  {"metadata", {{"name", "default"}, {"labels", {{"team", "a"}}}}}});
+    CreatePod("web", "10.8.0.2", {});
+    CreatePod("db", "10.8.0.3",
+              {{"containers",
+                {{{"name", "c"}, {"ports", {{{"name", "sql"}, {"containerPort", 5432}}}}}}}});
+  }
+
+  void CreatePod(const std::string& name, const std::string& address, const json& spec) {
+    cluster_.CreatePod(name, spec, {{"labels", {{"app", name}}}});
+    PatchPod(name, {{"status", {{"podIPs", {{{"ip", address}}}}}}});
+  }
+  void CreatePolicy(const std::string& name, const std::string& spec) {
+    api().Create({{"kind", "NetworkPolicy"},
+                  {"apiVersion", "networking.k8s.io/v1"},
+                  {"metadata", {{"name", name}}},
+                  {"spec", json::parse(spec)}});
+  }
+  void CreateDbPolicy() {
+    CreatePolicy("db", R"({"podSelector": {"matchLabels": {"app": "db"}},
+        "ingress": [{"from": [{"podSelector": {"matchLabels": {"app": "web"}}}],
+                     "ports": [{"port": "sql"}]},
+                    {"from": [{"ipBlock": {"cidr": "10.8.0.0/30"}}], "ports": [{"port": 80}]}]})");
+  }
+  [[nodiscard]] ProcessResult Policy(const std::vector<std::string>& arguments) const {
+    return RunCommand("policy", arguments, conf_);
+  }
+};
+
+TEST_F(PolicyCommandTest, NamesThePoliciesOfAPodAndWhatTheyAllow) {
+  CreateDbPolicy();
+  CreatePolicy("closed", R"({"podSelector": {}})");
+
+  const ProcessResult db = Policy({"default/db"});
+  const ProcessResult web = Policy({"default/web"});
+
+  EXPECT_EQ(db.status, 0) << db.err;
+  EXPECT_EQ(db.out, kNotEnforced +
+                        "ingress: isolated by default/closed, default/db\n"
+                        "  default/closed allows nothing\n"
+                        "  default/db allows from 10.8.0.0/30, tcp/80\n"
+                        "  default/db allows from ns=default pods=app=web, tcp/5432\n"
+                        "egress: no policy isolates the pod, so all is allowed\n");
+  EXPECT_EQ(web.status, 0) << web.err;
+  EXPECT_THAT(web.out, HasSubstr("ingress: isolated by default/closed\n"));
+}
+
+TEST_F(PolicyCommandTest, SaysByWhichRuleAPodMayReachAnother) {
+  CreateDbPolicy();
+
+  const ProcessResult sql = Policy({"default/web", "default/db", "tcp/5432"});
+  const ProcessResult http = Policy({"default/web", "default/db", "tcp/80"});
+
+  EXPECT_EQ(sql.status, 0) << sql.err;
+  EXPECT_EQ(sql.out, kNotEnforced +
+                         "egress of default/web: allowed, as no policy isolates it\n"
+                         "ingress of default/db: allowed by default/db: from ns=default "
+                         "pods=app=web, tcp/5432\n"
+                         "allowed\n");
+  EXPECT_EQ(http.status, 0);
+  EXPECT_THAT(http.out, HasSubstr("allowed by default/db: from 10.8.0.0/30, tcp/80\n"));
+}
+
+TEST_F(PolicyCommandTest, ItsPageShowsItsOutput) {
+  CreateDbPolicy();
+  std::ifstream file(SourceDir() + "/docs/policy.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+
+  const ProcessResult sql = Policy({"default/web", "default/db", "tcp/5432"});
+
+  ASSERT_THAT(sql.out, StartsWith(kNotEnforced));
+  EXPECT_THAT(page, HasSubstr("$ kuryr-controller policy default/web default/db tcp/5432\n" +
+                              sql.out.substr(kNotEnforced.size()) + "```\n"));
+}
+
+TEST_F(PolicyCommandTest, SaysWhichPoliciesDrop) {
+  CreateDbPolicy();
+  CreatePolicy("out", R"({"podSelector": {"matchLabels": {"app": "web"}},
+      "policyTypes": ["Egress"]})");
+
+  const ProcessResult dropped = Policy({"default/web", "default/db", "udp/53"});
+
+  EXPECT_EQ(dropped.status, 1) << dropped.err;
+  EXPECT_EQ(dropped.out, kNotEnforced +
+                             "egress of default/web: dropped, as no rule allows it of default/out\n"
+                             "ingress of default/db: dropped, as no rule allows it of default/db\n"
+                             "dropped\n");
+}
+
+TEST_F(PolicyCommandTest, APodReachesItself) {
+  CreatePolicy("closed", R"({"podSelector": {}, "policyTypes": ["Ingress", "Egress"]})");
+  EXPECT_EQ(Policy({"default/web", "default/web", "tcp/80"}).status, 0);
+}
+
+TEST_F(PolicyCommandTest, NamesTheFieldThatIsNotUnderstood) {
+  CreatePolicy("new", R"({"podSelector": {}, "ingress": [{"from": [{"serviceSelector": {}}]}]})");
+
+  const ProcessResult web = Policy({"default/web"});
+
+  EXPECT_EQ(web.status, 1);
+  EXPECT_THAT(web.out, HasSubstr("default/new is not understood, and allows less than it says: "
+                                 "$.spec.ingress[0].from[0]: has a member that is not known"));
+}
+
+TEST_F(PolicyCommandTest, NoPolicySelectsAPodOfTheHostsNetwork) {
+  CreatePolicy("closed", R"({"podSelector": {}})");
+  CreatePod("host", "192.0.2.1", {{"hostNetwork", true}});
+
+  const ProcessResult host = Policy({"default/host"});
+
+  EXPECT_EQ(host.status, 0) << host.err;
+  EXPECT_THAT(host.out, HasSubstr("default/host is in its node's network"));
+}
+
+TEST_F(PolicyCommandTest, RefusesWhatNamesNoPodOrPort) {
+  EXPECT_THAT(Policy({"web"}).err, HasSubstr("\"web\" names no pod; expected NAMESPACE/NAME"));
+  EXPECT_THAT(Policy({"default/none"}).err, HasSubstr("there is no pod default/none"));
+  EXPECT_THAT(Policy({"default/web", "default/db"}).err,
+              HasSubstr("a port is missing behind default/db; expected tcp/80"));
+  for (const char* port : {"80", "tcp/", "tcp/0", "tcp/65536", "icmp/1", "tcp/80x"}) {
+    const ProcessResult refused = Policy({"default/web", "default/db", port});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("is no port; expected tcp/80, udp/53 or sctp/9")) << port;
+  }
+}
+
+}  // namespace
+}  // namespace kuryr::test

@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "api_words.h"
+#include "compiled_cluster.h"
+#include "controller/policy/policy_compiler.h"
+#include "random_policy.h"
+#include "tests/support/environment.h"
+
+namespace kuryr::controller {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kPods = 12;
+constexpr size_t kNamespaces = 4;
+constexpr size_t kPolicies = 10;  ///< at a time, at most
+
+struct Protocol {
+  const char* compiled;  ///< the compiler's word for the protocol
+  const char* api;       ///< the API's word
+  int port;
+};
+
+/// Four namespaces with three pods each: all may come, go and change.
+class RandomPoliciesTest : public ::testing::Test {
+ protected:
+  RandomPoliciesTest() {
+    for (size_t i = 0; i < kNamespaces; ++i) SetNamespace(i);
+    for (size_t i = 0; i < kPods; ++i) SetPod(i);
+  }
+
+  static std::string NameOf(size_t name_space) { return "n" + std::to_string(name_space); }
+  static std::string AddressOf(size_t pod) {
+    return "10." + std::to_string(pod % 3) + "." + std::to_string(pod % kNamespaces) + "." +
+           std::to_string(pod);
+  }
+
+  void SetNamespace(size_t i) {
+    const json object = {{"metadata", {{"labels", random_.NamespaceLabels()}}}};
+    objects_.namespaces[NameOf(i)] = object;
+    cluster_.Apply(compiler_.SetNamespace(NameOf(i), LabelsOf(object)));
+  }
+  void RemoveNamespace(size_t i) {
+    objects_.namespaces.erase(NameOf(i));
+    cluster_.Apply(compiler_.RemoveNamespace(NameOf(i)));
+  }
+  void SetPod(size_t i) {
+    const std::string uid = std::to_string(i);
+    const json object = {
+        {"metadata",
+         {{"uid", uid}, {"namespace", NameOf(i % kNamespaces)}, {"labels", random_.PodLabels()}}},
+        {"spec", {{"containers", random_.Containers()}}},
+        {"status", {{"podIP", AddressOf(i)}}}};
+    objects_.pods[uid] = object;
+    cluster_.Apply(compiler_.SetPod(PolicyPodOf(object).value()));
+  }
+  void RemovePod(size_t i) {
+    objects_.pods.erase(std::to_string(i));
+    cluster_.Apply(compiler_.RemovePod(std::to_string(i)));
+  }
+  void SetPolicy(size_t i) {
+    const std::string name_space = NameOf(i % kNamespaces);
+    const std::string name = std::to_string(i);
+    const json object = {{"metadata", {{"namespace", name_space}}}, {"spec", random_.Spec()}};
+    objects_.policies[name_space + "/" + name] = object;
+    const PolicyChanges changes = compiler_.SetPolicy(name_space, name, object);
+    EXPECT_TRUE(changes.errors.empty()) << object;
+    cluster_.Apply(changes);
+  }
+  void RemovePolicy(size_t i) {
+    const std::string name_space = NameOf(i % kNamespaces);
+    objects_.policies.erase(name_space + "/" + std::to_string(i));
+    cluster_.Apply(compiler_.RemovePolicy(name_space, std::to_string(i)));
+  }
+
+  void ChangeSomething() {
+    if (random_.Chance(25)) return RemovePolicy(random_.Number(kPolicies));
+    if (random_.Chance(40)) return SetPod(random_.Number(kPods));
+    if (random_.Chance(40)) return RemovePod(random_.Number(kPods));
+    if (random_.Chance(85)) return SetNamespace(random_.Number(kNamespaces));
+    RemoveNamespace(random_.Number(kNamespaces));
+  }
+
+  /// Every pair of pods, and each pod with an address that no pod has.
+  void ExpectNoDifference() {
+    std::vector<TrafficEnd> peers = {{.uid = "", .address = IpAddress::Parse("192.0.2.1")}};
+    for (const auto& [uid, pod] : objects_.pods)
+      peers.push_back({.uid = uid, .address = IpAddress::Parse(AddressOf(std::stoul(uid)))});
+    for (const TrafficEnd& from : peers) {
+      for (const TrafficEnd& to : peers) {
+        ExpectNoDifferenceBetween(from, to);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+
+  void ExpectNoDifferenceBetween(const TrafficEnd& from, const TrafficEnd& to) {
+    static constexpr std::array<Protocol, 8> kProtocols = {{{"tcp", "TCP", 80},
+                                                            {"tcp", "TCP", 81},
+                                                            {"tcp", "TCP", 8080},
+                                                            {"tcp", "TCP", 9999},
+                                                            {"udp", "UDP", 53},
+                                                            {"udp", "UDP", 80},
+                                                            {"sctp", "SCTP", 80},
+                                                            {"icmp", "ICMP", 0}}};
+    const ApiWords words(objects_);
+    for (const Protocol& protocol : kProtocols) {
+      const Traffic traffic{.from = from,
+                            .to = to,
+                            .protocol = protocol.compiled,
+                            .port = static_cast<uint16_t>(protocol.port)};
+      const ApiPacket asked{.from = from.address.value().ToString(),
+                            .to = to.address.value().ToString(),
+                            .protocol = protocol.api,
+                            .port = protocol.port};
+      ASSERT_EQ(cluster_.MaySend(traffic), words.MaySend(asked))
+          << asked.from << " sends to " << asked.to << " " << protocol.api << protocol.port << "\n"
+          << json(objects_.policies);
+      ASSERT_EQ(cluster_.MayReceive(traffic), words.MayReceive(asked))
+          << asked.to << " receives from " << asked.from << " " << protocol.api << protocol.port
+          << "\n"
+          << json(objects_.policies);
+    }
+  }
+
+  /// A compiler that gets the present objects alone, in another order.
+  void ExpectAsFromNothing() const {
+    PolicyCompiler compiler;
+    CompiledCluster cluster;
+    for (const auto& [key, policy] : objects_.policies) {
+      const size_t slash = key.find('/');
+      cluster.Apply(compiler.SetPolicy(key.substr(0, slash), key.substr(slash + 1), policy));
+    }
+    for (const auto& [uid, pod] : objects_.pods)
+      cluster.Apply(compiler.SetPod(PolicyPodOf(pod).value()));
+    for (const auto& [name, object] : objects_.namespaces)
+      cluster.Apply(compiler.SetNamespace(name, LabelsOf(object)));
+    EXPECT_EQ(cluster, cluster_);
+  }
+
+  RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
+  ApiObjects objects_;
+  PolicyCompiler compiler_;
+  CompiledCluster cluster_;
+};
+
+TEST_F(RandomPoliciesTest, AllowWhatTheWordsOfTheApiAllow) {
+  constexpr int kTogether = 10;
+  const int rounds = test::FromEnvironment("KURYR_ROUNDS", 2000);
+  for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
+    SetPolicy(random_.Number(kPolicies));
+    ChangeSomething();
+    if (i % kTogether != 0 && i + 1 < rounds) continue;
+    ExpectNoDifference();
+    cluster_.ExpectNamedSets();
+    ExpectAsFromNothing();
+  }
+}
+
+}  // namespace
+}  // namespace kuryr::controller
