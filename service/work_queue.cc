@@ -59,7 +59,7 @@ void WorkQueue::Put(Keyed& keyed, Clock::time_point now) {
   } else {
     entry.place = Place::kDelayed;
     entry.delayed = delayed_.emplace(entry.due(), &keyed);
-    // Every worker that waits wakes up for the first of the delays already.
+    // A worker that waits wakes up for the first delay anyway.
     if (entry.delayed != delayed_.begin()) return;
   }
   changed_.notify_one();

@@ -55,7 +55,8 @@ class HotPlug : public UpkeepJob {
 
   void WakeAttachmentsOf(Upkeep& upkeep, const std::string& pod);
   void Make(RunningPlugs& plugs, const PlanChange& change, History& history);
-  /// Tells what differs, where that is not to be changed.
+  /// Tells the differences that the agent leaves: those that need a new pod, or all with
+  /// `repair = report`.
   void Report(const AttachmentRecord& record, const PlanChange& change, History& history);
   /// False where that was told before.
   bool TellOnce(const AttachmentRecord& record, const watcher::PodEvent& event,
