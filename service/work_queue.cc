@@ -37,7 +37,9 @@ void WorkQueue::Want(Keyed& keyed, Clock::duration delay, Hold hold) {
   entry.wanted = std::min(entry.wanted.value_or(at), at);
   if (hold == Hold::kFirmly) entry.not_before = std::max(entry.not_before, at);
   const bool keeps_its_turn = entry.place == Place::kReady && entry.due() <= now;
-  if (entry.place == Place::kAtWork || keeps_its_turn) return;
+  const bool keeps_its_delay =
+      entry.place == Place::kDelayed && entry.delayed->first == entry.due();
+  if (entry.place == Place::kAtWork || keeps_its_turn || keeps_its_delay) return;
   TakeOut(keyed);
   Put(keyed, now);
 }
@@ -57,6 +59,8 @@ void WorkQueue::Put(Keyed& keyed, Clock::time_point now) {
   } else {
     entry.place = Place::kDelayed;
     entry.delayed = delayed_.emplace(entry.due(), &keyed);
+    // A worker that waits wakes up for the first delay anyway.
+    if (entry.delayed != delayed_.begin()) return;
   }
   changed_.notify_one();
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/rollback.h"
 #include "base/thread_annotations.h"
 #include "cni/agent/registry/registry_events.h"
 #include "cni/attachments/attachment_record.h"
@@ -104,7 +105,7 @@ Agent::Agent(const Config& config, int stop_fd)
       switch_wait_(binding_),
       repair_(node_, config_, switch_wait_),
       node_network_(node_, config_),
-      hot_plug_(node_, config_, registry_, switch_wait_),
+      hot_plug_(node_, config_, registry_, switch_wait_, repair_),
       upkeep_(Jobs()) {
   pipeline_.Register(registry_);
   pipeline_.Register(errors_);
@@ -173,9 +174,13 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
   if (request.command == Command::kDel) cancellations_.Cancel(key);
   std::optional<Cancellations::Entry> entry;
   if (request.command == Command::kAdd) entry.emplace(cancellations_, key, cancel);
+  Rollback failed_del([&] { Follow(key); });
+  if (request.command != Command::kDel) failed_del.Dismiss();
   std::optional<Upkeep::Pause> pause;
   if (request.command == Command::kAdd || request.command == Command::kDel)
     pause.emplace(upkeep_, key);
+  // A DEL's own changes wake no repair.
+  if (request.command == Command::kDel) repair_.Forget(key);
   RegistryEvents events(
       registry_, config_.api,
       {.require_ready = [this] { RequireReady(); }, .has_listed = [this] { return HasListed(); }});
@@ -186,14 +191,14 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
        .events = events,
        .stages = stages,
        .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd())});
-  if (request.command == Command::kAdd) FollowAdded(key);
+  pause.reset();
+  failed_del.Dismiss();
+  if (request.command == Command::kAdd) Follow(key);
   return answer;
 }
 
-void Agent::FollowAdded(const AttachmentKey& key) {
-  if (config_.repair == RepairMode::kOff) return;
-  repair_.Follow(upkeep_, key);
-  hot_plug_.Wake(upkeep_, ToString(key));
+void Agent::Follow(const AttachmentKey& key) {
+  if (config_.repair != RepairMode::kOff) hot_plug_.Follow(upkeep_, key);
 }
 
 void Agent::RequireReady() const {

@@ -235,6 +235,23 @@ TEST(WorkQueueWaitTest, AnAddWakesOneThatWaitsForADelay) {
   EXPECT_EQ(queue.Get()->key, "now");
 }
 
+TEST(WorkQueueWaitTest, EachDelayThatEndsWakesAWorker) {
+  WorkQueue queue;
+  std::latch all_at_work(3);
+  std::vector<std::jthread> workers;
+  for (int i = 0; i < 2; ++i) {
+    workers.emplace_back([&] {
+      EXPECT_TRUE(queue.Get());
+      all_at_work.arrive_and_wait();
+    });
+  }
+
+  queue.AddAfter("early", 10ms);
+  queue.AddAfter("late", 20ms);
+
+  all_at_work.arrive_and_wait();
+}
+
 /// Runs many rounds, since a test cannot see whether a thread waits already.
 TEST(WorkQueueWaitTest, ShutDownWakesAllThatWait) {
   for (int round = 0; round < 100; ++round) {

@@ -67,8 +67,12 @@ std::string TextOf(const PlanChange& change) {
 
 }  // namespace
 
-void HotPlug::Wake(Upkeep& upkeep, const std::string& key) const {
-  upkeep.AddAfter(*this, key, kChangeSettle);
+void HotPlug::Wake(Upkeep& upkeep, const std::string& pod) const {
+  upkeep.AddAfter(*this, pod, kChangeSettle);
+}
+
+void HotPlug::Follow(Upkeep& upkeep, const AttachmentKey& key) const {
+  upkeep.AddAfter(*this, ToString(key), 0ms);
 }
 
 void HotPlug::WakeAttachmentsOf(Upkeep& upkeep, const std::string& pod) {
@@ -89,14 +93,16 @@ bool HotPlug::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadli
     return true;
   }
   const auto known = node_.attachments.Find(*attachment);
-  const auto pod = known && FollowsPlan(*known) ? FindNetnsOf(*known) : std::nullopt;
-  if (!pod) {
+  if (!known || !FollowsPlan(*known)) {
     histories_.erase(key);
     return true;
   }
+  repair_.Learn(*known);
   const auto planned = registry_.Find(known->pod);
   const PlanChange found = FindPlanChange(node_.binding, *known, planned);
-  if (known->changing.empty() && found.empty()) {
+  const bool has_work = !known->changing.empty() || !found.empty();
+  const auto pod = has_work ? FindNetnsOf(*known) : std::nullopt;
+  if (!pod) {
     histories_.erase(key);
     return true;
   }
@@ -111,7 +117,7 @@ bool HotPlug::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadli
     if (config_.repair == RepairMode::kOn) plugs.DropInterrupted();
     const PlanChange change = FindPlanChange(node_.binding, plugs.record(), planned);
     if (config_.repair == RepairMode::kOn) {
-      Follow(plugs, change, history);
+      Make(plugs, change, history);
     } else {
       Report(plugs.record(), change, history);
     }
@@ -122,7 +128,7 @@ bool HotPlug::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadli
   return true;
 }
 
-void HotPlug::Follow(RunningPlugs& plugs, const PlanChange& change, History& history) {
+void HotPlug::Make(RunningPlugs& plugs, const PlanChange& change, History& history) {
   std::string done;
   std::string failed;
   const auto act = [&](const std::string& kind, const std::string& ifname,
@@ -130,6 +136,7 @@ void HotPlug::Follow(RunningPlugs& plugs, const PlanChange& change, History& his
     const std::string what = kind + " " + ifname + addresses;
     try {
       step();
+      repair_.Learn(plugs.record());
       Append(done, what);
       count_.Add(kind, "done");
       Log(LogLevel::kInfo, "an attachment follows its plan",

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/deadline.h"
 #include "base/thread_annotations.h"
@@ -28,24 +29,26 @@ class Repair : public UpkeepJob {
 
   [[nodiscard]] const char* name() const override { return "repair"; }
   void Begin(Upkeep& upkeep) override;
-  [[nodiscard]] bool Try(Upkeep& upkeep, const std::string& item,
-                         const Deadline& deadline) override;
+  [[nodiscard]] bool Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) override;
 
-  /// Has Wake know the host interfaces of the attachment, whose ADD is done, soon after.
-  void Follow(Upkeep& upkeep, const AttachmentKey& key) const;
+  /// From now on Wake knows the host interfaces of the attachment.
+  void Learn(const AttachmentRecord& record) EXCLUDES(mutex_);
+  /// Wake knows no host interface of the attachment any more.
+  void Forget(const AttachmentKey& key) EXCLUDES(mutex_);
   /// These links or ports of the host have changed: their attachments are looked at soon. With
   /// PortEvents::kApplied those that wait for Open vSwitch are looked at, too.
   void Wake(Upkeep& upkeep, const std::set<std::string>& names) const EXCLUDES(mutex_);
   /// Anything may have changed: all attachments are looked at within the next seconds.
-  void WakeAll(Upkeep& upkeep);
+  void WakeAll(Upkeep& upkeep) const;
 
   void WriteTo(service::MetricsText& text) const { report_.WriteTo(text); }
 
  private:
-  void Learn(const AttachmentRecord& record) EXCLUDES(mutex_);
-  void Forget(const std::string& key) EXCLUDES(mutex_);
-  /// Looks at all attachments, one each `step`.
-  void LookAtAll(Upkeep& upkeep, std::chrono::milliseconds step);
+  /// Looks at all of `keys`, one each `step`.
+  void LookAt(Upkeep& upkeep, const std::vector<AttachmentKey>& keys,
+              std::chrono::milliseconds step) const;
+  /// Looks at all attachments within the next minutes, and then anew.
+  void BeginRound(Upkeep& upkeep);
   /// With the record locked: no ADD or DEL is at work.
   void Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordCheck& check,
              const Deadline& deadline);

@@ -107,6 +107,26 @@ TEST_F(SriovOvsTest, DisconnectRemovesThePortAndMayBeRepeated) {
   }
 }
 
+TEST_F(SriovOvsTest, BrokenRepresentorIsRepaired) {
+  const vif::Vif vif = HostDeviceVif(1);
+  Connect(vif, *pod_);
+  const PlugRequest request = {driver_->PlanWith({"eth0", true, vif}, plug_), pod_->attachment,
+                               pod_->netns, Soon()};
+  const std::vector<std::function<void()>> damages = {
+      [] { RunOnHost({"ip", "link", "set", "wire1", "down"}); },
+      [] { RunOnHost({"ip", "link", "set", "wire1", "mtu", "1400"}); },
+      [this] { ovs_->Vsctl({"del-port", "wire1"}); }};
+  for (const auto& damage : damages) {
+    damage();
+    EXPECT_NE(Check(vif), "");
+
+    (void)driver_->Repair(request);
+
+    EXPECT_EQ(Check(vif), "");
+    EXPECT_EQ(RouteSocket().FindLink("wire1")->mtu, 1450U);
+  }
+}
+
 TEST_F(SriovOvsTest, VfComesBackAlsoWithOpenVSwitchDown) {
   Connect(HostDeviceVif(1), *pod_);
   ovs_->StopServer();

@@ -185,5 +185,78 @@ TEST_F(AdditionalNetworksTest, RunningPodKeepsItsPlanWhereItsNewNetworksAreRefus
   EXPECT_EQ(VifsOn(*api().Get("pods", "default", "a")), first);
 }
 
+class FailedChangeTest : public AdditionalNetworksTest,
+                         public ::testing::WithParamInterface<SinkKind> {
+ protected:
+  /// A request of a change, or of the release after it.
+  struct Call {
+    std::string verb;
+    std::string path;
+  };
+
+  static std::vector<Call> Calls() {
+    const std::string pod = "/api/v1/namespaces/default/pods/a";
+    return {{"get", pod},
+            {"patch", pod},
+            {"patch", "/apis/openstack.org/v1/namespaces/default/kuryrports/a"},
+            {"create", "/api/v1/namespaces/default/events"}};
+  }
+  static std::vector<fake::Fault> FaultsOf(const Call& call) {
+    std::vector<fake::Fault> faults = {fake::Fault::Status(500, "no"),
+                                       fake::Fault::Status(409, "no"),
+                                       {.kind = fake::Fault::Kind::kDrop}};
+    for (fake::Fault& fault : faults) {
+      fault.verb = call.verb;
+      fault.path_prefix = call.path;
+    }
+    return faults;
+  }
+  static const char* PlanKind() { return GetParam() == SinkKind::kKuryrPort ? "KuryrPort" : "Pod"; }
+  std::vector<vif::PodVif> WaitForVifs(size_t count) {
+    return VifsOn(cluster_.WaitFor(PlanKind(), "a", HasCount(count)));
+  }
+  void WaitUntilReleased() {
+    (void)cluster_.WaitFor(PlanKind(), "a",
+                           [](const json& object) { return FormerOn(object).empty(); });
+  }
+};
+
+TEST_P(FailedChangeTest, EachRequestIsRepeatedAndLosesNoAddress) {
+  Define("store", "storage");
+  Start(GetParam());
+  CreatePodWith("");
+  const auto first = WaitForVifs(1);
+  SetStatus("a", {{"phase", "Running"}});
+
+  for (const Call& call : Calls()) {
+    for (const fake::Fault& fault : FaultsOf(call)) {
+      SCOPED_TRACE(call.verb + " " + call.path);
+      api().Inject(fault);
+      AskFor("store");
+      const auto both = WaitForVifs(2);
+      EXPECT_EQ(AddressOf(both.at(0)), AddressOf(first.at(0)));
+      TellInterfaces(both);
+      api().ClearFaults();
+
+      api().Inject(fault);
+      AskFor(nullptr);
+      const auto less = WaitForVifs(1);
+      EXPECT_EQ(AddressOf(less.at(0)), AddressOf(first.at(0)));
+      TellInterfaces(less);
+      WaitUntilReleased();
+      api().ClearFaults();
+    }
+  }
+  AskFor("store");
+  (void)WaitForVifs(2);
+  EXPECT_THAT(Metrics(), HasSubstr(R"({network="storage",family="ipv4",state="used"} 2)"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sinks, FailedChangeTest,
+                         ::testing::Values(SinkKind::kPodState, SinkKind::kKuryrPort),
+                         [](const auto& sink) {
+                           return sink.param == SinkKind::kPodState ? "PodState" : "KuryrPort";
+                         });
+
 }  // namespace
 }  // namespace kuryr::test

@@ -114,6 +114,17 @@ TEST_F(HotPlugTest, AVifThatIsTakenFromThePlanIsUnplugged) {
   ExpectNothingLeft();
 }
 
+TEST_F(HotPlugTest, TheInterfaceIsRepairedFromThenOn) {
+  const TestPod pod = Added("a");
+  PlanNow(pod, Two(pod));
+  WaitUntilPluggedIn("net1");
+
+  ovs_->Vsctl({"del-port", Second(pod).tap});
+  WaitFor("outcome=repaired");
+
+  EXPECT_THAT(Ports(), UnorderedElementsAre(pod.tap, Second(pod).tap));
+}
+
 TEST_F(HotPlugTest, TheNetworkStatusFollows) {
   const TestPod pod = Added("a");
 

@@ -2,10 +2,7 @@
 #include "cni/agent/upkeep/running_plugs.h"
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <exception>
 #include <set>
 #include <string>
@@ -46,7 +43,11 @@ class RunningPlugsTest : public RunningPodTest,
   /// Has `act` meet the fault. Returns whether as many calls were made.
   template <typename Act>
   bool FailedAt(int number, const Act& act) {
-    if (GetParam() == CallFault::Kind::kKilled) return KilledAt(number, act);
+    if (GetParam() == CallFault::Kind::kKilled) {
+      const bool is_killed = IsKilledAt(number, [&] { Locked(act); });
+      if (is_killed) failure_ = "killed";
+      return is_killed;
+    }
     Renew();
     CallFault fault(GetParam(), number);
     try {
@@ -55,24 +56,6 @@ class RunningPlugsTest : public RunningPodTest,
       failure_ = e.what();
     }
     return fault.reached();
-  }
-  template <typename Act>
-  bool KilledAt(int number, const Act& act) {
-    // A child has none of this process's threads.
-    binding_.reset();
-    const pid_t child = ::fork();
-    if (child == 0) {
-      Renew();
-      const CallFault fault(CallFault::Kind::kKilled, number);
-      Locked(act);
-      ::_exit(0);
-    }
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    Renew();
-    if (WIFSIGNALED(status)) failure_ = "killed";
-    EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : status == 0) << status;
-    return WIFSIGNALED(status);
   }
   static vif::PodVif WithAnotherAddress(vif::PodVif vif) {
     vif::Subnet& subnet = vif::Common(vif.vif).network->subnets->objects->front();

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +14,7 @@
 #include "cni/attachments/process.h"
 #include "cni/node_context.h"
 #include "tests/binding/node_fixture.h"
+#include "tests/support/call_fault.h"
 
 namespace kuryr::cni {
 
@@ -37,6 +41,23 @@ class RunningPodTest : public binding::NodeTest {
     NodeTest::TearDown();
   }
 
+  /// Whether a child that acts is killed at its call `number`, which CallFault counts.
+  bool IsKilledAt(int number, const std::function<void()>& act) {
+    // A child has none of this process's threads.
+    binding_.reset();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      Renew();
+      const test::CallFault fault(test::CallFault::Kind::kKilled, number);
+      act();
+      ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    Renew();
+    EXPECT_TRUE(WIFSIGNALED(status) ? WTERMSIG(status) == SIGKILL : status == 0) << status;
+    return WIFSIGNALED(status);
+  }
   [[nodiscard]] AttachmentKey key() const {
     const binding::Attachment& attachment = first_->attachment;
     return {attachment.network, attachment.container_id, attachment.ifname};
