@@ -16,10 +16,14 @@ struct ProgramOptions {
   std::string log_file;                      ///< [DEFAULT] log_file; stderr when empty
 };
 
+/// The options of a program's health server, as the files have them.
+struct HealthOptions {
+  Option address;
+  Option port;
+  Option socket;  ///< unset for a program without a health socket
+};
+
 /// Leaves the target unchanged where the files set no option. Throws ConfigError.
-void Take(const ConfigFiles& files, const Option& health_address, const Option& health_port,
-          ProgramOptions& target);
-/// Takes the health socket's path, for programs with a health socket. Throws ConfigError.
-void TakeHealthSocket(const Option& option, ProgramOptions& target);
+void Take(const ConfigFiles& files, const HealthOptions& health, ProgramOptions& target);
 
 }  // namespace kuryr

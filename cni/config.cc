@@ -202,8 +202,10 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   config.node_network = ReadNodeNetwork(files);
   TakeChassis(files, config.chassis);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
-  Take(files, files.Find("cni_health_server", "bind_address"),
-       files.Find("cni_health_server", "port"), config.program);
+  Take(files,
+       {.address = files.Find("cni_health_server", "bind_address"),
+        .port = files.Find("cni_health_server", "port")},
+       config.program);
   Option node = files.Find(kKubernetes, "node_name");
   if (!node.set()) node = Variable(getenv, "KUBERNETES_NODE_NAME");
   Take(node, config.node_name);

@@ -54,12 +54,6 @@ void TakeName(const Option& option, std::string& target) {
   if (!IsDnsName(target)) Refuse(option.where, "\"" + Printable(target) + "\" is no DNS name");
 }
 
-void TakeProgram(const ConfigFiles& files, ProgramOptions& program) {
-  Take(files, files.Find("health_server", "bind_address"), files.Find("health_server", "port"),
-       program);
-  TakeHealthSocket(files.Find("health_server", "socket"), program);
-}
-
 }  // namespace
 
 PlanPlaces PlacesOf(const Config& config, SinkKind sink) {
@@ -83,13 +77,16 @@ Config LoadConfig(std::vector<std::string> names, const GetEnv& getenv) {
   TakeName(files.Find("controller", "lease_name"), config.lease_name);
   Take(files.Find("controller", "workers"), config.workers, 1, kMostWorkers);
   config.node_network = ReadNodeNetwork(files);
-  TakeProgram(files, config.program);
+  config.program = ReadProgramOptions(files);
   return config;
 }
 
-ProgramOptions LoadProgramOptions(std::vector<std::string> names) {
+ProgramOptions ReadProgramOptions(const ConfigFiles& files) {
   ProgramOptions program = Config().program;
-  TakeProgram(ConfigFiles(std::move(names)), program);
+  Take(files,
+       {files.Find("health_server", "bind_address"), files.Find("health_server", "port"),
+        files.Find("health_server", "socket")},
+       program);
   return program;
 }
 

@@ -37,7 +37,8 @@ struct Config {
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.
 /// Throws ConfigError that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files, const GetEnv& getenv);
-/// The options that the command `health` needs. Others may be wrong since the program began.
-[[nodiscard]] ProgramOptions LoadProgramOptions(std::vector<std::string> files);
+/// Reads only the options that the command `health` needs; others may be malformed by now. Throws
+/// ConfigError.
+[[nodiscard]] ProgramOptions ReadProgramOptions(const ConfigFiles& files);
 
 }  // namespace kuryr::controller

@@ -38,13 +38,7 @@ struct Leading::Worker {
         writer(*api, shared.store, may_write),
         view(*api, nodes),
         reconciler(shared, writer, view),
-        node_reconciler({.backend = shared.backend,
-                         .store = shared.nodes,
-                         .queue = shared.queue,
-                         .reporter = shared.reporter,
-                         .options = shared.node_network,
-                         .needs = shared.needs},
-                        writer) {}
+        node_reconciler(shared, writer) {}
 
   void Round(const std::string& key) {
     if (IsNodeKey(key)) return node_reconciler.Round(key);
@@ -107,23 +101,24 @@ void Leading::Stop() {
 
 /// Wakes pods and nodes. An owner without a name (a claim, or a pod that is gone) has no round.
 void Leading::Wake(const Owner& owner) {
-  if (!owner.name.empty()) queue_.Add(KeyOf(owner.scope, owner.name));
+  if (!owner.name.empty()) queue_.Add(KeyOf(owner));
 }
 
 Workers::Round Leading::MakeRound() {
-  const Reconciler::Shared shared = {.backend = *backend_,
-                                     .store = parts_.informer.pods(),
-                                     .queue = queue_,
-                                     .reporter = parts_.reporter,
-                                     .metrics = parts_.metrics,
-                                     .attachments = parts_.informer.attachments(),
-                                     .claims = parts_.informer.claims(),
-                                     .namespaces = parts_.informer.namespaces(),
-                                     .nodes = parts_.informer.nodes(),
-                                     .node_network = parts_.config.node_network,
-                                     .sink = sink_,
-                                     .needs = parts_.config.backend->needs(),
-                                     .ask_for_absent = [this] { parts_.informer.AskForAbsent(); }};
+  Informer& informer = parts_.informer;
+  const Reconciler::Shared shared = {{.backend = *backend_,
+                                      .queue = queue_,
+                                      .reporter = parts_.reporter,
+                                      .metrics = parts_.metrics,
+                                      .nodes = informer.nodes(),
+                                      .node_network = parts_.config.node_network,
+                                      .needs = parts_.config.backend->needs(),
+                                      .ask_for_absent = [&informer] { informer.AskForAbsent(); }},
+                                     informer.pods(),
+                                     informer.attachments(),
+                                     informer.claims(),
+                                     informer.namespaces(),
+                                     sink_};
   const auto client = std::make_shared<watcher::ApiClient>(parts_.config.api.api);
   const auto worker = std::make_shared<Worker>(client, may_write_, nodes_, shared, parts_.informer);
   clients_.push_back(client);
@@ -160,7 +155,7 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Metric("kuryr_controller_retries_total", "counter", "Looks that are to come again.",
               static_cast<double>(queue.retries));
   if (const auto* metrics = backend_->facets().metrics) metrics->WriteTo(text);
-  const PodStore::Counts pods = parts_.informer.pods().Count();
+  const PlanCounts pods = parts_.informer.pods().Count();
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
@@ -169,7 +164,7 @@ void Leading::WriteTo(service::MetricsText& text) {
               "NetworkPolicies of the cluster, which nothing enforces.",
               is_enforced ? 0 : static_cast<double>(parts_.informer.policies().size()));
   if (!parts_.config.node_network.enabled) return;
-  const NodeStore::Counts nodes = parts_.informer.nodes().Count();
+  const PlanCounts nodes = parts_.informer.nodes().Count();
   text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");
   text.Sample("kuryr_controller_nodes", {{"state", "planned"}}, static_cast<double>(nodes.planned));
   text.Sample("kuryr_controller_nodes", {{"state", "waiting"}}, static_cast<double>(nodes.waiting));

@@ -26,12 +26,6 @@ void TakeBridges(const ConfigFiles& files, BridgeOffer& offer) {
   TakeFile(files.Find("os_vif_ovs", "ssl_ca_cert_file"), offer.ssl_ca_cert_file);
 }
 
-void TakeProgram(const ConfigFiles& files, ProgramOptions& program) {
-  Take(files, files.Find("devices_health_server", "bind_address"),
-       files.Find("devices_health_server", "port"), program);
-  TakeHealthSocket(files.Find("devices_health_server", "socket"), program);
-}
-
 }  // namespace
 
 Config LoadConfig(std::vector<std::string> names) {
@@ -46,13 +40,16 @@ Config LoadConfig(std::vector<std::string> names) {
   Take(files.Find("devices", "sysfs"), config.sysfs);
   Take(files.Find("devices", "devinfo_dir"), config.devinfo_dir);
   TakeBridges(files, config.bridges);
-  TakeProgram(files, config.program);
+  config.program = ReadProgramOptions(files);
   return config;
 }
 
-ProgramOptions LoadProgramOptions(std::vector<std::string> names) {
+ProgramOptions ReadProgramOptions(const ConfigFiles& files) {
   ProgramOptions program = Config().program;
-  TakeProgram(ConfigFiles(std::move(names)), program);
+  Take(files,
+       {files.Find("devices_health_server", "bind_address"),
+        files.Find("devices_health_server", "port"), files.Find("devices_health_server", "socket")},
+       program);
   return program;
 }
 

@@ -25,7 +25,8 @@ struct Config {
 /// Reads the files in order; a later file wins. Without names, reads the default file if it exists.
 /// Throws ConfigError that names file, section and option.
 [[nodiscard]] Config LoadConfig(std::vector<std::string> files);
-/// Reads only the options that `health` needs; other options may be malformed by now.
-[[nodiscard]] ProgramOptions LoadProgramOptions(std::vector<std::string> files);
+/// Reads only the options that the command `health` needs; others may be malformed by now. Throws
+/// ConfigError.
+[[nodiscard]] ProgramOptions ReadProgramOptions(const ConfigFiles& files);
 
 }  // namespace kuryr::devices

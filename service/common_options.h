@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/program_options.h"
-#include "service/command_line.h"
 
 namespace kuryr::service {
 
@@ -13,8 +12,6 @@ struct CommonOptions {
   std::vector<std::string> config_files;  ///< --config-file
   bool debug = false;                     ///< --debug
 };
-/// Adds these options to `line`; ProgramLine::Parse fills `options`.
-void AddCommonOptions(CommandLine& line, CommonOptions& options);
 
 /// Sets the log's level and file. Throws std::system_error for a file that cannot be written.
 void SetUpLog(const CommonOptions& options, const ProgramOptions& program);
@@ -27,9 +24,5 @@ struct StatusOptions {
   std::string pod;       ///< NAMESPACE/NAME; empty: all
   bool as_json = false;  ///< --json
 };
-/// Adds command "status"; ProgramLine::Parse fills `options`. `about` describes its output,
-/// `about_pod` its output for one pod.
-CommandLine AddStatusCommand(CommandLine& line, StatusOptions& options, const std::string& about,
-                             const std::string& about_pod);
 
 }  // namespace kuryr::service

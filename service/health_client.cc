@@ -58,17 +58,6 @@ std::optional<HealthAnswer> AskHealth(const ProgramOptions& program, const std::
   return HealthAnswer{.is_well = answer->status == 200, .text = answer->body};
 }
 
-CommandLine AddHealthCommand(CommandLine& line, std::string& wanted, const std::string& ready) {
-  wanted = "alive";
-  CommandLine health = line.AddCommand(
-      "health", "whether the one that runs is well: \"ok\", or why not and an exit status of 1");
-  health
-      .Add("QUESTION", wanted,
-           "alive: only a restart would help where it is not (default); ready: " + ready)
-      .AllowOnly({"alive", "ready"});
-  return health;
-}
-
 int PrintHealth(const ProgramOptions& program, const std::string& wanted) {
   constexpr std::chrono::seconds kTime{5};
   if (program.health_socket.empty() && program.health_port == 0)

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/program_options.h"
-#include "service/command_line.h"
 
 namespace kuryr::service {
 
@@ -19,11 +18,9 @@ struct HealthAnswer {
                                                     const std::string& path,
                                                     std::chrono::seconds time);
 
-/// Adds command "health" to a program's line. Parse sets `wanted` to "alive" or "ready"; `ready`
-/// describes the meaning of the latter.
-CommandLine AddHealthCommand(CommandLine& line, std::string& wanted, const std::string& ready);
-/// Asks the running program, and prints "ok" or the fault. Returns the exit status: 1 for a fault.
-/// Throws std::runtime_error if no program answers, or if the options name neither port nor socket.
+/// Asks the running program whether it is "alive" or "ready", as `wanted` says. Prints "ok" or the
+/// fault. Returns the exit status: 1 for a fault. Throws std::runtime_error if no program answers,
+/// or if the options name neither port nor socket.
 [[nodiscard]] int PrintHealth(const ProgramOptions& program, const std::string& wanted);
 
 }  // namespace kuryr::service

@@ -27,6 +27,7 @@
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
 #include "service/common_options.h"
+#include "service/daemon_line.h"
 #include "service/health_client.h"
 #include "service/health_port.h"
 #include "service/notify.h"
@@ -119,27 +120,20 @@ void Run(const Config& config) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  service::ProgramLine line("kuryr-daemon", kAbout);
-  service::CommonOptions options;
-  service::AddCommonOptions(line, options);
-  service::StatusOptions wanted_status;
-  const service::CommandLine status =
-      service::AddStatusCommand(line, wanted_status, "what the agent that runs knows of its pods",
-                                "this one's way from its interface to the bridge");
-  std::string wanted;
-  const service::CommandLine health =
-      service::AddHealthCommand(line, wanted, "pods can be plugged now");
+  service::DaemonLine line({.name = "kuryr-daemon",
+                            .program = kAbout,
+                            .status = "what the agent that runs knows of its pods",
+                            .pod = "this one's way from its interface to the bridge",
+                            .ready = "pods can be plugged now"});
   const service::CommandLine removal =
       line.AddCommand("remove-node-network",
                       "takes back what [node_network] made of this node, where no agent runs");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
-    if (status.IsGiven()) {
-      const std::string socket = StatusSocketOf(LoadAgentSocket(options.config_files));
-      return PrintStatus(socket, wanted_status);
-    }
-    if (health.IsGiven())
-      return PrintHealth(StatusSocketOf(LoadAgentSocket(options.config_files)), wanted);
+    const service::CommonOptions& options = line.options();
+    const auto socket = [&] { return StatusSocketOf(LoadAgentSocket(options.config_files)); };
+    if (const auto* wanted = line.status()) return PrintStatus(socket(), *wanted);
+    if (const auto* question = line.health()) return PrintHealth(socket(), *question);
     if (removal.IsGiven()) {
       RemoveNodeNetwork(options);
       return 0;

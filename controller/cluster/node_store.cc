@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "controller/owners/pod_facts.h"
+#include "controller/owners/plan_verdict.h"
 
 namespace kuryr::controller {
 namespace {
@@ -30,6 +30,12 @@ std::vector<vif::PodVif> Decode(const std::string& name, const std::string& plan
   }
 }
 
+/// Whether a round looks at something that has changed.
+bool HasChanged(const OwningNode* before, const OwningNode* now) {
+  if (before == nullptr || now == nullptr) return before != now;
+  return before->uid != now->uid || before->facts != now->facts || before->plan != now->plan;
+}
+
 }  // namespace
 
 OwningNode OwningNodeOf(const watcher::WatchEvent& event) {
@@ -47,27 +53,17 @@ std::vector<std::pair<watcher::KeyFn, std::string>> NodeStore::Consumes() const 
 void NodeStore::StartTelling(Backend& backend) {
   const MutexLock lock(mutex_);
   backend_ = &backend;
-  for (const auto& [name, known] : known_) {
+  for (const auto& [key, known] : known_) {
     if (known.node) Tell(*known.node);
-    wake_(KeyOf("", name));
+    wake_(key);
   }
-}
-
-void NodeStore::StopTelling() {
-  const MutexLock lock(mutex_);
-  backend_ = nullptr;
-  for (auto& [name, known] : known_) known.gone.clear();
-  std::erase_if(known_, [](const auto& entry) { return !entry.second.node; });
 }
 
 /// A plan that the backend does not know as its own, or that another owner's contradicts, is
 /// replaced by the node's round.
 void NodeStore::Tell(const OwningNode& node) {
   const Owner owner = node.owner();
-  const bool is_ours = std::all_of(
-      node.vifs.begin(), node.vifs.end(),
-      [&owner, &backend = *backend_](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
-  if (node.vifs.empty() || !is_ours) return;
+  if (node.vifs.empty() || !OwnsAll(*backend_, owner, node.vifs)) return;
   try {
     backend_->Adopt(owner, node.vifs);
   } catch (const PlanError& e) {
@@ -77,53 +73,27 @@ void NodeStore::Tell(const OwningNode& node) {
 }
 
 void NodeStore::Handle(const watcher::WatchEvent& event) {
-  const bool is_deleted = event.type == watcher::EventType::kDeleted;
-  const std::shared_ptr<OwningNode> node =
-      is_deleted ? nullptr : std::make_shared<OwningNode>(OwningNodeOf(event));
+  std::shared_ptr<OwningNode> node;
+  if (event.type != watcher::EventType::kDeleted)
+    node = std::make_shared<OwningNode>(OwningNodeOf(event));
+  const std::string key = NodeKeyOf(event.name);
+  bool has_changed = false;
   std::set<std::string> askers;
-  {
-    const MutexLock lock(mutex_);
-    if (!Update(event.name, node)) return;
-    if (node && !node->vifs.empty()) askers = askers_.Take(event.name);
-  }
-  wake_(KeyOf("", event.name));
+  Update(key, [&](Known& known) KURYR_TSA(requires_capability(mutex_)) {
+    has_changed = HasChanged(known.node.get(), node.get());
+    if (node && known.uid() == node->uid) node->seen = known.node->seen;
+    if (has_changed && node && !node->vifs.empty()) askers = askers_.Take(event.name);
+    known.node = node;
+  });
+  if (!has_changed) return;
+  wake_(key);
   for (const std::string& asker : askers) wake_(asker);
-}
-
-bool NodeStore::Update(const std::string& name, std::shared_ptr<OwningNode> node) {
-  Known& known = known_[name];
-  if (node && known.node && known.node->uid == node->uid) node->seen = known.node->seen;
-  const std::shared_ptr<const OwningNode> before = std::exchange(known.node, std::move(node));
-  const OwningNode* const now = known.node.get();
-  const bool is_another = before && (now == nullptr || now->uid != before->uid);
-  if (is_another && backend_ != nullptr) known.gone.push_back(before->uid);
-  if (now == nullptr) {
-    if (known.gone.empty()) known_.erase(name);
-    return before != nullptr;
-  }
-  std::erase(known.gone, now->uid);
-  return !before || is_another || before->facts != now->facts || before->plan != now->plan;
-}
-
-NodeStore::Known NodeStore::Find(const std::string& name) const {
-  const MutexLock lock(mutex_);
-  const auto known = known_.find(name);
-  return known == known_.end() ? Known() : known->second;
-}
-
-void NodeStore::ForgetGone(const std::string& name, const std::string& uid) {
-  const MutexLock lock(mutex_);
-  const auto known = known_.find(name);
-  if (known == known_.end()) return;
-  std::erase(known->second.gone, uid);
-  if (!known->second.node && known->second.gone.empty()) known_.erase(known);
 }
 
 std::vector<vif::PodVif> NodeStore::PlanOf(const std::string& name, const std::string& asker) {
   const MutexLock lock(mutex_);
-  const auto known = known_.find(name);
-  if (known != known_.end() && known->second.node && !known->second.node->vifs.empty())
-    return known->second.node->vifs;
+  const auto known = known_.find(NodeKeyOf(name));
+  if (known != known_.end() && known->second.IsPlanned()) return known->second.node->vifs;
   askers_.Add(name, asker);
   return {};
 }
@@ -134,15 +104,6 @@ bool NodeStore::HasPodCidrs() const {
     const auto& node = entry.second.node;
     return node && !node->facts.pod_cidrs.empty();
   });
-}
-
-NodeStore::Counts NodeStore::Count() const {
-  Counts counts;
-  const MutexLock lock(mutex_);
-  for (const auto& [name, known] : known_) {
-    if (known.node) ++(known.node->vifs.empty() ? counts.waiting : counts.planned);
-  }
-  return counts;
 }
 
 }  // namespace kuryr::controller

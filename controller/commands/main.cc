@@ -21,6 +21,7 @@
 #include "controller/config.h"
 #include "controller/controller.h"
 #include "service/common_options.h"
+#include "service/daemon_line.h"
 #include "service/health_client.h"
 #include "service/health_port.h"
 #include "service/notify.h"
@@ -74,9 +75,9 @@ void Run(const Config& config) {
   service::Notify("STOPPING=1");
 }
 
-int Adopt(const service::CommonOptions& options, bool is_dry_run, const std::string& from) {
-  if (is_dry_run && from.empty()) return PrintAdoption(ReadConfig(options.config_files));
-  if (!is_dry_run && !from.empty()) return MovePlans(ReadConfig(options.config_files), from);
+int Adopt(const std::vector<std::string>& files, bool is_dry_run, const std::string& from) {
+  if (is_dry_run && from.empty()) return PrintAdoption(ReadConfig(files));
+  if (!is_dry_run && !from.empty()) return MovePlans(ReadConfig(files), from);
   throw std::runtime_error("adopt needs --dry-run or --from podstate, one of them");
 }
 
@@ -90,13 +91,12 @@ OrphanAct ActOf(bool remove, bool force) {
 int main(int argc, char** argv) {
   // OpenSSL may write to a connection that its peer has closed.
   std::signal(SIGPIPE, SIG_IGN);
-  service::ProgramLine line("kuryr-controller", kAbout);
-  service::CommonOptions options;
-  service::AddCommonOptions(line, options);
-  service::StatusOptions wanted_status;
-  const service::CommandLine status = service::AddStatusCommand(
-      line, wanted_status, "asks the API server what is planned, awaited and failing, and why",
-      "this one's plan, and what is next");
+  service::DaemonLine line(
+      {.name = "kuryr-controller",
+       .program = kAbout,
+       .status = "asks the API server what is planned, awaited and failing, and why",
+       .pod = "this one's plan, and what is next",
+       .ready = "it leads, or could at once"});
   bool remove = false;
   bool force = false;
   service::CommandLine orphans = line.AddCommand(
@@ -115,19 +115,16 @@ int main(int argc, char** argv) {
             "KuryrPorts; no controller may lead");
   PolicyQuestion asked;
   const service::CommandLine policy = AddPolicyCommand(line, asked);
-  std::string question;
-  const service::CommandLine health =
-      service::AddHealthCommand(line, question, "it leads, or could at once");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
-    if (health.IsGiven())
-      return service::PrintHealth(LoadProgramOptions(options.config_files), question);
-    if (status.IsGiven()) return PrintStatus(ReadConfig(options.config_files), wanted_status);
-    if (orphans.IsGiven())
-      return PrintOrphans(ReadConfig(options.config_files), ActOf(remove, force));
-    if (policy.IsGiven()) return PrintPolicies(ReadConfig(options.config_files), asked);
-    if (adopt.IsGiven()) return Adopt(options, is_dry_run, from);
-    Run(ReadServiceConfig(options));
+    const std::vector<std::string>& files = line.options().config_files;
+    if (const auto* question = line.health())
+      return service::PrintHealth(ReadProgramOptions(kuryr::ConfigFiles(files)), *question);
+    if (const auto* wanted = line.status()) return PrintStatus(ReadConfig(files), *wanted);
+    if (orphans.IsGiven()) return PrintOrphans(ReadConfig(files), ActOf(remove, force));
+    if (policy.IsGiven()) return PrintPolicies(ReadConfig(files), asked);
+    if (adopt.IsGiven()) return Adopt(files, is_dry_run, from);
+    Run(ReadServiceConfig(line.options()));
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-controller: %s\n", e.what());

@@ -58,7 +58,7 @@ class Removal {
 
   void Held(const Owner& owner) {
     const std::string kind = owner.is_node() ? "node" : "pod";
-    const std::string name = owner.is_node() ? owner.name : KeyOf(owner.scope, owner.name);
+    const std::string name = owner.is_node() ? owner.name : KeyOf(owner);
     Take("what " + kind + " " + name + " (" + owner.id + ") has in the backend",
          "the " + kind + " is gone", [&] { survey_.ReleaseNow(owner.id); });
   }

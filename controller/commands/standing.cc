@@ -73,15 +73,14 @@ std::string WhyWaiting(const PodQuestion& question) {
 
 /// Names pods of other namespaces: whoever may list all pods may know them.
 std::string WhyConflict(const PodQuestion& question) {
-  const PodStore::Known& known = question.pod.known;
+  const KnownPod& known = question.pod.known;
   const PlanState& plan = PlanOf(known);
   if (plan.problem.empty()) return MismatchOf(known);
   std::string why = plan.problem;
   const auto* keeper = question.survey.backend().facets().addresses;
   if (keeper == nullptr) return why;
   for (const Owner& rival : keeper->Rivals(known.pod->owner(), plan.kept.vifs())) {
-    if (rival.scope != known.pod->name_space)
-      why += "; pod " + Printable(KeyOf(rival.scope, rival.name));
+    if (rival.scope != known.pod->name_space) why += "; pod " + Printable(KeyOf(rival));
   }
   return why;
 }
@@ -128,7 +127,7 @@ std::string NextOfUnplanned(const PodFacts& pod) {
 
 }  // namespace
 
-Standing StandingOf(const PodStore::Known& known) {
+Standing StandingOf(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (!NeedsPlan(pod)) {
@@ -185,7 +184,7 @@ seconds AgeOf(const Survey::Pod& pod) {
 }
 
 std::string WhyOf(const PodQuestion& question) {
-  const PodStore::Known& known = question.pod.known;
+  const KnownPod& known = question.pod.known;
   switch (StandingOf(question)) {
     case Standing::kNone:
     case Standing::kOthers:
@@ -208,7 +207,7 @@ std::string WhyOf(const PodQuestion& question) {
 }
 
 std::string NextOf(const PodQuestion& question) {
-  const PodStore::Known& known = question.pod.known;
+  const KnownPod& known = question.pod.known;
   switch (StandingOf(question)) {
     case Standing::kNone:
       return NextOfUnplanned(*known.pod);

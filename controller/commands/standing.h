@@ -23,7 +23,7 @@ enum class Standing {
 };
 inline constexpr size_t kStandings = 9;
 
-[[nodiscard]] Standing StandingOf(const PodStore::Known& known);
+[[nodiscard]] Standing StandingOf(const KnownPod& known);
 /// The name that the command status prints: "waiting", "planned,inactive".
 [[nodiscard]] const char* NameOf(Standing state);
 /// How long the pod has been in this state, as far as the API server tells.

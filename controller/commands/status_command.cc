@@ -181,7 +181,7 @@ int PrintAll(Survey& survey, const Config& config, const Leader& leader, const s
 
 /// All that is known of one pod.
 json Describe(const PodQuestion& question) {
-  const PodStore::Known& known = question.pod.known;
+  const KnownPod& known = question.pod.known;
   json pod = RowOf(question);
   const bool beside = &PlanOf(known) != &known.pod->plan;
   pod["producer"] = nullptr;

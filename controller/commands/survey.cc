@@ -84,27 +84,23 @@ Leader Survey::FindLeader() {
 }
 
 void Survey::ForEachPod(const Sink& sink) {
-  ReadPorts();
-  const auto take = [&](WatchEvent event) {
+  ListPorts("/apis/openstack.org/v1/kuryrports", [&](const WatchEvent& event) {
+    ports_.insert_or_assign(KeyOf(event.name_space, event.name), ReadPort(event));
+  });
+  List("/api/v1/pods", [&](WatchEvent event) {
     const auto port = ports_.find(KeyOf(event.name_space, event.name));
-    const Pod pod = ReadPod(std::move(event), port == ports_.end() ? nullptr : &port->second);
+    const Pod pod = JudgePod(std::move(event), port == ports_.end() ? nullptr : &port->second);
     if (port != ports_.end() && port->second.pod_uid == pod.event.uid) ports_.erase(port);
     sink(pod);
-  };
-  watcher::ForEachListed(
-      client_, "/api/v1/pods",
-      {.item = take, .bad_item = [&](const auto& problem) { AddBadItem(problem); }});
+  });
 }
 
 std::vector<Survey::Node> Survey::FindNodes() {
   std::vector<Node> nodes;
-  const auto take = [&](const WatchEvent& event) {
+  List("/api/v1/nodes", [&](const WatchEvent& event) {
     const OwningNode node = OwningNodeOf(event);
     nodes.push_back({.name = node.name, .uid = node.uid, .is_planned = !node.vifs.empty()});
-  };
-  watcher::ForEachListed(
-      client_, "/api/v1/nodes",
-      {.item = take, .bad_item = [&](const auto& problem) { AddBadItem(problem); }});
+  });
   return nodes;
 }
 
@@ -113,8 +109,8 @@ std::optional<Survey::Pod> Survey::FindPod(const PodKey& key) {
   if (const auto found = FindPort(key.name_space, key.name)) port = ReadPort(*found);
   auto object = GetIfThere(client_, PodPath(key.name_space, key.name));
   if (!object) return std::nullopt;
-  return ReadPod(MakeEvent(watcher::EventType::kAdded, std::move(*object)),
-                 port ? &*port : nullptr);
+  return JudgePod(MakeEvent(watcher::EventType::kAdded, std::move(*object)),
+                  port ? &*port : nullptr);
 }
 
 std::vector<vif::PodVif> Survey::FindVifs(const Pod& pod) {
@@ -132,19 +128,18 @@ std::optional<WatchEvent> Survey::FindPort(const std::string& name_space, const 
   return port;
 }
 
-void Survey::ReadPorts() {
-  ListPorts("/apis/openstack.org/v1/kuryrports", [&](const WatchEvent& event) {
-    ports_.insert_or_assign(KeyOf(event.name_space, event.name), ReadPort(event));
-  });
+void Survey::List(const std::string& path, const ObjectSink& sink) {
+  constexpr size_t kMost = 10;
+  watcher::ForEachListed(client_, path,
+                         {.item = sink, .bad_item = [this](const std::string& problem) {
+                            if (bad_items_.size() < kMost) bad_items_.push_back(problem);
+                          }});
 }
 
 /// Lists nothing if the API server does not have the resource.
-void Survey::ListPorts(const std::string& path,
-                       const std::function<void(const WatchEvent& port)>& sink) {
+void Survey::ListPorts(const std::string& path, const ObjectSink& sink) {
   try {
-    watcher::ForEachListed(client_, path, {.item = sink, .bad_item = [this](const auto& problem) {
-                                             AddBadItem(problem);
-                                           }});
+    List(path, sink);
   } catch (const ApiError& e) {
     if (e.code() != ApiError::kNotFound) throw;
   }
@@ -155,16 +150,8 @@ const PlanPlaces& Survey::places() {
   return *places_;
 }
 
-/// The facts of a KuryrPort; JudgePort judges the plan when its pod is known.
-PortFacts Survey::ReadPort(const WatchEvent& event) {
-  PortFacts facts = PortFactsOf(event);
-  facts.plan = Read(PlanOn(event));
-  return facts;
-}
-
-Survey::Pod Survey::ReadPod(WatchEvent event, const PortFacts* port) {
-  auto facts = std::make_shared<PodFacts>(PodFactsOf(event, {}));
-  facts->plan = Read(PlanOn(event));
+Survey::Pod Survey::JudgePod(WatchEvent event, const PortFacts* port) {
+  auto facts = std::make_shared<PodFacts>(ReadPod(event, PlanOn(event), {}));
   Judge(*backend_, places(), *facts);
   Pod pod{.event = std::move(event), .known = {.pod = std::move(facts)}};
   if (port != nullptr) pod.known.port = std::make_shared<PortFacts>(*port);
@@ -183,11 +170,6 @@ void Survey::ReleaseNow(const std::string& owner_id) {
     if (!woken) throw std::runtime_error("the backend has not released it within a minute");
     heard = wakes_;
   }
-}
-
-void Survey::AddBadItem(const std::string& problem) {
-  constexpr size_t kMost = 10;
-  if (bad_items_.size() < kMost) bad_items_.push_back(problem);
 }
 
 bool Survey::IsNodeGone(const std::string& node) {

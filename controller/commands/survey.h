@@ -35,7 +35,7 @@ struct Leader {
 /// A line for people.
 [[nodiscard]] std::string Readable(const Leader& leader);
 
-/// A pod's "NAMESPACE/NAME" from a command line. Throws std::runtime_error.
+/// A pod's "NAMESPACE/NAME" from a command line. Throws std::runtime_error for another text.
 struct PodKey {
   explicit PodKey(const std::string& text);
 
@@ -44,20 +44,20 @@ struct PodKey {
 };
 
 /// A controller's view of the cluster, listed once instead of watched, and judged as a controller
-/// would. One page of pods is in memory at a time; of KuryrPorts, their facts. With pools in
-/// kuryr.conf, all owners of addresses are. Not thread-safe. All functions throw what ApiClient
-/// does.
+/// would. It has one page of pods in memory at a time, and the facts of all KuryrPorts. With pools
+/// in kuryr.conf, it also has all owners of addresses. Not thread-safe. All functions throw what
+/// ApiClient does.
 class Survey {
  public:
   explicit Survey(const Config& config);
 
   [[nodiscard]] Leader FindLeader();
-  /// Where plans are written, by kuryr.conf or what the cluster has; found out once.
+  /// The places where plans count, by kuryr.conf or by the cluster's resources; found out once.
   [[nodiscard]] const PlanPlaces& places();
 
   struct Pod {
     watcher::WatchEvent event;
-    PodStore::Known known;  ///< its `pod` is never null
+    KnownPod known;  ///< with a pod
   };
   using Sink = std::function<void(const Pod& pod)>;
   void ForEachPod(const Sink& sink);
@@ -92,14 +92,12 @@ class Survey {
   void ReleaseNow(const std::string& owner_id);
 
  private:
-  void ReadPorts();
-  void ListPorts(const std::string& path,
-                 const std::function<void(const watcher::WatchEvent& port)>& sink);
+  using ObjectSink = std::function<void(watcher::WatchEvent object)>;
+  void List(const std::string& path, const ObjectSink& sink);
+  void ListPorts(const std::string& path, const ObjectSink& sink);
   [[nodiscard]] std::optional<watcher::WatchEvent> FindPort(const std::string& name_space,
                                                             const std::string& name);
-  [[nodiscard]] static PortFacts ReadPort(const watcher::WatchEvent& event);
-  [[nodiscard]] Pod ReadPod(watcher::WatchEvent event, const PortFacts* port);
-  void AddBadItem(const std::string& problem);
+  [[nodiscard]] Pod JudgePod(watcher::WatchEvent event, const PortFacts* port);
 
   const Config& config_;
   Mutex mutex_;

@@ -34,8 +34,7 @@ std::string WhyRefused(Backend& backend, const Owner& owner, const std::vector<v
 void JudgeOurs(Backend& backend, const Owner& owner, PlanState& state) {
   if (state.kept.empty()) return;
   const std::vector<vif::PodVif> vifs = state.kept.vifs();
-  state.ours = std::all_of(vifs.begin(), vifs.end(),
-                           [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
+  state.ours = OwnsAll(backend, owner, vifs);
   if (!state.ours) return;
   state.problem.clear();
   state.refused = WhyRefused(backend, owner, vifs);
@@ -52,7 +51,7 @@ bool IsHeeded(const PlanState& plan) { return plan.present && !plan.ours && !pla
 
 /// The VIFs that other producers planned. A KuryrPort counts until its producer deletes it. The
 /// pod's user may keep an annotation for ever: it counts while a node may have something of it.
-std::vector<vif::PodVif> HeededVifs(const PodStore::Known& known) {
+std::vector<vif::PodVif> HeededVifs(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   std::vector<vif::PodVif> vifs;
   if (pod.node.empty() || pod.host_network) return vifs;
@@ -115,12 +114,30 @@ PlanState Read(const Plan& plan) {
   return state;
 }
 
+PodFacts ReadPod(const watcher::WatchEvent& pod, const Plan& plan,
+                 const std::set<std::string>& label_keys) {
+  PodFacts facts = PodFactsOf(pod, label_keys);
+  facts.plan = Read(plan);
+  return facts;
+}
+
+PortFacts ReadPort(const watcher::WatchEvent& kuryrport) {
+  PortFacts facts = PortFactsOf(kuryrport);
+  facts.plan = Read(PlanOn(kuryrport));
+  return facts;
+}
+
+bool OwnsAll(const Backend& backend, const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+  return std::all_of(vifs.begin(), vifs.end(),
+                     [&](const vif::PodVif& vif) { return backend.Owns(owner, vif); });
+}
+
 void Judge(Backend& backend, const PlanPlaces& places, PodFacts& pod) {
   if (places.annotations_are_ours()) JudgeOurs(backend, pod.owner(), pod.plan);
   pod.plan.ignored = pod.plan.present && !pod.plan.ours && !places.heeds_annotations();
 }
 
-void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& known) {
+void JudgePort(Backend& backend, const PlanPlaces& places, KnownPod& known) {
   if (!known.port) return;
   const bool is_its = known.pod && IsOf(*known.port, *known.pod);
   const bool is_ignored = !known.port->ours && !places.heeds_ports();
@@ -132,7 +149,7 @@ void JudgePort(Backend& backend, const PlanPlaces& places, PodStore::Known& know
   known.port = port;
 }
 
-void HeedOthers(Backend& backend, PodStore::Known& known) {
+void HeedOthers(Backend& backend, KnownPod& known) {
   std::vector<vif::PodVif> vifs = HeededVifs(known);
   known.others_problem.clear();
   if (vifs.empty() && !known.heeds) return;
@@ -148,7 +165,7 @@ void HeedOthers(Backend& backend, PodStore::Known& known) {
   }
 }
 
-AddressKeeper::Beside BesideOf(const PodStore::Known& known) {
+AddressKeeper::Beside BesideOf(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (pod.host_network || pod.completed) return {};
@@ -164,7 +181,7 @@ AddressKeeper::Beside BesideOf(const PodStore::Known& known) {
   return beside;
 }
 
-const PlanState& PlanOf(const PodStore::Known& known) {
+const PlanState& PlanOf(const KnownPod& known) {
   static const PlanState kNone;
   const PortFacts* port = known.port.get();
   if (port != nullptr && IsOf(*port, *known.pod) && port->plan.present && !port->plan.ignored)
@@ -172,35 +189,35 @@ const PlanState& PlanOf(const PodStore::Known& known) {
   return known.pod->plan.ignored ? kNone : known.pod->plan;
 }
 
-bool IsOthers(const PodStore::Known& known) {
+bool IsOthers(const KnownPod& known) {
   if (known.port && !known.port->ours && !known.port->plan.ignored) return true;
   return IsHeeded(known.pod->plan);
 }
 
-std::string ProblemOf(const PodStore::Known& known) {
+std::string ProblemOf(const KnownPod& known) {
   const PlanState& plan = PlanOf(known);
   if (!plan.refused.empty()) return plan.refused;
   return plan.problem.empty() && IsOthers(known) ? known.others_problem : plan.problem;
 }
 
-bool HasOurs(const PodStore::Known& known) {
+bool HasOurs(const KnownPod& known) {
   if (known.pod->plan.ours) return true;
   return known.port && !known.port->plan.ignored ? known.port->ours : known.pod->has_finalizer;
 }
 
-bool HasLostPlan(const PodStore::Known& known) {
+bool HasLostPlan(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   return NeedsPlan(pod) && pod.has_finalizer && pod.started && !pod.addresses_there.empty() &&
          !PlanOf(known).present && !IsOthers(known);
 }
 
-bool MayYield(const PodStore::Known& known) {
+bool MayYield(const KnownPod& known) {
   const PlanState& plan = PlanOf(known);
   return NeedsPlan(*known.pod) && !IsOthers(known) && plan.ours && !known.pod->started &&
          plan.former.size() + PlannedAddresses(plan.kept.vifs()).size() <= kMostFormer;
 }
 
-std::string MismatchOf(const PodStore::Known& known) {
+std::string MismatchOf(const KnownPod& known) {
   const PlanState& plan = PlanOf(known);
   if (!plan.ours || plan.former.empty()) return "";
   const std::vector<IpAddress> planned = PlannedAddresses(plan.kept.vifs());

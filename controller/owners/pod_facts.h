@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controller/backends/backend.h"
+#include "controller/owners/owner_key.h"
 #include "controller/plan/kept_plan.h"
 #include "vif/pod_vifs.h"
 #include "watcher/watch_event.h"
@@ -123,10 +124,5 @@ enum class Awaited {
   kContainers,   ///< a container runs after a forced deletion; it ends with its node at the latest
 };
 [[nodiscard]] Awaited AwaitedBy(const PodFacts& pod);
-
-/// "NAMESPACE/NAME"
-[[nodiscard]] inline std::string KeyOf(const std::string& name_space, const std::string& name) {
-  return name_space + "/" + name;
-}
 
 }  // namespace kuryr::controller

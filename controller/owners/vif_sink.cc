@@ -26,25 +26,25 @@ std::string OneVif(const std::vector<vif::PodVif>& vifs) {
   return vif::EncodeVif(vifs.front().vif, vif::Changes::kOmit).dump();
 }
 
-/// One request a plan: annotation and finalizer come and go together.
+/// Writes annotation and finalizer in one request: they come and go together.
 class AnnotationSink : public VifSink {
  public:
   using Encode = std::string (*)(const std::vector<vif::PodVif>& vifs);
 
   AnnotationSink(Writer& writer, Encode encode) : writer_(writer), encode_(encode) {}
 
-  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
+  void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) override {
     writer_.PatchPod(*known.pod,
                      {{"finalizers", WithFinalizer(*known.pod)},
                       {"annotations", {{vif::kVifAnnotation, encode_(vifs)}}}},
                      vifs);
   }
 
-  [[nodiscard]] bool Holds(const PodStore::Known& known) const override {
+  [[nodiscard]] bool Holds(const KnownPod& known) const override {
     return known.pod->plan.present && &PlanOf(known) == &known.pod->plan;
   }
 
-  void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+  void Replace(const KnownPod& known, const std::vector<vif::PodVif>& vifs,
                const std::vector<IpAddress>& former) override {
     writer_.PatchPod(
         *known.pod,
@@ -58,7 +58,7 @@ class AnnotationSink : public VifSink {
   const Encode encode_;
 };
 
-/// As long as a label's value may be; a node's name may be longer.
+/// The longest value of a label; a node's name may be longer.
 constexpr size_t kMostLabel = 63;
 
 json LabelsFor(const PodFacts& pod) {
@@ -94,12 +94,12 @@ void DeletePort(const PodFacts& pod, const PortFacts& port, Writer& writer) {
   writer.DeletePort(PortsPath(pod.name_space) + "/" + pod.name, port.uid);
 }
 
-/// The finalizer first: a KuryrPort without it would not hold its pod.
+/// Writes the finalizer before the KuryrPort, which would not hold its pod without it.
 class KuryrPortSink : public VifSink {
  public:
   explicit KuryrPortSink(Writer& writer) : writer_(writer) {}
 
-  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) override {
+  void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) override {
     const PodFacts& pod = *known.pod;
     if (!pod.has_finalizer) writer_.PatchPod(pod, {{"finalizers", WithFinalizer(pod)}});
     const json port = EncodePort(pod, vifs);
@@ -107,16 +107,16 @@ class KuryrPortSink : public VifSink {
       writer_.PatchPortStatus(pod, VersionOf(*known.port), port.at("status"));
       return;
     }
-    // An older pod's of that name, or another producer's that counts for nothing.
+    // This KuryrPort is an older pod's of that name, or another producer's that does not count.
     if (known.port) DeletePort(pod, *known.port, writer_);
     writer_.CreatePort(pod, port);
   }
 
-  [[nodiscard]] bool Holds(const PodStore::Known& known) const override {
+  [[nodiscard]] bool Holds(const KnownPod& known) const override {
     return known.port && &PlanOf(known) == &known.port->plan;
   }
 
-  void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+  void Replace(const KnownPod& known, const std::vector<vif::PodVif>& vifs,
                const std::vector<IpAddress>& former) override {
     const PodFacts& pod = *known.pod;
     const json status = EncodePort(pod, vifs).at("status");
@@ -127,13 +127,13 @@ class KuryrPortSink : public VifSink {
     MarkPod(pod, planned);
   }
 
-  void Tell(const PodStore::Known& known) override {
+  void Tell(const KnownPod& known) override {
     if (known.port && known.port->changed && Holds(known))
       MarkPod(*known.pod, vif::InterfacesOf(known.port->plan.kept.vifs()));
   }
 
  private:
-  /// The node asks for the KuryrPort of a running pod when the pod's annotation is another one.
+  /// Changes the pod's annotation, which makes its node ask for the KuryrPort of a running pod.
   void MarkPod(const PodFacts& pod, const std::string& planned) {
     if (MarkOf(planned) == pod.plan_mark) return;
     writer_.PatchPod(pod, {{"annotations", {{vif::kPlannedAnnotation, planned}}}});
@@ -152,7 +152,7 @@ std::string Listed(const std::vector<IpAddress>& addresses) {
   return list;
 }
 
-void ClearPlan(const PodStore::Known& known, Writer& writer) {
+void ClearPlan(const KnownPod& known, Writer& writer) {
   const PodFacts& pod = *known.pod;
   if (known.port && known.port->ours) DeletePort(pod, *known.port, writer);
   if (!pod.has_finalizer && !pod.plan.ours) return;

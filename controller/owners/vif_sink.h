@@ -21,30 +21,30 @@ class VifSink {
   VifSink& operator=(const VifSink&) = delete;
   virtual ~VifSink() = default;
 
-  /// A first plan, or a changed one. PlanError kRefused where it cannot be said in this form.
-  virtual void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) = 0;
+  /// Writes a first plan, or a changed one. PlanError kRefused if the form has no room for it.
+  virtual void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) = 0;
 
   /// Whether the pod's plan stands where this sink writes.
-  [[nodiscard]] virtual bool Holds(const PodStore::Known& known) const = 0;
+  [[nodiscard]] virtual bool Holds(const KnownPod& known) const = 0;
 
-  /// Another plan instead of the one that it holds, of which nothing stays but `former`: the
-  /// addresses that the pod may have from it and from earlier ones.
-  virtual void Replace(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs,
+  /// Writes a plan instead of the one that the sink holds. Only `former` stays of that: the
+  /// addresses that the pod may have from it and from earlier plans.
+  virtual void Replace(const KnownPod& known, const std::vector<vif::PodVif>& vifs,
                        const std::vector<IpAddress>& former) = 0;
 
-  /// Tells the pod's node of a plan that Replace has changed, where that was not done: its writer
-  /// may have been killed between two writes.
-  virtual void Tell(const PodStore::Known& /*known*/) {}
+  /// Tells the pod's node of a plan that Replace has changed, if Replace did not: its process may
+  /// have been killed between two writes.
+  virtual void Tell(const KnownPod& /*known*/) {}
 };
 
-/// As an annotation has them.
+/// The addresses as an annotation lists them.
 [[nodiscard]] std::string Listed(const std::vector<IpAddress>& addresses);
 
 /// Removes the pod's finalizer, and the plans that controllers wrote for it with any sink. Plans of
 /// other producers stay.
-void ClearPlan(const PodStore::Known& known, Writer& writer);
+void ClearPlan(const KnownPod& known, Writer& writer);
 
-/// The writer is borrowed.
+/// Borrows the writer.
 [[nodiscard]] std::unique_ptr<VifSink> MakeSink(SinkKind kind, Writer& writer);
 
 }  // namespace kuryr::controller

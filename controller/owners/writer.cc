@@ -23,7 +23,7 @@ Writer::PortVersion VersionOf(const json& kuryrport) {
   return {.uid = StringAt(metadata, "uid"), .version = StringAt(metadata, "resourceVersion")};
 }
 
-/// A definition that is taken away may come back: nobody tells of that.
+/// A definition that is gone may come back, and no watch tells of it.
 json PostPort(watcher::ApiClient& client, const std::string& path, const json& port) {
   try {
     return client.Post(path, port);
@@ -77,7 +77,7 @@ void Writer::CreatePort(const PodFacts& pod, const json& port) {
   if (!whole) PatchPortStatus(pod, made, port.at("status"));
 }
 
-/// A list of one: the informer has the right to it.
+/// Asks for a list of one, to which the controller has the right.
 void Writer::LearnPortOf(const PodFacts& pod) {
   json found =
       client_.Get(PortsPath(pod.name_space) + "?fieldSelector=metadata.name%3D" + pod.name);
@@ -118,7 +118,7 @@ void Writer::PatchPortStatus(const PodFacts& pod, const PortVersion& port, const
   client_.Patch(path + "/status", watcher::PatchType::kMerge, patch);
 }
 
-/// Not merged: of the former VIFs nothing stays.
+/// Replaces the status instead of merging, which would keep former VIFs.
 void Writer::ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const json& status,
                                const std::map<std::string, std::string>& annotations) {
   const std::string path = PortsPath(pod.name_space) + "/" + pod.name;

@@ -16,7 +16,7 @@
 
 namespace kuryr::controller {
 
-/// This process leads no more: nothing of it may be written.
+/// This process leads no more, and may not write.
 class NotLeading : public std::runtime_error {
  public:
   NotLeading() : std::runtime_error("another kuryr-controller leads, or may soon") {}
@@ -33,9 +33,9 @@ class Writer {
       : client_(client), store_(store), may_write_(std::move(may_write)) {}
 
   void CreateEvent(const std::string& name_space, const nlohmann::json& event);
-  /// A definition with a status subresource takes the status by a request of its own. PlanError
-  /// kRetry where there is no definition. One that is there already is a conflict (409), and is
-  /// learnt.
+  /// Makes a KuryrPort. A definition with a status subresource takes the status by a request of
+  /// its own. PlanError kRetry if there is no definition. A KuryrPort that exists already is a
+  /// conflict (409), and the store learns it.
   void CreatePort(const PodFacts& pod, const nlohmann::json& port);
   /// `metadata` gets the pod's uid and resourceVersion as preconditions: a pod that has changed
   /// since is a conflict (409). `vifs`: those that its annotation says, if it has one. The API
@@ -49,15 +49,15 @@ class Writer {
     std::string uid;
     std::string version;  ///< resourceVersion
   };
-  /// As PatchPod, of the pod's KuryrPort.
+  /// Merges the status into the pod's KuryrPort; one that has changed since is a conflict (409).
   void PatchPortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status);
   /// As PatchPortStatus, but replaces all of the status, and these annotations.
   void ReplacePortStatus(const PodFacts& pod, const PortVersion& port, const nlohmann::json& status,
                          const std::map<std::string, std::string>& annotations);
-  /// The object as it is then; `patch` carries preconditions and the status.
+  /// Returns the object as it is then; `patch` has preconditions and the status.
   nlohmann::json PatchStatus(const std::string& path, const nlohmann::json& patch);
-  /// With kPortFinalizer, which only a controller takes away. A KuryrPort that is not there is
-  /// deleted already; one that changes meanwhile is a conflict (409).
+  /// Deletes a KuryrPort, and takes away kPortFinalizer. A KuryrPort that does not exist is deleted
+  /// already; one that changes meanwhile is a conflict (409).
   void DeletePort(const std::string& path, const std::string& uid);
 
  private:
@@ -70,8 +70,8 @@ class Writer {
   watcher::EventParser parser_;
 };
 
-/// The failure's text; where the API server has forbidden something, also where the right is
-/// given.
+/// The failure's text. If the API server has forbidden something, the text also names the file
+/// that gives the right.
 [[nodiscard]] std::string WithMissingRight(const std::exception& failure);
 
 /// Whether a Writer has put kPodFinalizer on the pod, as its metadata.managedFields tell. The

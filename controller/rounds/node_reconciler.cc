@@ -4,8 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "controller/rounds/plan_retry.h"
-#include "watcher/api_error.h"
 
 namespace kuryr::controller {
 namespace {
@@ -26,46 +24,25 @@ PlanRequest RequestOf(const OwningNode& node, const NodeNetworkOptions& options)
 }  // namespace
 
 void NodeReconciler::Round(const std::string& key) {
-  const NodeStore::Known known = shared_.store.Find(key.substr(1));
-  ReleaseGone(key, known);
+  const KnownNode known = parts_.nodes.Find(key);
+  round_.ReleaseGone(parts_.nodes, key, known.gone);
   if (!known.node) {
-    shared_.reporter.Clear(key);
+    parts_.reporter.Clear(key);
     return;
   }
-  try {
-    Plan(key, *known.node);
-  } catch (const PlanError& e) {
-    shared_.reporter.Report(known.node->owner(), ReasonOf(e.kind()), e.what(), writer_);
-    Retry(shared_.queue, key, e);
-  } catch (const watcher::ApiError& e) {
-    if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
-    if (e.code() == watcher::ApiError::kForbidden)
-      shared_.reporter.Report(known.node->owner(), "KuryrPlanNotWritten", WithMissingRight(e),
-                              writer_);
-    throw;
-  }
-}
-
-void NodeReconciler::ReleaseGone(const std::string& key, const NodeStore::Known& known) {
-  for (const std::string& uid : known.gone) {
-    if (shared_.backend.Release(uid)) {
-      shared_.store.ForgetGone(key.substr(1), uid);
-    } else {
-      shared_.queue.AddRateLimited(key);
-    }
-  }
+  round_.Try(key, known.node->owner(), [&] { Plan(key, *known.node); });
 }
 
 bool NodeReconciler::AwaitsNetworks(const std::string& key, const OwningNode& node) {
-  const BackendNeeds& needs = shared_.needs;
+  const BackendNeeds& needs = parts_.needs;
   const bool may_wait = needs.node_networks && needs.gives_node_networks && node.vifs.empty();
   if (!may_wait || !node.facts.pod_cidrs.empty()) return false;
   const auto age = std::chrono::steady_clock::now() - node.seen;
   if (age < kNetworksComeWithin) {
-    shared_.queue.AddAfter(key, kNetworksComeWithin - age);
+    parts_.queue.AddAfter(key, kNetworksComeWithin - age);
     return true;
   }
-  if (!shared_.store.HasPodCidrs()) return false;
+  if (!parts_.nodes.HasPodCidrs()) return false;
   throw PlanError(
       PlanError::Kind::kRetry,
       "node " + node.name +
@@ -75,19 +52,18 @@ bool NodeReconciler::AwaitsNetworks(const std::string& key, const OwningNode& no
 
 void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
   if (AwaitsNetworks(key, node)) return;
-  auto vifs = shared_.backend.Reserve(RequestOf(node, shared_.options));
+  auto vifs = parts_.backend.Reserve(RequestOf(node, parts_.node_network));
   if (!vifs) return;  // The backend wakes the node.
-  const bool is_active = shared_.backend.Await(node.owner(), *vifs);
-  for (vif::PodVif& vif : *vifs) vif::Common(vif.vif).active = is_active;
+  const bool is_active = round_.Activate(node.owner(), *vifs);
   const std::string plan = vif::EncodeAnnotation(*vifs);
   if (plan != node.plan) {
     writer_.AnnotateNode(node.owner(), {{vif::kVifAnnotation, plan}});
     // The backend keeps ports that stand on an object, and looks whether they stay.
-    shared_.backend.Adopt(node.owner(), *vifs);
+    parts_.backend.Adopt(node.owner(), *vifs);
     Log(LogLevel::kInfo, "node planned",
         {{"node", node.name}, {"active", is_active ? "true" : "false"}});
   }
-  shared_.reporter.Clear(key);
+  parts_.reporter.Clear(key);
 }
 
 }  // namespace kuryr::controller

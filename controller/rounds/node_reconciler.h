@@ -2,12 +2,9 @@
 
 #include <string>
 
-#include "base/node_network_options.h"
-#include "controller/backends/backend_factory.h"
 #include "controller/cluster/node_store.h"
 #include "controller/owners/writer.h"
-#include "controller/rounds/reporter.h"
-#include "service/work_queue.h"
+#include "controller/rounds/owner_round.h"
 
 namespace kuryr::controller {
 
@@ -16,34 +13,22 @@ namespace kuryr::controller {
 /// had. Each worker has its own: it is not thread-safe, and what it shares is.
 class NodeReconciler {
  public:
-  /// All borrowed.
-  struct Shared {
-    Backend& backend;
-    NodeStore& store;
-    service::WorkQueue& queue;
-    Reporter& reporter;
-    const NodeNetworkOptions& options;
-    BackendNeeds needs;
-  };
-
   /// Borrows the writer.
-  NodeReconciler(const Shared& shared, Writer& writer) : shared_(shared), writer_(writer) {}
+  NodeReconciler(const RoundParts& parts, Writer& writer)
+      : parts_(parts), writer_(writer), round_(parts, writer) {}
 
   /// Throws what Writer does, where the same round is to come again.
   void Round(const std::string& key);
 
  private:
-  void ReleaseGone(const std::string& key, const NodeStore::Known& known);
   void Plan(const std::string& key, const OwningNode& node);
   /// Whether the node's own networks are waited for; its key comes again then. kube-controller-
   /// manager writes them some time after the Node is made. PlanError kRetry where they stay away.
   [[nodiscard]] bool AwaitsNetworks(const std::string& key, const OwningNode& node);
 
-  const Shared shared_;
+  const RoundParts parts_;
   Writer& writer_;
+  OwnerRound round_;
 };
-
-/// Whether the key is a node's: KeyOf of an owner without a scope.
-[[nodiscard]] inline bool IsNodeKey(const std::string& key) { return key.starts_with('/'); }
 
 }  // namespace kuryr::controller

@@ -1,6 +1,7 @@
 #include "controller/rounds/reconciler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,7 +13,6 @@
 #include "controller/plan/default_route.h"
 #include "controller/plan/service_routes.h"
 #include "controller/rounds/interface_change.h"
-#include "controller/rounds/plan_retry.h"
 #include "controller/rounds/pod_request.h"
 #include "watcher/api_error.h"
 
@@ -30,10 +30,6 @@ constexpr std::chrono::seconds kNodePlanAgain{60};
 constexpr std::chrono::seconds kConflictAgain{60};
 
 constexpr const char* kAddressConflict = "KuryrAddressConflict";
-
-void SetActive(std::vector<vif::PodVif>& vifs, bool active) {
-  for (vif::PodVif& vif : vifs) vif::Common(vif.vif).active = active;
-}
 
 /// Whether another plan may replace this one: wishes and interfaces of the pod stay.
 bool MayReplan(const PlanRequest& request, const std::vector<vif::PodVif>& vifs) {
@@ -77,29 +73,17 @@ bool SaysPorts(const PlanState& plan, const std::vector<vif::PodVif>& vifs) {
 }  // namespace
 
 void Reconciler::Round(const std::string& key) {
-  const PodStore::Known known = shared_.store.Find(key);
-  ReleaseGone(key, known.gone);
+  const KnownPod known = shared_.store.Find(key);
+  round_.ReleaseGone(shared_.store, key, known.gone);
   if (!known.pod) {
     shared_.reporter.Clear(key);
     if (known.port && known.port->ours) DeleteOrphan(key, *known.port);
     return;
   }
-  try {
-    RoundOf(key, known);
-  } catch (const PlanError& e) {
-    Handle(key, *known.pod, e);
-  } catch (const watcher::ApiError& e) {
-    constexpr int kInvalid = 422;
-    if (e.code() == watcher::ApiError::kNotFound) return;  // The watch is about to say so.
-    if (e.code() == watcher::ApiError::kForbidden || e.code() == kInvalid)
-      shared_.reporter.Report(known.pod->owner(), "KuryrPlanNotWritten", e.what(), writer_);
-    if (e.code() != watcher::ApiError::kConflict) throw;
-    shared_.metrics.CountConflict();
-    shared_.queue.AddRateLimited(key);
-  }
+  round_.Try(key, known.pod->owner(), [&] { RoundOf(key, known); });
 }
 
-void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
+void Reconciler::RoundOf(const std::string& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (HasLeftFinalizer(known)) ClearPlan(known, writer_);
@@ -130,7 +114,7 @@ void Reconciler::RoundOf(const std::string& key, const PodStore::Known& known) {
     ReportLost(key, pod);
 }
 
-bool Reconciler::Refuse(const PodStore::Known& known) {
+bool Reconciler::Refuse(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.started) return true;
   shared_.reporter.Report(pod.owner(), "KuryrPlanRefused",
@@ -151,7 +135,7 @@ void Reconciler::ReportLost(const std::string& key, const PodFacts& pod) {
 }
 
 /// Another pod that yields does so in a round of its own.
-std::string Reconciler::Settle(const std::string& key, const PodStore::Known& known) {
+std::string Reconciler::Settle(const std::string& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   const auto* keeper = shared_.backend.facets().addresses;
@@ -159,8 +143,8 @@ std::string Reconciler::Settle(const std::string& key, const PodStore::Known& kn
   std::string problem = MismatchOf(known);
   bool yields = false;
   for (const Owner& rival : keeper->Rivals(pod.owner(), plan.kept.vifs())) {
-    const std::string other_key = KeyOf(rival.scope, rival.name);
-    const PodStore::Known other = shared_.store.Find(other_key);
+    const std::string other_key = KeyOf(rival);
+    const KnownPod other = shared_.store.Find(other_key);
     const bool is_pod = other.pod && other.pod->uid == rival.id;
     if (is_pod && GoesBefore(pod, *other.pod) && MayYield(other)) {
       shared_.queue.Add(other_key);
@@ -176,7 +160,7 @@ std::string Reconciler::Settle(const std::string& key, const PodStore::Known& kn
   return yields && Replan(key, known) ? "" : problem;
 }
 
-bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
+bool Reconciler::Replan(const std::string& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   std::optional<PlanRequest> request = RequestOf(key, pod);
@@ -191,7 +175,7 @@ bool Reconciler::Replan(const std::string& key, const PodStore::Known& known) {
   auto vifs = Reserve(*request);
   if (!vifs) return true;
   AddServiceRoutes(key, pod, *vifs);
-  SetActive(*vifs, shared_.backend.Await(pod.owner(), *vifs));
+  round_.Activate(pod.owner(), *vifs);
   MoveDefaultRoute(*vifs);
   const Replaced replaced(PlannedAddresses(plan.kept.vifs()), PlannedAddresses(*vifs));
   if (replaced.from.empty()) return true;  // The other pod is gone.
@@ -218,7 +202,7 @@ std::optional<std::vector<vif::PodVif>> Reconciler::VifsFor(const std::string& k
   return vifs;
 }
 
-bool Reconciler::Change(const std::string& key, const PodStore::Known& known) {
+bool Reconciler::Change(const std::string& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   if (!plan.ours || !sink_->Holds(known)) return false;
@@ -251,8 +235,9 @@ bool Reconciler::Change(const std::string& key, const PodStore::Known& known) {
   return true;
 }
 
-/// First from the object, then from the backend, as Release.
-bool Reconciler::ReleaseRemoved(const std::string& key, const PodStore::Known& known) {
+/// Takes the addresses from the object first, then from the backend: until then, a node may read
+/// them.
+bool Reconciler::ReleaseRemoved(const std::string& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   auto* releaser = shared_.backend.facets().interfaces;
@@ -274,7 +259,7 @@ bool Reconciler::ReleaseRemoved(const std::string& key, const PodStore::Known& k
   return true;
 }
 
-void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
+void Reconciler::Plan(const std::string& key, const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   const PlanState& plan = PlanOf(known);
   std::optional<PlanRequest> request = RequestOf(key, pod);
@@ -289,9 +274,8 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
     return;
   }
   AddServiceRoutes(key, pod, *vifs);
-  const bool active = shared_.backend.Await(pod.owner(), *vifs);
+  const bool active = round_.Activate(pod.owner(), *vifs);
   if (!is_first && !active && SaysPorts(plan, *vifs)) return;
-  SetActive(*vifs, active);
   MoveDefaultRoute(*vifs);
   Write(known, *vifs);
   shared_.reporter.Clear(key);
@@ -308,7 +292,7 @@ void Reconciler::Plan(const std::string& key, const PodStore::Known& known) {
 }
 
 /// A refused plan is replaced as a whole.
-void Reconciler::Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs) {
+void Reconciler::Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs) {
   if (!PlanOf(known).refused.empty() && sink_->Holds(known)) return sink_->Replace(known, vifs, {});
   sink_->Write(known, vifs);
 }
@@ -395,8 +379,8 @@ bool Reconciler::RecordClaims(const PlanRequest& request, const std::vector<vif:
   return true;
 }
 
-/// First from the object, then from the backend: what nobody can read any more is free.
-void Reconciler::Release(const PodStore::Known& known) {
+/// Takes the plan from the object first, then from the backend: until then, a node may read it.
+void Reconciler::Release(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   ClearPlan(known, writer_);
   shared_.metrics.CountReleased();
@@ -404,22 +388,13 @@ void Reconciler::Release(const PodStore::Known& known) {
     shared_.queue.AddRateLimited(KeyOf(pod.name_space, pod.name));
 }
 
-/// A pod that runs is asked about when it is deleted: the original may have planned thousands.
-bool Reconciler::HasLeftFinalizer(const PodStore::Known& known) {
+/// A running pod is asked about only when it is deleted: kuryr-kubernetes may have planned
+/// thousands.
+bool Reconciler::HasLeftFinalizer(const KnownPod& known) {
   const PodFacts& pod = *known.pod;
   if (!pod.has_finalizer || pod.plan.ours || !known.port || !IsOthers(known)) return false;
   if (pod.started && !pod.deleted) return false;
   return HasPutFinalizer(view_.GetPod(pod.name_space, pod.name));
-}
-
-void Reconciler::ReleaseGone(const std::string& key, const std::vector<std::string>& gone) {
-  for (const std::string& uid : gone) {
-    if (shared_.backend.Release(uid)) {
-      shared_.store.ForgetGone(key, uid);
-    } else {
-      shared_.queue.AddRateLimited(key);
-    }
-  }
 }
 
 bool Reconciler::IsDone(const PodFacts& pod) {
@@ -441,12 +416,6 @@ void Reconciler::DeleteOrphan(const std::string& key, const PortFacts& port) {
     if (e.code() != watcher::ApiError::kNotFound) throw;
   }
   writer_.DeletePort(PortsPath(name_space) + "/" + name, port.uid);
-}
-
-void Reconciler::Handle(const std::string& key, const PodFacts& pod, const PlanError& error) {
-  shared_.reporter.Report(pod.owner(), ReasonOf(error.kind()), error.what(), writer_);
-  if (error.kind() == PlanError::Kind::kGone) shared_.ask_for_absent();
-  Retry(shared_.queue, key, error);
 }
 
 }  // namespace kuryr::controller

@@ -1,24 +1,17 @@
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/node_network_options.h"
-#include "controller/backends/backend_factory.h"
 #include "controller/cluster/cluster_view.h"
 #include "controller/cluster/ipam_claims.h"
 #include "controller/cluster/namespaces.h"
 #include "controller/cluster/network_attachments.h"
-#include "controller/cluster/node_store.h"
 #include "controller/owners/pod_store.h"
 #include "controller/owners/vif_sink.h"
 #include "controller/owners/writer.h"
-#include "controller/rounds/reporter.h"
-#include "controller/rounds/round_metrics.h"
-#include "service/work_queue.h"
+#include "controller/rounds/owner_round.h"
 
 namespace kuryr::controller {
 
@@ -33,7 +26,7 @@ namespace kuryr::controller {
 /// - Of two pods with one address, the one that yields gets other addresses.
 /// - A pod that is done loses its plan and finalizer, and what it had is released.
 /// - What a pod that is gone had is released.
-/// - An active plan whose VIFs somebody took away gets an Event that says so.
+/// - A pod whose active plan has lost VIFs gets an Event that says so.
 /// - A pod that another producer plans keeps that plan. A finalizer of ours that came before that
 ///   plan is taken back.
 ///
@@ -41,81 +34,79 @@ namespace kuryr::controller {
 class Reconciler {
  public:
   /// All borrowed.
-  struct Shared {
-    Backend& backend;
+  struct Shared : RoundParts {
     PodStore& store;
-    service::WorkQueue& queue;
-    Reporter& reporter;
-    RoundMetrics& metrics;
     NetworkAttachments& attachments;
     IpamClaims& claims;
     Namespaces& namespaces;
-    NodeStore& nodes;
-    const NodeNetworkOptions& node_network;
     SinkKind sink;
-    BackendNeeds needs;
-    std::function<void()> ask_for_absent;  ///< a resource that was absent may be there now
   };
 
   /// Borrows writer and view.
   Reconciler(const Shared& shared, Writer& writer, ClusterView& view)
-      : shared_(shared), writer_(writer), view_(view), sink_(MakeSink(shared.sink, writer)) {}
+      : shared_(shared),
+        writer_(writer),
+        view_(view),
+        sink_(MakeSink(shared.sink, writer)),
+        round_(shared, writer) {}
 
   /// Throws what Writer does, where the same round is to come again.
   void Round(const std::string& key);
 
  private:
-  void RoundOf(const std::string& key, const PodStore::Known& known);
-  void Plan(const std::string& key, const PodStore::Known& known);
+  void RoundOf(const std::string& key, const KnownPod& known);
+  void Plan(const std::string& key, const KnownPod& known);
   /// Treats a pod whose plan no controller would have written. True: it is to be planned anew.
-  [[nodiscard]] bool Refuse(const PodStore::Known& known);
-  void Write(const PodStore::Known& known, const std::vector<vif::PodVif>& vifs);
-  /// Why a pod with a plan is not well; empty where it is. What two plans have is taken from one.
-  [[nodiscard]] std::string Settle(const std::string& key, const PodStore::Known& known);
-  /// It has other addresses now, or will have. False: it keeps those that it has.
-  [[nodiscard]] bool Replan(const std::string& key, const PodStore::Known& known);
-  /// Changes the plan of a pod that asks for other interfaces. True: that is under way, or done.
-  [[nodiscard]] bool Change(const std::string& key, const PodStore::Known& known);
-  /// Frees what removed interfaces had, once the pod's node has unplugged them. True: that is under
-  /// way, or done.
-  [[nodiscard]] bool ReleaseRemoved(const std::string& key, const PodStore::Known& known);
+  [[nodiscard]] bool Refuse(const KnownPod& known);
+  void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs);
+  /// Takes an address that two plans have from one of them. Returns why the pod's plan is not
+  /// well; empty: it is.
+  [[nodiscard]] std::string Settle(const std::string& key, const KnownPod& known);
+  /// Gives the pod other addresses, now or in a later round. False: it keeps those that it has.
+  [[nodiscard]] bool Replan(const std::string& key, const KnownPod& known);
+  /// Changes the plan of a pod that asks for other interfaces. True: the change is under way, or
+  /// done.
+  [[nodiscard]] bool Change(const std::string& key, const KnownPod& known);
+  /// Frees the addresses of removed interfaces, once the pod's node has unplugged them. True: the
+  /// release is under way, or done.
+  [[nodiscard]] bool ReleaseRemoved(const std::string& key, const KnownPod& known);
   /// The VIFs of a pod that has a plan, ready to be written; nullopt: under way.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> VifsFor(const std::string& key,
                                                                 const PodFacts& pod,
                                                                 const PlanRequest& request);
   void ReportLost(const std::string& key, const PodFacts& pod);
-  /// nullopt: its namespace is not known yet. Its key is woken when it is.
+  /// nullopt: the pod's namespace is not known yet; it wakes the key when it is.
   [[nodiscard]] std::optional<PlanRequest> RequestOf(const std::string& key, const PodFacts& pod);
-  /// nullopt: under way.
+  /// nullopt: the backend is at it, and wakes the key.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);
-  /// For a pod that has lost its plan. Nothing: under way, or told as a conflict.
+  /// Reserves the addresses that a pod has whose plan is lost. nullopt: the backend is at it, or
+  /// has given them to another pod, which an Event says.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> ReserveTheSame(const std::string& key,
                                                                        const PodFacts& pod,
                                                                        PlanRequest& request);
-  /// Before the plan: a claim's next pod gets what this one had, whatever happens to it. False:
-  /// what was reserved is not the claim's.
+  /// Writes the addresses to the pod's claims before the plan is written: so a claim's next pod
+  /// gets them, whatever happens to this one. False: a claim has other addresses.
   [[nodiscard]] bool RecordClaims(const PlanRequest& request, const std::vector<vif::PodVif>& vifs);
-  /// The plan of the node's management port. PlanError kRetry: it has none yet, which wakes the pod
+  /// The plan of the node's management port. PlanError kRetry: there is none yet; it wakes the pod
   /// when it comes.
   [[nodiscard]] std::vector<vif::PodVif> PlanOfNode(const std::string& key, const PodFacts& pod);
   [[nodiscard]] std::vector<IpNetwork> NetworksOfNode(const std::string& key, const PodFacts& pod);
   void AddServiceRoutes(const std::string& key, const PodFacts& pod,
                         std::vector<vif::PodVif>& vifs);
-  void Release(const PodStore::Known& known);
+  void Release(const KnownPod& known);
   /// Looks at a pod that another producer plans: its KuryrPort was not heard of yet when this
   /// controller, or a former leader, began to plan the pod.
-  [[nodiscard]] bool HasLeftFinalizer(const PodStore::Known& known);
-  void ReleaseGone(const std::string& key, const std::vector<std::string>& gone);
-  /// The node has nothing of it any more.
+  [[nodiscard]] bool HasLeftFinalizer(const KnownPod& known);
+  /// Whether the node has nothing of the pod any more.
   [[nodiscard]] bool IsDone(const PodFacts& pod);
-  /// A KuryrPort of ours that nobody owns.
+  /// Deletes a KuryrPort that a controller made, if its pod is gone.
   void DeleteOrphan(const std::string& key, const PortFacts& port);
-  void Handle(const std::string& key, const PodFacts& pod, const PlanError& error);
 
   const Shared shared_;
   Writer& writer_;
   ClusterView& view_;
   const std::unique_ptr<VifSink> sink_;
+  OwnerRound round_;
 };
 
 }  // namespace kuryr::controller

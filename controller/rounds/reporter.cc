@@ -32,14 +32,14 @@ watcher::EventSubject SubjectOf(const Owner& owner) {
 
 LogField NameField(const Owner& owner) {
   if (owner.is_node()) return {"node", owner.name};
-  return {"pod", KeyOf(owner.scope, owner.name)};
+  return {"pod", KeyOf(owner)};
 }
 
 }  // namespace
 
 bool Reporter::IsNews(const Owner& owner, const std::string& reason, const std::string& message) {
   const MutexLock lock(mutex_);
-  Problem& problem = problems_[KeyOf(owner.scope, owner.name)];
+  Problem& problem = problems_[KeyOf(owner)];
   const auto now = Clock::now();
   if (problem.uid != owner.id) problem = {.uid = owner.id, .since = now};
   problem.reason = reason;

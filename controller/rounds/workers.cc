@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kLongestRetryAfter{120};
 
-/// Rounds that are cut off when all ends have not failed.
+/// A round that the end of the process cuts off has not failed.
 void LogFailure(service::WorkQueue& queue, const std::string& key, const std::exception& e) {
   Log(queue.is_shut_down() ? LogLevel::kDebug : LogLevel::kError,
       "a round failed; it will be tried again", {{"object", key}, {"error", WithMissingRight(e)}});

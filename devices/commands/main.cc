@@ -1,12 +1,15 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "devices/commands/status_command.h"
 #include "devices/config.h"
 #include "devices/drain.h"
 #include "devices/serve.h"
 #include "service/common_options.h"
+#include "service/daemon_line.h"
 #include "service/health_client.h"
 #include "service/stop_signals.h"
 
@@ -27,8 +30,8 @@ void Run(const service::CommonOptions& options) {
   devices::Serve(config, signals.get());
 }
 
-int Turn(const service::CommonOptions& options, void (devices::Drain::*act)() const) {
-  (devices::Drain(devices::LoadConfig(options.config_files).devinfo_dir).*act)();
+int Turn(const std::vector<std::string>& files, void (devices::Drain::*act)() const) {
+  (devices::Drain(devices::LoadConfig(files).devinfo_dir).*act)();
   return 0;
 }
 
@@ -36,28 +39,26 @@ int Turn(const service::CommonOptions& options, void (devices::Drain::*act)() co
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  service::ProgramLine line("kuryr-devices", kAbout);
-  service::CommonOptions options;
-  service::AddCommonOptions(line, options);
-  service::StatusOptions wanted_status;
-  const service::CommandLine status = service::AddStatusCommand(
-      line, wanted_status, "lists the node's devices, their resources, and the pods that have them",
-      "its devices alone");
+  service::DaemonLine line(
+      {.name = "kuryr-devices",
+       .program = kAbout,
+       .status = "lists the node's devices, their resources, and the pods that have them",
+       .pod = "its devices alone",
+       .ready = "the kubelet knows its resources"});
   const service::CommandLine drain = line.AddCommand(
       "drain", "from now on gives pods no device; those that they have stay theirs");
   const service::CommandLine undrain = line.AddCommand("undrain", "ends drain");
-  std::string question;
-  const service::CommandLine health =
-      service::AddHealthCommand(line, question, "the kubelet knows its resources");
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
-    if (health.IsGiven())
-      return service::PrintHealth(devices::LoadProgramOptions(options.config_files), question);
-    if (drain.IsGiven()) return Turn(options, &devices::Drain::Begin);
-    if (undrain.IsGiven()) return Turn(options, &devices::Drain::End);
-    if (status.IsGiven())
-      return devices::PrintStatus(devices::LoadConfig(options.config_files), wanted_status);
-    Run(options);
+    const std::vector<std::string>& files = line.options().config_files;
+    if (const auto* question = line.health())
+      return service::PrintHealth(devices::ReadProgramOptions(kuryr::ConfigFiles(files)),
+                                  *question);
+    if (drain.IsGiven()) return Turn(files, &devices::Drain::Begin);
+    if (undrain.IsGiven()) return Turn(files, &devices::Drain::End);
+    if (const auto* wanted = line.status())
+      return devices::PrintStatus(devices::LoadConfig(files), *wanted);
+    Run(line.options());
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "kuryr-devices: %s\n", e.what());

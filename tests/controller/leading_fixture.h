@@ -23,6 +23,11 @@ using controller::RoundMetrics;
 using controller::SinkKind;
 using nlohmann::json;
 
+/// A pool of two addresses.
+inline constexpr const char* kTwoAddresses =
+    "[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\n"
+    "namespaces = *\nrest = 0\n";
+
 /// A controller that leads a cluster with one node.
 class LeadingTest : public ::testing::Test {
  protected:

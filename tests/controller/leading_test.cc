@@ -2,9 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
-#include <thread>
-
 #include "tests/controller/leading_fixture.h"
 
 // A controller that leads, and what it writes.
@@ -14,10 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-constexpr const char* kTwoAddresses =
-    "[pool:small]\ncidr = 10.9.0.0/29\nranges = 10.9.0.2-10.9.0.3\n"
-    "namespaces = *\nrest = 0\n";
 
 TEST_F(LeadingTest, PodIsPlannedWithOneRequest) {
   Start();
@@ -305,94 +298,6 @@ TEST_F(LeadingTest, PodWhosePlanSomebodyRewroteIsLetGo) {
   EXPECT_EQ(after.at("metadata").at("annotations").at("openstack.org/kuryr-vif"), plan.dump());
 }
 
-TEST_F(LeadingTest, AnotherSinkThanTheFormerLeadersTakesItsKuryrPortsAway) {
-  Start(SinkKind::kKuryrPort);
-  cluster_.CreatePod("a");
-  (void)WaitForPort("a");
-  Stop();
-  Start();
-
-  SetStatus("a", {{"phase", "Succeeded"}});
-
-  EXPECT_TRUE(cluster_.WaitUntilGone("KuryrPort", "a"));
-  (void)cluster_.WaitFor("Pod", "a", [](const json& pod) { return !HasFinalizer(pod); });
-}
-
-TEST_F(LeadingTest, NextLeaderKeepsWhatWasGiven) {
-  Pools(kTwoAddresses);
-  Start();
-  cluster_.CreatePod("a");
-  const json before = cluster_.WaitForPlan("a");
-
-  Restart();
-  cluster_.CreatePod("b");
-
-  EXPECT_NE(AddressOn(cluster_.WaitForPlan("b")), AddressOn(before));
-  EXPECT_EQ(api().Get("pods", "default", "a")->at("metadata").at("resourceVersion"),
-            before.at("metadata").at("resourceVersion"));
-}
-
-TEST_F(LeadingTest, FormerLeaderThatEndsWhileTheNextOneCatchesUpDoesNotStopIt) {
-  Start();
-  const auto former = std::exchange(leading_, nullptr);
-  Start();
-
-  former->Stop();
-  cluster_.CreatePod("a");
-
-  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
-}
-
-TEST_F(LeadingTest, FormerLeaderThatEndsAfterTheNextOneHasBegunDoesNotStopIt) {
-  Start();
-  cluster_.CreatePod("a");
-  (void)cluster_.WaitForPlan("a");
-  const auto former = std::exchange(leading_, nullptr);
-  Start();
-  SetStatus("a", {{"phase", "Succeeded"}});
-  (void)cluster_.WaitForRelease("a");
-  while (leading_->WhyNotReady()) std::this_thread::yield();
-
-  former->Stop();
-  cluster_.CreatePod("b");
-
-  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("b")));
-}
-
-TEST_F(LeadingTest, PodsThatWentWhileNobodyLedAreReleased) {
-  Pools(kTwoAddresses);
-  Start();
-  for (const char* name : {"a", "b"}) {
-    cluster_.CreatePod(name);
-    (void)cluster_.WaitForPlan(name);
-  }
-  Stop();
-  api().Delete("pods", "default", "a");
-
-  Start();
-  cluster_.CreatePod("c");
-
-  EXPECT_TRUE(cluster_.WaitUntilGone("Pod", "a"));
-  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("c")));
-}
-
-TEST_F(LeadingTest, WhoLeadsNoMoreWritesNothing) {
-  Start();
-  cluster_.CreatePod("before");
-  (void)cluster_.WaitForPlan("before");
-  may_write_ = false;
-  cluster_.CreatePod("a");
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (Metrics().find("kuryr_controller_retries_total 0\n") != std::string::npos &&
-         std::chrono::steady_clock::now() < until)
-    std::this_thread::yield();
-  EXPECT_EQ(Writes("/api/v1/namespaces/default/pods/a"), 0U);
-
-  may_write_ = true;
-
-  EXPECT_TRUE(HasFinalizer(cluster_.WaitForPlan("a")));
-}
-
 TEST_F(LeadingTest, ConflictIsTriedAgain) {
   for (int i = 0; i < 2; ++i) {
     fake::Fault conflict = fake::Fault::Status(409, "the object has been modified");
@@ -478,19 +383,6 @@ TEST_F(LeadingTest, NodesOwnNetworksArePools) {
   EXPECT_THAT(AddressOn(cluster_.WaitForPlan("a")), ::testing::StartsWith("10.77.3."));
 }
 
-/// The plan on the node; waits for it.
-std::vector<vif::PodVif> WaitForNodePlan(Cluster& cluster, const std::string& name) {
-  const json node = cluster.WaitFor("Node", name, [](const json& object) {
-    return object.is_object() && object.value("/metadata/annotations"_json_pointer, json::object())
-                                     .contains(vif::kVifAnnotation);
-  });
-  const json& annotations = node.at("metadata").at("annotations");
-  return vif::DecodeAnnotation(annotations.at(vif::kVifAnnotation).get<std::string>());
-}
-
-constexpr const char* kNodeNetwork =
-    "[node_network]\nenabled = true\n[pool:nodes]\nfrom_node = true\ndefault = true\n";
-
 TEST_F(LeadingTest, UserOfANetworkPolicyIsToldThatNothingEnforcesIt) {
   Start();
   api().Create({{"kind", "NetworkPolicy"},
@@ -500,123 +392,6 @@ TEST_F(LeadingTest, UserOfANetworkPolicyIsToldThatNothingEnforcesIt) {
   EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyNotEnforced"),
               HasSubstr("enforces no NetworkPolicy"));
   EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_policies_not_enforced 1\n"));
-}
-
-TEST_F(LeadingTest, NodeGetsAManagementPort) {
-  Pools(kNodeNetwork);
-  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
-  Start();
-  cluster_.CreatePod("a");
-
-  const auto vifs = WaitForNodePlan(cluster_, "node1");
-
-  ASSERT_EQ(vifs.size(), 1U);
-  EXPECT_TRUE(vif::IsActive(vifs[0]));
-  EXPECT_EQ(vif::AddressesOf(vif::Common(vifs[0].vif)).at(0).ToString(), "10.77.3.1/24");
-  const auto pod = VifsOn(cluster_.WaitForPlan("a"));
-  const vif::Subnet& subnet = (*vif::Common(pod.at(0).vif).network->subnets)[0];
-  EXPECT_EQ(subnet.cidr->prefix_length, 32);
-  EXPECT_EQ(subnet.gateway->ToString(), "10.77.3.1");
-  EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_nodes{state=\"planned\"} 1\n"));
-}
-
-TEST_F(LeadingTest, PlanOfANodeIsWrittenOnceAndRestored) {
-  Pools(kNodeNetwork);
-  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
-  Start();
-  (void)WaitForNodePlan(cluster_, "node1");
-  Restart();
-  cluster_.CreatePod("a");
-  (void)cluster_.WaitForPlan("a");
-  EXPECT_EQ(Writes("/api/v1/nodes"), 1U);
-
-  const char* annotation = "openstack.org/kuryr-vif";
-  api().Patch("nodes", "", "node1", {{"metadata", {{"annotations", {{annotation, nullptr}}}}}});
-
-  EXPECT_EQ(WaitForNodePlan(cluster_, "node1").size(), 1U);
-}
-
-TEST_F(LeadingTest, NodeWithoutNetworksIsToldSoUntilItHasThem) {
-  Pools(kNodeNetwork);
-  Start();
-  EXPECT_THAT(cluster_.WaitForEvent("node1", "KuryrBackendUnavailable"),
-              HasSubstr("has no networks of its own yet"));
-
-  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
-
-  EXPECT_EQ(WaitForNodePlan(cluster_, "node1").size(), 1U);
-}
-
-TEST_F(LeadingTest, NodeThatMayGetABlockWaitsForNetworksOfItsOwn) {
-  Pools(std::string(kNodeNetwork) + "cidr = 10.78.0.0/16\nnode_prefix = 24\n");
-  Start();
-  cluster_.CreatePod("a");
-  (void)cluster_.WaitForEvent("a", "KuryrBackendUnavailable");
-
-  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
-
-  const auto vifs = WaitForNodePlan(cluster_, "node1");
-  EXPECT_EQ(vif::AddressesOf(vif::Common(vifs.at(0).vif)).at(0).ToString(), "10.77.3.1/24");
-}
-
-TEST_F(LeadingTest, PlanThatSomebodyElseWritesOnANodeTakesNothing) {
-  Pools(
-      "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/29\n"
-      "ranges = 10.9.0.2-10.9.0.3\ndefault = true\nrest = 0\n");
-  Start();
-  auto forged = WaitForNodePlan(cluster_, "node1");
-  auto& ips = *vif::Common(forged.at(0).vif).network->subnets->objects->at(0).ips->objects;
-  const std::string other = ips.at(0).address->ToString() == "10.9.0.2" ? "10.9.0.3" : "10.9.0.2";
-  ips.push_back({.address = IpAddress::Parse(other).value()});
-
-  api().Patch("nodes", "", "node1",
-              {{"metadata",
-                {{"annotations", {{"openstack.org/kuryr-vif", vif::EncodeAnnotation(forged)}}}}}});
-  cluster_.CreatePod("a");
-
-  EXPECT_EQ(AddressOn(cluster_.WaitForPlan("a")), other);
-}
-
-TEST_F(LeadingTest, PoolOfNodesNetworksNeedsNotBeTheManagementPorts) {
-  Pools(
-      "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/24\ndefault = true\n"
-      "[pool:own]\nfrom_node = true\nvif = macvlan\nnamespaces = default\n");
-  api().Patch("nodes", "", "node1", {{"spec", {{"podCIDRs", {"10.77.3.0/24"}}}}});
-  Start();
-  cluster_.CreatePod("a");
-
-  EXPECT_THAT(AddressOn(cluster_.WaitForPlan("a")), ::testing::StartsWith("10.77.3."));
-}
-
-TEST_F(LeadingTest, AddressOfANodeThatIsGoneIsFree) {
-  Pools(
-      "[node_network]\nenabled = true\n[pool:flat]\ncidr = 10.9.0.0/29\n"
-      "ranges = 10.9.0.2-10.9.0.2\ndefault = true\nrest = 0\n");
-  Start();
-  (void)WaitForNodePlan(cluster_, "node1");
-  api().Create({{"kind", "Node"}, {"apiVersion", "v1"}, {"metadata", {{"name", "node2"}}}});
-  (void)cluster_.WaitForEvent("node2", "KuryrNoFreeAddress");
-
-  api().Delete("nodes", "", "node1");
-
-  EXPECT_EQ(WaitForNodePlan(cluster_, "node2").size(), 1U);
-}
-
-TEST_F(LeadingTest, PodOfASharedNetworkReachesServicesByItsNode) {
-  Pools(
-      "[node_network]\nenabled = true\nservice_cidrs = 10.96.0.0/12, fd00:96::/108\n"
-      "[pool:flat]\ncidr = 10.9.0.0/24\ndefault = true\n");
-  Start();
-  cluster_.CreatePod("a");
-
-  const auto pod = VifsOn(cluster_.WaitForPlan("a"));
-
-  const auto node = WaitForNodePlan(cluster_, "node1");
-  const vif::Subnet& subnet = (*vif::Common(pod.at(0).vif).network->subnets)[0];
-  ASSERT_EQ(subnet.routes->objects->size(), 1U);
-  const vif::Route& route = subnet.routes->objects->at(0);
-  EXPECT_EQ(route.cidr->ToString(), "10.96.0.0/12");
-  EXPECT_EQ(*route.gateway, vif::AddressesOf(vif::Common(node.at(0).vif)).at(0).address);
 }
 
 }  // namespace

@@ -50,11 +50,13 @@ class NodeReconcilerTest : public ::testing::Test {
     nodes_.Handle(
         watcher::MakeEvent(watcher::EventType::kModified, client_.Get("/api/v1/nodes/node1")));
     NodeReconciler({.backend = backend_,
-                    .store = nodes_,
                     .queue = queue_,
                     .reporter = reporter_,
-                    .options = options_,
-                    .needs = {}},
+                    .metrics = metrics_,
+                    .nodes = nodes_,
+                    .node_network = options_,
+                    .needs = {},
+                    .ask_for_absent = [] {}},
                    writer_)
         .Round("/node1");
   }
@@ -65,6 +67,7 @@ class NodeReconcilerTest : public ::testing::Test {
   PodStore pods_{{}, [](const std::string&) {}};
   service::WorkQueue queue_;
   Reporter reporter_{true};
+  RoundMetrics metrics_;
   const NodeNetworkOptions options_;
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, pods_, [] { return true; }};

@@ -87,19 +87,19 @@ class ReconcilerTest : public ::testing::Test {
   Namespaces namespaces_{[this](const std::string& key) { queue_.Add(key); }};
   NodeStore node_store_{[](const std::string&) {}};
   NodeNetworkOptions node_network_;
-  Reconciler::Shared shared_{.backend = backend_,
-                             .store = store_,
-                             .queue = queue_,
-                             .reporter = reporter_,
-                             .metrics = metrics_,
-                             .attachments = attachments_,
-                             .claims = claims_,
-                             .namespaces = namespaces_,
-                             .nodes = node_store_,
-                             .node_network = node_network_,
-                             .sink = SinkKind::kPodState,
-                             .needs = {},
-                             .ask_for_absent = [] {}};
+  Reconciler::Shared shared_{{.backend = backend_,
+                              .queue = queue_,
+                              .reporter = reporter_,
+                              .metrics = metrics_,
+                              .nodes = node_store_,
+                              .node_network = node_network_,
+                              .needs = {},
+                              .ask_for_absent = [] {}},
+                             store_,
+                             attachments_,
+                             claims_,
+                             namespaces_,
+                             SinkKind::kPodState};
   watcher::ApiClient client_{cluster_.ApiConfig()};
   Writer writer_{client_, store_, [] { return true; }};
   ClusterView view_{client_, nodes_};
