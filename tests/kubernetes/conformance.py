@@ -11,6 +11,7 @@ SOME = (r"\[sig-network\].*(intra-pod|node-pod|DNS for services|functioning Node
         r"|proxy through a service and a pod).*\[Conformance\]")
 # Of NetworkPolicies: each waits until forbidden connections have failed.
 POLICY = r"\[Feature:NetworkPolicy\]"
+SOME_POLICIES = r"(stacked policies|ingress access on one named port|controlled independently|from updated pod).*" + POLICY
 # Kernels of test machines have no SCTP.
 SKIPPED = r"\[Disruptive\]|SCTP"
 AT_ONCE = 8
@@ -31,7 +32,8 @@ def _run(cluster, focus, log):
     """{name: what failed, or ""}"""
     results = WORK / "results"
     command = [
-        f"{cluster.programs}/ginkgo", f"--nodes={AT_ONCE}", "--noColor", f"--focus={focus}", f"--skip={SKIPPED}", f"{cluster.programs}/e2e.test", "--",
+        f"{cluster.programs}/ginkgo", f"--nodes={AT_ONCE}", "--noColor", f"--focus={focus}", f"--skip={SKIPPED}",
+        f"{cluster.programs}/e2e.test", "--",
         "--provider=skeleton", f"--kubeconfig={cluster.admin}", "--kubectl-path=/usr/bin/kubectl", f"--report-dir={results}",
         "--dns-domain=cluster.local", "--num-nodes=2", "--minStartupPods=0", "--disable-log-dump", "--dump-logs-on-failure=false"]
     with open(log, "wb") as said:

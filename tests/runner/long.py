@@ -8,9 +8,10 @@ LANES = {
     "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, all with AddressSanitizer",
     "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
              "controllers and 10 of the API server; 200 namespaces that end; 10,000 requests of users who mean ill; 1,000 attacks; "
-             "200 pods with ports of Neutron, all parts killed",
+             "200 pods with ports of Neutron, all parts killed; 2,000 NetworkPolicies by chance",
     "cluster": "all of Kubernetes' network conformance tests, twice; clusters of IPv4 alone and of IPv6 alone",
-    "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; clusters of IPv4 alone and of IPv6 alone",
+    "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
+                   "IPv6 alone",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
@@ -46,7 +47,8 @@ def storm():
             lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/tenant", "--requests", "10000", "--refused", "1500"), 1, 300,
                           name="storm of tenants"),
             lanes.program("storm", served, ("tests/attacks/run", "--attacks", "1000"), 2, 90, name="storm of attacks"),
-            lanes.program("storm", served, ("tests/neutron/storm", "--logs", "build/run/neutron-storm"), 1, 600, name="storm of ports")]
+            lanes.program("storm", served, ("tests/neutron/storm", "--logs", "build/run/neutron-storm"), 1, 600, name="storm of ports"),
+            lanes.program("storm", served, ("tests/ovn/policies", "--policies", "2000"), 1, 1500, name="storm of policies")]
 
 
 def cluster():
@@ -58,6 +60,7 @@ def cluster():
 
 def cluster_on_ovn():
     ways = {"conformance": ("--tests", "all"), "conformance by OVN": ("--tests", "all", "--services", "ovn"),
+            "policies": ("--tests", "policy", "--services", "ovn"),
             "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--services", "ovn", "--families", "6")}
     return [lanes.program("cluster-ovn", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", "--backend", "ovn", *words), 2, 150,
                           name=f"cluster-ovn {way}") for way, words in ways.items()]
