@@ -33,7 +33,7 @@ class LabelSelector {
   struct Requirement {
     std::string key;
     Operator op = Operator::kExists;
-    std::set<std::string> values = {};
+    std::set<std::string> values;
 
     auto operator<=>(const Requirement&) const = default;
 

@@ -11,8 +11,8 @@
 
 namespace kuryr::controller {
 
-/// What a policy may still have. An object of 1.5 MiB could have a million parts, and each pod that
-/// its sets choose has their names.
+/// The parts and names that a policy may still have. An object of 1.5 MiB could have a million
+/// parts, and each pod that its sets choose has their names.
 class PolicyBudget {
  public:
   /// Rules, peers, ports, requirements of selectors, their values, exceptions of blocks.

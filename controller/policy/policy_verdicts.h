@@ -27,7 +27,7 @@ struct Traffic {
   uint16_t port = 0;
 };
 
-/// What policies say of traffic at one of its ends.
+/// The policies' answer on traffic at one of its ends.
 struct PolicyVerdict {
   std::vector<std::string> isolating;  ///< policies that isolate the pod, by NAMESPACE/NAME
   std::string policy;                  ///< the first one that allows; empty: none does
@@ -53,7 +53,7 @@ class PolicyVerdicts {
   [[nodiscard]] const std::map<std::string, std::set<PodSet>>& pods() const noexcept {
     return pods_;
   }
-  /// What is not understood of policies, by NAMESPACE/NAME.
+  /// The field that is not understood of a policy, and why, by NAMESPACE/NAME.
   [[nodiscard]] const std::map<std::string, std::string>& errors() const noexcept {
     return errors_;
   }

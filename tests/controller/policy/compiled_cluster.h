@@ -6,7 +6,7 @@
 
 namespace kuryr::controller {
 
-/// What a backend has been told, and what would pass there.
+/// A backend that has been told of policies and pods, and knows which traffic passes.
 class CompiledCluster {
  public:
   /// Fails the test if the changes tell what is known already, or break CompiledPolicy's promises.
@@ -21,7 +21,7 @@ class CompiledCluster {
   [[nodiscard]] const CompiledPolicy& policy(const std::string& name) const {
     return verdicts_.policies().at(name);
   }
-  /// What is not understood of the policy; empty: there is nothing.
+  /// The field of the policy that is not understood, and why; empty: there is none.
   [[nodiscard]] std::string ErrorOf(const std::string& name) const;
   [[nodiscard]] std::set<PodSet> SetsOf(const std::string& uid) const;
   /// Fails the test if a pod is in a set that no policy names.

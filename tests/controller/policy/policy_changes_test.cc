@@ -119,11 +119,11 @@ TEST_F(PolicyChangesTest, OfTheLastPodWithANumberHaveThePolicy) {
 
 TEST_F(PolicyChangesTest, OfMoreNumbersThanAPolicyMayHaveTellTheError) {
   constexpr size_t kPeers = 100;
-  for (uint16_t i = 1; i <= Compilation::kMostBytes / kPeers / 32; ++i) {
+  for (size_t i = 1; i <= Compilation::kMostBytes / kPeers / 32; ++i) {
     compiler_.SetPod({.uid = std::to_string(i),
                       .name_space = "team",
                       .labels = {{"app", "web"}},
-                      .ports = {{{"tcp", "http"}, i}}});
+                      .ports = {{{"tcp", "http"}, static_cast<uint16_t>(i)}}});
   }
   json spec = {{"ingress", {{{"from", json::array()}, {"ports", {{{"port", "http"}}}}}}}};
   for (size_t i = 0; i < kPeers; ++i) {

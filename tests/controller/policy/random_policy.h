@@ -16,7 +16,7 @@ class RandomPolicy {
   [[nodiscard]] nlohmann::json Spec();
   [[nodiscard]] nlohmann::json PodLabels();
   [[nodiscard]] nlohmann::json NamespaceLabels();
-  /// Of a pod, as it has them in spec.containers.
+  /// A pod's spec.containers.
   [[nodiscard]] nlohmann::json Containers();
 
   /// 0 to `count` - 1.
