@@ -52,6 +52,38 @@ TEST_F(PoolBackendNodeTest, FromNodeRefusesANetworkThatOverlapsAnother) {
   EXPECT_EQ(Fail(OnNode(Pod("b"), {"127.0.0.0/8"})).kind, Kind::kRefused);
 }
 
+TEST_F(PoolBackendNodeTest, NodeGetsANetworkWithinThatOfANodeThatIsGone) {
+  Start("[pool:pods]\nfrom_node = true\ndefault = true\n");
+  (void)Reserve(OnNode(Pod("a"), {"10.244.0.0/16"}));
+  EXPECT_EQ(Fail(OnNode(Pod("b", "team", "n2"), {"10.244.2.0/24"})).kind, Kind::kRefused);
+
+  backend_->Release("uid-a");
+
+  EXPECT_EQ(Fail(OnNode(Pod("b", "team", "n2"), {"10.244.2.0/24"})).kind, Kind::kRefused);
+  Pass(seconds(30));
+  EXPECT_THAT(AddressesOf(Reserve(OnNode(Pod("b", "team", "n2"), {"10.244.2.0/24"})).at(0)),
+              ElementsAre(testing::StartsWith("10.244.2.")));
+  EXPECT_EQ(UsageOf("pods").limit, 253.0);
+}
+
+TEST_F(PoolBackendNodeTest, ReplicaThatNeverSawTheGoneNodeGivesWhatTheLeaderGives) {
+  const std::string text = "[pool:pods]\nfrom_node = true\ndefault = true\n";
+  const PlanRequest within = OnNode(Pod("b", "team", "n2"), {"10.244.2.0/24"});
+  const PlanRequest around = OnNode(Pod("c", "team", "n3"), {"10.244.0.0/16"});
+  Start(text);
+  (void)Reserve(OnNode(Pod("a"), {"10.244.0.0/16"}));
+  backend_->Release("uid-a");
+  Pass(seconds(30));
+  const std::string leaders = Text(Reserve(within));
+  const Failure refused = Fail(around);
+
+  Start(text);
+
+  EXPECT_EQ(Text(Reserve(within)), leaders);
+  EXPECT_EQ(Fail(around).kind, Kind::kRefused);
+  EXPECT_EQ(Fail(around).text, refused.text);
+}
+
 // Management ports of nodes.
 
 Owner Node(const std::string& name) { return {.id = "uid-" + name, .name = name, .node = name}; }
