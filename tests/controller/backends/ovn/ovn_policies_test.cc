@@ -144,7 +144,7 @@ TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
   next->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
   next->Adopt(Pod("a"), pod);
 
-  EXPECT_TRUE(Await([&] { return Column("ACL", "external_ids:kuryr-row").size() == 3; }));
+  EXPECT_TRUE(Await([&] { return Column("ACL", "action").size() == 3; }));
   EXPECT_TRUE(IsIsolated(IdOf(pod.at(0))));
   EXPECT_THAT(Column("Logical_Switch_Port", "name"), ElementsAre(IdOf(pod.at(0))));
 }
