@@ -123,9 +123,9 @@ TEST(PolicyRowsTest, RowsOfSeveralPoliciesStayUntilTheLastOneIsGone) {
               ElementsAre("ACL policy/team/p/0"));
   EXPECT_THAT(rows.PlacesIn({"web", "others"}), ElementsAre(Place{{"Port_Group", "web"}, "ports"}));
   EXPECT_THAT(NamesOf(rows.IsolationOf({"web"})), ElementsAre("ACL isolated/ingress/web"));
-  EXPECT_THAT(
-      NamesOf(rows.Take({{"team/q", std::nullopt}}).dropped),
-      UnorderedElementsAre("ACL isolated/ingress/web", "ACL policy/team/q/0", "Port_Group web"));
+  EXPECT_THAT(NamesOf(rows.Take({{"team/q", std::nullopt}}).dropped),
+              UnorderedElementsAre("ACL isolated/ingress/web", "ACL policy/team/q/0",
+                                   "ACL tracked/isolated/ingress/web", "Port_Group web"));
   EXPECT_THAT(rows.PlacesIn({"web"}), IsEmpty());
 }
 
