@@ -1,16 +1,18 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "ovsdb/operation.h"
 #include "tests/controller/backends/ovn/ovn_backend_fixture.h"
 
 namespace kuryr::controller::ovn {
 namespace {
 
+using nlohmann::json;
 using pools::Pod;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 CompiledPolicy Isolate(const PodSet& set) {
   return {.subject = set,
@@ -20,53 +22,46 @@ CompiledPolicy Isolate(const PodSet& set) {
 
 class OvnPoliciesTest : public OvnBackendTest {
  protected:
-  /// Whether a port group with the port has an ACL that drops, at one moment.
-  static bool IsIsolated(const std::string& port) {
-    const nlohmann::json all = {"OVN_Northbound", Select("Port_Group", {"ports", "acls"}),
-                                Select("ACL", {"_uuid", "action"}),
-                                Select("Logical_Switch_Port", {"_uuid", "name"})};
-    const auto answer = nlohmann::json::parse(
+  /// What the database says of a port at one moment.
+  struct Port {
+    std::set<std::string> groups;  ///< sets of pods
+    bool is_isolated = false;      ///< one of its port groups has an ACL that drops
+  };
+  static Port Look(const vif::PodVif& vif) {
+    const json all = {"OVN_Northbound", Select("Port_Group", {"ports", "acls", "external_ids"}),
+                      Select("ACL", {"_uuid", "action"}),
+                      Select("Logical_Switch_Port", {"_uuid", "name"})};
+    const auto answer = json::parse(
         test::RunProgram({.argv = {"ovsdb-client", "transact", remote(), all.dump()}}).out);
-    std::set<nlohmann::json> drops;
-    for (const auto& acl : answer.at(1).at("rows")) {
-      if (acl.at("action") == "drop") drops.insert(acl.at("_uuid"));
+    const std::set<json> drops = UuidsOf(answer.at(1), "action", "drop");
+    const std::set<json> ports = UuidsOf(answer.at(2), "name", IdOf(vif));
+    Port port;
+    for (const json& group : answer.at(0).at("rows")) {
+      if (!HasOneOf(group.at("ports"), ports)) continue;
+      port.groups.insert(ovsdb::ParseMap(group.at("external_ids")).at("kuryr-row"));
+      port.is_isolated = port.is_isolated || HasOneOf(group.at("acls"), drops);
     }
-    nlohmann::json uuid;
-    for (const auto& row : answer.at(2).at("rows")) {
-      if (row.at("name") == port) uuid = row.at("_uuid");
-    }
-    for (const auto& group : answer.at(0).at("rows")) {
-      if (!Has(group.at("ports"), uuid)) continue;
-      for (const auto& drop : drops) {
-        if (Has(group.at("acls"), drop)) return true;
-      }
-    }
-    return false;
+    return port;
   }
-  static std::string GroupsOf(const vif::PodVif& vif) {
-    const auto uuid = Column("Logical_Switch_Port", "_uuid", "name=" + IdOf(vif));
-    std::string groups;
-    for (const std::string& name : Column("Port_Group", "name")) {
-      if (Nbctl({"get", "Port_Group", name, "ports"}).find(uuid.at(0)) == std::string::npos)
-        continue;
-      groups += Nbctl({"get", "Port_Group", name, "external_ids:kuryr-row"}) + " ";
-    }
-    return groups;
-  }
+  static bool IsIsolated(const vif::PodVif& vif) { return Look(vif).is_isolated; }
 
  private:
-  static nlohmann::json Select(const char* table, const std::vector<std::string>& columns) {
-    return {{"op", "select"},
-            {"table", table},
-            {"where", nlohmann::json::array()},
-            {"columns", columns}};
+  static json Select(const char* table, const std::vector<std::string>& columns) {
+    return {{"op", "select"}, {"table", table}, {"where", json::array()}, {"columns", columns}};
+  }
+  static std::set<json> UuidsOf(const json& result, const char* column, const std::string& value) {
+    std::set<json> uuids;
+    for (const json& row : result.at("rows")) {
+      if (row.at(column) == value) uuids.insert(row.at("_uuid"));
+    }
+    return uuids;
   }
   /// A set of one element is the element itself (RFC 7047, 5.1).
-  static bool Has(const nlohmann::json& set, const nlohmann::json& element) {
-    if (set == element) return true;
-    if (set.at(0) != "set") return false;
-    const nlohmann::json& elements = set.at(1);
-    return std::find(elements.begin(), elements.end(), element) != elements.end();
+  static bool HasOneOf(const json& set, const std::set<json>& wanted) {
+    if (set.at(0) != "set") return wanted.contains(set);
+    const json& elements = set.at(1);
+    return std::any_of(elements.begin(), elements.end(),
+                       [&](const json& element) { return wanted.contains(element); });
   }
 };
 
@@ -76,8 +71,8 @@ TEST_F(OvnPoliciesTest, PodIsIsolatedBeforeItHasAPlan) {
 
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
 
-  EXPECT_TRUE(IsIsolated(IdOf(pod.at(0))));
-  EXPECT_EQ(GroupsOf(pod.at(0)), "web ");
+  EXPECT_TRUE(IsIsolated(pod.at(0)));
+  EXPECT_THAT(Look(pod.at(0)).groups, ElementsAre("web"));
   EXPECT_THAT(Column("ACL", "action"), ElementsAre("allow-related", "allow-related", "drop"));
 }
 
@@ -86,11 +81,11 @@ TEST_F(OvnPoliciesTest, PodThatRunsJoinsAndLeaves) {
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
 
   backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"friends"}}}});
-  EXPECT_TRUE(Await([&] { return GroupsOf(pod.at(0)) == "friends "; }));
-  EXPECT_FALSE(IsIsolated(IdOf(pod.at(0))));
+  EXPECT_TRUE(Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{"friends"}; }));
+  EXPECT_FALSE(IsIsolated(pod.at(0)));
 
   backend->Enforce({.policies = {}, .pods = {{"uid-a", {"friends", "web"}}}});
-  EXPECT_TRUE(Await([&] { return IsIsolated(IdOf(pod.at(0))); }));
+  EXPECT_TRUE(Await([&] { return IsIsolated(pod.at(0)); }));
 
   backend->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {{"uid-a", {}}}});
   EXPECT_TRUE(Await([&] { return Column("Port_Group", "name").empty(); }));
@@ -106,9 +101,11 @@ TEST_F(OvnPoliciesTest, PodIsNeverOpenWhileItsPoliciesAreReplaced) {
   for (int i = 0; i < 40; ++i) {
     const PodSet set = i % 2 == 0 ? "two" : "one";
     backend->Enforce({.policies = {{"team/p", Isolate(set)}}, .pods = {{"uid-a", {set}}}});
+    Port port;
     do {
-      ASSERT_TRUE(IsIsolated(IdOf(pod.at(0)))) << "change " << i;
-    } while (GroupsOf(pod.at(0)) != set + " ");
+      port = Look(pod.at(0));
+      ASSERT_TRUE(port.is_isolated) << "change " << i;
+    } while (port.groups != std::set<std::string>{set});
   }
 }
 
@@ -127,7 +124,7 @@ TEST_F(OvnPoliciesTest, NextControllerTakesOverWithoutAGap) {
   EXPECT_EQ(Reserve(*next, pools::RequestOf(Pod("a"), "shared")), pod);
 
   EXPECT_EQ(Column("ACL", "_uuid"), rows);
-  EXPECT_TRUE(IsIsolated(IdOf(pod.at(0))));
+  EXPECT_TRUE(IsIsolated(pod.at(0)));
 }
 
 TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
@@ -145,7 +142,7 @@ TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
   next->Adopt(Pod("a"), pod);
 
   EXPECT_TRUE(Await([&] { return Column("ACL", "action").size() == 3; }));
-  EXPECT_TRUE(IsIsolated(IdOf(pod.at(0))));
+  EXPECT_TRUE(IsIsolated(pod.at(0)));
   EXPECT_THAT(Column("Logical_Switch_Port", "name"), ElementsAre(IdOf(pod.at(0))));
 }
 
@@ -157,7 +154,7 @@ TEST_F(OvnPoliciesTest, WhatSomebodyOpensIsClosedAgain) {
   for (const std::string& group : Column("Port_Group", "name"))
     Nbctl({"clear", "Port_Group", group, "ports", "--", "clear", "Port_Group", group, "acls"});
 
-  EXPECT_TRUE(Await([&] { return IsIsolated(IdOf(pod.at(0))); }));
+  EXPECT_TRUE(Await([&] { return IsIsolated(pod.at(0)); }));
 }
 
 TEST_F(OvnPoliciesTest, NodeReachesThePodsOfItsSwitch) {
