@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kNamespaces = 50;
+constexpr size_t kManyNamespaces = 50;
 constexpr size_t kPodsOfEach = 200;
 constexpr size_t kPoliciesOfEach = 10;
 
@@ -19,7 +19,7 @@ constexpr size_t kPoliciesOfEach = 10;
 class PolicyCostTest : public ::testing::Test {
  protected:
   PolicyCostTest() {
-    for (size_t i = 0; i < kNamespaces; ++i) {
+    for (size_t i = 0; i < kManyNamespaces; ++i) {
       compiler_.SetNamespace(NameOf(i), {{"team", std::to_string(i % 5)}});
       for (size_t pod = 0; pod < kPodsOfEach; ++pod) compiler_.SetPod(Pod(i, pod));
       for (size_t policy = 0; policy < kPoliciesOfEach; ++policy)

@@ -87,7 +87,7 @@ class Northbound {
   bool ready_ GUARDED_BY(mutex_) = false;  ///< connected, and the replica has been whole since
   std::string last_error_ GUARDED_BY(mutex_);
   std::optional<Clock::time_point> drop_unknown_at_ GUARDED_BY(mutex_);
-  bool drops_all_ GUARDED_BY(mutex_) = false;  ///< rows that nobody has asked for
+  bool drops_all_ GUARDED_BY(mutex_) = false;                ///< rows that nobody has asked for
   std::optional<RowKeeper::Batch> sent_ GUARDED_BY(mutex_);  ///< without an answer yet
   OvsdbReplica replica_;                                     ///< the thread's
   std::jthread thread_;
