@@ -141,10 +141,14 @@ WantedRow PolicyRows::AllowRow(const std::string& name, size_t index,
 std::string PolicyRows::PeersText(const PolicyRule& rule) const {
   const char* end = rule.direction == TrafficDirection::kIngress ? ".src" : ".dst";
   std::string text;
-  for (const std::string version : {"ip4", "ip6"}) {
+  for (const char* version : {"ip4", "ip6"}) {
     std::string sets;
-    for (const PodSet& set : rule.peers) Join(sets, ", ", "$" + GroupName(set) + "_" + version);
-    if (!sets.empty()) Join(text, " || ", version + end + " == {" + sets + "}");
+    for (const PodSet& set : rule.peers) {
+      sets.append(sets.empty() ? "$" : ", $").append(GroupName(set)).append("_").append(version);
+    }
+    if (sets.empty()) continue;
+    text.append(text.empty() ? "" : " || ").append(version).append(end);
+    text.append(" == {").append(sets).append("}");
   }
   for (const AddressBlock& block : rule.blocks) Join(text, " || ", BlockText(block, end));
   return "(" + text + ")";
