@@ -265,10 +265,10 @@ std::optional<std::string> OpenVSwitch::FindMirrorDifference(const OvsPort& port
 
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
                              const Deadline& deadline,
-                             const std::function<void(bool is_there)>& before) {
+                             const std::function<void(const PortState* there)>& before) {
   const auto row = FindPort(name, deadline);
   if (row && !Includes(row->state.external_ids, owner)) return false;
-  if (before) before(row.has_value());
+  if (before) before(row ? &row->state : nullptr);
   if (!row) {
     (void)Transact(QosDeletions(name, owner), deadline, "delete the QoS of port " + name);
     return false;

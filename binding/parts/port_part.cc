@@ -1,5 +1,9 @@
 #include "binding/parts/port_part.h"
 
+#include <chrono>
+#include <exception>
+
+#include "base/log.h"
 #include "binding/attachment.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
@@ -8,6 +12,9 @@
 
 namespace kuryr::binding {
 namespace {
+
+/// The time that ovs-vswitchd has to forget a port's flows.
+constexpr std::chrono::seconds kUnsecureTime{1};
 
 bool IsKernelLink(const OvsPort& port) { return port.type.empty() || port.type == "system"; }
 
@@ -49,6 +56,7 @@ void PortPart::Check(Differences& found) {
   const OvsPort wanted = Wanted();
   there_ = site().session().Check(wanted, found);
   is_checked_ = true;
+  CheckSecurity(wanted, found);
   if (found.size() == first) return;
   const bool live_safe =
       HasOwnDevice() && (!there_ || MayMend(*there_, wanted, OwnerIds(site().attachment())));
@@ -72,6 +80,7 @@ void PortPart::Make() {
 
 std::optional<Interface> PortPart::Await() {
   site().session().WaitUntilUp();
+  if (const auto security = Wanted().security) Secure(*security);
   const Link link = GlanceAt(site().host(), name_);
   // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
   if (!link.up) site().host().SetUp(link);
@@ -82,7 +91,48 @@ std::optional<Interface> PortPart::Await() {
 
 void PortPart::Remove(const Attachment& owner) {
   PortSession& session = site().session();
-  session.ovs().DeletePort(name_, OwnerIds(owner), session.deadline());
+  std::optional<uint32_t> secured;
+  session.ovs().DeletePort(name_, OwnerIds(owner), session.deadline(), [&](const PortState* there) {
+    if (there != nullptr && there->external_ids.contains(kPortSecurity) && there->IsUp())
+      secured = static_cast<uint32_t>(there->ofport);
+  });
+  if (secured) Unsecure(*secured);
+}
+
+OpenFlow PortPart::Flows() {
+  return {site().config().ovsdb_connection, site().plug().bridge, site().session().deadline()};
+}
+
+void PortPart::CheckSecurity(const OvsPort& wanted, Differences& found) {
+  if (!wanted.security || !there_ || there_->bridge != wanted.bridge || !there_->IsUp()) return;
+  OpenFlow flows = Flows();
+  if (IsPortSecured(flows, static_cast<uint32_t>(there_->ofport), *wanted.security,
+                    site().session().deadline()))
+    return;
+  found.push_back({.kind = DifferenceKind::kProtection,
+                   .what = wanted.name,
+                   .expected = "port security",
+                   .text = "bridge " + wanted.bridge + " has not all flows that keep port " +
+                           wanted.name + " to its addresses"});
+}
+
+void PortPart::Secure(const PortSecurity& security) {
+  PortSession& session = site().session();
+  const auto state = session.ovs().FindPortState(name_, session.deadline());
+  if (!state || !state->IsUp()) throw OvsError("port " + name_ + " is gone");
+  OpenFlow flows = Flows();
+  SecurePort(flows, static_cast<uint32_t>(state->ofport), security, session.deadline());
+}
+
+void PortPart::Unsecure(uint32_t number) noexcept {
+  try {
+    const Deadline deadline = site().session().deadline().AtMost(kUnsecureTime);
+    OpenFlow flows = Flows();
+    UnsecurePort(flows, number, deadline);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kDebug, "flows of a port that is gone may be left",
+        {{"port", name_}, {"error", e.what()}});
+  }
 }
 
 void PortPart::Undo() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "binding/ovs/open_vswitch.h"
+#include "binding/ovs/openflow.h"
 #include "binding/parts/part.h"
 
 namespace kuryr::binding {
@@ -54,6 +55,13 @@ class PortPart : public Part {
   [[nodiscard]] virtual bool HasOwnDevice();
 
  private:
+  [[nodiscard]] OpenFlow Flows();
+  /// Where the port has its number, and flows of ours are to see to its addresses.
+  void CheckSecurity(const OvsPort& wanted, Differences& found);
+  void Secure(const PortSecurity& security);
+  /// A bridge without ovs-vswitchd has no flows.
+  void Unsecure(uint32_t number) noexcept;
+
   const std::string name_;
   const Shown shown_;
   bool is_checked_ = false;
