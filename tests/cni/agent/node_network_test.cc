@@ -70,6 +70,7 @@ class NodeNetworkTest : public AgentTest {
                                 (work_ / "kuryr.conf").string(), "status"}})
         .out;
   }
+  static json& Data(json& object, const char* key) { return object["versioned_object.data"][key]; }
   std::string PortList() { return ovs_->Vsctl({"list-ports", "br-int"}); }
 };
 
@@ -123,6 +124,36 @@ TEST_F(NodeNetworkTest, RestartOfOpenVSwitchIsMended) {
   WaitFor("outcome=repaired part=port");
 
   EXPECT_THAT(RunOnHost({"ip", "address", "show", "kuryr0"}), HasSubstr("10.244.1.1/24"));
+}
+
+TEST_F(NodeNetworkTest, RestartOfOpenVSwitchLeavesNoPodOpen) {
+  StartPlanned();
+  const TestPod pod = MakePod("a");
+  json vif = Vif(pod, true);
+  json& subnets = Data(Data(Data(vif, "network"), "subnets"), "objects");
+  Data(subnets[0], "cidr") = pod.ip + "/32";
+  Data(subnets[1], "cidr") = pod.ip6 + "/128";
+  Annotate(pod, vif);
+  ASSERT_EQ(Run("ADD", pod).status, 0);
+  const auto count_flows = [&] {
+    const std::string flows =
+        RunOnHost({"ovs-ofctl", "dump-flows", "unix:" + ovs_->folder().string() + "/br-int.mgmt"});
+    size_t count = 0;
+    for (size_t at = 0; (at = flows.find("cookie=0x6b757279", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  const size_t added = count_flows();
+  EXPECT_GT(added, 20U);
+
+  for (int round = 0; round < 2; ++round) {
+    ovs_->StopVswitchd();
+    ovs_->StartVswitchd();
+    WaitFor("outcome=repaired kind=protection");
+    EXPECT_EQ(count_flows(), added);
+  }
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  EXPECT_EQ(count_flows(), 0U);
 }
 
 TEST_F(NodeNetworkTest, GivesUpARepairThatIsUndoneEachTime) {
