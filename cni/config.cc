@@ -44,6 +44,7 @@ void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& conf
              {"annotation", VifSource::kAnnotation},
              {"kuryrport", VifSource::kKuryrPort}},
             "any, annotation or kuryrport", config.vif_source);
+  config.binding.trusts_plans = config.vif_source == VifSource::kKuryrPort;
 }
 
 /// Adds the names that VIFs of kuryr-controller have, when it reads the same file. kuryr-controller

@@ -43,6 +43,8 @@ struct Pool {
   /// The node itself is that gateway: pods have addresses without a network on their link, and all
   /// that they send passes the node.
   bool routed = false;
+  /// Nodes keep the pods to their addresses (flows of the bridge); unset: the option is not given.
+  std::optional<bool> port_security;
   std::vector<Range> excluded;  ///< parts of those networks that pods do not get
   std::vector<IpAddress> dns;
   std::vector<PoolRoute> routes;
@@ -54,7 +56,7 @@ struct Pool {
   std::chrono::seconds rest{30};  ///< time before a released address is free again
 };
 
-/// Who the gateway of a node's network is.
+/// The owner of the gateway of a node's network.
 enum class NodeGateway : uint8_t { kNode, kRouter };
 
 /// All pools, sorted by name. At most one is the default, and at most one is from_node. None
