@@ -181,6 +181,14 @@ void TakeRepair(const Option& option, RepairMode& repair) {
   }
 }
 
+void TakeChassis(const ConfigFiles& files, binding::ChassisOptions& chassis) {
+  const Option manage = files.Find("ovn", "manage_node");
+  Take(manage, chassis.is_managed);
+  Take(files.Find("ovn", "sb_connection"), chassis.sb_connection);
+  if (chassis.is_managed && chassis.sb_connection.empty())
+    Refuse(manage.where, "needs sb_connection, of OVN's southbound database");
+}
+
 void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) {
   constexpr uint32_t kMostCalls = 65536;
   Take(files.Find("cni_daemon", "state_dir"), config.state_dir);
@@ -193,6 +201,7 @@ void TakeDaemon(const ConfigFiles& files, const GetEnv& getenv, Config& config) 
   Take(files.Find("cni_daemon", "orphan_grace"), config.orphan_grace, 86400, 0);
   TakeRepair(files.Find("cni_daemon", "repair"), config.repair);
   config.node_network = ReadNodeNetwork(files);
+  TakeChassis(files, config.chassis);
   Take(files.Find("cni_daemon", "max_calls"), config.max_calls, 1, kMostCalls);
   Take(files, files.Find("cni_health_server", "bind_address"),
        files.Find("cni_health_server", "port"), config.program);

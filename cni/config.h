@@ -9,6 +9,7 @@
 #include "base/node_network_options.h"
 #include "base/program_options.h"
 #include "binding/config.h"
+#include "binding/node/node_plan.h"
 #include "cni/pod/pod_config.h"
 #include "watcher/api_config.h"
 
@@ -46,6 +47,7 @@ struct Config {
   std::chrono::seconds orphan_grace{60};
   RepairMode repair = RepairMode::kOn;          ///< [cni_daemon] repair
   NodeNetworkOptions node_network;              ///< [node_network]
+  binding::ChassisOptions chassis;              ///< [ovn]
   ProgramOptions program{.health_port = 8090};  ///< [cni_health_server], [DEFAULT]
   uint32_t max_calls = 512;  ///< [cni_daemon] max_calls: most calls that the agent serves at a time
   /// [kubernetes] node_name, else KUBERNETES_NODE_NAME, else the host's name, which may be no DNS

@@ -33,8 +33,11 @@ static struct json* compose_requests(const struct json* schema OVS_UNUSED, void*
 static const struct ovsdb_cs_ops operations = {.compose_monitor_requests = compose_requests};
 
 static void set_conditions(struct ovsdb_cs* cs, const struct json* conditions) {
-  const struct shash_node* node;
-  SHASH_FOR_EACH(node, json_object(conditions)) ovsdb_cs_set_condition(cs, node->name, node->data);
+  const struct shash* tables = json_object(conditions);
+  const struct shash_node** nodes = shash_sort(tables);
+  for (size_t i = 0; i < shash_count(tables); ++i)
+    ovsdb_cs_set_condition(cs, nodes[i]->name, nodes[i]->data);
+  free(nodes);
 }
 
 int ovsdb_replica_open(const struct ovsdb_replica_wish* wish, struct ovsdb_replica** replica) {

@@ -17,7 +17,7 @@ extern "C" {
 // NOLINTBEGIN(readability-identifier-naming): C's way
 struct ovsdb_replica;
 
-/// What to replicate. Borrowed for the call, unless it says more.
+/// The part of a database to replicate. Borrowed for the call, unless a field says more.
 struct ovsdb_replica_wish {
   const char* database;  ///< borrowed as long as the replica lives
   const char* remotes;   ///< ovsdb(7), with commas between the servers of a cluster

@@ -119,6 +119,17 @@ std::optional<IpAddress> FirstBehind(const IpNetwork& network) {
   return std::nullopt;
 }
 
+void LookUpDestination(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id,
+                       uint32_t flags) {
+  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, DestinationOffset(family), SizeOf(family));
+  PutExpression(rule, "lookup", [&] {
+    PutText(rule, NFTA_LOOKUP_SET, set);
+    PutNumber(rule, NFTA_LOOKUP_SET_ID, id);
+    PutNumber(rule, NFTA_LOOKUP_SREG, NFT_REG_1);
+    PutNumber(rule, NFTA_LOOKUP_FLAGS, flags);
+  });
+}
+
 }  // namespace
 
 NlMsgPtr NftMessage(int type, int flags) {
@@ -168,14 +179,12 @@ void MatchDestination(nl_msg& rule, const IpNetwork& network) {
   MatchAddress(rule, DestinationOffset(network.address.family), network);
 }
 
+void MatchDestinationIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
+  LookUpDestination(rule, family, set, id, 0);
+}
+
 void MatchDestinationOutside(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id) {
-  LoadPayload(rule, NFT_PAYLOAD_NETWORK_HEADER, DestinationOffset(family), SizeOf(family));
-  PutExpression(rule, "lookup", [&] {
-    PutText(rule, NFTA_LOOKUP_SET, set);
-    PutNumber(rule, NFTA_LOOKUP_SET_ID, id);
-    PutNumber(rule, NFTA_LOOKUP_SREG, NFT_REG_1);
-    PutNumber(rule, NFTA_LOOKUP_FLAGS, NFT_LOOKUP_F_INV);
-  });
+  LookUpDestination(rule, family, set, id, NFT_LOOKUP_F_INV);
 }
 
 void MatchTranslated(nl_msg& rule) {

@@ -32,7 +32,8 @@ void PutValue(nl_msg& message, int attribute, std::span<const uint8_t> value);
 void MatchFamily(nl_msg& rule, IpFamily family);
 void MatchSource(nl_msg& rule, const IpNetwork& network);
 void MatchDestination(nl_msg& rule, const IpNetwork& network);
-/// Matches where `set`, of the same message batch, does not have the destination.
+/// Matches where `set`, of the same message batch, has the destination; or where it has not.
+void MatchDestinationIn(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id);
 void MatchDestinationOutside(nl_msg& rule, IpFamily family, const std::string& set, uint32_t id);
 /// Matches packets of connections whose destination was translated ("ct status dnat").
 void MatchTranslated(nl_msg& rule);

@@ -92,9 +92,12 @@ class ManagementPortPart final : public NodePart {
     link_ = RouteSocket().FindLink(wanted_.name);
   }
 
-  /// Whether the port can become the planned one without being made anew.
+  /// Whether the port can become the planned one without being made anew. Neutron's Open vSwitch
+  /// agent does not hear of another iface-id of an interface that it knows.
   [[nodiscard]] bool IsUsable() const {
-    return there_->bridge == wanted_.bridge && there_->type == kInternal && there_->IsUp() && link_;
+    const ExternalIds id = {{OpenVSwitch::kNeutronPort, plan_.interface_id}};
+    return there_->bridge == wanted_.bridge && there_->type == kInternal && there_->IsUp() &&
+           Includes(there_->external_ids, id) && link_;
   }
 
   [[nodiscard]] bool HasColumns() const {

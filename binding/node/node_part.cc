@@ -1,5 +1,6 @@
 #include "binding/node/node_part.h"
 
+#include "binding/node/chassis.h"
 #include "binding/node/management_port.h"
 #include "binding/node/node_routes.h"
 #include "binding/node/node_rules.h"
@@ -10,6 +11,7 @@ namespace kuryr::binding {
 std::vector<std::unique_ptr<NodePart>> NodePartsOf(const NodePlan& plan,
                                                    const DriverContext& context) {
   std::vector<std::unique_ptr<NodePart>> parts;
+  parts.push_back(NewChassisPart(plan, context));
   parts.push_back(NewManagementPortPart(plan, context));
   parts.push_back(NewSettingsPart(plan));
   parts.push_back(NewAddressPart(plan));
@@ -23,6 +25,7 @@ bool RemoveNodeParts(const DriverContext& context, const Deadline& deadline) {
   TryAll steps;
   steps.Try([&] { was_there = RemoveNodeRoutes() || was_there; });
   steps.Try([&] { was_there = RemoveNodeRules() || was_there; });
+  steps.Try([&] { was_there = RemoveChassis(context, deadline) || was_there; });
   steps.Try([&] { was_there = RemoveManagementPorts(context, deadline) || was_there; });
   steps.Finish();
   return was_there;

@@ -24,6 +24,10 @@ class NodePart {
 
 // Each part borrows `plan`.
 
+/// The settings of Open vSwitch for ovn-controller (ChassisSetting). A value that somebody else has
+/// set stays. Check throws OvsError where such a value keeps OVN from binding the node's ports.
+[[nodiscard]] std::unique_ptr<NodePart> NewChassisPart(const NodePlan& plan,
+                                                       const DriverContext& context);
 /// The port of Open vSwitch and its link. Throws HostInterfaceInUse where another's port or link
 /// has the name.
 [[nodiscard]] std::unique_ptr<NodePart> NewManagementPortPart(const NodePlan& plan,
@@ -41,8 +45,9 @@ class NodePart {
 /// All parts, in the order in which they are made.
 [[nodiscard]] std::vector<std::unique_ptr<NodePart>> NodePartsOf(const NodePlan& plan,
                                                                  const DriverContext& context);
-/// Takes back what the parts have made, whatever the plan was: ports, routes and rules. Settings
-/// stay. Tries all, and throws the first failure. False when there was nothing.
+/// Takes back what the parts have made, whatever the plan was: the chassis, ports, routes and
+/// rules. Settings of the kernel stay. Tries all, and throws the first failure. False when there
+/// was nothing.
 bool RemoveNodeParts(const DriverContext& context, const Deadline& deadline);
 
 }  // namespace kuryr::binding

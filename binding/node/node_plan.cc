@@ -75,7 +75,10 @@ class Judge {
     remote.refused = WhyRefused(remote.network);
     if (!remote.refused.empty()) return remote;
     accepted_.insert(remote.network);
-    remote.via = FirstOf(network.address.family, node.addresses);
+    const IpFamily family = network.address.family;
+    const auto gateway = plan_.port.GatewayOf(family);
+    remote.is_joined = gateway.has_value();
+    remote.via = gateway ? gateway : FirstOf(family, node.addresses);
     return remote;
   }
 
@@ -109,7 +112,7 @@ std::string InterfaceIdOf(const vif::VifBase& vif) {
   return vif::Required(vif.id, "$.id");
 }
 
-std::vector<IpNetwork> GatewaysOf(const vif::VifBase& vif) {
+std::vector<IpNetwork> OwnAddressesOf(const vif::VifBase& vif) {
   std::vector<IpNetwork> addresses = vif::AddressesOf(vif);
   if (addresses.empty()) throw ParseError("$.network.subnets", "have no address");
   for (const IpNetwork& address : addresses) {
@@ -119,6 +122,21 @@ std::vector<IpNetwork> GatewaysOf(const vif::VifBase& vif) {
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
   return addresses;
+}
+
+/// The gateways of the subnets, beside the port's own addresses, that are on its link.
+std::vector<IpAddress> RoutersOf(const vif::VifBase& vif, const std::vector<IpNetwork>& addresses) {
+  std::vector<IpAddress> routers;
+  for (const vif::Subnet& subnet : *vif.network->subnets) {
+    if (!subnet.gateway.has_value()) continue;
+    const IpAddress& gateway = *subnet.gateway;
+    const auto is_own = [&](const IpNetwork& own) { return own.address == gateway; };
+    const auto has = [&](const IpNetwork& own) { return own.Contains(gateway); };
+    if (std::any_of(addresses.begin(), addresses.end(), has) &&
+        std::none_of(addresses.begin(), addresses.end(), is_own))
+      routers.push_back(gateway);
+  }
+  return routers;
 }
 
 void RequireMtuFor(const ManagementPort& port) {
@@ -138,6 +156,10 @@ std::vector<IpNetwork> ManagementPort::Networks() const {
   return networks;
 }
 
+std::optional<IpAddress> ManagementPort::GatewayOf(IpFamily family) const {
+  return FirstOf(family, gateways);
+}
+
 ManagementPort PlanManagementPort(const vif::PodVif& vif, const BindingConfig& config) {
   const auto& own = OwnVif<vif::VifOpenVSwitch>(vif.vif, "of the management port");
   ManagementPort port{.name = vif.ifname,
@@ -145,7 +167,8 @@ ManagementPort PlanManagementPort(const vif::PodVif& vif, const BindingConfig& c
                       .mac = MacOf(own),
                       .mtu = vif::MtuOf(own),
                       .interface_id = InterfaceIdOf(own),
-                      .addresses = GatewaysOf(own)};
+                      .addresses = OwnAddressesOf(own)};
+  port.gateways = RoutersOf(own, port.addresses);
   if (port.mtu && config.network_device_mtu != 0)
     port.mtu = std::min(*port.mtu, config.network_device_mtu);
   RequireMtuFor(port);

@@ -21,10 +21,14 @@ struct ManagementPort {
   std::optional<uint32_t> mtu;       ///< absent: Open vSwitch chooses
   std::string interface_id;          ///< external_ids:iface-id
   std::vector<IpNetwork> addresses;  ///< with the prefix lengths of their networks
+  /// Routers on the link, which join the networks of all nodes' pods; none where this node is its
+  /// pods' gateway.
+  std::vector<IpAddress> gateways;
 
   bool operator==(const ManagementPort&) const = default;
   /// The networks of the addresses: those of the node's pods.
   [[nodiscard]] std::vector<IpNetwork> Networks() const;
+  [[nodiscard]] std::optional<IpAddress> GatewayOf(IpFamily family) const;
 };
 
 /// The port that a VIF of the node plans. Throws ParseError with the field's path for a VIF that no
@@ -41,12 +45,20 @@ struct OtherNode {
   bool operator==(const OtherNode&) const = default;
 };
 
+/// Section [ovn] of kuryr.conf, for a node.
+struct ChassisOptions {
+  bool is_managed = false;    ///< manage_node: the agent makes the node a chassis of OVN
+  std::string sb_connection;  ///< OVN's southbound database (ovsdb(7)), for ovn-controller
+};
+
 /// All that a node needs to know to take part in its pods' network.
 struct NodePlan {
+  std::string name;  ///< of the Node
   ManagementPort port;
   std::vector<IpAddress> addresses;  ///< the node's InternalIPs
   std::vector<OtherNode> others;     ///< by name
   NodeNetworkOptions options;
+  ChassisOptions chassis;
 
   bool operator==(const NodePlan& other) const;
 };
@@ -56,12 +68,14 @@ struct RemoteNetwork {
   std::string node;
   IpNetwork network;
   bool is_shared = false;        ///< a flat pool: it is a network of this node's pods as well
-  std::optional<IpAddress> via;  ///< the node's InternalIP of the family
+  bool is_joined = false;        ///< `via` is the management port's gateway
+  std::optional<IpAddress> via;  ///< that gateway, or else the node's InternalIP of the family
   std::string refused;           ///< why the network is left out of everything; or empty
 };
 /// Every network of every other node. One that would take packets for others from the node is
 /// refused: it overlaps the node's own pods or the Services, is wider than /8, link-local, loopback
-/// or multicast, has a node's InternalIP in it, or overlaps one of a node before it.
+/// or multicast, has a node's InternalIP in it, or overlaps one of a node before it. In a network
+/// that is neither shared nor joined, the nodes lead packets to each other's pods.
 [[nodiscard]] std::vector<RemoteNetwork> RemoteNetworksOf(const NodePlan& plan);
 
 }  // namespace kuryr::binding

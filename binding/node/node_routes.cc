@@ -58,10 +58,8 @@ class RouteSurvey {
     if (!plan_.options.routes) return without(State::kOff, "[node_network] routes is off");
     if (!remote.via) return without(State::kElsewhere, "the node has no InternalIP of the family");
     const auto way = host_.FindRoute(*remote.via);
-    if (!way || !way->on_link || way->link == port_ || way->link == loopback_)
-      return without(State::kElsewhere, remote.via->ToString() +
-                                            " is not on a link of this node: the routers between "
-                                            "the nodes have to know the network");
+    if (!way || !LeadsTo(remote, *way))
+      return without(State::kElsewhere, remote.via->ToString() + WhyNotTo(remote));
     if (IsTaken(remote.network))
       return without(State::kTaken, "another program has a route to the network");
     WantedRoute wanted{.route = {.remote = remote}, .link = way->link};
@@ -69,6 +67,16 @@ class RouteSurvey {
                     [&](const auto& there) { return IsSame(there, wanted); }))
       wanted.route.state = State::kRouted;
     return wanted;
+  }
+
+  [[nodiscard]] bool LeadsTo(const RemoteNetwork& remote, const FoundRoute& way) const {
+    if (!way.on_link || way.link == loopback_) return false;
+    return remote.is_joined == (way.link == port_);
+  }
+
+  [[nodiscard]] std::string WhyNotTo(const RemoteNetwork& remote) const {
+    if (remote.is_joined) return " is not on the link of " + plan_.port.name;
+    return " is not on a link of this node: the routers between the nodes have to know the network";
   }
 
   [[nodiscard]] bool IsTaken(const IpNetwork& network) {

@@ -19,7 +19,8 @@ struct NodeRoute {
     kMissing,    ///< our route is to be made
     kShared,     ///< a flat pool: the switch leads there, and no route is needed
     kOff,        ///< [node_network] routes is off
-    kElsewhere,  ///< the node is behind a router, which has to know the way; or has no InternalIP
+    kElsewhere,  ///< the node is behind a router, which has to know the way; or has no InternalIP;
+                 ///< or the gateway that joins the networks is not on the management port's link
     kTaken,      ///< somebody else has a route to the network
     kRefused,
   };

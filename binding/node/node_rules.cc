@@ -53,17 +53,20 @@ std::vector<IpNetwork> OwnNetworks(const NodePlan& plan) {
   return networks;
 }
 
-/// The destinations that see a pod's own address.
+/// The destinations that see a pod's own address. A gateway that joins the networks of pods knows
+/// no way back from other nodes themselves.
 std::vector<IpNetwork> InsideOf(const NodePlan& plan, const std::vector<RemoteNetwork>& remotes) {
   std::vector<IpNetwork> inside = OwnNetworks(plan);
   for (const RemoteNetwork& remote : remotes)
     if (remote.refused.empty()) inside.push_back(remote.network);
-  const auto add_all = [&](const std::vector<IpAddress>& addresses) {
-    for (const IpAddress& address : addresses)
-      inside.push_back({address, static_cast<uint8_t>(address.size() * 8)});
+  const auto add = [&](const IpAddress& address) {
+    inside.push_back({address, static_cast<uint8_t>(address.size() * 8)});
   };
-  add_all(plan.addresses);
-  for (const OtherNode& node : plan.others) add_all(node.addresses);
+  for (const IpAddress& address : plan.addresses) add(address);
+  for (const OtherNode& node : plan.others) {
+    for (const IpAddress& address : node.addresses)
+      if (!plan.port.GatewayOf(address.family)) add(address);
+  }
   const std::vector<IpNetwork>& named = plan.options.non_masquerade_cidrs;
   inside.insert(inside.end(), named.begin(), named.end());
   for (const char* multicast : {"224.0.0.0/4", "ff00::/8"})
@@ -83,8 +86,8 @@ NodeRule MasqueradeOutside(const IpNetwork& pods, const std::vector<NftInterval>
           }};
 }
 
-/// In a flat pool a pod answers another one directly, past the node that translated the address of
-/// a Service: such packets come from the node.
+/// In a flat pool, and behind a gateway, a pod answers another one directly, past the node that
+/// translated the address of a Service: such packets come from the node.
 NodeRule MasqueradeTranslated(const IpNetwork& pods) {
   return {.note = pods.ToString() + " to itself, translated: masquerade",
           .family = pods.address.family,
@@ -97,12 +100,39 @@ NodeRule MasqueradeTranslated(const IpNetwork& pods) {
           }};
 }
 
+/// Packets from anywhere to other nodes' pods, which know a way back to this node's port alone.
+NodeRule MasqueradeTranslatedTo(IpFamily family, const std::vector<NftInterval>& pods) {
+  return {.note = "to other nodes' pods " + DigestOf(pods) + ", translated: masquerade",
+          .family = family,
+          .inside = pods,
+          .fill = [family](nl_msg& rule, const std::optional<NftSet>& set) {
+            MatchFamily(rule, family);
+            MatchDestinationIn(rule, family, set.value().name, set->id);
+            MatchTranslated(rule);
+            PutMasquerade(rule);
+          }};
+}
+
+/// The networks to which the management port's gateway leads.
+std::vector<IpNetwork> JoinedBy(const std::vector<RemoteNetwork>& remotes) {
+  std::vector<IpNetwork> joined;
+  for (const RemoteNetwork& remote : remotes)
+    if (remote.refused.empty() && remote.is_joined) joined.push_back(remote.network);
+  return joined;
+}
+
 std::vector<NodeRule> MasqueradeRules(const NodePlan& plan) {
   std::vector<NodeRule> rules;
   const std::vector<RemoteNetwork> remotes = RemoteNetworksOf(plan);
   const std::vector<IpNetwork> inside = InsideOf(plan, remotes);
+  const std::vector<IpNetwork> joined = JoinedBy(remotes);
+  for (const IpFamily family : {IpFamily::kIpv4, IpFamily::kIpv6}) {
+    const auto pods = IntervalsOf(joined, family);
+    if (!pods.empty()) rules.push_back(MasqueradeTranslatedTo(family, pods));
+  }
   for (const IpNetwork& pods : OwnNetworks(plan)) {
-    if (std::any_of(remotes.begin(), remotes.end(),
+    if (plan.port.GatewayOf(pods.address.family) ||
+        std::any_of(remotes.begin(), remotes.end(),
                     [&](const RemoteNetwork& remote) { return remote.network == pods; }))
       rules.push_back(MasqueradeTranslated(pods));
     if (plan.options.masquerade)

@@ -29,6 +29,7 @@ using ovsdb::Uuid;
 using ovsdb::Where;
 
 constexpr const char* kConstraintViolation = "constraint violation";
+constexpr const char* kReferredTo = "referential integrity violation";
 
 // Somebody else's changes can come in between a look and a change; more often is no coincidence.
 constexpr int kAttempts = 4;
@@ -496,11 +497,16 @@ json OpenVSwitch::Read(const json& select, const Deadline& deadline, const std::
   return Transact(json::array({select}), deadline, what).at(0).at("rows");
 }
 
-/// For operations that may be done twice.
+/// For operations that may be done twice. Rows of QoS that another port refers to are left to it.
 json OpenVSwitch::Transact(const json& operations, const Deadline& deadline,
                            const std::string& what) {
-  return client_.Insist(deadline,
-                        [&] { return client_.TransactOrThrow(operations, deadline, what); });
+  return client_.Insist(deadline, [&] {
+    json results = client_.Transact(operations, deadline, what);
+    const auto failure = OvsdbClient::FailureIn(results);
+    if (!failure) return results;
+    if (failure->error != kReferredTo) throw OvsError("OVSDB " + what + ": " + failure->ToString());
+    return client_.TransactOrThrow(LeavingQos(operations), deadline, what);
+  });
 }
 
 }  // namespace kuryr::binding

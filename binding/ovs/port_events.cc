@@ -53,7 +53,8 @@ std::optional<std::set<std::string>> PortEvents::Next(const Deadline& deadline) 
   }
   names_.clear();
   (void)Apply(client_.StartMonitor(
-      {{"Bridge", AllRows({"name"})},
+      {{"Open_vSwitch", AllRows({"cur_cfg"})},
+       {"Bridge", AllRows({"name"})},
        {"Interface",
         AllRows({"name", "external_ids", "ingress_policing_rate", "ingress_policing_burst"})},
        {"Port", AllRows({"name", "tag", "trunks", "vlan_mode", "qos"})},
@@ -69,6 +70,7 @@ std::optional<std::set<std::string>> PortEvents::Apply(const json& updates) {
   bool is_any = false;
   for (const auto& [table, rows] : updates.items()) {
     is_any = is_any || table == "Bridge";
+    if (table == "Open_vSwitch") changed.insert(kApplied);
     for (const auto& [uuid, update] : rows.items()) {
       if (const std::string name = NameIn(update); !name.empty()) names_[uuid] = name;
       const auto known = names_.find(uuid);

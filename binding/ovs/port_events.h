@@ -15,11 +15,15 @@ namespace kuryr::binding {
 /// configured of them with their QoS, not their statistics. Not thread-safe.
 class PortEvents {
  public:
+  /// No port's name.
+  static constexpr const char* kApplied = "";
+
   /// Connects when first used.
   explicit PortEvents(const std::string& remote);
 
-  /// Waits for events, and returns the ports' names. Null where any port may have changed: after it
-  /// has connected, and when a bridge was added or removed. A server that is down is waited for.
+  /// Waits for events, and returns the ports' names, with kApplied where ovs-vswitchd has applied a
+  /// configuration. Null where any port may have changed: after it has connected, and when a bridge
+  /// was added or removed. A server that is down is waited for.
   /// Throws std::system_error, also at the deadline and when the connection is lost; the next call
   /// connects again.
   [[nodiscard]] std::optional<std::set<std::string>> Next(const Deadline& deadline);

@@ -79,6 +79,16 @@ json QosDeletions(const std::string& port, const ExternalIds& port_ids) {
   return json::array({ovsdb::Delete("QoS", where), ovsdb::Delete("Queue", where)});
 }
 
+json LeavingQos(json operations) {
+  for (json& operation : operations) {
+    const std::string table = operation.value("table", "");
+    if (operation.at("op") != "delete" || (table != "QoS" && table != "Queue")) continue;
+    const json where = operation.at("where");
+    operation = ovsdb::Mutate(table, where, "external_ids", "delete", where.at(0).at(2));
+  }
+  return operations;
+}
+
 std::string ShapingOf(const OvsPort& port) {
   std::string words = port.qos_type + InWords(QosOptions(port));
   if (HasQueue(port)) words += ", queue 0:" + InWords(QueueOptions(port));

@@ -15,6 +15,10 @@ void AppendQos(const OvsPort& port, nlohmann::json& operations);
 /// Deletes the QoS of the port with these external_ids of its interface: its rows stay when the
 /// port goes.
 [[nodiscard]] nlohmann::json QosDeletions(const std::string& port, const ExternalIds& port_ids);
+/// `operations` without what QosDeletions deletes: the rows stay, and lose the names of port and
+/// owner. For rows that another port refers to: ovn-controller gives a tunnel's link the first row
+/// of type linux-noop that it finds (OVN 23.03, controller/binding.c, get_noop_qos).
+[[nodiscard]] nlohmann::json LeavingQos(nlohmann::json operations);
 
 /// The rows that AppendQos inserts, in words.
 [[nodiscard]] std::string ShapingOf(const OvsPort& port);

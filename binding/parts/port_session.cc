@@ -15,10 +15,13 @@ namespace kuryr::binding {
 namespace {
 
 /// Whether a link has the bridge's name that ovs-vswitchd would take for the bridge's own, such as
-/// a tap that no process holds. The kernel's datapath has a kind of its own.
-bool HasOtherLink(const std::string& bridge) {
+/// a tap that no process holds. The kernel's datapath has a kind of its own. `was_bridge`: Open
+/// vSwitch has had a bridge of this name, and a killed ovs-vswitchd leaves the tap of such a
+/// bridge.
+bool HasOtherLink(const std::string& bridge, bool was_bridge) {
   const auto link = RouteSocket().FindLink(bridge);
-  return link && link->kind != "openvswitch";
+  if (!link || link->kind == "openvswitch") return false;
+  return !was_bridge || link->kind != "tun" || link->has_carrier;
 }
 
 /// The database's name for a type. An empty type stands for the kernel's.
@@ -171,10 +174,10 @@ void PortSession::RequireAllowedBridge(const OvsPort& port, const std::string& d
 }
 
 void PortSession::RequireNoOtherLink(const std::string& bridge) {
-  if (!HasOtherLink(bridge)) return;
+  if (!HasOtherLink(bridge, is_checked_)) return;
   // Or a bridge of that name comes or goes just now.
   ovs_.WaitUntilApplied(deadline_);
-  if (!HasOtherLink(bridge) || ovs_.HasBridge(bridge, deadline_)) return;
+  if (!HasOtherLink(bridge, is_checked_) || ovs_.HasBridge(bridge, deadline_)) return;
   throw HostInterfaceInUse(
       "bridge " + bridge +
       " is a network interface of the node, and none of Open vSwitch's bridges");
@@ -190,6 +193,7 @@ void PortSession::Undo(const std::string& interface,
 }
 
 std::optional<PortState> PortSession::Check(const OvsPort& wanted, Differences& found) {
+  is_checked_ = true;
   PortComparison comparison(wanted, found);
   auto state = ovs_.FindPortState(wanted.name, deadline_);
   if (!state) {

@@ -76,8 +76,9 @@ class PortSession {
   const Deadline deadline_;
   OpenVSwitch ovs_;
   bool let_go_ = false;
-  OvsPort port_;     ///< after Add
-  AddedPort added_;  ///< after Add
+  bool is_checked_ = false;  ///< a running pod's port: its bridge was there once
+  OvsPort port_;             ///< after Add
+  AddedPort added_;          ///< after Add
   std::string datapath_type_;
 };
 

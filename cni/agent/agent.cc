@@ -101,9 +101,10 @@ Agent::Agent(const Config& config, int stop_fd)
                   {.knows_pods = [this] { return KnowsPods(); },
                    .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
                   config_.orphan_grace),
-      repair_(node_, config_),
+      switch_wait_(binding_),
+      repair_(node_, config_, switch_wait_),
       node_network_(node_, config_),
-      hot_plug_(node_, config_, registry_),
+      hot_plug_(node_, config_, registry_, switch_wait_),
       upkeep_(Jobs()) {
   pipeline_.Register(registry_);
   pipeline_.Register(errors_);

@@ -18,6 +18,7 @@
 #include "cni/agent/upkeep/repair.h"
 #include "cni/agent/upkeep/repair_events.h"
 #include "cni/agent/upkeep/sweep.h"
+#include "cni/agent/upkeep/switch_wait.h"
 #include "cni/agent/upkeep/upkeep.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/config.h"
@@ -88,6 +89,7 @@ class Agent {
   watcher::Watcher pod_watcher_;
   PortReader port_reader_;
   PortSweep port_sweep_;
+  SwitchWait switch_wait_;
   Repair repair_;
   NodeNetwork node_network_;
   HotPlug hot_plug_;

@@ -172,6 +172,7 @@ std::string Agent::Metrics() const {
               "Attachments that nobody wants and that could not be removed yet.",
               static_cast<double>(sweep_.left().size()));
   repair_.WriteTo(text);
+  hot_plug_.WriteTo(text);
   node_network_.WriteTo(text);
   WriteUndecodable(text, pods);
   Watches watches;

@@ -115,6 +115,11 @@ class PortLister {
 
   /// Throws what the server's client throws.
   [[nodiscard]] virtual std::vector<ListedPort> ListPorts() const = 0;
+  /// Ports that an earlier release made ahead, without this cluster's marks, at places of this
+  /// cluster's pods. No backend uses them. Throws what the server's client throws.
+  [[nodiscard]] virtual std::vector<ListedPort> ListUnmarked() const = 0;
+  /// Deletes one that ListUnmarked returned. Throws what the server's client throws.
+  virtual void RemoveUnmarked(const std::string& port_id) = 0;
   /// Whether an adopted plan names the port, or an owner has it.
   [[nodiscard]] virtual bool IsHeld(const std::string& port_id) const = 0;
   /// Why ListPorts cannot tell this cluster's ports; nullopt: it can.

@@ -63,6 +63,12 @@ class Removal {
          "the " + kind + " is gone", [&] { survey_.ReleaseNow(owner.id); });
   }
 
+  void Unmarked(PortLister& lister, const ListedPort& port) {
+    Take("port " + port.id + " (" + port.name + ") at " + port.place,
+         "an earlier release made it for a pool, and it lacks this cluster's tags",
+         [&] { lister.RemoveUnmarked(port.id); });
+  }
+
   void Port(const std::string& key, const PortFacts& port) {
     const PodKey name(key);
     if (!IsPodGone(survey_, PodPath(name.name_space, name.name), port)) return;
@@ -137,6 +143,10 @@ int PrintOrphans(const Config& config, OrphanAct act) {
     if (port.ours) removal.Port(key, port);
   }
   for (const auto& [id, owner] : owners) removal.Held(owner);
+  if (auto* lister = survey.backend().facets().ports) {
+    for (const ListedPort& port : lister->ListUnmarked())
+      if (!lister->IsHeld(port.id)) removal.Unmarked(*lister, port);
+  }
   for (const std::string& problem : survey.bad_items())
     std::printf("an object cannot be read: %s\n", Printable(problem, kMostLine).c_str());
   Conclude(removal, act);

@@ -60,15 +60,16 @@ def receive(sink, size):
         size -= received
 
 
-class Traffic:
-    """Datagrams from each pod to the next, all the time."""
+class Flows:
+    """Something from each pod to the next, all the time."""
 
-    def __init__(self, pods):
-        """pods: [(namespace's path, IPv4 address)]"""
-        self.sockets = [socket_in(*pod) for pod in pods]
+    interval = INTERVAL_SECONDS
+
+    def __init__(self, pods, receivers):
+        """pods: [(namespace's path, IPv4 address)]; receivers: their sockets, of which one may read."""
+        self.receivers = receivers
         self.addresses = [address for _, address in pods]
         self.sent = [[] for _ in pods]  # times of sending
-        self.missing = [set() for _ in pods]  # numbers
         self.last_arrived = [0.0] * len(pods)  # times of sending
         self.changed = threading.Condition()
         self.stopping = False
@@ -76,16 +77,42 @@ class Traffic:
         self.thread.start()
 
     def run(self):
-        with selectors.DefaultSelector() as selector:
-            for receiver in self.sockets:
-                selector.register(receiver, selectors.EVENT_READ)
+        with selectors.DefaultSelector() as self.selector:
+            for receiver in self.receivers:
+                self.selector.register(receiver, selectors.EVENT_READ)
             due = time.monotonic()
             while not self.stopping:
-                for key, _ in selector.select(max(0.0, due - time.monotonic())):
+                for key, _ in self.selector.select(max(0.0, due - time.monotonic())):
                     self.receive(key.fileobj)
                 if time.monotonic() >= due:
                     self.send()
-                    due = time.monotonic() + INTERVAL_SECONDS
+                    due = time.monotonic() + self.interval
+
+    def arrived(self, flow, number):
+        self.last_arrived[flow] = max(self.last_arrived[flow], self.sent[flow][number])
+        self.changed.notify_all()
+
+    def wait_until_all_flow(self, seconds=END_SECONDS):
+        """Until of each flow something has arrived that was sent from now on."""
+        now = time.monotonic()
+        with self.changed:
+            return self.changed.wait_for(lambda: min(self.last_arrived) >= now, seconds)
+
+    def stop(self):
+        self.stopping = True
+        self.thread.join()
+
+    def count(self):
+        return sum(map(len, self.sent))
+
+
+class Traffic(Flows):
+    """Datagrams, whose loss is told."""
+
+    def __init__(self, pods):
+        self.sockets = [socket_in(*pod) for pod in pods]
+        self.missing = [set() for _ in pods]  # numbers
+        super().__init__(pods, self.sockets)
 
     def send(self):
         for flow, sender in enumerate(self.sockets):
@@ -103,23 +130,60 @@ class Traffic:
         flow, number = struct.unpack("!II", receiver.recv(64))
         with self.changed:
             self.missing[flow].discard(number)
-            self.last_arrived[flow] = max(self.last_arrived[flow], self.sent[flow][number])
-            self.changed.notify_all()
-
-    def wait_until_all_flow(self, seconds=END_SECONDS):
-        """Until of each flow a datagram has arrived that was sent from now on."""
-        now = time.monotonic()
-        with self.changed:
-            return self.changed.wait_for(lambda: min(self.last_arrived) >= now, seconds)
-
-    def stop(self):
-        self.stopping = True
-        self.thread.join()
+            self.arrived(flow, number)
 
     def lost(self):
         """[(flow, time of sending)] of those that a later one has overtaken."""
         return [(flow, self.sent[flow][number]) for flow, numbers in enumerate(self.missing)
                 for number in sorted(numbers) if self.sent[flow][number] < self.last_arrived[flow]]
 
-    def count(self):
-        return sum(map(len, self.sent))
+
+class Streams(Flows):
+    """TCP connections, a byte at a time. No outage may end one."""
+
+    interval = 0.25
+
+    def __init__(self, pods):
+        self.received = [0] * len(pods)  # bytes
+        self.ended = {}  # flow: why
+        following = [*pods[1:], pods[0]]
+        ends = [connection(netns, *receiver) for (netns, _), receiver in zip(pods, following)]
+        self.senders = [sender for sender, _ in ends]
+        self.flows = {receiver: flow for flow, (_, receiver) in enumerate(ends)}
+        super().__init__(pods, list(self.flows))
+
+    def send(self):
+        for flow, sender in enumerate(self.senders):
+            try:
+                sender.send(b".")
+                self.sent[flow].append(time.monotonic())
+            except BlockingIOError:
+                pass  # the other end has not answered for long
+            except OSError as error:
+                self.ended.setdefault(flow, str(error))
+
+    def receive(self, receiver):
+        flow = self.flows[receiver]
+        try:
+            size, why = len(receiver.recv(1 << 16)), "closed by its sender"
+        except OSError as error:
+            size, why = 0, str(error)
+        if size:
+            self.received[flow] += size
+            with self.changed:
+                self.arrived(flow, self.received[flow] - 1)
+        else:
+            self.ended.setdefault(flow, why)
+            self.selector.unregister(receiver)
+
+
+def connection(netns, there, address):
+    """Both ends of a TCP connection to that address of another network namespace."""
+    with namespaces.network(there):
+        listener = socket.create_server((address, PORT))
+    with listener, namespaces.network(netns):
+        sender = socket.create_connection((address, PORT), timeout=END_SECONDS)
+        receiver, _ = listener.accept()
+    for end in (sender, receiver):
+        end.setblocking(False)
+    return sender, receiver

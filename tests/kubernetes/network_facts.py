@@ -12,7 +12,6 @@ from kubernetes.connectivity_check import ConnectivityCheck
 from kubernetes.controllers import SYSTEM_PODS, is_true
 from kubernetes.network_pods import CALL_SECONDS, NetworkPods, ask, client_seen, until_answered
 from kubernetes.pod_traffic import check_tcp, check_udp
-from kubernetes.two_nodes import TwoNodes
 
 HOST_PORT = 8088
 # Addresses that the outside has a way to by a node.
@@ -24,8 +23,9 @@ NEEDS = {4: (*runtime_node.CGROUPS, *runtime_node.PACKET_FILTER, *runtime_node.O
 
 
 class NetworkFacts:
-    def __init__(self, programs, options):
-        self.programs, self.options = programs, options
+    def __init__(self, make_cluster, options):
+        """make_cluster(): TwoNodes, which are to be started."""
+        self.make_cluster, self.options = make_cluster, options
         self.cluster = None
 
     def state(self, facts):
@@ -33,7 +33,7 @@ class NetworkFacts:
         with self.fact("the machine has what it takes", basis=True):
             runtime_node.need((*NEEDS[4], *(NEEDS[6] if 6 in self.options.families else ())))
         with self.fact("two nodes with a control plane, kube-proxy, kuryr-controller and kuryr-daemon become ready", basis=True):
-            self.cluster = TwoNodes(self.programs, self.options)
+            self.cluster = self.make_cluster()
             self.cluster.start()
         self.nodes, self.pods = self.cluster.nodes, NetworkPods(self.cluster)
         with self.fact("pods become ready by their nodes' probes", basis=True):
@@ -82,9 +82,9 @@ class NetworkFacts:
     def services(self, title, family):
         service = self.pods.serve(self.web, family)
         for name, pod in {"the same node": self.near, "the other node": self.far}.items():
-            with self.fact(f"{title}: a pod reaches a Service's pod of {name}, which sees its address"):
+            with self.fact(f"{title}: a pod reaches a Service's pod of {name}, which sees {self.cluster.seen_at_service} address"):
                 until_answered(pod.netns, service["clusterIP"], 80, self.web.name)
-                expect_same(pod.addresses[family], client_seen(pod.netns, service["clusterIP"], 80), pod.name)
+                expect_same(self.cluster.source_at_service(pod, family), client_seen(pod.netns, service["clusterIP"], 80), pod.name)
         with self.fact(f"{title}: a pod reaches itself by its Service"):
             until_answered(self.web.netns, service["clusterIP"], 80, self.web.name)
         with self.fact(f"{title}: each node reaches a Service's pod"):

@@ -1,4 +1,5 @@
-"""A cluster of two nodes with kuryr-cni and kube-proxy, a control plane on the first one, and a machine outside: the test."""
+"""A cluster of two nodes with kuryr-cni and kube-proxy, a control plane on the first one, and a machine outside: the test. By
+etc/kubernetes, kuryr-controller's backend is local."""
 import configparser
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,9 @@ PLUGINS = ("portmap", "bandwidth")
 
 
 class TwoNodes:
+    seen_at_service = "its"
+    proxy_serves_pods = True
+
     def __init__(self, programs, options):
         """Its nodes have containerd and Open vSwitch when it returns. programs: build-apiserver's folder; options: the launcher's,
         which name the files of kuryr-cni, kuryr-daemon and kuryr-controller, and the families."""
@@ -105,14 +109,18 @@ class TwoNodes:
         host.path("/opt/cni/bin/kuryr-cni").symlink_to(self.options.plugin)
         return node
 
+    def source_at_service(self, pod, family):
+        """The client's address that a Service's pod sees."""
+        return pod.addresses[family]
+
     def start(self):
         """Both nodes are ready when it returns."""
         self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options)
         for name in APPLIED:
-            self._apply((MANIFESTS / name).read_text())
+            self._apply(self._manifest(name))
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
         # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
-        self._start_controller()
+        self.start_controller()
         for node in self.nodes:
             node.start_kubelet(self.api, **self.network.kubelet_fields, makeIPTablesUtilChains=True, maxPods=200)
             self._start_proxy(node)
@@ -121,27 +129,42 @@ class TwoNodes:
             self.agents = list(starters.map(self._start_agent, self.nodes))
         self.api.wait("both nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
 
+    def _manifest(self, name):
+        return (MANIFESTS / name).read_text()
+
     def _apply(self, manifest):
         run("kubectl", f"--kubeconfig={self.admin}", "apply", "-f", "-", input=manifest)
 
     # ---- kuryr-cni, as etc/kubernetes has it
-    def _start_controller(self):
+    def start_controller(self):
         conf = WORK / "kuryr-controller.conf"
-        conf.write_text(self._deployed("kuryr-controller", WORK / "controller", {}))
+        conf.write_text(self._deployed("kuryr-controller", WORK / "controller", self._controller_changes()))
         with open(self.nodes[0].logs / "kuryr-controller.log", "ab") as log:
             self.controller = service.started([self.options.controller, "--config-file", conf], WORK / "controller.ready",
                                               start=self.hosts[0].start, stdout=log, stderr=log)
 
+    def kill_controller(self):
+        self.controller.kill()
+        self.controller.wait()
+
     def _start_agent(self, node):
         conf = node.host.path(AGENT_CONF)
         conf.parent.mkdir()
-        conf.write_text(self._deployed("kuryr-daemon", node.host.work / "daemon", {"kubernetes": {"node_name": node.name}}))
+        changes = {"kubernetes": {"node_name": node.name}, **self._agent_changes()}
+        conf.write_text(self._deployed("kuryr-daemon", node.host.work / "daemon", changes))
         agent = KuryrDaemon(self.options.daemon, AGENT_CONF, node.host)
         agent.start()
         networks = node.host.path("/etc/cni/net.d")
         networks.mkdir(parents=True, exist_ok=True)
         (networks / "10-kuryr.conflist").write_text(_network_list())
         return agent
+
+    def _controller_changes(self):
+        """{section: {option: value}} beside etc/kubernetes'."""
+        return {}
+
+    def _agent_changes(self):
+        return {}
 
     def _deployed(self, program, stem, changes):
         """The kuryr.conf of a program's ConfigMap, with this cluster's API server and Services. stem: how the paths of its files begin;

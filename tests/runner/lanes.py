@@ -21,12 +21,14 @@ LANES = {
     "kernel": "netns and ovs tests, built by gcc, on a Linux 6.1 of their own: VLANs, the kernel's OVS datapath",
     "limits": "kuryr-cni and kuryr-daemon of the release build with too few descriptors",
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
-    "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go; two nodes at one API server",
+    "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go; two nodes at one "
+             "API server; what running pods have broken in every way, and repaired",
     "controller": "kuryr-controllers and the API server killed and paused while pods come and go; namespaces that end; users who mean ill",
     "systemd": "the units of kuryr-daemon, kuryr-controller and kuryr-devices under a real systemd: sandbox, restarts, kills, watchdog",
     "runtimes": "libcni, containerd, podman and ctr drive the release build",
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
     "cluster": "Kubernetes' network on two nodes with kube-proxy, and a third of Kubernetes' own network conformance tests",
+    "cluster-ovn": "lane cluster on OVN alone, with Geneve between the nodes: Services by kube-proxy, and by OVN",
     "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts of each part",
     "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills",
     "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
@@ -157,7 +159,9 @@ def tasks_of(lane):
         "conformance": conformance,
         "kernel": kernel,
         "limits": lambda: ctest("limits", KERNEL_TESTS, 50, WAITS, "release", "limits"),
-        "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 1, 40)],
+        "chaos": lambda: [program("chaos", served, ("tests/agent/chaos", "--pairs", "100", "--logs", "build/run/chaos"), 1, 40),
+                          program("chaos", served, ("tests/agent/repairs", "--pods", "12", "--seconds", "35", "--logs",
+                                                    "build/run/repairs"), 1, 45, name="chaos repairs")],
         "controller": lambda: [controllers("controller", "run", 75), controllers("controller namespaces", "namespaces", 65),
                                controllers("controller tenant", "tenant", 70)],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
@@ -167,6 +171,7 @@ def tasks_of(lane):
         "runtimes": lambda: [program("runtimes", (*served, LIBCNI), ("tests/runtimes/run",), WAITS, 60)],
         "kubelet": lambda: [program("kubelet", (PROGRAMS,), ("tests/kubernetes/kubelet", "--logs", "build/run/kubelet"), WAITS, 330)],
         "cluster": lambda: [program("cluster", (PROGRAMS,), ("tests/kubernetes/cluster", "--logs", "build/run/cluster"), 1, 100)],
+        "cluster-ovn": cluster_on_ovn,
         "ovn": lambda: [program("ovn", served, ("tests/ovn/run", "--logs", "build/run/ovn"), WAITS, 30)],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
@@ -176,6 +181,13 @@ def tasks_of(lane):
         "tsan": lambda: ctest("tsan", TSAN, 330),
         "fuzz": fuzz,
     }[lane]()
+
+
+def cluster_on_ovn():
+    ways = {"cluster-ovn": ("--tests", "none"), "cluster-ovn services": ("--services", "ovn")}
+    return [program("cluster-ovn", (PROGRAMS,), ("tests/kubernetes/cluster", "--backend", "ovn", *words, "--logs",
+                                                 f"build/run/{name.replace(' ', '-')}"), 1, 100, name=name)
+            for name, words in ways.items()]
 
 
 def controllers(name, suite, seconds):

@@ -6,9 +6,11 @@ from .task import Task
 
 LANES = {
     "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, all with AddressSanitizer",
-    "storm": "chaos with 1,000 pods that come and go; 2,000 pods, 60 kills of controllers and 10 of the API server; 200 namespaces "
-             "that end; 10,000 requests of users who mean ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed",
+    "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
+             "controllers and 10 of the API server; 200 namespaces that end; 10,000 requests of users who mean ill; 1,000 attacks; "
+             "200 pods with ports of Neutron, all parts killed",
     "cluster": "all of Kubernetes' network conformance tests, twice; clusters of IPv4 alone and of IPv6 alone",
+    "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; clusters of IPv4 alone and of IPv6 alone",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
@@ -16,13 +18,14 @@ LANES = {
     "bench": "tests/bench/run: read its ratios",
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
-        "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1"}
-SOAK_TESTS = "Soak|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
+        "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
+        "KURYR_OVN_CHANGES": "10000"}
+SOAK_TESTS = "Soak|controller_ovn|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
 
 
 def tasks_of(lane):
-    return {"soak": soak, "storm": storm, "cluster": cluster, "recreation": recreation, "fuzzing": fuzzing, "dev": dev,
-            "reproducible": reproducible, "bench": bench}[lane]()
+    return {"soak": soak, "storm": storm, "cluster": cluster, "cluster-ovn": cluster_on_ovn, "recreation": recreation,
+            "fuzzing": fuzzing, "dev": dev, "reproducible": reproducible, "bench": bench}[lane]()
 
 
 def soak():
@@ -35,6 +38,8 @@ def storm():
     served = (lanes.PROGRAMS, lanes.FAKE_API_SERVER)
     controllers = ("tests/controller/run", "--pods", "2000", "--kills", "60", "--restarts", "10")
     return [lanes.program("storm", served, ("tests/agent/chaos", "--pairs", "1000"), 2, 300),
+            lanes.program("storm", served, ("tests/agent/repairs", "--logs", "build/run/repairs-storm"), 2, 660,
+                          name="storm of repairs"),
             lanes.program("storm", (lanes.PROGRAMS,), controllers, 1, 420, name="storm of controllers"),
             lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--pods", "2000", "--namespaces", "200"), 1, 600,
                           name="storm of namespaces"),
@@ -49,6 +54,13 @@ def cluster():
             "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--families", "6")}
     return [lanes.program("cluster", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", *words), 2, 150, name=f"cluster {way}")
             for way, words in ways.items()]
+
+
+def cluster_on_ovn():
+    ways = {"conformance": ("--tests", "all"), "conformance by OVN": ("--tests", "all", "--services", "ovn"),
+            "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--services", "ovn", "--families", "6")}
+    return [lanes.program("cluster-ovn", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", "--backend", "ovn", *words), 2, 150,
+                          name=f"cluster-ovn {way}") for way, words in ways.items()]
 
 
 def recreation():

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdlib>
 
@@ -90,7 +91,8 @@ CallFault::CallFault(Kind kind, int number) : kind_(kind), left_(number) {
 CallFault::~CallFault() { armed = nullptr; }
 
 bool CallFault::IsNext(const std::string& call) {
-  if (kind_ != Kind::kNotDone || --left_ != 0) return false;
+  if (kind_ == Kind::kAnswerLost || --left_ != 0) return false;
+  if (kind_ == Kind::kKilled) (void)::raise(SIGKILL);
   failed_ = call;
   return true;
 }

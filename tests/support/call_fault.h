@@ -20,6 +20,7 @@ class CallFault {
   enum class Kind {
     kNotDone,     ///< the call fails, and the kernel never sees it
     kAnswerLost,  ///< a request is sent and done, but receiving the answer fails
+    kKilled,      ///< the process ends by SIGKILL before the call
   };
 
   /// Call `number` fails, counted from 1; kAnswerLost counts requests only.

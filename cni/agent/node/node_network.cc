@@ -66,10 +66,12 @@ bool NodeNetwork::Try(Upkeep& upkeep, const std::string& key, const Deadline& de
 }
 
 NodePlan NodeNetwork::PlanOf(const KnownNodes& nodes) const {
-  return {.port = binding::PlanManagementPort(nodes.vif.value(), config_.binding),
+  return {.name = config_.node_name,
+          .port = binding::PlanManagementPort(nodes.vif.value(), config_.binding),
           .addresses = nodes.addresses,
           .others = nodes.others,
-          .options = config_.node_network};
+          .options = config_.node_network,
+          .chassis = config_.chassis};
 }
 
 bool NodeNetwork::Keep(const KnownNodes& nodes, const Deadline& deadline) {
@@ -101,8 +103,10 @@ bool NodeNetwork::Keep(const KnownNodes& nodes, const Deadline& deadline) {
   }
   try {
     state.routes = binding::FindNodeRoutes(*state.plan);
+    if (config_.chassis.is_managed)
+      state.chassis = binding::FindChassis(node_.binding.context(), deadline);
   } catch (const std::exception& e) {
-    Log(LogLevel::kDebug, "the routes to other nodes cannot be read", {{"error", e.what()}});
+    Log(LogLevel::kDebug, "the node's network cannot be read", {{"error", e.what()}});
   }
   Publish(std::move(state));
   return is_done;

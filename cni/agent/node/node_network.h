@@ -10,6 +10,7 @@
 
 #include "base/deadline.h"
 #include "base/thread_annotations.h"
+#include "binding/node/chassis.h"
 #include "binding/node/node_part.h"
 #include "binding/node/node_routes.h"
 #include "cni/agent/node/node_events.h"
@@ -24,8 +25,9 @@
 namespace kuryr::cni {
 
 /// Makes and keeps the node's own part in its pods' network ([node_network]): the management port
-/// with its addresses, routes to other nodes' pods, and rules of nftables. Takes all of it back
-/// where the section is off, or the Node has no plan. Thread-safe but for Start and Stop.
+/// with its addresses, routes to other nodes' pods, rules of nftables, and the chassis of OVN
+/// ([ovn] manage_node). Takes all of it back where the section is off, or the Node has no plan.
+/// Thread-safe but for Start and Stop.
 class NodeNetwork : public UpkeepJob {
  public:
   /// Everything is borrowed.
@@ -53,6 +55,7 @@ class NodeNetwork : public UpkeepJob {
     bool is_active = true;              ///< the plan's port, by its producer
     std::vector<std::string> problems;  ///< "PART: TEXT"
     std::vector<binding::NodeRoute> routes;
+    std::vector<binding::ChassisSetting> chassis;  ///< where the agent manages it
   };
   struct Part {
     RepairHistory history;

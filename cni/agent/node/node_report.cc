@@ -47,10 +47,7 @@ void NodeReport::Tell(const std::string& part, const binding::Differences& found
   Log(outcome == NodeReport::Outcome::kContested ? LogLevel::kWarning : LogLevel::kInfo,
       "the node's network differs from its plan",
       {{"outcome", Word(outcome)}, {"part", part}, {"differences", texts}});
-  {
-    const MutexLock lock(mutex_);
-    ++counts_[{part, Word(outcome)}];
-  }
+  count_.Add(part, Word(outcome));
   if (outcome == NodeReport::Outcome::kRepaired || outcome == NodeReport::Outcome::kContested)
     Post(texts, outcome, uid);
 }
@@ -72,11 +69,9 @@ void NodeReport::Post(const std::string& differences, NodeReport::Outcome outcom
 void NodeReport::WriteTo(service::MetricsText& text) const {
   constexpr const char* kName = "kuryr_cni_node_network_changes_total";
   text.Head(kName, "counter", "Changes of the node's own network, by part and outcome.");
-  const MutexLock lock(mutex_);
-  for (const auto& [key, count] : counts_) {
-    const auto& [part, outcome] = key;
-    text.Sample(kName, {{"part", part}, {"outcome", outcome}}, static_cast<double>(count));
-  }
+  count_.ForEach([&](const std::string& part, const std::string& outcome, double count) {
+    text.Sample(kName, {{"part", part}, {"outcome", outcome}}, count);
+  });
 }
 
 }  // namespace kuryr::cni

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 
-#include "base/thread_annotations.h"
 #include "binding/difference.h"
+#include "cni/agent/upkeep/outcome_counter.h"
 #include "cni/config.h"
 #include "cni/pod/api_writer.h"
 #include "service/metrics_text.h"
@@ -29,17 +26,15 @@ class NodeReport {
 
   /// `part` is NodePart::name, `uid` the Node's.
   void Tell(const std::string& part, const binding::Differences& found, Outcome outcome,
-            const std::string& uid) EXCLUDES(mutex_);
-  void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
+            const std::string& uid);
+  void WriteTo(service::MetricsText& text) const;
 
  private:
   void Post(const std::string& differences, Outcome outcome, const std::string& uid) const;
 
   const Config& config_;
   ApiWriter& writer_;
-  mutable Mutex mutex_;
-  /// By part and outcome.
-  std::map<std::pair<std::string, std::string>, uint64_t> counts_ GUARDED_BY(mutex_);
+  OutcomeCounter count_;
 };
 
 }  // namespace kuryr::cni

@@ -42,7 +42,8 @@ json NodeNetwork::Describe() const {
   if (!config_.node_network.enabled) return nullptr;
   json described = {{"interface", config_.node_network.interface},
                     {"problems", json::array()},
-                    {"routes", json::array()}};
+                    {"routes", json::array()},
+                    {"chassis", json::array()}};
   const MutexLock lock(mutex_);
   if (!state_) {
     described["problems"].push_back("the API server has not listed the nodes yet");
@@ -65,6 +66,9 @@ json NodeNetwork::Describe() const {
   for (const IpNetwork& address : port.addresses)
     described["addresses"].push_back(address.ToString());
   for (const NodeRoute& route : state_->routes) described["routes"].push_back(DescribeRoute(route));
+  for (const binding::ChassisSetting& setting : state_->chassis)
+    described["chassis"].push_back(
+        {{"key", setting.key}, {"value", setting.value}, {"ours", setting.is_ours}});
   return described;
 }
 

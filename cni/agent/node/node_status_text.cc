@@ -23,6 +23,14 @@ std::string PathOf(const json& described) {
          (described.value("active", true) ? "" : ", not active");
 }
 
+void PrintChassis(const json& chassis) {
+  std::vector<std::vector<std::string>> rows = {{"OVN", "VALUE", "SET BY"}};
+  for (const json& setting : chassis)
+    rows.push_back({StringAt(setting, "key"), StringAt(setting, "value"),
+                    setting.at("ours").get<bool>() ? "kuryr-daemon" : "another"});
+  if (rows.size() > 1) std::printf("%s", service::Table(std::move(rows)).c_str());
+}
+
 }  // namespace
 
 bool PrintNodeNetwork(const json& described) {
@@ -35,6 +43,7 @@ bool PrintNodeNetwork(const json& described) {
     rows.push_back({StringAt(route, "node"), StringAt(route, "network"), StringAt(route, "via"),
                     StringAt(route, "state"), StringAt(route, "reason")});
   if (rows.size() > 1) std::printf("%s", service::Table(std::move(rows)).c_str());
+  PrintChassis(described.at("chassis"));
   return described.at("problems").empty();
 }
 

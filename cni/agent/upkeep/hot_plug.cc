@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <nlohmann/json.hpp>
-#include <system_error>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,6 @@ using watcher::PodEvent;
 constexpr std::chrono::milliseconds kChangeSettle{100};
 /// The time that the changes of one attachment may take.
 constexpr std::chrono::seconds kChangeTime{10};
-/// The time that ovs-vswitchd has to answer.
-constexpr std::chrono::seconds kOvsAnswerTime{1};
 constexpr int kMostFailures = 3;
 /// The time until a change that failed kMostFailures times is tried again.
 constexpr std::chrono::minutes kRest{5};
@@ -43,6 +42,16 @@ std::string AddressesOf(const vif::PodVif& vif) {
   for (const IpNetwork& address : vif::AddressesOf(vif::Common(vif.vif)))
     Append(list, address.address.ToString(), ", ");
   return list.empty() ? "" : " (" + list + ")";
+}
+
+bool NeedsSwitch(const AttachmentRecord& record, const PlanChange& change) {
+  const bool has_work = !record.changing.empty() || !change.removed.empty() ||
+                        !change.changed.empty() || !change.added.empty();
+  if (!has_work) return false;
+  return std::any_of(record.plugs.begin(), record.plugs.end(), binding::HasOvsPort) ||
+         std::any_of(change.added.begin(), change.added.end(), [](const PlanChange::Added& added) {
+           return binding::HasOvsPort(added.planned.plug);
+         });
 }
 
 std::string TextOf(const PlanChange& change) {
@@ -86,10 +95,14 @@ bool HotPlug::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadli
     return true;
   }
   const auto planned = registry_.Find(known->pod);
-  if (known->changing.empty() && FindPlanChange(node_.binding, *known, planned).empty()) {
+  const PlanChange found = FindPlanChange(node_.binding, *known, planned);
+  if (known->changing.empty() && found.empty()) {
     histories_.erase(key);
     return true;
   }
+  if (config_.repair == RepairMode::kOn && NeedsSwitch(*known, found) &&
+      !switch_wait_.IsServed(upkeep, *this, key, deadline))
+    return true;
   auto locked = node_.attachments.TryTake(*attachment);
   if (!locked || locked->record() != known) return false;
   History& history = histories_[key];
@@ -112,24 +125,26 @@ bool HotPlug::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadli
 void HotPlug::Follow(RunningPlugs& plugs, const PlanChange& change, History& history) {
   std::string done;
   std::string failed;
-  const auto act = [&](const std::string& ifname, const std::string& what, const auto& step) {
+  const auto act = [&](const std::string& kind, const std::string& ifname,
+                       const std::string& addresses, const auto& step) {
+    const std::string what = kind + " " + ifname + addresses;
     try {
       step();
       Append(done, what);
+      count_.Add(kind, "done");
       Log(LogLevel::kInfo, "an attachment follows its plan",
           {{"pod", plugs.record().pod}, {"interface", ifname}, {"change", what}});
     } catch (const std::exception& e) {
       Append(failed, ifname + ": " + Printable(e.what(), 300));
+      count_.Add(kind, "failed");
     }
   };
   for (const std::string& ifname : change.removed)
-    act(ifname, "unplugged " + ifname, [&] { plugs.Unplug(ifname); });
+    act("unplugged", ifname, "", [&] { plugs.Unplug(ifname); });
   for (const PlanChange::Changed& one : change.changed)
-    act(one.vif.ifname, "changed " + one.vif.ifname + AddressesOf(one.vif),
-        [&] { plugs.Change(one); });
+    act("changed", one.vif.ifname, AddressesOf(one.vif), [&] { plugs.Change(one); });
   for (const PlanChange::Added& one : change.added)
-    act(one.vif.ifname, "plugged " + one.vif.ifname + AddressesOf(one.vif),
-        [&] { plugs.Plug(one); });
+    act("plugged", one.vif.ifname, AddressesOf(one.vif), [&] { plugs.Plug(one); });
   if (!done.empty()) {
     reporter_.SetStatus(plugs.record(), plugs.Plugged());
     reporter_.Post(plugs.record(), {.reason = "CNIPlanFollowed", .message = "Now: " + done});
@@ -138,45 +153,41 @@ void HotPlug::Follow(RunningPlugs& plugs, const PlanChange& change, History& his
   if (!failed.empty()) throw std::runtime_error(failed);
 }
 
-void HotPlug::Report(const AttachmentRecord& record, const PlanChange& change,
-                     History& history) const {
+void HotPlug::Report(const AttachmentRecord& record, const PlanChange& change, History& history) {
   std::string refused;
   for (const std::string& one : change.refused) Append(refused, one);
   const std::string differences = TextOf(change);
   if (!differences.empty()) {
-    TellOnce(record,
-             {.type = PodEvent::Type::kWarning,
-              .reason = "CNIDiffers",
-              .message = "Not as it is planned now: " + differences},
-             history);
+    (void)TellOnce(record,
+                   {.type = PodEvent::Type::kWarning,
+                    .reason = "CNIDiffers",
+                    .message = "Not as it is planned now: " + differences},
+                   history);
   }
-  if (!refused.empty()) {
-    TellOnce(record,
-             {.type = PodEvent::Type::kWarning,
-              .reason = "CNIPlanRefused",
-              .message = "The plan has changed, and the running pod keeps what it has: " + refused},
-             history);
-  }
+  if (refused.empty()) return;
+  const PodEvent event = {
+      .type = PodEvent::Type::kWarning,
+      .reason = "CNIPlanRefused",
+      .message = "The plan has changed, and the running pod keeps what it has: " + refused};
+  if (!TellOnce(record, event, history)) return;
+  for (size_t i = 0; i < change.refused.size(); ++i) count_.Add("planned", "refused");
 }
 
-void HotPlug::TellOnce(const AttachmentRecord& record, const PodEvent& event,
+bool HotPlug::TellOnce(const AttachmentRecord& record, const PodEvent& event,
                        History& history) const {
-  if (std::exchange(history.told[event.reason], event.message) == event.message) return;
+  if (std::exchange(history.told[event.reason], event.message) == event.message) return false;
   Log(LogLevel::kWarning, "an attachment is not as it is planned now",
       {{"pod", record.pod}, {"difference", event.message}});
   reporter_.Post(record, event);
+  return true;
 }
 
-/// Open vSwitch is waited for.
-bool HotPlug::IsServed(const AttachmentRecord& record) const noexcept {
-  const bool has_port =
-      std::any_of(record.plugs.begin(), record.plugs.end(),
-                  [](const binding::Plug& plug) { return binding::HasOvsPort(plug); });
-  try {
-    return !has_port || node_.binding.IsOvsServed(Deadline::After(kOvsAnswerTime));
-  } catch (const std::exception&) {
-    return false;
-  }
+void HotPlug::WriteTo(service::MetricsText& text) const {
+  constexpr const char* kName = "kuryr_cni_hot_plugs_total";
+  text.Head(kName, "counter", "Changes of running pods' interfaces by their plans.");
+  count_.ForEach([&](const std::string& change, const std::string& outcome, double count) {
+    text.Sample(kName, {{"change", change}, {"outcome", outcome}}, count);
+  });
 }
 
 bool HotPlug::Fail(Upkeep& upkeep, const std::string& key, const AttachmentRecord& record,
@@ -184,12 +195,12 @@ bool HotPlug::Fail(Upkeep& upkeep, const std::string& key, const AttachmentRecor
   History& history = histories_[key];
   Log(LogLevel::kInfo, "an attachment could not follow its plan",
       {{"pod", record.pod}, {"error", why}});
-  if (!IsServed(record) || ++history.failures < kMostFailures) return false;
-  TellOnce(record,
-           {.type = PodEvent::Type::kWarning,
-            .reason = "CNIPlanFailed",
-            .message = "The plan has changed, and the node could not follow it: " + why},
-           history);
+  if (++history.failures < kMostFailures) return false;
+  (void)TellOnce(record,
+                 {.type = PodEvent::Type::kWarning,
+                  .reason = "CNIPlanFailed",
+                  .message = "The plan has changed, and the node could not follow it: " + why},
+                 history);
   upkeep.AddAfter(*this, key, kRest);
   return true;
 }

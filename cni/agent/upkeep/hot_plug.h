@@ -6,11 +6,14 @@
 #include "base/deadline.h"
 #include "cni/agent/registry/pod_registry.h"
 #include "cni/agent/upkeep/attachment_reporter.h"
+#include "cni/agent/upkeep/outcome_counter.h"
 #include "cni/agent/upkeep/plan_change.h"
 #include "cni/agent/upkeep/running_plugs.h"
+#include "cni/agent/upkeep/switch_wait.h"
 #include "cni/agent/upkeep/upkeep.h"
 #include "cni/config.h"
 #include "cni/node_context.h"
+#include "service/metrics_text.h"
 
 namespace kuryr::cni {
 
@@ -21,8 +24,13 @@ namespace kuryr::cni {
 class HotPlug : public UpkeepJob {
  public:
   /// Everything is borrowed.
-  HotPlug(const NodeContext& node, const Config& config, const PodRegistry& registry)
-      : node_(node), config_(config), registry_(registry), reporter_(config, node.writer) {}
+  HotPlug(const NodeContext& node, const Config& config, const PodRegistry& registry,
+          SwitchWait& switch_wait)
+      : node_(node),
+        config_(config),
+        registry_(registry),
+        switch_wait_(switch_wait),
+        reporter_(config, node.writer) {}
 
   [[nodiscard]] const char* name() const override { return "hot-plug"; }
   void Begin(Upkeep& /*upkeep*/) override {}
@@ -30,6 +38,8 @@ class HotPlug : public UpkeepJob {
 
   /// Looks soon at the attachment, whose ADD is done, or at those of the pod, which has changed.
   void Wake(Upkeep& upkeep, const std::string& key) const;
+
+  void WriteTo(service::MetricsText& text) const;
 
  private:
   /// The tries of one attachment so far.
@@ -41,10 +51,10 @@ class HotPlug : public UpkeepJob {
   void WakeAttachmentsOf(Upkeep& upkeep, const std::string& pod);
   void Follow(RunningPlugs& plugs, const PlanChange& change, History& history);
   /// Tells what differs, where that is not to be changed.
-  void Report(const AttachmentRecord& record, const PlanChange& change, History& history) const;
-  void TellOnce(const AttachmentRecord& record, const watcher::PodEvent& event,
+  void Report(const AttachmentRecord& record, const PlanChange& change, History& history);
+  /// False where that was told before.
+  bool TellOnce(const AttachmentRecord& record, const watcher::PodEvent& event,
                 History& history) const;
-  [[nodiscard]] bool IsServed(const AttachmentRecord& record) const noexcept;
   /// False: it is tried again soon. True: it rests.
   [[nodiscard]] bool Fail(Upkeep& upkeep, const std::string& key, const AttachmentRecord& record,
                           const std::string& why);
@@ -52,7 +62,9 @@ class HotPlug : public UpkeepJob {
   const NodeContext& node_;
   const Config& config_;
   const PodRegistry& registry_;
+  SwitchWait& switch_wait_;
   const AttachmentReporter reporter_;
+  OutcomeCounter count_;
   std::map<std::string, History> histories_;  ///< by attachment
 };
 

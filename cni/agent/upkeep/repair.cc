@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <exception>
-#include <system_error>
 
 #include "base/log.h"
+#include "binding/ovs/port_events.h"
 #include "cni/attachments/process.h"
 
 namespace kuryr::cni {
@@ -23,8 +23,6 @@ constexpr std::chrono::milliseconds kStep{10};
 constexpr std::chrono::milliseconds kSettle{100};
 /// The time that one attachment may take.
 constexpr std::chrono::seconds kRepairTime{5};
-/// The time that ovs-vswitchd has to answer.
-constexpr std::chrono::seconds kServedTime{1};
 
 bool IsRepairable(const AttachmentRecord& record) {
   return record.added && record.boot_id == BootId() && record.delegate_config.empty() &&
@@ -34,6 +32,10 @@ bool IsRepairable(const AttachmentRecord& record) {
 
 /// Begins the key of an attachment that is only to be learned.
 constexpr char kLearn = '+';
+
+bool HasPort(const AttachmentRecord& record) {
+  return std::any_of(record.plugs.begin(), record.plugs.end(), binding::HasOvsPort);
+}
 
 bool IsLiveSafe(const Difference& difference) { return difference.live_safe; }
 
@@ -68,6 +70,7 @@ void Repair::Forget(const std::string& key) {
 }
 
 void Repair::Wake(Upkeep& upkeep, const std::set<std::string>& names) const {
+  if (names.contains(binding::PortEvents::kApplied)) switch_wait_.End(upkeep);
   const MutexLock lock(mutex_);
   for (const std::string& name : names) {
     const auto known = keys_.find(name);
@@ -75,7 +78,10 @@ void Repair::Wake(Upkeep& upkeep, const std::set<std::string>& names) const {
   }
 }
 
-void Repair::WakeAll(Upkeep& upkeep) { LookAtAll(upkeep, kStep); }
+void Repair::WakeAll(Upkeep& upkeep) {
+  switch_wait_.End(upkeep);
+  LookAtAll(upkeep, kStep);
+}
 
 void Repair::LookAtAll(Upkeep& upkeep, std::chrono::milliseconds step) {
   std::chrono::milliseconds delay = kSettle;
@@ -115,7 +121,7 @@ bool Repair::Try(Upkeep& upkeep, const std::string& item, const Deadline& deadli
   // A DEL makes differences as well.
   const auto locked = node_.attachments.TryTake(attachment);
   if (locked && locked->record() == *record) {
-    Treat(*record, check, histories_[key], limit);
+    Treat(upkeep, *record, check, limit);
   } else {
     Log(LogLevel::kDebug, "an attachment is left to the call that is at work on it",
         {{"pod", record->pod}, {"container", attachment.container_id}});
@@ -123,8 +129,10 @@ bool Repair::Try(Upkeep& upkeep, const std::string& item, const Deadline& deadli
   return true;
 }
 
-void Repair::Treat(const AttachmentRecord& record, const RecordCheck& check, RepairHistory& history,
+void Repair::Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordCheck& check,
                    const Deadline& deadline) {
+  const std::string key = ToString(record.key);
+  RepairHistory& history = histories_[key];
   Differences found = CheckAll(record, check);
   Differences left = found;
   if (config_.repair == RepairMode::kOn) {
@@ -144,25 +152,20 @@ void Repair::Treat(const AttachmentRecord& record, const RecordCheck& check, Rep
     case RepairHistory::Verdict::kRepair:
       break;
   }
-  try {
-    Mend(record, check, deadline);
-  } catch (const std::exception&) {
-    report_.Tell(record, found, Outcome::kFailed);
-    throw;
-  }
+  if (HasPort(record) && !switch_wait_.IsServed(upkeep, *this, key, deadline)) return;
+  Mend(record, check, found);
   history.AddRepair(found, Clock::now());
   report_.Tell(record, found, Outcome::kRepaired);
 }
 
 void Repair::Mend(const AttachmentRecord& record, const RecordCheck& check,
-                  const Deadline& deadline) {
-  const bool has_port =
-      std::any_of(record.plugs.begin(), record.plugs.end(),
-                  [](const binding::Plug& plug) { return binding::HasOvsPort(plug); });
-  if (has_port && !node_.binding.IsOvsServed(deadline.AtMost(kServedTime)))
-    throw std::system_error(std::make_error_code(std::errc::timed_out),
-                            "ovs-vswitchd does not answer");
-  for (size_t i = 0; i < record.vifs.size(); ++i) (void)check.Repair(i);
+                  const Differences& found) {
+  try {
+    for (size_t i = 0; i < record.vifs.size(); ++i) (void)check.Repair(i);
+  } catch (const std::exception&) {
+    report_.Tell(record, found, Outcome::kFailed);
+    throw;
+  }
 }
 
 }  // namespace kuryr::cni

@@ -9,6 +9,7 @@
 #include "base/thread_annotations.h"
 #include "cni/agent/upkeep/repair_history.h"
 #include "cni/agent/upkeep/repair_report.h"
+#include "cni/agent/upkeep/switch_wait.h"
 #include "cni/agent/upkeep/upkeep.h"
 #include "cni/attachments/record_check.h"
 #include "cni/node_context.h"
@@ -22,8 +23,8 @@ namespace kuryr::cni {
 class Repair : public UpkeepJob {
  public:
   /// Everything is borrowed.
-  Repair(const NodeContext& node, const Config& config)
-      : node_(node), config_(config), report_(config, node.writer) {}
+  Repair(const NodeContext& node, const Config& config, SwitchWait& switch_wait)
+      : node_(node), config_(config), switch_wait_(switch_wait), report_(config, node.writer) {}
 
   [[nodiscard]] const char* name() const override { return "repair"; }
   void Begin(Upkeep& upkeep) override;
@@ -32,7 +33,8 @@ class Repair : public UpkeepJob {
 
   /// Has Wake know the host interfaces of the attachment, whose ADD is done, soon after.
   void Follow(Upkeep& upkeep, const AttachmentKey& key) const;
-  /// These links or ports of the host have changed: whose attachments are looked at soon.
+  /// These links or ports of the host have changed: their attachments are looked at soon. With
+  /// PortEvents::kApplied those that wait for Open vSwitch are looked at, too.
   void Wake(Upkeep& upkeep, const std::set<std::string>& names) const EXCLUDES(mutex_);
   /// Anything may have changed: all attachments are looked at within the next seconds.
   void WakeAll(Upkeep& upkeep);
@@ -45,13 +47,15 @@ class Repair : public UpkeepJob {
   /// Looks at all attachments, one each `step`.
   void LookAtAll(Upkeep& upkeep, std::chrono::milliseconds step);
   /// With the record locked: no ADD or DEL is at work.
-  void Treat(const AttachmentRecord& record, const RecordCheck& check, RepairHistory& history,
+  void Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordCheck& check,
              const Deadline& deadline);
   /// Throws where a difference may be left.
-  void Mend(const AttachmentRecord& record, const RecordCheck& check, const Deadline& deadline);
+  void Mend(const AttachmentRecord& record, const RecordCheck& check,
+            const binding::Differences& found);
 
   const NodeContext& node_;
   const Config& config_;
+  SwitchWait& switch_wait_;
   RepairReport report_;
   std::map<std::string, RepairHistory> histories_;  ///< the upkeep's thread has them alone
   mutable Mutex mutex_;

@@ -107,8 +107,7 @@ void RepairReport::Tell(const AttachmentRecord& record, const binding::Differenc
          {"found", difference.found},
          {"difference", difference.text}});
     if (!IsInPod(record, difference)) texts += (texts.empty() ? "" : "; ") + difference.text;
-    const MutexLock lock(mutex_);
-    ++counts_[{KindOf(difference.kind), WordFor(outcome)}];
+    count_.Add(KindOf(difference.kind), WordFor(outcome));
   }
   if (!texts.empty() && outcome != Outcome::kFailed)
     reporter_.Post(record, EventFor(texts, outcome));
@@ -117,11 +116,9 @@ void RepairReport::Tell(const AttachmentRecord& record, const binding::Differenc
 void RepairReport::WriteTo(service::MetricsText& text) const {
   constexpr const char* kName = "kuryr_cni_repairs_total";
   text.Head(kName, "counter", "Differences of running pods' attachments from their plans.");
-  const MutexLock lock(mutex_);
-  for (const auto& [key, count] : counts_) {
-    const auto& [kind, outcome] = key;
-    text.Sample(kName, {{"kind", kind}, {"outcome", outcome}}, static_cast<double>(count));
-  }
+  count_.ForEach([&](const std::string& kind, const std::string& outcome, double count) {
+    text.Sample(kName, {{"kind", kind}, {"outcome", outcome}}, count);
+  });
 }
 
 }  // namespace kuryr::cni

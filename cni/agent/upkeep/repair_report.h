@@ -1,13 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 
-#include "base/thread_annotations.h"
 #include "binding/difference.h"
 #include "cni/agent/upkeep/attachment_reporter.h"
+#include "cni/agent/upkeep/outcome_counter.h"
 #include "cni/attachments/attachment_record.h"
 #include "cni/config.h"
 #include "cni/pod/api_writer.h"
@@ -29,15 +26,12 @@ class RepairReport {
   /// Both are borrowed.
   RepairReport(const Config& config, ApiWriter& writer) : reporter_(config, writer) {}
 
-  void Tell(const AttachmentRecord& record, const binding::Differences& found, Outcome outcome)
-      EXCLUDES(mutex_);
-  void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
+  void Tell(const AttachmentRecord& record, const binding::Differences& found, Outcome outcome);
+  void WriteTo(service::MetricsText& text) const;
 
  private:
   const AttachmentReporter reporter_;
-  mutable Mutex mutex_;
-  /// By kind and outcome.
-  std::map<std::pair<std::string, std::string>, uint64_t> counts_ GUARDED_BY(mutex_);
+  OutcomeCounter count_;
 };
 
 }  // namespace kuryr::cni

@@ -176,6 +176,14 @@ bool NeutronBackend::Release(const std::string& owner_id) {
   return work_.Release(owner_id);
 }
 
+void NeutronBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
+  const MutexLock lock(work_.mutex());
+  if (!work_.IsHeld(owner.id)) return;
+  const std::vector<std::string> removed = ledger_.Keep(ledger_.At(owner.id), vifs);
+  for (const std::string& port : removed) poll_.Remove(port);
+  if (!removed.empty()) work_.SearchAfter(owner.id, {});
+}
+
 void NeutronBackend::SweepScopes() {
   if (planner_.has_scope_networks() && hooks_.is_scope) sweep_scopes_.Want();
 }
@@ -195,6 +203,7 @@ std::optional<PlanError> NeutronBackend::Run(Task task, const PlanRequest& reque
       break;
     case Task::kSearch:
       planner_.Search(work);
+      if (!work.error) planner_.Free(work);
       break;
     case Task::kRelease:
       planner_.Release(work);
@@ -215,6 +224,7 @@ PortWork NeutronBackend::WorkFor(const PlanRequest& request) {
           .node_addresses = request.node_addresses,
           .interfaces = request.interfaces,
           .ports = account.ports,
+          .removed = account.removed,
           .must_search = account.must_search};
 }
 
@@ -229,6 +239,11 @@ void NeutronBackend::Finish(Task task, const PortWork& work) {
   } else if (task == Task::kVerify) {
     for (const std::string& gone : ledger_.Settle(account, work.ports)) poll_.Remove(gone);
   } else {
+    for (const std::string& strange : work.strange) {
+      poll_.Remove(strange);
+      ledger_.Lose(account, strange);
+    }
+    ledger_.Forget(account, work.freed);
     if (!ledger_.Merge(account, work.ports)) work_.SearchAfter(work.owner.id, {});
     if (task == Task::kPlan) FinishPlan(account, work);
   }

@@ -26,6 +26,7 @@ namespace kuryr::controller::neutron {
 /// still there. Neutron gives addresses: claims keep none. Only Inventory and ListPorts ask the API
 /// while their caller waits. Thread-safe.
 class NeutronBackend final : public Backend,
+                             public InterfaceReleaser,
                              public ScopeUser,
                              public LossReporter,
                              public MetricsReporter,
@@ -77,16 +78,22 @@ class NeutronBackend final : public Backend,
   [[nodiscard]] std::optional<std::string> FindLost(const Owner& owner) const override;
   /// A port stays where Neutron names another owner or none, even if it was adopted.
   bool Release(const std::string& owner_id) override;
+  /// Ports go as Release's.
+  void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   void SweepScopes() override;
   /// Owners of ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// Ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<ListedPort> ListPorts() const override { return planner_.ListPorts(); }
+  [[nodiscard]] std::vector<ListedPort> ListUnmarked() const override {
+    return planner_.ListUnmarked();
+  }
+  void RemoveUnmarked(const std::string& port_id) override { planner_.Remove(port_id); }
   [[nodiscard]] bool IsHeld(const std::string& port_id) const override;
   [[nodiscard]] std::optional<std::string> WhyNotListed() const override;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
-    return {.scopes = this, .losses = this, .metrics = this, .ports = this};
+    return {.interfaces = this, .scopes = this, .losses = this, .metrics = this, .ports = this};
   }
 
   /// The number of ports that are not ACTIVE yet.

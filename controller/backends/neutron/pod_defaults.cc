@@ -82,6 +82,7 @@ void TakePools(const ConfigFiles& files, PodDefaults& defaults) {
 
 void TakeGroups(const ConfigFiles& files, PodDefaults& defaults) {
   TakeIds(files.Find("neutron_defaults", "pod_security_groups"), defaults.security_groups);
+  TakeIds(files.Find("neutron_defaults", "node_security_groups"), defaults.node_groups);
   const Option more = files.Find("neutron_defaults", "additional_security_groups");
   defaults.any_group = more.set() && *more.value == "*";
   if (!defaults.any_group) TakeIds(more, defaults.more_groups);

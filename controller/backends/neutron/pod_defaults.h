@@ -40,6 +40,7 @@ struct PodDefaults {
   std::vector<std::string> security_groups;   ///< none: the project's group "default"
   std::vector<std::string> more_groups;       ///< that annotations may name beside them
   bool any_group = false;                     ///< a namespace's annotation may name any
+  std::vector<std::string> node_groups;       ///< of nodes' management ports; none: as pods
   std::vector<std::string> tags;              ///< of each port; what they stand on is the cluster's
   std::map<std::string, std::string> hosts;  ///< binding:host_id of nodes whose name is another one
   std::string bridge = "br-int";             ///< where Neutron names none

@@ -28,6 +28,16 @@ PodNode NodeOf(const PortWork& work) {
   return {.name = work.owner.node, .addresses = work.node_addresses};
 }
 
+/// Whether the VIF has the port's MAC and addresses.
+bool IsVifOf(const Port& port, const vif::Vif& vif) {
+  const vif::VifBase& common = vif::Common(vif);
+  std::set<IpAddress> told;
+  for (const IpNetwork& address : vif::AddressesOf(common)) told.insert(address.address);
+  std::set<IpAddress> given;
+  for (const FixedIp& ip : port.fixed_ips) given.insert(ip.address);
+  return common.address.has_value() && *common.address == port.mac && told == given;
+}
+
 /// A port of the owner's.
 void Hold(PortWork& work, const Port& port) {
   work.ports.push_back(
@@ -39,6 +49,7 @@ void Hold(PortWork& work, const Port& port) {
 void PortPlanner::Plan(PortWork& work) {
   work.error.reset();
   try {
+    Recognise(work);
     if (work.must_search) FindAll(work);
     Create(work);
     Complete(work);
@@ -86,8 +97,31 @@ std::vector<std::string> PortPlanner::Missing(std::vector<std::string> ids) {
   return ids;
 }
 
+void PortPlanner::Recognise(PortWork& work) {
+  for (auto held = work.ports.begin(); held != work.ports.end();) {
+    if (!held->told || Confirm(work, *held)) {
+      ++held;
+    } else {
+      work.strange.push_back(held->id);
+      held = work.ports.erase(held);
+    }
+  }
+}
+
+bool PortPlanner::Confirm(PortWork& work, HeldPort& held) {
+  const auto port = FindHeld(work.owner, held);
+  if (!port || PortPools::IsReady(*driver_, *port)) return false;
+  held.known = driver_->OwnerIdOf(*port) == work.owner.id;
+  if (held.known && !IsVifOf(*port, *held.vif)) held.vif.reset();
+  held.told = false;
+  return true;
+}
+
 void PortPlanner::FindAll(PortWork& work) {
-  const std::vector<Port> found = PortsOf(work.owner.id);
+  std::vector<Port> found = PortsOf(work.owner.id);
+  std::erase_if(found, [&](const Port& port) {
+    return FindById(work.removed, port.id) != work.removed.end();
+  });
   for (HeldPort& held : work.ports) {
     held.known = std::any_of(found.begin(), found.end(),
                              [&](const Port& port) { return port.id == held.id; });
@@ -129,8 +163,9 @@ std::vector<PortPlanner::Wanted> PortPlanner::MissingIn(const PortWork& work) {
         std::any_of(work.ports.begin(), work.ports.end(),
                     [&](const HeldPort& port) { return port.ifname == interface.ifname; });
     if (is_there) continue;
-    missing.push_back(
-        {interface, NetworkFor(work, interface), GroupsFor(interface, work.scope, defaults_)});
+    missing.push_back({interface, NetworkFor(work, interface),
+                       work.owner.is_node() ? GroupsOfNodes(defaults_)
+                                            : GroupsFor(interface, work.scope, defaults_)});
   }
   return missing;
 }
@@ -264,8 +299,24 @@ void PortPlanner::Undo(PortWork& work) {
   std::erase_if(work.ports, [](const HeldPort& port) { return !port.written; });
 }
 
+void PortPlanner::Free(PortWork& work) {
+  work.error.reset();
+  try {
+    for (const HeldPort& held : work.removed) {
+      const auto port = FindHeld(work.owner, held);
+      if (port && !pools_.Return(*port)) driver_->Delete(held.id);
+      work.freed.push_back(held.id);
+    }
+  } catch (const NeutronError& e) {
+    work.error = PlanErrorOf(e, nullptr);
+  } catch (const PlanError& e) {
+    work.error = e;
+  }
+}
+
 void PortPlanner::Release(PortWork& work) {
   work.error.reset();
+  work.ports.insert(work.ports.end(), work.removed.begin(), work.removed.end());
   try {
     for (const HeldPort& port : work.ports) work.must_search = work.must_search || !port.known;
     if (work.must_search || defaults_.pool.enabled) {
@@ -291,17 +342,22 @@ std::vector<Port> PortPlanner::PortsToRelease(const PortWork& work) {
     const bool is_found = std::any_of(ports.begin(), ports.end(),
                                       [&](const Port& port) { return port.id == held.id; });
     if (is_found) continue;
-    try {
-      Port port = api_.GetPort(held.id);
-      const bool is_owners = driver_->OwnerIdOf(port) == work.owner.id;
-      // Its return had no answer.
-      const bool is_back = held.known && PortPools::IsReady(*driver_, port);
-      if (is_owners || is_back || (held.written && IsLeft(port))) ports.push_back(std::move(port));
-    } catch (const NeutronError& e) {
-      if (e.kind() != NeutronError::Kind::kNotFound) throw;
-    }
+    if (auto port = FindHeld(work.owner, held)) ports.push_back(std::move(*port));
   }
   return ports;
+}
+
+std::optional<Port> PortPlanner::FindHeld(const Owner& owner, const HeldPort& held) {
+  try {
+    Port port = api_.GetPort(held.id);
+    const bool is_owners = driver_->OwnerIdOf(port) == owner.id;
+    // Its return had no answer.
+    const bool is_back = held.known && PortPools::IsReady(*driver_, port);
+    if (is_owners || is_back || (held.written && IsLeft(port))) return port;
+  } catch (const NeutronError& e) {
+    if (e.kind() != NeutronError::Kind::kNotFound) throw;
+  }
+  return std::nullopt;
 }
 
 /// Kuryr's pools without port_debug never say whose a port is.
@@ -332,6 +388,23 @@ std::vector<ListedPort> PortPlanner::ListOwned() {
   for (const Port& port : api_.ListPorts(filter)) {
     const std::string owner = driver_->OwnerIdOf(port);
     if (!owner.empty()) all.push_back({.id = port.id, .name = port.name, .owner_id = owner});
+  }
+  return all;
+}
+
+std::vector<ListedPort> PortPlanner::ListUnmarked() {
+  if (defaults_.tags.empty()) return {};
+  driver_->Learn();
+  PortFilter filter = driver_->FilterOf("");
+  filter.project_id = defaults_.project;
+  filter.name = kReadyName;
+  std::vector<ListedPort> all;
+  for (const Port& port : api_.ListPorts(filter)) {
+    const bool is_unmarked = port.tags.empty() && port.description.empty();
+    if (!is_unmarked || !PortPools::IsReady(*driver_, port)) continue;
+    const auto key = PortPools::KeyOf(pool_means(), port);
+    if (!key || port.active) continue;
+    all.push_back({.id = port.id, .name = port.name, .spare = true, .place = key->place});
   }
   return all;
 }

@@ -26,6 +26,7 @@ struct HeldPort {
   bool is_default = false;
   bool known = false;    ///< Neutron names this owner as the port's
   bool written = false;  ///< its VIF stands on an object
+  bool told = false;     ///< only an object says that it is the owner's: a user may have written it
   bool active = false;   ///< its status has been ACTIVE
   bool doubted = false;  ///< a list of Neutron's lacks it
   bool gone = false;     ///< Neutron has none of this id (404)
@@ -39,7 +40,10 @@ struct PortWork {
   Scope scope;
   std::vector<IpAddress> node_addresses;
   std::vector<InterfaceRequest> interfaces;
-  std::vector<HeldPort> ports;  ///< before and after
+  std::vector<HeldPort> ports;       ///< before and after
+  std::vector<HeldPort> removed;     ///< ports of interfaces that the owner has no more
+  std::vector<std::string> strange;  ///< told ports that are gone, or another owner's, by id
+  std::vector<std::string> freed;    ///< those of `removed` that the owner has no more, by id
   /// Neutron may have ports of this owner that nobody here knows: of a controller before this one,
   /// or of a request without an answer.
   bool must_search = false;
@@ -70,6 +74,9 @@ class PortPlanner {
   void Search(PortWork& work);
   /// Asks for each doubted port whether it is gone.
   void Verify(PortWork& work);
+  /// The owner has none of the removed ports any more, or an error says so. Ports that a pool takes
+  /// are ready then.
+  void Free(PortWork& work);
   /// None of its ports is left, or an error says so. Those that a pool takes are ready then.
   void Release(PortWork& work);
   /// All owners of ports with the cluster's tags; none without tags. Throws NeutronError.
@@ -79,6 +86,9 @@ class PortPlanner {
 
   /// All ports with the cluster's tags; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<ListedPort> ListPorts();
+  /// PortLister::ListUnmarked; none without tags.
+  [[nodiscard]] std::vector<ListedPort> ListUnmarked();
+  void Remove(const std::string& port_id) { driver_->Delete(port_id); }
   /// Those of owners, whatever their tags: a port is made before it has any, and other clusters'
   /// are among them. Throws NeutronError.
   [[nodiscard]] std::vector<ListedPort> ListOwned();
@@ -108,6 +118,10 @@ class PortPlanner {
   /// The cluster's ports: those with its tags, and those whose mark says that tags are to come.
   /// None without tags.
   [[nodiscard]] std::vector<Port> ClustersPorts();
+  /// Asks Neutron for each told port. A strange one is no port of the work any more.
+  void Recognise(PortWork& work);
+  /// False: the port is strange. A VIF that differs from the owner's port is made anew.
+  [[nodiscard]] bool Confirm(PortWork& work, HeldPort& held);
   void FindAll(PortWork& work);
   void Find(PortWork& work, const Port& port);
   [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);
@@ -127,6 +141,8 @@ class PortPlanner {
   void Undo(PortWork& work);
   /// The ports that Neutron has for the owner now.
   [[nodiscard]] std::vector<Port> PortsToRelease(const PortWork& work);
+  /// The held port as Neutron has it now; nullopt: it is gone, or another owner's.
+  [[nodiscard]] std::optional<Port> FindHeld(const Owner& owner, const HeldPort& held);
   /// A written port that Neutron says nobody has: of a pool that was not ours.
   [[nodiscard]] bool IsLeft(const Port& port) const;
 

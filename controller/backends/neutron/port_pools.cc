@@ -12,10 +12,6 @@ namespace {
 using Event = ReadyPorts::Event;
 using ErrorKind = NeutronError::Kind;
 
-bool AsksForItsOwn(const InterfaceRequest& interface) {
-  return !interface.addresses.empty() || interface.mac || interface.claim;
-}
-
 std::vector<std::string> Sorted(std::vector<std::string> texts) {
   std::sort(texts.begin(), texts.end());
   return texts;
@@ -93,7 +89,7 @@ ReadyPort PortPools::ReadyOf(const PodDefaults& defaults, const Port& port) {
 
 std::optional<Port> PortPools::Claim(const Owner& owner, const PodNode& node,
                                      const Wanted& wanted) {
-  if (!enabled() || AsksForItsOwn(wanted.interface)) return std::nullopt;
+  if (!enabled() || wanted.interface.HasWishes()) return std::nullopt;
   const auto place = means_.driver.PlaceOf(node);
   if (!place) return std::nullopt;
   const PoolKey key = KeyFor(*place, wanted.network);
@@ -190,7 +186,7 @@ bool PortPools::Return(const Port& port) {
 }
 
 void PortPools::Free(const InterfaceRequest& interface) {
-  if (!enabled() || !AsksForItsOwn(interface)) return;
+  if (!enabled() || !interface.HasWishes()) return;
   for (const ReadyPort& ready : means_.ready.TakeWith(interface.addresses, interface.mac)) {
     Log(LogLevel::kInfo, "ready port deleted: a pod asks for its address", {{"port", ready.id}});
     means_.driver.Delete(ready.id);

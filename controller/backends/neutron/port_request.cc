@@ -105,6 +105,10 @@ std::vector<std::string> GroupsFor(const InterfaceRequest& interface, const Scop
   return scope.security_groups.empty() ? defaults.security_groups : scope.security_groups;
 }
 
+const std::vector<std::string>& GroupsOfNodes(const PodDefaults& defaults) {
+  return defaults.node_groups.empty() ? defaults.security_groups : defaults.node_groups;
+}
+
 std::vector<std::string> SubnetsFor(const InterfaceRequest& interface, const std::string& scope,
                                     const PodDefaults& defaults) {
   if (interface.network.empty()) return UsualSubnets(scope, defaults);

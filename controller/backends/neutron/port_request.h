@@ -25,11 +25,13 @@ inline constexpr const char* kFormerReadyName = "available-port";
                                                   const std::string& scope,
                                                   const PodDefaults& defaults);
 
-/// Which security groups the interface is to have; empty: the project's group "default". A
-/// namespace's annotation names groups that kuryr.conf lists, and a pod's chooses among those of
-/// its namespace. PlanError kRefused names the group that may not be had.
+/// The security groups of a pod's interface; empty: the project's group "default". A namespace's
+/// annotation names groups that kuryr.conf lists, and a pod's chooses among those of its namespace.
+/// PlanError kRefused names the group that may not be had.
 [[nodiscard]] std::vector<std::string> GroupsFor(const InterfaceRequest& interface,
                                                  const Scope& scope, const PodDefaults& defaults);
+/// The security groups of a node's management port, which may be the pods'.
+[[nodiscard]] const std::vector<std::string>& GroupsOfNodes(const PodDefaults& defaults);
 
 /// The port to be made for an interface, without what the VIF driver says. PlanError kRefused
 /// names an address that pods do not get, and why.

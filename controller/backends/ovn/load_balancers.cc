@@ -1,6 +1,7 @@
 #include "controller/backends/ovn/load_balancers.h"
 
 #include <array>
+#include <utility>
 
 #include "controller/backends/ovn/northbound/schema.h"
 
@@ -53,9 +54,11 @@ std::vector<WantedRow> BalancersOf(const std::string& cluster, const std::string
         vips.emplace(SocketText(address, port.port), BackendsText(address.family, port.endpoints));
     }
     if (vips.empty()) continue;
+    std::string name = cluster;
+    name.append("/").append(service).append("/").append(protocol);
     WantedRow row = {
         .key = BalancerKey(service, protocol),
-        .values = {{"name", cluster + "/" + service + "/" + protocol}, {"protocol", protocol}},
+        .values = {{"name", std::move(name)}, {"protocol", protocol}},
         .maps = {{"options", {{"reject", "true"}, {"affinity_timeout", std::nullopt}}}},
         .whole_maps = {{"vips", std::move(vips)}},
         .places = {{ServiceGroup(), "load_balancer"}}};

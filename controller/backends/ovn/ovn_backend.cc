@@ -29,7 +29,8 @@ std::vector<RowKey> Without(const std::vector<RowKey>& all, const std::vector<Ro
 
 }  // namespace
 
-OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks)
+OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
+                       std::chrono::milliseconds grace)
     : hooks_(hooks),
       cluster_(options.cluster),
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
@@ -37,7 +38,8 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks)
       northbound_({.remotes = options.nb_connection,
                    .cluster = options.cluster,
                    .hooks = {.may_write = hooks.may_write,
-                             .told = [this](const std::vector<RowKey>& keys) { OnTold(keys); }}}) {
+                             .told = [this](const std::vector<RowKey>& keys) { OnTold(keys); }},
+                   .grace = grace}) {
   northbound_.Want(topology_.SharedRows());
 }
 

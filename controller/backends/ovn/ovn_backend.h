@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +26,9 @@ class OvnBackend final : public Backend,
                          public MetricsReporter,
                          public ServiceBalancer {
  public:
-  OvnBackend(const OvnOptions& options, const BackendHooks& hooks);
+  /// `grace` as Northbound's.
+  OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
+             std::chrono::milliseconds grace = std::chrono::minutes(1));
 
   /// kRetry where the database refuses a row, or does not answer.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(

@@ -16,7 +16,7 @@ constexpr std::array kSchemes = {"unix:", "tcp:", "ssl:"};
 
 void CheckConnection(const Option& option, const OvnOptions& options) {
   std::vector<std::string> remotes;
-  Take({option.where, options.nb_connection}, remotes);
+  kuryr::Take({option.where, options.nb_connection}, remotes);
   for (const std::string& remote : remotes) {
     const bool is_known = std::any_of(kSchemes.begin(), kSchemes.end(), [&](const char* scheme) {
       return remote.starts_with(scheme);
@@ -62,14 +62,14 @@ OvnOptions ReadOvnOptions(const ConfigFiles& files) {
   OvnOptions options;
   options.nb_connection = "unix:/var/run/ovn/ovnnb_db.sock";
   const Option connection = files.Find("ovn", "nb_connection");
-  Take(connection, options.nb_connection);
+  kuryr::Take(connection, options.nb_connection);
   CheckConnection(connection, options);
   TakeFile(files.Find("ovn", "nb_private_key"), options.nb_private_key);
   TakeFile(files.Find("ovn", "nb_certificate"), options.nb_certificate);
   TakeFile(files.Find("ovn", "nb_ca_cert"), options.nb_ca_cert);
   CheckTls(files, options);
   const Option cluster = files.Find("ovn", "cluster");
-  if (cluster.set()) Take(cluster, options.cluster);
+  if (cluster.set()) kuryr::Take(cluster, options.cluster);
   if (!IsDnsName(options.cluster))
     Refuse(cluster.where, "\"" + Printable(options.cluster) + "\" is no DNS name");
   options.balances_services = ReadServices(files.Find("ovn", "services"));

@@ -56,7 +56,7 @@ struct Pool {
   std::chrono::seconds rest{30};  ///< time before a released address is free again
 };
 
-/// The owner of the gateway of a node's network.
+/// The owner of the gateway address in a node's network.
 enum class NodeGateway : uint8_t { kNode, kRouter };
 
 /// All pools, sorted by name. At most one is the default, and at most one is from_node. None

@@ -148,6 +148,9 @@ void OwnerWork::Finish(Task task, const PlanRequest& request,
     if (task == Task::kSearch) slot.search_at.reset();
     if (task == Task::kPlan) {
       FinishPlan(slot, request, error);
+      // The plan may have had the search's place in the queue.
+      if (slot.search_at)
+        queue_.AddAfter(owner.id, std::max(Clock::duration(), *slot.search_at - Clock::now()));
     } else if (error) {
       const auto delay = DelayOf(slot, *error);
       if (task == Task::kSearch) slot.search_at = Clock::now() + delay;

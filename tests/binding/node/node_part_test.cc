@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "binding/attachment.h"
 #include "binding/netlink/route_socket.h"
+#include "binding/node/chassis.h"
 #include "binding/node/node_routes.h"
 #include "tests/binding/node/nat.h"
 #include "tests/binding/node/node_vif.h"
@@ -84,6 +85,19 @@ class NodePartTest : public test::NetnsTest {
   void Make() {
     for (const auto& part : NodePartsOf(plan_, *context_))
       if (!part->Check(Soon()).empty()) part->Make(Soon());
+  }
+  /// As in a network of routers, which are the gateways of pods.
+  void BeBehindGateways() { plan_.port.gateways = {Ip("10.244.1.254"), Ip("fd00:1:1::fe")}; }
+  void BeAChassis() {
+    plan_.name = "node1";
+    plan_.chassis = {.is_managed = true, .sb_connection = "tcp:192.0.2.9:6642"};
+  }
+  /// "KEY=VALUE " of each, with a + where it is ours.
+  std::string ChassisSettings() {
+    std::string text;
+    for (const ChassisSetting& setting : FindChassis(*context_, Soon()))
+      text += setting.key + "=" + setting.value + (setting.is_ours ? "+ " : " ");
+    return text;
   }
   static std::string Ruleset() { return RunOnHost({"nft", "list", "ruleset"}); }
   static std::string RoutesOf(const char* family) {
@@ -165,6 +179,88 @@ TEST_F(NodePartTest, FlatPoolMasqueradesWhatIsTranslated) {
                                    "masquerade fully-random"));
   EXPECT_THAT(Ruleset(), Not(HasSubstr("!=")));
   EXPECT_THAT(RoutesOf("-4"), IsEmpty());
+}
+
+TEST_F(NodePartTest, GatewayOfThePortLeadsToOtherNodesPods) {
+  BeBehindGateways();
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  EXPECT_THAT(RoutesOf("-4"), HasSubstr("10.244.2.0/24 via 10.244.1.254 dev kuryr0"));
+  EXPECT_THAT(RoutesOf("-6"), HasSubstr("fd00:1:2::/64 via fd00:1:1::fe dev kuryr0"));
+  EXPECT_EQ(FindNodeRoutes(plan_).at(0).state, NodeRoute::State::kRouted);
+}
+
+TEST_F(NodePartTest, BehindAGatewayWhatPodsWouldAnswerPastTheNodeIsMasqueraded) {
+  BeBehindGateways();
+  Make();
+
+  const std::string rules = Ruleset();
+  EXPECT_THAT(rules, HasSubstr("ip daddr { 10.244.2.0/24 } ct status dnat masquerade"));
+  EXPECT_THAT(rules, HasSubstr("ip6 daddr { fd00:1:2::/64 } ct status dnat masquerade"));
+  EXPECT_THAT(rules, HasSubstr("ip saddr 10.244.1.0/24 ip daddr 10.244.1.0/24 ct status dnat"));
+  EXPECT_THAT(rules, HasSubstr("ip saddr 10.244.1.0/24 ip daddr != { 10.244.1.0-10.244.2.255, "
+                               "192.0.2.1, 224.0.0.0/4 } masquerade"))
+      << "another node's address is outside";
+}
+
+TEST_F(NodePartTest, GatewayThatTheLinkDoesNotHaveYetGetsNoRoute) {
+  BeBehindGateways();
+  const auto routes = FindNodeRoutes(plan_);
+
+  EXPECT_EQ(routes.at(0).state, NodeRoute::State::kElsewhere);
+  EXPECT_THAT(routes.at(0).text, HasSubstr("10.244.1.254 is not on the link of kuryr0"));
+}
+
+TEST_F(NodePartTest, NodeBecomesAChassis) {
+  BeAChassis();
+  Make();
+
+  EXPECT_THAT(Differ(), IsEmpty());
+  EXPECT_EQ(ChassisSettings(),
+            "ovn-remote=tcp:192.0.2.9:6642+ ovn-encap-type=geneve+ ovn-encap-ip=192.0.2.1+ "
+            "ovn-bridge=br-int+ hostname=node1+ system-id=node1+ ");
+}
+
+TEST_F(NodePartTest, WhatSomebodySetOfAChassisStays) {
+  BeAChassis();
+  for (const char* set : {"system-id=0af1", "ovn-remote=ssl:mine", "other=1"})
+    ovs_->Vsctl({"set", "Open_vSwitch", ".", std::string("external_ids:") + set});
+  const std::string before = ovs_->Vsctl({"get", "Open_vSwitch", ".", "external_ids"});
+  Make();
+
+  EXPECT_EQ(ChassisSettings(),
+            "ovn-remote=ssl:mine ovn-encap-type=geneve+ ovn-encap-ip=192.0.2.1+ "
+            "ovn-bridge=br-int+ hostname=node1+ system-id=0af1 ");
+  EXPECT_TRUE(RemoveNodeParts(*context_, Soon()));
+  EXPECT_EQ(ovs_->Vsctl({"get", "Open_vSwitch", ".", "external_ids"}), before);
+}
+
+TEST_F(NodePartTest, ChassisFollowsThePlanUntilSomebodyChangesIt) {
+  BeAChassis();
+  Make();
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:ovn-encap-type=vxlan"});
+  ovs_->Vsctl({"remove", "Open_vSwitch", ".", "external_ids", "ovn-bridge"});
+  plan_.addresses = {Ip("192.0.2.7")};
+  Make();
+
+  EXPECT_EQ(ChassisSettings(),
+            "ovn-remote=tcp:192.0.2.9:6642+ ovn-encap-type=vxlan ovn-encap-ip=192.0.2.7+ "
+            "ovn-bridge=br-int+ hostname=node1+ system-id=node1+ ");
+  plan_.chassis.is_managed = false;
+  Make();
+  EXPECT_EQ(ChassisSettings(), "ovn-encap-type=vxlan ");
+}
+
+TEST_F(NodePartTest, ChassisThatOvnTakesForAnotherNodeIsTold) {
+  BeAChassis();
+  for (const char* set : {"system-id=0af1", "hostname=other"})
+    ovs_->Vsctl({"set", "Open_vSwitch", ".", std::string("external_ids:") + set});
+  Make();
+
+  EXPECT_THAT(Differ(), ::testing::ElementsAre(HasSubstr("hostname of Open vSwitch is other")));
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:system-id=node1"});
+  EXPECT_THAT(Differ(), IsEmpty());
 }
 
 TEST_F(NodePartTest, ManyNodesFitIntoOneTransaction) {
@@ -351,6 +447,7 @@ TEST_F(NodePartTest, RoutesAndRulesGoWithoutOpenVSwitch) {
 }
 
 TEST_F(NodePartTest, NextTryMendsWhateverCallHasFailed) {
+  BeAChassis();
   for (const auto kind : {test::CallFault::Kind::kNotDone, test::CallFault::Kind::kAnswerLost}) {
     bool reached = true;
     int calls = 0;

@@ -79,6 +79,26 @@ TEST(NodePlanTest, RoutesLeadByTheInternalIpOfTheFamily) {
   EXPECT_THAT(Claim("10.244.2.0/24").refused, IsEmpty());
 }
 
+TEST(NodePlanTest, GatewayOfTheManagementPortLeadsToOtherNodesPods) {
+  vif::PodVif vif =
+      test::NodeVif({{"10.244.1.0/24", "10.244.1.2"}, {"fd00:1:1::/64", "fd00:1:1::1"}});
+  auto& subnets = *std::get<vif::VifOpenVSwitch>(vif.vif).network->subnets->objects;
+  subnets[0].gateway = Ip("10.244.1.1");
+  subnets[1].gateway = Ip("fd00:1:1::1");
+  NodePlan plan = PlanWith({{.name = "node2",
+                             .addresses = {Ip("192.0.2.2"), Ip("fd09::2")},
+                             .networks = {Network("10.244.2.0/24"), Network("fd00:1:2::/64")}}});
+  plan.port = PlanManagementPort(vif, {});
+
+  const auto remotes = RemoteNetworksOf(plan);
+
+  EXPECT_THAT(plan.port.gateways, ElementsAre(Ip("10.244.1.1"))) << "a port is not its own gateway";
+  EXPECT_TRUE(remotes.at(0).is_joined);
+  EXPECT_EQ(remotes.at(0).via, Ip("10.244.1.1"));
+  EXPECT_FALSE(remotes.at(1).is_joined);
+  EXPECT_EQ(remotes.at(1).via, Ip("fd09::2"));
+}
+
 TEST(NodePlanTest, NodeWithoutAnInternalIpOfTheFamilyHasNoWay) {
   const auto remotes = RemoteNetworksOf(PlanWith(
       {{.name = "node2", .addresses = {Ip("192.0.2.2")}, .networks = {Network("fd00:1:2::/64")}}}));

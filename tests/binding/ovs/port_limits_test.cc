@@ -42,6 +42,22 @@ class PortLimitsTest : public test::NetnsTest {
   std::optional<OpenVSwitch> switch_;
 };
 
+TEST_F(PortLimitsTest, QosThatAnotherPortHasTakenIsLeftToIt) {
+  OvsPort port = kPort;
+  port.qos_type = "linux-noop";
+  (void)switch_->AddPort(port, Soon());
+  const std::string row = ovs_->Vsctl({"--no-wait", "get", "Port", "tap0", "qos"});
+  ovs_->Vsctl({"--no-wait", "set", "Port", "br-int", "qos=" + row});
+
+  EXPECT_TRUE(switch_->DeletePort("tap0", port.external_ids, Soon()));
+
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "get", "Port", "br-int", "qos"}), row);
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "get", "QoS", row, "external_ids"}), "{}");
+  (void)switch_->AddPort(port, Soon());
+  EXPECT_TRUE(switch_->DeletePort("tap0", port.external_ids, Soon()));
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "--columns=_uuid", "--bare", "list", "QoS"}), row);
+}
+
 TEST_F(PortLimitsTest, LimitsAreAddedChangedAndDeletedWithThePort) {
   OvsPort limited = kPort;
   limited.limits = {.policing_rate = 10'000,
@@ -101,6 +117,7 @@ TEST_F(PortLimitsTest, APortsEventsTellOfItsLimits) {
   ovs_->Vsctl({"--no-wait", "create", "QoS", "type=linux-hfsc"});
   const std::string qos = ovs_->Vsctl({"--no-wait", "get", "Port", "tap0", "qos"});
   const std::string queue = ovs_->Vsctl({"--no-wait", "get", "QoS", qos, "queues:0"});
+  switch_->WaitUntilApplied(Soon());
   PortEvents events(ovs_->remote());
   EXPECT_EQ(events.Next(Soon()), std::nullopt);
 
@@ -114,6 +131,15 @@ TEST_F(PortLimitsTest, APortsEventsTellOfItsLimits) {
     ovs_->Vsctl(arguments);
     EXPECT_EQ(events.Next(Soon()), std::set<std::string>{"tap0"}) << change[1];
   }
+}
+
+TEST_F(PortLimitsTest, PortEventsTellThatAConfigurationIsApplied) {
+  PortEvents events(ovs_->remote());
+  EXPECT_EQ(events.Next(Soon()), std::nullopt);
+
+  EXPECT_TRUE(switch_->IsServed(Soon()));
+
+  EXPECT_EQ(events.Next(Soon()), std::set<std::string>{PortEvents::kApplied});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,9 +14,9 @@ namespace kuryr::test {
 /// kuryr-cni with kuryr-daemon on the node.
 class AgentTest : public PluginTest {
  protected:
-  /// A kubelet's own for a static pod: its mirror in the API has another one.
+  /// The UID that a kubelet gives a static pod: its mirror in the API has another one.
   static constexpr const char* kStaticUid = "3c9d1f0a5b7e4d2c8f6a9b0e1d2c3f4a";
-  /// Of pods.
+  /// The agent watches pods alone.
   static constexpr size_t kAgentWatches = 1;
 
   void SetUp() override {
@@ -24,12 +25,33 @@ class AgentTest : public PluginTest {
     ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
   }
 
+  /// Starts an agent that logs everything. `sections` of kuryr.conf follow section kubernetes,
+  /// whose last lines are `kubernetes`.
+  void StartAgentWith(const std::string& sections, const std::string& kubernetes = "",
+                      size_t watches = kAgentWatches) {
+    WriteConfig(DefaultKubernetes() + kubernetes, "[DEFAULT]\ndebug = true\n" + sections);
+    StartAgent();
+    ASSERT_TRUE(api_->WaitForWatches(watches));
+  }
+  static std::string WithRepair(const std::string& mode) {
+    return "[cni_daemon]\nrepair = " + mode + "\n";
+  }
+  /// Waits until the agent has logged `output`.
+  void WaitFor(const std::string& output) {
+    agent_->WaitForOutput(output, std::chrono::seconds(30));
+  }
+  static std::string Metrics() {
+    return RunProgram(
+               {.argv = {"curl", "--silent", "--max-time", "10", "http://127.0.0.1:8090/metrics"}})
+        .out;
+  }
+
   TestPod ActivePod(const std::string& name) {
     TestPod pod = MakePod(name);
     Annotate(pod, Vif(pod, true));
     return pod;
   }
-  /// One that was, and that the agent knows to be gone: it has heard of a later one.
+  /// A pod that the agent knows to be gone: the agent has heard of a later one.
   TestPod GonePod(const std::string& name) {
     TestPod pod = ActivePod(name);
     api_->Delete("pods", "default", name);
@@ -38,7 +60,7 @@ class AgentTest : public PluginTest {
     EXPECT_EQ(Run("DEL", later).status, 0);
     return pod;
   }
-  /// Of a static pod, with its VIF.
+  /// Creates the mirror of a static pod, with its VIF.
   void MakeMirrorOf(const TestPod& pod) {
     api_->Create({{"apiVersion", "v1"},
                   {"kind", "Pod"},
@@ -55,7 +77,7 @@ class AgentTest : public PluginTest {
     ovs_->Vsctl({"add-br", "br-int", "--", "set", "Bridge", "br-int",
                  "datapath_type=" + PrivateOvs::datapath_type()});
   }
-  /// Of a version that has STATUS.
+  /// A network configuration of a version that has STATUS.
   [[nodiscard]] std::string StatusConfig() const {
     return R"({"cniVersion":"1.1.0","kuryr_conf":")" + (work_ / "kuryr.conf").string() +
            R"(","name":"kuryr","type":"kuryr-cni"})";
@@ -64,7 +86,7 @@ class AgentTest : public PluginTest {
     EXPECT_EQ(result.status, 0) << result.out << result.err;
     return nlohmann::json::parse(result.out, nullptr, false);
   }
-  /// From now on the agent is told nothing of pods, and does not know it.
+  /// From now on the API server tells the agent nothing of pods, and the agent does not know it.
   void FreezeWatches() {
     api_->Inject({.kind = fake::Fault::Kind::kSilence, .verb = "watch", .count = -1});
     api_->DropWatches();
@@ -75,12 +97,11 @@ class AgentTest : public PluginTest {
     api_->StopListening();
     api_->StartListening();
   }
-  /// Without the agent's socket it would be served by the plugin alone.
   void StopAgent(int signal) {
     agent_->Signal(signal);
     (void)agent_->Wait();
   }
-  /// What the agent has logged until its end.
+  /// Ends the agent, and returns its log.
   std::string EndAgent() {
     agent_->Signal(SIGTERM);
     return agent_->Wait().err;

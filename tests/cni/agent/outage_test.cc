@@ -57,11 +57,6 @@ class OutageTest : public AgentTest {
     EXPECT_THAT(del.err, HasSubstr("left to kuryr-daemon"));
     return pod;
   }
-  static std::string Metrics() {
-    return RunProgram(
-               {.argv = {"curl", "--silent", "--max-time", "10", "http://127.0.0.1:8090/metrics"}})
-        .out;
-  }
 };
 
 TEST_F(OutageTest, NoCallFailsWhileTheAgentIsStartedAnew) {

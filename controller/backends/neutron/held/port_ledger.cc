@@ -34,6 +34,7 @@ void PortLedger::Close(const std::string& owner_id) {
   const auto entry = accounts_.find(owner_id);
   if (entry == accounts_.end()) return;
   for (const HeldPort& port : entry->second.ports) Disown(entry->second, port.id);
+  for (const HeldPort& port : entry->second.removed) Disown(entry->second, port.id);
   accounts_.erase(entry);
 }
 
@@ -53,7 +54,7 @@ std::optional<std::vector<vif::PodVif>> PortLedger::VifsFor(
   std::vector<vif::PodVif> vifs;
   for (const InterfaceRequest& interface : interfaces) {
     const auto held = FindByIfname(ports, interface.ifname);
-    if (held == ports.end() || !held->vif) return std::nullopt;
+    if (held == ports.end() || !held->vif || held->told) return std::nullopt;
     vifs.push_back({.ifname = held->ifname, .is_default = interface.is_default, .vif = *held->vif});
   }
   const auto first =
@@ -66,8 +67,9 @@ PortLedger::Taken PortLedger::Take(Account& account, const vif::PodVif& vif) {
   const std::string id = vif::Common(vif.vif).id.value_or("");
   const bool is_active = vif::IsActive(vif);
   if (account.lost.contains(id) && !is_active) return Taken::kYes;
-  if (owners_.try_emplace(id, account.owner.id).first->second != account.owner.id)
-    return Taken::kAnothers;
+  if (FindHeld(account.removed, id) != account.removed.end()) return Taken::kYes;
+  if (!Claim(account, id, is_active)) return Taken::kAnothers;
+  owners_.insert_or_assign(id, account.owner.id);
   Taken taken = Taken::kYes;
   auto held = FindHeld(account.ports, id);
   if (held == account.ports.end()) {
@@ -84,10 +86,21 @@ PortLedger::Taken PortLedger::Take(Account& account, const vif::PodVif& vif) {
   held->active = held->active || is_active;
   if (is_active) {
     held->vif.reset();
+    held->told = false;
   } else if (!held->vif) {
     held->vif = vif.vif;
+    held->told = !held->known;
   }
   return taken;
+}
+
+bool PortLedger::Claim(const Account& account, const std::string& port_id, bool is_active) {
+  const Account* const other = FindOwnerOf(port_id);
+  if (!other || other == &account) return true;
+  const HeldPort* const held = other->Find(port_id);
+  if (!is_active || !held || !held->told) return false;
+  Lose(At(other->owner.id), port_id);
+  return true;
 }
 
 bool PortLedger::Merge(Account& account, const std::vector<HeldPort>& ports) {
@@ -98,9 +111,11 @@ bool PortLedger::Merge(Account& account, const std::vector<HeldPort>& ports) {
   });
   bool is_whole = true;
   for (const HeldPort& port : ports) {
+    if (FindHeld(account.removed, port.id) != account.removed.end()) continue;
     const auto held = FindHeld(account.ports, port.id);
     if (held != account.ports.end()) {
       held->known = port.known;
+      held->told = port.told;
       held->is_default = port.is_default;
       held->active = held->active || port.active;
       if (port.vif) held->vif = port.vif;
@@ -112,6 +127,27 @@ bool PortLedger::Merge(Account& account, const std::vector<HeldPort>& ports) {
     }
   }
   return is_whole;
+}
+
+std::vector<std::string> PortLedger::Keep(Account& account, const std::vector<vif::PodVif>& vifs) {
+  std::vector<std::string> removed;
+  std::erase_if(account.ports, [&](const HeldPort& held) {
+    const bool stays = std::any_of(vifs.begin(), vifs.end(), [&](const vif::PodVif& vif) {
+      return vif::Common(vif.vif).id == held.id;
+    });
+    if (stays) return false;
+    removed.push_back(held.id);
+    account.removed.push_back(held);
+    return true;
+  });
+  return removed;
+}
+
+void PortLedger::Forget(Account& account, const std::vector<std::string>& freed) {
+  for (const std::string& id : freed) {
+    Disown(account, id);
+    std::erase_if(account.removed, [&](const HeldPort& held) { return held.id == id; });
+  }
 }
 
 std::vector<Owner> PortLedger::MarkActive(const std::vector<std::string>& port_ids) {
@@ -155,10 +191,11 @@ std::vector<std::string> PortLedger::Settle(Account& account,
 
 void PortLedger::Lose(Account& account, const std::string& port_id) {
   const auto held = FindHeld(account.ports, port_id);
-  if (held->gone) return;
-  held->gone = held->written && !held->vif;
+  if (held == account.ports.end() || held->gone) return;
+  // A node takes another port while it runs.
+  held->gone = held->written && !held->vif && !account.owner.is_node();
   Log(LogLevel::kWarning, held->gone ? "port gone: its pod has no network" : "port gone: made anew",
-      {{"pod", account.owner.scope + "/" + account.owner.name}, {"port", port_id}});
+      {{"owner", account.owner.scope + "/" + account.owner.name}, {"port", port_id}});
   if (held->gone) return;
   account.lost.insert(port_id);
   Disown(account, port_id);

@@ -23,9 +23,10 @@ class PortLedger {
 
     Owner owner;
     std::vector<HeldPort> ports;
-    bool must_search = false;    ///< as PortWork's
-    bool uncertain = false;      ///< as PortWork's, of any plan since the last that succeeded
-    std::set<std::string> lost;  ///< ids of ports that were gone before their plan was active
+    std::vector<HeldPort> removed;  ///< of interfaces that the owner has no more; still its own
+    bool must_search = false;       ///< as PortWork's
+    bool uncertain = false;         ///< as PortWork's, of any plan since the last that succeeded
+    std::set<std::string> lost;     ///< ids of ports lost before their plan was active
   };
   enum class Taken {
     kYes,
@@ -46,18 +47,26 @@ class PortLedger {
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> VifsFor(
       const std::string& owner_id, const std::vector<InterfaceRequest>& interfaces) const;
   /// The owner's object names the port. A lost port that its reader has not replaced yet is
-  /// ignored.
+  /// ignored. A plan that is active takes the port from another that only told of it.
   Taken Take(Account& account, const vif::PodVif& vif);
   /// The account has the ports that a task left, and keeps ports that were taken meanwhile. False:
   /// two ports are for one interface, and one of them was left out.
   bool Merge(Account& account, const std::vector<HeldPort>& ports);
+  /// The owner has only the interfaces of these VIFs any more. Returns the ports that are removed
+  /// now, by id.
+  std::vector<std::string> Keep(Account& account, const std::vector<vif::PodVif>& vifs);
+  /// A task has freed these removed ports.
+  void Forget(Account& account, const std::vector<std::string>& freed);
   /// Owners whose ports are all active now.
   [[nodiscard]] std::vector<Owner> MarkActive(const std::vector<std::string>& port_ids);
   /// Returns the port's owner by id; nullopt: no owner has the port.
   std::optional<std::string> Doubt(const std::string& port_id);
-  /// A task has verified the doubted ports. Ports that are gone stay where their plan is active,
-  /// as the pod may run; else they are lost, and a plan lacks them. Returns those gone, by id.
+  /// A task has verified the doubted ports. A pod's port that is gone stays where its plan is
+  /// active, as the pod may run. Others are lost, and a plan lacks them. Returns those gone, by id.
   std::vector<std::string> Settle(Account& account, const std::vector<HeldPort>& verified);
+
+  /// The account has the port no more, unless it is a pod's whose plan is active.
+  void Lose(Account& account, const std::string& port_id);
 
   /// Ports that stand on objects of owners that pass, by id.
   [[nodiscard]] std::vector<std::string> Written(
@@ -68,7 +77,9 @@ class PortLedger {
  private:
   /// Keeps the port where it is another owner's.
   void Disown(const Account& account, const std::string& port_id);
-  void Lose(Account& account, const std::string& port_id);
+  /// False: another owner has the port. For a plan that is active, an owner that only told of the
+  /// port loses it.
+  [[nodiscard]] bool Claim(const Account& account, const std::string& port_id, bool is_active);
 
   std::unordered_map<std::string, Account> accounts_;    ///< by the owner's id
   std::unordered_map<std::string, std::string> owners_;  ///< by the port's id

@@ -29,6 +29,7 @@ Northbound::Northbound(Parts parts)
       wake_(NewEventFd()),
       keeper_({.cluster = parts_.cluster,
                .reference_columns = ReferenceColumns(),
+               .link_columns = {"load_balancer_group"},
                .named_tables = {kLoadBalancerGroup}},
               parts_.retry_least, parts_.retry_most),
       replica_(kNorthboundName, parts_.remotes, NorthboundTables(parts_.cluster),

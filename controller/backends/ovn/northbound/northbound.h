@@ -36,7 +36,7 @@ class Northbound {
     std::chrono::milliseconds retry_least{500};
     std::chrono::milliseconds retry_most{60'000};
     /// How long rows that nobody has asked for stay after DropUnknown.
-    std::chrono::milliseconds grace{60'000};
+    std::chrono::milliseconds grace = std::chrono::minutes(1);
   };
 
   explicit Northbound(Parts parts);
@@ -53,7 +53,7 @@ class Northbound {
     bool settled = false;
     std::string failure;  ///< why a row could not be written, or the database not be reached
   };
-  /// Of all the rows together.
+  /// The state of all these rows together.
   [[nodiscard]] State StateOf(const std::vector<RowKey>& keys) const EXCLUDES(mutex_);
 
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);

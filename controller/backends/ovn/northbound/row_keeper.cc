@@ -173,6 +173,7 @@ class RowKeeper::Composer {
       batch_.keys.push_back(key);
     } else if (complete) {
       slot.settled = true;
+      slot.alone = false;
       batch_.settled.push_back(key);
     }
   }
@@ -236,7 +237,9 @@ class RowKeeper::Composer {
         all = false;
       }
     }
-    for (const Holder& holder : extra) TakeFrom(holder, uuid);
+    for (const Holder& holder : extra) {
+      if (!keeper_.shape_.link_columns.contains(holder.column)) TakeFrom(holder, uuid);
+    }
     return all;
   }
 
@@ -312,12 +315,13 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most,
   while (!queue_.empty() && composer.size() < most) {
     const RowKey key = queue_.front();
     Slot& slot = slots_[key];
-    if (slot.alone && composer.size() > 0) break;
+    const bool alone = slot.alone;
+    if (alone && composer.size() > 0) break;
     queue_.pop_front();
     slot.queued = false;
     composer.Look(key, slot);
     if (slot.settled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
-    if (slot.alone) break;
+    if (alone && composer.size() > 0) break;
   }
   return composer.Take();
 }

@@ -30,8 +30,9 @@ class RowKeeper {
   struct Shape {
     std::string cluster;  ///< external_ids:kuryr-cluster of every row
     std::map<std::string, std::set<std::string>> reference_columns;  ///< by table
+    std::set<std::string> link_columns;  ///< of those, the columns of WantedRow::links
     /// Tables without external_ids: the name of a row is CLUSTER/NAME.
-    std::set<std::string> named_tables = {};
+    std::set<std::string> named_tables;
   };
   RowKeeper(Shape shape, std::chrono::milliseconds retry_least,
             std::chrono::milliseconds retry_most);

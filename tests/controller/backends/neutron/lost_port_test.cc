@@ -46,6 +46,16 @@ class LostPortTest : public NeutronBackendTest {
   }
 };
 
+TEST_F(LostPortTest, NodeGetsAnotherPortThoughItsPlanIsActive) {
+  const PlanRequest node = RequestOf({.id = "uid-n1", .name = "n1", .node = "n1"});
+  const Vifs vifs = Plan(node, true);
+
+  neutron_.Erase(IdOf(vifs[0]));
+
+  EXPECT_NE(IdOf(ReserveAtLast(node).at(0)), IdOf(vifs[0]));
+  EXPECT_EQ(backend_->FindLost(node.owner), std::nullopt);
+}
+
 TEST_F(LostPortTest, BeforeThePlanIsActiveAPortThatIsGoneIsMadeAnew) {
   const Vifs vifs = Plan(RequestOf(Pod("a")), false);
 

@@ -53,6 +53,16 @@ TEST_F(NeutronPlanTest, ManagementPortOfANodeMaySendFromServices) {
   EXPECT_TRUE(port.has_address_pairs);
 }
 
+TEST_F(NeutronBackendTest, ManagementPortOfANodeHasGroupsOfItsOwn) {
+  defaults_.security_groups = {"of-pods"};
+  defaults_.node_groups = {"of-nodes"};
+  Start();
+
+  (void)Reserve(RequestOf({.id = "uid-n1", .name = "n1", .node = "n1"}));
+
+  EXPECT_THAT(neutron_.ports().at(0).security_groups, ElementsAre("of-nodes"));
+}
+
 TEST_F(NeutronPlanTest, SeveralInterfacesTakeOneBulkPost) {
   PlanRequest request = RequestOf(Pod("a"), {"net1", "net2"});
   std::swap(request.interfaces[0], request.interfaces[2]);

@@ -27,14 +27,12 @@ class NeutronRestartTest : public NeutronBackendTest {
 
 TEST_F(NeutronRestartTest, WrittenPlanStaysAsItIs) {
   const Vifs vifs = Written(Reserve(Pod("a")));
-  const size_t asked = neutron_.CountOf("ListPorts");
   Start();
 
   backend_->Adopt(Pod("a"), vifs);
 
   EXPECT_EQ(Reserve(Pod("a")), vifs);
   EXPECT_EQ(neutron_.CountOf("CreatePort"), 1U);
-  EXPECT_EQ(neutron_.CountOf("ListPorts"), asked);
   neutron_.SetAllActive();
   EXPECT_TRUE(WaitUntilActive(Pod("a"), vifs));
 }
@@ -114,6 +112,37 @@ TEST_F(NeutronRestartTest, ForgedPlanGetsNoVifOfAnothersPort) {
 
   EXPECT_EQ(failure.kind, Kind::kGone);
   EXPECT_THAT(failure.text, HasSubstr("is another pod's"));
+}
+
+TEST_F(NeutronRestartTest, ForgedPlanThatIsNotActiveIsReplaced) {
+  const Vifs vifs = Reserve(Pod("victim"));
+  Vifs none = vifs;
+  vif::Common(none[0].vif).id = "11111111-0000-4000-8000-000000000000";
+  neutron_.SetAllActive();
+  for (const Vifs& forged : {vifs, none}) {
+    Start();
+    backend_->Adopt(Pod("forger"), Written(forged));
+
+    const Vifs given = Reserve(Pod("forger"));
+
+    ASSERT_THAT(given, SizeIs(1));
+    EXPECT_NE(IdOf(given[0]), IdOf(forged[0]));
+    EXPECT_FALSE(backend_->Await(Pod("forger"), given));
+    EXPECT_TRUE(Release("uid-forger"));
+    ASSERT_THAT(neutron_.ports(), SizeIs(1));
+    EXPECT_EQ(neutron_.ports()[0].id, IdOf(vifs[0]));
+  }
+}
+
+TEST_F(NeutronRestartTest, ForgedPlanThatIsReadFirstCostsTheVictimNothing) {
+  const Vifs vifs = Reserve(Pod("victim"));
+  Start();
+  backend_->Adopt(Pod("forger"), Written(vifs));
+
+  EXPECT_NO_THROW(backend_->Adopt(Pod("victim"), Written(vifs, true)));
+
+  EXPECT_TRUE(backend_->Await(Pod("victim"), vifs));
+  EXPECT_NE(IdOf(Reserve(Pod("forger")).at(0)), IdOf(vifs[0]));
 }
 
 TEST_F(NeutronRestartTest, TwoPlansWithOnePortAreAConflict) {

@@ -52,6 +52,26 @@ TEST_F(PoolLeftoverTest, AnotherClustersPortsWithoutTagsAreLeftToIt) {
   EXPECT_THAT(ReadyPortsNow(), SizeIs(3));
 }
 
+TEST_F(PoolLeftoverTest, ReadyPortsWithoutTagsAndMarkAreListedAndRemoved) {
+  const std::vector<Port> left = LeaveBehind();
+  ASSERT_THAT(left, SizeIs(3));
+  neutron_.Change(left[0].id, [](Port& port) { port.description.clear(); });
+  neutron_.Change(left[1].id, [](Port& port) {
+    port.description.clear();
+    port.tags = {"cluster-b"};
+  });
+  Start();
+
+  const std::vector<ListedPort> unmarked = backend_->ListUnmarked();
+  ASSERT_THAT(unmarked, SizeIs(1));
+  EXPECT_EQ(unmarked[0].id, left[0].id);
+  EXPECT_EQ(unmarked[0].place, "n1");
+  backend_->RemoveUnmarked(left[0].id);
+
+  EXPECT_THAT(backend_->ListUnmarked(), IsEmpty());
+  EXPECT_THAT(ReadyPortsNow(), SizeIs(2));
+}
+
 TEST_F(PoolLeftoverTest, EveryClustersMarkIsItsOwnAndShortEnoughForNeutron) {
   PodDefaults one{.tags = {"b", "a"}};
   PodDefaults same{.tags = {"a", "b"}};

@@ -60,6 +60,17 @@ TEST_F(NeutronPoolTest, NextPodTakesOnePut) {
   EXPECT_EQ(counts().claims, 1U);
 }
 
+TEST_F(NeutronPoolTest, NodeTakesNoReadyPort) {
+  (void)ReserveFirst();
+  PlanRequest request = RequestOf({.id = "uid-n1", .name = "n1", .node = "n1"});
+  request.interfaces[0].sends_from = {IpNetwork::Parse("10.96.0.0/12").value()};
+
+  const Vifs vifs = Reserve(request);
+
+  EXPECT_TRUE(PortAt(IdOf(vifs.at(0))).has_address_pairs);
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0U);
+}
+
 TEST_F(NeutronPoolTest, InterfacesTakeAPortEach) {
   (void)ReserveFirst();
 

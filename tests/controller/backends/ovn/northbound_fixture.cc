@@ -11,7 +11,8 @@ namespace kuryr::controller::ovn {
 namespace {
 
 constexpr const char* kSchema = "/usr/share/ovn/ovn-nb.ovsschema";
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::milliseconds kLook{100};
 
 std::string OutputOf(std::vector<std::string> argv) {
   test::ProcessResult result = test::RunProgram({.argv = std::move(argv)});
@@ -39,6 +40,30 @@ void NorthboundTest::StopServer() {
   server_->Signal(SIGTERM);
   server_->Wait();
   server_.reset();
+}
+
+NorthboundTest::Cluster::Cluster() {
+  OutputOf({"ovsdb-tool", "create-cluster", "/run/nb0.db", kSchema, "unix:/run/raft0"});
+  Start(0);
+  for (const std::string number : {"1", "2"}) {
+    OutputOf({"ovsdb-tool", "join-cluster", "/run/nb" + number + ".db", "OVN_Northbound",
+              "unix:/run/raft" + number, "unix:/run/raft0"});
+    Start(number == "1" ? 1 : 2);
+    OutputOf(
+        {"ovsdb-client", "wait", "unix:/run/nb" + number + ".sock", "OVN_Northbound", "connected"});
+  }
+}
+
+std::string NorthboundTest::Cluster::remotes() {
+  return "unix:/run/nb0.sock,unix:/run/nb1.sock,unix:/run/nb2.sock";
+}
+
+void NorthboundTest::Cluster::Start(size_t server) {
+  const std::string name = "/run/nb" + std::to_string(server);
+  servers_.at(server).emplace(
+      test::Command{.argv = {"ovsdb-server", name + ".db", "--remote=punix:" + name + ".sock",
+                             "--unixctl=" + name + ".ctl", "-vconsole:info"}});
+  servers_.at(server)->WaitForOutput("ovsdb-server (Open vSwitch)");
 }
 
 std::string NorthboundTest::Nbctl(std::vector<std::string> arguments) {
@@ -69,13 +94,14 @@ void NorthboundTest::Tell() {
 bool NorthboundTest::Await(const std::function<bool()>& condition) {
   const auto end = std::chrono::steady_clock::now() + kPatience;
   std::unique_lock lock(mutex_);
-  for (;;) {
+  while (std::chrono::steady_clock::now() < end) {
     const unsigned seen = tells_;
     lock.unlock();
     if (condition()) return true;
     lock.lock();
-    if (!told_.wait_until(lock, end, [&] { return tells_ != seen; })) return false;
+    told_.wait_for(lock, kLook, [&] { return tells_ != seen; });
   }
+  return false;
 }
 
 }  // namespace kuryr::controller::ovn

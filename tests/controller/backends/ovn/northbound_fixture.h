@@ -24,6 +24,20 @@ class NorthboundTest : public test::NetnsTest {
   void StopServer();
   [[nodiscard]] test::Process& server() { return *server_; }
 
+  /// A Raft cluster of three servers, of which the first leads; for Northbound and ovn-nbctl. A
+  /// server is killed by its end.
+  class Cluster {
+   public:
+    Cluster();
+    /// Between commas.
+    [[nodiscard]] static std::string remotes();
+    void Kill(size_t server) { servers_.at(server).reset(); }
+    void Start(size_t server);
+
+   private:
+    std::vector<std::optional<test::Process>> servers_{3};
+  };
+
   /// Runs ovn-nbctl; returns its stdout without the last newline.
   static std::string Nbctl(std::vector<std::string> arguments);
   /// A column of the rows of a table, one line a row, sorted; `condition` as ovn-nbctl find has it.
@@ -32,7 +46,8 @@ class NorthboundTest : public test::NetnsTest {
 
   /// Something has happened that a test may wait for.
   void Tell();
-  /// Waits until the condition holds. It is asked again after each Tell.
+  /// Waits until the condition holds. It is asked again after each Tell, and now and then, because
+  /// changes of the database tell nobody here.
   bool Await(const std::function<bool()>& condition);
 
  private:

@@ -34,7 +34,7 @@ class RowsTest : public NorthboundTest {
   std::unique_ptr<Northbound> Make(const std::string& cluster = "kuryr",
                                    std::chrono::milliseconds grace = 60s) {
     return std::make_unique<Northbound>(
-        Northbound::Parts{.remotes = remote(),
+        Northbound::Parts{.remotes = remotes_,
                           .cluster = cluster,
                           .hooks = {.may_write = [this] { return may_write_.load(); },
                                     .told = [this](const auto&) { Tell(); }},
@@ -52,6 +52,7 @@ class RowsTest : public NorthboundTest {
   }
 
   std::atomic<bool> may_write_ = true;
+  std::string remotes_ = remote();
   const std::vector<RowKey> both_ = {{kSwitch, "one"}, {kSwitchPort, "a"}};
 };
 
@@ -212,6 +213,27 @@ TEST_F(RowsTest, DatabaseThatWasWipedIsFilledAgain) {
   StartServer();
 
   EXPECT_TRUE(Await([] { return !Column("Logical_Switch_Port", "name").empty(); }));
+}
+
+TEST_F(RowsTest, LeaderOfAClusterMayDie) {
+  Cluster cluster;
+  remotes_ = Cluster::remotes();
+  const auto northbound = Make();
+  northbound->Want({Port("a"), Switch("one")});
+  ASSERT_TRUE(AwaitSettled(*northbound, both_));
+
+  cluster.Kill(0);
+  northbound->Want({Port("b")});
+
+  ASSERT_TRUE(AwaitSettled(*northbound, {{kSwitchPort, "a"}, {kSwitchPort, "b"}}));
+  cluster.Start(0);
+  cluster.Kill(1);
+  northbound->Drop({{kSwitchPort, "a"}});
+  EXPECT_TRUE(AwaitSettled(*northbound, {{kSwitchPort, "a"}, {kSwitchPort, "b"}}));
+  EXPECT_EQ(test::RunProgram({.argv = {"ovn-nbctl", "--db=" + remotes_, "--timeout=10", "get",
+                                       "Logical_Switch_Port", "b", "name"}})
+                .out,
+            "b\n");
 }
 
 TEST_F(RowsTest, NothingIsWrittenWhileItMayNot) {

@@ -174,6 +174,16 @@ TEST_F(OwnerWorkTest, DoubtsGoBeforePlansAndSearchesAfterThem) {
   EXPECT_THAT(TasksAfter(3), ElementsAre(Task::kVerify, Task::kPlan, Task::kSearch));
 }
 
+TEST_F(OwnerWorkTest, SearchThatIsWantedWithAPlanFollowsIt) {
+  Open();
+  Locked([this]() KURYR_TSA(requires_capability(work_.mutex())) {
+    work_.Plan(RequestOf("eth0"));
+    work_.SearchAfter(kOwner.id, {});
+  });
+
+  EXPECT_THAT(TasksAfter(2), ElementsAre(Task::kPlan, Task::kSearch));
+}
+
 TEST_F(OwnerWorkTest, SearchThatFailsIsMadeAgain) {
   Open();
   Fail({Kind::kRetry, "no answer"});

@@ -208,6 +208,21 @@ TEST_F(FaultTest, AnEndlessAnswerIsGivenUp) {
               HasSubstr("answers with more than 16777216 bytes"));
 }
 
+TEST_F(FaultTest, AnAnswerOfManySmallObjectsTakesLittleMemory) {
+  // Each object takes a hundred times the memory of its text.
+  std::string body = R"({"port":[)";
+  while (body.size() < (size_t{15} << 20)) body += "{},";
+  body += "{}]}";
+  neutron_.Script([&body](fake::Connection& connection) {
+    (void)connection.Write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+                           std::to_string(body.size()) + "\r\n\r\n" + body);
+    return false;
+  });
+
+  EXPECT_THAT(GetFailure(ClientWithoutKeystone()).what(),
+              HasSubstr("has more than 1048576 values"));
+}
+
 TEST_F(FaultTest, AnEndlessErrorIsAnErrorAllTheSame) {
   neutron_.Script([](fake::Connection& connection) {
     bool open = connection.Write("HTTP/1.1 429 No\r\nContent-Length: 99999999999\r\n\r\n");

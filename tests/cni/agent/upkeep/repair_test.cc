@@ -11,7 +11,6 @@
 namespace kuryr::test {
 namespace {
 
-using namespace std::chrono_literals;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -24,13 +23,7 @@ class RepairTest : public AgentTest {
 
   void SetUp() override {
     PluginTest::SetUp();
-    StartAgentWith("on");
-  }
-  void StartAgentWith(const std::string& repair) {
-    WriteConfig(DefaultKubernetes(),
-                "[DEFAULT]\ndebug = true\n[cni_daemon]\nrepair = " + repair + "\n");
-    StartAgent();
-    ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
+    StartAgentWith(WithRepair("on"));
   }
   TestPod Added(const std::string& name) {
     TestPod pod = ActivePod(name);
@@ -45,7 +38,6 @@ class RepairTest : public AgentTest {
                           {"runtimeConfig", {{"bandwidth", bandwidth}}}}
         .dump();
   }
-  void WaitFor(const std::string& output) { agent_->WaitForOutput(output, 30s); }
   void DeletePort(const TestPod& pod) { ovs_->Vsctl({"del-port", pod.tap}); }
   static std::string HostEnd(const TestPod& pod) {
     return RunOnHost({"ip", "-brief", "link", "show", "dev", pod.tap});
@@ -57,11 +49,6 @@ class RepairTest : public AgentTest {
     for (const nlohmann::json& event : api_->List("events", "default"))
       reasons.push_back(event["reason"]);
     return reasons;
-  }
-  static std::string Metrics() {
-    return RunProgram(
-               {.argv = {"curl", "--silent", "--max-time", "10", "http://127.0.0.1:8090/metrics"}})
-        .out;
   }
 };
 
@@ -134,7 +121,7 @@ TEST_F(RepairTest, WhatBrokeWhileTheAgentWasDownIsRepaired) {
   StopAgent(SIGTERM);
   DeletePort(pod);
 
-  StartAgentWith("on");
+  StartAgentWith(WithRepair("on"));
   WaitFor(kRepaired);
 
   EXPECT_THAT(Ports(), ElementsAre(pod.tap));
@@ -144,7 +131,7 @@ TEST_F(RepairTest, ReportsAndChangesNothing) {
   const TestPod pod = Added("a");
   const TestPod other = Added("b");
   StopAgent(SIGTERM);
-  StartAgentWith("report");
+  StartAgentWith(WithRepair("report"));
 
   for (const TestPod& one : {pod, other}) RunOnHost({"ip", "link", "set", "dev", one.tap, "down"});
 
@@ -188,11 +175,40 @@ TEST_F(RepairTest, WaitsForOpenVSwitch) {
   ovs_->StopServer();
 
   RunOnHost({"ip", "link", "set", "dev", pod.tap, "down"});
-  WaitFor("the upkeep failed; it will be tried again");
+  WaitFor("an attachment waits for Open vSwitch");
   ovs_->StartServer();
   WaitFor(kRepaired);
 
   EXPECT_THAT(HostEnd(pod), Not(HasSubstr("DOWN")));
+}
+
+TEST_F(RepairTest, WaitsForOvsVswitchdAlone) {
+  const TestPod pod = Added("a");
+  const TestPod other = Added("b");
+  ovs_->StopVswitchd();
+
+  for (const TestPod& one : {pod, other}) {
+    ovs_->Vsctl({"--no-wait", "del-port", one.tap});
+    WaitFor("an attachment waits for Open vSwitch");
+  }
+  EXPECT_THAT(Ports(), IsEmpty());
+  ovs_->StartVswitchd();
+  for (const TestPod& one : {pod, other}) WaitUntilPlugged(one);
+
+  EXPECT_THAT(Metrics(), Not(HasSubstr("kind=\"port\",outcome=\"failed\"")));
+}
+
+TEST_F(RepairTest, AnAddWithoutOvsVswitchdFailsAndLeavesNothing) {
+  StopAgent(SIGTERM);
+  StartAgentWith(WithRepair("on") + "[os_vif_ovs]\novs_vsctl_timeout = 1\n");
+  ovs_->StopVswitchd();
+
+  const nlohmann::json error = FailedAdd(ActivePod("a"), {});
+  EXPECT_EQ(error["code"], 11);
+  ExpectNothingLeft();
+  ovs_->StartVswitchd();
+
+  EXPECT_EQ(Run("ADD", ActivePod("b")).status, 0);
 }
 
 }  // namespace

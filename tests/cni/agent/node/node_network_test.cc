@@ -15,6 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -45,10 +46,8 @@ class NodeNetworkTest : public AgentTest {
                 {{"metadata", {{"annotations", {{"openstack.org/kuryr-vif", text}}}}}});
   }
   void StartNodeAgent(bool enabled = true) {
-    WriteConfig(DefaultKubernetes(), std::string("[DEFAULT]\ndebug = true\n[node_network]\n") +
-                                         "enabled = " + (enabled ? "true" : "false") + "\n");
-    StartAgent();
-    ASSERT_TRUE(api_->WaitForWatches(enabled ? 2 : 1));
+    const std::string word = enabled ? "true" : "false";
+    StartAgentWith("[node_network]\nenabled = " + word + "\n", "", enabled ? 2 : kAgentWatches);
   }
   /// An agent that has made all of it.
   void StartPlanned() {
@@ -58,17 +57,12 @@ class NodeNetworkTest : public AgentTest {
   }
   /// The last part is the rules.
   void WaitForMade() { WaitFor("outcome=made part=rules"); }
-  void WaitFor(const std::string& output) { agent_->WaitForOutput(output, 30s); }
-  [[nodiscard]] json Status() const {
-    const ProcessResult result =
-        RunProgram({.argv = {BinDir() + "/kuryr-daemon", "--config-file",
-                             (work_ / "kuryr.conf").string(), "status", "--json"}});
-    return json::parse(result.out, nullptr, false);
-  }
-  [[nodiscard]] std::string StatusText() const {
-    return RunProgram({.argv = {BinDir() + "/kuryr-daemon", "--config-file",
-                                (work_ / "kuryr.conf").string(), "status"}})
-        .out;
+  [[nodiscard]] json Status() const { return json::parse(AskStatus({"--json"}), nullptr, false); }
+  [[nodiscard]] std::string AskStatus(const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> argv = {BinDir() + "/kuryr-daemon", "--config-file",
+                                     (work_ / "kuryr.conf").string(), "status"};
+    argv.insert(argv.end(), options.begin(), options.end());
+    return RunProgram({.argv = argv}).out;
   }
   static json& Data(json& object, const char* key) { return object["versioned_object.data"][key]; }
   std::string PortList() { return ovs_->Vsctl({"list-ports", "br-int"}); }
@@ -216,7 +210,7 @@ TEST_F(NodeNetworkTest, StatusTellsOfTheMissingPlan) {
   AnnotateNode("node1", vif::EncodeAnnotation({NodeVif()}));
   WaitForMade();
   const json made = Status()["node_network"];
-  EXPECT_THAT(StatusText(), HasSubstr("node network: kuryr0 ── br-int, fa:16:3e:0a:00:01"));
+  EXPECT_THAT(AskStatus(), HasSubstr("node network: kuryr0 ── br-int, fa:16:3e:0a:00:01"));
   AnnotateNode("node1", nullptr);
   WaitFor("the node's network was taken back");
 
@@ -225,7 +219,7 @@ TEST_F(NodeNetworkTest, StatusTellsOfTheMissingPlan) {
   EXPECT_EQ(made["routes"][0]["state"], "routed");
   EXPECT_EQ(made["routes"][1]["state"], "elsewhere");
   EXPECT_EQ(PortList(), "");
-  EXPECT_THAT(StatusText(), HasSubstr("Node node1 has none for kuryr0"));
+  EXPECT_THAT(AskStatus(), HasSubstr("Node node1 has none for kuryr0"));
 }
 
 TEST_F(NodeNetworkTest, UnreadablePlanLeavesWhatIsThere) {
@@ -261,6 +255,25 @@ TEST_F(NodeNetworkTest, CommandTakesItBackWithoutAnAgent) {
   EXPECT_EQ(RunProgram(removal).out, "there was nothing to remove\n");
 
   EXPECT_EQ(PortList(), "");
+}
+
+TEST_F(NodeNetworkTest, NodeIsAChassisUntilItIsTakenBack) {
+  ovs_->Vsctl({"set", "Open_vSwitch", ".", "external_ids:system-id=mine"});
+  MakeNode("node1", "192.0.2.1", {NodeVif()});
+  WriteConfig(DefaultKubernetes(),
+              "[node_network]\nenabled = true\n[ovn]\nmanage_node = true\n"
+              "sb_connection = tcp:192.0.2.9:6642\n");
+  StartAgent();
+  WaitForMade();
+
+  const std::string text = StatusText();
+  EXPECT_THAT(text, ContainsRegex("ovn-remote +tcp:192.0.2.9:6642 +kuryr-daemon"));
+  EXPECT_THAT(text, ContainsRegex("ovn-encap-ip +192.0.2.1 +kuryr-daemon"));
+  EXPECT_THAT(text, ContainsRegex("hostname +node1 +kuryr-daemon"));
+  EXPECT_THAT(text, ContainsRegex("system-id +mine +another"));
+  AnnotateNode("node1", nullptr);
+  WaitFor("the node's network was taken back");
+  EXPECT_EQ(ovs_->Vsctl({"get", "Open_vSwitch", ".", "external_ids"}), "{system-id=mine}");
 }
 
 TEST_F(NodeNetworkTest, PodsArePluggedWithoutTheRightToWatchNodes) {

@@ -23,15 +23,11 @@ using ::testing::UnorderedElementsAre;
 
 class HotPlugTest : public KuryrPortTest {
  protected:
+  static constexpr const char* kNetworkStatus = "network_status = true\n";
+
   void SetUp() override {
     PluginTest::SetUp();
-    StartAgentWith("on");
-  }
-  void StartAgentWith(const std::string& repair) {
-    WriteConfig(DefaultKubernetes() + "network_status = true\n",
-                "[DEFAULT]\ndebug = true\n[cni_daemon]\nrepair = " + repair + "\n");
-    StartAgent();
-    ASSERT_TRUE(api_->WaitForWatches(kAgentWatches));
+    StartAgentWith(WithRepair("on"), kNetworkStatus);
   }
   TestPod Added(const std::string& name) {
     TestPod pod = MakePod(name);
@@ -56,7 +52,6 @@ class HotPlugTest : public KuryrPortTest {
     return {{"eth0", Vif(pod, true)}, {"net1", Vif(Second(pod), true)}};
   }
   static json& Data(json& object, const char* key) { return object["versioned_object.data"][key]; }
-  void WaitFor(const std::string& output) { agent_->WaitForOutput(output, 30s); }
   void WaitUntilPluggedIn(const std::string& ifname) { WaitFor("change=\"plugged " + ifname); }
   static std::string Inside(const TestPod& pod, const std::vector<std::string>& argv) {
     return RunIn(binding::Netns::Open(pod.netns), argv);
@@ -220,7 +215,7 @@ TEST_F(HotPlugTest, AHostInterfaceOfTheSamePodIsRefused) {
 
 TEST_F(HotPlugTest, ReportsAndChangesNothing) {
   StopAgent(SIGTERM);
-  StartAgentWith("report");
+  StartAgentWith(WithRepair("report"), kNetworkStatus);
   const TestPod pod = Added("a");
   const TestPod other = Added("b");
 
@@ -255,7 +250,7 @@ TEST_F(HotPlugTest, APlanThatChangedWhileTheAgentWasDownIsFollowed) {
   StopAgent(SIGTERM);
   PlanNow(pod, Two(pod));
 
-  StartAgentWith("on");
+  StartAgentWith(WithRepair("on"), kNetworkStatus);
   WaitUntilPluggedIn("net1");
 
   EXPECT_THAT(Ports(), UnorderedElementsAre(pod.tap, Second(pod).tap));
@@ -270,7 +265,7 @@ TEST_F(HotPlugTest, AnAgentThatIsKilledLeavesNothing) {
     // The moment is what is tested: the change begins 100 ms after the event.
     std::this_thread::sleep_for(std::chrono::milliseconds(moment(random)));
     StopAgent(SIGKILL);
-    StartAgentWith("on");
+    StartAgentWith(WithRepair("on"), kNetworkStatus);
     if (round % 2 == 0) {
       json three = Two(pod);
       three["net2"] = Vif(Second(pod, 2), true);
@@ -281,6 +276,20 @@ TEST_F(HotPlugTest, AnAgentThatIsKilledLeavesNothing) {
     EXPECT_EQ(Run("DEL", pod).status, 0);
     ExpectNothingLeft();
   }
+}
+
+TEST_F(HotPlugTest, WaitsForOvsVswitchd) {
+  const TestPod pod = Added("a");
+  ovs_->StopVswitchd();
+
+  PlanNow(pod, Two(pod));
+  WaitFor("an attachment waits for Open vSwitch");
+  EXPECT_THAT(Links(pod), Not(HasSubstr("net1")));
+  ovs_->StartVswitchd();
+  WaitUntilPluggedIn("net1");
+
+  EXPECT_THAT(Metrics(),
+              HasSubstr("kuryr_cni_hot_plugs_total{change=\"plugged\",outcome=\"done\"} 1\n"));
 }
 
 }  // namespace

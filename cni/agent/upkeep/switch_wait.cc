@@ -1,0 +1,65 @@
+#include "cni/agent/upkeep/switch_wait.h"
+
+#include <system_error>
+
+#include "base/log.h"
+
+namespace kuryr::cni {
+namespace {
+
+/// The time that ovs-vswitchd has to answer.
+constexpr std::chrono::seconds kAnswerTime{1};
+/// The time between two questions while ovs-vswitchd does not answer. An event comes first as a
+/// rule.
+constexpr std::chrono::seconds kAskEvery{10};
+
+bool Answers(const binding::Binding& binding, const Deadline& deadline) {
+  try {
+    return binding.IsOvsServed(deadline.AtMost(kAnswerTime));
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::operation_canceled) throw;
+    return false;
+  }
+}
+
+}  // namespace
+
+bool SwitchWait::IsServed(Upkeep& upkeep, const UpkeepJob& job, const std::string& key,
+                          const Deadline& deadline) {
+  bool may_ask = false;
+  {
+    // An event that comes while the question is at work finds the key.
+    const MutexLock lock(mutex_);
+    waiting_.emplace(&job, key);
+    may_ask = Clock::now() >= ask_at_;
+    if (may_ask) ask_at_ = Clock::now() + kAskEvery;
+  }
+  bool is_served = false;
+  try {
+    is_served = may_ask && Answers(binding_, deadline);
+  } catch (...) {
+    End(upkeep);
+    throw;
+  }
+  if (is_served) {
+    {
+      const MutexLock lock(mutex_);
+      waiting_.erase({&job, key});
+    }
+    End(upkeep);
+    return true;
+  }
+  Log(LogLevel::kDebug, "an attachment waits for Open vSwitch",
+      {{"work", job.name()}, {"key", key}});
+  upkeep.AddAfter(job, key, kAskEvery);
+  return false;
+}
+
+void SwitchWait::End(Upkeep& upkeep) {
+  const MutexLock lock(mutex_);
+  for (const auto& [job, key] : waiting_) upkeep.AddAfter(*job, key, {});
+  waiting_.clear();
+  ask_at_ = {};
+}
+
+}  // namespace kuryr::cni

@@ -1,0 +1,54 @@
+"""The cluster of two nodes on OVN: its central part on the first node, ovn-controller and an end of Geneve's tunnels on each."""
+from harness.uplink_bridge import make_uplink_bridge
+from kubernetes.two_nodes import TwoNodes
+from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons
+
+RIGHTS = "  # With [ovn] services = ovn:\n"
+
+
+class OvnNodes(TwoNodes):
+    def __init__(self, programs, options):
+        # With kube-proxy pods answer each other past the nodes, so these masquerade what it has translated.
+        self.proxy_serves_pods = options.services == "kube-proxy"
+        self.seen_at_service = "its node's" if self.proxy_serves_pods else "its"
+        super().__init__(programs, options)
+
+    def _make_node(self, host):
+        node = super()._make_node(host)
+        make_uplink_bridge(node.ovs)
+        # OVN uses all-zero SNAT for all connections of a switch with load balancers. The userspace datapath of Open vSwitch 3.1.0
+        # may die of it: "assertion conn->conn_type == CT_CONN_TYPE_DEFAULT failed in conn_update_state()".
+        host.run(f"ovs-appctl dpif/set-dp-features {node.ovs.bridge} ct_zero_snat false")
+        return node
+
+    def start(self):
+        self.central = Central(self.hosts[0], listens=True)
+        self.controllers = [Daemons({CONTROLLER: [CONTROLLER]}, host) for host in self.hosts]
+        for daemons in self.controllers:
+            # kuryr-daemon tells it of the databases.
+            daemons.start(CONTROLLER)
+        super().start()
+
+    def source_at_service(self, pod, family):
+        if not self.proxy_serves_pods:
+            return super().source_at_service(pod, family)
+        agent = self.agents[self.nodes.index(pod.node)]
+        own = [address.split("/")[0] for address in agent.status()["node_network"]["addresses"]]
+        return next(address for address in own if (":" in address) == (family == 6))
+
+    def _manifest(self, name):
+        """With the rights that OVN's Services need, which stand there as a comment."""
+        text = super()._manifest(name)
+        if self.proxy_serves_pods or RIGHTS not in text:
+            return text
+        before, _, rest = text.partition(RIGHTS)
+        rights, end, after = rest.partition("---")
+        return before + rights.replace("  # ", "  ") + end + after
+
+    def _controller_changes(self):
+        return {"controller": {"backend": "ovn"}, "ovn": {"nb_connection": NORTHBOUND, "services": self.options.services}}
+
+    def _agent_changes(self):
+        (address, *_) = self.nodes[0].addresses
+        server = f"[{address}]" if ":" in address else address
+        return {"ovn": {"manage_node": "true", "sb_connection": f"tcp:{server}:{SOUTHBOUND_PORT}"}}
