@@ -216,6 +216,7 @@ bool RemoveManagementPorts(const DriverContext& context, const Deadline& deadlin
     ThrowErrno(ETIMEDOUT, "ovs-vswitchd does not answer");
   for (const std::string& name : names)
     session.ovs().DeletePort(name, ManagementPortMark(), deadline);
+  if (!names.empty()) session.ovs().WaitUntilApplied(deadline);
   return !names.empty();
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/ip.h"
 #include "controller/plan/plan_request.h"
 #include "controller/plan/service.h"
+#include "controller/policy/compiled_policy.h"
 #include "service/metrics_text.h"
 #include "vif/pod_vifs.h"
 
@@ -91,6 +93,18 @@ class ServiceBalancer {
   virtual void Balance(const std::string& name, const Service& service) = 0;
 };
 
+/// A backend that enforces NetworkPolicies on the default interfaces of its owners.
+class PolicyEnforcer {
+ public:
+  virtual ~PolicyEnforcer() = default;
+
+  /// The NetworkPolicy NAMESPACE/NAME is so from now on; nullptr: there is none.
+  virtual void Enforce(const std::string& name, const CompiledPolicy* policy) = 0;
+  /// The pod is in these sets from now on. A pod is told before Reserve is asked for its plan, so
+  /// that it is isolated before its first packet.
+  virtual void Join(const std::string& pod_uid, const std::set<PodSet>& sets) = 0;
+};
+
 /// A backend that has figures for Prometheus.
 class MetricsReporter {
  public:
@@ -135,6 +149,7 @@ struct Facets {
   MetricsReporter* metrics = nullptr;
   PortLister* ports = nullptr;
   ServiceBalancer* services = nullptr;
+  PolicyEnforcer* policies = nullptr;
 };
 
 }  // namespace kuryr::controller

@@ -137,7 +137,9 @@ void Services::RemoveSlice(const std::string& key) {
 
 Service Services::ServiceOf(const Known& known) const {
   Service service{.cluster_ips = known.spec->cluster_ips, .affinity = known.spec->affinity};
+  size_t left = kMostOfAllPorts;
   for (const SpecPort& port : known.spec->ports) {
+    const size_t most = std::min(left, kMostEndpoints);
     std::set<ServiceEndpoint> endpoints;
     for (const std::string& key : known.slices) {
       const Slice& slice = slices_.at(key);
@@ -147,9 +149,10 @@ Service Services::ServiceOf(const Known& known) const {
           });
       if (found == slice.ports.end()) continue;
       for (const IpAddress& address : slice.addresses) {
-        if (endpoints.size() < kMostEndpoints) endpoints.insert({address, found->port});
+        if (endpoints.size() < most) endpoints.insert({address, found->port});
       }
     }
+    left -= endpoints.size();
     service.ports.push_back({.protocol = port.protocol,
                              .port = port.port,
                              .endpoints = {endpoints.begin(), endpoints.end()}});

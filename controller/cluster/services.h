@@ -22,6 +22,8 @@ class Services : public watcher::EventConsumer {
   /// Endpoints of one port that are balanced. The user who makes EndpointSlices could make any
   /// number; the API server puts as many into an Endpoints object.
   static constexpr size_t kMostEndpoints = 1000;
+  /// Endpoints of all ports of one Service: that user may name any number of ports as well.
+  static constexpr size_t kMostOfAllPorts = 10'000;
 
   /// Tells `balancer`, which is borrowed and may be null, of all Services, and of each change. All
   /// are known.

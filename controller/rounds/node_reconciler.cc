@@ -82,6 +82,8 @@ void NodeReconciler::Plan(const std::string& key, const OwningNode& node) {
   const std::string plan = vif::EncodeAnnotation(*vifs);
   if (plan != node.plan) {
     writer_.AnnotateNode(node.owner(), {{vif::kVifAnnotation, plan}});
+    // The backend keeps ports that stand on an object, and looks whether they stay.
+    shared_.backend.Adopt(node.owner(), *vifs);
     Log(LogLevel::kInfo, "node planned",
         {{"node", node.name}, {"active", is_active ? "true" : "false"}});
   }

@@ -26,9 +26,9 @@ PASSING = (429, 500, 502, 503, 504)
 
 
 class JsonApiServer(KubeApiServer):
-    options = [*KubeApiServer.options, "--storage-media-type=application/json", "--etcd-compaction-interval=0"]
-
-    def __init__(self, programs, folder, users):
+    def __init__(self, programs, folder, users, options):
+        """options: those of kube-apiserver beside the usual ones; a later one counts."""
+        self.options = [*KubeApiServer.options, "--storage-media-type=application/json", "--etcd-compaction-interval=0", *options]
         self.users = f"{KubeApiServer.users}{CONTROLLER_TOKEN},{CONTROLLER_USER},2\n{users}"
         super().__init__(programs, folder)
 
@@ -37,9 +37,9 @@ class JsonApiServer(KubeApiServer):
 
 
 class Cluster:
-    def __init__(self, programs, users=""):
-        """users: lines of --token-auth-file, beside those that every cluster has."""
-        self.api = JsonApiServer(programs, WORK / "kubernetes", users)
+    def __init__(self, programs, users="", options=()):
+        """users: lines of --token-auth-file, beside those that every cluster has; options: JsonApiServer's."""
+        self.api = JsonApiServer(programs, WORK / "kubernetes", users, options)
         self.etcd = Etcd(self.api.folder / "localhost:1")
         self.history = History(self.etcd)
         for name in ("kuryrport.yaml", "rbac-controller.yaml"):

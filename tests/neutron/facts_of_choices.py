@@ -80,10 +80,25 @@ def name_subnets(facts, planning, spaces):
             all_made.append(with_plan(made, planning.plan_of(port)))
         exchange.tcp(*all_made, 4)
         spaces.end_pods(*all_made)
+    with facts.fact("hot plug: an interface that a running pod's annotation names no more loses its port, and eth0 keeps its own"):
+        lose_interface(planning, spaces)
     with facts.fact("pools by name: a definition gives no pod what is not its namespace's, and an Event says so"):
         spaces.define(FREE, "storage")
         message = refusal_of(planning, "stranger", FREE, {NETWORKS: "storage"})
         expect(f'pool "storage" is not for namespace {FREE}' in message, message)
+
+
+def lose_interface(planning, spaces):
+    made, port, result = planning.run_pod("unplugged", namespace=FREE, annotations={NETWORKS: "shared@net1"})
+    expect_same(2, len(planning.ports_of(made.pod.uid)), "ports")
+    path = f"{planning.path('pods', FREE)}/unplugged"
+    # The kubelet says so of a pod that runs.
+    address = result["ips"][0]["address"].split("/")[0]
+    planning.api.patch(f"{path}/status", {"status": {"podIP": address, "podIPs": [{"ip": address}]}})
+    planning.api.patch(path, {"metadata": {"annotations": {NETWORKS: None}}})
+    planning.wait_for("eth0's port alone", lambda: [each["id"] for each in planning.ports_of(made.pod.uid)] == [port["id"]])
+    expect_same({"eth0"}, set(planning.vifs_of("unplugged", FREE)), "planned interfaces")
+    spaces.end_pods(made)
 
 
 def with_plan(made, plan):

@@ -85,8 +85,12 @@ def find_orphans(planning):
     orphan = planning.neutron.create("port", network_id=planning.network.network["id"], device_owner="compute:kuryr",
                                      device_id=gone, name="default/gone/eth0")
     planning.neutron.request("PUT", f"ports/{orphan['id']}/tags", {"tags": [TAG]})
+    # As earlier releases left them.
+    leaked = planning.neutron.create("port", network_id=planning.network.network["id"], device_owner="compute:kuryr",
+                                     name="kuryr-pool-port", **{"binding:host_id": HOST_NAME})
     said = planning.orphans()
-    expect(f"what pod default/gone ({gone}) has in the backend: the pod is gone" in said and "1 left" in said, said)
+    expect(f"what pod default/gone ({gone}) has in the backend: the pod is gone" in said and "2 left" in said, said)
+    expect(f"port {leaked['id']} (kuryr-pool-port) at {HOST_NAME}: an earlier release made it for a pool" in said, said)
     said = planning.orphans("--remove", "--force")
-    expect("1 removed, 0 left" in said, said)
+    expect("2 removed, 0 left" in said, said)
     expect(not planning.ports_of(gone) and planning.ports_of(kept), "other ports than the orphan's are gone")

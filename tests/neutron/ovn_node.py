@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from controller.cluster import Cluster
 from harness.kube_api import find_programs
 from harness.report import Skipped
-from neutron import database
+from neutron import database, services
 from neutron.keystone import Keystone
 from neutron.network import Network
 from neutron.planning import Planning
@@ -35,4 +35,4 @@ class NeutronNode:
             if not programs:
                 raise Skipped(why)
             self.node.agent.kill()
-            return Planning(self.node, self.network, Cluster(programs), self.chosen, **options)
+            return Planning(self.node, self.network, Cluster(programs, options=services.API_OPTIONS), self.chosen, **options)

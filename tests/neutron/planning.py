@@ -30,7 +30,8 @@ class Planning:
         self.cluster, self.api = cluster, cluster.api
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", self.backend())
         pods = PlannedPods(self.api)
-        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds})
+        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds},
+                      kubernetes={"network_status": "true"})
         self.confs = {AGENT: kuryr.usual_conf, ALONE: kuryr.write_conf(daemon_enabled="false")}
         node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
         node.agent.start()

@@ -49,12 +49,12 @@ def read_all(connection):
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-def tcp(source, target, family, port=PORT):
-    """Sends data there and back, and compares it."""
+def tcp(source, target, family, port=PORT, by=None):
+    """Sends data there and back, and compares it. by: the source connects to this address and port, which lead to the target."""
     data = os.urandom(TCP_BYTES)
     with server_in(target, family, socket.SOCK_STREAM, port) as server, \
             socket_in(source, family, socket.SOCK_STREAM) as client:
-        client.connect((target.pod.plan.address(family), port))
+        client.connect(by or (target.pod.plan.address(family), port))
         connection = server.accept()[0]
         with connection:
             connection.settimeout(EVENT_SECONDS)

@@ -8,14 +8,14 @@ namespace kuryr::cni {
 namespace {
 
 /// The time that ovs-vswitchd has to answer.
-constexpr std::chrono::seconds kAnswerTime{1};
+constexpr std::chrono::seconds kSwitchAnswerTime{1};
 /// The time between two questions while ovs-vswitchd does not answer. An event comes first as a
 /// rule.
-constexpr std::chrono::seconds kAskEvery{10};
+constexpr std::chrono::seconds kSwitchAskEvery{10};
 
-bool Answers(const binding::Binding& binding, const Deadline& deadline) {
+bool SwitchAnswers(const binding::Binding& binding, const Deadline& deadline) {
   try {
-    return binding.IsOvsServed(deadline.AtMost(kAnswerTime));
+    return binding.IsOvsServed(deadline.AtMost(kSwitchAnswerTime));
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::operation_canceled) throw;
     return false;
@@ -32,11 +32,11 @@ bool SwitchWait::IsServed(Upkeep& upkeep, const UpkeepJob& job, const std::strin
     const MutexLock lock(mutex_);
     waiting_.emplace(&job, key);
     may_ask = Clock::now() >= ask_at_;
-    if (may_ask) ask_at_ = Clock::now() + kAskEvery;
+    if (may_ask) ask_at_ = Clock::now() + kSwitchAskEvery;
   }
   bool is_served = false;
   try {
-    is_served = may_ask && Answers(binding_, deadline);
+    is_served = may_ask && SwitchAnswers(binding_, deadline);
   } catch (...) {
     End(upkeep);
     throw;
@@ -51,7 +51,7 @@ bool SwitchWait::IsServed(Upkeep& upkeep, const UpkeepJob& job, const std::strin
   }
   Log(LogLevel::kDebug, "an attachment waits for Open vSwitch",
       {{"work", job.name()}, {"key", key}});
-  upkeep.AddAfter(job, key, kAskEvery);
+  upkeep.AddAfter(job, key, kSwitchAskEvery);
   return false;
 }
 

@@ -102,7 +102,6 @@ int ovsdb_open(const char* /*remote*/, ovsdb_limit /*limit*/, ovsdb_connection**
   return 0;
 }
 void ovsdb_close(ovsdb_connection* connection) { delete connection; }
-void ovsdb_use_tls(const char* /*key*/, const char* /*certificate*/, const char* /*ca*/) {}
 int ovsdb_refresh(ovsdb_connection* /*connection*/) { return 0; }
 int ovsdb_post(ovsdb_connection* /*connection*/, const char* /*method*/, const char* /*params*/) {
   return 0;

@@ -152,6 +152,14 @@ TEST_F(ServicesTest, EndpointsHaveABound) {
   Tell(EventType::kAdded, slice);
 
   EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(Services::kMostEndpoints));
+  json service = service_;
+  for (int port = 1000; port < 1100; ++port)
+    service["spec"]["ports"].push_back({{"name", "http"}, {"port", port}});
+  Tell(EventType::kModified, service);
+
+  size_t all = 0;
+  for (const ServicePort& port : web().ports) all += port.endpoints.size();
+  EXPECT_EQ(all, Services::kMostOfAllPorts);
 }
 
 }  // namespace

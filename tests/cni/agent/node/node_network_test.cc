@@ -266,7 +266,7 @@ TEST_F(NodeNetworkTest, NodeIsAChassisUntilItIsTakenBack) {
   StartAgent();
   WaitForMade();
 
-  const std::string text = StatusText();
+  const std::string text = AskStatus();
   EXPECT_THAT(text, ContainsRegex("ovn-remote +tcp:192.0.2.9:6642 +kuryr-daemon"));
   EXPECT_THAT(text, ContainsRegex("ovn-encap-ip +192.0.2.1 +kuryr-daemon"));
   EXPECT_THAT(text, ContainsRegex("hostname +node1 +kuryr-daemon"));

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ip.h"
+
+namespace kuryr::controller {
+
+/// A set of pods that policies choose, by selectors and perhaps by a named port. Equal selectors
+/// give the same name, whichever policy has them.
+using PodSet = std::string;
+
+enum class TrafficDirection { kIngress, kEgress };
+
+/// Ports of one protocol.
+struct PortRange {
+  std::string protocol;  ///< "tcp", "udp" or "sctp"
+  uint16_t first = 0;
+  uint16_t last = UINT16_MAX;
+
+  auto operator<=>(const PortRange&) const = default;
+};
+
+struct AddressBlock {
+  IpNetwork network;
+  std::vector<IpNetwork> except;  ///< within `network`
+
+  auto operator<=>(const AddressBlock&) const = default;
+};
+
+/// Traffic that a policy allows. Replies are always allowed.
+struct PolicyRule {
+  TrafficDirection direction = TrafficDirection::kIngress;
+  PodSet subject;         ///< the pods that may receive, or send
+  bool any_peer = false;  ///< then `peers` and `blocks` are empty
+  std::vector<PodSet> peers;
+  std::vector<AddressBlock> blocks;
+  bool any_port = false;  ///< then `ports` is empty
+  std::vector<PortRange> ports;
+
+  auto operator<=>(const PolicyRule&) const = default;
+};
+
+/// A NetworkPolicy as sets of pods (networking.k8s.io/v1). What no policy's rule allows is dropped
+/// for pods that a policy isolates in that direction.
+struct CompiledPolicy {
+  PodSet subject;  ///< the pods that the policy selects
+  bool isolates_ingress = false;
+  bool isolates_egress = false;
+  std::vector<PolicyRule> rules;  ///< none without a peer, and none without a port
+
+  bool operator==(const CompiledPolicy&) const = default;
+};
+
+}  // namespace kuryr::controller
