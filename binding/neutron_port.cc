@@ -136,7 +136,7 @@ void PlanPortSecurity(const vif::VifBase& vif, const BindingConfig& config, Plan
   const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
   const bool is_free = config.trusts_plans && profile != nullptr &&
                        profile->profile_id.value_or("") == vif::kNoPortSecurity;
-  if (!port.is_protected || config.owns_ports || is_free) return;
+  if (!config.port_security || !port.is_protected || config.owns_ports || is_free) return;
   port.security.emplace().mac = planned.mac;
   for (const IpNetwork& own : vif::AddressesOf(vif))
     port.security->addresses.push_back(own.address);

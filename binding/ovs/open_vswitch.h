@@ -159,9 +159,9 @@ class OpenVSwitch {
   /// external_ids have changed meanwhile.
   AddedPort UpdatePort(const OvsPort& port, const PortState& there, bool with_settings,
                        const Deadline& deadline);
-  /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
-  /// known that it will not.
-  void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
+  /// Returns the port's OpenFlow number when ovs-vswitchd gave it one. Throws OvsError as soon as
+  /// it is known that it will not.
+  uint32_t WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
   /// PortMirrors::Join for a port that was added. Returns when ovs-vswitchd has the mirrors.
   void JoinMirrors(const OvsPort& port, const Deadline& deadline);
   /// As PortMirrors::FindDifference.
@@ -220,7 +220,7 @@ class OpenVSwitch {
   void LeaveMirrors(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
   void UndoAdd(const OvsPort& port) noexcept;
-  bool FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
+  uint32_t FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
   template <typename Follow>
   auto Await(const std::string& what, const Deadline& deadline, const Follow& follow);
   /// The rows that one select gives.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "binding/ovs/flow.h"
 #include "binding/ovs/openflow.h"
 
 namespace kuryr::binding {
@@ -21,7 +22,7 @@ constexpr uint64_t kOursMask = 0xffffffff'00000000;
 /// Above the flows of others, which see what passes.
 constexpr uint16_t kDropRest = 65000;
 constexpr uint16_t kPassSource = 65001;
-constexpr uint16_t kDropNeighbourDiscovery = 65002;
+constexpr uint16_t kDropClaims = 65002;
 constexpr uint16_t kPassNeighbourDiscovery = 65003;
 constexpr uint16_t kDropMalformed = 65004;
 
@@ -79,6 +80,13 @@ class PortFlows {
   void Drop(uint16_t priority, const FlowMatch& match) {
     flows_.push_back({.priority = priority, .match = match});
   }
+  /// The answers of a DHCP server (RFC 2131, RFC 8415).
+  void DropUdp(uint16_t ethernet_type, uint16_t source, uint16_t destination) {
+    Drop(kDropClaims, own_.EthernetType(ethernet_type)
+                          .Number8(FlowField::kIpProtocol, IPPROTO_UDP)
+                          .Number16(FlowField::kUdpSource, source)
+                          .Number16(FlowField::kUdpDestination, destination));
+  }
   [[nodiscard]] FlowMatch Icmpv6(uint8_t type) const {
     return own_.EthernetType(kIpv6Type)
         .Number8(FlowField::kIpProtocol, IPPROTO_ICMPV6)
@@ -94,6 +102,7 @@ class PortFlows {
     Pass(kPassSource, own_.EthernetType(kIpv4Type).Ip(FlowField::kIpv4Source, address));
     Pass(kPassSource, arp.Ip(FlowField::kArpSenderIp, address));
     if (has_probe_) return;
+    DropUdp(kIpv4Type, 67, 68);
     // A probe of RFC 5227 claims nothing yet.
     Pass(kPassSource,
          arp.Number16(FlowField::kArpOperation, kArpRequest).Ip(FlowField::kArpSenderIp, {}));
@@ -118,8 +127,9 @@ class PortFlows {
   }
 
   void AddNeighbourDiscovery() {
+    DropUdp(kIpv6Type, 547, 546);
     for (const int type : {ND_ROUTER_ADVERT, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT, ND_REDIRECT})
-      Drop(kDropNeighbourDiscovery, Icmpv6(static_cast<uint8_t>(type)));
+      Drop(kDropClaims, Icmpv6(static_cast<uint8_t>(type)));
     // Open vSwitch reads no fields of a solicitation with an option twice: its MAC is unknown.
     Drop(kDropMalformed,
          Icmpv6(ND_NEIGHBOR_SOLICIT).Ip(FlowField::kNdTarget, {.family = IpFamily::kIpv6}));
@@ -156,7 +166,22 @@ bool IsPortSecured(OpenFlow& bridge, uint32_t number, const PortSecurity& securi
 
 void UnsecurePort(OpenFlow& bridge, uint32_t number, const Deadline& deadline) {
   bridge.Delete(kOurs, kOursMask, FlowMatch().InPort(number));
-  bridge.Finish(deadline);
+  bridge.Send(deadline);
+}
+
+size_t RemoveStrayFlows(OpenFlow& bridge, const std::function<std::set<uint32_t>()>& find_secured,
+                        const Deadline& deadline) {
+  const auto listed = bridge.List(kOurs, kOursMask, deadline);
+  const std::set<PresentFlow> flows(listed.begin(), listed.end());
+  const std::set<uint32_t> secured = find_secured();
+  size_t removed = 0;
+  for (const PresentFlow& flow : flows) {
+    if (secured.contains(flow.in_port)) continue;
+    bridge.Delete(flow.cookie, UINT64_MAX, FlowMatch().InPort(flow.in_port));
+    ++removed;
+  }
+  if (removed != 0) bridge.Finish(deadline);
+  return removed;
 }
 
 }  // namespace kuryr::binding

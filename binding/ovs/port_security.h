@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,7 +36,12 @@ void SecurePort(OpenFlow& bridge, uint32_t number, const PortSecurity& security,
 /// Whether the bridge has these flows for the number, and no earlier ones.
 [[nodiscard]] bool IsPortSecured(OpenFlow& bridge, uint32_t number, const PortSecurity& security,
                                  const Deadline& deadline);
-/// Removes them.
+/// Removes them. Does not wait for ovs-vswitchd.
 void UnsecurePort(OpenFlow& bridge, uint32_t number, const Deadline& deadline);
+/// Removes flows of ours whose ports the bridge has no more. `find_secured` gives the numbers of
+/// ports that have kPortSecurity. It is asked when the flows are known, and a port has its number
+/// before it has flows. Returns how many ports that were.
+size_t RemoveStrayFlows(OpenFlow& bridge, const std::function<std::set<uint32_t>()>& find_secured,
+                        const Deadline& deadline);
 
 }  // namespace kuryr::binding

@@ -13,8 +13,13 @@
 namespace kuryr::binding {
 namespace {
 
-/// The time that ovs-vswitchd has to forget a port's flows.
+/// The time that ovs-vswitchd has to greet a new connection, before a port's flows are removed.
 constexpr std::chrono::seconds kUnsecureTime{1};
+
+void PrepareFlows(PlugSite& site) {
+  site.shared().flows.Prepare(site.config().ovsdb_connection, site.plug().bridge,
+                              site.session().deadline());
+}
 
 bool IsKernelLink(const OvsPort& port) { return port.type.empty() || port.type == "system"; }
 
@@ -42,6 +47,11 @@ void RequireLimits(const OvsPort& port, RouteSocket& host) {
 
 void PortNamePart::Make() {
   for (const std::string& name : names_) site().session().WaitUntilLetGo(name);
+}
+
+void PortPart::Require() {
+  site().session().Connect();
+  if (Wanted().security) PrepareFlows(site());
 }
 
 OvsPort PortPart::Wanted() { return OwnedPort(site().planned(), site().attachment()); }
@@ -79,8 +89,11 @@ void PortPart::Make() {
 }
 
 std::optional<Interface> PortPart::Await() {
-  site().session().WaitUntilUp();
-  if (const auto security = Wanted().security) Secure(*security);
+  const uint32_t number = site().session().WaitUntilUp();
+  if (const auto security = Wanted().security)
+    UseFlows([&](OpenFlow& bridge) {
+      SecurePort(bridge, number, *security, site().session().deadline());
+    });
   const Link link = GlanceAt(site().host(), name_);
   // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
   if (!link.up) site().host().SetUp(link);
@@ -93,22 +106,21 @@ void PortPart::Remove(const Attachment& owner) {
   PortSession& session = site().session();
   std::optional<uint32_t> secured;
   session.ovs().DeletePort(name_, OwnerIds(owner), session.deadline(), [&](const PortState* there) {
-    if (there != nullptr && there->external_ids.contains(kPortSecurity) && there->IsUp())
-      secured = static_cast<uint32_t>(there->ofport);
+    if (there == nullptr || !there->external_ids.contains(kPortSecurity) || !there->IsUp()) return;
+    secured = static_cast<uint32_t>(there->ofport);
+    PrepareFlows(site());
   });
   if (secured) Unsecure(*secured);
 }
 
-OpenFlow PortPart::Flows() {
-  return {site().config().ovsdb_connection, site().plug().bridge, site().session().deadline()};
-}
-
 void PortPart::CheckSecurity(const OvsPort& wanted, Differences& found) {
   if (!wanted.security || !there_ || there_->bridge != wanted.bridge || !there_->IsUp()) return;
-  OpenFlow flows = Flows();
-  if (IsPortSecured(flows, static_cast<uint32_t>(there_->ofport), *wanted.security,
-                    site().session().deadline()))
-    return;
+  bool is_secured = false;
+  UseFlows([&](OpenFlow& bridge) {
+    is_secured = IsPortSecured(bridge, static_cast<uint32_t>(there_->ofport), *wanted.security,
+                               site().session().deadline());
+  });
+  if (is_secured) return;
   found.push_back({.kind = DifferenceKind::kProtection,
                    .what = wanted.name,
                    .expected = "port security",
@@ -116,23 +128,19 @@ void PortPart::CheckSecurity(const OvsPort& wanted, Differences& found) {
                            wanted.name + " to its addresses"});
 }
 
-void PortPart::Secure(const PortSecurity& security) {
-  PortSession& session = site().session();
-  const auto state = session.ovs().FindPortState(name_, session.deadline());
-  if (!state || !state->IsUp()) throw OvsError("port " + name_ + " is gone");
-  OpenFlow flows = Flows();
-  SecurePort(flows, static_cast<uint32_t>(state->ofport), security, session.deadline());
-}
-
 void PortPart::Unsecure(uint32_t number) noexcept {
   try {
     const Deadline deadline = site().session().deadline().AtMost(kUnsecureTime);
-    OpenFlow flows = Flows();
-    UnsecurePort(flows, number, deadline);
+    UseFlows([&](OpenFlow& bridge) { UnsecurePort(bridge, number, deadline); });
   } catch (const std::exception& e) {
     Log(LogLevel::kDebug, "flows of a port that is gone may be left",
         {{"port", name_}, {"error", e.what()}});
   }
+}
+
+void PortPart::UseFlows(const OpenFlowConnections::Work& work) {
+  site().shared().flows.Use(site().config().ovsdb_connection, site().plug().bridge,
+                            site().session().deadline(), work);
 }
 
 void PortPart::Undo() {

@@ -60,16 +60,20 @@ inline FrameBytes ArpFrame(const MacAddress& source, int operation, const MacAdd
       .bytes();
 }
 
-/// An empty datagram of UDP.
+/// Empty datagrams of UDP.
+inline const FrameBytes kEcho = {0, 7, 0, 7, 0, 8, 0, 0};
+inline const FrameBytes kDhcpAnswer = {0, 67, 0, 68, 0, 8, 0, 0};
+
 inline FrameBytes Ipv4Frame(const MacAddress& destination, const MacAddress& source,
-                            const IpAddress& from, const IpAddress& to) {
+                            const IpAddress& from, const IpAddress& to,
+                            const FrameBytes& datagram = kEcho) {
   return FrameBuilder()
       .Add(destination)
       .Add(source)
       .Add({0x08, 0x00, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0})
       .Add(from)
       .Add(to)
-      .Add({0, 7, 0, 7, 0, 8, 0, 0})
+      .Add(datagram)
       .bytes();
 }
 

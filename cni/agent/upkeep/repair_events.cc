@@ -27,8 +27,7 @@ RepairEvents::RepairEvents(Repair& repair, Upkeep& upkeep, const Config& config)
       std::jthread([wake, remote = config.binding.ovsdb_connection](const std::stop_token& stop) {
         FollowEvents(stop, [&] { return binding::PortEvents(remote); }, wake);
       });
-  // Without the section no pod's port has flows of ours.
-  if (!config.node_network.enabled) return;
+  if (!config.node_network.enabled || !config.binding.port_security) return;
   restarts_ = std::jthread([&repair, &upkeep, &config](const std::stop_token& stop) {
     const binding::BindingConfig& binding = config.binding;
     FollowEvents(

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "binding/announcement.h"
+#include "binding/drivers/binding.h"
 #include "tests/binding/differences.h"
 #include "tests/binding/drivers/ovs_driver_fixture.h"
 #include "tests/binding/frames.h"
@@ -42,7 +43,6 @@ const IpAddress kVictim6 = Ip("fd00::2");
 const IpAddress kGateway6 = Ip("fd00::ff");
 const IpAddress kNone6 = Ip("::");
 const IpAddress kOwnLinkLocal = Ip("fe80::f816:3eff:fe80:d401");
-const test::FrameBytes kDatagram = {0, 7, 0, 7, 0, 8, 0, 0};
 
 std::vector<NamedFrame> ForgedFrames() {
   std::vector<NamedFrame> all = {
@@ -50,9 +50,9 @@ std::vector<NamedFrame> ForgedFrames() {
       {"source of IPv4: the outside", Ipv4Frame(kGatewayMac, kOwnMac, Ip("192.0.2.7"), kGateway)},
       {"source of IPv4: none", Ipv4Frame(kGatewayMac, kOwnMac, Ip("0.0.0.0"), kGateway)},
       {"source of IPv6: another pod",
-       Ipv6Frame(kGatewayMac, kOwnMac, kVictim6, kGateway6, 17, kDatagram)},
+       Ipv6Frame(kGatewayMac, kOwnMac, kVictim6, kGateway6, 17, test::kEcho)},
       {"source of IPv6: another link-local one",
-       Ipv6Frame(kGatewayMac, kOwnMac, Ip("fe80::1"), kGateway6, 17, kDatagram)},
+       Ipv6Frame(kGatewayMac, kOwnMac, Ip("fe80::1"), kGateway6, 17, test::kEcho)},
       {"MAC of another pod", Ipv4Frame(kGatewayMac, kVictimMac, kOwn, kGateway)},
       {"MAC and address of another pod", Ipv4Frame(kGatewayMac, kVictimMac, kVictim, kGateway)},
       {"ARP reply for the gateway", ArpFrame(kOwnMac, 2, kOwnMac, kGateway, kVictim)},
@@ -73,6 +73,17 @@ std::vector<NamedFrame> ForgedFrames() {
            kOwnMac, kOwn6, kSolicit, kGateway6,
            test::FrameBuilder().Add(NdOption(1, kVictimMac)).Add(NdOption(1, kVictimMac)).bytes())},
       {"detection of the gateway's address", NdFrame(kOwnMac, kNone6, kSolicit, kGateway6, {})},
+      {"advertisement behind options of the destination",
+       Ipv6Frame(Mac("33:33:00:00:00:01"), kOwnMac, kOwn6, Ip("ff02::1"), 60,
+                 test::FrameBuilder()
+                     .Add({58, 0, 1, 4, 0, 0, 0, 0, kAdvert, 0, 0, 0, 0x20, 0, 0, 0})
+                     .Add(kGateway6)
+                     .Add(NdOption(2, kOwnMac))
+                     .bytes())},
+      {"answer of a DHCP server",
+       Ipv4Frame(kGatewayMac, kOwnMac, kOwn, kGateway, test::kDhcpAnswer)},
+      {"answer of a DHCPv6 server",
+       Ipv6Frame(kGatewayMac, kOwnMac, kOwn6, kGateway6, 17, {2, 35, 2, 34, 0, 8, 0, 0})},
       {"router advertisement", NdFrame(kOwnMac, kOwnLinkLocal, 134, kNone6, {})},
       {"redirect", NdFrame(kOwnMac, kOwnLinkLocal, 137, kGateway6, {})},
       {"another protocol",
@@ -89,7 +100,7 @@ std::vector<NamedFrame> ForgedFrames() {
   const MacAddress everybody = Mac("ff:ff:ff:ff:ff:ff");
   all.push_back({"MAC of the gateway", Ipv4Frame(everybody, kGatewayMac, kOwn, kGateway)});
   all.push_back({"MAC of the gateway by IPv6",
-                 Ipv6Frame(everybody, kGatewayMac, kOwn6, kGateway6, 17, kDatagram)});
+                 Ipv6Frame(everybody, kGatewayMac, kOwn6, kGateway6, 17, test::kEcho)});
   return all;
 }
 
@@ -97,9 +108,9 @@ std::vector<NamedFrame> OwnFrames() {
   return {
       {"IPv4", Ipv4Frame(kGatewayMac, kOwnMac, kOwn, kGateway)},
       {"IPv4 to a group", Ipv4Frame(Mac("01:00:5e:00:00:fb"), kOwnMac, kOwn, Ip("224.0.0.251"))},
-      {"IPv6", Ipv6Frame(kGatewayMac, kOwnMac, kOwn6, kGateway6, 17, kDatagram)},
+      {"IPv6", Ipv6Frame(kGatewayMac, kOwnMac, kOwn6, kGateway6, 17, test::kEcho)},
       {"IPv6, link-local",
-       Ipv6Frame(kGatewayMac, kOwnMac, kOwnLinkLocal, kGateway6, 17, kDatagram)},
+       Ipv6Frame(kGatewayMac, kOwnMac, kOwnLinkLocal, kGateway6, 17, test::kEcho)},
       {"ARP request", ArpFrame(kOwnMac, 1, kOwnMac, kOwn, kGateway)},
       {"ARP probe", ArpFrame(kOwnMac, 1, kOwnMac, Ip("0.0.0.0"), kOwn)},
       {"gratuitous ARP request", ArpFrame(kOwnMac, 1, kOwnMac, kOwn, kOwn)},
@@ -146,6 +157,7 @@ class PortSecurityTest : public OvsDriverTest {
  protected:
   void SetUp() override {
     OvsDriverTest::SetUp();
+    driver_ = NewOvsDriver({SecureConfig(), shared_});
     MakeBridge();
     ovs_->Vsctl({"add-port", "br-int", "kuryr0", "--", "set", "Interface", "kuryr0",
                  "type=internal", "mac=\"" + kGatewayMac.ToString() + "\""});
@@ -154,6 +166,11 @@ class PortSecurityTest : public OvsDriverTest {
     RunOnHost({"ip", "address", "add", "fd00::ff/64", "dev", "kuryr0", "nodad"});
     victim_.emplace(MakePodNetns());
     Connect(AloneVif(2), PodAttachment(2), *victim_);
+  }
+  [[nodiscard]] BindingConfig SecureConfig() const {
+    BindingConfig config = Config();
+    config.port_security = true;
+    return config;
   }
   void ConnectAttacker() { Connect(AloneVif(1), PodAttachment(1), *pod_); }
 
@@ -199,6 +216,9 @@ class PortSecurityTest : public OvsDriverTest {
     return RunOnHost(
         {"ovs-ofctl", "dump-flows", "unix:" + ovs_->folder().string() + "/br-int.mgmt"});
   }
+  static int64_t CountLines(const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  }
   void Ofctl(const std::string& command, const std::string& flow) {
     RunOnHost({"ovs-ofctl", command, "unix:" + ovs_->folder().string() + "/br-int.mgmt", flow});
   }
@@ -210,7 +230,8 @@ class PortSecurityTest : public OvsDriverTest {
   PlugRequest Request() { return {planned_, attachment_, *pod_, Soon()}; }
 
   std::optional<Netns> victim_;
-  Planned planned_ = NewOvsDriver({BindingConfig(), shared_})->Plan({"eth0", true, AloneVif(1)});
+  Planned planned_ =
+      NewOvsDriver({{.port_security = true}, shared_})->Plan({"eth0", true, AloneVif(1)});
   const Attachment attachment_ = PodAttachment(1);
 };
 
@@ -257,10 +278,17 @@ TEST_F(PortSecurityTest, AnnouncementsReachTheNode) {
 }
 
 TEST_F(PortSecurityTest, TrustedPlanMaySwitchItOff) {
-  BindingConfig config = Config();
+  BindingConfig config = SecureConfig();
   config.trusts_plans = true;
   driver_ = NewOvsDriver({config, shared_});
   Connect(FreeVif(1), PodAttachment(1), *pod_);
+
+  EXPECT_EQ(Arriving(ForgedFrames()), NamesOf(ForgedFrames()));
+}
+
+TEST_F(PortSecurityTest, IsOffUnlessTheOptionSaysSo) {
+  driver_ = NewOvsDriver({Config(), shared_});
+  ConnectAttacker();
 
   EXPECT_EQ(Arriving(ForgedFrames()), NamesOf(ForgedFrames()));
 }
@@ -329,6 +357,40 @@ TEST_F(PortSecurityTest, FlowsOfOthersStayAndDecideOnWhatPasses) {
   DisconnectPod(1);
 
   EXPECT_THAT(Flows(), HasSubstr("cookie=0x77"));
+}
+
+TEST_F(PortSecurityTest, BridgeThatIsMadeAnewHasThemAgain) {
+  ConnectAttacker();
+  Vsctl({"del-br", "br-int"});
+  MakeBridge();
+
+  (void)driver_->Repair(Request());
+
+  EXPECT_THAT(Differ(), IsEmpty());
+}
+
+TEST_F(PortSecurityTest, BridgeWithoutOpenFlow13IsRefusedAndLeftAlone) {
+  ovs_->Vsctl({"set", "Bridge", "br-int", "protocols=OpenFlow10"});
+  const std::string before = State();
+
+  EXPECT_THAT([&] { ConnectAttacker(); },
+              ::testing::ThrowsMessage<OvsError>(HasSubstr("does not allow OpenFlow 1.3")));
+
+  EXPECT_EQ(State(), before);
+}
+
+TEST_F(PortSecurityTest, FlowsOfAPortThatSomebodyDeletesAreStray) {
+  ConnectAttacker();
+  const std::string before = Flows();
+  Binding binding(SecureConfig());
+  EXPECT_EQ(binding.RemoveStrayFlows(Soon()), 0U);
+  EXPECT_EQ(CountLines(Flows()), CountLines(before));
+  ovs_->Vsctl({"del-port", "tap450e5c61-1"});
+
+  EXPECT_EQ(binding.RemoveStrayFlows(Soon()), 1U);
+
+  constexpr int64_t kOthers = 2;  // ovs-ofctl's first line, and the flow with NORMAL
+  EXPECT_EQ(CountLines(Flows()) - kOthers, (CountLines(before) - kOthers) / 2);
 }
 
 TEST_F(PortSecurityTest, DisconnectTakesItsFlowsAndNoOthers) {
