@@ -185,7 +185,7 @@ TEST_F(NodeNetworkTest, FlowsOfPortsThatAreGoneAreRemovedAtTheStart) {
   StopAgent(SIGTERM);
 
   StartNodeAgent();
-  WaitFor("removed flows of ports that are gone ports=1");
+  WaitFor("\"removed flows of ports that are gone\" ports=1");
 
   EXPECT_EQ(CountFlows(), added);
   EXPECT_THAT(Ofctl({"dump-flows", BridgeSocket()}), HasSubstr("cookie=0x77"));
