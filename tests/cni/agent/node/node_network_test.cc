@@ -180,7 +180,7 @@ TEST_F(NodeNetworkTest, FlowsOfPortsThatAreGoneAreRemovedAtTheStart) {
   const size_t added = CountFlows();
   Ofctl({"add-flow", BridgeSocket(), "cookie=0x77,priority=9,in_port=4000 actions=drop"});
   Ofctl({"add-flow", BridgeSocket(),
-         kOwnCookie + std::string("00000001,priority=9,in_port=4000 actions=drop")});
+         kOwnCookie + std::string("00000001,priority=8,in_port=4000 actions=drop")});
   EXPECT_EQ(CountFlows(), added + 1);
   StopAgent(SIGTERM);
 
