@@ -73,6 +73,12 @@ struct BindingConfig {
   std::string dpdk_driver = "uio_pci_generic";
   /// [nested_dpdk] pci_mount_point: where pods find the addresses of their devices.
   std::filesystem::path pci_mount_point = "/var/pci_address";
+  /// [os_vif_ovs] port_security: pods whose gateway is their node send only from their own
+  /// addresses.
+  bool port_security = false;
+  /// [kubernetes] vif_source = kuryrport: no pod's user writes plans, so one may say
+  /// vif::kNoPortSecurity.
+  bool trusts_plans = false;
   /// For networks that the node makes by itself. owns_ports: no agent of Neutron's gives the ports
   /// of Open vSwitch their VLANs and QoS. port: settings of new ports. needs_bridge: a missing
   /// bridge is an error. hairpin: how a bridge's ports reach themselves.

@@ -19,7 +19,7 @@ enum class DifferenceKind {
   kPort,  ///< a port is missing, another owner's, or does not work
   kExternalIds,
   kVlan,
-  kProtection,  ///< the port may reach other pods' ports directly
+  kProtection,  ///< the port may reach other pods' ports directly, or send from other addresses
   kQos,
   kMirror,
   kDevice,  ///< a PCI device is missing, or has another driver

@@ -3,6 +3,7 @@
 #include "base/thread_annotations.h"
 #include "binding/config.h"
 #include "binding/netlink/link_remover.h"
+#include "binding/ovs/openflow_connections.h"
 #include "binding/ovs/own_changes.h"
 #include "ovsdb/connections.h"
 
@@ -11,6 +12,7 @@ namespace kuryr::binding {
 /// All drivers of one namespace share this, in all calls at once. Thread-safe.
 struct Shared {
   OvsdbConnections ovsdb;
+  OpenFlowConnections flows;
   OwnChanges changes;  ///< this process's changes of Open vSwitch's database
   LinkRemover links;
   /// A thread holds it while it makes links of the host. Each step takes the kernel's lock of links

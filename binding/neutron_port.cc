@@ -131,6 +131,18 @@ void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name
   planned.datapath_type = DatapathTypeOf(vif);
 }
 
+void PlanPortSecurity(const vif::VifBase& vif, const BindingConfig& config, Planned& planned) {
+  OvsPort& port = planned.port.value();
+  const vif::PortProfileOpenVSwitch* profile = ProfileOf(vif);
+  const bool is_free = config.trusts_plans && profile != nullptr &&
+                       profile->profile_id.value_or("") == vif::kNoPortSecurity;
+  if (!config.port_security || !port.is_protected || config.owns_ports || is_free) return;
+  port.security.emplace().mac = planned.mac;
+  for (const IpNetwork& own : vif::AddressesOf(vif))
+    port.security->addresses.push_back(own.address);
+  port.external_ids[kPortSecurity] = "true";
+}
+
 OvsPort OwnedPort(const Planned& planned, const Attachment& attachment) {
   OvsPort port = planned.port.value();
   port.external_ids.merge(OwnerIds(attachment));

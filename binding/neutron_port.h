@@ -25,6 +25,10 @@ void RequireNoRepresentor(const vif::Vif& vif);
 /// throws.
 void PlanPort(const vif::VifBase& vif, const Plug& plug, const std::string& name,
               const BindingConfig& config, Planned& planned);
+/// Has the planned port send from the VIF's own addresses only, where the VIF stands alone on its
+/// link: its gateways are its only neighbours, so it is a pod of a pool, whose gateway is its node.
+/// VIFs of Neutron and OVN never do. A plan may say vif::kNoPortSecurity if plans are trusted.
+void PlanPortSecurity(const vif::VifBase& vif, const BindingConfig& config, Planned& planned);
 /// The planned port as this attachment's.
 [[nodiscard]] OvsPort OwnedPort(const Planned& planned, const Attachment& attachment);
 /// The attachment that a port names: OwnerIds and the pod's UID.

@@ -44,6 +44,7 @@ void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& conf
              {"annotation", VifSource::kAnnotation},
              {"kuryrport", VifSource::kKuryrPort}},
             "any, annotation or kuryrport", config.vif_source);
+  config.binding.trusts_plans = config.vif_source == VifSource::kKuryrPort;
 }
 
 /// Adds the names that VIFs of kuryr-controller have, when it reads the same file. kuryr-controller
@@ -91,6 +92,7 @@ void TakeBinding(const ConfigFiles& files, binding::BindingConfig& binding) {
   Take(files.Find("os_vif_ovs", "ovs_vsctl_timeout"), binding.ovs_timeout, 3600);
   Take(files.Find("os_vif_ovs", "datapath_type"), binding.datapath_type);
   Take(files.Find("os_vif_ovs", "isolate_vif"), binding.isolate_vif);
+  Take(files.Find("os_vif_ovs", "port_security"), binding.port_security);
   using binding::WaitForWiring;
   TakeOneOf(files.Find("os_vif_ovs", "wait_for_wiring"),
             {{"auto", WaitForWiring::kAuto},

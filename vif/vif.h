@@ -126,6 +126,9 @@ struct PortProfileBase {
 
   bool operator==(const PortProfileBase&) const = default;
 };
+/// The profile_id of a port that may send from any address (Neutron: port_security_enabled false).
+inline constexpr const char* kNoPortSecurity = "no-port-security";
+
 struct PortProfileOpenVSwitch : PortProfileBase {
   Field<std::string> interface_id;  ///< UUID; the OVS port's external_ids:iface-id
   Field<std::string> profile_id;

@@ -4,6 +4,8 @@
 #include <array>
 #include <exception>
 #include <functional>
+#include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +21,17 @@
 
 namespace kuryr::binding {
 namespace {
+
+/// The OpenFlow numbers of ports with flows of ours, by bridge. `bridge` is always one of them.
+std::map<std::string, std::set<uint32_t>> FindSecured(OpenVSwitch& ovs, const std::string& bridge,
+                                                      const Deadline& deadline) {
+  std::map<std::string, std::set<uint32_t>> found = {{bridge, {}}};
+  for (const std::string& name : ovs.FindPortNames({{kPortSecurity, "true"}}, deadline)) {
+    const auto port = ovs.FindPortState(name, deadline);
+    if (port && port->IsUp()) found[port->bridge].insert(static_cast<uint32_t>(port->ofport));
+  }
+  return found;
+}
 
 /// Kinds of VIFs without a driver.
 constexpr std::array kUnsupported = {kKind<vif::VifGeneric>, kKind<vif::VifDirect>};
@@ -220,6 +233,20 @@ std::vector<FoundPlug> Binding::FindPlugsOf(const std::string& network, const De
 
 std::vector<FoundPlug> Binding::FindOvsPlugs(const Deadline& deadline) const {
   return FindPlugsWithPorts({}, deadline);
+}
+
+size_t Binding::RemoveStrayFlows(const Deadline& deadline) const {
+  Shared& shared = context_.shared;
+  const std::string& connection = context_.config.ovsdb_connection;
+  OpenVSwitch ovs(connection, &shared.ovsdb, {}, &shared.changes);
+  size_t removed = 0;
+  for (const auto& [name, ports] : FindSecured(ovs, context_.config.ovs_bridge, deadline)) {
+    shared.flows.Use(connection, name, deadline, [&](OpenFlow& bridge) {
+      removed += binding::RemoveStrayFlows(
+          bridge, [&] { return FindSecured(ovs, name, deadline).at(name); }, deadline);
+    });
+  }
+  return removed;
 }
 
 bool Binding::IsOvsServed(const Deadline& deadline) const {

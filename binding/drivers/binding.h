@@ -62,6 +62,8 @@ class Binding {
   /// The plugs with ports of Open vSwitch, of every network. Throws std::system_error where it
   /// cannot say.
   [[nodiscard]] std::vector<FoundPlug> FindOvsPlugs(const Deadline& deadline) const;
+  /// As binding::RemoveStrayFlows, for all bridges with such ports.
+  [[nodiscard]] size_t RemoveStrayFlows(const Deadline& deadline) const;
   /// Whether ovs-vswitchd applies what the database says. Throws std::system_error.
   [[nodiscard]] bool IsOvsServed(const Deadline& deadline) const;
   /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.

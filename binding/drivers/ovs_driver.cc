@@ -30,6 +30,7 @@ class OvsDriver final : public Driver {
   [[nodiscard]] Planned PlanWith(const vif::PodVif& vif, const Plug& plug) const override {
     Planned planned = PlanCommon(vif, plug, context_.config);
     PlanPort(Common(vif.vif), plug, plug.host_interface, context_.config, planned);
+    PlanPortSecurity(Common(vif.vif), context_.config, planned);
     return planned;
   }
 

@@ -175,9 +175,11 @@ class SocketPart final : public PortPart {
     });
     steps.Try([&] {
       // The socket goes first: as long as the port is ours, its name is.
-      session.ovs().DeletePort(name, OwnerIds(owner), session.deadline(), [&](bool is_there) {
-        if (folder && (is_there || !folder->HasListener(name))) folder->RemoveSocket(name);
-      });
+      session.ovs().DeletePort(name, OwnerIds(owner), session.deadline(),
+                               [&](const PortState* there) {
+                                 if (folder && (there != nullptr || !folder->HasListener(name)))
+                                   folder->RemoveSocket(name);
+                               });
     });
     steps.Finish();
   }

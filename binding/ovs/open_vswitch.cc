@@ -214,17 +214,19 @@ auto OpenVSwitch::Await(const std::string& what, const Deadline& deadline, const
   }
 }
 
-void OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
-                              const Deadline& deadline) {
+uint32_t OpenVSwitch::WaitUntilUp(const OvsPort& port, const AddedPort& added,
+                                  const Deadline& deadline) {
   const std::string what = "set up port " + port.name + " on bridge " + port.bridge;
-  const bool up = Await("wait for ovs-vswitchd to " + what, deadline,
-                        [&] { return FollowUntilUp(port, added, deadline); });
-  if (!up) throw OvsError("ovs-vswitchd did not " + what + WhyNotMade(port.bridge, deadline));
+  const uint32_t number = Await("wait for ovs-vswitchd to " + what, deadline,
+                                [&] { return FollowUntilUp(port, added, deadline); });
+  if (number == 0)
+    throw OvsError("ovs-vswitchd did not " + what + WhyNotMade(port.bridge, deadline));
+  return number;
 }
 
-/// False when the database has been applied, and the port has no number.
-bool OpenVSwitch::FollowUntilUp(const OvsPort& port, const AddedPort& added,
-                                const Deadline& deadline) {
+/// The port's number; 0 when the database has been applied, and it has none.
+uint32_t OpenVSwitch::FollowUntilUp(const OvsPort& port, const AddedPort& added,
+                                    const Deadline& deadline) {
   std::vector<std::string> interfaces = {port.name};
   if (added.created_bridge) interfaces.push_back(added.created_bridge->name);
   SwitchState state;
@@ -238,8 +240,8 @@ bool OpenVSwitch::FollowUntilUp(const OvsPort& port, const AddedPort& added,
       throw OvsError(what.append(interface).append(": ").append(error));
     }
     const bool applied = state.applied() >= added.config;
-    if (state.IsUp(port.name) && (applied || !added.created_bridge)) return true;
-    if (applied) return false;
+    const uint32_t number = state.NumberOf(port.name);
+    if (applied || (number != 0 && !added.created_bridge)) return number;
     state.Apply(client_.NextUpdate(deadline));
   }
 }
@@ -266,10 +268,10 @@ std::optional<std::string> OpenVSwitch::FindMirrorDifference(const OvsPort& port
 
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
                              const Deadline& deadline,
-                             const std::function<void(bool is_there)>& before) {
+                             const std::function<void(const PortState* there)>& before) {
   const auto row = FindPort(name, deadline);
   if (row && !Includes(row->state.external_ids, owner)) return false;
-  if (before) before(row.has_value());
+  if (before) before(row ? &row->state : nullptr);
   if (!row) {
     (void)Transact(QosDeletions(name, owner), deadline, "delete the QoS of port " + name);
     return false;

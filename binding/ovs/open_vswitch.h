@@ -17,6 +17,7 @@
 #include "binding/ovs/database.h"
 #include "binding/ovs/own_changes.h"
 #include "binding/ovs/port_limits.h"
+#include "binding/ovs/port_security.h"
 #include "binding/ovs/port_settings.h"
 #include "ovsdb/client.h"
 
@@ -57,6 +58,8 @@ struct OvsPort {
   bool isolated = false;
   /// Port.protected: no packets from or to other such ports of the bridge. (For NORMAL actions.)
   bool is_protected = false;
+  /// Flows of the bridge see to it; absent: the port may send from any address.
+  std::optional<PortSecurity> security;
   bool transient = true;  ///< other_config:transient: ovs-ctl(8), --delete-transient-ports
   PortSettings settings;  ///< its VLANs have no effect where it is isolated
   PortLimits limits;      ///< those that somebody asks for; its QoS row has the one for its packets
@@ -156,9 +159,9 @@ class OpenVSwitch {
   /// external_ids have changed meanwhile.
   AddedPort UpdatePort(const OvsPort& port, const PortState& there, bool with_settings,
                        const Deadline& deadline);
-  /// Returns when ovs-vswitchd gave the port an OpenFlow number. Throws OvsError as soon as it is
-  /// known that it will not.
-  void WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
+  /// Returns the port's OpenFlow number when ovs-vswitchd gave it one. Throws OvsError as soon as
+  /// it is known that it will not.
+  uint32_t WaitUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
   /// PortMirrors::Join for a port that was added. Returns when ovs-vswitchd has the mirrors.
   void JoinMirrors(const OvsPort& port, const Deadline& deadline);
   /// As PortMirrors::FindDifference.
@@ -166,10 +169,10 @@ class OpenVSwitch {
                                                                 const Deadline& deadline);
   /// Removes the port `name` if it has all of `owner`; false if there is none such. Its QoS row
   /// goes even where another removed the port. Does not wait for ovs-vswitchd. `before` removes
-  /// what must go while the name is still the owner's or free (`is_there` is false). It is not
-  /// called for another's port.
+  /// what must go while the name is still the owner's or free (`there` is null). It is not called
+  /// for another's port. The state has no bridge.
   bool DeletePort(const std::string& name, const ExternalIds& owner, const Deadline& deadline,
-                  const std::function<void(bool is_there)>& before = {});
+                  const std::function<void(const PortState* there)>& before = {});
   /// Removes the bridge if it has no port but its local one.
   void DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline);
   /// Returns when ovs-vswitchd has applied all that the database says now.
@@ -217,7 +220,7 @@ class OpenVSwitch {
   void LeaveMirrors(const PortRow& row, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
   void UndoAdd(const OvsPort& port) noexcept;
-  bool FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
+  uint32_t FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
   template <typename Follow>
   auto Await(const std::string& what, const Deadline& deadline, const Follow& follow);
   /// The rows that one select gives.

@@ -56,9 +56,9 @@ void SwitchState::Apply(const json& updates) {
   }
 }
 
-bool SwitchState::IsUp(const std::string& interface) const {
+uint32_t SwitchState::NumberOf(const std::string& interface) const {
   const Interface* found = Find(interface);
-  return found != nullptr && found->ofport >= 1;
+  return found != nullptr && found->ofport >= 1 ? static_cast<uint32_t>(found->ofport) : 0;
 }
 
 std::string SwitchState::ErrorOf(const std::string& interface) const {

@@ -19,8 +19,8 @@ class SwitchState {
 
   /// Open_vSwitch.cur_cfg: all that the configuration said up to there is done, or was tried.
   [[nodiscard]] int64_t applied() const noexcept { return applied_; }
-  /// Has an OpenFlow port number.
-  [[nodiscard]] bool IsUp(const std::string& interface) const;
+  /// The interface's OpenFlow port number; 0 as long as it has none.
+  [[nodiscard]] uint32_t NumberOf(const std::string& interface) const;
   /// Interface.error; empty if there is none.
   [[nodiscard]] std::string ErrorOf(const std::string& interface) const;
 

@@ -1,5 +1,9 @@
 #include "binding/parts/port_part.h"
 
+#include <chrono>
+#include <exception>
+
+#include "base/log.h"
 #include "binding/attachment.h"
 #include "binding/interfaces.h"
 #include "binding/neutron_port.h"
@@ -8,6 +12,14 @@
 
 namespace kuryr::binding {
 namespace {
+
+/// The time that ovs-vswitchd has to greet a new connection, before a port's flows are removed.
+constexpr std::chrono::seconds kUnsecureTime{1};
+
+void PrepareFlows(PlugSite& site) {
+  site.shared().flows.Prepare(site.config().ovsdb_connection, site.plug().bridge,
+                              site.session().deadline());
+}
 
 bool IsKernelLink(const OvsPort& port) { return port.type.empty() || port.type == "system"; }
 
@@ -37,6 +49,11 @@ void PortNamePart::Make() {
   for (const std::string& name : names_) site().session().WaitUntilLetGo(name);
 }
 
+void PortPart::Require() {
+  site().session().Connect();
+  if (Wanted().security) PrepareFlows(site());
+}
+
 OvsPort PortPart::Wanted() { return OwnedPort(site().planned(), site().attachment()); }
 
 bool PortPart::HasOwnDevice() {
@@ -49,6 +66,7 @@ void PortPart::Check(Differences& found) {
   const OvsPort wanted = Wanted();
   there_ = site().session().Check(wanted, found);
   is_checked_ = true;
+  CheckSecurity(wanted, found);
   if (found.size() == first) return;
   const bool live_safe =
       HasOwnDevice() && (!there_ || MayMend(*there_, wanted, OwnerIds(site().attachment())));
@@ -71,7 +89,11 @@ void PortPart::Make() {
 }
 
 std::optional<Interface> PortPart::Await() {
-  site().session().WaitUntilUp();
+  const uint32_t number = site().session().WaitUntilUp();
+  if (const auto security = Wanted().security)
+    UseFlows([&](OpenFlow& bridge) {
+      SecurePort(bridge, number, *security, site().session().deadline());
+    });
   const Link link = GlanceAt(site().host(), name_);
   // ovs-vswitchd writes back the flags it remembers of an older device of this name, down.
   if (!link.up) site().host().SetUp(link);
@@ -82,7 +104,43 @@ std::optional<Interface> PortPart::Await() {
 
 void PortPart::Remove(const Attachment& owner) {
   PortSession& session = site().session();
-  session.ovs().DeletePort(name_, OwnerIds(owner), session.deadline());
+  std::optional<uint32_t> secured;
+  session.ovs().DeletePort(name_, OwnerIds(owner), session.deadline(), [&](const PortState* there) {
+    if (there == nullptr || !there->external_ids.contains(kPortSecurity) || !there->IsUp()) return;
+    secured = static_cast<uint32_t>(there->ofport);
+    PrepareFlows(site());
+  });
+  if (secured) Unsecure(*secured);
+}
+
+void PortPart::CheckSecurity(const OvsPort& wanted, Differences& found) {
+  if (!wanted.security || !there_ || there_->bridge != wanted.bridge || !there_->IsUp()) return;
+  bool is_secured = false;
+  UseFlows([&](OpenFlow& bridge) {
+    is_secured = IsPortSecured(bridge, static_cast<uint32_t>(there_->ofport), *wanted.security,
+                               site().session().deadline());
+  });
+  if (is_secured) return;
+  found.push_back({.kind = DifferenceKind::kProtection,
+                   .what = wanted.name,
+                   .expected = "port security",
+                   .text = "bridge " + wanted.bridge + " has not all flows that keep port " +
+                           wanted.name + " to its addresses"});
+}
+
+void PortPart::Unsecure(uint32_t number) noexcept {
+  try {
+    const Deadline deadline = site().session().deadline().AtMost(kUnsecureTime);
+    UseFlows([&](OpenFlow& bridge) { UnsecurePort(bridge, number, deadline); });
+  } catch (const std::exception& e) {
+    Log(LogLevel::kDebug, "flows of a port that is gone may be left",
+        {{"port", name_}, {"error", e.what()}});
+  }
+}
+
+void PortPart::UseFlows(const OpenFlowConnections::Work& work) {
+  site().shared().flows.Use(site().config().ovsdb_connection, site().plug().bridge,
+                            site().session().deadline(), work);
 }
 
 void PortPart::Undo() {

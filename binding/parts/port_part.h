@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "binding/ovs/open_vswitch.h"
+#include "binding/ovs/openflow_connections.h"
 #include "binding/parts/part.h"
 
 namespace kuryr::binding {
@@ -38,10 +39,10 @@ class PortPart : public Part {
   PortPart(PlugSite& site, std::string name, Shown shown)
       : Part(site), name_(std::move(name)), shown_(shown) {}
 
-  void Require() override { site().session().Connect(); }
+  void Require() override;
   void Check(Differences& found) override;
   void Make() override;
-  /// Returns when ovs-vswitchd has given the port a number, and its link is up.
+  /// Returns when ovs-vswitchd has given the port a number and its flows, and its link is up.
   [[nodiscard]] std::optional<Interface> Await() override;
   void Remove(const Attachment& owner) override;
   /// The bridge that Make made goes as well, if no other port is on it.
@@ -54,6 +55,13 @@ class PortPart : public Part {
   [[nodiscard]] virtual bool HasOwnDevice();
 
  private:
+  /// Where the port has its number, and flows of ours are to see to its addresses.
+  void CheckSecurity(const OvsPort& wanted, Differences& found);
+  /// For a port that is gone: ovs-vswitchd gives no other port its number for an hour, and does not
+  /// tell this process of failures.
+  void Unsecure(uint32_t number) noexcept;
+  void UseFlows(const OpenFlowConnections::Work& work);
+
   const std::string name_;
   const Shown shown_;
   bool is_checked_ = false;

@@ -43,8 +43,8 @@ class PortSession {
   std::optional<CreatedBridge> Add(const OvsPort& port, const std::string& datapath_type);
   /// As OpenVSwitch::JoinMirrors, for what Add added.
   void JoinMirrors() { ovs_.JoinMirrors(port_, deadline_); }
-  /// Returns when ovs-vswitchd gave what Add added an OpenFlow number.
-  void WaitUntilUp() { ovs_.WaitUntilUp(port_, added_, deadline_); }
+  /// Returns the OpenFlow number of what Add added, when ovs-vswitchd gave it one.
+  uint32_t WaitUntilUp() { return ovs_.WaitUntilUp(port_, added_, deadline_); }
   /// Undoes a Connect of `interface`: `disconnect`, within time of its own, and then the bridge
   /// goes that Add made. Failures are logged.
   void Undo(const std::string& interface,

@@ -102,6 +102,7 @@ Agent::Agent(const Config& config, int stop_fd)
                   {.knows_pods = [this] { return KnowsPods(); },
                    .has_pod = [this](const std::string& uid) { return registry_.HasPod(uid); }},
                   config_.orphan_grace),
+      flow_sweep_(node_),
       switch_wait_(binding_),
       repair_(node_, config_, switch_wait_),
       node_network_(node_, config_),
@@ -125,6 +126,7 @@ Agent::~Agent() {
 
 std::vector<UpkeepJob*> Agent::Jobs() {
   std::vector<UpkeepJob*> jobs = {&sweep_, &node_network_};
+  if (config_.node_network.enabled && config_.binding.port_security) jobs.push_back(&flow_sweep_);
   if (config_.orphan_grace.count() != 0) jobs.push_back(&port_sweep_);
   if (config_.repair != RepairMode::kOff) jobs.insert(jobs.end(), {&repair_, &hot_plug_});
   return jobs;

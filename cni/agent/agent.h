@@ -13,6 +13,7 @@
 #include "cni/agent/queued_writer.h"
 #include "cni/agent/registry/pod_registry.h"
 #include "cni/agent/registry/port_reader.h"
+#include "cni/agent/upkeep/flow_sweep.h"
 #include "cni/agent/upkeep/hot_plug.h"
 #include "cni/agent/upkeep/port_sweep.h"
 #include "cni/agent/upkeep/repair.h"
@@ -89,6 +90,7 @@ class Agent {
   watcher::Watcher pod_watcher_;
   PortReader port_reader_;
   PortSweep port_sweep_;
+  FlowSweep flow_sweep_;
   SwitchWait switch_wait_;
   Repair repair_;
   NodeNetwork node_network_;

@@ -86,6 +86,10 @@ std::vector<Pool> ReadPools(const ConfigFiles& files, NodeGateway gateway) {
     pool.for_nodes =
         has_nodes && pool.from_node && pool.node_gateways && pool.kind == VifKind::kOvs;
     pool.routed = pool.for_nodes && gateway == NodeGateway::kNode;
+    if (pool.port_security && !pool.routed)
+      Refuse(files.Find(kPrefix + pool.name, "port_security").where,
+             "needs pods whose gateway is their node: [node_network] enabled = true, and from_node "
+             "or node_prefix");
     if (pool.blocks.empty() || pool.for_nodes) continue;
     Refuse(files.Find(kPrefix + pool.name, "node_prefix").where,
            "needs [node_network] enabled = true, vif = ovs and a gateway: each node's plan has its "

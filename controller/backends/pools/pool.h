@@ -43,6 +43,8 @@ struct Pool {
   /// The node itself is that gateway: pods have addresses without a network on their link, and all
   /// that they send passes the node.
   bool routed = false;
+  /// Nodes keep the pods to their addresses (flows of the bridge); unset: the option is not given.
+  std::optional<bool> port_security;
   std::vector<Range> excluded;  ///< parts of those networks that pods do not get
   std::vector<IpAddress> dns;
   std::vector<PoolRoute> routes;

@@ -14,15 +14,11 @@
 namespace kuryr::controller::pools {
 namespace {
 
-constexpr const char* kOptions[] = {"bridge",      "bridge_interface",
-                                    "cidr",        "default",
-                                    "dns",         "excluded",
-                                    "from_node",   "gateway",
-                                    "mtu",         "namespaces",
-                                    "node_prefix", "pods",
-                                    "ranges",      "rest",
-                                    "routes",      "vif",
-                                    "vlan",        "vlan_ids"};
+constexpr const char* kOptions[] = {
+    "bridge",        "bridge_interface", "cidr", "default",    "dns",         "excluded",
+    "from_node",     "gateway",          "mtu",  "namespaces", "node_prefix", "pods",
+    "port_security", "ranges",           "rest", "routes",     "vif",         "vlan",
+    "vlan_ids"};
 
 constexpr std::pair<std::string_view, VifKind> kKinds[] = {{"ovs", VifKind::kOvs},
                                                            {"bridge", VifKind::kBridge},
@@ -234,6 +230,7 @@ void Section::ReadUsers() {
     }
   }
   if (IsSet("default")) kuryr::Take(Find("default"), pool_.is_default);
+  if (IsSet("port_security")) kuryr::Take(Find("port_security"), pool_.port_security.emplace(true));
   if (IsSet("rest")) kuryr::Take(Find("rest"), pool_.rest, 86400, 0);
 }
 

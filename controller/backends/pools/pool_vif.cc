@@ -115,6 +115,7 @@ vif::Vif VifOf(const std::string& id, const Holding& holding, const Allocator& a
   vif.bridge_name = allocator.pool().bridge;
   vif::PortProfileOpenVSwitch profile;
   profile.interface_id = id;
+  if (!allocator.pool().port_security.value_or(true)) profile.profile_id = vif::kNoPortSecurity;
   vif.port_profile = vif::PortProfile(std::move(profile));
   return vif;
 }

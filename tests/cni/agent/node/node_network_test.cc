@@ -47,7 +47,8 @@ class NodeNetworkTest : public AgentTest {
   }
   void StartNodeAgent(bool enabled = true) {
     const std::string word = enabled ? "true" : "false";
-    StartAgentWith("[node_network]\nenabled = " + word + "\n", "", enabled ? 2 : kAgentWatches);
+    StartAgentWith("[os_vif_ovs]\nport_security = true\n[node_network]\nenabled = " + word + "\n",
+                   "", enabled ? 2 : kAgentWatches);
   }
   /// An agent that has made all of it.
   void StartPlanned() {
@@ -64,6 +65,34 @@ class NodeNetworkTest : public AgentTest {
     argv.insert(argv.end(), options.begin(), options.end());
     return RunProgram({.argv = argv}).out;
   }
+  static json& Data(json& object, const char* key) { return object["versioned_object.data"][key]; }
+  /// A pod whose gateway is its node.
+  TestPod PlugAlone() {
+    const TestPod pod = MakePod("a");
+    json vif = Vif(pod, true);
+    json& subnets = Data(Data(Data(vif, "network"), "subnets"), "objects");
+    Data(subnets[0], "cidr") = pod.ip + "/32";
+    Data(subnets[1], "cidr") = pod.ip6 + "/128";
+    Annotate(pod, vif);
+    EXPECT_EQ(Run("ADD", pod).status, 0);
+    return pod;
+  }
+  [[nodiscard]] std::string BridgeSocket() const {
+    return "unix:" + ovs_->folder().string() + "/br-int.mgmt";
+  }
+  static std::string Ofctl(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "ovs-ofctl");
+    return RunOnHost(arguments);
+  }
+  /// Counts kuryr's flows.
+  [[nodiscard]] size_t CountFlows() const {
+    const std::string flows = Ofctl({"dump-flows", BridgeSocket()});
+    size_t count = 0;
+    for (size_t at = 0; (at = flows.find(kOwnCookie, at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+
+  static constexpr const char* kOwnCookie = "cookie=0x6b757279";
   std::string PortList() { return ovs_->Vsctl({"list-ports", "br-int"}); }
 };
 
@@ -117,6 +146,59 @@ TEST_F(NodeNetworkTest, RestartOfOpenVSwitchIsMended) {
   WaitFor("outcome=repaired part=port");
 
   EXPECT_THAT(RunOnHost({"ip", "address", "show", "kuryr0"}), HasSubstr("10.244.1.1/24"));
+}
+
+TEST_F(NodeNetworkTest, RestartOfOpenVSwitchLeavesNoPodOpen) {
+  StartPlanned();
+  const TestPod pod = PlugAlone();
+  const size_t added = CountFlows();
+  EXPECT_GT(added, 20U);
+
+  ovs_->StopVswitchd();
+  ovs_->StartVswitchd();
+  WaitFor("outcome=repaired kind=protection");
+
+  EXPECT_EQ(CountFlows(), added);
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+  EXPECT_EQ(CountFlows(), 0U);
+}
+
+TEST_F(NodeNetworkTest, WipedDatabaseLeavesNoPodOpen) {
+  StartPlanned();
+  const TestPod pod = PlugAlone();
+  const size_t added = CountFlows();
+
+  ovs_->Vsctl({"--no-wait", "emer-reset", "--", "del-br", "br-int"});
+  WaitFor("outcome=repaired kind=port");
+
+  EXPECT_EQ(CountFlows(), added);
+}
+
+TEST_F(NodeNetworkTest, FlowsOfPortsThatAreGoneAreRemovedAtTheStart) {
+  StartPlanned();
+  (void)PlugAlone();
+  const size_t added = CountFlows();
+  Ofctl({"add-flow", BridgeSocket(), "cookie=0x77,priority=9,in_port=4000 actions=drop"});
+  Ofctl({"add-flow", BridgeSocket(),
+         kOwnCookie + std::string("00000001,priority=8,in_port=4000 actions=drop")});
+  EXPECT_EQ(CountFlows(), added + 1);
+  StopAgent(SIGTERM);
+
+  StartNodeAgent();
+  WaitFor("\"removed flows of ports that are gone\" ports=1");
+
+  EXPECT_EQ(CountFlows(), added);
+  EXPECT_THAT(Ofctl({"dump-flows", BridgeSocket()}), HasSubstr("cookie=0x77"));
+}
+
+TEST_F(NodeNetworkTest, PluginAloneKeepsPodsToTheirAddresses) {
+  WriteConfig(DefaultKubernetes(), "[os_vif_ovs]\nport_security = true\n");
+  const TestPod pod = PlugAlone();
+  EXPECT_GT(CountFlows(), 20U);
+
+  EXPECT_EQ(Run("DEL", pod).status, 0);
+
+  EXPECT_EQ(CountFlows(), 0U);
 }
 
 TEST_F(NodeNetworkTest, GivesUpARepairThatIsUndoneEachTime) {

@@ -167,8 +167,8 @@ TEST(PoolTest, TheShippedExampleHasEveryOptionAndIsTaken) {
 
   EXPECT_EQ(pools.size(), 4U);
   for (const char* option : {"bridge", "bridge_interface", "cidr", "default", "dns", "excluded",
-                             "from_node", "gateway", "mtu", "node_prefix", "pods", "ranges",
-                             "routes", "rest", "namespaces", "vif", "vlan", "vlan_ids"})
+                             "from_node", "gateway", "mtu", "node_prefix", "pods", "port_security",
+                             "ranges", "routes", "rest", "namespaces", "vif", "vlan", "vlan_ids"})
     EXPECT_THAT(text, HasSubstr("\n" + std::string(option) + " = "));
 }
 
@@ -262,6 +262,8 @@ INSTANTIATE_TEST_SUITE_P(
         With("NodeAndCidr", "from_node = true\n", "cidr", "remove one of them"),
         With("BlocksWithoutNodes", "node_prefix = 26\n", "node_prefix",
              "needs [node_network] enabled = true"),
+        With("PortSecurityOfNeighbours", "port_security = false\n", "port_security",
+             "whose gateway is their node"),
         With("BlocksWiderThanTheNetwork", "node_prefix = 24\n", "node_prefix", "25"),
         With("BlocksOfTwoLengths", "node_prefix = 26, 64\n", "node_prefix", "one for each"),
         Refusal{"NodeAndGateway", "[pool:a]\nfrom_node = true\ngateway = 10.1.0.1\n", "gateway",
