@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ip.h"
+#include "controller/policy/address_block.h"
 
 namespace kuryr::controller {
 
@@ -25,13 +25,6 @@ struct PortRange {
   uint16_t last = UINT16_MAX;
 
   auto operator<=>(const PortRange&) const = default;
-};
-
-struct AddressBlock {
-  IpNetwork network;
-  std::vector<IpNetwork> except;  ///< within `network`
-
-  auto operator<=>(const AddressBlock&) const = default;
 };
 
 /// Traffic that a policy allows. Replies are always allowed.

@@ -53,6 +53,7 @@ AddressBlock BlockOf(const PolicyField& field, PolicyBudget& budget) {
     block.except.push_back(network);
   }
   SortOnce(block.except);
+  if (!budget.Take(block.Networks().size())) field.Refuse(kTooMuch);
   return block;
 }
 

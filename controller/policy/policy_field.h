@@ -15,7 +15,8 @@ namespace kuryr::controller {
 /// parts, and each pod that its sets choose has their names.
 class PolicyBudget {
  public:
-  /// Rules, peers, ports, requirements of selectors, their values, exceptions of blocks.
+  /// Rules, peers, ports, requirements of selectors, their values, exceptions of blocks, and the
+  /// networks that these leave.
   static constexpr size_t kMostParts = 10'000;
   /// Bytes of names of sets: of each set once, of each named port of a set, and of each rule's
   /// subject.

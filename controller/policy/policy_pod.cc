@@ -43,9 +43,7 @@ Labels LabelsOf(const json& object) {
 std::optional<PolicyPod> PolicyPodOf(const json& pod) {
   const json& metadata = MemberAt(pod, "metadata");
   const json& spec = MemberAt(pod, "spec");
-  const std::string phase = StringAt(MemberAt(pod, "status"), "phase");
-  if (MemberAt(spec, "hostNetwork") == true || phase == "Succeeded" || phase == "Failed")
-    return std::nullopt;
+  if (MemberAt(spec, "hostNetwork") == true) return std::nullopt;
   PolicyPod facts{.uid = StringAt(metadata, "uid"),
                   .name_space = StringAt(metadata, "namespace"),
                   .labels = LabelsOf(pod),

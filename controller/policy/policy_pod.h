@@ -30,8 +30,8 @@ struct PolicyPod {
   bool operator==(const PolicyPod&) const = default;
 };
 
-/// The pod of the API's object; nullopt if no policy is for it: it has ended, or is in its node's
-/// network.
+/// The pod of the API's object; nullopt if no policy is for it: it is in its node's network. A pod
+/// whose status says that it has ended counts: whoever may write a pod's status may say that.
 [[nodiscard]] std::optional<PolicyPod> PolicyPodOf(const nlohmann::json& pod);
 
 /// The labels of any object of the API.

@@ -5,12 +5,6 @@
 namespace kuryr::controller {
 namespace {
 
-bool HasAddress(const AddressBlock& block, const IpAddress& address) {
-  return block.network.Contains(address) &&
-         std::none_of(block.except.begin(), block.except.end(),
-                      [&](const IpNetwork& except) { return except.Contains(address); });
-}
-
 bool HasPort(const PolicyRule& rule, const Traffic& traffic) {
   return rule.any_port ||
          std::any_of(rule.ports.begin(), rule.ports.end(), [&](const PortRange& range) {
@@ -62,7 +56,7 @@ bool PolicyVerdicts::HasPeer(const PolicyRule& rule, const TrafficEnd& peer) con
     return true;
   return peer.address &&
          std::any_of(rule.blocks.begin(), rule.blocks.end(),
-                     [&](const AddressBlock& block) { return HasAddress(block, *peer.address); });
+                     [&](const AddressBlock& block) { return block.Contains(*peer.address); });
 }
 
 bool PolicyVerdicts::Allows(const PolicyRule& rule, const Question& question) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "controller/backends/ovn/acl_matches.h"
 #include "controller/backends/ovn/northbound/schema.h"
 
 namespace kuryr::controller::ovn {
@@ -42,12 +43,6 @@ std::string DropName(const PodSet& set, TrafficDirection direction) {
   return (direction == TrafficDirection::kIngress ? "isolated/ingress/" : "isolated/egress/") + set;
 }
 
-/// Appends with `separator` before all but the first.
-void Join(std::string& text, const char* separator, std::string_view part) {
-  if (!text.empty()) text += separator;
-  text += part;
-}
-
 /// An ACL of what pods of the group receive or send. What they send is looked at after OVN's load
 /// balancers have chosen an endpoint.
 WantedRow AclRow(std::string name, TrafficDirection direction, const std::string& group) {
@@ -61,38 +56,6 @@ WantedRow AclRow(std::string name, TrafficDirection direction, const std::string
 
 void Restrict(WantedRow& row, const std::string& condition) {
   row.values["match"] = row.values["match"].get<std::string>() + " && " + condition;
-}
-
-std::string PortsText(const std::vector<PortRange>& ports) {
-  std::string text;
-  for (const PortRange& range : ports) {
-    const std::string port = range.protocol + ".dst";
-    std::string term = port + " == " + std::to_string(range.first);
-    if (range.first == 0 && range.last == UINT16_MAX) {
-      term = range.protocol;
-    } else if (range.first != range.last) {
-      term.assign("(").append(port).append(" >= ").append(std::to_string(range.first));
-      term.append(" && ")
-          .append(port)
-          .append(" <= ")
-          .append(std::to_string(range.last))
-          .append(")");
-    }
-    Join(text, " || ", term);
-  }
-  return "(" + text + ")";
-}
-
-std::string BlockText(const AddressBlock& block, const char* end) {
-  const std::string version = block.network.address.family == IpFamily::kIpv4 ? "ip4" : "ip6";
-  const std::string field = version + end;
-  std::string text = block.network.prefix_length == 0
-                         ? version
-                         : field + " == " + block.network.Masked().ToString();
-  if (block.except.empty()) return text;
-  std::string except;
-  for (const IpNetwork& network : block.except) Join(except, ", ", network.Masked().ToString());
-  return "(" + text + " && " + field + " != {" + except + "})";
 }
 
 }  // namespace
@@ -125,33 +88,14 @@ WantedRow PolicyRows::TrackRow(const PodSet& set, TrafficDirection dropped) cons
   return row;
 }
 
-WantedRow PolicyRows::AllowRow(const std::string& name, size_t index,
-                               const PolicyRule& rule) const {
-  WantedRow row = AclRow("policy/" + name + "/" + std::to_string(index), rule.direction,
-                         GroupName(rule.subject));
+WantedRow PolicyRows::AllowRow(std::string name, const PolicyRule& rule,
+                               const std::string& match) const {
+  WantedRow row = AclRow(std::move(name), rule.direction, GroupName(rule.subject));
   row.values["priority"] = kAllowPriority;
   row.values["action"] = "allow-related";
   row.places = {{{kPortGroup, rule.subject}, "acls"}};
-  Restrict(row, "ip");
-  if (!rule.any_peer) Restrict(row, PeersText(rule));
-  if (!rule.any_port) Restrict(row, PortsText(rule.ports));
+  Restrict(row, match);
   return row;
-}
-
-std::string PolicyRows::PeersText(const PolicyRule& rule) const {
-  const char* end = rule.direction == TrafficDirection::kIngress ? ".src" : ".dst";
-  std::string text;
-  for (const char* version : {"ip4", "ip6"}) {
-    std::string sets;
-    for (const PodSet& set : rule.peers) {
-      sets.append(sets.empty() ? "$" : ", $").append(GroupName(set)).append("_").append(version);
-    }
-    if (sets.empty()) continue;
-    text.append(text.empty() ? "" : " || ").append(version).append(end);
-    text.append(" == {").append(sets).append("}");
-  }
-  for (const AddressBlock& block : rule.blocks) Join(text, " || ", BlockText(block, end));
-  return "(" + text + ")";
 }
 
 void PolicyRows::AddRowsOf(const std::string& name, const CompiledPolicy& policy,
@@ -171,7 +115,9 @@ void PolicyRows::AddRowsOf(const std::string& name, const CompiledPolicy& policy
   for (const PolicyRule& rule : policy.rules) {
     add(GroupRow(rule.subject));
     for (const PodSet& peer : rule.peers) add(GroupRow(peer));
-    add(AllowRow(name, index++, rule));
+    for (const std::string& match :
+         AclMatches(rule, [this](const PodSet& set) { return GroupName(set); }))
+      add(AllowRow("policy/" + name + "/" + std::to_string(index++), rule, match));
   }
 }
 
@@ -235,7 +181,7 @@ WantedRow NodeAccessRow(const std::string& on, const vif::VifBase& vif) {
   std::string match;
   for (const IpNetwork& each : vif::AddressesOf(vif)) {
     const char* field = each.address.family == IpFamily::kIpv4 ? "ip4.src == " : "ip6.src == ";
-    Join(match, " || ", field + each.address.ToString());
+    match.append(match.empty() ? "" : " || ").append(field).append(each.address.ToString());
   }
   return {.key = {kAcl, on},
           .values = {{"direction", "to-lport"},

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "controller/backends/ovn/northbound/wanted_row.h"
@@ -43,9 +42,8 @@ class PolicyRows {
   [[nodiscard]] WantedRow GroupRow(const PodSet& set) const;
   [[nodiscard]] WantedRow DropRow(const PodSet& set, TrafficDirection direction) const;
   [[nodiscard]] WantedRow TrackRow(const PodSet& set, TrafficDirection dropped) const;
-  [[nodiscard]] WantedRow AllowRow(const std::string& name, size_t index,
-                                   const PolicyRule& rule) const;
-  [[nodiscard]] std::string PeersText(const PolicyRule& rule) const;
+  [[nodiscard]] WantedRow AllowRow(std::string name, const PolicyRule& rule,
+                                   const std::string& match) const;
 
   const std::string cluster_;
   std::map<std::string, std::vector<RowKey>> policies_;  ///< their rows, by NAMESPACE/NAME

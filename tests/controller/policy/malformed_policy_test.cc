@@ -162,6 +162,16 @@ TEST_F(MalformedPolicyTest, WithTooManyPartsItsRulesBeyondTheBudgetAllowNothing)
   EXPECT_FALSE(Passes("192.0.2.16", "team/db"));
 }
 
+TEST_F(MalformedPolicyTest, ExceptionsCountWithTheNetworksThatTheyLeave) {
+  json block = {{"cidr", "::/0"}, {"except", json::array()}};
+  for (int i = 0; i < 150; ++i)
+    block["except"].push_back("2001:db8:" + std::to_string(i) + "::1/128");
+  const json spec = {{"ingress", {{{"from", {{{"ipBlock", block}}}}}}}};
+
+  EXPECT_THAT(SetSpec(spec), HasSubstr("from[0].ipBlock: is more than a policy may have"));
+  EXPECT_FALSE(Passes("2001:db8::2", "team/db"));
+}
+
 TEST_F(MalformedPolicyTest, NamedPortsOfManyPeersHaveTheBudget) {
   json rule = {{"to", json::array()}, {"ports", json::array()}};
   for (size_t i = 0; i < 150; ++i) {

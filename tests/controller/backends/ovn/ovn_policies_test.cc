@@ -3,6 +3,7 @@
 #include <set>
 
 #include "ovsdb/operation.h"
+#include "tests/controller/backends/ovn/database_history.h"
 #include "tests/controller/backends/ovn/ovn_backend_fixture.h"
 
 namespace kuryr::controller::ovn {
@@ -10,9 +11,13 @@ namespace {
 
 using nlohmann::json;
 using pools::Pod;
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 CompiledPolicy Isolate(const PodSet& set) {
   return {.subject = set,
@@ -44,8 +49,32 @@ class OvnPoliciesTest : public OvnBackendTest {
     return port;
   }
   static bool IsIsolated(const vif::PodVif& vif) { return Look(vif).is_isolated; }
+  /// Whether the port was isolated, after each transaction since it is there.
+  static std::vector<bool> Isolations(const vif::PodVif& vif) {
+    std::vector<bool> isolations;
+    ReplayDatabase("/run/nb.db", [&](const DatabaseRows& rows) {
+      const auto ports = rows.find("Logical_Switch_Port");
+      if (ports == rows.end()) return;
+      for (const auto& [uuid, port] : ports->second) {
+        if (port.value("name", "") == IdOf(vif)) isolations.push_back(HasDrop(rows, uuid));
+      }
+    });
+    return isolations;
+  }
 
  private:
+  static bool HasDrop(const DatabaseRows& rows, const std::string& port) {
+    const auto has = [](const std::vector<std::string>& uuids, const auto& wanted) {
+      return std::any_of(uuids.begin(), uuids.end(), wanted);
+    };
+    const auto& groups = rows.at("Port_Group");
+    return std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
+      return has(ReferencesIn(group.second, "ports"), [&](auto& uuid) { return uuid == port; }) &&
+             has(ReferencesIn(group.second, "acls"), [&](auto& uuid) {
+               return rows.at("ACL").at(uuid).at("action") == "drop";
+             });
+    });
+  }
   static json Select(const char* table, const std::vector<std::string>& columns) {
     return {{"op", "select"}, {"table", table}, {"where", json::array()}, {"columns", columns}};
   }
@@ -73,7 +102,7 @@ TEST_F(OvnPoliciesTest, PodIsIsolatedBeforeItHasAPlan) {
 
   EXPECT_TRUE(IsIsolated(pod.at(0)));
   EXPECT_THAT(Look(pod.at(0)).groups, ElementsAre("web"));
-  EXPECT_THAT(Column("ACL", "action"), ElementsAre("allow-related", "allow-related", "drop"));
+  EXPECT_THAT(Column("ACL", "action"), ElementsAre("allow-related", "allow-related", "allow-related", "drop"));
 }
 
 TEST_F(OvnPoliciesTest, PodThatRunsJoinsAndLeaves) {
@@ -101,12 +130,31 @@ TEST_F(OvnPoliciesTest, PodIsNeverOpenWhileItsPoliciesAreReplaced) {
   for (int i = 0; i < 40; ++i) {
     const PodSet set = i % 2 == 0 ? "two" : "one";
     backend->Enforce({.policies = {{"team/p", Isolate(set)}}, .pods = {{"uid-a", {set}}}});
-    Port port;
-    do {
-      port = Look(pod.at(0));
-      ASSERT_TRUE(port.is_isolated) << "change " << i;
-    } while (port.groups != std::set<std::string>{set});
+    EXPECT_TRUE(
+        Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{set}; }));
   }
+
+  EXPECT_THAT(Isolations(pod.at(0)), AllOf(SizeIs(Ge(40)), Each(true)));
+}
+
+TEST_F(OvnPoliciesTest, PodHasNoPlanWhileItsIsolationIsRefused) {
+  const auto backend = Make();
+  backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {}});
+  EXPECT_TRUE(Await([&] { return Column("Port_Group", "name").size() == 2; }));
+  const auto names = Column("Port_Group", "name");
+  backend->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {}});
+  EXPECT_TRUE(Await([&] { return Column("Port_Group", "name").empty(); }));
+  for (const std::string& name : names) Nbctl({"pg-add", name});
+
+  backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
+  const PlanRequest request = pools::RequestOf(Pod("a"), "shared");
+  const Vifs other = Reserve(*backend, pools::RequestOf(Pod("b"), "shared"));
+  EXPECT_FALSE(backend->Reserve(request));
+  EXPECT_EQ(other.size(), 1);
+
+  for (const std::string& name : names) Nbctl({"pg-del", name});
+  const Vifs pod = Reserve(*backend, request);
+  EXPECT_THAT(Isolations(pod.at(0)), Each(true));
 }
 
 TEST_F(OvnPoliciesTest, NextControllerTakesOverWithoutAGap) {
@@ -141,7 +189,7 @@ TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
   next->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
   next->Adopt(Pod("a"), pod);
 
-  EXPECT_TRUE(Await([&] { return Column("ACL", "action").size() == 3; }));
+  EXPECT_TRUE(Await([&] { return Column("ACL", "action").size() == 4; }));
   EXPECT_TRUE(IsIsolated(pod.at(0)));
   EXPECT_THAT(Column("Logical_Switch_Port", "name"), ElementsAre(IdOf(pod.at(0))));
 }

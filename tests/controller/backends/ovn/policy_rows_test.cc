@@ -21,13 +21,14 @@ CompiledPolicy PolicyOf(PolicyRule rule) {
   return {.subject = "web", .isolates_ingress = true, .rules = {std::move(rule)}};
 }
 
-/// The match of the rule's ACL, with the port groups' names as GROUP(SET).
-std::string MatchOf(PolicyRule rule) {
+/// The matches of the rule's ACLs, a line each, with the port groups' names as GROUP(SET).
+std::string MatchesOf(PolicyRule rule) {
   PolicyRows rows("kuryr");
   const auto changes = rows.Take({{"team/p", PolicyOf(std::move(rule))}});
   std::string match;
   for (const WantedRow& row : changes.wanted) {
-    if (row.key == RowKey{"ACL", "policy/team/p/0"}) match = row.values.at("match");
+    if (!row.key.name.starts_with("policy/team/p/")) continue;
+    match.append(match.empty() ? "" : "\n").append(row.values.at("match").get<std::string>());
   }
   for (const WantedRow& row : changes.wanted) {
     if (row.key.table != "Port_Group") continue;
@@ -51,13 +52,13 @@ std::vector<std::string> NamesOf(const std::vector<RowKey>& keys) {
 }
 
 TEST(PolicyRowsTest, AllPeersAndPorts) {
-  EXPECT_EQ(MatchOf({.any_peer = true, .any_port = true}), "outport == @GROUP(web) && ip");
+  EXPECT_EQ(MatchesOf({.any_peer = true, .any_port = true}), "outport == @GROUP(web) && ip");
 }
 
 TEST(PolicyRowsTest, PodsAreAddressesOfTheirPortGroups) {
-  EXPECT_EQ(MatchOf({.peers = {"a", "b"}, .any_port = true}),
-            "outport == @GROUP(web) && ip && (ip4.src == {$GROUP(a)_ip4, $GROUP(b)_ip4} || "
-            "ip6.src == {$GROUP(a)_ip6, $GROUP(b)_ip6})");
+  EXPECT_EQ(MatchesOf({.peers = {"a", "b"}, .any_port = true}),
+            "outport == @GROUP(web) && ip4.src == {$GROUP(a)_ip4, $GROUP(b)_ip4}\n"
+            "outport == @GROUP(web) && ip6.src == {$GROUP(a)_ip6, $GROUP(b)_ip6}");
 }
 
 TEST(PolicyRowsTest, EgressIsOfTheSenderAfterItsLoadBalancer) {
@@ -80,24 +81,48 @@ TEST(PolicyRowsTest, EgressIsOfTheSenderAfterItsLoadBalancer) {
     EXPECT_EQ(row.places, std::vector<Place>({{{"Port_Group", "web"}, "acls"}}));
   }
   EXPECT_THAT(changes.wanted[1].values.at("match").get<std::string>(),
-              ::testing::EndsWith(" && ip && (ip4.dst == 10.0.0.0/8)"));
+              ::testing::EndsWith(" && ip4.dst == {10.0.0.0/8}"));
 }
 
-TEST(PolicyRowsTest, BlocksOfBothFamiliesWithExceptions) {
-  EXPECT_EQ(MatchOf({.blocks = {{.network = Net("10.0.0.0/8"),
-                                 .except = {Net("10.1.0.0/16"), Net("10.2.0.0/16")}},
-                                {.network = Net("0.0.0.0/0"), .except = {}},
-                                {.network = Net("::/0"), .except = {Net("fd00::/8")}}},
-                     .any_port = true}),
-            "outport == @GROUP(web) && ip && ((ip4.src == 10.0.0.0/8 && ip4.src != {10.1.0.0/16, "
-            "10.2.0.0/16}) || ip4 || (ip6 && ip6.src != {fd00::/8}))");
+TEST(PolicyRowsTest, BlocksAreNetworksWithoutExceptions) {
+  EXPECT_EQ(MatchesOf({.blocks = {{.network = Net("10.0.0.0/8"),
+                                   .except = {Net("10.128.0.0/9"), Net("10.64.0.0/11")}},
+                                  {.network = Net("192.0.2.0/24"), .except = {}},
+                                  {.network = Net("::/0"), .except = {}}},
+                       .any_port = true}),
+            "outport == @GROUP(web) && ip4.src == {10.0.0.0/10, 10.96.0.0/11, 192.0.2.0/24}\n"
+            "outport == @GROUP(web) && ip6");
 }
 
-TEST(PolicyRowsTest, PortsAndRanges) {
-  EXPECT_EQ(MatchOf({.any_peer = true,
-                     .ports = {{"tcp", 80, 80}, {"udp", 5000, 5010}, {"sctp", 0, UINT16_MAX}}}),
-            "outport == @GROUP(web) && ip && (tcp.dst == 80 || (udp.dst >= 5000 && udp.dst <= "
-            "5010) || sctp)");
+TEST(PolicyRowsTest, BlockOfExceptionsAloneAllowsNothing) {
+  EXPECT_EQ(MatchesOf({.blocks = {{.network = Net("10.0.0.0/8"),
+                                   .except = {Net("10.0.0.0/9"), Net("10.128.0.0/9")}}},
+                       .any_port = true}),
+            "");
+}
+
+TEST(PolicyRowsTest, PortsAndRangesOfEachProtocol) {
+  EXPECT_EQ(MatchesOf({.any_peer = true,
+                       .ports = {{"sctp", 0, UINT16_MAX},
+                                 {"tcp", 80, 80},
+                                 {"tcp", 1024, UINT16_MAX},
+                                 {"udp", 5000, 5010}}}),
+            "outport == @GROUP(web) && ip && sctp\n"
+            "outport == @GROUP(web) && ip && tcp.dst == {80, 1024/64512, 2048/63488, 4096/61440, "
+            "8192/57344, 16384/49152, 32768/32768}\n"
+            "outport == @GROUP(web) && ip && udp.dst == {5000/65528, 5008/65534, 5010}");
+}
+
+TEST(PolicyRowsTest, PeersAndPortsAreNeverMultiplied) {
+  PolicyRule rule{.peers = {"a"}, .blocks = {}, .ports = {{"tcp", 80, 80}, {"udp", 53, 53}}};
+  for (uint8_t i = 0; i < 100; ++i)
+    rule.blocks.push_back({.network = Net("10.0." + std::to_string(i) + ".0/24"), .except = {}});
+
+  const std::string matches = MatchesOf(rule);
+
+  EXPECT_EQ(std::count(matches.begin(), matches.end(), '\n'), 3);
+  EXPECT_THAT(matches, ::testing::Not(::testing::HasSubstr("||")));
+  EXPECT_THAT(matches, ::testing::Not(::testing::HasSubstr("!=")));
 }
 
 TEST(PolicyRowsTest, ConnectionsOfTheOtherDirectionAreTracked) {
@@ -138,7 +163,7 @@ TEST(PolicyRowsTest, RulesThatGoAreDropped) {
   const auto changes = rows.Take({{"team/p", policy}});
 
   EXPECT_THAT(NamesOf(changes.dropped),
-              UnorderedElementsAre("ACL policy/team/p/1", "Port_Group a"));
+              UnorderedElementsAre("ACL policy/team/p/1", "ACL policy/team/p/2", "Port_Group a"));
   EXPECT_THAT(NamesOf(changes.wanted), ::testing::Contains("ACL policy/team/p/0"));
 }
 

@@ -1,0 +1,95 @@
+#include "controller/backends/ovn/acl_matches.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+
+namespace kuryr::controller::ovn {
+namespace {
+
+struct Version {
+  IpFamily family;
+  const char* name;
+};
+constexpr std::array kVersions = {Version{IpFamily::kIpv4, "ip4"}, Version{IpFamily::kIpv6, "ip6"}};
+
+void AppendItem(std::string& list, const std::string& item) {
+  if (!list.empty()) list += ", ";
+  list += item;
+}
+
+/// "ip4.src == {...}": the rule's peers of one version; empty: it has none.
+std::string PeersOf(const PolicyRule& rule, const Version& version,
+                    const std::function<std::string(const PodSet&)>& group_of) {
+  std::string list;
+  for (const PodSet& set : rule.peers)
+    AppendItem(list, std::string("$").append(group_of(set)).append("_").append(version.name));
+  for (const AddressBlock& block : rule.blocks) {
+    if (block.network.address.family != version.family) continue;
+    for (const IpNetwork& network : block.Networks()) {
+      if (network.prefix_length == 0) return version.name;
+      AppendItem(list, network.ToString());
+    }
+  }
+  if (list.empty()) return list;
+  const bool is_ingress = rule.direction == TrafficDirection::kIngress;
+  return std::string(version.name).append(is_ingress ? ".src == {" : ".dst == {") + list + "}";
+}
+
+std::vector<std::string> PeerMatches(const PolicyRule& rule,
+                                     const std::function<std::string(const PodSet&)>& group_of) {
+  if (rule.any_peer) return {"ip"};
+  std::vector<std::string> matches;
+  matches.reserve(kVersions.size());
+  for (const Version& version : kVersions) {
+    std::string peers = PeersOf(rule, version, group_of);
+    if (!peers.empty()) matches.push_back(std::move(peers));
+  }
+  return matches;
+}
+
+/// Appends the numbers of a range as values with masks: "80", "1024/64512".
+void AppendRange(std::string& list, const PortRange& range) {
+  for (uint32_t first = range.first; first <= range.last;) {
+    uint32_t size = 1;
+    while (first % (2 * size) == 0 && first + 2 * size - 1 <= range.last && size <= UINT16_MAX)
+      size *= 2;
+    std::string item = std::to_string(first);
+    if (size > 1) item.append("/").append(std::to_string(UINT16_MAX + 1 - size));
+    AppendItem(list, item);
+    first += size;
+  }
+}
+
+/// " && tcp.dst == {...}" for each protocol; for all ports one that is empty.
+std::vector<std::string> PortMatches(const PolicyRule& rule) {
+  if (rule.any_port) return {""};
+  std::map<std::string, std::string> lists;
+  std::map<std::string, bool> has_all;
+  for (const PortRange& range : rule.ports) {
+    has_all[range.protocol] |= range.first == 0 && range.last == UINT16_MAX;
+    AppendRange(lists[range.protocol], range);
+  }
+  std::vector<std::string> matches;
+  matches.reserve(lists.size());
+  for (const auto& [protocol, list] : lists) {
+    std::string match = " && " + protocol;
+    if (!has_all[protocol]) match.append(".dst == {").append(list).append("}");
+    matches.push_back(std::move(match));
+  }
+  return matches;
+}
+
+}  // namespace
+
+std::vector<std::string> AclMatches(const PolicyRule& rule,
+                                    const std::function<std::string(const PodSet&)>& group_of) {
+  const std::vector<std::string> ports = PortMatches(rule);
+  std::vector<std::string> matches;
+  for (const std::string& peers : PeerMatches(rule, group_of)) {
+    for (const std::string& port : ports) matches.push_back(peers + port);
+  }
+  return matches;
+}
+
+}  // namespace kuryr::controller::ovn
