@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,8 +87,8 @@ NodeRule MasqueradeOutside(const IpNetwork& pods, const std::vector<NftInterval>
           }};
 }
 
-/// In a flat pool, and behind a gateway, a pod answers another one directly, past the node that
-/// translated the address of a Service: such packets come from the node.
+/// Behind a gateway, a pod answers another one directly, past the node that translated the address
+/// of a Service: such packets come from the node.
 NodeRule MasqueradeTranslated(const IpNetwork& pods) {
   return {.note = pods.ToString() + " to itself, translated: masquerade",
           .family = pods.address.family,
@@ -100,9 +101,10 @@ NodeRule MasqueradeTranslated(const IpNetwork& pods) {
           }};
 }
 
-/// Packets from anywhere to other nodes' pods, which know a way back to this node's port alone.
+/// Packets from anywhere to pods that would answer past this node: other nodes' pods behind a
+/// gateway, and all pods of a flat pool.
 NodeRule MasqueradeTranslatedTo(IpFamily family, const std::vector<NftInterval>& pods) {
-  return {.note = "to other nodes' pods " + DigestOf(pods) + ", translated: masquerade",
+  return {.note = "to pods " + DigestOf(pods) + ", translated: masquerade",
           .family = family,
           .inside = pods,
           .fill = [family](nl_msg& rule, const std::optional<NftSet>& set) {
@@ -131,12 +133,17 @@ std::vector<NodeRule> MasqueradeRules(const NodePlan& plan) {
     if (!pods.empty()) rules.push_back(MasqueradeTranslatedTo(family, pods));
   }
   for (const IpNetwork& pods : OwnNetworks(plan)) {
-    if (plan.port.GatewayOf(pods.address.family) ||
+    const IpFamily family = pods.address.family;
+    const bool is_flat =
         std::any_of(remotes.begin(), remotes.end(),
-                    [&](const RemoteNetwork& remote) { return remote.network == pods; }))
+                    [&](const RemoteNetwork& remote) { return remote.network == pods; });
+    if (is_flat) {
+      rules.push_back(MasqueradeTranslatedTo(family, IntervalsOf(std::span(&pods, 1), family)));
+    } else if (plan.port.GatewayOf(family)) {
       rules.push_back(MasqueradeTranslated(pods));
+    }
     if (plan.options.masquerade)
-      rules.push_back(MasqueradeOutside(pods, IntervalsOf(inside, pods.address.family)));
+      rules.push_back(MasqueradeOutside(pods, IntervalsOf(inside, family)));
   }
   return rules;
 }

@@ -64,16 +64,16 @@ class NetworkFacts:
         with self.fact(f"{title}: a pod of each node reaches both nodes"):
             for node in self.nodes:
                 for pod in (self.near, self.far):
-                    check_tcp(pod.netns, node.host.netns, self.address_of(node, family))
+                    check_tcp(pod.netns, node.host.netns, self.cluster.address_of(node, family))
         for name, pod in {"the same node": self.near, "the other node": self.far}.items():
             with self.fact(f"{title}: a pod reaches one of {name}, which sees its address"):
                 expect_same(pod.addresses[family], client_seen(pod.netns, web), pod.name)
         self.services(title, family)
         with self.fact(f"{title}: a hostPort is reached from outside"):
-            expect_same(self.web.name, ask(HERE.netns, self.address_of(self.nodes[0], family), HOST_PORT), "the pod")
-        with self.fact(f"{title}: the outside sees the node's address in place of the pod's"):
+            expect_same(self.web.name, ask(HERE.netns, self.cluster.address_of(self.nodes[0], family), HOST_PORT), "the pod")
+        with self.fact(f"{title}: a pod reaches the outside, which sees {self.cluster.seen_outside} address"):
             for pod in (self.near, self.far):
-                expect_same(self.address_of(pod.node, family), check_tcp(pod.netns, HERE.netns, outside), pod.name)
+                expect_same(self.cluster.source_outside(pod, family), check_tcp(pod.netns, HERE.netns, outside), pod.name)
         for name, pod in {"one node": self.near, "two nodes": self.far}.items():
             with self.fact(f"{title}: {STREAM // 1_000_000} MB from pod to pod on {name}, by TCP and by UDP at full MTU"):
                 check_tcp(pod.netns, self.web.netns, web, STREAM)
@@ -97,19 +97,19 @@ class NetworkFacts:
         with self.fact(f"{title}: a NodePort is reached from outside, at each node"):
             port = self.pods.serve(self.far, family, type="NodePort")["ports"][0]["nodePort"]
             for node in self.nodes:
-                until_answered(HERE.netns, self.address_of(node, family), port, self.far.name)
+                until_answered(HERE.netns, self.cluster.address_of(node, family), port, self.far.name)
         with self.fact(f"{title}: an externalIP is reached from outside"):
             self.pods.serve(self.far, family, externalIPs=[EXTERNAL[family]])
-            run(f"ip route add {EXTERNAL[family]} via {self.address_of(self.nodes[0], family)}")
+            run(f"ip route add {EXTERNAL[family]} via {self.cluster.address_of(self.nodes[0], family)}")
             until_answered(HERE.netns, EXTERNAL[family], 80, self.far.name)
-        with self.fact(f"{title}: with externalTrafficPolicy Local the pod sees the outside's address"):
+        seen = "the outside's" if self.cluster.keeps_clients else "its node's"
+        with self.fact(f"{title}: with externalTrafficPolicy Local the pod sees {seen} address"):
             spec = self.pods.serve(self.far, family, type="NodePort", externalTrafficPolicy="Local")
-            address, port = self.address_of(self.far.node, family), spec["ports"][0]["nodePort"]
+            address, port = self.cluster.address_of(self.far.node, family), spec["ports"][0]["nodePort"]
             until_answered(HERE.netns, address, port, self.far.name)
-            expect_same(self.cluster.families[family].outside, client_seen(HERE.netns, address, port), self.far.name)
-
-    def address_of(self, node, family):
-        return node.addresses[list(self.cluster.families).index(family)]
+            client = (self.cluster.families[family].outside if self.cluster.keeps_clients
+                      else self.cluster.management_address(self.far.node, family))
+            expect_same(client, client_seen(HERE.netns, address, port), self.far.name)
 
     def ask_api(self, pod):
         address = next(iter(self.cluster.families.values())).service(1)

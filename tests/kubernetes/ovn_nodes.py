@@ -30,9 +30,7 @@ class OvnNodes(TwoNodes):
     def source_at_service(self, pod, family):
         if not self.proxy_serves_pods:
             return super().source_at_service(pod, family)
-        agent = self.agents[self.nodes.index(pod.node)]
-        own = [address.split("/")[0] for address in agent.status()["node_network"]["addresses"]]
-        return next(address for address in own if (":" in address) == (family == 6))
+        return self.management_address(pod.node, family)
 
     def _manifest(self, name):
         """With the rights that OVN's Services need, which stand there as a comment."""

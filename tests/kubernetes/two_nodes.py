@@ -57,7 +57,10 @@ PLUGINS = ("portmap", "bandwidth")
 
 
 class TwoNodes:
+    # Whose address a Service's pod and the outside see, and whether a pod sees clients outside that asked its Service.
     seen_at_service = "its"
+    seen_outside = "the node's"
+    keeps_clients = True
     proxy_serves_pods = True
 
     def __init__(self, programs, options):
@@ -112,6 +115,18 @@ class TwoNodes:
     def source_at_service(self, pod, family):
         """The client's address that a Service's pod sees."""
         return pod.addresses[family]
+
+    def source_outside(self, pod, family):
+        """The client's address that the outside sees."""
+        return self.address_of(pod.node, family)
+
+    def address_of(self, node, family):
+        return node.addresses[list(self.families).index(family)]
+
+    def management_address(self, node, family):
+        """The address of the node's management port."""
+        own = [address.split("/")[0] for address in self.agents[self.nodes.index(node)].status()["node_network"]["addresses"]]
+        return next(address for address in own if (":" in address) == (family == 6))
 
     def start(self):
         """Both nodes are ready when it returns."""
