@@ -75,7 +75,7 @@ struct BindingConfig {
   std::filesystem::path pci_mount_point = "/var/pci_address";
   /// [os_vif_ovs] port_security: pods whose gateway is their node send only from their own
   /// addresses.
-  bool port_security = false;
+  bool port_security = true;
   /// [kubernetes] vif_source = kuryrport: no pod's user writes plans, so one may say
   /// vif::kNoPortSecurity.
   bool trusts_plans = false;

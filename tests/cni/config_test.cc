@@ -78,7 +78,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
                      "[cni_health_server]\nbind_address = ::1\nport = 0\n"
                      "[os_vif_ovs]\novsdb_connection = tcp:127.0.0.1:6640\novsdb_wait = 0\n"
                      "ovs_vsctl_timeout = 7\ndatapath_type = netdev\nisolate_vif = "
-                     "true\nport_security = true\n"
+                     "true\nport_security = false\n"
                      "default_qos_type =\nwait_for_wiring = ovn\ntransient_ports = false\n"
                      "[neutron_defaults]\nnetwork_device_mtu = 1400\n"
                      "[binding]\nlink_iface = ens3\ndrivers = ovs\nbridges = br-int , br-ex,\n"
@@ -114,7 +114,7 @@ TEST_F(ConfigTest, EveryOptionIsRead) {
   EXPECT_EQ(config.binding.ovs_timeout, std::chrono::seconds(7));
   EXPECT_EQ(config.binding.datapath_type, "netdev");
   EXPECT_TRUE(config.binding.isolate_vif);
-  EXPECT_TRUE(config.binding.port_security);
+  EXPECT_FALSE(config.binding.port_security);
   EXPECT_EQ(config.binding.wait_for_wiring, binding::WaitForWiring::kOvn);
   EXPECT_EQ(config.binding.default_qos_type, "");
   EXPECT_EQ(config.transient_ports, false);

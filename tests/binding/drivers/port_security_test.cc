@@ -157,7 +157,7 @@ class PortSecurityTest : public OvsDriverTest {
  protected:
   void SetUp() override {
     OvsDriverTest::SetUp();
-    driver_ = NewOvsDriver({SecureConfig(), shared_});
+    driver_ = NewOvsDriver({Config(), shared_});
     MakeBridge();
     ovs_->Vsctl({"add-port", "br-int", "kuryr0", "--", "set", "Interface", "kuryr0",
                  "type=internal", "mac=\"" + kGatewayMac.ToString() + "\""});
@@ -166,11 +166,6 @@ class PortSecurityTest : public OvsDriverTest {
     RunOnHost({"ip", "address", "add", "fd00::ff/64", "dev", "kuryr0", "nodad"});
     victim_.emplace(MakePodNetns());
     Connect(AloneVif(2), PodAttachment(2), *victim_);
-  }
-  [[nodiscard]] BindingConfig SecureConfig() const {
-    BindingConfig config = Config();
-    config.port_security = true;
-    return config;
   }
   void ConnectAttacker() { Connect(AloneVif(1), PodAttachment(1), *pod_); }
 
@@ -230,8 +225,7 @@ class PortSecurityTest : public OvsDriverTest {
   PlugRequest Request() { return {planned_, attachment_, *pod_, Soon()}; }
 
   std::optional<Netns> victim_;
-  Planned planned_ =
-      NewOvsDriver({{.port_security = true}, shared_})->Plan({"eth0", true, AloneVif(1)});
+  Planned planned_ = NewOvsDriver({{}, shared_})->Plan({"eth0", true, AloneVif(1)});
   const Attachment attachment_ = PodAttachment(1);
 };
 
@@ -278,7 +272,7 @@ TEST_F(PortSecurityTest, AnnouncementsReachTheNode) {
 }
 
 TEST_F(PortSecurityTest, TrustedPlanMaySwitchItOff) {
-  BindingConfig config = SecureConfig();
+  BindingConfig config = Config();
   config.trusts_plans = true;
   driver_ = NewOvsDriver({config, shared_});
   Connect(FreeVif(1), PodAttachment(1), *pod_);
@@ -286,8 +280,10 @@ TEST_F(PortSecurityTest, TrustedPlanMaySwitchItOff) {
   EXPECT_EQ(Arriving(ForgedFrames()), NamesOf(ForgedFrames()));
 }
 
-TEST_F(PortSecurityTest, IsOffUnlessTheOptionSaysSo) {
-  driver_ = NewOvsDriver({Config(), shared_});
+TEST_F(PortSecurityTest, OptionSwitchesItOff) {
+  BindingConfig config = Config();
+  config.port_security = false;
+  driver_ = NewOvsDriver({config, shared_});
   ConnectAttacker();
 
   EXPECT_EQ(Arriving(ForgedFrames()), NamesOf(ForgedFrames()));
@@ -382,7 +378,7 @@ TEST_F(PortSecurityTest, BridgeWithoutOpenFlow13IsRefusedAndLeftAlone) {
 TEST_F(PortSecurityTest, FlowsOfAPortThatSomebodyDeletesAreStray) {
   ConnectAttacker();
   const std::string before = Flows();
-  Binding binding(SecureConfig());
+  Binding binding(Config());
   EXPECT_EQ(binding.RemoveStrayFlows(Soon()), 0U);
   EXPECT_EQ(CountLines(Flows()), CountLines(before));
   ovs_->Vsctl({"del-port", "tap450e5c61-1"});

@@ -47,7 +47,7 @@ class NodeNetworkTest : public AgentTest {
   }
   void StartNodeAgent(bool enabled = true) {
     const std::string word = enabled ? "true" : "false";
-    StartAgentWith("[os_vif_ovs]\nport_security = true\n[node_network]\nenabled = " + word + "\n",
+    StartAgentWith("[node_network]\nenabled = " + word + "\n",
                    "", enabled ? 2 : kAgentWatches);
   }
   /// An agent that has made all of it.
@@ -192,7 +192,7 @@ TEST_F(NodeNetworkTest, FlowsOfPortsThatAreGoneAreRemovedAtTheStart) {
 }
 
 TEST_F(NodeNetworkTest, PluginAloneKeepsPodsToTheirAddresses) {
-  WriteConfig(DefaultKubernetes(), "[os_vif_ovs]\nport_security = true\n");
+  WriteConfig(DefaultKubernetes(), "");
   const TestPod pod = PlugAlone();
   EXPECT_GT(CountFlows(), 20U);
 
