@@ -15,10 +15,10 @@
 #include <semaphore>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "base/thread_annotations.h"
 #include "tests/bench/process_usage.h"
+#include "tests/fake_apiserver/http_message.h"
 #include "tests/fake_apiserver/server.h"
 #include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
@@ -27,6 +27,7 @@ namespace kuryr::test {
 namespace {
 
 using fake::Connection;
+using fake::HttpRequest;
 
 constexpr size_t kMebibyte = size_t{1} << 20;
 constexpr size_t kGibibyte = size_t{1} << 30;
@@ -56,27 +57,12 @@ std::string PodText(const std::string& name, bool host_network) {
   return pod;
 }
 
-std::string Chunk(std::string_view text) {
-  std::string size(16, '\0');
-  size.resize(static_cast<size_t>(
-      std::snprintf(size.data(), size.size(), "%zx\r\n", text.size())));  // NOLINT
-  return size.append(text).append("\r\n");
-}
-
-/// The value of a query's key; empty: it is not there.
-std::string QueryValue(const std::string& target, const std::string& key) {
-  const size_t begin = target.find(key + "=");
-  if (begin == std::string::npos) return "";
-  const size_t value = begin + key.size() + 1;
-  return target.substr(value, target.find('&', value) - value);
-}
-
 /// Answers as an API server with one node and no other objects. The test answers lists and watches
 /// of pods, as long as it wants.
 class StandIn {
  public:
   /// Answers a list or a watch of pods. False: the connection closes.
-  using Answer = std::function<bool(Connection& connection, const std::string& target)>;
+  using Answer = std::function<bool(Connection& connection, const HttpRequest& request)>;
 
   void AnswerPodsBy(Answer answer) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -91,7 +77,7 @@ class StandIn {
   /// Waits for the plan of the pod.
   [[nodiscard]] bool AwaitPlan(const std::string& pod) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    return changed_.wait_for(mutex_, std::chrono::minutes(10),
+    return changed_.wait_for(mutex_, std::chrono::minutes(30),
                              [&]() REQUIRES(mutex_) { return planned_.contains(pod); });
   }
   [[nodiscard]] std::string url() const {
@@ -99,15 +85,9 @@ class StandIn {
   }
 
   static bool Say(Connection& connection, const std::string& body) {
-    return connection.Write(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
-        std::to_string(body.size()) + "\r\n\r\n" + body);
+    return fake::WriteAnswer(connection, {.body = body}, true);
   }
-  /// The head of an answer whose body has no end yet.
-  static bool Begin(Connection& connection) {
-    return connection.Write(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
-  }
+  static bool IsWatch(const HttpRequest& request) { return !request.Query("watch").empty(); }
   static std::string List(const std::string& kind, const std::string& items,
                           const std::string& metadata = "") {
     return R"({"kind":")" + kind + R"(List","apiVersion":"v1","metadata":{"resourceVersion":"7")" +
@@ -115,55 +95,39 @@ class StandIn {
   }
   /// An honest answer, with this pod.
   static Answer Honest(std::string pod) {
-    return [pod = std::move(pod)](Connection& connection, const std::string& target) {
-      if (target.find("watch=") == std::string::npos) return Say(connection, List("Pod", pod));
+    return [pod = std::move(pod)](Connection& connection, const HttpRequest& request) {
+      if (!IsWatch(request)) return Say(connection, List("Pod", pod));
       const std::string event = R"({"type":"ADDED","object":)" + pod + "}\n";
-      if (Begin(connection) && connection.Write(Chunk(event))) connection.WaitForClose();
+      if (fake::WriteStreamHead(connection, true) && fake::WriteChunk(connection, event))
+        connection.WaitForClose();
       return false;
     };
   }
 
  private:
   void Serve(Connection& connection) EXCLUDES(mutex_) {
-    while (true) {
-      std::string& input = connection.input();
-      size_t head = std::string::npos;
-      while ((head = input.find("\r\n\r\n")) == std::string::npos) {
-        if (!connection.ReadMore()) return;
-      }
-      const size_t length = input.find("Content-Length: ");
-      const size_t body =
-          length < head ? std::strtoul(input.c_str() + length + 16, nullptr, 10) : 0;
-      while (input.size() < head + 4 + body) {
-        if (!connection.ReadMore()) return;
-      }
-      const size_t space = input.find(' ');
-      const std::string method = input.substr(0, space);
-      const std::string target = input.substr(space + 1, input.find(' ', space + 1) - space - 1);
-      input.erase(0, head + 4 + body);
-      if (!Reply(connection, method, target)) return;
+    while (const auto request = fake::ReadRequest(connection)) {
+      if (!Reply(connection, *request)) return;
     }
   }
 
-  [[nodiscard]] bool Reply(Connection& connection, const std::string& method,
-                           const std::string& target) EXCLUDES(mutex_) {
-    const std::string path = target.substr(0, target.find('?'));
-    if (method == "PATCH") {
-      const std::string name = path.substr(path.rfind('/') + 1);
+  [[nodiscard]] bool Reply(Connection& connection, const HttpRequest& request) EXCLUDES(mutex_) {
+    if (request.method == "PATCH") {
+      const std::string name = request.path.substr(request.path.rfind('/') + 1);
       Note([&]() REQUIRES(mutex_) { planned_.insert(name); });
       return Say(connection, PodText(name, false));
     }
-    if (path == "/api/v1/pods") {
-      const bool open = Current()(connection, target);
+    if (request.path == "/api/v1/pods") {
+      const bool open = Current()(connection, request);
       Note([&]() REQUIRES(mutex_) { ++answered_; });
       return open;
     }
-    if (method != "GET") return Say(connection, R"({"kind":"Status","apiVersion":"v1"})");
-    if (target.find("watch=") != std::string::npos) {
-      if (Begin(connection)) connection.WaitForClose();
+    if (request.method != "GET") return Say(connection, R"({"kind":"Status","apiVersion":"v1"})");
+    if (IsWatch(request)) {
+      if (fake::WriteStreamHead(connection, true)) connection.WaitForClose();
       return false;
     }
-    const bool is_node = path.starts_with("/api/v1/nodes/");
+    const bool is_node = request.path.starts_with("/api/v1/nodes/");
     const std::string node =
         R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"node1","resourceVersion":"7"}})";
     return Say(connection, is_node ? node : List("Thing", ""));
@@ -214,18 +178,14 @@ class HostileApiTest : public ::testing::Test {
                 usage.cpu_ms / 1000);
     EXPECT_LT(usage.peak_kib, kMostKib);
   }
-  static bool IsWatch(const std::string& target) {
-    return target.find("watch=") != std::string::npos;
-  }
   /// Says `head`, and then `text` again and again until there is a gibibyte.
   static bool SayGibibyte(Connection& connection, const std::string& head,
                           const std::string& text) {
-    std::string much = head;
+    std::string much;
     while (much.size() < kMebibyte) much += text;
-    const std::string chunk = Chunk(std::string_view(much).substr(head.size()));
-    bool open = StandIn::Begin(connection) && connection.Write(Chunk(head));
+    bool open = fake::WriteStreamHead(connection, true) && fake::WriteChunk(connection, head);
     for (size_t said = 0; open && said < kGibibyte; said += kMebibyte)
-      open = connection.Write(chunk);
+      open = fake::WriteChunk(connection, much);
     return false;
   }
 
@@ -236,7 +196,7 @@ class HostileApiTest : public ::testing::Test {
 TEST_F(HostileApiTest, AGibibyteOfPodsIsNotRead) {
   const std::string pod = PodText("many", true) + ",";
   Survive(
-      [&](Connection& connection, const std::string& /*target*/) {
+      [&](Connection& connection, const HttpRequest& /*request*/) {
         return SayGibibyte(connection, R"({"kind":"PodList","apiVersion":"v1","items":[)", pod);
       },
       2);
@@ -244,7 +204,7 @@ TEST_F(HostileApiTest, AGibibyteOfPodsIsNotRead) {
 
 TEST_F(HostileApiTest, AGibibyteOfEmptyThingsIsNotMade) {
   Survive(
-      [&](Connection& connection, const std::string& /*target*/) {
+      [&](Connection& connection, const HttpRequest& /*request*/) {
         return SayGibibyte(connection, R"({"kind":"PodList","items":[)", "[],");
       },
       2);
@@ -260,7 +220,7 @@ class WrongListTest : public HostileApiTest, public ::testing::WithParamInterfac
 
 TEST_P(WrongListTest, CostsLittle) {
   Survive([](Connection& connection,
-             const std::string& /*target*/) { return StandIn::Say(connection, GetParam().body); },
+             const HttpRequest& /*request*/) { return StandIn::Say(connection, GetParam().body); },
           2);
 }
 
@@ -283,8 +243,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(HostileApiTest, AnEndlessWatchLineIsNotRead) {
   Survive(
-      [](Connection& connection, const std::string& target) {
-        if (!IsWatch(target)) return StandIn::Say(connection, StandIn::List("Pod", ""));
+      [](Connection& connection, const HttpRequest& request) {
+        if (!StandIn::IsWatch(request)) return StandIn::Say(connection, StandIn::List("Pod", ""));
         return SayGibibyte(connection, R"({"type":"ADDED","object":{"kind":")", "x");
       },
       4);
@@ -305,19 +265,20 @@ TEST_F(HostileApiTest, HalfAMillionPodsArePagedAndNotRefused) {
   };
   std::atomic<int> watches = 0;
   std::binary_semaphore watched_again(0);
-  api_.AnswerPodsBy([&](Connection& connection, const std::string& target) {
-    if (IsWatch(target)) {
-      if (!StandIn::Begin(connection)) return false;
+  api_.AnswerPodsBy([&](Connection& connection, const HttpRequest& request) {
+    if (StandIn::IsWatch(request)) {
+      if (!fake::WriteStreamHead(connection, true)) return false;
       if (watches++ == 0) {
-        return connection.Write(Chunk(R"({"type":"ERROR","object":{"kind":"Status","code":410}})"
-                                      "\n"));
+        return fake::WriteChunk(connection,
+                                R"({"type":"ERROR","object":{"kind":"Status","code":410}})"
+                                "\n");
       }
       watched_again.release();
       connection.WaitForClose();
       return false;
     }
-    const size_t first = std::strtoul(QueryValue(target, "continue").c_str(), nullptr, 10);
-    const size_t limit = std::strtoul(QueryValue(target, "limit").c_str(), nullptr, 10);
+    const size_t first = std::strtoul(request.Query("continue").c_str(), nullptr, 10);
+    const size_t limit = std::strtoul(request.Query("limit").c_str(), nullptr, 10);
     const size_t last = limit == 0 ? count : std::min(count, first + limit);
     std::string metadata;
     if (last < count) {
@@ -330,7 +291,7 @@ TEST_F(HostileApiTest, HalfAMillionPodsArePagedAndNotRefused) {
   const Process controller = Start();
 
   EXPECT_TRUE(api_.AwaitPlan("pod-" + std::to_string(count - 1)));
-  EXPECT_TRUE(watched_again.try_acquire_for(std::chrono::minutes(10)));
+  EXPECT_TRUE(watched_again.try_acquire_for(std::chrono::minutes(30)));
   const ProcessUsage usage(controller.id());
   std::printf("[  FIGURES ] %zu pods: at most %ld MiB, %.1f s of a processor\n", count,
               usage.peak_kib >> 10, usage.cpu_ms / 1000);
