@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -178,13 +179,13 @@ class HostileApiTest : public ::testing::Test {
                 usage.cpu_ms / 1000);
     EXPECT_LT(usage.peak_kib, kMostKib);
   }
-  /// Says `head`, and then `text` again and again until there is a gibibyte.
-  static bool SayGibibyte(Connection& connection, const std::string& head,
-                          const std::string& text) {
+  /// Says `head`, and then `text` again and again until there are `bytes`.
+  static bool SayMuch(Connection& connection, const std::string& head, const std::string& text,
+                      size_t bytes = kGibibyte) {
     std::string much;
     while (much.size() < kMebibyte) much += text;
     bool open = fake::WriteStreamHead(connection, true) && fake::WriteChunk(connection, head);
-    for (size_t said = 0; open && said < kGibibyte; said += kMebibyte)
+    for (size_t said = 0; open && said < bytes; said += much.size())
       open = fake::WriteChunk(connection, much);
     return false;
   }
@@ -197,7 +198,7 @@ TEST_F(HostileApiTest, AGibibyteOfPodsIsNotRead) {
   const std::string pod = PodText("many", true) + ",";
   Survive(
       [&](Connection& connection, const HttpRequest& /*request*/) {
-        return SayGibibyte(connection, R"({"kind":"PodList","apiVersion":"v1","items":[)", pod);
+        return SayMuch(connection, R"({"kind":"PodList","apiVersion":"v1","items":[)", pod);
       },
       2);
 }
@@ -205,7 +206,7 @@ TEST_F(HostileApiTest, AGibibyteOfPodsIsNotRead) {
 TEST_F(HostileApiTest, AGibibyteOfEmptyThingsIsNotMade) {
   Survive(
       [&](Connection& connection, const HttpRequest& /*request*/) {
-        return SayGibibyte(connection, R"({"kind":"PodList","items":[)", "[],");
+        return SayMuch(connection, R"({"kind":"PodList","items":[)", "[],");
       },
       2);
 }
@@ -245,7 +246,7 @@ TEST_F(HostileApiTest, AnEndlessWatchLineIsNotRead) {
   Survive(
       [](Connection& connection, const HttpRequest& request) {
         if (!StandIn::IsWatch(request)) return StandIn::Say(connection, StandIn::List("Pod", ""));
-        return SayGibibyte(connection, R"({"type":"ADDED","object":{"kind":")", "x");
+        return SayMuch(connection, R"({"type":"ADDED","object":{"kind":")", "x", SIZE_MAX);
       },
       4);
 }
