@@ -25,7 +25,8 @@ class ServerConnection final : private Http2Events {
  public:
   using Clock = Deadline::Clock;
 
-  /// Borrows its arguments except the socket. `poll` waits for the socket until the destructor.
+  /// Borrows its arguments except the socket. `process` is the peer's, 0 if it is not known. `poll`
+  /// waits for the socket until the destructor.
   ServerConnection(UniqueFd socket, pid_t process, PollSet& poll, const Methods& methods,
                    const ServerLimits& limits);
   ServerConnection(const ServerConnection&) = delete;
@@ -38,7 +39,6 @@ class ServerConnection final : private Http2Events {
   [[nodiscard]] bool Expire(Clock::time_point now);
   /// The earliest time at which Expire has something to do.
   [[nodiscard]] Clock::time_point alarm() const;
-  /// The peer's process, as the constructor was told.
   [[nodiscard]] pid_t process() const noexcept { return process_; }
   /// The end of the last call, or the begin of the connection; max() while a call is open.
   [[nodiscard]] Clock::time_point idle_since() const noexcept {
