@@ -23,6 +23,8 @@ class FrameReader {
   /// Returns the message; call it once the stream has ended. Throws CallError, INTERNAL, for half a
   /// message or none.
   [[nodiscard]] std::string Take();
+  /// The bytes that it keeps.
+  [[nodiscard]] size_t size() const noexcept { return bytes_.size(); }
 
  private:
   void CheckHeader() const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <numeric>
 #include <stdexcept>
 
 namespace kuryr::kubelet {
@@ -218,6 +219,11 @@ void Http2Session::AnswerEmpty(int32_t stream, const Headers& headers) {
 size_t Http2Session::Queued(int32_t stream) const {
   const auto body = bodies_.find(stream);
   return body == bodies_.end() ? 0 : body->second.size;
+}
+
+size_t Http2Session::Queued() const {
+  return std::accumulate(bodies_.begin(), bodies_.end(), size_t{0},
+                         [](size_t sum, const auto& body) { return sum + body.second.size; });
 }
 
 void Http2Session::Reset(int32_t stream, uint32_t error) {

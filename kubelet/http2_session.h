@@ -68,6 +68,7 @@ class Http2Session {
   void AnswerEmpty(int32_t stream, const Headers& headers);
   /// Bytes that were written but not sent yet.
   [[nodiscard]] size_t Queued(int32_t stream) const;
+  [[nodiscard]] size_t Queued() const;  ///< of all streams
   /// Ends the stream with HTTP/2's code `error`.
   void Reset(int32_t stream, uint32_t error);
   /// Tells the peer that the connection ends (GOAWAY).

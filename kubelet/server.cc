@@ -54,9 +54,40 @@ class Server::State {
   /// Accepts one connection; a listener with more is ready again.
   void Accept() {
     UniqueFd peer(::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!peer || connections_.size() >= limits_.connections) return;
+    if (!peer) return;
+    const pid_t process = ProcessAt(peer);
+    if (HasMany(process) || !MakeRoom()) return;
     const int fd = peer.get();
-    connections_.try_emplace(fd, std::move(peer), poll_, methods_, limits_);
+    connections_.try_emplace(fd, std::move(peer), process, poll_, methods_, limits_);
+  }
+
+  /// 0: a process of a pid namespace that this one does not see.
+  [[nodiscard]] static pid_t ProcessAt(const UniqueFd& peer) {
+    ucred process{};
+    socklen_t size = sizeof process;
+    const int failed = ::getsockopt(peer.get(), SOL_SOCKET, SO_PEERCRED, &process, &size);
+    return failed == 0 ? process.pid : 0;
+  }
+
+  [[nodiscard]] bool HasMany(pid_t process) const {
+    if (process == 0) return false;
+    const auto its = std::count_if(connections_.begin(), connections_.end(), [&](const auto& one) {
+      return one.second.process() == process;
+    });
+    return static_cast<size_t>(its) >= limits_.client_connections;
+  }
+
+  /// Closes the connection that has been longest without a call, if no place is free. False: all
+  /// connections have calls.
+  [[nodiscard]] bool MakeRoom() {
+    if (connections_.size() < limits_.connections) return true;
+    const auto idlest = std::min_element(
+        connections_.begin(), connections_.end(), [](const auto& one, const auto& other) {
+          return one.second.idle_since() < other.second.idle_since();
+        });
+    if (idlest->second.idle_since() == ServerConnection::Clock::time_point::max()) return false;
+    connections_.erase(idlest);
+    return true;
   }
 
   const Methods methods_;

@@ -16,11 +16,13 @@ namespace kuryr::kubelet {
 /// Limits for a peer. Beyond them a call ends with RESOURCE_EXHAUSTED, or the server closes the
 /// connection.
 struct ServerLimits {
-  size_t connections = 16;
-  uint32_t streams = 100;           ///< most concurrent streams of a connection
-  size_t message_bytes = 4 << 20;   ///< of a request
+  size_t connections = 16;          ///< a newcomer beyond them takes the place of an idle one
+  size_t client_connections = 4;    ///< of one process, where the kernel tells its number
+  uint32_t streams = 16;            ///< most concurrent streams of a connection
+  size_t message_bytes = 1 << 20;   ///< of a request
+  size_t asked_bytes = 2 << 20;     ///< of a connection's requests that are not answered
   size_t header_bytes = 16 << 10;   ///< of a request, names and values
-  size_t queued_bytes = 16 << 20;   ///< of a call's answers that the peer has not read
+  size_t queued_bytes = 4 << 20;    ///< of a connection's answers that the peer has not read
   std::chrono::seconds asking{10};  ///< for a whole request, or a connection's preface
 };
 

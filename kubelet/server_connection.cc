@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <utility>
 
 #include "kubelet/timeout.h"
@@ -50,9 +51,10 @@ class ServerConnection::Answers final : public AnswerStream {
 ServerConnection::Incoming::Incoming(const ServerLimits& limits)
     : reader(limits.message_bytes), asked_by(Clock::now() + limits.asking) {}
 
-ServerConnection::ServerConnection(UniqueFd socket, PollSet& poll, const Methods& methods,
-                                   const ServerLimits& limits)
-    : poll_(poll),
+ServerConnection::ServerConnection(UniqueFd socket, pid_t process, PollSet& poll,
+                                   const Methods& methods, const ServerLimits& limits)
+    : process_(process),
+      poll_(poll),
       methods_(methods),
       limits_(limits),
       greeted_by_(Clock::now() + limits.asking),
@@ -116,6 +118,11 @@ void ServerConnection::OnData(int32_t stream, std::string_view bytes) {
   if (found == calls_.end() || found->second.refusal) return;
   try {
     found->second.reader.Add(bytes);
+    if (AskedBytes() > limits_.asked_bytes) {
+      throw CallError({StatusCode::kResourceExhausted, "the connection's requests have more than " +
+                                                           std::to_string(limits_.asked_bytes) +
+                                                           " bytes"});
+    }
   } catch (const CallError& e) {
     Refuse(stream, found->second, e.status());
   }
@@ -131,11 +138,19 @@ void ServerConnection::OnClosed(int32_t stream, uint32_t /*error*/) {
   if (found == calls_.end()) return;
   if (found->second.answers) found->second.answers->Detach();
   calls_.erase(found);
+  if (calls_.empty()) idle_since_ = Clock::now();
+}
+
+size_t ServerConnection::AskedBytes() const {
+  return std::accumulate(calls_.begin(), calls_.end(), size_t{0}, [](size_t sum, const auto& call) {
+    return sum + call.second.reader.size();
+  });
 }
 
 void ServerConnection::Refuse(int32_t stream, Incoming& call, Status status) {
   if (call.refusal || call.answered) return;
   call.refusal = std::move(status);
+  call.reader = FrameReader(limits_.message_bytes);
   whole_.push_back(stream);
 }
 
@@ -193,7 +208,7 @@ void ServerConnection::AnswerStatus(int32_t stream, const Status& status) {
 }
 
 void ServerConnection::Write(int32_t stream, const std::string& message) {
-  if (session_.Queued(stream) + message.size() > limits_.queued_bytes) {
+  if (session_.Queued() + message.size() > limits_.queued_bytes) {
     Reset(stream, NGHTTP2_ENHANCE_YOUR_CALM);
   } else {
     session_.Write(stream, Frame(message));

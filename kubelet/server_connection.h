@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -23,8 +25,9 @@ class ServerConnection final : private Http2Events {
  public:
   using Clock = Deadline::Clock;
 
-  /// Borrows its arguments except the socket. `poll` waits for the socket until the destructor.
-  ServerConnection(UniqueFd socket, PollSet& poll, const Methods& methods,
+  /// Borrows its arguments except the socket. `process` is the peer's, 0 if it is not known. `poll`
+  /// waits for the socket until the destructor.
+  ServerConnection(UniqueFd socket, pid_t process, PollSet& poll, const Methods& methods,
                    const ServerLimits& limits);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
@@ -36,6 +39,11 @@ class ServerConnection final : private Http2Events {
   [[nodiscard]] bool Expire(Clock::time_point now);
   /// The earliest time at which Expire has something to do.
   [[nodiscard]] Clock::time_point alarm() const;
+  [[nodiscard]] pid_t process() const noexcept { return process_; }
+  /// The end of the last call, or the begin of the connection; max() while a call is open.
+  [[nodiscard]] Clock::time_point idle_since() const noexcept {
+    return calls_.empty() ? idle_since_ : Clock::time_point::max();
+  }
 
  private:
   class Answers;
@@ -60,6 +68,7 @@ class ServerConnection final : private Http2Events {
   void OnEnd(int32_t stream) override;
   void OnClosed(int32_t stream, uint32_t error) override;
 
+  [[nodiscard]] size_t AskedBytes() const;
   void Refuse(int32_t stream, Incoming& call, Status status);
   void Answer(int32_t stream);
   void AnswerUnary(int32_t stream, const UnaryHandler& handler, const std::string& request);
@@ -74,11 +83,13 @@ class ServerConnection final : private Http2Events {
   /// False when the connection is over.
   bool Flush();
 
+  const pid_t process_;
   PollSet& poll_;
   const Methods& methods_;
   const ServerLimits limits_;
   const Clock::time_point greeted_by_;
   std::map<int32_t, Incoming> calls_;
+  Clock::time_point idle_since_ = Clock::now();
   std::vector<int32_t> whole_;  ///< requests to be answered
   bool waits_to_write_ = false;
   Http2Session session_;

@@ -10,9 +10,10 @@ from controller.holding import find_shared
 from controller.life import Made
 from controller.lost_plans import LostPlans
 from controller.manager import Manager, programs_with_manager
+from controller.neutron_stand_in import NeutronStandIn
 from controller.nodes import LONG, Nodes
 from controller.storm import Storm
-from harness.expectation import nothing
+from harness.expectation import nothing, wait_for_none
 from harness.kube_api import MERGE_PATCH
 
 CLIENTS = 16
@@ -33,7 +34,11 @@ class Endings:
             self.old = self.create_pods([f"{ENDING}-{number}" for number in range(self.options.namespaces)], self.options.pods)
             self.wait_until_running(self.old)
         self.state_of_namespaces(facts)
-        LostPlans(self).state(facts)
+        if self.neutron:
+            with facts.fact("Neutron has the ports of the pods that run, and no others"):
+                wait_for_none(lambda: set(self.neutron.owners()) ^ {made.uid for made in self.new}, "ports of others", self.wait_seconds)
+        else:
+            LostPlans(self).state(facts)
         with facts.fact("no controller ended by itself, and nodes could write all they had to tell"):
             self.controllers.look_for_crashes()
             nothing([*self.controllers.crashes, *self.nodes.failures], "failures")
@@ -44,11 +49,15 @@ class Endings:
         self.api, self.history = self.cluster.api, self.cluster.history
         self.manager = Manager(programs, self.api)
         self.nodes = Nodes(self.cluster, self.options.sink, random.Random(self.options.seed))
-        last = self.options.pods + SPARE + 255
-        pool = (f"[controller]\nbackend = local\n[pool:pods]\ncidr = 10.40.0.0/16\n"
-                f"ranges = 10.40.1.0-10.40.{last >> 8}.{last & 255}\nnamespaces = *\nrest = 1\n")
-        self.controllers = Controllers(self.options.controllers, self.options.controller, self.api, self.options.sink, pool)
+        self.neutron = NeutronStandIn(self.options.pods + SPARE) if self.options.backend == "neutron" else None
+        backend = self.neutron.options if self.neutron else self.pool()
+        self.controllers = Controllers(self.options.controllers, self.options.controller, self.api, self.options.sink, backend)
         self.storm = Storm(self.cluster, self.controllers, self.random, 0, 0)
+
+    def pool(self):
+        last = self.options.pods + SPARE + 255
+        return (f"[controller]\nbackend = local\n[pool:pods]\ncidr = 10.40.0.0/16\n"
+                f"ranges = 10.40.1.0-10.40.{last >> 8}.{last & 255}\nnamespaces = *\nrest = 1\n")
 
     # ---- pods
     def create_pods(self, namespaces, count):

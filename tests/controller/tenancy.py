@@ -40,9 +40,16 @@ namespaces = mallory, trudy
 vif = bridge
 bridge = br-shared
 rest = 1
+[pool:shared]
+cidr = 10.50.0.0/26
+pods = pool=shared
+vif = bridge
+bridge = br-shared
+rest = 120
 """
 RANGES = {"blue": all_of("10.20.0.10", "10.20.0.29"), "green": all_of("10.30.0.10", "10.30.0.29"),
           "mallory": all_of("10.40.0.10", "10.40.0.254"), "trudy": all_of("10.40.0.10", "10.40.0.254")}
+SHARED = all_of("10.50.0.2", "10.50.0.62")
 END_SECONDS = 120
 
 
@@ -75,7 +82,8 @@ class Tenancy:
             tenant.move_in(self.cluster)
 
     def is_allowed(self, name_space, plan):
-        """Whether the addresses are the namespace's. A node would plug a forged plan; docs/controller.md says who may write plans."""
+        """Whether the addresses are the namespace's. A node would plug a forged plan; docs/controller.md says who may write plans.
+        Pods of the shared pool are deleted before their nodes tell of them."""
         return addresses_of(plan) <= RANGES[name_space]
 
     def fill(self, without=()):
@@ -111,7 +119,8 @@ class Tenancy:
     def judge(self, facts):
         changes, sink = self.history.changes, self.options.sink
         with facts.fact("no plan of theirs has an address of another pool, or a MAC that is none or another pod's on the bridge"):
-            nothing(find_misgiven(changes, sink, self.tenants, RANGES), "misgiven")
+            ranges = RANGES | {name: RANGES[name] | SHARED for name in self.tenants}
+            nothing(find_misgiven(changes, sink, self.tenants, ranges), "misgiven")
         with facts.fact("no two pods of the others had one address at any moment"):
             nothing(find_shared([each for each in changes if each.key.split("/")[0] not in self.tenants], sink), "shared")
         with facts.fact("their namespaces are deleted: nothing is left"):

@@ -12,6 +12,8 @@ CLIENTS = 16
 MAC, ADDRESSES, CLAIM = "kuryr.openstack.org/mac-address", "kuryr.openstack.org/ip-addresses", "k8s.ovn.org/primary-udn-ipamclaim"
 REFUSALS = ("KuryrPlanRefused", "KuryrNoFreeAddress")
 WAIT_SECONDS = 60
+# The pool that both tenants' pods may choose.
+SHARED_LABEL, SHARED_SIZE = {"pool": "shared"}, 61
 # All that a /24 has, the gateway too.
 WHOLE_BLUE = [f"10.20.0.{number}" for number in range(1, 255)]
 
@@ -37,6 +39,9 @@ class Attacks:
             self.name_another()
         with facts.fact(f"{self.tenancy.options.refused} refused pods keep nobody waiting"):
             self.be_refused_often()
+        with facts.fact(f"{SHARED_SIZE} pods take all addresses of a /26 and are deleted by force: another's pod gets one long before "
+                        "their rest is over"):
+            self.let_all_rest()
 
     def create(self, name, vifs_of=None, **options):
         """A pod that has what `vifs_of(uid)` gives on its annotation before it has a node."""
@@ -223,6 +228,17 @@ class Attacks:
 
     def create_refused(self, number):
         return self.mallory.create_pod(f"refused-{number}", {ADDRESSES: "10.20.0.10"}, nodeName="node1")
+
+    def let_all_rest(self):
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            pods = list(clients.map(lambda number: self.mallory.create_pod(f"brief-{number}", labels=SHARED_LABEL, nodeName="node1"),
+                                    range(SHARED_SIZE)))
+        brief = [self.mallory.made(pod) for pod in pods]
+        self.history.wait(lambda: all(map(self.is_planned, brief)), "they have all addresses", WAIT_SECONDS)
+        self.end(brief)
+        victim = self.trudy.made(self.trudy.create_pod("victim", labels=SHARED_LABEL, nodeName="node1"))
+        self.history.wait(lambda: self.is_planned(victim), "another's pod has an address", WAIT_SECONDS)
+        self.end([victim], self.trudy)
 
 
 def bad_macs(address):

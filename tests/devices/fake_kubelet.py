@@ -121,7 +121,7 @@ def allocate(socket, devices):
 
 
 def allocate_often(socket, times, devices):
-    call(socket, "Allocate", message({1: [{1: devices}] * times}))
+    call(socket, "Allocate", message({1: {1: devices}}) * times)
     say("allocated")
 
 

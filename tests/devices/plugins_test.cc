@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/bench/process_usage.h"
 #include "tests/devices/fake_devices.h"
 #include "tests/support/paths.h"
 #include "tests/support/subprocess.h"
@@ -189,6 +190,21 @@ TEST_F(PluginsTest, WhoAsksForMoreThanAnyKubeletIsRefused) {
       Ask({"allocate", SocketOf("kernel"), id, id, id}).err,
       AllOf(HasSubstr("NOT_FOUND"), HasSubstr("asks for 3 devices, and intel.com/kernel has 2")));
   EXPECT_EQ(Ask({"allocate-often", SocketOf("kernel"), "100", id}).out, "allocated\n");
+}
+
+TEST_F(PluginsTest, LargestRequestTakesLittleMemory) {
+  Process kubelet = StartKubelet();
+  const Process devices = StartDevices();
+  kubelet.WaitForOutput(kBoth);
+  const std::string status = "/proc/" + std::to_string(devices.id()) + "/status";
+  const long before = test::StatusOf(status, "VmRSS");
+
+  EXPECT_THAT(Ask({"allocate-often", SocketOf("kernel"), "500000"}).err,
+              AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("500000 containers")));
+  EXPECT_THAT(Ask({"allocate-often", SocketOf("kernel"), "600000"}).err,
+              AllOf(HasSubstr("RESOURCE_EXHAUSTED"), HasSubstr("1200000 bytes")));
+
+  EXPECT_LT(test::StatusOf(status, "VmHWM") - before, 64 << 10);
 }
 
 TEST_F(PluginsTest, ItsHealthIsAskedAtItsSocket) {

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <array>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -31,11 +33,25 @@ class ServerTest : public KubeletTest {
     return Field(":method", "POST") + Field(":scheme", "http") + Field(":path", path) +
            Field(":authority", authority) + Field("content-type", "application/grpc");
   }
-  static std::string Headers(const std::string& fields, int flags = kEndHeaders) {
-    return RawFrame{.type = kHeaders, .flags = flags, .stream = 1, .payload = fields}.Bytes();
+  static std::string Headers(const std::string& fields, int flags = kEndHeaders,
+                             uint32_t stream = 1) {
+    return RawFrame{.type = kHeaders, .flags = flags, .stream = stream, .payload = fields}.Bytes();
   }
   static std::string Data(const std::string& payload) {
     return RawFrame{.type = kData, .flags = kEndStream, .stream = 1, .payload = payload}.Bytes();
+  }
+  /// Makes a call that is never over.
+  static void OpenCall(RawClient& client) {
+    client.Say(Begin() + Headers(Fields("/a/Watch")) + Data(Frame("")));
+    EXPECT_TRUE(client.Hears(Frame("first")));
+  }
+  static Methods Watch() {
+    Methods methods = Echo();
+    methods.streaming["/a/Watch"] = [](const std::string&,
+                                       const std::shared_ptr<AnswerStream>& stream) {
+      stream->Send("first");
+    };
+    return methods;
   }
   static std::string Begin() { return kPreface + RawFrame{.type = kSettings}.Bytes(); }
 };
@@ -100,6 +116,7 @@ TEST_F(ServerTest, APeerThatGoesAwayIsAnswered) {
 TEST_F(ServerTest, AnswersOfSeveralMegabytesPassFlowControl) {
   ServerLimits limits;
   limits.message_bytes = kSeveralMegabytes;
+  limits.asked_bytes = kSeveralMegabytes + 5;
   const RunningServer server(socket(), Echo(), limits);
   const std::string message(kSeveralMegabytes, 'x');
 
@@ -295,14 +312,64 @@ TEST_F(ServerTest, AStreamEndsAtItsDeadline) {
 TEST_F(ServerTest, TheLatestOfTooManyConnectionsIsClosed) {
   ServerLimits limits;
   limits.connections = 1;
-  const RunningServer server(socket(), Echo(), limits);
+  const RunningServer server(socket(), Watch(), limits);
   RawClient first(socket());
-  first.Say(Begin() + Headers(Fields("/a/Echo")) + Data(Frame("one")));
-  ASSERT_TRUE(first.Hears(Frame("one")));
+  OpenCall(first);
 
   RawClient second(socket());
 
   EXPECT_TRUE(second.HearsEnd());
+}
+
+TEST_F(ServerTest, ConnectionThatIsLongestWithoutACallMakesWay) {
+  ServerLimits limits;
+  limits.connections = 3;
+  const RunningServer server(socket(), Watch(), limits);
+  RawClient busy(socket());
+  OpenCall(busy);
+  RawClient idlest(socket());
+  idlest.Say(Begin() + Headers(Fields("/a/Echo")) + Data(Frame("one")));
+  ASSERT_TRUE(idlest.Hears(Frame("one")));
+  RawClient idle(socket());
+  idle.Say(Begin() + Headers(Fields("/a/Echo")) + Data(Frame("two")));
+  ASSERT_TRUE(idle.Hears(Frame("two")));
+
+  RawClient newcomer(socket());
+  OpenCall(newcomer);
+
+  EXPECT_TRUE(idlest.HearsEnd());
+  for (RawClient* stays : {&busy, &idle}) {
+    stays->Say(RawFrame{.type = kPing, .payload = "12345678"}.Bytes());
+    EXPECT_TRUE(
+        stays->Hears(RawFrame{.type = kPing, .flags = kAck, .payload = "12345678"}.Bytes()));
+  }
+}
+
+TEST_F(ServerTest, OneProcessHasFourConnections) {
+  const RunningServer server(socket(), Watch());
+  std::array<RawClient, 4> clients = {RawClient(socket()), RawClient(socket()), RawClient(socket()),
+                                      RawClient(socket())};
+  for (RawClient& client : clients) OpenCall(client);
+  RawClient fifth(socket());
+
+  EXPECT_TRUE(fifth.HearsEnd());
+}
+
+TEST_F(ServerTest, RequestsOfAConnectionHaveABoundInAll) {
+  ServerLimits limits;
+  limits.asked_bytes = 3000;
+  const RunningServer server(socket(), Echo(), limits);
+  RawClient client(socket());
+  const std::string half = Frame(std::string(2000, 'x')).substr(0, 1900);
+  const auto part = [&](uint32_t stream) {
+    return RawFrame{.type = kData, .stream = stream, .payload = half}.Bytes();
+  };
+
+  client.Say(Begin() + Headers(Fields("/a/Echo")) + part(1) +
+             Headers(Fields("/a/Echo"), kEndHeaders, 3) + part(3));
+
+  // HPACK: the value of grpc-status, a literal of one byte.
+  EXPECT_TRUE(client.Hears("\0018"));
 }
 
 TEST_F(ServerTest, ItsSocketIsItsOwn) {

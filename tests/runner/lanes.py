@@ -163,7 +163,8 @@ def tasks_of(lane):
                           program("chaos", served, ("tests/agent/repairs", "--pods", "12", "--seconds", "35", "--logs",
                                                     "build/run/repairs"), 1, 45, name="chaos repairs")],
         "controller": lambda: [controllers("controller", "run", 75), controllers("controller namespaces", "namespaces", 65),
-                               controllers("controller tenant", "tenant", 70)],
+                               controllers("controller namespaces neutron", "namespaces", 50, "--backend", "neutron"),
+                               controllers("controller tenant", "tenant", 90)],
         "attacks": lambda: [program("attacks", served, ("tests/attacks/run", "--logs", "build/run/attacks"), 1, 40),
                             program("attacks on devices", served, (
                                 "tests/attacks/run", "--devices", "--attacks", "100", "--logs", "build/run/attacks-devices"), 1, 30)],
@@ -191,8 +192,8 @@ def cluster_on_ovn():
             for name, words in ways.items()]
 
 
-def controllers(name, suite, seconds):
-    command = (f"tests/controller/{suite}", "--logs", f"build/run/{name.replace(' ', '-')}")
+def controllers(name, suite, seconds, *words):
+    command = (f"tests/controller/{suite}", *words, "--logs", f"build/run/{name.replace(' ', '-')}")
     return program("controller", (PROGRAMS,), command, WAITS, seconds, name=name)
 
 

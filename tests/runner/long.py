@@ -5,10 +5,11 @@ from . import lanes
 from .task import Task
 
 LANES = {
-    "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, all with AddressSanitizer",
+    "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, 550,000 listed, all with "
+            "AddressSanitizer",
     "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
-             "controllers and 10 of the API server; 200 namespaces that end; 10,000 requests of users who mean ill; 1,000 attacks; "
-             "200 pods with ports of Neutron, all parts killed; 2,000 NetworkPolicies by chance",
+             "controllers and 10 of the API server; 200 namespaces that end, also with Neutron; 10,000 requests of users who mean "
+             "ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed; 2,000 NetworkPolicies by chance",
     "cluster": "all of Kubernetes' network conformance tests, twice, and in a flat pool; clusters of IPv4 alone and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
                    "IPv6 alone",
@@ -20,8 +21,8 @@ LANES = {
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
         "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
-        "KURYR_OVN_CHANGES": "10000"}
-SOAK_TESTS = "Soak|controller_ovn|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
+        "KURYR_OVN_CHANGES": "10000", "KURYR_LISTED_PODS": "550000"}
+SOAK_TESTS = "Soak|controller_ovn|controller_hostile_api|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
 
 
 def tasks_of(lane):
@@ -44,6 +45,8 @@ def storm():
             lanes.program("storm", (lanes.PROGRAMS,), controllers, 1, 420, name="storm of controllers"),
             lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--pods", "2000", "--namespaces", "200"), 1, 600,
                           name="storm of namespaces"),
+            lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/namespaces", "--backend", "neutron", "--pods", "2000",
+                                                       "--namespaces", "200"), 1, 600, name="storm of namespaces with Neutron"),
             lanes.program("storm", (lanes.PROGRAMS,), ("tests/controller/tenant", "--requests", "10000", "--refused", "1500"), 1, 300,
                           name="storm of tenants"),
             lanes.program("storm", served, ("tests/attacks/run", "--attacks", "1000"), 2, 90, name="storm of attacks"),

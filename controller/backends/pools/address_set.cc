@@ -1,10 +1,11 @@
 #include "controller/backends/pools/address_set.h"
 
-#include <algorithm>
+#include <iterator>
 
 namespace kuryr::controller::pools {
 
-AddressSet::AddressSet(Intervals all, Number seed) : all_(std::move(all)), free_(all_) {
+AddressSet::AddressSet(Intervals all, Number seed, std::chrono::steady_clock::duration spare_time)
+    : all_(std::move(all)), free_(all_), spare_time_(spare_time) {
   if (!all_.empty()) cursor_ = all_.At(seed % all_.size());
 }
 
@@ -16,25 +17,33 @@ void AddressSet::Wake(TimePoint now) {
     if (found == resting_.end() || found->second.until != until) continue;
     if (!found->second.taken) {
       free_.Add({number, number});
-      --resting_size_;
+      Forget({until, number});
     }
     resting_.erase(found);
   }
+  while (!young_.empty() && young_.begin()->first - spare_time_ <= now)
+    spare_.insert(young_.extract(young_.begin()));
+}
+
+void AddressSet::Forget(const RestEnd& rest) {
+  young_.erase(rest);
+  spare_.erase(rest);
 }
 
 std::optional<Number> AddressSet::TakeNext(TimePoint now) {
   Wake(now);
   auto next = free_.NextAt(cursor_);
   if (!next) next = free_.NextAt(0);
+  if (!next && !spare_.empty()) next = spare_.begin()->second;
   if (!next) return std::nullopt;
-  free_.Remove({*next, *next});
+  TakeAnyway(*next);
   cursor_ = *next + 1;
   return next;
 }
 
-Number AddressSet::free(TimePoint now) {
+Number AddressSet::available(TimePoint now) {
   Wake(now);
-  return free_.size();
+  return free_.size() + spare_.size();
 }
 
 AddressSet::Taken AddressSet::Take(Number number, TimePoint now, uint64_t by) {
@@ -53,7 +62,7 @@ void AddressSet::TakeAnyway(Number number) {
   const auto found = resting_.find(number);
   if (found == resting_.end() || found->second.taken) return;
   found->second.taken = true;
-  --resting_size_;
+  Forget({found->second.until, number});
 }
 
 void AddressSet::GiveBack(Number number) {
@@ -62,14 +71,14 @@ void AddressSet::GiveBack(Number number) {
     if (all_.Contains(number)) free_.Add({number, number});
   } else if (found->second.taken) {
     found->second.taken = false;
-    ++resting_size_;
+    young_.emplace(found->second.until, number);
   }
 }
 
 void AddressSet::Rest(Number number, TimePoint until, uint64_t by) {
   if (!all_.Contains(number) || free_.Contains(number)) return;
-  const auto found = resting_.find(number);
-  if (found == resting_.end() || found->second.taken) ++resting_size_;
+  if (const auto former = RestOf(number)) Forget({*former, number});
+  young_.emplace(until, number);
   resting_[number] = {.until = until, .by = by};
   queue_.emplace_back(until, number);
 }
@@ -80,19 +89,17 @@ std::optional<TimePoint> AddressSet::RestOf(Number number) const {
   return found->second.until;
 }
 
-std::optional<TimePoint> AddressSet::NextRestEnd() const {
-  for (const auto& [until, number] : queue_) {
-    if (RestOf(number) == until) return until;
-  }
-  return std::nullopt;
+std::optional<TimePoint> AddressSet::NextSpare() const {
+  if (young_.empty()) return std::nullopt;
+  return young_.begin()->first - spare_time_;
 }
 
 size_t AddressSet::resting(TimePoint now) const {
-  size_t count = resting_size_;
-  for (auto entry = queue_.begin(); entry != queue_.end() && entry->first <= now; ++entry) {
-    if (RestOf(entry->second) == entry->first) --count;
-  }
-  return count;
+  const RestEnd first = {now, ~Number{0}};
+  const auto over = [&](const std::set<RestEnd>& rests) {
+    return std::distance(rests.begin(), rests.upper_bound(first));
+  };
+  return resting() - static_cast<size_t>(over(young_) + over(spare_));
 }
 
 }  // namespace kuryr::controller::pools

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "controller/backends/pools/intervals.h"
@@ -13,13 +14,15 @@ namespace kuryr::controller::pools {
 using TimePoint = std::chrono::steady_clock::time_point;
 
 /// The addresses that a pool may give away; each is free, taken or resting. Next-fit: a released
-/// address comes back as late as possible. `seed` chooses the first one. Memory follows the number
-/// of gaps, not of addresses. Serves VLAN ids as well. Not thread-safe.
+/// address comes back as late as possible. `seed` chooses the first one. A resting address is spare
+/// for the last part of its rest, `spare_time`: it is given when no address is free. Memory follows
+/// the number of gaps, not of addresses. Serves VLAN ids as well. Not thread-safe.
 class AddressSet {
  public:
-  AddressSet(Intervals all, Number seed);
+  AddressSet(Intervals all, Number seed,
+             std::chrono::steady_clock::duration spare_time = std::chrono::seconds(0));
 
-  /// The next free address; nullopt when none is free.
+  /// The next free address, else the spare one that has rested longest; nullopt: there is neither.
   std::optional<Number> TakeNext(TimePoint now);
 
   enum class Taken {
@@ -38,15 +41,17 @@ class AddressSet {
   void GiveBack(Number number);
   void Rest(Number number, TimePoint until, uint64_t by);
 
-  /// The end of the number's rest, and the first end of all rests.
+  /// The end of the number's rest.
   [[nodiscard]] std::optional<TimePoint> RestOf(Number number) const;
-  [[nodiscard]] std::optional<TimePoint> NextRestEnd() const;
+  /// When the next resting number becomes spare.
+  [[nodiscard]] std::optional<TimePoint> NextSpare() const;
 
-  [[nodiscard]] Number free(TimePoint now);
+  /// How many numbers TakeNext can give: the free and the spare ones.
+  [[nodiscard]] Number available(TimePoint now);
   [[nodiscard]] const Intervals& all() const noexcept { return all_; }
   [[nodiscard]] Number size() const noexcept { return all_.size(); }
   [[nodiscard]] size_t resting(TimePoint now) const;
-  [[nodiscard]] Number taken() const noexcept { return all_.size() - free_.size() - resting_size_; }
+  [[nodiscard]] Number taken() const noexcept { return all_.size() - free_.size() - resting(); }
 
  private:
   struct Resting {
@@ -55,14 +60,20 @@ class AddressSet {
     bool taken = false;  ///< taken again before its rest was over
   };
 
-  /// Frees the numbers whose rest is over.
+  using RestEnd = std::pair<TimePoint, Number>;
+
+  /// Frees the numbers whose rest is over, and notes those that have become spare.
   void Wake(TimePoint now);
+  void Forget(const RestEnd& rest);
+  [[nodiscard]] size_t resting() const noexcept { return young_.size() + spare_.size(); }
 
   Intervals all_;
   Intervals free_;
+  std::chrono::steady_clock::duration spare_time_;
   std::map<Number, Resting> resting_;
-  size_t resting_size_ = 0;                         ///< entries of resting_ that are not taken
-  std::deque<std::pair<TimePoint, Number>> queue_;  ///< by end; an entry may be outdated
+  std::set<RestEnd> young_;    ///< entries of resting_ that are not taken and not spare yet
+  std::set<RestEnd> spare_;    ///< entries of resting_ that are not taken and spare
+  std::deque<RestEnd> queue_;  ///< by end; an entry may be outdated
   Number cursor_ = 0;
 };
 

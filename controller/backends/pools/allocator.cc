@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::array<uint8_t, 2> kIpv4MacPrefix = {0x0a, 0x58};
 
+/// The last part of a rest, in which an exhausted pool gives the address. Before it, the former
+/// pod's node may still be ending the containers and unplugging the pod.
+std::chrono::steady_clock::duration SpareTimeOf(const Pool& pool) {
+  return pool.rest - std::chrono::steady_clock::duration(pool.rest) / 6;
+}
+
 Number Mix(uint64_t seed, const std::string& what) {
   const uint64_t high = Hash(what, seed);
   return Number{high} << 64 | Hash("low", high);
@@ -52,9 +58,10 @@ Allocator::Allocator(uint16_t index, Pool pool, uint64_t seed, const Ledger& led
     : index_(index), pool_(std::move(pool)), seed_(seed), ledger_(ledger) {
   for (PoolSubnet& subnet : pool_.subnets) {
     const Number begin = Mix(seed_, pool_.name + subnet.cidr.ToString());
-    networks_.emplace(subnet.cidr, Network{.cidr = subnet.cidr,
-                                           .gateway = subnet.gateway,
-                                           .addresses = {subnet.addresses, begin}});
+    networks_.emplace(subnet.cidr,
+                      Network{.cidr = subnet.cidr,
+                              .gateway = subnet.gateway,
+                              .addresses = {subnet.addresses, begin, SpareTimeOf(pool_)}});
   }
 }
 
@@ -73,8 +80,9 @@ Allocator::Network& Allocator::AddNetwork(const IpNetwork& cidr) {
   const auto gateway = pool_.node_gateways ? DefaultGateway(cidr) : std::nullopt;
   PoolSubnet subnet = MakePoolSubnet(cidr, gateway, {}, pool_.excluded);
   const Number begin = Mix(seed_, pool_.name + cidr.ToString());
-  Network network = {
-      .cidr = cidr, .gateway = gateway, .addresses = {std::move(subnet.addresses), begin}};
+  Network network = {.cidr = cidr,
+                     .gateway = gateway,
+                     .addresses = {std::move(subnet.addresses), begin, SpareTimeOf(pool_)}};
   const Range range = RangeOf(cidr);
   for (const Number taken : ledger_.NumbersAt({.number = range.first, .pool = index_}, range.last))
     network.addresses.TakeAnyway(taken);
@@ -86,8 +94,8 @@ AddressSet& Allocator::VlansOf(const std::string& node) {
   if (known != vlans_.end()) return known->second;
   Intervals all;
   all.Add(pool_.vlan_ids);
-  return vlans_.try_emplace(node, std::move(all), Mix(seed_, pool_.name + ":" + node))
-      .first->second;
+  const Number begin = Mix(seed_, pool_.name + ":" + node);
+  return vlans_.try_emplace(node, std::move(all), begin, SpareTimeOf(pool_)).first->second;
 }
 
 std::vector<Resource> Allocator::ResourcesOf(const Holding& holding,

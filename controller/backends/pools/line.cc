@@ -16,12 +16,12 @@ Line::TimePoint Line::Wait(const Owner& owner, const Stock& stock) {
     return kNever;
   }
   if (seq == seqs_.end()) {
-    (empty() ? called_ : waiting_).emplace(next_, Place{.owner = owner, .comes = stock.rest_end});
+    (empty() ? called_ : waiting_).emplace(next_, Place{.owner = owner, .comes = stock.next});
     seqs_.emplace(owner.id, next_++);
-    return waiting_.empty() ? stock.rest_end : kNever;
+    return waiting_.empty() ? stock.next : kNever;
   }
   if (!is_called) return kNever;
-  if (called_.begin()->first == seq->second) return called_.begin()->second.comes = stock.rest_end;
+  if (called_.begin()->first == seq->second) return called_.begin()->second.comes = stock.next;
   waiting_.insert(called_.extract(seq->second));
   return kNever;
 }
@@ -35,7 +35,7 @@ void Line::Leave(const std::string& owner_id) {
 }
 
 std::vector<Owner> Line::Call(const Stock& stock, TimePoint now) {
-  const TimePoint soonest = stock.free > 0 ? now : stock.rest_end;
+  const TimePoint soonest = stock.free > 0 ? now : stock.next;
   while (stock.free > 0 && !called_.empty() && called_.begin()->second.comes < now - kPatience)
     Leave(called_.begin()->second.owner.id);
   std::vector<Owner> owners;

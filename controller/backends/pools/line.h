@@ -13,8 +13,8 @@
 namespace kuryr::controller::pools {
 
 /// The owners that wait for a number of one set, in the order in which they came. As many are
-/// called as numbers are free. While none is free, the first owner is called for the end of the
-/// next rest. Not thread-safe.
+/// called as numbers are free. While none is free, the first owner is called for the time when the
+/// next one is. Not thread-safe.
 class Line {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -24,8 +24,8 @@ class Line {
 
   /// The state of the set.
   struct Stock {
-    Number free = 0;
-    TimePoint rest_end = kNever;  ///< when the next rest ends
+    Number free = 0;          ///< numbers that an owner can get now
+    TimePoint next = kNever;  ///< when there is one more
   };
 
   [[nodiscard]] bool empty() const noexcept { return seqs_.empty(); }

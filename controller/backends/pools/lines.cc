@@ -6,15 +6,15 @@ namespace kuryr::controller::pools {
 namespace {
 
 Line::Stock StockOf(AddressSet& set, TimePoint now) {
-  const Number free = set.free(now);
-  return {.free = free, .rest_end = set.NextRestEnd().value_or(Line::kNever)};
+  const Number free = set.available(now);
+  return {.free = free, .next = set.NextSpare().value_or(Line::kNever)};
 }
 
 }  // namespace
 
 bool Lines::MayTake(AddressSet& set, const std::string& owner_id, TimePoint now) const {
   const auto line = lines_.find(&set);
-  return line == lines_.end() || line->second.MayTake(owner_id, set.free(now));
+  return line == lines_.end() || line->second.MayTake(owner_id, set.available(now));
 }
 
 TimePoint Lines::Wait(AddressSet& set, const Owner& owner, TimePoint now) {

@@ -53,7 +53,7 @@ struct Pool {
   std::vector<std::string> namespaces;
   std::map<std::string, std::string> pods;  ///< labels that a pod must have; empty: any
   bool is_default = false;
-  std::chrono::seconds rest{30};  ///< time before a released address is free again
+  std::chrono::seconds rest{30};  ///< time before a released address is as good as others
 };
 
 /// The owner of the gateway address in a node's network.

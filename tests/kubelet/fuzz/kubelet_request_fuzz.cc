@@ -42,8 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   text.remove_prefix(1);
   SocketPair sockets;
   PollSet poll;
-  const ServerLimits limits = {.streams = 4, .message_bytes = 1024, .queued_bytes = 4096};
-  ServerConnection connection(std::move(sockets.ours), poll, AllMethods(), limits);
+  const ServerLimits limits = {
+      .streams = 4, .message_bytes = 1024, .asked_bytes = 1536, .queued_bytes = 4096};
+  ServerConnection connection(std::move(sockets.ours), 0, poll, AllMethods(), limits);
   bool open = true;
   while (open && !text.empty()) {
     sockets.TheySay(text.substr(0, piece));

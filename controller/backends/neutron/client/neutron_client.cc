@@ -21,8 +21,6 @@ constexpr const char* kTagsExtension = "tag-ports-during-bulk-creation";
 /// A URL of more than 8 kB is a 414; each id takes 40 bytes of it.
 constexpr size_t kMostIds = 150;
 constexpr const char* kPageSize = "500";
-/// More than a cluster has, and less than fills the memory.
-constexpr size_t kMostItems = 200'000;
 
 /// For messages: "a port of DEVICE in network ID". A ready one has none, but a host.
 std::string Described(const PortRequest& request) {
@@ -84,10 +82,19 @@ void CheckId(const std::string& what, const std::string& id) {
                      {.status = 404});
 }
 
+NeutronError TooLong(const std::string& what, const std::string& most) {
+  return {Kind::kUnavailable,
+          what + ": Neutron lists more than " + most +
+              ", and no more are read: give this cluster a project of its own ([neutron_defaults] "
+              "project), and resource_tags that no other has",
+          {.status = 200}};
+}
+
 }  // namespace
 
-NeutronClient::NeutronClient(const NeutronConfig& config, RequestObserver* observer)
-    : caller_(config, observer) {}
+NeutronClient::NeutronClient(const NeutronConfig& config, RequestObserver* observer,
+                             const ListLimits& limits)
+    : caller_(config, observer), limits_(limits) {}
 
 /// The next page begins behind the last of this one. Its link is not followed: behind a proxy it
 /// may name a server that is out of reach.
@@ -96,16 +103,19 @@ auto NeutronClient::AllPages(RequestKind kind, const std::string& collection, Ta
                              Decode decode) {
   decltype(decode("").items) all;
   std::set<std::string> seen;
+  size_t bytes = 0;
   for (std::string marker;;) {
     const Call call{.kind = kind, .what = "list " + collection, .target = target(marker)};
     auto page = caller_.Decoded(call, [&](const std::string& body) {
       auto next = decode(body);
       if (next.has_next && (next.items.empty() || !seen.insert(next.items.back().id).second))
         throw ParseError("$." + collection + "_links", "names a next page that leads nowhere");
-      if (all.size() + next.items.size() > kMostItems)
-        throw ParseError("$." + collection, "more than " + std::to_string(kMostItems) + " in all");
+      bytes += body.size();
       return next;
     });
+    if (all.size() + page.items.size() > limits_.objects)
+      throw TooLong(call.what, std::to_string(limits_.objects) + " objects");
+    if (bytes > limits_.bytes) throw TooLong(call.what, std::to_string(limits_.bytes) + " bytes");
     std::move(page.items.begin(), page.items.end(), std::back_inserter(all));
     if (!page.has_next) return all;
     marker = all.back().id;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -13,6 +14,12 @@
 
 namespace kuryr::controller::neutron {
 
+/// The most that all pages of one list may have.
+struct ListLimits {
+  size_t objects = 200'000;          ///< more than a cluster has
+  size_t bytes = size_t{512} << 20;  ///< of the answers; less than fills the memory
+};
+
 /// Neutron over HTTP, with a token of Keystone's. A request waits for its turn, as [neutron]
 /// max_requests and request_rate say, and then takes [neutron] timeout at most; one that Neutron
 /// refuses with a 401 is made once more with a new token. Thread-safe. Programs that use it ignore
@@ -20,7 +27,8 @@ namespace kuryr::controller::neutron {
 class NeutronClient final : public NeutronApi {
  public:
   /// `observer`, which may be null, outlives it.
-  NeutronClient(const NeutronConfig& config, RequestObserver* observer);
+  NeutronClient(const NeutronConfig& config, RequestObserver* observer,
+                const ListLimits& limits = {});
 
   [[nodiscard]] Network GetNetwork(const std::string& id) override;
   [[nodiscard]] Subnet GetSubnet(const std::string& id) override;
@@ -58,7 +66,8 @@ class NeutronClient final : public NeutronApi {
   void Stop() noexcept { caller_.Stop(); }
 
  private:
-  /// `target` makes the target of a page behind a marker.
+  /// `target` makes the target of a page behind a marker. Throws NeutronError kUnavailable for a
+  /// list beyond the limits.
   template <typename Target, typename Decode>
   [[nodiscard]] auto AllPages(RequestKind kind, const std::string& collection, Target target,
                               Decode decode);
@@ -72,6 +81,7 @@ class NeutronClient final : public NeutronApi {
   void Delete(Call call, const std::string& id);
 
   Caller caller_;
+  const ListLimits limits_;
   Mutex mutex_;
   std::optional<bool> tags_at_creation_ GUARDED_BY(mutex_);
 };

@@ -87,9 +87,39 @@ TEST(AddressSetTest, ARestingOneIsTakenAfterItsRest) {
   EXPECT_EQ(set.Take(10, kStart + seconds(29), 2), Taken::kResting);
   EXPECT_EQ(set.resting(kStart + seconds(29)), 1U);
   EXPECT_EQ(Small(set.taken()), 0);
-  EXPECT_EQ(set.NextRestEnd(), kStart + seconds(30));
+  EXPECT_EQ(set.NextSpare(), kStart + seconds(30));
   EXPECT_EQ(set.resting(kStart + seconds(30)), 0U);
   EXPECT_EQ(Small(set.TakeNext(kStart + seconds(30))), 10);
+}
+
+TEST(AddressSetTest, SpareOnesAreTakenLastTheLongestRestingFirst) {
+  AddressSet set(Of({10, 13}), 0, seconds(25));
+  for (int i = 0; i < 3; ++i) (void)set.TakeNext(kStart);
+  for (const int number : {12, 10, 11})
+    set.Rest(static_cast<Number>(number), kStart + seconds(30 + 12 - number), 1);
+
+  EXPECT_EQ(Small(set.TakeNext(kStart + seconds(4))), 13);
+  EXPECT_EQ(Small(set.TakeNext(kStart + seconds(4))), -1);
+  EXPECT_EQ(set.NextSpare(), kStart + seconds(5));
+  EXPECT_EQ(Small(set.available(kStart + seconds(6))), 2);
+  EXPECT_EQ(set.resting(kStart + seconds(6)), 3U);
+  for (const int number : {12, 11, 10, -1})
+    EXPECT_EQ(Small(set.TakeNext(kStart + seconds(7))), number);
+  EXPECT_EQ(Small(set.taken()), 4);
+}
+
+TEST(AddressSetTest, SpareOneThatIsGivenBackIsSpare) {
+  AddressSet set(Of({10, 10}), 0, seconds(25));
+  (void)set.TakeNext(kStart);
+  set.Rest(10, kStart + seconds(30), 1);
+  ASSERT_EQ(Small(set.TakeNext(kStart + seconds(5))), 10);
+
+  set.GiveBack(10);
+
+  EXPECT_EQ(set.resting(kStart + seconds(6)), 1U);
+  EXPECT_EQ(set.Take(10, kStart + seconds(6), 2), Taken::kResting);
+  EXPECT_EQ(Small(set.TakeNext(kStart + seconds(6))), 10);
+  EXPECT_EQ(Small(set.available(kStart + seconds(31))), 0);
 }
 
 TEST(AddressSetTest, WhoHadItLastNeedNotWait) {

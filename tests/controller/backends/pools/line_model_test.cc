@@ -10,8 +10,9 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr const char* kLinePool = "[pool:blue]\ncidr = 10.1.0.0/28\ndefault = true\nrest = 20\n";
+constexpr const char* kLinePool = "[pool:blue]\ncidr = 10.1.0.0/28\ndefault = true\nrest = 18\n";
 constexpr int kLineAddresses = 13;
+constexpr seconds kUntilSpareInLine{3};
 
 /// Pods that ask only when they are new, when they are woken, and at the time they were told. Their
 /// numbers are in the order in which they come.
@@ -47,6 +48,7 @@ class LocalLineModelTest : public PoolBackendTest {
     pods.erase(pod);
     due_.erase(pod);
     backend_->Release(Pod(std::to_string(pod)).id);
+    if (&pods == &having_) released_.push_back(now_);
   }
 
   /// Lets all pods ask that should, in random order.
@@ -79,6 +81,9 @@ class LocalLineModelTest : public PoolBackendTest {
     ASSERT_EQ(usage.used, having_.size());
     const size_t free = kLineAddresses - usage.used - usage.resting;
     ASSERT_TRUE(waiting_.empty() || free == 0) << free << " are free";
+    const auto young = std::count_if(released_.begin(), released_.end(),
+                                     [&](TimePoint at) { return now_ - at < kUntilSpareInLine; });
+    ASSERT_TRUE(waiting_.empty() || static_cast<int64_t>(usage.resting) <= young);
     ASSERT_TRUE(waiting_.empty() || served_.empty() || *served_.rbegin() < *waiting_.begin());
   }
 
@@ -89,6 +94,7 @@ class LocalLineModelTest : public PoolBackendTest {
   std::set<int> having_;
   std::set<int> served_;  ///< pods served in this step
   std::map<int, TimePoint> due_;
+  std::vector<TimePoint> released_;
 };
 
 TEST_F(LocalLineModelTest, NobodyWaitsWhileAnAddressIsFreeAndNobodyIsOvertaken) {

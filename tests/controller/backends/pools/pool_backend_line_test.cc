@@ -34,22 +34,35 @@ TEST_F(PoolBackendLineTest, FirstWhoWaitsIsWokenAndGoesFirst) {
   EXPECT_FALSE(Gets("e"));
 }
 
-TEST_F(PoolBackendLineTest, FirstWhoWaitsComesWhenARestEnds) {
+TEST_F(PoolBackendLineTest, FirstWhoWaitsComesWhenAnAddressIsSpare) {
   StartExhausted("30");
   EXPECT_EQ(Ask("d").retry_after, std::nullopt);
   EXPECT_EQ(Ask("e").retry_after, std::nullopt);
   backend_->Release("uid-a");
   EXPECT_THAT(Woken(), ElementsAre("d"));
-  EXPECT_EQ(Ask("d").retry_after, seconds(30));
+  EXPECT_EQ(Ask("d").retry_after, seconds(5));
   EXPECT_EQ(Ask("e").retry_after, std::nullopt);
   backend_->Release("uid-b");
-  Pass(seconds(30));
+  Pass(seconds(5));
   EXPECT_THAT(Woken(), IsEmpty());
 
   EXPECT_TRUE(Gets("d"));
 
   EXPECT_THAT(Woken(), ElementsAre("e"));
   EXPECT_TRUE(Gets("e"));
+}
+
+TEST_F(PoolBackendLineTest, PodsThatAreDeletedByForceLetNoWholePoolRest) {
+  Start("[pool:blue]\ncidr = 10.1.0.0/26\ndefault = true\n");
+  for (int i = 0; i < 61; ++i) {
+    const Owner forced = Pod("forced" + std::to_string(i), "evil");
+    (void)Reserve(forced);
+    backend_->Release(forced.id);
+  }
+  EXPECT_EQ(Ask("victim").retry_after, seconds(5));
+  Pass(seconds(5));
+
+  EXPECT_TRUE(Gets("victim"));
 }
 
 TEST_F(PoolBackendLineTest, OfManyAsManyAreWokenAsAddressesAreFree) {
