@@ -10,12 +10,12 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
+#include "controller/backends/neutron/api/neutron_api.h"
 #include "controller/backends/neutron/held/active_poll.h"
 #include "controller/backends/neutron/held/port_ledger.h"
-#include "controller/backends/neutron/neutron_api.h"
-#include "controller/backends/neutron/pod_defaults.h"
-#include "controller/backends/neutron/pool_filler.h"
 #include "controller/backends/neutron/port_planner.h"
+#include "controller/backends/neutron/settings/pod_defaults.h"
+#include "controller/backends/neutron/stock/pool_filler.h"
 #include "controller/backends/tasks/owner_work.h"
 #include "service/chore.h"
 

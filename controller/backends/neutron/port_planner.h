@@ -7,32 +7,18 @@
 #include <vector>
 
 #include "controller/backends/backend.h"
-#include "controller/backends/neutron/networks.h"
-#include "controller/backends/neutron/neutron_api.h"
-#include "controller/backends/neutron/pod_defaults.h"
-#include "controller/backends/neutron/port_pools.h"
-#include "controller/backends/neutron/project_quota.h"
-#include "controller/backends/neutron/ready_ports.h"
-#include "controller/backends/neutron/scope_networks.h"
-#include "controller/backends/neutron/vif_driver.h"
+#include "controller/backends/neutron/api/neutron_api.h"
+#include "controller/backends/neutron/held/held_port.h"
+#include "controller/backends/neutron/networks/networks.h"
+#include "controller/backends/neutron/networks/scope_networks.h"
+#include "controller/backends/neutron/ports/project_quota.h"
+#include "controller/backends/neutron/settings/pod_defaults.h"
+#include "controller/backends/neutron/stock/port_pools.h"
+#include "controller/backends/neutron/stock/ready_ports.h"
+#include "controller/backends/neutron/vifs/vif_driver.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller::neutron {
-
-/// A port that an owner has.
-struct HeldPort {
-  std::string id;
-  std::string ifname;
-  bool is_default = false;
-  bool known = false;    ///< Neutron names this owner as the port's
-  bool written = false;  ///< its VIF stands on an object
-  bool told = false;     ///< only an object says that it is the owner's: a user may have written it
-  bool active = false;   ///< its status has been ACTIVE
-  bool doubted = false;  ///< a list of Neutron's lacks it
-  bool gone = false;     ///< Neutron has none of this id (404)
-  /// Empty until the port is bound, and again once its VIF is written and active.
-  std::optional<vif::Vif> vif;
-};
 
 /// The task of one owner's ports, and its result.
 struct PortWork {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "controller/backends/neutron/port_planner.h"
+#include "controller/backends/neutron/held/held_port.h"
 #include "controller/plan/plan_request.h"
 #include "vif/pod_vifs.h"
 
