@@ -59,7 +59,7 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
-/// POST /v2.0/networks. What is empty is not sent.
+/// POST /v2.0/networks. Empty fields are not sent.
 struct NetworkRequest {
   std::string project_id;  ///< the token's when empty
   std::string name;
@@ -68,7 +68,7 @@ struct NetworkRequest {
   bool operator==(const NetworkRequest&) const = default;
 };
 
-/// Which networks are listed; what is empty filters nothing.
+/// Selects networks of a list; an empty field selects all.
 struct NetworkFilter {
   std::string name;
   std::string project_id;

@@ -11,7 +11,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// Types of a NeutronError that somebody asks for by name.
+/// Types of a NeutronError that callers compare.
 inline constexpr const char* kSubPortExists = "DuplicateSubPort";
 inline constexpr const char* kPortIsSubPort = "PortInUseAsSubPort";
 
@@ -48,11 +48,11 @@ class NeutronApi {
   virtual void RemoveRouterInterface(const std::string& router_id,
                                      const std::string& subnet_id) = 0;
 
-  /// The port has the request's tags afterwards, whatever TagsAtCreation() says. Where setting them
-  /// failed, the port is there without: the error is that of SetTags, and uncertain().
+  /// The port has the request's tags afterwards, whatever TagsAtCreation() says. If setting the
+  /// tags failed, the port exists without them: the error is that of SetTags, and uncertain().
   virtual Port CreatePort(const PortRequest& request) = 0;
-  /// One request for all of them: the ports in the same order, or an error and none. Of tags, the
-  /// same holds.
+  /// One request for all: returns the ports in the same order, or throws and makes none. Tags are
+  /// set as by CreatePort.
   virtual std::vector<Port> CreatePorts(const std::vector<PortRequest>& requests) = 0;
   /// Has Neutron bind the port to that host once more, also when it is the port's already: a
   /// binding that failed is tried again.
@@ -66,10 +66,11 @@ class NeutronApi {
   [[nodiscard]] virtual Port GetPort(const std::string& id) = 0;
   /// All pages.
   [[nodiscard]] virtual std::vector<Port> ListPorts(const PortFilter& filter) = 0;
-  /// Those of `ids` whose status is ACTIVE, in no order. One request for each 150 of them.
+  /// Those of `ids` with status ACTIVE, in no order. One request for each 150 ids.
   [[nodiscard]] virtual std::vector<std::string> ActivePorts(
       const std::vector<std::string>& ids) = 0;
-  /// Those of `ids` that there are, likewise. Requests that pods wait for go first.
+  /// Those of `ids` that exist, in no order. One request for each 150 ids. Requests that pods wait
+  /// for go first.
   [[nodiscard]] virtual std::vector<std::string> ExistingPorts(
       const std::vector<std::string>& ids) = 0;
 

@@ -7,8 +7,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// Why Neutron, or Keystone before it, did not do what was asked. what() is for users: it names the
-/// request and its object, and what was answered; never a token or password.
+/// Why Neutron, or Keystone before it, did not carry out a request. what() is for users: it names
+/// the request, its object and the answer, but never a token or password.
 class NeutronError : public std::runtime_error {
  public:
   enum class Kind {
@@ -31,8 +31,8 @@ class NeutronError : public std::runtime_error {
     int status = 0;    ///< 0: there was none
     std::string type;  ///< NeutronError's: "OverQuota"; empty without one
     std::optional<std::chrono::seconds> retry_after;
-    /// The request was sent, and nobody says whether it was carried out. Whoever has sent a POST
-    /// looks for what it may have made before the next one.
+    /// The request was sent, and it is not known whether Neutron carried it out. After a POST, the
+    /// caller looks for the object before it asks again.
     bool uncertain = false;
   };
 

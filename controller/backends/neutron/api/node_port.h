@@ -39,7 +39,7 @@ struct NodePort {
   bool operator==(const NodePort&) const = default;
 };
 
-/// Which are listed: those of which all of this is true.
+/// Selects the ports of a list that have all of these values.
 struct NodePortFilter {
   std::string id;
   std::optional<IpAddress> address;  ///< one of its fixed_ips

@@ -17,7 +17,8 @@ struct FixedIp {
   bool operator==(const FixedIp&) const = default;
 };
 
-/// binding:vif_details, as far as a VIF follows from it. What Neutron leaves out is empty or false.
+/// binding:vif_details, as far as a VIF follows from it. Fields that Neutron leaves out are empty
+/// or false.
 struct VifDetails {
   bool port_filter = false;
   bool ovs_hybrid_plug = false;
@@ -48,7 +49,7 @@ struct Port {
   std::vector<std::string> tags;
   std::vector<std::string> security_groups;
   bool has_address_pairs = false;  ///< allowed_address_pairs: it may send from others
-  int64_t revision = 0;            ///< revision_number: grows with each change, of its status too
+  int64_t revision = 0;            ///< revision_number: grows with each change, also of its status
 
   bool operator==(const Port&) const = default;
 };
@@ -61,7 +62,7 @@ struct FixedIpRequest {
   bool operator==(const FixedIpRequest&) const = default;
 };
 
-/// POST /v2.0/ports. Empty texts and lists, and what is nullopt, are not sent.
+/// POST /v2.0/ports. Empty texts, empty lists and nullopt are not sent.
 struct PortRequest {
   std::string project_id;  ///< the token's when empty
   std::string name;
@@ -81,8 +82,8 @@ struct PortRequest {
   bool operator==(const PortRequest&) const = default;
 };
 
-/// PUT /v2.0/ports/ID: what is nullopt stays as it is. With a revision, kPrecondition where the
-/// port has another one by now (If-Match).
+/// PUT /v2.0/ports/ID: a field that is nullopt stays as it is. With a revision, kPrecondition if
+/// the port has another one by now (If-Match).
 struct PortUpdate {
   std::optional<std::string> name;
   std::optional<std::string> description;
@@ -103,7 +104,7 @@ struct PortQuota {
   bool operator==(const PortQuota&) const = default;
 };
 
-/// Which ports are listed: those of which all of this is true. What is empty filters nothing.
+/// Selects the ports of a list that have all of these values; an empty field selects all.
 struct PortFilter {
   std::string name;
   std::string project_id;

@@ -14,16 +14,17 @@ namespace kuryr::controller::neutron {
 /// A network with those of its subnets that an interface is to be in.
 struct PodNetwork {
   [[nodiscard]] const Subnet* Find(const std::string& id) const;
-  /// nullptr: none has that address.
+  /// nullptr: no subnet has that address.
   [[nodiscard]] const Subnet* FindFor(const IpAddress& address) const;
-  /// Then Neutron answers a request for several ports with an error of its own (500).
+  /// Whether a subnet uses SLAAC. Neutron then answers a request for several ports with an internal
+  /// error (500).
   [[nodiscard]] bool HasSlaac() const;
 
   Network network;
   std::vector<Subnet> subnets;
 };
 
-/// Networks and subnets as Neutron has them, asked for once a minute. Thread-safe.
+/// Networks and subnets as Neutron has them, cached for a minute. Thread-safe.
 class Networks {
  public:
   using Clock = std::chrono::steady_clock;
@@ -32,9 +33,9 @@ class Networks {
   /// Borrows the API.
   explicit Networks(NeutronApi& api) : api_(api) {}
 
-  /// Throws NeutronError, and PlanError kRefused where the subnets are of several networks.
+  /// Throws NeutronError, and PlanError kRefused if the subnets are of several networks.
   [[nodiscard]] PodNetwork Find(const std::vector<std::string>& subnet_ids) EXCLUDES(mutex_);
-  /// Something of it is not there any more.
+  /// Forgets all, because something is gone.
   void Forget() EXCLUDES(mutex_);
 
  private:

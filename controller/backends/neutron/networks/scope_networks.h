@@ -14,9 +14,9 @@
 namespace kuryr::controller::neutron {
 
 /// [kubernetes] pod_subnets_driver = namespace: a network for each scope of owners, with a subnet
-/// of each pool and an interface of the router. The names are Kuryr's; the network's description
-/// says whose it is, and is all that is kept of it. What a killed controller left half done, and
-/// what Kuryr made, is found and completed. Thread-safe.
+/// of each pool and an interface of the router. The names are Kuryr's. The network's description
+/// names the scope, and nothing else is stored. Find completes networks that a killed controller
+/// left half done, or that Kuryr made. Thread-safe.
 class ScopeNetworks {
  public:
   /// Borrows both.
@@ -26,21 +26,21 @@ class ScopeNetworks {
     std::string id;  ///< of one life
     std::string name;
   };
-  /// The subnets of its network, which is made where there is none; of several callers one does it.
-  /// Throws NeutronError, and PlanError where a subnet is not to be had.
+  /// The subnets of the scope's network. Makes the network if there is none; of several callers one
+  /// does it. Throws NeutronError, and PlanError if a subnet cannot be made.
   [[nodiscard]] std::vector<std::string> Find(const Whose& scope) EXCLUDES(mutex_);
-  /// Something of it is not there any more.
+  /// Forgets the scope's network, because a part of it is gone.
   void Forget(const std::string& scope_id) EXCLUDES(mutex_);
-  /// Whether they are a scope's, as far as Find has told; sorted.
+  /// Whether Find has returned these subnets, sorted, for a scope.
   [[nodiscard]] bool Has(const std::vector<std::string>& subnets) const EXCLUDES(mutex_);
 
   struct Sweep {
     std::function<bool(const std::string& scope_id)> is_there;
-    /// Deletes a port that nobody needs any more; false: somebody does.
+    /// Deletes a port that no pod needs; false: a pod needs it.
     std::function<bool(const Port& port)> remove_port;
   };
-  /// Networks of scopes that are not there go, once no port of a pod is in them. False: some wait
-  /// for that. Throws NeutronError.
+  /// Deletes networks of scopes that are gone, once no pod has a port in them. False: some wait for
+  /// that. Throws NeutronError.
   [[nodiscard]] bool SweepAll(const Sweep& sweep) EXCLUDES(mutex_);
 
  private:

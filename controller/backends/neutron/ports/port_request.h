@@ -18,9 +18,8 @@ inline constexpr const char* kDeviceOwner = "compute:kuryr";
 inline constexpr const char* kReadyName = "kuryr-pool-port";
 inline constexpr const char* kFormerReadyName = "available-port";
 
-/// Which subnets an interface of the scope is to be in: what it names, those of the pool that lists
-/// the scope, or the pods' own; none: its scope's own network. PlanError kRefused where it may
-/// not name it.
+/// The subnets of an interface: those that it names, those of the pool that lists the scope, or the
+/// pods' default. Empty: the scope's own network. PlanError kRefused if it may not name them.
 [[nodiscard]] std::vector<std::string> SubnetsFor(const InterfaceRequest& interface,
                                                   const std::string& scope,
                                                   const PodDefaults& defaults);
@@ -30,7 +29,7 @@ inline constexpr const char* kFormerReadyName = "available-port";
 /// PlanError kRefused names the group that may not be had.
 [[nodiscard]] std::vector<std::string> GroupsFor(const InterfaceRequest& interface,
                                                  const Scope& scope, const PodDefaults& defaults);
-/// The security groups of a node's management port, which may be the pods'.
+/// The security groups of a node's management port: its own, or else the pods'.
 [[nodiscard]] const std::vector<std::string>& GroupsOfNodes(const PodDefaults& defaults);
 
 /// The port to be made for an interface, without what the VIF driver says. PlanError kRefused
@@ -38,7 +37,7 @@ inline constexpr const char* kFormerReadyName = "available-port";
 [[nodiscard]] PortRequest PortRequestOf(const Owner& owner, const InterfaceRequest& interface,
                                         const PodNetwork& network, const PodDefaults& defaults);
 
-/// A port to be made for a pod that is yet to come, likewise.
+/// The port to be made ready for a later pod.
 [[nodiscard]] PortRequest ReadyRequestOf(const PodNetwork& network, const PodDefaults& defaults);
 
 /// Whether Neutron drops the tags of a port that is made.
@@ -47,12 +46,11 @@ inline constexpr const char* kFormerReadyName = "available-port";
 /// Whether `tags` are among the port's.
 [[nodiscard]] bool HasTags(const Port& port, const std::vector<std::string>& tags);
 
-/// "SCOPE/NAME/IFNAME", as a port is called; the middle is cut where Neutron's 255 bytes ask for
-/// it.
+/// A port's name: "SCOPE/NAME/IFNAME". The middle is cut if the name exceeds Neutron's 255 bytes.
 [[nodiscard]] std::string PortNameOf(const Owner& owner, const std::string& ifname);
-/// The last part of it; empty where there is none.
+/// The last part of the port's name; empty if there is none.
 [[nodiscard]] std::string IfnameOf(const Port& port);
-/// The owner of this id whose port it is, as far as the port says.
+/// The port's owner, with this id, as far as the port names it.
 [[nodiscard]] Owner OwnerOf(const std::string& id, const Port& port);
 
 }  // namespace kuryr::controller::neutron

@@ -9,8 +9,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// How many ports the pods' project may have, asked for when Neutron refuses one: once in ten
-/// seconds, however many pods wait. Thread-safe.
+/// How many ports the pods' project may have. Asked when Neutron refuses a port, at most once in
+/// ten seconds. Thread-safe.
 class ProjectQuota {
  public:
   using Clock = std::chrono::steady_clock;
@@ -19,7 +19,7 @@ class ProjectQuota {
   /// Borrows the API.
   ProjectQuota(NeutronApi& api, std::string project) : api_(api), project_(std::move(project)) {}
 
-  /// The last figures there are; nothing where Neutron has told none.
+  /// The newest figures; nullopt: Neutron has given none.
   [[nodiscard]] std::optional<PortQuota> Find() noexcept EXCLUDES(mutex_);
 
  private:

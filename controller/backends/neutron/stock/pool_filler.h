@@ -15,21 +15,19 @@
 
 namespace kuryr::controller::neutron {
 
-/// Makes ports before pods ask for them, one pool at a time, in a thread of its own; and lists what
-/// is ready, whoever made it: at first also what Kuryr's own pools left without a name.
-/// Thread-safe.
+/// Makes ports before pods ask for them, one pool at a time, in a thread of its own. It also lists
+/// the ready ports that other controllers made; its first list has the nameless ports of Kuryr's
+/// own pools in addition. Thread-safe.
 class PoolFiller {
  public:
-  using Clock = std::chrono::steady_clock;
-
   struct Hooks {
-    std::function<bool()> may_write;  ///< while false, nothing is asked of Neutron
+    std::function<bool()> may_write;  ///< while false, it sends no request to Neutron
     /// Whether a pod's plan names the port.
     std::function<bool(const std::string& port_id)> is_held;
   };
   struct Times {
-    /// From the first list to the second; then it doubles up to `list`. What a controller that was
-    /// killed has asked for may be made late.
+    /// From the first list to the second; then the time doubles up to `list`. Neutron may carry out
+    /// a killed controller's request late.
     std::chrono::milliseconds late{10'000};
     std::chrono::milliseconds list{300'000};  ///< between two lists
     std::chrono::milliseconds doubt{5'000};   ///< from a request without an answer to a list
@@ -43,12 +41,14 @@ class PoolFiller {
   /// Waits for a request that is under way.
   ~PoolFiller() { queue_.ShutDown(); }
 
-  /// Whom pods' plans name is known: what is left may be ready. Repeated, it does nothing.
+  /// All pods' plans are known, so a port that none of them names may be ready. A second call does
+  /// nothing.
   void Begin() EXCLUDES(mutex_);
   void Want(const PoolNeed& need) EXCLUDES(mutex_);
   void Doubt();
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Known {
     PoolNeed need;
     std::optional<Clock::time_point> filled_at;  ///< when a fill began last
@@ -57,24 +57,24 @@ class PoolFiller {
   void Work();
   void Round(const std::string& text) EXCLUDES(mutex_);
   void FillRound(const std::string& text) EXCLUDES(mutex_);
-  /// Until the pool may be filled again.
+  /// The time until the pool may be filled again.
   [[nodiscard]] Clock::duration WaitFor(const Known& known) const;
   void Fill(const PoolNeed& need);
   [[nodiscard]] size_t Create(const PoolNeed& need, const PodNetwork& network,
                               std::vector<PortRequest> requests, ReadyPorts::Room& room);
-  /// After an error, what is left is to be listed.
+  /// After an error, the next list finds the ports that were not added.
   void AddAll(const PoolNeed& need, const PodNetwork& network, const std::vector<Port>& ports,
               ReadyPorts::Room& room);
   void List();
-  /// Does what a fill, another controller's perhaps, has left to do for the port that it made.
-  /// nullopt: the port is not a ready one. Deletes it where no pod can be given it.
+  /// Completes a port that a fill left half done, perhaps another controller's. nullopt: the port
+  /// is not ready. Deletes the port if no pod can get it.
   [[nodiscard]] std::optional<ReadyPorts::Listed> Complete(const Port& port);
   [[nodiscard]] std::vector<PortFilter> Filters() const;
 
   const PortPools::Means means_;
   const Hooks hooks_;
   const Times times_;
-  // The thread's own.
+  // Only the thread uses these.
   bool listed_ = false;
   bool must_list_ = false;  ///< a fill has left ports: before the next one
   Clock::duration pause_;   ///< from a list to the next

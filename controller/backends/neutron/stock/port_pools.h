@@ -18,24 +18,24 @@
 
 namespace kuryr::controller::neutron {
 
-/// A pool that has few ports left, and what a fill of it takes.
+/// A pool that has few ports left, and the facts that a fill needs.
 struct PoolNeed {
   PoolKey key;
   PodNode node;
   std::vector<std::string> subnets;  ///< as Networks::Find wants them
 };
 
-/// Whom PortPools tells. Called by many threads at a time.
+/// PortPools calls these, from many threads at a time.
 struct PoolHooks {
   std::function<void(const PoolNeed& need)> want;
-  /// A request without an answer: what is ready is to be listed again.
+  /// A request had no answer: the ready ports must be listed again.
   std::function<void()> doubt;
 };
 
-/// Ports that are ready become pods', and ready again. A ready port is one of Kuryr's device_owner
-/// that has no owner, and the name that Kuryr's own pools give theirs; a PUT with its revision
-/// makes it a pod's, so that no two controllers give it to two pods. Keeps nothing but what is
-/// ready. All calls throw NeutronError and PlanError. Thread-safe.
+/// Gives ready ports to pods, and makes released ports ready again. A ready port has Kuryr's
+/// device_owner, no owner, and the name that Kuryr's own pools give. A PUT with the port's revision
+/// gives it to a pod, so no two controllers give it to two pods. Knows only ready ports. All calls
+/// throw NeutronError and PlanError. Thread-safe.
 class PortPools {
  public:
   /// All borrowed.
@@ -55,25 +55,25 @@ class PortPools {
     const PodNetwork& network;
     const std::vector<std::string>& groups;  ///< as GroupsFor
   };
-  /// A port that is the owner's from now on; nothing where none is ready, and where the interface
-  /// asks for an address or a MAC of its own.
+  /// Gives a ready port to the owner. nullopt: none is ready, or the interface asks for an address
+  /// or a MAC.
   [[nodiscard]] std::optional<Port> Claim(const Owner& owner, const PodNode& node,
                                           const Wanted& wanted);
-  /// Whether the port, an owner's until now, is a ready one again; false: it is to be deleted.
+  /// Makes an owner's port ready again. False: the caller must delete it.
   [[nodiscard]] bool Return(const Port& port);
   /// Deletes ready ports that have the address or the MAC that the interface asks for.
   void Free(const InterfaceRequest& interface);
-  /// After an error that says that nothing more can be made: ready ports are deleted for pods'
-  /// sake. False: that would not help.
+  /// Deletes ready ports for waiting pods, after an error that says that Neutron can make no more.
+  /// False: that would not help.
   [[nodiscard]] bool MakeRoom(const NeutronError& error, size_t count, const PodNetwork& network);
 
-  /// Whether nobody has the port, as far as Neutron says: a ready one, or one of Kuryr's pools
-  /// without port_debug, which has no name.
+  /// Whether Neutron names no owner of the port: it is ready, or is a nameless one of Kuryr's pools
+  /// without port_debug.
   [[nodiscard]] static bool IsFree(const VifDriver& driver, const PodDefaults& defaults,
                                    const Port& port);
-  /// Whether it is a ready one.
+  /// Whether the port is ready.
   [[nodiscard]] static bool IsReady(const VifDriver& driver, const Port& port);
-  /// Where the port is ready, or would be; nothing where it cannot be.
+  /// The pool of a port, whether it is ready or an owner's; nullopt: no pool can have it.
   [[nodiscard]] static std::optional<PoolKey> KeyOf(const Means& means, const Port& port);
   [[nodiscard]] static ReadyPort ReadyOf(const PodDefaults& defaults, const Port& port);
 
@@ -82,7 +82,7 @@ class PortPools {
   /// nullopt: another client was faster.
   [[nodiscard]] std::optional<Port> TryClaim(const PoolKey& key, const ReadyPort& ready,
                                              PortUpdate update);
-  /// As it is now; nothing where it is not ready any more.
+  /// The port as Neutron has it now; nullopt: it is no longer ready.
   [[nodiscard]] std::optional<Port> Look(const std::string& id);
   [[nodiscard]] PortUpdate ClaimOf(const Owner& owner, const std::string& ifname) const;
   [[nodiscard]] PortUpdate ReturnOf(const Port& port) const;
@@ -91,7 +91,7 @@ class PortPools {
   const PoolHooks hooks_;
 };
 
-/// How long no pool is filled after Neutron has said that nothing more can be made.
+/// The time without fills after Neutron has said that it can make no more ports.
 inline constexpr std::chrono::seconds kFullRest{60};
 
 }  // namespace kuryr::controller::neutron

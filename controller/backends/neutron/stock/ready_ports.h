@@ -27,21 +27,21 @@ struct PoolKey {
   auto operator<=>(const PoolKey&) const = default;
 };
 
-/// A port that Neutron has bound, and that nobody has.
+/// A port that Neutron has bound, without an owner.
 struct ReadyPort {
   std::string id;
-  int64_t revision = 0;       ///< 0: it has to be asked for
+  int64_t revision = 0;       ///< 0: not known; Neutron must be asked
   bool other_groups = false;  ///< its security groups are not those of kuryr.conf
   bool described = false;     ///< it has a description
   MacAddress mac;
   std::vector<IpAddress> addresses;
 };
 
-/// Since the start, or now, of one pool.
+/// Figures of one pool: `ready` now, the others since the start.
 struct PoolCounts {
   size_t ready = 0;
   uint64_t claims = 0;
-  uint64_t conflicts = 0;  ///< ports that somebody else was faster with
+  uint64_t conflicts = 0;  ///< ports that another client took first
   uint64_t misses = 0;     ///< pods that found none ready
   uint64_t returns = 0;
   uint64_t fills = 0;
@@ -50,8 +50,7 @@ struct PoolCounts {
   void Add(const PoolCounts& other);
 };
 
-/// The ports that are ready, pool by pool, as far as this process knows: what Neutron has says
-/// which they are. Thread-safe.
+/// The ready ports of each pool, as far as this process knows. Neutron's lists decide. Thread-safe.
 class ReadyPorts {
  public:
   using Clock = std::chrono::steady_clock;
@@ -63,19 +62,19 @@ class ReadyPorts {
 
   explicit ReadyPorts(const PoolOptions& options) : options_(options) {}
 
-  /// The one that has been ready longest.
+  /// Takes the port that has been ready longest.
   [[nodiscard]] std::optional<ReadyPort> Take(const PoolKey& key) EXCLUDES(mutex_);
   void Put(const PoolKey& key, ReadyPort port) EXCLUDES(mutex_);
   /// Takes the ports of any pool that have one of the addresses, or the MAC.
   [[nodiscard]] std::vector<ReadyPort> TakeWith(const std::vector<IpAddress>& addresses,
                                                 const std::optional<MacAddress>& mac)
       EXCLUDES(mutex_);
-  /// One of the largest pool; with `subnets`, of those pools alone.
+  /// Takes a port of the largest pool; with `subnets`, only of pools with these subnets.
   [[nodiscard]] std::optional<ReadyPort> TakeAny(const std::vector<std::string>& subnets)
       EXCLUDES(mutex_);
 
-  /// So many ports are on their way into a pool, for as long as this lives or until they are put:
-  /// nobody else has their places.
+  /// Reserves room in a pool for ports that are being made. The room of each port ends with Put,
+  /// that of the others with this object.
   class Room {
    public:
     Room(ReadyPorts& ports, PoolKey key, size_t count)
@@ -85,7 +84,7 @@ class ReadyPorts {
     ~Room() { ports_.GiveBack(key_, count_); }
 
     [[nodiscard]] size_t count() const noexcept { return count_; }
-    /// Into the pool: it is ready now, and on its way no more.
+    /// Adds the port to the pool, in the place of one reserved.
     void Put(ReadyPort port);
 
    private:
@@ -93,19 +92,19 @@ class ReadyPorts {
     const PoolKey key_;
     size_t count_;
   };
-  /// For `wanted` ports, or fewer where the pool is nearly full.
+  /// Reserves room for `wanted` ports, or for fewer if the pool is nearly full.
   [[nodiscard]] Room TakeRoom(const PoolKey& key, size_t wanted) EXCLUDES(mutex_);
-  /// How many ports a fill is to make: none while there are enough, or while fills rest.
+  /// The number of ports that a fill should make: 0 if there are enough, or while fills rest.
   [[nodiscard]] size_t Lacking(const PoolKey& key) const EXCLUDES(mutex_);
-  /// No pool is filled for that long: what there is goes to pods.
+  /// Stops fills for that time, so that pods get the ports that can be made.
   void Rest(Clock::duration time) EXCLUDES(mutex_);
   [[nodiscard]] Clock::duration RestLeft() const EXCLUDES(mutex_);
 
-  // A list of Neutron's, which is of no moment: what was taken or put since its begin stays so.
+  // Neutron's list takes time. Ports that were taken or put since BeginListing stay so.
   void BeginListing() EXCLUDES(mutex_);
-  /// The list does not count for this port: a pod had it, and may have given it back meanwhile.
+  /// Ignores the list for this port: a pod had it, and may have returned it meanwhile.
   void PassOver(const std::string& id) EXCLUDES(mutex_);
-  /// Those beyond the limit, which are ready no more.
+  /// Returns the ports beyond the limit, which are no longer ready.
   [[nodiscard]] std::vector<ReadyPort> EndListing(std::vector<Listed> listed) EXCLUDES(mutex_);
 
   void Count(const PoolKey& key, Event event) EXCLUDES(mutex_);
@@ -120,10 +119,10 @@ class ReadyPorts {
 
   void GiveBack(const PoolKey& key, size_t count) EXCLUDES(mutex_);
   void Add(const PoolKey& key, ReadyPort port) REQUIRES(mutex_);
-  /// Those on their way among them.
+  /// The number of ports, with those that are being made.
   [[nodiscard]] size_t SizeOf(const PoolKey& key) const REQUIRES(mutex_);
   void DropUnlisted(const std::set<std::string>& ids) REQUIRES(mutex_);
-  /// False where it is not known.
+  /// False: the port is not known.
   bool Refresh(const Listed& listed) REQUIRES(mutex_);
   [[nodiscard]] std::vector<ReadyPort> TakeExcess() REQUIRES(mutex_);
 

@@ -7,7 +7,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// pod_vif_driver = neutron-vif: nodes are hosts of Neutron's, which binds each port to its own.
+/// pod_vif_driver = neutron-vif: nodes are hosts of Neutron, which binds each port to the pod's
+/// node.
 class BoundPorts final : public VifDriver {
  public:
   /// Borrows both.
@@ -16,7 +17,7 @@ class BoundPorts final : public VifDriver {
   void Describe(PortRequest& request, const Owner& owner) const override;
   [[nodiscard]] PortFilter FilterOf(const std::string& owner_id) const override;
   [[nodiscard]] std::string OwnerIdOf(const Port& port) const override;
-  /// PlanError kRetry where Neutron does not bind it.
+  /// PlanError kRetry if Neutron does not bind it.
   vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) override;
   void Delete(const std::string& port_id) override { api_.DeletePort(port_id); }
   [[nodiscard]] std::optional<std::string> PlaceOf(const PodNode& node) override;

@@ -10,18 +10,18 @@
 
 namespace kuryr::controller::neutron {
 
-/// The ports of the virtual machines that are nodes: those with an address of [pod_vif_nested]
-/// worker_nodes_subnets. Keeps nothing. Thread-safe.
+/// The ports of nodes that are virtual machines: they have an address in [pod_vif_nested]
+/// worker_nodes_subnets. Caches nothing. Thread-safe.
 class NodePorts {
  public:
   /// Borrows both.
   NodePorts(NeutronApi& api, const PodDefaults& defaults) : api_(api), defaults_(defaults) {}
 
-  /// The one with the node's address. Throws NeutronError, and PlanError kGone without one.
+  /// The port with the node's address. Throws NeutronError, and PlanError kGone if there is none.
   [[nodiscard]] NodePort Find(const PodNode& node);
   /// The port as it is now; nullopt: it is gone. Throws NeutronError.
   [[nodiscard]] std::optional<NodePort> Get(const std::string& id);
-  /// Also ports of others in these subnets. Throws NeutronError.
+  /// All ports in these subnets, even if they are no node's. Throws NeutronError.
   [[nodiscard]] std::vector<NodePort> All();
 
  private:

@@ -12,8 +12,8 @@
 
 namespace kuryr::controller::neutron {
 
-/// pod_vif_driver = nested-macvlan: nodes are virtual machines, whose port may send from their
-/// pods' addresses. A pod's own port keeps these from others, and is bound to nothing.
+/// pod_vif_driver = nested-macvlan: nodes are virtual machines, and their ports may send from their
+/// pods' addresses. A pod's own port reserves its addresses, and is not bound.
 class PairedPorts final : public VifDriver {
  public:
   /// Borrows both.
@@ -32,7 +32,8 @@ class PairedPorts final : public VifDriver {
   using Pairs = std::vector<AddressPair>;
   using Change = std::function<Pairs(const Pairs&)>;
 
-  /// A revision tells whether another client changed them meanwhile. False: the port is gone.
+  /// Changes the node's pairs. Its revision shows whether another client changed them meanwhile.
+  /// False: the port is gone.
   [[nodiscard]] bool Update(NodePort node, const Change& change);
   /// The node ports with one of the pairs.
   [[nodiscard]] std::vector<NodePort> NodesWith(const std::string& port_id, const Pairs& pairs)
@@ -43,7 +44,7 @@ class PairedPorts final : public VifDriver {
   NodePorts nodes_;
   Mutex mutex_;
   std::unordered_map<std::string, std::string> node_ports_ GUARDED_BY(mutex_);  ///< by pod's port
-  std::array<Mutex, 16> updates_;  ///< of one node, our own come one after another
+  std::array<Mutex, 16> updates_;  ///< serializes this process's updates of one node
 };
 
 }  // namespace kuryr::controller::neutron

@@ -11,7 +11,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// Neutron has not bound the port to its host: nothing can be plugged for it.
+/// Whether Neutron has not bound the port to its host: then no node can plug it.
 [[nodiscard]] bool IsUnbound(const Port& port);
 
 /// The VIF of a bound port, as Kuryr's translators make it (kuryr_kubernetes/os_vif_util.py):
@@ -30,13 +30,13 @@ namespace kuryr::controller::neutron {
 
 /// VIFVlanNested of a sub-port, as Kuryr's translator makes it.
 [[nodiscard]] vif::Vif VlanVifOf(const Port& port, const PodNetwork& network, uint16_t vlan);
-/// VIFMacvlanNested, likewise; active, as Kuryr writes it without asking Neutron.
+/// VIFMacvlanNested of a port, as Kuryr's translator makes it. It is active at once, as Kuryr
+/// writes it without asking Neutron.
 [[nodiscard]] vif::Vif MacvlanVifOf(const Port& port, const PodNetwork& network);
 
-/// A UUID that is not of version 8: what such a one names was made by its program, and not by
-/// Neutron.
+/// Whether it is a UUID of Neutron. Programs such as this one make UUIDs of version 8.
 [[nodiscard]] bool IsNeutrons(const std::string& id);
-/// Whether the VIF is of that kind, and one that the functions above make of the port with its id.
+/// Whether the VIF is of that kind, and the functions above could make it of the port with its id.
 template <typename Kind>
 [[nodiscard]] bool IsNestedVif(const vif::Vif& vif) {
   const vif::VifBase& common = vif::Common(vif);

@@ -12,8 +12,8 @@
 namespace kuryr::controller::neutron {
 
 /// pod_vif_driver = nested-vlan: nodes are virtual machines, and each pod's port is a sub-port of
-/// its node's trunk. Neutron takes none that has a device_id, and writes device_owner itself: the
-/// owner stands in the description.
+/// its node's trunk. Neutron refuses a sub-port with a device_id, and writes device_owner itself.
+/// So the description names the owner.
 class TrunkPorts final : public VifDriver {
  public:
   /// Borrows both.
@@ -22,12 +22,12 @@ class TrunkPorts final : public VifDriver {
   void Describe(PortRequest& request, const Owner& owner) const override;
   [[nodiscard]] PortFilter FilterOf(const std::string& owner_id) const override;
   [[nodiscard]] std::string OwnerIdOf(const Port& port) const override;
-  /// A port that is in the trunk already keeps its VLAN. PlanError kExhausted without a free
-  /// one, kGone where the node has no trunk.
+  /// A port that is already in the trunk keeps its VLAN. PlanError kExhausted if no VLAN is free,
+  /// kGone if the node has no trunk.
   vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) override;
   void Delete(const std::string& port_id) override;
   [[nodiscard]] std::optional<std::string> PlaceOf(const PodNode& node) override;
-  /// As far as Join and Learn have seen it in a trunk.
+  /// Knows only ports that Join or Learn has seen in a trunk.
   [[nodiscard]] std::optional<std::string> PlaceOf(const Port& port) override EXCLUDES(mutex_);
   /// Learns the sub-ports of all nodes' trunks, as Neutron has them now.
   void Learn() override EXCLUDES(mutex_);

@@ -30,35 +30,35 @@ class VifDriver {
   VifDriver& operator=(const VifDriver&) = delete;
   virtual ~VifDriver() = default;
 
-  /// Writes into the request whose port it will be, and on which node.
+  /// Writes the port's owner and node into the request.
   virtual void Describe(PortRequest& request, const Owner& owner) const = 0;
   /// The owner's ports; of every owner when the id is empty.
   [[nodiscard]] virtual PortFilter FilterOf(const std::string& owner_id) const = 0;
-  /// Empty: it is no port that this driver has described.
+  /// Empty: this driver has not described the port.
   [[nodiscard]] virtual std::string OwnerIdOf(const Port& port) const = 0;
 
-  /// The port reaches the node's pods then, and this is its VIF.
+  /// Makes the port reach the node's pods, and returns its VIF.
   virtual vif::Vif Join(const PodNode& node, const Port& port, const PodNetwork& network) = 0;
   /// Undoes Join and deletes the port. A port that is not there is no error.
   virtual void Delete(const std::string& port_id) = 0;
 
-  /// Where the node's pods have their ports: a host of Neutron's, or a trunk. nullopt where
-  /// ports have no place, or the node has none for them.
+  /// The place of the node's pods' ports: a host of Neutron, or a trunk. nullopt: the driver has no
+  /// places, or the node has none.
   [[nodiscard]] virtual std::optional<std::string> PlaceOf(const PodNode& /*node*/) {
     return std::nullopt;
   }
-  /// The place whose pods can be given the port; nullopt: there is none.
+  /// The place where pods can get the port; nullopt: there is none.
   [[nodiscard]] virtual std::optional<std::string> PlaceOf(const Port& /*port*/) {
     return std::nullopt;
   }
-  /// The places of ports that others have made are known then.
+  /// Learns the places of ports that other programs made.
   virtual void Learn() {}
 
-  /// Whether the VIF is one that Join makes of the port with its id.
+  /// Whether Join could make the VIF of the port with its id.
   [[nodiscard]] virtual bool Makes(const vif::Vif& vif) const = 0;
 };
 
-/// The one that `defaults` names; borrows both.
+/// Makes the driver that `defaults` names; borrows both.
 [[nodiscard]] std::unique_ptr<VifDriver> MakeVifDriver(NeutronApi& api,
                                                        const PodDefaults& defaults);
 

@@ -10,13 +10,14 @@
 
 namespace kuryr::controller::neutron {
 
-/// VLANs of trunks that are on their way to a sub-port, so that no two threads choose the same. An
-/// id that was just free comes last: a node may still have an interface with it. Thread-safe.
+/// VLANs of trunks that are being given to sub-ports, so that no two threads choose the same one.
+/// The id that was freed last is given last, because a node may still have an interface with it.
+/// Thread-safe.
 class VlanIds {
  public:
   static constexpr uint16_t kMost = 4094;
 
-  /// One that is neither in `used` nor taken; nothing where all are.
+  /// Takes an id that is neither in `used` nor taken; nullopt: there is none.
   [[nodiscard]] std::optional<uint16_t> Take(const std::string& trunk,
                                              const std::set<uint16_t>& used) EXCLUDES(mutex_);
   void Return(const std::string& trunk, uint16_t id) EXCLUDES(mutex_);
