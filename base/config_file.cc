@@ -161,6 +161,17 @@ std::set<std::string> ConfigFiles::OptionsOf(const std::string& section) const {
   return names;
 }
 
+std::string ConfigFiles::WhereOf(const std::string& section, const std::string& name) const {
+  const Option option = Find(section, name);
+  if (option.value) return option.where;
+  for (const std::string& other : OptionsOf(section)) {
+    const std::string where = Find(section, other).where;
+    const size_t start = where.rfind("[" + section + "]");
+    if (start != std::string::npos) return where.substr(0, start) + option.where;
+  }
+  return option.where;
+}
+
 void Take(const Option& option, std::string& target) {
   if (option.value) target = *option.value;
 }

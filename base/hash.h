@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace kuryr {
@@ -11,5 +12,9 @@ namespace kuryr {
   for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
   return hash;
 }
+
+/// The first 16 bytes of the text's SHA-256, in lower-case hexadecimal digits: enough that no two
+/// texts can be found that have one digest.
+[[nodiscard]] std::string DigestOf(std::string_view text);
 
 }  // namespace kuryr

@@ -144,9 +144,15 @@ nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits, const 
   return builder.Take();
 }
 
-std::string StringAt(const nlohmann::json& json, const char* key) {
+const nlohmann::json& MemberAt(const nlohmann::json& json, std::string_view key) {
+  static const nlohmann::json kNull;
   const auto found = json.is_object() ? json.find(key) : json.end();
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  return found == json.end() ? kNull : *found;
+}
+
+std::string StringAt(const nlohmann::json& json, const char* key) {
+  const nlohmann::json& member = MemberAt(json, key);
+  return member.is_string() ? member.get<std::string>() : std::string();
 }
 
 std::string PathStep(std::string_view key) {

@@ -20,6 +20,8 @@ struct JsonLimits {
 [[nodiscard]] nlohmann::json ParseJson(std::string_view text, const JsonLimits& limits = {},
                                        const std::string& path = "$");
 
+/// The value under `key`; null when there is none, or `json` is no object.
+[[nodiscard]] const nlohmann::json& MemberAt(const nlohmann::json& json, std::string_view key);
 /// The string under `key`; empty when there is none, or `json` is no object.
 [[nodiscard]] std::string StringAt(const nlohmann::json& json, const char* key);
 

@@ -12,6 +12,7 @@
 #include "base/config_file.h"
 #include "base/error.h"
 #include "base/names.h"
+#include "base/pool_link.h"
 #include "cni/attachments/process.h"
 #include "cni/protocol/error.h"
 #include "watcher/api_options.h"
@@ -47,23 +48,30 @@ void TakeKubernetes(const ConfigFiles& files, const GetEnv& getenv, Config& conf
   config.binding.trusts_plans = config.vif_source == VifSource::kKuryrPort;
 }
 
-/// Adds the names that VIFs of kuryr-controller have, when it reads the same file. kuryr-controller
-/// refuses malformed pools.
+/// Adds the names that the pool's VIFs have when kuryr-controller reads the same file. A malformed
+/// pool adds none: kuryr-controller does not start with it.
 void TakePool(const ConfigFiles& files, const std::string& section,
               binding::NamedElsewhere& named) {
-  const Option kind = files.Find(section, "vif");
-  const std::string vif = kind.set() ? *kind.value : "ovs";
-  const Option bridge = files.Find(section, "bridge");
-  if (vif == "ovs") {
-    named.drivers.emplace_back("ovs");
-    named.ovs_bridges.push_back(bridge.set() ? *bridge.value : "br-int");
-  } else if (vif == "bridge") {
-    named.drivers.emplace_back("bridge");
-    if (bridge.set()) named.kernel_bridges.push_back(*bridge.value);
-    const Option uplink = files.Find(section, "bridge_interface");
-    if (uplink.set()) named.uplinks.push_back(*uplink.value);
-  } else if (vif == "macvlan" || vif == "vlan") {
-    named.drivers.emplace_back("nested");
+  PoolLink link;
+  try {
+    link = ReadPoolLink(files, section);
+  } catch (const ConfigError&) {
+    return;
+  }
+  switch (link.kind) {
+    case VifKind::kOvs:
+      named.drivers.emplace_back("ovs");
+      named.ovs_bridges.push_back(link.bridge);
+      break;
+    case VifKind::kBridge:
+      named.drivers.emplace_back("bridge");
+      named.kernel_bridges.push_back(link.bridge);
+      if (!link.bridge_interface.empty()) named.uplinks.push_back(link.bridge_interface);
+      break;
+    case VifKind::kMacvlan:
+    case VifKind::kVlan:
+      named.drivers.emplace_back("nested");
+      break;
   }
 }
 

@@ -17,7 +17,7 @@ namespace kuryr::controller {
 /// The options of kuryr.conf; docs/controller.md has the table.
 struct Config {
   watcher::ApiOptions api;       ///< [kubernetes]
-  std::optional<SinkKind> sink;  ///< [kubernetes] vif_sink; nothing: what the cluster has
+  std::optional<SinkKind> sink;  ///< [kubernetes] vif_sink; nullopt: ChooseSink decides
   std::optional<OtherProducers> other_producers;  ///< [controller] other_producers
   bool use_events = true;                         ///< [kubernetes] use_events
   bool leader_elect = true;                       ///< [controller] leader_elect
@@ -30,8 +30,8 @@ struct Config {
   ProgramOptions program{.health_port = 8082};  ///< [health_server], [DEFAULT]
 };
 
-/// The places where plans count, given where this controller writes its own. Unless kuryr.conf says
-/// more: annotations where it writes annotations itself, else KuryrPorts.
+/// The places where plans count, for a controller that writes to `sink`. By default KuryrPorts
+/// count, and annotations if `sink` is one.
 [[nodiscard]] PlanPlaces PlacesOf(const Config& config, SinkKind sink);
 
 /// Reads the files in order, a later one winning; with none named, the default file if it is there.

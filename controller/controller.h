@@ -26,7 +26,7 @@ class Controller {
   /// Returns when asked to stop, and another controller may lead at once.
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);
 
-  /// Why this one could neither plan now nor take over; nullopt when all is well.
+  /// Why it can neither plan now nor take over; nullopt: it can.
   [[nodiscard]] std::optional<std::string> WhyNotReady() const EXCLUDES(mutex_);
   /// For Prometheus.
   [[nodiscard]] std::string Metrics() const EXCLUDES(mutex_);

@@ -39,20 +39,20 @@ class Informer : private watcher::EventHandler {
   struct Leader {
     Backend& backend;
     PlanPlaces places;
-    std::function<void(const std::string& key)> wake;  ///< of every key that something happened to
+    std::function<void(const std::string& key)> wake;  ///< gets the key of each change
     std::function<void()> begin;  ///< called once, in a watch's thread: all that is planned now is
                                   ///< known, and the backend has been told of it
   };
-  /// The stores hear of another leader's earlier writes before `begin`.
+  /// Before `begin`, the stores have all earlier writes of other leaders.
   void Lead(Leader leader) EXCLUDES(mutex_);
-  /// When it returns, the leader with this backend is called no more. Another one is not touched.
+  /// After the return, the leader with this backend gets no calls. Another leader is not affected.
   void Follow(const Backend& backend) EXCLUDES(mutex_);
 
   /// Everything has been listed, and the API server answers.
   [[nodiscard]] bool IsWarm() const { return lists_missing_ <= 0 && IsAlive(); }
   [[nodiscard]] bool IsAlive() const { return watcher_.IsAlive(); }
 
-  /// A resource that was absent may be there now.
+  /// Asks for resources that the API server did not have: they may exist now.
   void AskForAbsent() { watcher_.AskForAbsent(); }
 
   [[nodiscard]] PodStore& pods() noexcept { return pods_; }
@@ -74,9 +74,10 @@ class Informer : private watcher::EventHandler {
   void OnCaughtUp(const std::shared_ptr<const Leader>& leader) EXCLUDES(mutex_);
 
   std::atomic<int> lists_missing_ = 0;
-  Mutex mutex_;  ///< of what the stores tell a leader: they are handed events under it
-  std::shared_ptr<const Leader> next_ GUARDED_BY(mutex_);    ///< whose stores catch up
-  std::shared_ptr<const Leader> leader_ GUARDED_BY(mutex_);  ///< null while catching up, too
+  Mutex mutex_;  ///< held while the stores take events and tell a leader
+  std::shared_ptr<const Leader> next_ GUARDED_BY(mutex_);  ///< the stores catch up for this leader
+  std::shared_ptr<const Leader> leader_
+      GUARDED_BY(mutex_);  ///< null until the stores have caught up
   PodStore pods_;
   NetworkAttachments attachments_;
   IpamClaims claims_;

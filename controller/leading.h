@@ -20,9 +20,8 @@
 
 namespace kuryr::controller {
 
-/// A controller while it leads: what it gives to pods, and the rounds that do it. It begins with
-/// what the informer knows once that has caught up with the cluster, whatever it led before. Its
-/// end is the end of its writing. Thread-safe.
+/// One term of leading: the backend, and the rounds that plan pods and nodes. It begins once the
+/// informer has caught up with the cluster, and stops writing at its end. Thread-safe.
 class Leading {
  public:
   using MayWrite = std::function<bool()>;
@@ -40,11 +39,10 @@ class Leading {
   Leading& operator=(const Leading&) = delete;
   ~Leading() { Stop(); }
 
-  /// When it returns, nothing of it is written any more. What it is asked afterwards it still
-  /// answers.
+  /// After the return it writes nothing. The other calls still answer.
   void Stop() EXCLUDES(mutex_);
 
-  /// Why pods could not be planned now; nullopt when all is well.
+  /// Why it cannot plan pods now; nullopt: it can.
   [[nodiscard]] std::optional<std::string> WhyNotReady() const;
   void WriteTo(service::MetricsText& text);
 
@@ -68,8 +66,8 @@ class Leading {
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
-/// The sink that kuryr.conf names, or what the cluster has: KuryrPorts where their definition is.
-/// Throws what ApiClient does.
+/// The sink that kuryr.conf names. Otherwise KuryrPorts, if the cluster has their definition.
+/// Throws the errors of ApiClient.
 [[nodiscard]] SinkKind ChooseSink(const Config& config);
 
 }  // namespace kuryr::controller

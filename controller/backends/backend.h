@@ -11,11 +11,11 @@
 
 namespace kuryr::controller {
 
-/// Where VIFs come from. A backend knows nothing of Kubernetes, and keeps nothing on disk. After a
-/// start, Adopt tells it of all plans that are written on objects, before the first Reserve. Only
-/// Inventory waits for a server. Work that takes longer goes on behind the other calls, and the
-/// backend wakes the owner when asking again is worth it (BackendHooks::wake). Every call may be
-/// repeated and changes nothing then. Thread-safe. Reserve, Adopt and Release throw PlanError.
+/// Gives VIFs to owners. A backend does not know Kubernetes, and stores nothing on disk. After a
+/// start, Adopt tells it all plans that are written on objects, before the first Reserve. Only
+/// Inventory waits for a server. The other calls leave longer work to a thread, and the backend
+/// wakes the owner when its next call may have another answer (BackendHooks::wake). A repeated call
+/// changes nothing. Thread-safe. Reserve, Adopt and Release throw PlanError.
 class Backend {
  public:
   Backend() = default;
@@ -23,10 +23,10 @@ class Backend {
   Backend& operator=(const Backend&) = delete;
   virtual ~Backend() = default;
 
-  /// The VIFs for all of the request's interfaces, the default one first; the same ones at every
-  /// call until Release. All or nothing: an error leaves nothing reserved that was not before.
-  /// nullopt: under way. With `anew`, an interface without wishes gets another VIF when the one it
-  /// had has rivals; the addresses of the former VIF are kept from others until Release.
+  /// The VIFs for all interfaces of the request, the default one first. Every call until Release
+  /// returns the same VIFs. All or nothing: an error reserves nothing new. nullopt: under way. With
+  /// `anew`, an interface without wishes gets another VIF when the one it had has rivals; the
+  /// addresses of the former VIF are kept from others until Release.
   [[nodiscard]] virtual std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) = 0;
 
@@ -38,15 +38,15 @@ class Backend {
   /// other owner when one of the VIFs is another owner's already; the rest is kept then.
   virtual void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 
-  /// Whether traffic may pass through the VIFs that Reserve gave. Where not, the backend wakes the
+  /// Whether traffic may pass through the VIFs that Reserve gave. If not, the backend wakes the
   /// owner once it may.
   [[nodiscard]] virtual bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 
-  /// Frees what the owner of this id had, after a rest. True when nothing of it is left; false:
-  /// under way.
+  /// Frees all that the owner of this id has, after a rest. True: nothing is left; false: under
+  /// way.
   virtual bool Release(const std::string& owner_id) = 0;
 
-  /// Owners that have something here, by id. One that the cluster does not have is an orphan.
+  /// The owners that have something here. An owner that the cluster does not have is an orphan.
   [[nodiscard]] virtual std::vector<Owner> Inventory() const = 0;
 
   /// Its other abilities.

@@ -10,12 +10,13 @@
 
 namespace kuryr::controller {
 
-/// Facts that a backend needs beside the pod's. The controller reads no others.
+/// Facts that a backend needs in addition to the pod's. The controller reads only these.
 struct BackendNeeds {
   bool node_networks = false;  ///< PlanRequest::node_networks
   /// With [node_network], the node's networks are those of its management port.
   bool management_networks = false;
-  /// It gives a network to a node that has none. The node's own may come late, and go first.
+  /// It gives a network to a node that has none. The node's own networks may come late, and have
+  /// priority.
   bool gives_node_networks = false;
   bool node_addresses = false;   ///< PlanRequest::node_addresses
   bool scopes = false;           ///< PlanRequest::scope
@@ -26,12 +27,12 @@ struct BackendNeeds {
 
 /// Calls that a backend makes.
 struct BackendHooks {
-  /// Asking again for this owner is worth it. For one that is released, its id may be all that is
-  /// set. Must not call the backend.
+  /// A call for this owner may have another answer now. If the owner is released, perhaps only its
+  /// id is set. Must not call the backend.
   std::function<void(const Owner& owner)> wake;
   /// While false, the backend changes nothing at its server.
   std::function<bool()> may_write;
-  /// Whether the scope of this id exists; asked after SweepScopes. Empty: none is swept.
+  /// Whether the scope of this id exists; called after SweepScopes. Empty: no scope is swept.
   std::function<bool(const std::string& id)> is_scope;
 };
 
@@ -47,7 +48,8 @@ class BackendFactory {
   [[nodiscard]] virtual BackendNeeds needs() const = 0;
   /// Logs what an operator may want to change in kuryr.conf.
   virtual void Warn() const = 0;
-  /// A backend that knows of nothing yet; it outlives the factory. Its end cuts its requests off.
+  /// Makes a backend that knows no owner yet. It outlives the factory. Its destructor aborts its
+  /// requests.
   [[nodiscard]] virtual std::shared_ptr<Backend> Make(const BackendHooks& hooks) const = 0;
   /// Counts of all backends that it made.
   virtual void WriteTo(service::MetricsText& /*text*/) const {}

@@ -16,8 +16,8 @@ namespace kuryr::controller {
 /// Abilities that some backends have beside those of Backend. Each is an interface of its own, and
 /// thread-safe.
 
-/// A backend that gives addresses from a stock of its own, and so keeps others from getting one
-/// twice. Heed and Keep throw PlanError.
+/// A backend that gives addresses from its own stock, and gives none twice. Heed and Keep throw
+/// PlanError.
 class AddressKeeper {
  public:
   virtual ~AddressKeeper() = default;
@@ -59,7 +59,7 @@ class InterfaceReleaser {
  public:
   virtual ~InterfaceReleaser() = default;
 
-  /// The owner has these VIFs and no others any more: frees what else it had, after a rest.
+  /// The owner now has only these VIFs: frees its others, after a rest.
   virtual void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 };
 
@@ -68,18 +68,17 @@ class ScopeUser {
  public:
   virtual ~ScopeUser() = default;
 
-  /// Removes what it keeps for scopes that have ended. The caller knows of all scopes.
+  /// Removes the things of scopes that have ended. The caller knows all scopes.
   virtual void SweepScopes() = 0;
 };
 
-/// A backend whose VIFs somebody else can take away.
+/// A backend whose VIFs another program can take away.
 class LossReporter {
  public:
   virtual ~LossReporter() = default;
 
-  /// Which of the owner's VIFs that are written as active are gone, and why, for the owner's user.
-  /// The backend wakes the owner when the answer changes. Reserve replaces VIFs that are not
-  /// active.
+  /// Names, for the owner's user, the active VIFs of the owner that are gone, and why. The backend
+  /// wakes the owner when the answer changes. Reserve replaces VIFs that are not active.
   [[nodiscard]] virtual std::optional<std::string> FindLost(const Owner& owner) const = 0;
 };
 
@@ -88,7 +87,8 @@ class ServiceBalancer {
  public:
   virtual ~ServiceBalancer() = default;
 
-  /// The Service NAMESPACE/NAME is so from now on. One without cluster IPs is not balanced.
+  /// Balances the Service NAMESPACE/NAME in this form from now on. A Service without cluster IPs is
+  /// not balanced.
   virtual void Balance(const std::string& name, const Service& service) = 0;
 };
 
@@ -97,8 +97,8 @@ class PolicyEnforcer {
  public:
   virtual ~PolicyEnforcer() = default;
 
-  /// The first call has all policies and pods. A pod's sets are told before Reserve is asked for
-  /// its plan, so that it is isolated before its first packet.
+  /// Applies the changes; the first call has all policies and pods. A pod's sets come before its
+  /// first Reserve, so it is isolated before its first packet.
   virtual void Enforce(const PolicyChanges& changes) = 0;
 };
 
@@ -119,7 +119,7 @@ struct ListedPort {
   std::string place;     ///< empty: the backend gives no spare ports to pods
 };
 
-/// A backend whose ports stand at a server that tells whose they are.
+/// A backend with ports at a server, which knows their owners.
 class PortLister {
  public:
   virtual ~PortLister() = default;
@@ -133,7 +133,7 @@ class PortLister {
   virtual void RemoveUnmarked(const std::string& port_id) = 0;
   /// Whether an adopted plan names the port, or an owner has it.
   [[nodiscard]] virtual bool IsHeld(const std::string& port_id) const = 0;
-  /// Why ListPorts cannot tell this cluster's ports; nullopt: it can.
+  /// Why ListPorts cannot recognise this cluster's ports; nullopt: it can.
   [[nodiscard]] virtual std::optional<std::string> WhyNotListed() const = 0;
 };
 

@@ -30,33 +30,17 @@ void CompiledPolicies::Handle(const watcher::WatchEvent& event) {
   const MutexLock lock(mutex_);
   const PolicyChanges changes = Compile(event);
   if (changes.policies.empty() && changes.pods.empty()) return;
-  Keep(changes);
+  all_.Apply(changes);
   if (enforcer_ != nullptr) enforcer_->Enforce(changes);
-}
-
-void CompiledPolicies::Keep(const PolicyChanges& changes) {
-  for (const auto& [name, policy] : changes.policies) {
-    all_.errors.erase(name);
-    if (policy) {
-      all_.policies[name] = policy;
-    } else {
-      all_.policies.erase(name);
-    }
-  }
-  for (const auto& [name, error] : changes.errors) all_.errors[name] = error;
-  for (const auto& [uid, sets] : changes.pods) {
-    if (sets.empty()) {
-      all_.pods.erase(uid);
-    } else {
-      all_.pods[uid] = sets;
-    }
-  }
 }
 
 void CompiledPolicies::StartTelling(PolicyEnforcer* enforcer) {
   const MutexLock lock(mutex_);
   enforcer_ = enforcer;
-  if (enforcer_ != nullptr) enforcer_->Enforce(all_);
+  if (enforcer_ == nullptr) return;
+  enforcer_->Enforce({.policies = {all_.policies().begin(), all_.policies().end()},
+                      .pods = all_.pods(),
+                      .errors = all_.errors()});
 }
 
 void CompiledPolicies::StopTelling() {
@@ -66,8 +50,8 @@ void CompiledPolicies::StopTelling() {
 
 std::optional<std::string> CompiledPolicies::ErrorOf(const std::string& name) const {
   const MutexLock lock(mutex_);
-  const auto error = all_.errors.find(name);
-  return error == all_.errors.end() ? std::nullopt : std::optional(error->second);
+  const auto error = all_.errors().find(name);
+  return error == all_.errors().end() ? std::nullopt : std::optional(error->second);
 }
 
 }  // namespace kuryr::controller

@@ -11,6 +11,7 @@
 #include "base/thread_annotations.h"
 #include "controller/backends/facets.h"
 #include "controller/policy/policy_compiler.h"
+#include "controller/policy/policy_verdicts.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
@@ -19,12 +20,13 @@ namespace kuryr::controller {
 /// the backend asks for policies. Thread-safe.
 class CompiledPolicies : public watcher::EventConsumer {
  public:
-  /// Tells `enforcer`, which is borrowed and may be null, of all policies and pods, and of each
-  /// change. All are known.
+  /// Tells `enforcer` of all policies and pods, and of each later change. The caller has read all
+  /// policies, namespaces and pods. `enforcer` is borrowed, and may be null.
   void StartTelling(PolicyEnforcer* enforcer) EXCLUDES(mutex_);
   void StopTelling() EXCLUDES(mutex_);
 
-  /// What of the policy NAMESPACE/NAME is not understood, and so not allowed; nullopt: nothing.
+  /// The first field of the policy NAMESPACE/NAME that is not understood, and why; nullopt if there
+  /// is none. The policy allows less than it says.
   [[nodiscard]] std::optional<std::string> ErrorOf(const std::string& name) const EXCLUDES(mutex_);
 
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
@@ -32,13 +34,11 @@ class CompiledPolicies : public watcher::EventConsumer {
 
  private:
   [[nodiscard]] PolicyChanges Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
-  /// Makes `all_` what the changes say.
-  void Keep(const PolicyChanges& changes) REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   PolicyEnforcer* enforcer_ GUARDED_BY(mutex_) = nullptr;
   PolicyCompiler compiler_ GUARDED_BY(mutex_);
-  PolicyChanges all_ GUARDED_BY(mutex_);  ///< since the beginning
+  PolicyVerdicts all_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller

@@ -51,7 +51,8 @@ class IpamClaims : public watcher::ResourceEventHandler {
                                const std::string& asker) EXCLUDES(mutex_);
 
   /// Writes the pod's addresses into the claim of `interface`, if it names one, before the pod gets
-  /// them. False if the claim has other addresses by now. Throws what Writer does, and kGone.
+  /// them. False if the claim has other addresses by now. Throws the errors of Writer, and
+  /// PlanError kGone.
   [[nodiscard]] bool Record(const InterfaceRequest& interface, const Owner& pod,
                             const vif::PodVif& vif, Writer& writer) EXCLUDES(mutex_);
 

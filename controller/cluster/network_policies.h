@@ -12,8 +12,8 @@
 
 namespace kuryr::controller {
 
-/// The cluster's NetworkPolicies. Each one wakes a key when it comes, and at each change if a
-/// backend enforces it, so that an Event tells its user what is not enforced. Thread-safe.
+/// The cluster's NetworkPolicies. Each one wakes its key when it comes, and at each change if a
+/// backend enforces it. An Event then tells its user the part that is not enforced. Thread-safe.
 class NetworkPolicies : public watcher::ResourceEventHandler {
  public:
   using Wake = std::function<void(const std::string& key)>;
@@ -29,7 +29,7 @@ class NetworkPolicies : public watcher::ResourceEventHandler {
     std::string name;
     std::string uid;
   };
-  /// The policy of this key; nullopt: there is none any more.
+  /// The policy of this key; nullopt: it does not exist.
   [[nodiscard]] std::optional<Policy> Find(const std::string& key) const EXCLUDES(mutex_);
   [[nodiscard]] size_t size() const EXCLUDES(mutex_);
 

@@ -43,8 +43,9 @@ class NodeStore : public OwnerStore<KnownNode> {
  public:
   using OwnerStore::OwnerStore;
 
-  /// Tells `backend`, which is borrowed and new, of every plan. Wakes every key. A later plan is
-  /// this controller's own, or somebody's who may not choose a node's addresses.
+  /// Tells `backend`, which is borrowed and new, of every plan. Wakes every key. It is not told
+  /// later plans: these are this controller's own, or of a user who may not choose a node's
+  /// addresses.
   void StartTelling(Backend& backend) EXCLUDES(mutex_);
 
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;

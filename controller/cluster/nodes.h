@@ -21,11 +21,10 @@ struct NodeFacts {
 
   bool operator==(const NodeFacts&) const = default;
 };
-/// Passes over what cannot be read.
+/// Leaves out values that cannot be read.
 [[nodiscard]] NodeFacts NodeFactsOf(const nlohmann::json& node);
 
-/// The cluster's nodes, read from the API server when a plan needs one: few backends do.
-/// Thread-safe.
+/// The cluster's nodes, read from the API server when a plan needs one. Thread-safe.
 class Nodes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -49,7 +48,7 @@ class Nodes {
     Clock::time_point until;
   };
 
-  /// Reads the node where what is known is old, or lacks `wanted`. Empty: the node has none.
+  /// Reads the node again if the known facts are old, or lack `wanted`. Empty: the node has none.
   template <typename Fact>
   [[nodiscard]] std::vector<Fact> Find(const std::string& node, watcher::ApiClient& client,
                                        std::vector<Fact> NodeFacts::* wanted) EXCLUDES(mutex_);
@@ -59,7 +58,7 @@ class Nodes {
   std::map<std::string, Known> known_ GUARDED_BY(mutex_);  ///< by name; old entries go
 };
 
-/// Whether the cluster has no such node any more. Throws what ApiClient does.
+/// Whether the cluster has no node of this name. Throws the errors of ApiClient.
 [[nodiscard]] bool IsNodeGone(const std::string& node, watcher::ApiClient& client);
 
 }  // namespace kuryr::controller

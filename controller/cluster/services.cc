@@ -16,15 +16,8 @@ constexpr const char* kServiceLabel = "kubernetes.io/service-name";
 /// The API's default of sessionAffinityConfig.clientIP.timeoutSeconds.
 constexpr int64_t kAffinitySeconds = 10'800;
 
-const json& FieldIn(const json& object, const char* key) {
-  static const json kNone;
-  if (!object.is_object()) return kNone;
-  const auto member = object.find(key);
-  return member == object.end() ? kNone : *member;
-}
-
 int64_t NumberAt(const json& object, const char* key, int64_t otherwise) {
-  const json& number = FieldIn(object, key);
+  const json& number = MemberAt(object, key);
   return number.is_number_integer() ? number.get<int64_t>() : otherwise;
 }
 
@@ -43,7 +36,7 @@ void AppendIp(const json& text, std::vector<IpAddress>& addresses) {
 
 /// The API's consumers treat a condition that is not known as ready.
 bool IsReady(const json& endpoint) {
-  const json& ready = FieldIn(FieldIn(endpoint, "conditions"), "ready");
+  const json& ready = MemberAt(MemberAt(endpoint, "conditions"), "ready");
   return !ready.is_boolean() || ready.get<bool>();
 }
 
@@ -59,29 +52,29 @@ Services::SpecPort Services::PortOf(const json& port) {
 }
 
 Services::Spec Services::SpecOf(const json& object) {
-  const json& spec = FieldIn(object, "spec");
+  const json& spec = MemberAt(object, "spec");
   Spec parsed;
-  for (const json& address : FieldIn(spec, "clusterIPs")) AppendIp(address, parsed.cluster_ips);
-  if (parsed.cluster_ips.empty()) AppendIp(FieldIn(spec, "clusterIP"), parsed.cluster_ips);
+  for (const json& address : MemberAt(spec, "clusterIPs")) AppendIp(address, parsed.cluster_ips);
+  if (parsed.cluster_ips.empty()) AppendIp(MemberAt(spec, "clusterIP"), parsed.cluster_ips);
   if (StringAt(spec, "type") == "ExternalName") parsed.cluster_ips.clear();
   if (StringAt(spec, "sessionAffinity") == "ClientIP") {
-    const json& config = FieldIn(FieldIn(spec, "sessionAffinityConfig"), "clientIP");
+    const json& config = MemberAt(MemberAt(spec, "sessionAffinityConfig"), "clientIP");
     parsed.affinity = std::chrono::seconds(NumberAt(config, "timeoutSeconds", kAffinitySeconds));
   }
-  for (const json& port : FieldIn(spec, "ports")) parsed.ports.push_back(PortOf(port));
+  for (const json& port : MemberAt(spec, "ports")) parsed.ports.push_back(PortOf(port));
   return parsed;
 }
 
 Services::Slice Services::SliceOf(const watcher::WatchEvent& event) {
   const json& object = *event.object;
   const std::string service =
-      StringAt(FieldIn(FieldIn(object, "metadata"), "labels"), kServiceLabel);
+      StringAt(MemberAt(MemberAt(object, "metadata"), "labels"), kServiceLabel);
   Slice slice;
   if (service.empty() || StringAt(object, "addressType") == "FQDN") return slice;
   slice.service = event.name_space + "/" + service;
-  for (const json& port : FieldIn(object, "ports")) slice.ports.push_back(PortOf(port));
-  for (const json& endpoint : FieldIn(object, "endpoints")) {
-    const json& addresses = FieldIn(endpoint, "addresses");
+  for (const json& port : MemberAt(object, "ports")) slice.ports.push_back(PortOf(port));
+  for (const json& endpoint : MemberAt(object, "endpoints")) {
+    const json& addresses = MemberAt(endpoint, "addresses");
     // All addresses of an endpoint are of the same pod: the first is enough.
     if (IsReady(endpoint) && addresses.is_array() && !addresses.empty())
       AppendIp(addresses.front(), slice.addresses);

@@ -19,14 +19,14 @@ namespace kuryr::controller {
 /// Thread-safe. (k8s.io/api core/v1, discovery/v1)
 class Services : public watcher::EventConsumer {
  public:
-  /// Endpoints of one port that are balanced. The user who makes EndpointSlices could make any
-  /// number; the API server puts as many into an Endpoints object.
+  /// The most endpoints of one port that are balanced. A user could make any number of
+  /// EndpointSlices. The API server puts as many into an Endpoints object.
   static constexpr size_t kMostEndpoints = 1000;
-  /// Endpoints of all ports of one Service: that user may name any number of ports as well.
+  /// The most endpoints of all ports of one Service. A user could also name any number of ports.
   static constexpr size_t kMostOfAllPorts = 10'000;
 
-  /// Tells `balancer`, which is borrowed and may be null, of all Services, and of each change. All
-  /// are known.
+  /// Tells `balancer` of all Services, and of each later change. The caller has read all Services.
+  /// `balancer` is borrowed, and may be null.
   void StartTelling(ServiceBalancer* balancer) EXCLUDES(mutex_);
   void StopTelling() EXCLUDES(mutex_);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "controller/commands/leader.h"
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/plan_verdict.h"
@@ -127,7 +128,7 @@ class Adoption {
 
 int PrintAdoption(const Config& config) {
   Survey survey(config);
-  std::printf("%s\n", Readable(survey.FindLeader()).c_str());
+  std::printf("%s\n", Readable(FindLeader(config, survey.client())).c_str());
   Adoption adoption;
   // Ports are listed before pods: a port that a controller makes meanwhile would have no pod.
   const PortLister* lister = survey.backend().facets().ports;

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "controller/commands/leader.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/plan_verdict.h"
 #include "controller/owners/vif_sink.h"
@@ -77,7 +78,7 @@ void RequireMovable(const Config& config, Survey& survey, const std::string& fro
         "[kubernetes] vif_sink is not kuryrport, or the cluster has no definition of KuryrPorts: "
         "plans stay in annotations");
   }
-  const Leader leader = survey.FindLeader();
+  const Leader leader = FindLeader(config, survey.client());
   if (leader.absent()) return;
   throw std::runtime_error(Readable(leader) + "; stop all controllers first");
 }

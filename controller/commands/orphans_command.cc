@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "controller/commands/leader.h"
 #include "controller/commands/standing.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/plan_verdict.h"
@@ -60,7 +61,7 @@ class Removal {
     const std::string kind = owner.is_node() ? "node" : "pod";
     const std::string name = owner.is_node() ? owner.name : KeyOf(owner);
     Take("what " + kind + " " + name + " (" + owner.id + ") has in the backend",
-         "the " + kind + " is gone", [&] { survey_.ReleaseNow(owner.id); });
+         "the " + kind + " is gone", [&] { survey_.command_backend().ReleaseNow(owner.id); });
   }
 
   void Unmarked(PortLister& lister, const ListedPort& port) {
@@ -124,7 +125,7 @@ void Conclude(const Removal& removal, OrphanAct act) {
 
 int PrintOrphans(const Config& config, OrphanAct act) {
   Survey survey(config);
-  const Leader leader = survey.FindLeader();
+  const Leader leader = FindLeader(config, survey.client());
   if (act == OrphanAct::kRemove) RefuseWhileLed(leader);
   const bool nobody_leads = !leader.leads || act == OrphanAct::kRemoveAnyway;
   Removal removal(survey, act != OrphanAct::kList);

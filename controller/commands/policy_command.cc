@@ -16,6 +16,7 @@
 #include "base/ip.h"
 #include "base/json.h"
 #include "controller/backends/backend_factory.h"
+#include "controller/commands/pod_key.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/pod_facts.h"
 #include "controller/policy/policy_compiler.h"

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "controller/commands/leader.h"
 #include "controller/commands/pod_events.h"
 #include "controller/commands/survey.h"
 

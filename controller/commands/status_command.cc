@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "controller/commands/leader.h"
 #include "controller/commands/local_role.h"
 #include "controller/commands/pod_events.h"
 #include "controller/commands/standing.h"
@@ -268,7 +269,7 @@ int PrintOne(Survey& survey, const Leader& leader, const std::string& name, bool
 
 int PrintStatus(const Config& config, const service::StatusOptions& wanted) {
   Survey survey(config);
-  const Leader leader = survey.FindLeader();
+  const Leader leader = FindLeader(config, survey.client());
   return wanted.pod.empty() ? PrintAll(survey, config, leader, LocalRole(config), wanted.as_json)
                             : PrintOne(survey, leader, wanted.pod, wanted.as_json);
 }

@@ -1,19 +1,14 @@
 #include "controller/commands/survey.h"
 
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
-#include "base/error.h"
-#include "base/names.h"
 #include "controller/cluster/node_store.h"
 #include "controller/cluster/nodes.h"
-#include "controller/election/api_time.h"
-#include "controller/election/lease.h"
 #include "controller/leading.h"
 #include "controller/owners/plan_verdict.h"
 #include "controller/owners/writer.h"
-#include "service/table.h"
 #include "watcher/api_error.h"
 #include "watcher/list_pages.h"
 
@@ -22,8 +17,6 @@ namespace {
 
 using watcher::ApiError;
 using watcher::WatchEvent;
-
-constexpr std::chrono::minutes kReleaseTime{1};
 
 /// The object; nullopt if it does not exist.
 std::optional<nlohmann::json> GetIfThere(watcher::ApiClient& client, const std::string& path) {
@@ -37,51 +30,7 @@ std::optional<nlohmann::json> GetIfThere(watcher::ApiClient& client, const std::
 
 }  // namespace
 
-std::string Readable(const Leader& leader) {
-  if (!leader.unknown.empty()) return "who leads is not known: " + leader.unknown;
-  const std::string renewed = leader.age ? "renewed " + service::Age(*leader.age) + " ago" : "";
-  if (leader.leads) return Printable(leader.holder, 300) + " leads, " + renewed;
-  if (leader.holder.empty()) return "nobody leads";
-  return "nobody leads; the Lease is " + Printable(leader.holder, 300) + "'s, " +
-         (renewed.empty() ? "never renewed" : renewed);
-}
-
-PodKey::PodKey(const std::string& text) {
-  const size_t slash = text.find('/');
-  name_space = text.substr(0, slash);
-  if (slash != std::string::npos) name = text.substr(slash + 1);
-  if (!IsDnsName(name_space) || !IsDnsName(name))
-    throw std::runtime_error("\"" + Printable(text, 300) + "\" names no pod; expected " +
-                             "NAMESPACE/NAME");
-}
-
-Survey::Survey(const Config& config)
-    : config_(config),
-      backend_(config.backend->Make({.wake =
-                                         [this](const Owner&) {
-                                           const MutexLock lock(mutex_);
-                                           ++wakes_;
-                                           woken_.notify_all();
-                                         },
-                                     .may_write = [] { return true; }})),
-      client_(config.api.api) {}
-
-Leader Survey::FindLeader() {
-  if (!config_.leader_elect) return {.unknown = "[controller] leader_elect is off"};
-  try {
-    const auto object =
-        GetIfThere(client_, LeasesPath(config_.lease_namespace) + "/" + config_.lease_name);
-    if (!object) return {};
-    const Lease lease = ParseLease(*object);
-    Leader leader{.holder = lease.holder};
-    if (lease.renewed) leader.age = AgeOf(*lease.renewed);
-    leader.leads = !lease.holder.empty() && leader.age && *leader.age < lease.duration;
-    return leader;
-  } catch (const ApiError& e) {
-    if (e.code() != ApiError::kForbidden) throw;
-    return {.unknown = e.what()};
-  }
-}
+Survey::Survey(const Config& config) : config_(config), backend_(config), client_(config.api.api) {}
 
 void Survey::ForEachPod(const Sink& sink) {
   ListPorts("/apis/openstack.org/v1/kuryrports", [&](const WatchEvent& event) {
@@ -152,24 +101,12 @@ const PlanPlaces& Survey::places() {
 
 Survey::Pod Survey::JudgePod(WatchEvent event, const PortFacts* port) {
   auto facts = std::make_shared<PodFacts>(ReadPod(event, PlanOn(event), {}));
-  Judge(*backend_, places(), *facts);
+  Judge(backend(), places(), *facts);
   Pod pod{.event = std::move(event), .known = {.pod = std::move(facts)}};
   if (port != nullptr) pod.known.port = std::make_shared<PortFacts>(*port);
-  JudgePort(*backend_, places(), pod.known);
-  HeedOthers(*backend_, pod.known);
+  JudgePort(backend(), places(), pod.known);
+  HeedOthers(backend(), pod.known);
   return pod;
-}
-
-void Survey::ReleaseNow(const std::string& owner_id) {
-  const auto end = std::chrono::steady_clock::now() + kReleaseTime;
-  size_t heard = 0;
-  while (!backend().Release(owner_id)) {
-    const MutexLock lock(mutex_);
-    const bool woken = woken_.wait_until(
-        mutex_, end, [&]() KURYR_TSA(requires_capability(mutex_)) { return wakes_ > heard; });
-    if (!woken) throw std::runtime_error("the backend has not released it within a minute");
-    heard = wakes_;
-  }
 }
 
 bool Survey::IsNodeGone(const std::string& node) {

@@ -1,18 +1,15 @@
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
-#include <cstddef>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
+#include "controller/commands/command_backend.h"
+#include "controller/commands/pod_key.h"
 #include "controller/config.h"
 #include "controller/owners/pod_store.h"
 #include "vif/pod_vifs.h"
@@ -20,28 +17,6 @@
 #include "watcher/watch_event.h"
 
 namespace kuryr::controller {
-
-/// The leader, as the Lease tells.
-struct Leader {
-  std::string holder;                       ///< the holder that the Lease names; empty: none
-  std::optional<std::chrono::seconds> age;  ///< time since the renewal, by this machine's clock
-  bool leads = false;                       ///< a holder has the Lease, which has not expired
-  std::string unknown;                      ///< why nobody can tell; the rest means nothing then
-
-  /// Whether certainly no controller leads.
-  [[nodiscard]] bool absent() const noexcept { return !leads && unknown.empty(); }
-};
-
-/// A line for people.
-[[nodiscard]] std::string Readable(const Leader& leader);
-
-/// A pod's "NAMESPACE/NAME" from a command line. Throws std::runtime_error for another text.
-struct PodKey {
-  explicit PodKey(const std::string& text);
-
-  std::string name_space;
-  std::string name;
-};
 
 /// A controller's view of the cluster, listed once instead of watched, and judged as a controller
 /// would. It has one page of pods in memory at a time, and the facts of all KuryrPorts. With pools
@@ -51,7 +26,6 @@ class Survey {
  public:
   explicit Survey(const Config& config);
 
-  [[nodiscard]] Leader FindLeader();
   /// The places where plans count, by kuryr.conf or by the cluster's resources; found out once.
   [[nodiscard]] const PlanPlaces& places();
 
@@ -86,10 +60,8 @@ class Survey {
   [[nodiscard]] bool IsNodeGone(const std::string& node);
 
   [[nodiscard]] watcher::ApiClient& client() noexcept { return client_; }
-  [[nodiscard]] Backend& backend() noexcept { return *backend_; }
-  /// Releases what the backend has of this owner, and waits for the end. Throws std::runtime_error
-  /// if that takes longer than a minute.
-  void ReleaseNow(const std::string& owner_id);
+  [[nodiscard]] Backend& backend() noexcept { return backend_.get(); }
+  [[nodiscard]] CommandBackend& command_backend() noexcept { return backend_; }
 
  private:
   using ObjectSink = std::function<void(watcher::WatchEvent object)>;
@@ -100,10 +72,7 @@ class Survey {
   [[nodiscard]] Pod JudgePod(watcher::WatchEvent event, const PortFacts* port);
 
   const Config& config_;
-  Mutex mutex_;
-  std::condition_variable_any woken_;
-  size_t wakes_ GUARDED_BY(mutex_) = 0;
-  const std::shared_ptr<Backend> backend_;
+  CommandBackend backend_;
   watcher::ApiClient client_;
   std::optional<PlanPlaces> places_;
   Ports ports_;

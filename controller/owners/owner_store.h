@@ -90,7 +90,7 @@ class OwnerStore : public watcher::EventConsumer {
 
   const Wake wake_;
   mutable Mutex mutex_;
-  Backend* backend_ GUARDED_BY(mutex_) = nullptr;  ///< null: nobody leads here
+  Backend* backend_ GUARDED_BY(mutex_) = nullptr;  ///< null while this process does not lead
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
 };
 

@@ -31,9 +31,9 @@ enum class OtherProducers : uint8_t {
   kAnnotations,  ///< annotations and KuryrPorts
 };
 
-/// Where plans count, and whose. An annotation proves nothing, since a pod's user may write it. It
-/// counts as this controller's plan only if this controller writes annotations. KuryrPorts of this
-/// controller always count.
+/// Where plans count, of this controller and of other producers. A pod's user may write an
+/// annotation. It counts as this controller's plan only if this controller writes annotations.
+/// KuryrPorts of this controller always count.
 struct PlanPlaces {
   SinkKind sink = SinkKind::kKuryrPort;
   OtherProducers others = OtherProducers::kKuryrPorts;

@@ -50,7 +50,7 @@ struct PlanState {
   bool ours = false;     ///< the backend's own; only a leader knows
   bool active = false;   ///< every VIF is active
   bool ignored = false;  ///< another producer's that does not count; only a leader knows
-  std::string problem;   ///< why it cannot be read; for a leader also, who else has its addresses
+  std::string problem;   ///< why it cannot be read; for a leader also, which pod has its addresses
   std::string refused;   ///< why the backend would never give it; only a leader knows
   KeptPlan kept;         ///< for the next leader's backend; empty if it cannot be read
   std::vector<IpAddress> former;
@@ -81,7 +81,7 @@ struct PodFacts {
   bool running = false;    ///< a container is running
   bool started = false;    ///< the node has, or had, a network for it
   std::chrono::sys_seconds created;
-  std::vector<IpAddress> addresses_there;      ///< those that the node tells
+  std::vector<IpAddress> addresses_there;      ///< from the pod's status
   PlanState plan;                              ///< the plan in the annotation
   std::chrono::steady_clock::time_point seen;  ///< when it first needed a plan
 
@@ -118,7 +118,7 @@ struct PortFacts {
 
 /// The event that a pod waits for before its plan may be taken away.
 enum class Awaited {
-  kNothing,      ///< the node has nothing of the pod any more
+  kNothing,      ///< the node has removed everything of the pod
   kDeletion,     ///< the pod is not deleted yet
   kGracePeriod,  ///< the kubelet deletes the pod once its sandbox is gone
   kContainers,   ///< a container runs after a forced deletion; it ends with its node at the latest

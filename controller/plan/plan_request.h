@@ -27,7 +27,7 @@ struct InterfaceRequest {
   std::string ifname;  ///< inside the pod
   bool is_default = false;
   std::string network;  ///< its network, by the backend's name for it; empty: the backend chooses
-  std::vector<IpAddress> addresses;          ///< these and no others; empty: any
+  std::vector<IpAddress> addresses;          ///< exactly these; empty: any
   std::optional<MacAddress> mac;             ///< this one; nullopt: the backend chooses
   std::optional<Owner> claim;                ///< a claim whose addresses it may have
   std::vector<std::string> security_groups;  ///< ids of the backend; empty: its scope's
@@ -56,7 +56,7 @@ struct PlanRequest {
   std::vector<IpNetwork> node_networks;       ///< networks of the owner's node alone
   std::vector<IpAddress> node_addresses;      ///< the node's own, where the backend needs them
   std::vector<InterfaceRequest> interfaces;   ///< one of them is the default
-  bool anew = false;  ///< replaces VIFs of which another owner has something
+  bool anew = false;  ///< replaces VIFs that share something with another owner
 };
 
 }  // namespace kuryr::controller

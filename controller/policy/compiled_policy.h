@@ -40,8 +40,8 @@ struct PolicyRule {
   auto operator<=>(const PolicyRule&) const = default;
 };
 
-/// A NetworkPolicy as sets of pods (networking.k8s.io/v1). What no policy's rule allows is dropped
-/// for pods that a policy isolates in that direction.
+/// A NetworkPolicy as sets of pods (networking.k8s.io/v1). Pods that a policy isolates in a
+/// direction lose the traffic of that direction that no rule allows.
 struct CompiledPolicy {
   PodSet subject;  ///< the pods that the policy selects
   bool isolates_ingress = false;
@@ -51,15 +51,15 @@ struct CompiledPolicy {
   bool operator==(const CompiledPolicy&) const = default;
 };
 
-/// What has changed since the last time. Policies and pods belong together: a set gets its pods at
-/// the same time as the first policy that names it.
+/// The changes since the last ones. Policies and pods belong together: a set gets its pods at the
+/// same time as the first policy that names it.
 struct PolicyChanges {
   /// By NAMESPACE/NAME; nullopt: the policy is gone.
   std::map<std::string, std::optional<CompiledPolicy>> policies;
   /// By UID: all sets that the pod is in from now on. A set that no policy names has no pods.
   std::map<std::string, std::set<PodSet>> pods;
-  /// By NAMESPACE/NAME, of policies that are in `policies`: the first field that is not understood,
-  /// and why. The policy allows less than it says.
+  /// By NAMESPACE/NAME, for a policy in `policies`: the first field that is not understood, and
+  /// why. That policy allows less than it says.
   std::map<std::string, std::string> errors;
 
   bool operator==(const PolicyChanges&) const = default;

@@ -10,13 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-const json& MemberAt(const json& object, const char* key) {
-  static const json kNone;
-  if (!object.is_object()) return kNone;
-  const auto member = object.find(key);
-  return member == object.end() ? kNone : *member;
-}
-
 void AddPorts(const json& container, std::vector<PolicyPod::NamedPort>& ports) {
   for (const json& port : MemberAt(container, "ports")) {
     PolicyPod::NamedPort named{.name = {.protocol = "tcp", .name = StringAt(port, "name")}};

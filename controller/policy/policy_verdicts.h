@@ -15,15 +15,15 @@ namespace kuryr::controller {
 
 /// One end of a connection.
 struct TrafficEnd {
-  std::string uid;                   ///< of a pod; empty: policies are for none of it
-  std::optional<IpAddress> address;  ///< nullopt: it has none yet, and no block has it
+  std::string uid;                   ///< of a pod; empty: no policy applies to this end
+  std::optional<IpAddress> address;  ///< nullopt: none yet, so no block matches
 };
 
 /// A connection that begins.
 struct Traffic {
   TrafficEnd from;
   TrafficEnd to;
-  std::string protocol;  ///< as PortRange's; another one is allowed by rules of any port only
+  std::string protocol;  ///< as PortRange's; any other is allowed only by rules of any port
   uint16_t port = 0;
 };
 
@@ -36,7 +36,8 @@ struct PolicyVerdict {
   [[nodiscard]] bool is_allowed() const noexcept { return isolating.empty() || rule; }
 };
 
-/// Policies as PolicyCompiler tells of them, and what they allow. Not thread-safe.
+/// The policies and pods after all changes of a PolicyCompiler, and the traffic that they allow.
+/// Not thread-safe.
 class PolicyVerdicts {
  public:
   void Apply(const PolicyChanges& changes);

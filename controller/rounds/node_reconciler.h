@@ -22,8 +22,8 @@ class NodeReconciler {
 
  private:
   void Plan(const std::string& key, const OwningNode& node);
-  /// Whether the node's own networks are waited for; its key comes again then. kube-controller-
-  /// manager writes them some time after the Node is made. PlanError kRetry where they stay away.
+  /// Whether to wait for the node's own networks; its key then comes again. kube-controller-manager
+  /// writes them some time after the Node is made. PlanError kRetry if they do not come.
   [[nodiscard]] bool AwaitsNetworks(const std::string& key, const OwningNode& node);
 
   const RoundParts parts_;

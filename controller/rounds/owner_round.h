@@ -33,7 +33,7 @@ class OwnerRound {
   /// Borrows the writer.
   OwnerRound(const RoundParts& parts, Writer& writer) : parts_(parts), writer_(writer) {}
 
-  /// Releases the deleted owners of this key. The key comes again while the backend is at it.
+  /// Releases the deleted owners of this key. The key comes again while the backend works on it.
   template <typename Store>
   void ReleaseGone(Store& store, const std::string& key, const std::vector<std::string>& gone) {
     for (const std::string& uid : gone) {
@@ -50,8 +50,8 @@ class OwnerRound {
   /// again at once.
   void Try(const std::string& key, const Owner& owner, const std::function<void()>& look);
 
-  /// Whether traffic may pass through the VIFs, which say so then. Where not, the backend wakes the
-  /// owner.
+  /// Marks the VIFs active if traffic may pass through them. False: it may not yet, and the backend
+  /// wakes the owner.
   bool Activate(const Owner& owner, std::vector<vif::PodVif>& vifs);
 
  private:

@@ -59,10 +59,10 @@ class Reconciler {
   /// Treats a pod whose plan no controller would have written. True: it is to be planned anew.
   [[nodiscard]] bool Refuse(const KnownPod& known);
   void Write(const KnownPod& known, const std::vector<vif::PodVif>& vifs);
-  /// Takes an address that two plans have from one of them. Returns why the pod's plan is not
-  /// well; empty: it is.
+  /// Settles which of two pods keeps an address that both plans have. Returns the problem of this
+  /// pod's plan; empty: none.
   [[nodiscard]] std::string Settle(const std::string& key, const KnownPod& known);
-  /// Gives the pod other addresses, now or in a later round. False: it keeps those that it has.
+  /// Gives the pod other addresses, now or in a later round. False: the pod keeps its addresses.
   [[nodiscard]] bool Replan(const std::string& key, const KnownPod& known);
   /// Changes the plan of a pod that asks for other interfaces. True: the change is under way, or
   /// done.
@@ -77,10 +77,10 @@ class Reconciler {
   void ReportLost(const std::string& key, const PodFacts& pod);
   /// nullopt: the pod's namespace is not known yet; it wakes the key when it is.
   [[nodiscard]] std::optional<PlanRequest> RequestOf(const std::string& key, const PodFacts& pod);
-  /// nullopt: the backend is at it, and wakes the key.
+  /// nullopt: the backend works on it, and wakes the key.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(const PlanRequest& request);
-  /// Reserves the addresses that a pod has whose plan is lost. nullopt: the backend is at it, or
-  /// has given them to another pod, which an Event says.
+  /// Reserves the present addresses of a pod whose plan is lost. nullopt: the backend works on it,
+  /// or another pod has them, and an Event says so.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> ReserveTheSame(const std::string& key,
                                                                        const PodFacts& pod,
                                                                        PlanRequest& request);
@@ -94,10 +94,10 @@ class Reconciler {
   void AddServiceRoutes(const std::string& key, const PodFacts& pod,
                         std::vector<vif::PodVif>& vifs);
   void Release(const KnownPod& known);
-  /// Looks at a pod that another producer plans: its KuryrPort was not heard of yet when this
-  /// controller, or a former leader, began to plan the pod.
+  /// Whether a pod of another producer still has this controller's finalizer. A leader gave it
+  /// before it knew the producer's KuryrPort.
   [[nodiscard]] bool HasLeftFinalizer(const KnownPod& known);
-  /// Whether the node has nothing of the pod any more.
+  /// Whether the node has removed everything of the pod.
   [[nodiscard]] bool IsDone(const PodFacts& pod);
   /// Deletes a KuryrPort that a controller made, if its pod is gone.
   void DeleteOrphan(const std::string& key, const PortFacts& port);

@@ -14,7 +14,7 @@ namespace kuryr::controller {
 
 /// The reason for a pod that waits for an address. Its message has counts of addresses.
 inline constexpr const char* kNoFreeAddress = "KuryrNoFreeAddress";
-/// The reason for a pod whose active plan carries no traffic any more.
+/// The reason for a pod whose active plan has lost its port.
 inline constexpr const char* kPortLost = "KuryrPortLost";
 
 /// Tells why pods and nodes have no plan: by Events for people, and as present problems for

@@ -10,9 +10,9 @@
 
 namespace kuryr::controller {
 
-/// Threads that take keys from a queue, each to a round of its own. What a round throws is logged,
-/// and the key comes back. It does so after the delay that the API server asked for, at most two
-/// minutes, or else rate limited. Not thread-safe.
+/// Threads that take keys from a queue, and run a round for each key. They log an exception of a
+/// round, and queue the key again: after the API server's Retry-After, at most two minutes, or else
+/// rate limited. Not thread-safe.
 class Workers {
  public:
   using Round = std::function<void(const std::string& key)>;

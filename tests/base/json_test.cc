@@ -111,5 +111,11 @@ TEST(PathStepTest, QuotesWhatIsNoPlainWord) {
   EXPECT_EQ(PathStep("a\n"), "['a\\x0a']");
 }
 
+TEST(MemberAtTest, IsNullWhereThereIsNone) {
+  EXPECT_EQ(MemberAt({{"a", 7}}, "a"), 7);
+  EXPECT_TRUE(MemberAt({{"a", 7}}, "b").is_null());
+  EXPECT_TRUE(MemberAt("a", "a").is_null());
+}
+
 }  // namespace
 }  // namespace kuryr

@@ -152,6 +152,17 @@ TEST_F(ConfigTest, PoolsOfTheSameFileNameTheirDriversAndBridges) {
   EXPECT_THAT(config.binding.named.uplinks, ElementsAre("eth1"));
 }
 
+TEST_F(ConfigTest, AMalformedPoolNamesNothingAndStopsNoCall) {
+  const Config config = Load({File("malformed.conf",
+                                   "[pool:a]\nvif = tap\n[pool:b]\nvif = bridge\n"
+                                   "[pool:c]\nbridge = a-name-too-long-by-far\n"
+                                   "[pool:d]\nbridge = br-d\n")});
+
+  EXPECT_THAT(config.binding.named.drivers, ::testing::ElementsAre("ovs"));
+  EXPECT_THAT(config.binding.named.ovs_bridges, ::testing::ElementsAre("br-d"));
+  EXPECT_THAT(config.binding.named.kernel_bridges, ::testing::IsEmpty());
+}
+
 TEST_F(ConfigTest, TheFileWeShipIsAllDefaults) {
   const Config shipped = Load({test::TestData() + "/../../etc/kuryr.conf"});
   const Config defaults = Load({File("empty.conf", "")});

@@ -10,12 +10,12 @@
 
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
+#include "controller/backends/neutron/api/neutron_api.h"
 #include "controller/backends/neutron/held/active_poll.h"
 #include "controller/backends/neutron/held/port_ledger.h"
-#include "controller/backends/neutron/neutron_api.h"
-#include "controller/backends/neutron/pod_defaults.h"
-#include "controller/backends/neutron/pool_filler.h"
 #include "controller/backends/neutron/port_planner.h"
+#include "controller/backends/neutron/settings/pod_defaults.h"
+#include "controller/backends/neutron/stock/pool_filler.h"
 #include "controller/backends/tasks/owner_work.h"
 #include "service/chore.h"
 
@@ -37,7 +37,7 @@ class NeutronBackend final : public Backend,
   struct Hooks {
     /// A call for this owner may have another answer now. A released owner may be its id alone.
     std::function<void(const Owner& owner)> wake;
-    /// While false, nothing is asked of Neutron.
+    /// While false, it sends no request to Neutron.
     std::function<bool()> may_write;
     /// Whether there is such a scope; called after SweepScopes only.
     std::function<bool(const std::string& scope_id)> is_scope;
@@ -70,7 +70,7 @@ class NeutronBackend final : public Backend,
 
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) override;
-  /// Judges by the VIF's form, which VIFs of kuryr-kubernetes' annotations have as well.
+  /// Judges by the VIF's form, which VIFs of kuryr-kubernetes' annotations also have.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
@@ -98,7 +98,7 @@ class NeutronBackend final : public Backend,
 
   /// The number of ports that are not ACTIVE yet.
   [[nodiscard]] size_t waiting() const { return poll_.waiting(); }
-  /// The number of ports of active plans that Neutron has no more.
+  /// The number of ports of active plans that Neutron no longer has.
   [[nodiscard]] size_t lost() const;
   /// Empty without [kubernetes] vif_pool_driver.
   [[nodiscard]] std::map<PoolKey, PoolCounts> pools() const {

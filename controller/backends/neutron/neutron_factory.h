@@ -6,7 +6,7 @@
 #include "controller/backends/backend_factory.h"
 #include "controller/backends/neutron/client/neutron_config.h"
 #include "controller/backends/neutron/client/request_metrics.h"
-#include "controller/backends/neutron/pod_defaults.h"
+#include "controller/backends/neutron/settings/pod_defaults.h"
 
 namespace kuryr::controller::neutron {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "controller/backends/neutron/plan_error_of.h"
-#include "controller/backends/neutron/port_request.h"
+#include "controller/backends/neutron/ports/plan_error_of.h"
+#include "controller/backends/neutron/ports/port_request.h"
 
 namespace kuryr::controller::neutron {
 namespace {

@@ -7,32 +7,18 @@
 #include <vector>
 
 #include "controller/backends/backend.h"
-#include "controller/backends/neutron/networks.h"
-#include "controller/backends/neutron/neutron_api.h"
-#include "controller/backends/neutron/pod_defaults.h"
-#include "controller/backends/neutron/port_pools.h"
-#include "controller/backends/neutron/project_quota.h"
-#include "controller/backends/neutron/ready_ports.h"
-#include "controller/backends/neutron/scope_networks.h"
-#include "controller/backends/neutron/vif_driver.h"
+#include "controller/backends/neutron/api/neutron_api.h"
+#include "controller/backends/neutron/held/held_port.h"
+#include "controller/backends/neutron/networks/networks.h"
+#include "controller/backends/neutron/networks/scope_networks.h"
+#include "controller/backends/neutron/ports/project_quota.h"
+#include "controller/backends/neutron/settings/pod_defaults.h"
+#include "controller/backends/neutron/stock/port_pools.h"
+#include "controller/backends/neutron/stock/ready_ports.h"
+#include "controller/backends/neutron/vifs/vif_driver.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller::neutron {
-
-/// A port that an owner has.
-struct HeldPort {
-  std::string id;
-  std::string ifname;
-  bool is_default = false;
-  bool known = false;    ///< Neutron names this owner as the port's
-  bool written = false;  ///< its VIF stands on an object
-  bool told = false;     ///< only an object says that it is the owner's: a user may have written it
-  bool active = false;   ///< its status has been ACTIVE
-  bool doubted = false;  ///< a list of Neutron's lacks it
-  bool gone = false;     ///< Neutron has none of this id (404)
-  /// Empty until the port is bound, and again once its VIF is written and active.
-  std::optional<vif::Vif> vif;
-};
 
 /// The task of one owner's ports, and its result.
 struct PortWork {
@@ -41,18 +27,18 @@ struct PortWork {
   std::vector<IpAddress> node_addresses;
   std::vector<InterfaceRequest> interfaces;
   std::vector<HeldPort> ports;       ///< before and after
-  std::vector<HeldPort> removed;     ///< ports of interfaces that the owner has no more
-  std::vector<std::string> strange;  ///< told ports that are gone, or another owner's, by id
-  std::vector<std::string> freed;    ///< those of `removed` that the owner has no more, by id
-  /// Neutron may have ports of this owner that nobody here knows: of a controller before this one,
-  /// or of a request without an answer.
+  std::vector<HeldPort> removed;     ///< ports of interfaces that the owner no longer has
+  std::vector<std::string> strange;  ///< ids of told ports that are gone or another owner's
+  std::vector<std::string> freed;    ///< ids of `removed` ports that are freed
+  /// Neutron may have unknown ports of this owner: of an earlier controller, or of a request
+  /// without an answer.
   bool must_search = false;
-  bool uncertain = false;  ///< what was not answered may yet come true
+  bool uncertain = false;  ///< Neutron may still carry out a request without an answer
   std::optional<PlanError> error;
 };
 
-/// The requests that an owner's ports take. Each call may fail and be made again: what Neutron has
-/// then is found. Keeps nothing of owners. Thread-safe for different owners.
+/// Makes, finds and frees an owner's ports. Each call may fail and be repeated: it then finds the
+/// ports that Neutron has. Keeps nothing of owners. Thread-safe for different owners.
 class PortPlanner {
  public:
   /// Borrows the API.
@@ -66,22 +52,21 @@ class PortPlanner {
         ready_(defaults_.pool),
         pools_(pool_means(), std::move(hooks)) {}
 
-  /// A port with a VIF, which reaches the owner's node, for each interface, or an error. One
-  /// request where one port is missing, and one where several are. A kRetry leaves what was made to
-  /// the next call, every other error nothing that is not written.
+  /// Gives each interface a port with a VIF that reaches the owner's node, or sets an error. All
+  /// missing ports take one request. After kRetry, the next call finds the ports that were made.
+  /// Every other error deletes the ports that are not written.
   void Plan(PortWork& work);
-  /// The owner holds all ports that Neutron has for it, and one alone for each interface.
+  /// Finds all ports that Neutron has for the owner, and keeps one for each interface.
   void Search(PortWork& work);
   /// Asks for each doubted port whether it is gone.
   void Verify(PortWork& work);
-  /// The owner has none of the removed ports any more, or an error says so. Ports that a pool takes
-  /// are ready then.
+  /// Frees the removed ports, or sets an error. A pool may take them as ready ports.
   void Free(PortWork& work);
-  /// None of its ports is left, or an error says so. Those that a pool takes are ready then.
+  /// Frees all ports of the owner, or sets an error. A pool may take them as ready ports.
   void Release(PortWork& work);
   /// All owners of ports with the cluster's tags; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Owners();
-  /// Those of the ports that Neutron's list lacks. Throws NeutronError.
+  /// Returns the ids that Neutron's list lacks. Throws NeutronError.
   [[nodiscard]] std::vector<std::string> Missing(std::vector<std::string> ids);
 
   /// All ports with the cluster's tags; none without tags. Throws NeutronError.
@@ -89,16 +74,16 @@ class PortPlanner {
   /// PortLister::ListUnmarked; none without tags.
   [[nodiscard]] std::vector<ListedPort> ListUnmarked();
   void Remove(const std::string& port_id) { driver_->Delete(port_id); }
-  /// Those of owners, whatever their tags: a port is made before it has any, and other clusters'
-  /// are among them. Throws NeutronError.
+  /// All ports with an owner, whatever their tags, because a new port has no tags yet. Ports of
+  /// other clusters are among them. Throws NeutronError.
   [[nodiscard]] std::vector<ListedPort> ListOwned();
 
-  /// ScopeNetworks::SweepAll. Ready ports of scopes that are not there go, too.
+  /// ScopeNetworks::SweepAll. It also deletes ready ports of scopes that are gone.
   [[nodiscard]] bool SweepScopes(const std::function<bool(const std::string& scope_id)>& is_there);
   [[nodiscard]] bool has_tags() const noexcept { return !defaults_.tags.empty(); }
   [[nodiscard]] bool has_scope_networks() const noexcept { return defaults_.scope_subnets; }
 
-  /// Whether the VIF is one of those that are planned.
+  /// Whether Plan makes such VIFs.
   [[nodiscard]] bool Makes(const vif::Vif& vif) const { return driver_->Makes(vif); }
 
   [[nodiscard]] const PoolOptions& pool_options() const noexcept { return defaults_.pool; }
@@ -115,10 +100,9 @@ class PortPlanner {
   };
 
   [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
-  /// The cluster's ports: those with its tags, and those whose mark says that tags are to come.
-  /// None without tags.
+  /// The cluster's ports: they have its tags, or the mark that tags will follow. None without tags.
   [[nodiscard]] std::vector<Port> ClustersPorts();
-  /// Asks Neutron for each told port. A strange one is no port of the work any more.
+  /// Asks Neutron for each told port. Moves a port that is not the owner's to `strange`.
   void Recognise(PortWork& work);
   /// False: the port is strange. A VIF that differs from the owner's port is made anew.
   [[nodiscard]] bool Confirm(PortWork& work, HeldPort& held);
@@ -126,24 +110,24 @@ class PortPlanner {
   void Find(PortWork& work, const Port& port);
   [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);
   void Create(PortWork& work);
-  /// Takes from pools what they have for the missing interfaces.
+  /// Takes ready ports for the missing interfaces.
   void Claim(PortWork& work, const std::vector<Wanted>& missing);
   void CreateAll(PortWork& work, const std::vector<Wanted>& missing);
   void Complete(PortWork& work);
-  /// The port is held.
+  /// Adds the port to the work.
   void Join(PortWork& work, const Port& port, const PodNetwork& network);
-  /// All are held before one of them turns out to be of no use.
+  /// Adds all ports to the work before it checks them.
   [[nodiscard]] std::vector<Port> CreateEach(PortWork& work,
                                              const std::vector<PortRequest>& requests);
   [[nodiscard]] std::vector<Port> CreateInBulk(PortWork& work, std::vector<PortRequest> requests);
   [[nodiscard]] PodNetwork NetworkFor(const PortWork& work, const InterfaceRequest& interface);
-  /// Those that are not written are deleted.
+  /// Deletes the ports that are not written.
   void Undo(PortWork& work);
   /// The ports that Neutron has for the owner now.
   [[nodiscard]] std::vector<Port> PortsToRelease(const PortWork& work);
   /// The held port as Neutron has it now; nullopt: it is gone, or another owner's.
   [[nodiscard]] std::optional<Port> FindHeld(const Owner& owner, const HeldPort& held);
-  /// A written port that Neutron says nobody has: of a pool that was not ours.
+  /// Whether a written port has no owner in Neutron: it is of another program's pool.
   [[nodiscard]] bool IsLeft(const Port& port) const;
 
   NeutronApi& api_;

@@ -33,7 +33,7 @@ class OvnBackend final : public Backend,
   OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
              std::chrono::milliseconds grace = std::chrono::minutes(1));
 
-  /// kRetry where the database refuses a row, or does not answer.
+  /// PlanError kRetry if the database refuses a row, or does not answer.
   [[nodiscard]] std::optional<std::vector<vif::PodVif>> Reserve(
       const PlanRequest& request) override;
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override {
@@ -62,7 +62,7 @@ class OvnBackend final : public Backend,
     WantedRow port;  ///< of a pod's default interface, without its policies' port groups
   };
 
-  /// Asks for the owner's rows, in place of those of an earlier call. Returns their keys, and the
+  /// Requests the owner's rows, which replace those of an earlier call. Returns their keys, and the
   /// keys of the rows that isolate the pod.
   std::vector<RowKey> Want(const Owner& owner, const std::vector<vif::PodVif>& vifs)
       EXCLUDES(mutex_);

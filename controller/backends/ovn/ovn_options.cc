@@ -46,7 +46,7 @@ bool ReadServices(const Option& option) {
 void CheckPools(const ConfigFiles& files, std::vector<pools::Pool>& pools) {
   for (pools::Pool& pool : pools) {
     const std::string section = "pool:" + pool.name;
-    if (pool.kind != pools::VifKind::kOvs)
+    if (pool.kind != VifKind::kOvs)
       Refuse(files.Find(section, "vif").where, "backend = ovn has pools with vif = ovs alone");
     if (pool.from_node && !pool.for_nodes)
       Refuse(files.Find(section, "from_node").where,

@@ -1,13 +1,11 @@
 #include "controller/backends/ovn/policy_rows.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
-#include "base/error.h"
+#include "base/hash.h"
 #include "controller/backends/ovn/acl_matches.h"
 #include "controller/backends/ovn/northbound/schema.h"
 
@@ -18,21 +16,6 @@ constexpr int kTrackPriority = 1;
 constexpr int kDropPriority = 1000;
 constexpr int kAllowPriority = 1001;
 constexpr int kNodePriority = 1002;
-/// Bytes of the digest in a name: enough that nobody finds two sets with one name.
-constexpr size_t kDigestBytes = 16;
-
-std::string DigestOf(const std::string& text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  if (EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr) != 1)
-    ThrowErrno(ENOSYS, "SHA-256");
-  std::string hex;
-  for (size_t i = 0; i < kDigestBytes; ++i) {
-    hex += kDigits[digest.at(i) >> 4];
-    hex += kDigits[digest.at(i) & 0xf];
-  }
-  return hex;
-}
 
 TrafficDirection OppositeOf(TrafficDirection direction) {
   return direction == TrafficDirection::kIngress ? TrafficDirection::kEgress

@@ -13,7 +13,7 @@
 
 namespace kuryr::controller::ovn {
 
-/// The rows of NetworkPolicies. A set of pods is a port group, whose addresses ovn-northd keeps as
+/// The rows of NetworkPolicies. A set of pods is a port group; ovn-northd keeps its addresses as
 /// address sets (ovn-nb(5), Port_Group). A policy's rules are ACLs of the port groups of their
 /// subjects. One ACL for each direction drops the rest for pods that a policy isolates. Pods' ports
 /// are in the port groups by their own rows' places. Not thread-safe.
@@ -25,7 +25,7 @@ class PolicyRows {
     std::vector<WantedRow> wanted;
     std::vector<RowKey> dropped;
   };
-  /// These policies are so from now on; nullopt: gone.
+  /// Applies changed policies; nullopt: the policy is gone.
   [[nodiscard]] Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
 
   /// The places of a port of a pod in these sets. A set that no policy names has none.

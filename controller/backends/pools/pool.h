@@ -9,13 +9,11 @@
 
 #include "base/config_file.h"
 #include "base/ip.h"
+#include "base/pool_link.h"
 #include "controller/backends/pools/node_blocks.h"
 #include "controller/backends/pools/pool_subnet.h"
 
 namespace kuryr::controller::pools {
-
-/// The kind of VIF that a pool's pods get.
-enum class VifKind : uint8_t { kOvs, kBridge, kMacvlan, kVlan };
 
 struct PoolRoute {
   IpNetwork destination;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/pool_link.h"
 
 namespace kuryr::controller::pools {
 namespace {
@@ -20,10 +21,6 @@ constexpr const char* kOptions[] = {
     "port_security", "ranges",           "rest", "routes",     "vif",         "vlan",
     "vlan_ids"};
 
-constexpr std::pair<std::string_view, VifKind> kKinds[] = {{"ovs", VifKind::kOvs},
-                                                           {"bridge", VifKind::kBridge},
-                                                           {"macvlan", VifKind::kMacvlan},
-                                                           {"vlan", VifKind::kVlan}};
 /// The least MTU of an IPv6 link (RFC 8200, 5).
 constexpr uint32_t kLeastIpv6Mtu = 1280;
 constexpr size_t kMostLabel = 63;
@@ -66,15 +63,13 @@ class Section {
   [[nodiscard]] bool IsSet(const char* name) const { return Find(name).set(); }
   /// The items of a list; commas or line ends separate them.
   [[nodiscard]] std::vector<std::string> List(const char* name) const;
-  /// The place of the option; if it is missing, its place in the file that has the section.
-  [[nodiscard]] std::string Where(const char* name) const;
+  [[nodiscard]] std::string Where(const char* name) const { return files_.WhereOf(name_, name); }
   [[noreturn]] void RefuseOption(const char* name, const std::string& why) const {
     Refuse(Where(name), why);
   }
 
   void CheckNames() const;
-  void ReadKind();
-  void ReadBridge();
+  void ReadLink();
   void ReadVlans();
   void ReadUsers();
   void ReadPods();
@@ -113,21 +108,9 @@ std::vector<std::string> Section::List(const char* name) const {
   return items;
 }
 
-std::string Section::Where(const char* name) const {
-  const Option option = Find(name);
-  if (option.value) return option.where;
-  for (const std::string& other : files_.OptionsOf(name_)) {
-    const std::string where = files_.Find(name_, other).where;
-    const size_t section = where.rfind("[" + name_ + "]");
-    if (section != std::string::npos) return where.substr(0, section) + option.where;
-  }
-  return option.where;
-}
-
 Pool Section::Read() {
   CheckNames();
-  ReadKind();
-  ReadBridge();
+  ReadLink();
   ReadVlans();
   ReadUsers();
   ReadPods();
@@ -150,43 +133,17 @@ void Section::CheckNames() const {
   }
 }
 
-void Section::ReadKind() {
+void Section::ReadLink() {
   pool_.name = name_.substr(std::strlen("pool:"));
   if (!IsDnsLabel(pool_.name)) {
     RefuseOption("cidr", "the pool's name " + Quoted(pool_.name) +
                              " is no DNS label: at most 63 of a-z, 0-9 and '-', with a letter or "
                              "digit at both ends");
   }
-  std::string kind = "ovs";
-  if (IsSet("vif")) kuryr::Take(Find("vif"), kind);
-  const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                   [&](const auto& known) { return known.first == kind; });
-  if (found == std::end(kKinds))
-    RefuseOption("vif", Quoted(kind) + " is none of ovs, bridge, macvlan and vlan");
-  pool_.kind = found->second;
-}
-
-void Section::ReadBridge() {
-  const bool has_bridge = pool_.kind == VifKind::kOvs || pool_.kind == VifKind::kBridge;
-  if (!has_bridge) {
-    for (const char* option : {"bridge", "bridge_interface"}) {
-      if (IsSet(option))
-        RefuseOption(option,
-                     "is for vif = ovs and bridge; pods of this pool stand on the node's "
-                     "link ([binding] link_iface): remove it");
-    }
-    return;
-  }
-  if (pool_.kind == VifKind::kOvs) pool_.bridge = "br-int";
-  if (IsSet("bridge")) kuryr::Take(Find("bridge"), pool_.bridge);
-  if (pool_.bridge.empty()) RefuseOption("bridge", "is missing: vif = bridge needs its name");
-  kuryr::Take(Find("bridge_interface"), pool_.bridge_interface);
-  for (const auto& [option, name] :
-       {std::pair{"bridge", pool_.bridge}, std::pair{"bridge_interface", pool_.bridge_interface}}) {
-    if (!name.empty() && (!IsLinkName(name) || name.find('%') != std::string::npos)) {
-      RefuseOption(option, Quoted(name) + " is no interface name (" + kLinkNameRule + ", no '%')");
-    }
-  }
+  PoolLink link = ReadPoolLink(files_, name_);
+  pool_.kind = link.kind;
+  pool_.bridge = std::move(link.bridge);
+  pool_.bridge_interface = std::move(link.bridge_interface);
 }
 
 void Section::ReadVlans() {

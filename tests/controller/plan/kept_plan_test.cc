@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "controller/backends/neutron/port_vif.h"
+#include "controller/backends/neutron/vifs/port_vif.h"
 #include "tests/controller/backends/pools/backend_fixture.h"
 
 namespace kuryr::controller {

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "controller/backends/neutron/network.h"
-#include "controller/backends/neutron/node_port.h"
-#include "controller/backends/neutron/port.h"
+#include "controller/backends/neutron/api/network.h"
+#include "controller/backends/neutron/api/node_port.h"
+#include "controller/backends/neutron/api/port.h"
 
 namespace kuryr::controller::neutron {
 

@@ -3,9 +3,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "controller/backends/neutron/network.h"
-#include "controller/backends/neutron/node_port.h"
-#include "controller/backends/neutron/port.h"
+#include "controller/backends/neutron/api/network.h"
+#include "controller/backends/neutron/api/node_port.h"
+#include "controller/backends/neutron/api/port.h"
 
 namespace kuryr::controller::neutron {
 

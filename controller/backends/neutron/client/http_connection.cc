@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "controller/backends/neutron/api/neutron_error.h"
 #include "controller/backends/neutron/client/url.h"
-#include "controller/backends/neutron/neutron_error.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller::neutron {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
+#include "controller/backends/neutron/api/neutron_api.h"
 #include "controller/backends/neutron/client/caller.h"
 #include "controller/backends/neutron/client/neutron_config.h"
 #include "controller/backends/neutron/client/request_observer.h"
-#include "controller/backends/neutron/neutron_api.h"
 
 namespace kuryr::controller::neutron {
 

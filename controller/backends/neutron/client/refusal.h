@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "controller/backends/neutron/api/neutron_error.h"
 #include "controller/backends/neutron/client/http_connection.h"
-#include "controller/backends/neutron/neutron_error.h"
 
 namespace kuryr::controller::neutron {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "controller/backends/neutron/neutron_error.h"
+#include "controller/backends/neutron/api/neutron_error.h"
 
 namespace kuryr::controller::neutron {
 

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/thread_annotations.h"
+#include "controller/backends/neutron/api/neutron_error.h"
 #include "controller/backends/neutron/client/endpoint.h"
 #include "controller/backends/neutron/client/neutron_config.h"
 #include "controller/backends/neutron/client/request_observer.h"
-#include "controller/backends/neutron/neutron_error.h"
 
 namespace kuryr::controller::neutron {
 

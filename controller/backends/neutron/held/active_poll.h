@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/backends/neutron/neutron_api.h"
+#include "controller/backends/neutron/api/neutron_api.h"
 
 namespace kuryr::controller::neutron {
 
-/// Asks Neutron which of the ports that wait are ACTIVE, all by one list: often while one of them
-/// has begun to wait, more and more seldom later, and not at all while none waits. Thread-safe.
+/// Asks Neutron which of the waiting ports are ACTIVE, by one list for all. It asks often after a
+/// port began to wait, then ever more rarely, and never without a waiting port. Thread-safe.
 class ActivePoll {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Gets the ids of ports that are ACTIVE and wait no more. Called from the poll's thread.
+  /// Gets the ids of ports that have become ACTIVE. Called from the poll's thread.
   using Found = std::function<void(const std::vector<std::string>& ids)>;
   struct Pace {
     std::chrono::milliseconds least{250};
@@ -39,7 +39,7 @@ class ActivePoll {
 
  private:
   void Run(const std::stop_token& stop) EXCLUDES(mutex_);
-  /// Those that wait, when it is time to ask; none when all ends.
+  /// Returns the waiting ports when it is time to ask; empty when the thread is to end.
   [[nodiscard]] std::vector<std::string> WaitForTurn(const std::stop_token& stop) EXCLUDES(mutex_);
   [[nodiscard]] Clock::duration Interval() const REQUIRES(mutex_);
   void Ask(const std::vector<std::string>& ids) EXCLUDES(mutex_);
@@ -50,7 +50,7 @@ class ActivePoll {
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   std::set<std::string> waiting_ GUARDED_BY(mutex_);
-  Clock::time_point youngest_ GUARDED_BY(mutex_);  ///< when one last began to wait
+  Clock::time_point youngest_ GUARDED_BY(mutex_);  ///< when a port last began to wait
   Clock::time_point asked_ GUARDED_BY(mutex_);
   bool failed_ = false;  ///< the last time; the thread's own
   std::jthread thread_;  // last: it uses all of the above

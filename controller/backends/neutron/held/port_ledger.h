@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "controller/backends/neutron/port_planner.h"
+#include "controller/backends/neutron/held/held_port.h"
 #include "controller/plan/plan_request.h"
 #include "vif/pod_vifs.h"
 
@@ -23,7 +23,7 @@ class PortLedger {
 
     Owner owner;
     std::vector<HeldPort> ports;
-    std::vector<HeldPort> removed;  ///< of interfaces that the owner has no more; still its own
+    std::vector<HeldPort> removed;  ///< of interfaces that the owner no longer has; still its own
     bool must_search = false;       ///< as PortWork's
     bool uncertain = false;         ///< as PortWork's, of any plan since the last that succeeded
     std::set<std::string> lost;     ///< ids of ports lost before their plan was active
@@ -52,12 +52,12 @@ class PortLedger {
   /// The account has the ports that a task left, and keeps ports that were taken meanwhile. False:
   /// two ports are for one interface, and one of them was left out.
   bool Merge(Account& account, const std::vector<HeldPort>& ports);
-  /// The owner has only the interfaces of these VIFs any more. Returns the ports that are removed
-  /// now, by id.
+  /// The owner now has only the interfaces of these VIFs. Returns the ids of ports that are removed
+  /// by this.
   std::vector<std::string> Keep(Account& account, const std::vector<vif::PodVif>& vifs);
   /// A task has freed these removed ports.
   void Forget(Account& account, const std::vector<std::string>& freed);
-  /// Owners whose ports are all active now.
+  /// Returns the owners that have only active ports now.
   [[nodiscard]] std::vector<Owner> MarkActive(const std::vector<std::string>& port_ids);
   /// Returns the port's owner by id; nullopt: no owner has the port.
   std::optional<std::string> Doubt(const std::string& port_id);
@@ -65,7 +65,7 @@ class PortLedger {
   /// active, as the pod may run. Others are lost, and a plan lacks them. Returns those gone, by id.
   std::vector<std::string> Settle(Account& account, const std::vector<HeldPort>& verified);
 
-  /// The account has the port no more, unless it is a pod's whose plan is active.
+  /// Takes the port from the account, unless the owner is a pod and its plan is active.
   void Lose(Account& account, const std::string& port_id);
 
   /// Ports that stand on objects of owners that pass, by id.

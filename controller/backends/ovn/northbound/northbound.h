@@ -21,10 +21,8 @@ namespace kuryr::controller::ovn {
 /// writes those that differ: all that differ at one time in one transaction. Thread-safe.
 class Northbound {
  public:
-  using Clock = std::chrono::steady_clock;
-
   struct Hooks {
-    /// While false, nothing is written.
+    /// While false, the thread writes nothing.
     std::function<bool()> may_write;
     /// These rows are settled, or have failed. Called by the thread, without a lock.
     std::function<void(const std::vector<RowKey>& keys)> told;
@@ -35,7 +33,7 @@ class Northbound {
     Hooks hooks;
     std::chrono::milliseconds retry_least{500};
     std::chrono::milliseconds retry_most{60'000};
-    /// How long rows that nobody has asked for stay after DropUnknown.
+    /// How long unwanted rows stay after DropUnknown.
     std::chrono::milliseconds grace = std::chrono::minutes(1);
   };
 
@@ -44,12 +42,13 @@ class Northbound {
   Northbound(const Northbound&) = delete;
   Northbound& operator=(const Northbound&) = delete;
 
-  /// `dropped` are not to be there. Up to hundreds of rows change in one transaction.
+  /// Has the thread write the rows, and delete those of `dropped`. Hundreds of rows may change in
+  /// one transaction.
   void Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped = {}) EXCLUDES(mutex_);
   void Drop(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
-  /// All owners are known: after the grace, rows that nobody has asked for go.
+  /// All owners are known: after the grace, deletes the rows that no call of Want has.
   void DropUnknown() EXCLUDES(mutex_);
-  /// Chosen rows that nobody has asked for go at once.
+  /// Deletes at once those of the chosen rows that no call of Want has.
   void DropUnknown(RowKeeper::Choice choice) EXCLUDES(mutex_);
 
   struct State {
@@ -62,6 +61,7 @@ class Northbound {
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Counts {
     uint64_t transactions = 0;
     uint64_t failures = 0;

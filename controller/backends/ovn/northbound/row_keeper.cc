@@ -309,8 +309,7 @@ class RowKeeper::Composer {
   std::map<RowKey, std::string> names_;  ///< of rows that the batch inserts
 };
 
-RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most,
-                                    Clock::time_point now) {
+RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Time now) {
   while (!failed_.empty() && failed_.begin()->first <= now) {
     const RowKey key = failed_.begin()->second;
     Queue(key, slots_[key]);
@@ -340,8 +339,7 @@ void RowKeeper::OnDone(const Batch& batch) {
   }
 }
 
-std::vector<RowKey> RowKeeper::OnFailed(const Batch& batch, const std::string& why,
-                                        Clock::time_point now) {
+std::vector<RowKey> RowKeeper::OnFailed(const Batch& batch, const std::string& why, Time now) {
   std::vector<RowKey> failed;
   for (const RowKey& key : batch.keys) {
     Slot& slot = slots_[key];
@@ -370,7 +368,7 @@ std::vector<RowKey> RowKeeper::Unsettled() const {
   return keys;
 }
 
-std::optional<RowKeeper::Clock::time_point> RowKeeper::NextTry() const {
+std::optional<RowKeeper::Time> RowKeeper::NextTry() const {
   if (failed_.empty()) return std::nullopt;
   return failed_.begin()->first;
 }

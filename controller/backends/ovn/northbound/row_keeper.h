@@ -25,7 +25,7 @@ namespace kuryr::controller::ovn {
 /// thread-safe.
 class RowKeeper {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Time = std::chrono::steady_clock::time_point;
 
   /// The columns whose elements are references to rows that RowKeeper may place there.
   struct Shape {
@@ -62,17 +62,17 @@ class RowKeeper {
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
   };
   /// The operations for rows that differ, of at most `most` rows. The replica is whole.
-  [[nodiscard]] Batch Compose(const OvsdbReplica& replica, size_t most, Clock::time_point now);
+  [[nodiscard]] Batch Compose(const OvsdbReplica& replica, size_t most, Time now);
   /// The batch was done, and the replica has its changes.
   void OnDone(const Batch& batch);
   /// The batch changed nothing. Its rows are tried again one by one, and a row that is alone in its
   /// batch after a delay that grows. Returns the rows that are alone.
-  std::vector<RowKey> OnFailed(const Batch& batch, const std::string& why, Clock::time_point now);
+  std::vector<RowKey> OnFailed(const Batch& batch, const std::string& why, Time now);
   /// It is not known whether the batch was done.
   void OnLost(const Batch& batch);
 
   /// When a row that failed is to be tried again; nullopt: none failed.
-  [[nodiscard]] std::optional<Clock::time_point> NextTry() const;
+  [[nodiscard]] std::optional<Time> NextTry() const;
   /// Rows that are not as they are to be.
   [[nodiscard]] std::vector<RowKey> Unsettled() const;
   [[nodiscard]] size_t rows() const noexcept { return keys_.size(); }  ///< of the cluster's, there
@@ -81,7 +81,7 @@ class RowKeeper {
  private:
   struct Failure {
     std::string why;
-    Clock::time_point until;
+    Time until;
   };
   struct Slot {
     std::optional<WantedRow> wanted;
@@ -124,7 +124,7 @@ class RowKeeper {
   std::unordered_map<std::string, std::set<Holder>> holders_;  ///< by the UUID that they have
   std::map<RowKey, std::set<RowKey>> waiting_;                 ///< for the row of the key
   std::deque<RowKey> queue_;
-  std::set<std::pair<Clock::time_point, RowKey>> failed_;
+  std::set<std::pair<Time, RowKey>> failed_;
 };
 
 }  // namespace kuryr::controller::ovn

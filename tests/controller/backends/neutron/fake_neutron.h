@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/thread_annotations.h"
-#include "controller/backends/neutron/neutron_api.h"
+#include "controller/backends/neutron/api/neutron_api.h"
 
 namespace kuryr::controller::neutron {
 

@@ -1,6 +1,6 @@
 #include "controller/backends/neutron/neutron_backend.h"
 
-#include "controller/backends/neutron/port_request.h"
+#include "controller/backends/neutron/ports/port_request.h"
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
 // The VIFs and ports of a backend of ports, without failures.

@@ -1,4 +1,4 @@
-#include "controller/backends/neutron/port_request.h"
+#include "controller/backends/neutron/ports/port_request.h"
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
 // A controller starts again, or takes over, and finds ports.

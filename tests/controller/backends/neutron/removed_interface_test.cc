@@ -1,5 +1,5 @@
-#include "tests/controller/backends/neutron/nested_fixture.h"
-#include "tests/controller/backends/neutron/pool_fixture.h"
+#include "tests/controller/backends/neutron/stock/pool_fixture.h"
+#include "tests/controller/backends/neutron/vifs/nested_fixture.h"
 
 // Pods lose an interface while they run (NeutronBackend::ReleaseBut).
 
