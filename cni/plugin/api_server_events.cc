@@ -10,8 +10,13 @@
 
 namespace kuryr::cni {
 
+std::vector<std::pair<watcher::KeyFn, std::string>> ApiServerEvents::Consumes() const {
+  return {{watcher::ObjectKind, "Pod"}, {watcher::ObjectKind, "KuryrPort"}};
+}
+
 void ApiServerEvents::Start(const PodArgs& pod, PodHandler& handler) {
   handler_ = &handler;
+  pipeline_.Register(*this);
   // Both names were checked to be DNS names: nothing in them needs escaping.
   const auto in_namespace = [&](const std::string& api, const std::string& plural) {
     return api + "/namespaces/" + pod.name_space + "/" + plural +
@@ -22,10 +27,9 @@ void ApiServerEvents::Start(const PodArgs& pod, PodHandler& handler) {
     pod_ = pod;
     port_path_ = in_namespace("/apis/openstack.org/v1", "kuryrports");
   }
-  watcher::EventHandler& events = *this;
-  port_watcher_.emplace(config_, events);
+  port_watcher_.emplace(config_, pipeline_);
   port_watcher_->Start();
-  pod_watcher_.emplace(config_, events, [&handler](const std::exception_ptr& failure) {
+  pod_watcher_.emplace(config_, pipeline_, [&handler](const std::exception_ptr& failure) {
     handler.OnWatchFailure(failure);
   });
   pod_watcher_->Add(in_namespace("/api/v1", "pods"));

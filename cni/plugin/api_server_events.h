@@ -3,19 +3,20 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/thread_annotations.h"
 #include "cni/pod/known_pod.h"
 #include "cni/pod/pod_event_source.h"
 #include "cni/pod/pod_question.h"
-#include "watcher/dispatcher.h"
+#include "watcher/event_pipeline.h"
 #include "watcher/watcher.h"
 
 namespace kuryr::cni {
 
 /// Watches one pod at the API server, for a plugin that works without an agent. Once the pod is
-/// seen without VIFs, it also watches the pod's KuryrPort.
-class ApiServerEvents : public PodEventSource, private watcher::EventHandler {
+/// seen without VIFs, watches the pod's KuryrPort as well.
+class ApiServerEvents : public PodEventSource, private watcher::EventConsumer {
  public:
   ApiServerEvents(watcher::ApiConfig config, VifSource source)
       : config_(std::move(config)), known_(source) {}
@@ -28,9 +29,11 @@ class ApiServerEvents : public PodEventSource, private watcher::EventHandler {
   void RequireReady() override;
 
  private:
+  [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
   const watcher::ApiConfig config_;
+  watcher::EventPipeline pipeline_;
   PodHandler* handler_ = nullptr;
   Mutex mutex_;
   PodArgs pod_ GUARDED_BY(mutex_);
