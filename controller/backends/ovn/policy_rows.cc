@@ -1,8 +1,6 @@
 #include "controller/backends/ovn/policy_rows.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 #include "base/hash.h"

@@ -33,8 +33,8 @@ TEST(AddressBlockTest, ExceptionsLeaveTheOtherHalves) {
 }
 
 TEST(AddressBlockTest, ExceptionsWithinOthersAndAlikeCountOnce) {
-  EXPECT_THAT(NetworksOf("10.0.0.0/8", {"10.1.0.0/16", "10.1.0.0/24", "10.1.2.0/24", "10.0.0.0/9",
-                                        "10.0.0.0/9"}),
+  EXPECT_THAT(NetworksOf("10.0.0.0/8",
+                         {"10.1.0.0/16", "10.1.0.0/24", "10.1.2.0/24", "10.0.0.0/9", "10.0.0.0/9"}),
               ::testing::ElementsAre("10.128.0.0/9"));
 }
 

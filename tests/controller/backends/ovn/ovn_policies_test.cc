@@ -70,9 +70,8 @@ class OvnPoliciesTest : public OvnBackendTest {
     const auto& groups = rows.at("Port_Group");
     return std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
       return has(ReferencesIn(group.second, "ports"), [&](auto& uuid) { return uuid == port; }) &&
-             has(ReferencesIn(group.second, "acls"), [&](auto& uuid) {
-               return rows.at("ACL").at(uuid).at("action") == "drop";
-             });
+             has(ReferencesIn(group.second, "acls"),
+                 [&](auto& uuid) { return rows.at("ACL").at(uuid).at("action") == "drop"; });
     });
   }
   static json Select(const char* table, const std::vector<std::string>& columns) {
@@ -102,7 +101,8 @@ TEST_F(OvnPoliciesTest, PodIsIsolatedBeforeItHasAPlan) {
 
   EXPECT_TRUE(IsIsolated(pod.at(0)));
   EXPECT_THAT(Look(pod.at(0)).groups, ElementsAre("web"));
-  EXPECT_THAT(Column("ACL", "action"), ElementsAre("allow-related", "allow-related", "allow-related", "drop"));
+  EXPECT_THAT(Column("ACL", "action"),
+              ElementsAre("allow-related", "allow-related", "allow-related", "drop"));
 }
 
 TEST_F(OvnPoliciesTest, PodThatRunsJoinsAndLeaves) {
@@ -130,8 +130,7 @@ TEST_F(OvnPoliciesTest, PodIsNeverOpenWhileItsPoliciesAreReplaced) {
   for (int i = 0; i < 40; ++i) {
     const PodSet set = i % 2 == 0 ? "two" : "one";
     backend->Enforce({.policies = {{"team/p", Isolate(set)}}, .pods = {{"uid-a", {set}}}});
-    EXPECT_TRUE(
-        Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{set}; }));
+    EXPECT_TRUE(Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{set}; }));
   }
 
   EXPECT_THAT(Isolations(pod.at(0)), AllOf(SizeIs(Ge(40)), Each(true)));
