@@ -9,17 +9,17 @@
 namespace kuryr::cni {
 namespace {
 
-constexpr std::chrono::minutes kSweepEvery{5};
-constexpr std::chrono::seconds kSweepTime{5};
+constexpr std::chrono::minutes kFlowSweepEvery{5};
+constexpr std::chrono::seconds kFlowSweepTime{5};
 
 }  // namespace
 
 void FlowSweep::Begin(Upkeep& upkeep) { upkeep.AddAfter(*this, "", {}); }
 
 bool FlowSweep::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) {
-  upkeep.AddAfter(*this, key, kSweepEvery);
+  upkeep.AddAfter(*this, key, kFlowSweepEvery);
   try {
-    const size_t ports = node_.binding.RemoveStrayFlows(deadline.AtMost(kSweepTime));
+    const size_t ports = node_.binding.RemoveStrayFlows(deadline.AtMost(kFlowSweepTime));
     if (ports != 0)
       Log(LogLevel::kInfo, "removed flows of ports that are gone",
           {{"ports", std::to_string(ports)}});
