@@ -126,8 +126,11 @@ void OpenFlow::Write(const Deadline& deadline) {
       sent += static_cast<size_t>(size);
     } else if (errno == EAGAIN) {
       WaitFor(POLLOUT, deadline);
+    } else if (errno == EPIPE) {
+      // ovs-vswitchd may have said why it ended the connection.
+      for (;;) Answer(Receive(deadline), deadline);
     } else if (errno != EINTR) {
-      ThrowErrno(errno == EPIPE ? ECONNRESET : errno, what_);
+      ThrowErrno(what_);
     }
   }
 }

@@ -16,15 +16,8 @@ using nlohmann::json;
 constexpr std::string_view kKuryrPort = "KuryrPort";
 constexpr std::string_view kConfigHash = "kubernetes.io/config.hash";
 
-/// The member; null when `object` is no object, or has no such member.
-const json& Member(const json& object, std::string_view key) {
-  static const json kNull;
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return found == object.end() ? kNull : *found;
-}
-
 const json& Annotation(const json& pod, std::string_view key) {
-  return Member(Member(Member(pod, "metadata"), "annotations"), key);
+  return MemberAt(MemberAt(MemberAt(pod, "metadata"), "annotations"), key);
 }
 
 /// Reads the manifest's hash of mirrors alone: another pod could name the UID of an earlier pod
@@ -49,7 +42,7 @@ PlannedPod ReadPod(const watcher::WatchEvent& event, VifSource source) {
 }  // namespace
 
 bool IsMirrorPod(const json& pod) {
-  const json& owners = Member(Member(pod, "metadata"), "ownerReferences");
+  const json& owners = MemberAt(MemberAt(pod, "metadata"), "ownerReferences");
   return !Annotation(pod, "kubernetes.io/config.mirror").is_null() &&
          std::any_of(owners.begin(), owners.end(),
                      [](const json& owner) { return StringAt(owner, "kind") == "Node"; });
@@ -66,10 +59,11 @@ bool operator==(const PlannedPod& left, const PlannedPod& right) {
 /// kuryr-kubernetes releases the ports of a KuryrPort that is being deleted, so its plan is void.
 /// kuryr-controller releases them at the pod's end, so its plan holds until then.
 KnownPod::Port KnownPod::ReadPort(const watcher::WatchEvent& event) {
-  const bool deleted = !Member(Member(*event.object, "metadata"), "deletionTimestamp").is_null();
+  const bool deleted =
+      !MemberAt(MemberAt(*event.object, "metadata"), "deletionTimestamp").is_null();
   const bool ends = deleted && Annotation(*event.object, vif::kPlannerAnnotation) != vif::kPlanner;
   PodPlan plan = ends ? PodPlan{.kind = event.kind, .read = {}, .problem = {}} : DecodePlan(event);
-  return {.pod_uid = StringAt(Member(*event.object, "spec"), "podUid"),
+  return {.pod_uid = StringAt(MemberAt(*event.object, "spec"), "podUid"),
           .plan = std::make_shared<const PodPlan>(std::move(plan))};
 }
 

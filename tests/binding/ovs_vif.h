@@ -43,4 +43,13 @@ inline vif::VifOpenVSwitch OvsVif(int n) {
   return vif;
 }
 
+/// As OvsVif, without a network on its link: 10.1.0.N/32 and fd00::N/128.
+inline vif::VifOpenVSwitch AloneVif(int n) {
+  vif::VifOpenVSwitch vif = OvsVif(n);
+  auto& subnets = *vif.network->subnets->objects;
+  subnets[0].cidr = *IpNetwork::Parse("10.1.0." + std::to_string(n) + "/32");
+  subnets[1].cidr = *IpNetwork::Parse("fd00::" + std::to_string(n) + "/128");
+  return vif;
+}
+
 }  // namespace kuryr::test

@@ -112,6 +112,18 @@ class PolicedPods:
             if time.monotonic() - started > EVENT_SECONDS:
                 return f"open and should not: {sorted(found - wanted)}; closed and should not: {sorted(wanted - found)}"
 
+    def count_flows(self):
+        """The node's OpenFlow flows for what the northbound database says."""
+        self.node.ovn.sync()
+        ovs = self.node.ovs
+        return len(ovs.host.run("ovs-ofctl", "dump-flows", f"{ovs.folder}/{ovs.bridge}.mgmt").splitlines())
+
+    def wait_for_allowing_row(self):
+        deadline = time.monotonic() + EVENT_SECONDS
+        while not self.node.ovn.nbctl("--bare", "--columns=_uuid", "find", "ACL", "priority=1001"):
+            expect(time.monotonic() < deadline, "no rule is in the northbound database")
+            time.sleep(AGAIN_SECONDS)
+
     # ---- the end
     def remove(self):
         self.packets.close()

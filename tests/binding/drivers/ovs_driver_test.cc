@@ -26,19 +26,10 @@ TEST_F(OvsDriverTest, TwoPodsReachEachOther) {
   EXPECT_THAT(RunIn(*pod_, {"ip", "route"}), HasSubstr("default via 10.1.0.254"));
 }
 
-/// As OvsVif, without a network on its link.
-vif::VifOpenVSwitch AloneVif(int n) {
-  vif::VifOpenVSwitch vif = test::OvsVif(n);
-  auto& subnets = *vif.network->subnets->objects;
-  subnets.resize(1);
-  subnets[0].cidr = *IpNetwork::Parse("10.1.0." + std::to_string(n) + "/32");
-  return vif;
-}
-
 TEST_F(OvsDriverTest, PodsWithoutANetworkOnTheirLinkReachTheirGatewayAlone) {
   const Netns other = MakePodNetns();
-  Connect(AloneVif(1), PodAttachment(1), *pod_);
-  Connect(AloneVif(2), PodAttachment(2), other);
+  Connect(test::AloneVif(1), PodAttachment(1), *pod_);
+  Connect(test::AloneVif(2), PodAttachment(2), other);
   Vsctl({"add-port", "br-int", "gw", "--", "set", "Interface", "gw", "type=internal"});
   ovs_->Vsctl({"wait-until", "Interface", "gw", "ofport>0"});
   RunOnHost({"ip", "link", "set", "gw", "up"});
@@ -50,8 +41,8 @@ TEST_F(OvsDriverTest, PodsWithoutANetworkOnTheirLinkReachTheirGatewayAlone) {
 }
 
 TEST_F(OvsDriverTest, ProtectionThatIsTakenAwayIsADifferenceAndRepaired) {
-  Connect(AloneVif(1), PodAttachment(1), *pod_);
-  const Planned planned = driver_->Plan({"eth0", true, AloneVif(1)});
+  Connect(test::AloneVif(1), PodAttachment(1), *pod_);
+  const Planned planned = driver_->Plan({"eth0", true, test::AloneVif(1)});
   const Attachment attachment = PodAttachment(1);
   const PlugRequest request = {planned, attachment, *pod_, Soon()};
   EXPECT_THAT(driver_->Check(request), IsEmpty());

@@ -127,16 +127,8 @@ std::vector<NamedFrame> OwnFrames() {
   };
 }
 
-vif::VifOpenVSwitch AloneVif(int n) {
-  vif::VifOpenVSwitch vif = test::OvsVif(n);
-  auto& subnets = *vif.network->subnets->objects;
-  subnets[0].cidr = *IpNetwork::Parse("10.1.0." + std::to_string(n) + "/32");
-  subnets[1].cidr = *IpNetwork::Parse("fd00::" + std::to_string(n) + "/128");
-  return vif;
-}
-
 vif::VifOpenVSwitch FreeVif(int n) {
-  vif::VifOpenVSwitch vif = AloneVif(n);
+  vif::VifOpenVSwitch vif = test::AloneVif(n);
   std::get<vif::PortProfileOpenVSwitch>(*vif.port_profile).profile_id =
       std::string(vif::kNoPortSecurity);
   return vif;
@@ -165,9 +157,9 @@ class PortSecurityTest : public OvsDriverTest {
     RunOnHost({"ip", "address", "add", "10.1.0.254/24", "dev", "kuryr0"});
     RunOnHost({"ip", "address", "add", "fd00::ff/64", "dev", "kuryr0", "nodad"});
     victim_.emplace(MakePodNetns());
-    Connect(AloneVif(2), PodAttachment(2), *victim_);
+    Connect(test::AloneVif(2), PodAttachment(2), *victim_);
   }
-  void ConnectAttacker() { Connect(AloneVif(1), PodAttachment(1), *pod_); }
+  void ConnectAttacker() { Connect(test::AloneVif(1), PodAttachment(1), *pod_); }
 
   /// The names of those frames from the attacker that the node gets. A frame of the pod's own
   /// follows each.
@@ -225,7 +217,7 @@ class PortSecurityTest : public OvsDriverTest {
   PlugRequest Request() { return {planned_, attachment_, *pod_, Soon()}; }
 
   std::optional<Netns> victim_;
-  Planned planned_ = NewOvsDriver({{}, shared_})->Plan({"eth0", true, AloneVif(1)});
+  Planned planned_ = NewOvsDriver({{}, shared_})->Plan({"eth0", true, test::AloneVif(1)});
   const Attachment attachment_ = PodAttachment(1);
 };
 
@@ -332,7 +324,7 @@ TEST_F(PortSecurityTest, FlowsThatSomebodyDeletesAreADifferenceAndRepaired) {
 
 TEST_F(PortSecurityTest, ChangedAddressesReplaceTheOnesBefore) {
   ConnectAttacker();
-  vif::VifOpenVSwitch vif = AloneVif(1);
+  vif::VifOpenVSwitch vif = test::AloneVif(1);
   auto& subnets = *vif.network->subnets->objects;
   subnets[0].cidr = *IpNetwork::Parse("10.1.0.7/32");
   subnets[0].ips->objects->at(0).address = Ip("10.1.0.7");
