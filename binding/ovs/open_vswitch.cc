@@ -334,52 +334,6 @@ void OpenVSwitch::NoteChange(ConfigNumber number, const std::string& removed_por
   if (changes_ != nullptr) changes_->Add(number, removed_port);
 }
 
-std::vector<std::string> OpenVSwitch::FindNames(const char* table, const ExternalIds& ids,
-                                                const Deadline& deadline) {
-  const json wanted =
-      Select(table, Where("external_ids", "includes", ovsdb::Map(ids)), json::array({"name"}));
-  std::vector<std::string> names;
-  for (const json& row : Read(wanted, deadline, "find the attachment's ports"))
-    names.push_back(row.at("name"));
-  return names;
-}
-
-std::vector<std::string> OpenVSwitch::FindPortNames(const ExternalIds& ids,
-                                                    const Deadline& deadline) {
-  return FindNames("Interface", ids, deadline);
-}
-
-std::vector<std::string> OpenVSwitch::FindPortNamesOf(const ExternalIds& port_ids,
-                                                      const Deadline& deadline) {
-  return FindNames("Port", port_ids, deadline);
-}
-
-std::string OpenVSwitch::FindBridgeOfInterface(const std::string& name, const Deadline& deadline) {
-  const auto uuids = [&](const char* table, const json& where) {
-    return Read(Select(table, where, json::array({"_uuid"})), deadline,
-                "find the bridge of " + name);
-  };
-  for (const json& interface : uuids("Interface", Where("name", "==", name))) {
-    for (const json& port : uuids("Port", Where("interfaces", "includes", interface.at("_uuid"))))
-      return FindBridgeOf(InsertedUuid(json{{"uuid", port.at("_uuid")}}), deadline)
-          .value("name", "");
-  }
-  return "";
-}
-
-std::vector<OvsPort> OpenVSwitch::FindPorts(const ExternalIds& owner, const Deadline& deadline) {
-  std::vector<OvsPort> ports;
-  for (const std::string& name : FindPortNames(owner, deadline)) {
-    auto state = FindPortState(name, deadline);
-    if (!state) continue;
-    ports.push_back({.name = name,
-                     .bridge = std::move(state->bridge),
-                     .type = std::move(state->type),
-                     .external_ids = std::move(state->external_ids)});
-  }
-  return ports;
-}
-
 bool OpenVSwitch::IsServed(const Deadline& deadline) {
   json operations = json::array();
   AppendConfigNumber(operations);
@@ -394,21 +348,6 @@ bool OpenVSwitch::IsServed(const Deadline& deadline) {
   }
 }
 
-std::optional<std::string> OpenVSwitch::FindBridgeProblem(const std::string& name,
-                                                          const Deadline& deadline) {
-  const json rows = Read(Select("Bridge", Where("name", "==", name), json::array({"datapath_id"})),
-                         deadline, "find bridge " + name);
-  if (rows.empty()) return "bridge " + name + " of Open vSwitch is missing";
-  // ovs-vswitchd writes it when it has made the bridge.
-  if (rows.at(0).at("datapath_id").is_string()) return std::nullopt;
-  return "ovs-vswitchd did not make bridge " + name + WhyNotMade(name, deadline);
-}
-
-bool OpenVSwitch::HasBridge(const std::string& name, const Deadline& deadline) {
-  const json wanted = Select("Bridge", Where("name", "==", name), json::array({"_uuid"}));
-  return !Read(wanted, deadline, "find bridge " + name).empty();
-}
-
 std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
                                                     const Deadline& deadline) {
   auto row = FindPort(name, deadline);
@@ -417,18 +356,6 @@ std::optional<PortState> OpenVSwitch::FindPortState(const std::string& name,
   row->state.bridge = bridge.value("name", "");
   row->state.datapath_type = bridge.value("datapath_type", "");
   return std::move(row->state);
-}
-
-bool OpenVSwitch::FindProtected(const std::string& port, const Deadline& deadline) {
-  const json results = Transact(
-      json::array({ovsdb::Select("Port", Where("name", "==", port), json::array({"protected"}))}),
-      deadline, "find whether port " + port + " is protected");
-  const json& rows = results.at(0).at("rows");
-  return !rows.empty() && rows.at(0).at("protected").get<bool>();
-}
-
-std::string OpenVSwitch::FindShaping(const std::string& port, const Deadline& deadline) {
-  return ShapingIn(Transact(ShapingSelections(port), deadline, "find the QoS of port " + port));
 }
 
 std::optional<OpenVSwitch::PortRow> OpenVSwitch::FindPort(const std::string& name,
