@@ -6,7 +6,7 @@
 namespace kuryr::cni::doctor {
 
 /// Checks the node's own part in its pods' network ([node_network]), as kuryr-daemon knows it.
-/// Nothing where the section is off.
+/// Empty where the section is off.
 [[nodiscard]] Findings CheckNodeNetwork(const Config& config);
 
 }  // namespace kuryr::cni::doctor
