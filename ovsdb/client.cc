@@ -147,6 +147,7 @@ void OvsdbClient::Connect(const Deadline& deadline) {
     if (!monitor_.empty()) FailRequest(error, "OVSDB monitor");
   }
   connection_ = kept_ != nullptr ? kept_->Take(remote_) : nullptr;
+  is_unproven_ = connection_ != nullptr;
   while (!connection_) {
     ovsdb_connection* opened = nullptr;
     const int error = ovsdb_open(remote_.c_str(), ovsdb::LimitOf(deadline), &opened);
@@ -182,6 +183,7 @@ json OvsdbClient::Call(const char* method, const json& params, const Deadline& d
   }
   if (error != 0) FailRequest(error, "OVSDB " + what);
   outage_.reset();
+  is_unproven_ = false;
   return ParseAnswer(text, "OVSDB " + what + " at " + remote_);
 }
 

@@ -49,15 +49,17 @@ class OvsdbClient {
   void Connect(const Deadline& deadline);
 
   /// Repeats `action` after each loss of the connection, when the server is back. `action` must be
-  /// safe to repeat. Works only with patience.
+  /// safe to repeat. Without patience it repeats once, and only where a kept connection was lost
+  /// before its first answer: the server may have been about to close it.
   template <typename Action>
   auto Insist(const Deadline& deadline, const Action& action) {
     for (int losses = 0;; ++losses) {
       try {
         return action();
       } catch (const OvsdbConnectionLost& e) {
-        if (!IsPatient() || losses == kMostLosses) throw;
-        AwaitServer(e.code().value(), deadline);
+        const bool is_repeatable = IsPatient() || (is_unproven_ && losses == 0);
+        if (!is_repeatable || losses == kMostLosses) throw;
+        if (IsPatient()) AwaitServer(e.code().value(), deadline);
       }
     }
   }
@@ -101,6 +103,7 @@ class OvsdbClient {
   OvsdbConnections* kept_;
   Deadline::Clock::duration patience_;
   OvsdbConnectionPtr connection_;
+  bool is_unproven_ = false;  ///< the connection was kept, and nothing has come by it since
   std::optional<ServerOutage> outage_;
   std::string monitor_;  ///< its id on connection_; empty when there is none
 };

@@ -12,6 +12,7 @@
 #include "binding/interfaces.h"
 #include "binding/link_mark.h"
 #include "binding/netlink/sysctl.h"
+#include "binding/node/forwarding.h"
 #include "binding/node/masquerade.h"
 #include "binding/vif_fields.h"
 
@@ -98,8 +99,11 @@ uint32_t MtuOf(const Link& bridge, const LocalBridge& wanted) {
 
 void EnableForwarding(const LocalBridge& wanted) {
   for (const IpNetwork& gateway : wanted.gateways) {
-    const bool ipv4 = gateway.address.family == IpFamily::kIpv4;
-    SetSysctl(ipv4 ? "net/ipv4/ip_forward" : "net/ipv6/conf/all/forwarding", '1');
+    if (gateway.address.family == IpFamily::kIpv4) {
+      ForwardIpv4();
+    } else {
+      ForwardIpv6();
+    }
   }
 }
 

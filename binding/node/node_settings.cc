@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "binding/netlink/sysctl.h"
+#include "binding/node/forwarding.h"
 #include "binding/node/node_part.h"
 
 namespace kuryr::binding {
@@ -12,7 +12,7 @@ namespace {
 struct Setting {
   std::string name;
   char value = '1';
-  bool is_global = false;  ///< of the whole node
+  void (*switch_on)() = nullptr;  ///< of a setting of the whole node
 };
 
 bool HasFamily(const ManagementPort& port, IpFamily family) {
@@ -26,14 +26,14 @@ std::vector<Setting> SettingsFor(const ManagementPort& port) {
   const std::string ipv6 = "net/ipv6/conf/" + port.name + "/";
   std::vector<Setting> settings;
   if (HasFamily(port, IpFamily::kIpv4)) {
-    settings.push_back({.name = "net/ipv4/ip_forward", .is_global = true});
+    settings.push_back({.name = "net/ipv4/ip_forward", .switch_on = ForwardIpv4});
     settings.push_back({.name = ipv4 + "forwarding"});
     // Loose: the answer of a pod to a Service's client may leave by another link.
     settings.push_back({.name = ipv4 + "rp_filter", .value = '2'});
     settings.push_back({.name = ipv4 + "send_redirects", .value = '0'});
   }
   if (HasFamily(port, IpFamily::kIpv6)) {
-    settings.push_back({.name = "net/ipv6/conf/all/forwarding", .is_global = true});
+    settings.push_back({.name = "net/ipv6/conf/all/forwarding", .switch_on = ForwardIpv6});
     settings.push_back({.name = ipv6 + "disable_ipv6", .value = '0'});
     settings.push_back({.name = ipv6 + "forwarding"});
     // A pod could become the node's router otherwise.
@@ -68,9 +68,11 @@ class SettingsPart final : public NodePart {
   void Make(const Deadline& /*deadline*/) override {
     for (const Setting& setting : settings_) {
       if (IsSet(setting)) continue;
-      SetSysctl(setting.name, setting.value);
-      if (setting.is_global)
-        Log(LogLevel::kInfo, "the node forwards packets from now on", {{"setting", setting.name}});
+      if (setting.switch_on != nullptr) {
+        setting.switch_on();
+      } else {
+        SetSysctl(setting.name, setting.value);
+      }
     }
   }
 

@@ -17,9 +17,14 @@ using nlohmann::json;
 /// How long a server that is down is waited for in one call.
 constexpr std::chrono::hours kServerPatience{24};
 
-/// A monitor's request for these columns of all rows.
-json AllRows(const std::vector<std::string>& columns) {
-  return json::array({{{"columns", columns}}});
+/// A monitor's request for all rows: `known_by` of new ones, and `columns` only when they change.
+/// Each ADD and DEL is told, so what is told is short.
+json AllRows(const char* known_by, const std::vector<std::string>& columns = {}) {
+  json requests = json::array({{{"columns", {known_by}}}});
+  if (!columns.empty())
+    requests.push_back({{"columns", columns},
+                        {"select", {{"initial", false}, {"insert", false}, {"delete", false}}}});
+  return requests;
 }
 
 /// The row's name, or that of the port whose QoS it is; empty for another's QoS.
@@ -53,13 +58,13 @@ std::optional<std::set<std::string>> PortEvents::Next(const Deadline& deadline) 
   }
   names_.clear();
   (void)Apply(client_.StartMonitor(
-      {{"Open_vSwitch", AllRows({"cur_cfg"})},
-       {"Bridge", AllRows({"name"})},
+      {{"Open_vSwitch", AllRows("cur_cfg")},
+       {"Bridge", AllRows("name")},
        {"Interface",
-        AllRows({"name", "external_ids", "ingress_policing_rate", "ingress_policing_burst"})},
-       {"Port", AllRows({"name", "tag", "trunks", "vlan_mode", "qos"})},
-       {"QoS", AllRows({"external_ids", "type", "other_config", "queues"})},
-       {"Queue", AllRows({"external_ids", "other_config"})}},
+        AllRows("name", {"external_ids", "ingress_policing_rate", "ingress_policing_burst"})},
+       {"Port", AllRows("name", {"tag", "trunks", "vlan_mode", "qos"})},
+       {"QoS", AllRows("external_ids", {"type", "other_config", "queues"})},
+       {"Queue", AllRows("external_ids", {"other_config"})}},
       deadline));
   is_monitored_ = true;
   return std::nullopt;

@@ -176,7 +176,9 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
   if (request.command == Command::kDel) cancellations_.Cancel(key);
   std::optional<Cancellations::Entry> entry;
   if (request.command == Command::kAdd) entry.emplace(cancellations_, key, cancel);
-  Rollback failed_del([&] { Follow(key); });
+  Rollback failed_del([&] {
+    if (config_.repair != RepairMode::kOff) hot_plug_.Retry(upkeep_, key);
+  });
   if (request.command != Command::kDel) failed_del.Dismiss();
   std::optional<Upkeep::Pause> pause;
   if (request.command == Command::kAdd || request.command == Command::kDel)
@@ -192,15 +194,12 @@ std::string Agent::Serve(const Request& request, StageObserver& stages, const Ev
        .config = config_,
        .events = events,
        .stages = stages,
-       .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd())});
-  pause.reset();
+       .deadline = Deadline::After(LongestFor(request.command, config_), cancel.fd()),
+       .on_added = [this](const AttachmentRecord& record) {
+         if (config_.repair != RepairMode::kOff) hot_plug_.Follow(upkeep_, record);
+       }});
   failed_del.Dismiss();
-  if (request.command == Command::kAdd) Follow(key);
   return answer;
-}
-
-void Agent::Follow(const AttachmentKey& key) {
-  if (config_.repair != RepairMode::kOff) hot_plug_.Follow(upkeep_, key);
 }
 
 void Agent::RequireReady() const {

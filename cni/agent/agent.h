@@ -64,8 +64,6 @@ class Agent {
  private:
   [[nodiscard]] std::string Serve(const Request& request, StageObserver& stages,
                                   const EventFd& cancel);
-  /// Has the upkeep look after the attachment, whose ADD is done or whose DEL has failed.
-  void Follow(const AttachmentKey& key);
   /// Throws CniError 50 while the API server does not answer.
   void RequireReady() const;
   [[nodiscard]] std::vector<UpkeepJob*> Jobs();

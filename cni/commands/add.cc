@@ -179,6 +179,7 @@ nlohmann::ordered_json Plug(const Call& call, PodPlugs& plugs, PodReporter& repo
     plugs.attachment().Write(std::move(added));
     plugs.Announce();
     reporter.OnAdded(plugs.plugged());
+    if (call.on_added) call.on_added(*plugs.attachment().record());
     return answer;
   } catch (...) {
     call.stages.OnStage(Stage::kUnplug);

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
+
 #include "base/deadline.h"
+#include "cni/attachments/attachment_record.h"
 #include "cni/commands/stage_observer.h"
 #include "cni/config.h"
 #include "cni/node_context.h"
@@ -17,6 +20,8 @@ struct Call {
   PodEventSource& events;
   StageObserver& stages;
   Deadline deadline;
+  /// Is told of what an ADD has attached; may be empty.
+  std::function<void(const AttachmentRecord& record)> on_added;
 };
 
 }  // namespace kuryr::cni

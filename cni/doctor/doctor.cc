@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cni/doctor/api_checks.h"
 #include "cni/doctor/kernel_checks.h"
+#include "cni/doctor/node_checks.h"
 #include "cni/doctor/ovs_checks.h"
 
 namespace kuryr::cni::doctor {
@@ -95,6 +96,7 @@ Findings Examine(const std::vector<std::string>& config_files, const RuntimeFold
   Append(findings, runtime.findings);
   const Finding agent = CheckAgent(config);
   findings.push_back(agent);
+  Append(findings, Try("node network", [&] { return CheckNodeNetwork(config); }));
   const Findings api = Try("API server", [&] { return CheckApi(config); });
   const bool served = HasAgent(config) && agent.verdict == Verdict::kGood;
   const char* forgiven = served ? kAgentHasOne : runtime.is_standalone ? kNoApiServer : nullptr;

@@ -85,7 +85,8 @@ class Alone {
             .config = config_,
             .events = events_,
             .stages = nobody_,
-            .deadline = Deadline::After(LongestFor(request.command, config_), cancel_fd)};
+            .deadline = Deadline::After(LongestFor(request.command, config_), cancel_fd),
+            .on_added = {}};
   }
 
  private:

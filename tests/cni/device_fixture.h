@@ -137,7 +137,8 @@ class DeviceTest : public test::NetnsTest {
                                          .config = config_,
                                          .events = source,
                                          .stages = nobody_,
-                                         .deadline = Deadline::After(std::chrono::seconds(60))});
+                                         .deadline = Deadline::After(std::chrono::seconds(60)),
+                                         .on_added = {}});
   }
   /// "CODE MESSAGE; DETAILS" of an ADD that leaves nothing.
   std::string Refusal(const std::vector<vif::PodVif>& vifs,

@@ -62,7 +62,8 @@ class OvsCniDeviceTest : public test::NetnsTest {
                                          .config = config,
                                          .events = no_events,
                                          .stages = nobody_,
-                                         .deadline = deadline});
+                                         .deadline = deadline,
+                                         .on_added = {}});
   }
   [[nodiscard]] std::optional<binding::Link> InPod() const {
     return RouteSocket::OpenIn(binding::Netns::Open(netns_)).FindLink("net1");

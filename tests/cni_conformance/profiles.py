@@ -70,13 +70,16 @@ def ovs_node(target, shared):
     return Node(target, ovs=ovs, kuryr=Kuryr(ovs))
 
 
-def api_node(target, shared, **agents):
+def api_node(target, shared, sections=None, **agents):
+    """sections: kuryr.conf's, as Kuryr takes them."""
     ovs, pods = OpenVSwitch(database=shared / "conf.db"), PlannedPods(FakeApiServer(shared / "tls", WORK / "api.log"))
-    return Node(target, ovs=ovs, pods=pods, **agents, kuryr=Kuryr(ovs, pods, **agents))
+    return Node(target, ovs=ovs, pods=pods, **agents, kuryr=Kuryr(ovs, pods, **agents, **(sections or {})))
 
 
 def agent_node(target, shared):
-    return api_node(target, shared, agents=Agents(Path(target.plugin).with_name("kuryr-daemon")))
+    # An agent that repairs would mend what a case breaks before its CHECK looks.
+    agents = Agents(Path(target.plugin).with_name("kuryr-daemon"))
+    return api_node(target, shared, sections={"cni_daemon": {"repair": "report"}}, agents=agents)
 
 
 PROFILES = {

@@ -13,7 +13,7 @@ from harness.host import HERE
 
 HEALTH = "http://127.0.0.1:8090"
 OVSDB_CONNECTION = "connection to ovsdb-server"
-MOST_OVSDB_CONNECTIONS = 8  # kept for the next calls
+MOST_OVSDB_CONNECTIONS = 8 + 1  # those kept for the next calls, and the repair's, which follows the ports
 # The agent's capabilities, as in cni/agent/capabilities.cc.
 CAPABILITIES = {"dac_override": 1, "net_admin": 12, "sys_ptrace": 19, "sys_admin": 21}
 

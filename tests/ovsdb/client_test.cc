@@ -348,6 +348,30 @@ TEST_F(OvsdbClientTest, KeptConnectionThatTheServerClosedIsReplaced) {
                       .Transact(kSelectBridges, Soon()));
 }
 
+TEST_F(OvsdbClientTest,
+       KeptConnectionThatTheServerIsAboutToCloseIsReplacedWhereARequestMayBeRepeated) {
+  const ScriptedServer server(
+      [&](int client) {
+        const json request = json::parse(ScriptedServer::Receive(client));
+        ScriptedServer::Send(client, json{{"id", request.at("id")},
+                                          {"error", nullptr},
+                                          {"result", {{{"rows", json::array()}}}}}
+                                         .dump());
+        ScriptedServer::Receive(client);
+      },
+      2);
+  OvsdbConnections kept;
+  const auto select = [&](OvsdbClient& client) { return client.Transact(kSelectBridges, Soon()); };
+  {
+    OvsdbClient first(kOpenVSwitchDatabase, ScriptedServer::remote(), &kept);
+    (void)select(first);
+  }
+  OvsdbClient next(kOpenVSwitchDatabase, ScriptedServer::remote(), &kept);
+
+  EXPECT_NO_THROW((void)next.Insist(Soon(), [&] { return select(next); }));
+  EXPECT_THROW((void)next.Insist(Soon(), [&] { return select(next); }), OvsdbConnectionLost);
+}
+
 TEST_F(OvsdbClientTest, WithoutAnAnswerNoConnectionIsKept) {
   test::PrivateOvs ovs("/run");
   OvsdbConnections kept;

@@ -10,7 +10,8 @@ LANES = {
     "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
              "controllers and 10 of the API server; 200 namespaces that end, also with Neutron; 10,000 requests of users who mean "
              "ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed; 2,000 NetworkPolicies by chance",
-    "cluster": "all of Kubernetes' network conformance tests, twice, and in a flat pool; clusters of IPv4 alone and of IPv6 alone",
+    "cluster": "all of Kubernetes' network conformance tests, twice, and in a flat pool; ten kills of each part; clusters of IPv4 alone "
+               "and of IPv6 alone",
     "cluster-ovn": "as cluster, on OVN: Services by kube-proxy, and by OVN; all tests of NetworkPolicies; clusters of IPv4 alone and of "
                    "IPv6 alone",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
@@ -56,8 +57,8 @@ def storm():
 
 def cluster():
     ways = {"conformance": ("--tests", "all"), "conformance again": ("--tests", "all"),
-            "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--families", "6"),
-            "flat": ("--tests", "all", "--backend", "flat")}
+            "kills": ("--tests", "none", "--kills", "10"), "flat": ("--tests", "all", "--backend", "flat"),
+            "IPv4": ("--tests", "none", "--families", "4"), "IPv6": ("--tests", "none", "--families", "6")}
     return [lanes.program("cluster", (lanes.PROGRAMS,), ("tests/kubernetes/cluster", *words), 2, 150, name=f"cluster {way}")
             for way, words in ways.items()]
 

@@ -71,7 +71,19 @@ void HotPlug::Wake(Upkeep& upkeep, const std::string& pod) const {
   upkeep.AddAfter(*this, pod, kChangeSettle);
 }
 
-void HotPlug::Follow(Upkeep& upkeep, const AttachmentKey& key) const {
+void HotPlug::Follow(Upkeep& upkeep, const AttachmentRecord& record) const noexcept {
+  try {
+    repair_.Learn(record);
+    const PlanChange change = FindPlanChange(node_.binding, record, registry_.Find(record.pod));
+    if (FollowsPlan(record) && !change.empty())
+      upkeep.AddAfter(*this, ToString(record.key), kChangeSettle);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kWarning, "an attachment is not looked after until its plan changes",
+        {{"pod", record.pod}, {"error", e.what()}});
+  }
+}
+
+void HotPlug::Retry(Upkeep& upkeep, const AttachmentKey& key) const {
   upkeep.AddAfter(*this, ToString(key), 0ms);
 }
 

@@ -41,8 +41,10 @@ class HotPlug : public UpkeepJob {
 
   /// Looks soon at the attachments of the pod, which has changed.
   void Wake(Upkeep& upkeep, const std::string& pod) const;
-  /// Looks at the attachment: its plan may have changed while a call was at work on it.
-  void Follow(Upkeep& upkeep, const AttachmentKey& key) const;
+  /// Takes over what an ADD has attached. Looks at it soon where its plan has changed meanwhile.
+  void Follow(Upkeep& upkeep, const AttachmentRecord& record) const noexcept;
+  /// Looks at the attachment, whose DEL has failed.
+  void Retry(Upkeep& upkeep, const AttachmentKey& key) const;
 
   void WriteTo(service::MetricsText& text) const;
 

@@ -22,7 +22,7 @@ constexpr std::chrono::minutes kLookEvery{5};
 /// looks together take less than 0.1 % of it.
 constexpr std::chrono::milliseconds kLookStep{1500};
 /// The time between two attachments when all are looked at after an event.
-constexpr std::chrono::milliseconds kStep{10};
+constexpr std::chrono::milliseconds kStep{1};
 /// The time from an event to the look: more events follow the first one.
 constexpr std::chrono::milliseconds kSettle{100};
 /// The time that one attachment may take.
@@ -62,7 +62,9 @@ void Repair::Learn(const AttachmentRecord& record) {
 
 void Repair::Forget(const AttachmentKey& key) {
   const MutexLock lock(mutex_);
-  std::erase_if(keys_, [text = ToString(key)](const auto& known) { return known.second == text; });
+  const std::string text = ToString(key);
+  histories_.erase(text);
+  std::erase_if(keys_, [&](const auto& known) { return known.second == text; });
 }
 
 void Repair::Wake(Upkeep& upkeep, const std::set<std::string>& names) const {
@@ -96,7 +98,22 @@ void Repair::BeginRound(Upkeep& upkeep) {
   upkeep.AddAfter(*this, "", round);
   std::set<std::string> present;
   for (const AttachmentKey& key : keys) present.insert(ToString(key));
+  const MutexLock lock(mutex_);
   std::erase_if(histories_, [&](const auto& known) { return !present.contains(known.first); });
+}
+
+std::shared_ptr<RepairHistory> Repair::HistoryOf(const std::string& key) {
+  const MutexLock lock(mutex_);
+  std::shared_ptr<RepairHistory>& history = histories_[key];
+  if (!history) history = std::make_shared<RepairHistory>();
+  return history;
+}
+
+void Repair::Settle(const std::string& key) {
+  const MutexLock lock(mutex_);
+  const auto history = histories_.find(key);
+  if (history != histories_.end() && history->second->Settle(Clock::now()))
+    histories_.erase(history);
 }
 
 bool Repair::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) {
@@ -107,7 +124,6 @@ bool Repair::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadlin
   const AttachmentKey attachment = ParseAttachmentKey(key).value();
   const auto record = node_.attachments.Find(attachment);
   if (!record || !IsRepairable(*record)) {
-    histories_.erase(key);
     Forget(attachment);
     return true;
   }
@@ -117,9 +133,7 @@ bool Repair::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadlin
   const Deadline limit = deadline.AtMost(kRepairTime);
   const RecordCheck check(node_.binding, *record, *pod, limit);
   if (CheckAll(*record, check).empty()) {
-    const auto history = histories_.find(key);
-    if (history != histories_.end() && history->second.Settle(Clock::now()))
-      histories_.erase(history);
+    Settle(key);
     return true;
   }
   // A DEL makes differences as well.
@@ -136,7 +150,7 @@ bool Repair::Try(Upkeep& upkeep, const std::string& key, const Deadline& deadlin
 void Repair::Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordCheck& check,
                    const Deadline& deadline) {
   const std::string key = ToString(record.key);
-  RepairHistory& history = histories_[key];
+  const auto history = HistoryOf(key);
   Differences found = CheckAll(record, check);
   Differences left = found;
   if (config_.repair == RepairMode::kOn) {
@@ -145,9 +159,9 @@ void Repair::Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordC
   } else {
     found.clear();
   }
-  if (history.IsNews(left, Clock::now())) report_.Tell(record, left, Outcome::kReported);
+  if (history->IsNews(left, Clock::now())) report_.Tell(record, left, Outcome::kReported);
   if (found.empty()) return;
-  switch (history.Judge(found, Clock::now())) {
+  switch (history->Judge(found, Clock::now())) {
     case RepairHistory::Verdict::kLeave:
       return;
     case RepairHistory::Verdict::kGiveUp:
@@ -158,7 +172,7 @@ void Repair::Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordC
   }
   if (HasPort(record) && !switch_wait_.IsServed(upkeep, *this, key, deadline)) return;
   Mend(record, check, found);
-  history.AddRepair(found, Clock::now());
+  history->AddRepair(found, Clock::now());
   report_.Tell(record, found, Outcome::kRepaired);
 }
 

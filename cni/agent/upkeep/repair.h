@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,9 +19,9 @@
 namespace kuryr::cni {
 
 /// Compares the attachments of running pods with their records, and repairs what can be repaired
-/// without harm to the pods. Looks at all of them every few minutes, one after the other, and at
-/// one when it is woken. Attachments of networks without a producer are left alone: the plugin
-/// alone has their configuration. Thread-safe.
+/// without harm to the pods. Looks at all of them every few minutes, and at one when it is woken.
+/// Attachments of networks without a producer are left alone: the plugin alone has their
+/// configuration. Thread-safe.
 class Repair : public UpkeepJob {
  public:
   /// Everything is borrowed.
@@ -28,12 +29,13 @@ class Repair : public UpkeepJob {
       : node_(node), config_(config), switch_wait_(switch_wait), report_(config, node.writer) {}
 
   [[nodiscard]] const char* name() const override { return "repair"; }
+  [[nodiscard]] bool is_parallel() const override { return true; }
   void Begin(Upkeep& upkeep) override;
   [[nodiscard]] bool Try(Upkeep& upkeep, const std::string& key, const Deadline& deadline) override;
 
   /// From now on Wake knows the host interfaces of the attachment.
   void Learn(const AttachmentRecord& record) EXCLUDES(mutex_);
-  /// Wake knows no host interface of the attachment any more.
+  /// The attachment goes: Wake knows none of its host interfaces any more.
   void Forget(const AttachmentKey& key) EXCLUDES(mutex_);
   /// These links or ports of the host have changed: their attachments are looked at soon. With
   /// PortEvents::kApplied those that wait for Open vSwitch are looked at, too.
@@ -48,7 +50,10 @@ class Repair : public UpkeepJob {
   void LookAt(Upkeep& upkeep, const std::vector<AttachmentKey>& keys,
               std::chrono::milliseconds step) const;
   /// Looks at all attachments within the next minutes, and then anew.
-  void BeginRound(Upkeep& upkeep);
+  void BeginRound(Upkeep& upkeep) EXCLUDES(mutex_);
+  /// A new one where the attachment has none. Whoever tries the attachment has it alone.
+  [[nodiscard]] std::shared_ptr<RepairHistory> HistoryOf(const std::string& key) EXCLUDES(mutex_);
+  void Settle(const std::string& key) EXCLUDES(mutex_);
   /// With the record locked: no ADD or DEL is at work.
   void Treat(Upkeep& upkeep, const AttachmentRecord& record, const RecordCheck& check,
              const Deadline& deadline);
@@ -60,8 +65,8 @@ class Repair : public UpkeepJob {
   const Config& config_;
   SwitchWait& switch_wait_;
   RepairReport report_;
-  std::map<std::string, RepairHistory> histories_;  ///< the upkeep's thread has them alone
   mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<RepairHistory>> histories_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> keys_ GUARDED_BY(mutex_);  ///< by host interface
 };
 

@@ -9,6 +9,9 @@ namespace {
 
 /// The time that ovs-vswitchd has to answer.
 constexpr std::chrono::seconds kSwitchAnswerTime{1};
+/// The time in which an answer stands for another one: after a total loss there is one question
+/// instead of one for each port.
+constexpr std::chrono::seconds kAnswerHolds{1};
 /// The time between two questions while ovs-vswitchd does not answer. An event comes first as a
 /// rule.
 constexpr std::chrono::seconds kSwitchAskEvery{10};
@@ -30,6 +33,7 @@ bool SwitchWait::IsServed(Upkeep& upkeep, const UpkeepJob& job, const std::strin
   {
     // An event that comes while the question is at work finds the key.
     const MutexLock lock(mutex_);
+    if (Clock::now() < served_until_) return true;
     waiting_.emplace(&job, key);
     may_ask = Clock::now() >= ask_at_;
     if (may_ask) ask_at_ = Clock::now() + kSwitchAskEvery;
@@ -45,6 +49,7 @@ bool SwitchWait::IsServed(Upkeep& upkeep, const UpkeepJob& job, const std::strin
     {
       const MutexLock lock(mutex_);
       waiting_.erase({&job, key});
+      served_until_ = Clock::now() + kAnswerHolds;
     }
     End(upkeep);
     return true;

@@ -19,7 +19,8 @@ class SwitchWait {
   /// `binding` is borrowed.
   explicit SwitchWait(const binding::Binding& binding) : binding_(binding) {}
 
-  /// Whether ovs-vswitchd answers within a second. If not, `job` tries `key` again when it does.
+  /// Whether ovs-vswitchd answers within a second, or has done so in the last one. If not, `job`
+  /// tries `key` again when it does.
   /// Throws std::system_error when `deadline` is cancelled.
   [[nodiscard]] bool IsServed(Upkeep& upkeep, const UpkeepJob& job, const std::string& key,
                               const Deadline& deadline) EXCLUDES(mutex_);
@@ -33,6 +34,7 @@ class SwitchWait {
   Mutex mutex_;
   std::set<std::pair<const UpkeepJob*, std::string>> waiting_ GUARDED_BY(mutex_);
   Clock::time_point ask_at_ GUARDED_BY(mutex_);
+  Clock::time_point served_until_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::cni

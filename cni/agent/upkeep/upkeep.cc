@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
@@ -12,6 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+service::QueueOptions Retries() { return {.retry_base = 1s, .retry_cap = 60s}; }
+
 std::string ItemOf(const UpkeepJob& job, const std::string& key) {
   return std::string(job.name()) + ' ' + key;
 }
@@ -19,37 +22,69 @@ std::string ItemOf(const UpkeepJob& job, const std::string& key) {
 }  // namespace
 
 Upkeep::Upkeep(std::vector<UpkeepJob*> jobs)
-    : jobs_(std::move(jobs)), queue_({.retry_base = 1s, .retry_cap = 60s}) {
+    : jobs_(std::move(jobs)), serial_(Retries()), parallel_(Retries()) {
   for (UpkeepJob* job : jobs_) job->Begin(*this);
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  threads_ = {std::jthread([this](const std::stop_token& stop) { RunSerial(stop); }),
+              std::jthread([this](const std::stop_token& stop) { RunParallel(stop); })};
 }
 
 Upkeep::~Upkeep() {
-  queue_.ShutDown();
-  thread_.request_stop();
-  thread_.join();
+  serial_.ShutDown();
+  parallel_.ShutDown();
+  for (std::jthread& thread : threads_) thread.request_stop();
+  for (std::jthread& thread : threads_) thread.join();
 }
 
 void Upkeep::AddAfter(const UpkeepJob& job, const std::string& key, Clock::duration delay) {
-  queue_.AddAfter(ItemOf(job, key), delay);
+  QueueOf(job).AddAfter(ItemOf(job, key), delay);
 }
 
 void Upkeep::AddRateLimited(const UpkeepJob& job, const std::string& key) {
-  queue_.AddRateLimited(ItemOf(job, key));
+  QueueOf(job).AddRateLimited(ItemOf(job, key));
 }
 
-void Upkeep::Run(const std::stop_token& stop) {
-  while (const auto item = queue_.Get()) {
-    bool done = false;
-    try {
-      done = Try(item->key, stop);
-    } catch (const std::exception& e) {
-      Log(LogLevel::kDebug, "the upkeep failed; it will be tried again",
-          {{"work", item->key}, {"error", e.what()}});
-    }
-    if (!done) queue_.AddRateLimited(item->key);
-    queue_.Done(item->key);
+void Upkeep::RunSerial(const std::stop_token& stop) {
+  while (const auto item = serial_.Get()) Do(serial_, item->key, stop);
+}
+
+void Upkeep::RunParallel(const std::stop_token& stop) {
+  while (const auto item = parallel_.Get()) {
+    const bool is_alone = parallel_.metrics().ready == 0;
+    if (is_alone || !Help(item->key, stop)) Do(parallel_, item->key, stop);
   }
+}
+
+bool Upkeep::Help(const std::string& item, const std::stop_token& stop) {
+  const MutexLock lock(mutex_);
+  const auto is_idle = [](const Helper& helper) { return !helper.is_busy; };
+  auto helper = helpers_.begin();
+  while ((helper = std::find_if(helpers_.begin(), helpers_.end(), is_idle)) == helpers_.end())
+    changed_.wait(mutex_);
+  try {
+    helper->thread = std::jthread([this, helper, item, stop] {
+      Do(parallel_, item, stop);
+      const MutexLock over(mutex_);
+      helper->is_busy = false;
+      changed_.notify_all();
+    });
+  } catch (const std::system_error& e) {
+    Log(LogLevel::kWarning, "no thread for the upkeep", {{"error", e.what()}});
+    return false;
+  }
+  helper->is_busy = true;
+  return true;
+}
+
+void Upkeep::Do(service::WorkQueue& queue, const std::string& item, const std::stop_token& stop) {
+  bool done = false;
+  try {
+    done = Try(item, stop);
+  } catch (const std::exception& e) {
+    Log(LogLevel::kDebug, "the upkeep failed; it will be tried again",
+        {{"work", item}, {"error", e.what()}});
+  }
+  if (!done) queue.AddRateLimited(item);
+  queue.Done(item);
 }
 
 bool Upkeep::Try(const std::string& item, const std::stop_token& stop) {
@@ -57,17 +92,21 @@ bool Upkeep::Try(const std::string& item, const std::stop_token& stop) {
   const std::string key = item.substr(blank + 1);
   const EventFd cancel;
   const std::stop_callback on_stop(stop, [&cancel] { cancel.Set(); });
-  {
+  if (!BeginWork(key, cancel)) return false;
+  const Rollback over([this, &key] {
     const MutexLock lock(mutex_);
-    if (std::find(paused_.begin(), paused_.end(), key) != paused_.end()) return false;
-    at_work_.emplace(Work{.key = key, .cancel = cancel});
-  }
-  const Rollback over([this] {
-    const MutexLock lock(mutex_);
-    at_work_.reset();
+    at_work_.erase(key);
     changed_.notify_all();
   });
   return JobOf(item.substr(0, blank)).Try(*this, key, Deadline::After(kUndoTime, cancel.fd()));
+}
+
+bool Upkeep::BeginWork(const std::string& key, const EventFd& cancel) {
+  const MutexLock lock(mutex_);
+  while (at_work_.contains(key)) changed_.wait(mutex_);
+  if (std::find(paused_.begin(), paused_.end(), key) != paused_.end()) return false;
+  at_work_.emplace(key, &cancel);
+  return true;
 }
 
 UpkeepJob& Upkeep::JobOf(const std::string& name) const {
@@ -79,8 +118,9 @@ Upkeep::Pause::Pause(Upkeep& upkeep, const AttachmentKey& key)
     : upkeep_(upkeep), key_(ToString(key)) {
   const MutexLock lock(upkeep_.mutex_);
   upkeep_.paused_.push_back(key_);
-  while (upkeep_.at_work_ && upkeep_.at_work_->key == key_) {
-    upkeep_.at_work_->cancel.Set();
+  for (auto work = upkeep_.at_work_.find(key_); work != upkeep_.at_work_.end();
+       work = upkeep_.at_work_.find(key_)) {
+    work->second->Set();
     upkeep_.changed_.wait(upkeep_.mutex_);
   }
 }

@@ -272,6 +272,27 @@ TEST_F(NodeNetworkTest, StatusTellsOfTheMissingPlan) {
   EXPECT_THAT(AskStatus(), HasSubstr("Node node1 has none for kuryr0"));
 }
 
+TEST_F(NodeNetworkTest, DoctorTellsWhatIsThereAndWhatIsMissing) {
+  const auto doctor = [&] {
+    return RunProgram({.argv = {BinDir() + "/kuryr-cni",
+                                "--config-file=" + (work_ / "kuryr.conf").string(), "doctor"}})
+        .out;
+  };
+  MakeNode("node1", "192.0.2.1", {});
+  WriteConfig(DefaultKubernetes(), "[node_network]\nenabled = true\n");
+  EXPECT_THAT(doctor(), HasSubstr("? node network: "));
+
+  StartNodeAgent();
+  AnnotateNode("node1", vif::EncodeAnnotation({NodeVif()}));
+  WaitForMade();
+  EXPECT_THAT(doctor(), AllOf(HasSubstr("✓ node network: kuryr0 on br-int, 10.244.1.1/24"),
+                              HasSubstr("? routes to other nodes' pods: node2 fd00:1:2::/64: ")));
+
+  AnnotateNode("node1", "{");
+  WaitFor("the node's network is not as planned");
+  EXPECT_THAT(doctor(), HasSubstr("✗ node network: plan: "));
+}
+
 TEST_F(NodeNetworkTest, UnreadablePlanLeavesWhatIsThere) {
   StartPlanned();
 
