@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/unique_fd.h"
@@ -161,25 +162,42 @@ class PortSecurityTest : public OvsDriverTest {
   }
   void ConnectAttacker() { Connect(test::AloneVif(1), PodAttachment(1), *pod_); }
 
-  /// The names of those frames from the attacker that the node gets. A frame of the pod's own
-  /// follows each.
+  /// The names of those frames from the attacker that the node gets. Waits for each.
   std::vector<std::string> Arriving(const std::vector<NamedFrame>& frames) {
     std::vector<std::string> names;
     test::FrameCapture node("kuryr0");
+    for (const NamedFrame& frame : frames) {
+      Send(*pod_, frame.bytes);
+      if (Await(node, frame, frames).contains(frame.name)) names.push_back(frame.name);
+    }
+    return names;
+  }
+  /// The names of those frames, none of which should pass. A frame of the pod's own follows each:
+  /// it may overtake a frame that the kernel does not know how to forward yet.
+  std::set<std::string> Passing(const std::vector<NamedFrame>& frames) {
+    std::set<std::string> names;
+    test::FrameCapture node("kuryr0");
     const NamedFrame last = {"", ArpFrame(kOwnMac, 1, kOwnMac, kOwn, Ip("10.1.0.77"))};
     for (const NamedFrame& frame : frames) {
-      bool has_arrived = false;
-      bool is_done = false;
       Send(*pod_, frame.bytes);
       Send(*pod_, last.bytes);
-      for (const Deadline deadline = Soon(); !is_done && deadline.Remaining().count() > 0;) {
-        for (const test::Frame& got : node.Take()) {
-          has_arrived = has_arrived || Is(got, frame);
-          is_done = is_done || Is(got, last);
+      names.merge(Await(node, last, frames));
+    }
+    EXPECT_EQ(names.erase(last.name), 1U);
+    return names;
+  }
+  /// Waits for the frame. Returns the names of all frames that came meanwhile.
+  static std::set<std::string> Await(test::FrameCapture& node, const NamedFrame& awaited,
+                                     std::vector<NamedFrame> frames) {
+    frames.push_back(awaited);
+    std::set<std::string> names;
+    for (const Deadline deadline = Soon();
+         !names.contains(awaited.name) && deadline.Remaining().count() > 0;) {
+      for (const test::Frame& got : node.Take()) {
+        for (const NamedFrame& frame : frames) {
+          if (Is(got, frame)) names.insert(frame.name);
         }
       }
-      EXPECT_TRUE(is_done) << frame.name;
-      if (has_arrived) names.push_back(frame.name);
     }
     return names;
   }
@@ -224,7 +242,7 @@ class PortSecurityTest : public OvsDriverTest {
 TEST_F(PortSecurityTest, ForgedFramesGoNowhere) {
   ConnectAttacker();
 
-  EXPECT_THAT(Arriving(ForgedFrames()), IsEmpty());
+  EXPECT_THAT(Passing(ForgedFrames()), IsEmpty());
 }
 
 TEST_F(PortSecurityTest, FramesOfThePodsOwnPass) {
@@ -284,7 +302,7 @@ TEST_F(PortSecurityTest, OptionSwitchesItOff) {
 TEST_F(PortSecurityTest, OtherPlansMayNot) {
   Connect(FreeVif(1), PodAttachment(1), *pod_);
 
-  EXPECT_THAT(Arriving(ForgedFrames()), IsEmpty());
+  EXPECT_THAT(Passing(ForgedFrames()), IsEmpty());
 }
 
 TEST_F(PortSecurityTest, PortsWithNeighboursOnTheirLinkHaveNone) {
@@ -308,7 +326,7 @@ TEST_F(PortSecurityTest, ComesBackAfterARestartOfOpenVSwitch) {
   EXPECT_THAT(Differ(), IsEmpty());
   RunOnHost({"ip", "link", "set", "kuryr0", "up"});
   RunOnHost({"ip", "address", "replace", "10.1.0.254/24", "dev", "kuryr0"});
-  EXPECT_THAT(Arriving(ForgedFrames()), IsEmpty());
+  EXPECT_THAT(Passing(ForgedFrames()), IsEmpty());
 }
 
 TEST_F(PortSecurityTest, FlowsThatSomebodyDeletesAreADifferenceAndRepaired) {

@@ -78,7 +78,7 @@ void Ask(uint8_t what) {
     case 7:
       return void(ovs.FindPortState("tap1", deadline));
     case 8:
-      return ovs.WaitUntilUp(kPort, {.config = 2}, deadline);
+      return void(ovs.WaitUntilUp(kPort, {.config = 2}, deadline));
     case 9:
       return PortWiring(remote, nullptr, WaitForWiring::kAuto).Wait({kPlanned}, deadline);
     case 10:

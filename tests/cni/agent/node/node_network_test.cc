@@ -118,7 +118,7 @@ TEST_F(NodeNetworkTest, WhatSomebodyChangesIsBack) {
          "routes differences=\"route to 10.244.2.0/24, pods of node2, is missing");
   change({"nft", "flush", "ruleset"}, "rules");
   ovs_->Vsctl({"--no-wait", "del-port", "kuryr0"});
-  WaitFor("outcome=repaired part=port differences=\"Open vSwitch port kuryr0 is missing");
+  ovs_->Vsctl({"wait-until", "Interface", "kuryr0", "ofport>0"});
 
   ASSERT_TRUE(api_->WaitForRequest("create", "/api/v1/namespaces/default/events"));
   const json event = api_->List("events", "default").at(0);
