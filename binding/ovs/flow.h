@@ -33,15 +33,15 @@ enum class FlowField : uint8_t {
 /// after the Ethernet type.
 class FlowMatch {
  public:
-  FlowMatch InPort(uint32_t port) const;
-  FlowMatch EthernetType(uint16_t type) const;
-  FlowMatch Untagged() const;
-  FlowMatch Number8(FlowField field, uint8_t value) const;
-  FlowMatch Number16(FlowField field, uint16_t value) const;
-  FlowMatch Mac(FlowField field, const MacAddress& mac) const;
-  FlowMatch Ip(FlowField field, const IpAddress& address) const;
+  [[nodiscard]] FlowMatch InPort(uint32_t port) const;
+  [[nodiscard]] FlowMatch EthernetType(uint16_t type) const;
+  [[nodiscard]] FlowMatch Untagged() const;
+  [[nodiscard]] FlowMatch Number8(FlowField field, uint8_t value) const;
+  [[nodiscard]] FlowMatch Number16(FlowField field, uint16_t value) const;
+  [[nodiscard]] FlowMatch Mac(FlowField field, const MacAddress& mac) const;
+  [[nodiscard]] FlowMatch Ip(FlowField field, const IpAddress& address) const;
   /// Packets that no flow with `passes` has passed yet.
-  FlowMatch Unpassed() const;
+  [[nodiscard]] FlowMatch Unpassed() const;
 
   [[nodiscard]] const std::vector<uint8_t>& fields() const noexcept { return fields_; }
 
