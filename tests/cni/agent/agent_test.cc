@@ -285,7 +285,7 @@ TEST_F(AgentTest, WhereTheWatchIsBehindNoPodGetsWhatItsNamesakeHad) {
 }
 
 TEST_F(AgentTest, WhereTheWatchIsBehindAPodIsNotReplacedByOneThatIsGone) {
-  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 1\n");
+  WriteConfig(DefaultKubernetes(), "[cni_daemon]\nvif_annotation_timeout = 3\n");
   StopAgent(SIGTERM);
   StartAgent();
   const TestPod older = ActivePod("web-0");
