@@ -269,17 +269,31 @@ std::optional<std::string> OpenVSwitch::FindMirrorDifference(const OvsPort& port
 bool OpenVSwitch::DeletePort(const std::string& name, const ExternalIds& owner,
                              const Deadline& deadline,
                              const std::function<void(const PortState* there)>& before) {
-  const auto row = FindPort(name, deadline);
+  auto row = FindPort(name, deadline);
   if (row && !Includes(row->state.external_ids, owner)) return false;
   if (before) before(row ? &row->state : nullptr);
   if (!row) {
-    (void)Transact(QosDeletions(name, owner), deadline, "delete the QoS of port " + name);
-    return false;
+    if (DeleteQos(name, owner, deadline)) return false;
+    // An ADD that was cancelled may come true after the look: its port has the QoS.
+    row = FindPort(name, deadline);
+    if (!row || !Includes(row->state.external_ids, owner)) return false;
   }
   LeaveMirrors(*row, deadline);
   const json results = Transact(row->Deletion(), deadline, "delete port " + name);
   NoteChange(ReadConfigNumber(results), name);
   return results.at(0).at("count") != 0;
+}
+
+/// False: a port has the QoS.
+bool OpenVSwitch::DeleteQos(const std::string& port, const ExternalIds& owner,
+                            const Deadline& deadline) {
+  const std::string what = "delete the QoS of port " + port;
+  const json results = client_.Insist(
+      deadline, [&] { return client_.Transact(QosDeletions(port, owner), deadline, what); });
+  const auto failure = OvsdbClient::FailureIn(results);
+  if (failure && failure->error != kReferredTo)
+    throw OvsError("OVSDB " + what + ": " + failure->ToString());
+  return !failure;
 }
 
 void OpenVSwitch::DeleteEmptyBridge(const CreatedBridge& bridge, const Deadline& deadline) {

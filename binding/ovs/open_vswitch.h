@@ -218,6 +218,7 @@ class OpenVSwitch {
   std::vector<std::string> FindNames(const char* table, const ExternalIds& ids,
                                      const Deadline& deadline);
   void LeaveMirrors(const PortRow& row, const Deadline& deadline);
+  bool DeleteQos(const std::string& port, const ExternalIds& owner, const Deadline& deadline);
   std::string WhyNotMade(const std::string& bridge, const Deadline& deadline);
   void UndoAdd(const OvsPort& port) noexcept;
   uint32_t FollowUntilUp(const OvsPort& port, const AddedPort& added, const Deadline& deadline);
