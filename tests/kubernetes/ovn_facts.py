@@ -68,6 +68,8 @@ class OvnFacts:
         """The last fact, as one node remains."""
         first, second = self.cluster.nodes
         with self.fact("a node is switched off and deleted: its rows go, and its pods' names come to the other node"):
+            # Replacements of its pods would go there, and wait a minute for the node's garbage collection.
+            self.cluster.api.patch(f"{NODES}/{second.name}", {"spec": {"unschedulable": True}})
             second.kubelet.kill()
             second.kubelet.wait()
             self.cluster.agents[1].kill()
