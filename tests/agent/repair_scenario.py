@@ -18,6 +18,8 @@ from harness.traffic import Streams
 BREAKERS = 8
 # The agent gives up what is undone three times within a minute.
 REST_SECONDS = 90
+# They take a pod's port, as "port deleted" does: two of them leave one such loss of each pod.
+PORT_LOSSES, MOST_LOSSES = {"bridge deleted", "database wiped", "kuryr-daemon killed, a port deleted"}, 2
 BETWEEN_BREAKS_SECONDS = 0.5
 BETWEEN_OUTAGES_SECONDS = (3, 8)
 TRAFFIC_SECONDS = 120
@@ -101,6 +103,8 @@ class RepairScenario:
     def may_break(self, kind, name):
         now = time.monotonic()
         if self.resting.get((kind, name), now) > now:
+            return False
+        if kind in PORT_LOSSES and sum(self.resting.get((each, ""), now) > now for each in PORT_LOSSES) >= MOST_LOSSES:
             return False
         self.resting[kind, name] = now + REST_SECONDS
         return True
