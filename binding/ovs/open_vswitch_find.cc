@@ -5,7 +5,7 @@
 #include "binding/ovs/qos_rows.h"
 #include "ovsdb/operation.h"
 
-// What OpenVSwitch finds by names and external_ids.
+// The searches of OpenVSwitch, by names and external_ids.
 
 namespace kuryr::binding {
 namespace {

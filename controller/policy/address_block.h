@@ -15,8 +15,8 @@ struct AddressBlock {
   auto operator<=>(const AddressBlock&) const = default;
 
   [[nodiscard]] bool Contains(const IpAddress& address) const noexcept;
-  /// The same addresses as networks alone. For each exception these are at most as many as it is
-  /// longer than `network`, in bits. An exception of all of `network` leaves none.
+  /// Networks without exceptions that have the same addresses. Each exception adds at most as many
+  /// of them as it is longer than `network`, in bits. An exception of all of it leaves none.
   [[nodiscard]] std::vector<IpNetwork> Networks() const;
 };
 

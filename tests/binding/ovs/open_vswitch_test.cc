@@ -359,6 +359,20 @@ TEST_F(OpenVSwitchTest, DeletePortTakesTheQosOfAPortThatAnotherRemoved) {
               AllOf(HasSubstr("kuryr-port=tap1"), Not(HasSubstr("tap0"))));
 }
 
+TEST_F(OpenVSwitchTest, DeletePortTakesAPortThatComesAfterItsLook) {
+  OvsPort late = Port("tap0");
+  late.qos_type = "linux-noop";
+  const auto add = [&](const PortState* there) {
+    EXPECT_EQ(there, nullptr);
+    Add(late);
+  };
+
+  EXPECT_TRUE(switch_->DeletePort("tap0", late.external_ids, Soon(), add));
+
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "list-ports", "br-int"}), "");
+  EXPECT_EQ(ovs_->Vsctl({"--no-wait", "list", "QoS"}), "");
+}
+
 TEST_F(OpenVSwitchTest, IsServedAsLongAsVswitchdAnswers) {
   EXPECT_TRUE(switch_->IsServed(Soon()));
   ovs_->vswitchd().Signal(SIGSTOP);
