@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,5 +17,12 @@ namespace kuryr {
 /// The first 16 bytes of the text's SHA-256, in lower-case hexadecimal digits: enough that no two
 /// texts can be found that have one digest.
 [[nodiscard]] std::string DigestOf(std::string_view text);
+
+/// The lowest `digits` hexadecimal digits of `value`, in lower case.
+[[nodiscard]] std::string Hex(uint64_t value, size_t digits);
+
+/// A UUID of version 8 (RFC 9562: the vendor's own). The version replaces bits 12 to 15 of `high`,
+/// the variant the top four of `low`.
+[[nodiscard]] std::string UuidV8(uint64_t high, uint64_t low);
 
 }  // namespace kuryr

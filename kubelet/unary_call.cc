@@ -11,11 +11,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/unix_socket.h"
 #include "kubelet/frame.h"
 #include "kubelet/http2_session.h"
 #include "kubelet/poll_set.h"
 #include "kubelet/timeout.h"
-#include "kubelet/unix_socket.h"
 
 namespace kuryr::kubelet {
 namespace {
@@ -161,7 +161,7 @@ class UnaryCall::State final : private Http2Events {
 };
 
 UnaryCall::UnaryCall(const CallRequest& request, const Deadline& deadline)
-    : UnaryCall(ConnectTo(request.socket), request, deadline) {}
+    : UnaryCall(ConnectToUnix(request.socket), request, deadline) {}
 
 UnaryCall::UnaryCall(UniqueFd socket, const CallRequest& request, const Deadline& deadline)
     : state_(std::make_unique<State>(std::move(socket), request, deadline)) {}

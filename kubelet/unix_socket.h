@@ -23,10 +23,8 @@ struct Listener {
   SocketFile file;
 };
 
-// Both functions make non-blocking descriptors, and throw std::system_error that names the path.
-
-/// Listens at `path` with mode 0600. Removes an existing file there first.
+/// Listens at `path` with mode 0600, by a non-blocking descriptor. Removes an existing file there
+/// first. Throws std::system_error that names the path.
 [[nodiscard]] Listener ListenAt(const std::string& path);
-[[nodiscard]] UniqueFd ConnectTo(const std::string& path);
 
 }  // namespace kuryr::kubelet

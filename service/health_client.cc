@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/unix_socket.h"
 #include "service/health_socket.h"
 
 namespace kuryr::service {
@@ -22,7 +23,7 @@ class SocketClient : public httplib::ClientImpl {
  private:
   bool create_and_connect_socket(Socket& socket, httplib::Error& error) override {
     try {
-      socket.sock = ConnectForHealth(path_).release();
+      socket.sock = ConnectToUnix(path_).release();
       return true;
     } catch (const std::system_error&) {
       error = httplib::Error::Connection;

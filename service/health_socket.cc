@@ -4,31 +4,19 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/unix_socket.h"
 
 namespace kuryr::service {
 namespace {
 
 constexpr int kBacklog = 128;
 constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-sockaddr_un PathAddress(const std::string& path, const std::string& what) {
-  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.size() >= sizeof address.sun_path) ThrowErrno(ENAMETOOLONG, what);
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-const sockaddr* AnyAddress(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
-}
 
 void RemoveSocket(const std::string& path, const std::string& what) {
   struct stat found{};
@@ -39,13 +27,12 @@ void RemoveSocket(const std::string& path, const std::string& what) {
 
 UniqueFd ListenAtPath(const std::string& path) {
   const std::string what = "listen at " + path;
-  const sockaddr_un address = PathAddress(path, what);
+  const UnixAddress address(path);
   RemoveSocket(path, what);
-  UniqueFd socket(::socket(AF_UNIX, kKind, 0));
-  if (!socket) ThrowErrno(what);
+  UniqueFd socket = MakeUnixSocket(SOCK_NONBLOCK);
   // bind(2) takes the file's mode from here.
   if (::fchmod(socket.get(), 0600) != 0) ThrowErrno(what);
-  if (::bind(socket.get(), AnyAddress(address), sizeof address) != 0) ThrowErrno(what);
+  if (::bind(socket.get(), address.get(), address.size()) != 0) ThrowErrno(what);
   if (::listen(socket.get(), kBacklog) != 0) ThrowErrno(what);
   return socket;
 }
@@ -83,15 +70,6 @@ UniqueFd ListenAtPort(const std::string& address, uint16_t port) {
 
 UniqueFd ListenForHealth(const std::string& address, uint16_t port) {
   return IsSocketPath(address) ? ListenAtPath(address) : ListenAtPort(address, port);
-}
-
-UniqueFd ConnectForHealth(const std::string& path) {
-  const std::string what = "connect to " + path;
-  const sockaddr_un address = PathAddress(path, what);
-  UniqueFd socket(::socket(AF_UNIX, kKind, 0));
-  if (!socket) ThrowErrno(what);
-  if (::connect(socket.get(), AnyAddress(address), sizeof address) != 0) ThrowErrno(what);
-  return socket;
 }
 
 std::string ClientOf(int connection) {

@@ -12,12 +12,9 @@ namespace kuryr::service {
   return address.starts_with('/');
 }
 
-// Both functions make non-blocking descriptors, and throw std::system_error that names the place.
-
 /// Listens at an address, or at a path: there it replaces an existing socket and ignores `port`.
+/// The descriptor does not block. Throws std::system_error that names the place.
 [[nodiscard]] UniqueFd ListenForHealth(const std::string& address, uint16_t port);
-/// Connects to the unix socket at `path`.
-[[nodiscard]] UniqueFd ConnectForHealth(const std::string& path);
 
 /// The client of a connection: its IPv4 address, or the first half of its IPv6 address, because a
 /// host can use the whole second half. All peers at a unix socket are one client.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "binding/drivers/drivers.h"
 #include "binding/interfaces.h"
@@ -179,12 +180,8 @@ std::unique_ptr<Driver> NewNestedDriver(const DriverContext& context) {
 }
 
 std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment) {
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : attachment.network + " " + attachment.container_id + " " + plug.ifname)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  std::string name = "kuryr";
-  for (int digit = 0; digit < 10; ++digit, hash >>= 4U) name += "0123456789abcdef"[hash & 0xfU];
-  return name;
+  return "kuryr" + Hex(Hash(attachment.network + " " + attachment.container_id + " " + plug.ifname),
+                       10);
 }
 
 }  // namespace kuryr::binding

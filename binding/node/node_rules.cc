@@ -1,16 +1,15 @@
 #include "binding/node/node_rules.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "binding/netlink/nft_batch.h"
 #include "binding/netlink/nft_message.h"
 #include "binding/netlink/nl_transaction.h"
@@ -31,20 +30,17 @@ struct NodeRule {
   std::function<void(nl_msg& rule, const std::optional<NftSet>& set)> fill;
 };
 
-/// Stands in a note for a set of any size (FNV-1a, which is for no secrets).
-std::string DigestOf(const std::vector<NftInterval>& intervals) {
-  uint64_t digest = 0xcbf29ce484222325;
+/// Stands in a note for a set of any size.
+std::string TextOf(const std::vector<NftInterval>& intervals) {
+  std::string bytes;
   const auto add = [&](const IpAddress& address) {
-    for (size_t i = 0; i < address.size(); ++i)
-      digest = (digest ^ address.bytes.at(i)) * 0x100000001b3;
+    bytes.append(address.bytes.begin(), address.bytes.begin() + address.size());
   };
   for (const NftInterval& interval : intervals) {
     add(interval.begin);
     add(interval.end.value_or(IpAddress{.family = interval.begin.family}));
   }
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(digest));
-  return text.data();
+  return Hex(Hash(bytes), 16);
 }
 
 std::vector<IpNetwork> OwnNetworks(const NodePlan& plan) {
@@ -76,7 +72,7 @@ std::vector<IpNetwork> InsideOf(const NodePlan& plan, const std::vector<RemoteNe
 }
 
 NodeRule MasqueradeOutside(const IpNetwork& pods, const std::vector<NftInterval>& inside) {
-  return {.note = pods.ToString() + " to outside " + DigestOf(inside) + ": masquerade",
+  return {.note = pods.ToString() + " to outside " + TextOf(inside) + ": masquerade",
           .family = pods.address.family,
           .inside = inside,
           .fill = [pods](nl_msg& rule, const std::optional<NftSet>& set) {
@@ -104,7 +100,7 @@ NodeRule MasqueradeTranslated(const IpNetwork& pods) {
 /// Packets from anywhere to pods that would answer past this node: other nodes' pods behind a
 /// gateway, and all pods of a flat pool.
 NodeRule MasqueradeTranslatedTo(IpFamily family, const std::vector<NftInterval>& pods) {
-  return {.note = "to pods " + DigestOf(pods) + ", translated: masquerade",
+  return {.note = "to pods " + TextOf(pods) + ", translated: masquerade",
           .family = family,
           .inside = pods,
           .fill = [family](nl_msg& rule, const std::optional<NftSet>& set) {

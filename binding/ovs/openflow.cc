@@ -2,19 +2,18 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/unix_socket.h"
 #include "binding/ovs/openflow_message.h"
 #include "ovsdb/error.h"
 
@@ -22,17 +21,6 @@ namespace kuryr::binding {
 namespace {
 
 constexpr size_t kIdOffset = 4;
-
-UniqueFd ConnectTo(const std::string& path, const std::string& what) {
-  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.size() >= sizeof address.sun_path) ThrowErrno(ENAMETOOLONG, what);
-  std::memcpy(address.sun_path, path.data(), path.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!socket) ThrowErrno(what);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    ThrowErrno(what);
-  return socket;
-}
 
 /// An error's type and code (OpenFlow 1.3, 7.4.4).
 std::string ErrorText(const std::vector<uint8_t>& message) {
@@ -54,7 +42,7 @@ std::string OpenFlow::FolderOf(const std::string& ovsdb_connection) {
 OpenFlow::OpenFlow(const std::string& ovsdb_connection, const std::string& bridge,
                    const Deadline& deadline)
     : what_("the flows of bridge " + Printable(bridge)),
-      socket_(ConnectTo(FolderOf(ovsdb_connection) + "/" + bridge + ".mgmt", what_)) {
+      socket_(ConnectToUnix(FolderOf(ovsdb_connection) + "/" + bridge + ".mgmt")) {
   Append(openflow::Hello());
   Write(deadline);
 }

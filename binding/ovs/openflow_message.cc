@@ -6,6 +6,8 @@
 namespace kuryr::binding::openflow {
 namespace {
 
+enum class Command : uint8_t { kAdd = 0, kDelete = 3 };
+
 constexpr uint8_t kVersion = 4;
 constexpr uint32_t kAny = 0xffffffff;
 /// Open vSwitch's own fields and actions (ovs-fields(7), ovs-actions(7)).
@@ -13,8 +15,6 @@ constexpr uint16_t kNiciraClass = 1;
 constexpr uint32_t kNicira = 0x2320;
 /// A register that neither Neutron's agent nor NORMAL uses: 1 where a flow has passed the packet.
 constexpr uint8_t kPassedRegister = 8;
-
-enum class Command : uint8_t { kAdd = 0, kDelete = 3 };
 
 void PutBytes(Bytes& to, const Bytes& bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
 

@@ -11,13 +11,13 @@ namespace kuryr::binding {
 namespace {
 
 using nlohmann::json;
-using ovsdb::Everywhere;
 using ovsdb::Mutate;
 using ovsdb::Require;
 using ovsdb::Select;
 using ovsdb::Uuid;
 using ovsdb::Where;
 
+/// A mirror's columns that name ports (ovs-vswitchd.conf.db(5), Mirror).
 constexpr const char* kSources = "select_src_port";
 constexpr const char* kDestinations = "select_dst_port";
 constexpr const char* kOutput = "output_port";
@@ -180,7 +180,7 @@ bool PortMirrors::TryTransact(const json& operations, const Deadline& deadline,
                               const std::string& what) {
   json all = operations;
   // A caller may wait until ovs-vswitchd has the change.
-  all.push_back(Mutate("Open_vSwitch", Everywhere(), "next_cfg", "+=", 1));
+  all.push_back(Mutate("Open_vSwitch", ovsdb::Everywhere(), "next_cfg", "+=", 1));
   const auto failure = OvsdbClient::FailureIn(client_.Transact(all, deadline, what));
   if (!failure) return true;
   if (failure->error == "timed out") return false;

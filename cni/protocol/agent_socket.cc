@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <string_view>
@@ -19,35 +17,18 @@
 
 #include "base/error.h"
 #include "base/rollback.h"
+#include "base/unix_socket.h"
 
 namespace kuryr::cni {
 namespace {
 
 using namespace std::chrono_literals;
 
-sockaddr_un SocketAddress(const std::string& path) {
-  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
-  if (path.size() >= sizeof address.sun_path) ThrowErrno(ENAMETOOLONG, "use the socket " + path);
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-UniqueFd MakeSocket() {
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) ThrowErrno("make a unix socket");
-  return socket;
-}
-
-const sockaddr* Generic(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
-}
-
 /// True also when the listener's backlog is full.
 bool IsListening(const std::string& path) {
-  const UniqueFd socket = MakeSocket();
-  const sockaddr_un address = SocketAddress(path);
-  ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
-  return ::connect(socket.get(), Generic(address), sizeof address) == 0 || errno == EAGAIN;
+  const UniqueFd socket = MakeUnixSocket(SOCK_NONBLOCK);
+  const UnixAddress address(path);
+  return ::connect(socket.get(), address.get(), address.size()) == 0 || errno == EAGAIN;
 }
 
 }  // namespace
@@ -61,11 +42,11 @@ UniqueFd ListenAt(const std::string& path) {
   // ss(8) goes on showing this name.
   const std::string unready = path + "." + std::to_string(::getpid());
   ::unlink(unready.c_str());
-  UniqueFd socket = MakeSocket();
-  const sockaddr_un address = SocketAddress(unready);
+  UniqueFd socket = MakeUnixSocket(0);
+  const UnixAddress address(unready);
   Rollback remove_unready([&] { ::unlink(unready.c_str()); });
   const mode_t before = ::umask(0177);
-  const int bound = ::bind(socket.get(), Generic(address), sizeof address);
+  const int bound = ::bind(socket.get(), address.get(), address.size());
   const int error = errno;
   ::umask(before);
   if (bound != 0) ThrowErrno(error, "listen at " + path);
@@ -96,14 +77,14 @@ UniqueFd InheritedListener() {
 }
 
 UniqueFd ConnectTo(const std::string& path, const Deadline& deadline) {
-  UniqueFd socket = MakeSocket();
-  const sockaddr_un address = SocketAddress(path);
+  UniqueFd socket = MakeUnixSocket(0);
+  const UnixAddress address(path);
   // connect(2) waits this long for a place in the backlog (unix(7)); 0 is for ever.
   const auto left = std::max(deadline.Remaining(), 1ms);
   const timeval time = {.tv_sec = left / 1s, .tv_usec = left % 1s / 1us};
   if (::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time) != 0)
     ThrowErrno("connect to " + path);
-  if (::connect(socket.get(), Generic(address), sizeof address) != 0)
+  if (::connect(socket.get(), address.get(), address.size()) != 0)
     ThrowErrno(errno == EAGAIN ? ETIMEDOUT : errno, "connect to " + path);
   return socket;
 }

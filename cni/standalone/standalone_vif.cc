@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/uuid.h"
 
 namespace kuryr::cni {
 namespace {

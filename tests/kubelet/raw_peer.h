@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "kubelet/unix_socket.h"
+#include "base/unix_socket.h"
 
 namespace kuryr::kubelet {
 
@@ -97,7 +97,7 @@ class RawServer {
 /// A client that sends given bytes, and reads until the server closes or is silent for two minutes.
 class RawClient {
  public:
-  explicit RawClient(const std::string& socket) : socket_(ConnectTo(socket)) {}
+  explicit RawClient(const std::string& socket) : socket_(ConnectToUnix(socket)) {}
 
   void Say(std::string_view bytes) const {
     while (!bytes.empty()) {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/uuid.h"
 
 namespace kuryr::controller::pools {
 namespace {
