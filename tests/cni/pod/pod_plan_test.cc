@@ -1,6 +1,5 @@
 // How much one pod may ask for.
-#include "cni/pod/pod_plan.h"
-#include "tests/support/paths.h"
+#include "cni/pod/known_pod.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "tests/support/paths.h"
 
 namespace kuryr::cni {
 namespace {
