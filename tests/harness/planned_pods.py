@@ -29,9 +29,9 @@ class PlannedPods:
         number = next(self.api.numbers)
         return self.create(f"pod-{number}", Plan(number, **port), None if plan else {})
 
-    def make_many(self, count):
+    def make_many(self, count, **port):
         with ThreadPoolExecutor(8) as makers:
-            return list(makers.map(lambda _: self.make(), range(count)))
+            return list(makers.map(lambda _: self.make(**port), range(count)))
 
     def describe(self, attachment, pod=None, **options):
         """Gives an attachment its pod. pod: one that is there; options: make()'s for a new one."""

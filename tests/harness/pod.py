@@ -13,8 +13,9 @@ VIF = json.loads((REPOSITORY / "tests/data/demo/vif.json").read_text())
 class Plan:
     """One port, as it is written on its pod."""
 
-    def __init__(self, number, active=True, second_address=None, vhost_user=None):
-        """number: below 65536; second_address: of IPv4; vhost_user: the folder of its socket, for a port of that kind."""
+    def __init__(self, number, active=True, second_address=None, vhost_user=None, alone=False):
+        """number: below 65536; second_address: of IPv4; vhost_user: the folder of its socket, for a port of that kind; alone: the
+        pod has a network of its own, and reaches other pods by its node."""
         self.port = str(uuid.uuid4())
         self.tap = ("tap" + self.port)[:14]
         self.mac = f"fa:16:3e:00:{number >> 8:02x}:{number & 255:02x}"
@@ -22,6 +23,7 @@ class Plan:
         self.active = active
         self.second_address = second_address
         self.vhost_user = vhost_user
+        self.alone = alone
 
     @property
     def cidr(self):
@@ -42,6 +44,8 @@ class Plan:
         for subnet, address in zip(subnets, (self.address, self.address6)):
             ips = subnet["versioned_object.data"]["ips"]["versioned_object.data"]["objects"]
             ips[0]["versioned_object.data"]["address"] = address
+            if self.alone:
+                subnet["versioned_object.data"]["cidr"] = f"{address}/{128 if ':' in address else 32}"
             if self.second_address and ":" not in address:
                 ips.append(copy.deepcopy(ips[0]))
                 ips[1]["versioned_object.data"]["address"] = self.second_address
