@@ -5,12 +5,11 @@ import time
 from harness.expectation import POLL_SECONDS, Failed, expect, nothing
 from harness.kube_api import PODS
 from kubernetes.network_pods import PORT, NetworkPods, ask, until_answered
+from kubernetes.node_state import node_state
 
 BACK_SECONDS = 30
 # What is killed stays away so long.
 AWAY_SECONDS = 0.5
-# The protocol of kuryr-daemon's routes (kNodeRouteProtocol).
-PROTOCOL = 75
 
 
 class Way:
@@ -95,23 +94,12 @@ class KillFacts:
             time.sleep(POLL_SECONDS)
 
     def uninstall(self, pods):
-        with self.fact("without pods and agents, remove-node-network leaves no link, port, route or rule of kuryr-cni"):
+        with self.fact("without pods and agents, remove-node-network leaves links, addresses, routes, rules and ports as they were"):
             for name in pods:
                 self.cluster.api.request("DELETE", f"{PODS}/{name}")
             self.cluster.api.wait("they are gone", lambda found: not {name for _, name in found} & set(pods), PODS)
-            for agent, node in zip(self.cluster.agents, self.cluster.nodes):
+            for agent, node, before in zip(self.cluster.agents, self.cluster.nodes, self.cluster.states_before):
                 agent.stop()
-                expect(remains(node), "nothing was there before")
+                expect(node_state(node) - before, f"kuryr-daemon had made nothing on {node.name}")
                 node.host.run(agent.program, "--config-file", agent.conf, "remove-node-network")
-                nothing(remains(node), f"are left on {node.name}")
-
-
-def remains(node):
-    """What the node's network consists of, and pods of the system still have: taps are theirs."""
-    host = node.host
-    links = [line.split(": ")[1] for line in host.run("ip -o link show").splitlines()]
-    found = [f"link {name}" for name in links if name == "kuryr0"]
-    found += [f"port {name}" for name in node.ovs.ports() if not name.startswith("tap")]
-    for family in ("-4", "-6"):
-        found += host.run(f"ip {family} route show proto {PROTOCOL}").splitlines()
-    return found + [line for line in host.run("nft list tables").splitlines() if "kuryr" in line]
+                nothing(node_state(node) ^ before, f"differ from before on {node.name}")

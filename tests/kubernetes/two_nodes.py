@@ -20,6 +20,7 @@ from kubernetes.cluster import start_controllers
 from kubernetes.controllers import is_true
 from kubernetes.kubelet_node import KubeletNode, pin_sysctls, user_of
 from kubernetes.network import ClusterNetwork
+from kubernetes.node_state import node_state
 
 NAMES = ("node1", "node2")
 
@@ -140,6 +141,7 @@ class TwoNodes:
             node.start_kubelet(self.api, **self.network.kubelet_fields, makeIPTablesUtilChains=True, maxPods=200)
             self._start_proxy(node)
         self.api.wait("both nodes are registered", lambda nodes: len(nodes) == len(NAMES), "/api/v1/nodes")
+        self.states_before = [node_state(node) for node in self.nodes]
         with ThreadPoolExecutor() as starters:
             self.agents = list(starters.map(self._start_agent, self.nodes))
         self.api.wait("both nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
