@@ -144,6 +144,9 @@ class TwoNodes:
         self.states_before = [node_state(node) for node in self.nodes]
         with ThreadPoolExecutor() as starters:
             self.agents = list(starters.map(self._start_agent, self.nodes))
+        # The API server refuses pods of a namespace whose account has no token yet.
+        self.api.wait("namespace default has its account", lambda found: found.get(("default", "default"), {}).get("secrets"),
+                      "/api/v1/serviceaccounts")
         self.api.wait("both nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
 
     def _manifest(self, name):
