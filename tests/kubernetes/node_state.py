@@ -24,7 +24,8 @@ def _kernel_state(host):
 
 
 def _switch_state(ovs):
-    yield from (f"port {name}" for name in ovs.ports() if not name.startswith(TAP))
+    for bridge in ovs.vsctl("list-br").split():
+        yield f"bridge {bridge}"
+        yield from (f"port {name} of {bridge}" for name in ovs.vsctl("list-ports", bridge).split() if not name.startswith(TAP))
     yield f"external_ids {ovs.vsctl('get', 'Open_vSwitch', '.', 'external_ids')}"
     yield f"other_config {ovs.vsctl('get', 'Open_vSwitch', '.', 'other_config')}"
-    yield f"bridges {ovs.vsctl('list-br')}"

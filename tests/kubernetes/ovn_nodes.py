@@ -3,7 +3,8 @@ from harness.uplink_bridge import make_uplink_bridge
 from kubernetes.two_nodes import TwoNodes
 from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons, avoid_zero_snat
 
-RIGHTS = "  # With [ovn] services = ovn:\n"
+# docs/ovn.md's command removes these marks.
+MARK = "#ovn "
 
 
 class OvnNodes(TwoNodes):
@@ -33,13 +34,9 @@ class OvnNodes(TwoNodes):
         return self.management_address(pod.node, family)
 
     def _manifest(self, name):
-        """With the rights that OVN's Services need, which stand there as a comment."""
+        """As docs/ovn.md's commands make it, if it grants what OVN's Services need."""
         text = super()._manifest(name)
-        if self.proxy_serves_pods or RIGHTS not in text:
-            return text
-        before, _, rest = text.partition(RIGHTS)
-        rights, end, after = rest.partition("---")
-        return before + rights.replace("  # ", "  ") + end + after
+        return text if self.proxy_serves_pods or name.startswith("kuryr-") else text.replace(MARK, "")
 
     def _controller_changes(self):
         return {"controller": {"backend": "ovn"}, "ovn": {"nb_connection": NORTHBOUND, "services": self.options.services}}

@@ -22,8 +22,6 @@ from kubernetes.kubelet_node import KubeletNode, pin_sysctls, user_of
 from kubernetes.network import ClusterNetwork
 from kubernetes.node_state import node_state
 
-NAMES = ("node1", "node2")
-
 
 @dataclass(frozen=True)
 class Family:
@@ -58,6 +56,9 @@ PLUGINS = ("portmap", "bandwidth")
 
 
 class TwoNodes:
+    names = ("node1", "node2")
+    # The manifests of etc/kubernetes that hold beside the programs' ConfigMaps.
+    applied = APPLIED
     # Whose address a Service's pod and the outside see, and whether a pod sees clients outside that asked its Service.
     seen_at_service = "its"
     seen_outside = "the node's"
@@ -73,9 +74,9 @@ class TwoNodes:
         self.segment = Segment()
         if 6 in self.families:
             run(f"ip address add {FAMILIES[6].outside}/64 dev {self.segment.bridge} nodad")
-        self.hosts = [self._make_host(name) for name in NAMES]
+        self.hosts = [self._make_host(name) for name in self.names]
         self.network = self._make_network(self._addresses_of(self.hosts[0]))
-        users = [*map(user_of, NAMES), *(f"{token},{user},{user}" for user, token in TOKENS.items())]
+        users = [*map(user_of, self.names), *(f"{token},{user},{user}" for user, token in TOKENS.items())]
         with ThreadPoolExecutor() as makers:
             packing = makers.submit(images.pack, programs, WORK / "images.tar")
             api = makers.submit(ClusterApiServer, programs, WORK / "kubernetes", self.network, users, self.hosts[0])
@@ -130,9 +131,9 @@ class TwoNodes:
         return next(address for address in own if (":" in address) == (family == 6))
 
     def start(self):
-        """Both nodes are ready when it returns."""
+        """The nodes are ready when it returns."""
         self.admin = start_controllers(self.nodes[0], self.api, options=self.network.controller_options)
-        for name in APPLIED:
+        for name in self.applied:
             self._apply(self._manifest(name))
         self._apply(DNS_MANIFEST.read_text().replace(FAMILIES[4].service(DNS_SERVICE), self.network.name_server))
         # It plans nodes that join while it runs, and have no spec.podCIDRs yet.
@@ -140,14 +141,14 @@ class TwoNodes:
         for node in self.nodes:
             node.start_kubelet(self.api, **self.network.kubelet_fields, makeIPTablesUtilChains=True, maxPods=200)
             self._start_proxy(node)
-        self.api.wait("both nodes are registered", lambda nodes: len(nodes) == len(NAMES), "/api/v1/nodes")
+        self.api.wait("the nodes are registered", lambda nodes: len(nodes) == len(self.names), "/api/v1/nodes")
         self.states_before = [node_state(node) for node in self.nodes]
         with ThreadPoolExecutor() as starters:
             self.agents = list(starters.map(self._start_agent, self.nodes))
         # The API server refuses pods of a namespace whose account has no token yet.
         self.api.wait("namespace default has its account", lambda found: found.get(("default", "default"), {}).get("secrets"),
                       "/api/v1/serviceaccounts")
-        self.api.wait("both nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
+        self.api.wait("the nodes are ready", lambda nodes: all(is_true(each, "Ready") for each in nodes.values()), "/api/v1/nodes")
 
     def _manifest(self, name):
         return (MANIFESTS / name).read_text()
@@ -192,7 +193,7 @@ class TwoNodes:
         token = Path(f"{stem}.token")
         token.write_text(TOKENS[f"{ACCOUNT}{program}"])
         conf = configparser.RawConfigParser()
-        conf.read_string(_config_map(program))
+        conf.read_string(self._config_map(program))
         # In pods each program has a folder of its own for it.
         if conf.has_option("health_server", "socket"):
             conf.set("health_server", "socket", f"{stem}.sock")
@@ -206,6 +207,11 @@ class TwoNodes:
         return "".join(f"[{section}]\n" + "".join(f"{name} = {value}\n" for name, value in conf.items(section) if value is not None)
                        for section in conf.sections())
 
+    def _config_map(self, program):
+        documents = yaml.safe_load_all(self._manifest(f"{program}.yaml"))
+        (text,) = [each["data"]["kuryr.conf"] for each in documents if each["kind"] == "ConfigMap"]
+        return text
+
     # ---- Kubernetes
     def _start_proxy(self, node):
         kubeconfig = self.api.write_kubeconfig(node.host.work / "kube-proxy.kubeconfig", TOKENS["system:kube-proxy"])
@@ -217,12 +223,6 @@ class TwoNodes:
             "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
             "iptables": {"minSyncPeriod": "0s", "syncPeriod": "30s"}}))
         node.start("kube-proxy", [f"{self.programs}/kube-proxy", f"--config={configuration}"])
-
-
-def _config_map(program):
-    documents = yaml.safe_load_all((MANIFESTS / f"{program}.yaml").read_text())
-    (text,) = [each["data"]["kuryr.conf"] for each in documents if each["kind"] == "ConfigMap"]
-    return text
 
 
 def _network_list():

@@ -89,8 +89,7 @@ Northbound::State Northbound::StateOf(const std::vector<RowKey>& keys) const {
   State state{.settled = true};
   for (const RowKey& key : keys) {
     if (const auto why = keeper_.FailureOf(key))
-      state.failure =
-          "the northbound database refuses row " + key.name + " of " + key.table + ": " + *why;
+      state.failure = "row " + key.name + " of " + key.table + ": " + *why;
     state.settled = state.settled && keeper_.IsSettled(key);
   }
   if (!state.settled && state.failure.empty()) state.failure = WhyUnreachable();
@@ -138,7 +137,7 @@ void Northbound::Send() {
       if (drop_unknown_at_ && now >= *drop_unknown_at_ && !std::exchange(drops_all_, true))
         keeper_.DropUnknown([](const RowKey&) { return true; });
       RowKeeper::Batch batch = keeper_.Compose(replica_, kMostRows, now);
-      tell = std::move(batch.settled);
+      tell = std::move(batch.told);
       if (!batch.empty()) Transact(std::move(batch));
     }
   }
@@ -179,7 +178,7 @@ void Northbound::OnAnswer(const nlohmann::json& results) {
     const RowKeeper::Batch batch = std::move(*sent_);
     sent_.reset();
     const auto failure = OvsdbClient::FailureIn(results);
-    if (!failure) return keeper_.OnDone(batch);
+    if (!failure) return keeper_.OnDone(batch, Clock::now());
     ++counts_.failures;
     failed = keeper_.OnFailed(batch, failure->ToString(), Clock::now());
   }

@@ -15,6 +15,9 @@ namespace {
 constexpr const char* kExternalIds = "external_ids";
 constexpr const char* kClusterId = "kuryr-cluster";
 constexpr const char* kRowId = "kuryr-row";
+/// A row that others change more often within this time is written less often.
+constexpr unsigned kMostRewrites = 10;
+constexpr std::chrono::minutes kRewriteTime{1};
 
 }  // namespace
 
@@ -32,6 +35,7 @@ void RowKeeper::Want(WantedRow row) {
   if (slot.wanted == row) return;
   slot.wanted = std::move(row);
   slot.dropped = false;
+  slot.was_settled = false;
   Queue(key, slot);
 }
 
@@ -40,6 +44,7 @@ void RowKeeper::Drop(const RowKey& key) {
   if (slot.dropped) return;
   slot.wanted.reset();
   slot.dropped = true;
+  slot.was_settled = false;
   Queue(key, slot);
 }
 
@@ -162,6 +167,7 @@ class RowKeeper::Composer {
 
   [[nodiscard]] Batch Take() { return std::move(batch_); }
   [[nodiscard]] size_t size() const { return batch_.keys.size(); }
+  void Tell(const RowKey& key) { batch_.told.push_back(key); }
 
   /// Looks at the row of a slot that has just been taken from the queue.
   void Look(const RowKey& key, Slot& slot) {
@@ -177,8 +183,9 @@ class RowKeeper::Composer {
       batch_.keys.push_back(key);
     } else if (complete) {
       slot.settled = true;
+      slot.was_settled = true;
       slot.alone = false;
-      batch_.settled.push_back(key);
+      batch_.told.push_back(key);
     }
   }
 
@@ -322,6 +329,11 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Ti
     if (alone && composer.size() > 0) break;
     queue_.pop_front();
     slot.queued = false;
+    if (slot.was_settled && now < slot.look_at) {
+      Fail(key, slot, {.why = "other programs change it again and again", .until = slot.look_at});
+      composer.Tell(key);
+      continue;
+    }
     composer.Look(key, slot);
     if (slot.settled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
     if (alone && composer.size() > 0) break;
@@ -329,14 +341,29 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Ti
   return composer.Take();
 }
 
-void RowKeeper::OnDone(const Batch& batch) {
+void RowKeeper::OnDone(const Batch& batch, Time now) {
   for (const RowKey& key : batch.keys) {
     Slot& slot = slots_[key];
     slot.alone = false;
-    slot.backoff.reset();
+    CountRewrite(slot, now);
     // The look that settles it.
     Queue(key, slot);
   }
+}
+
+void RowKeeper::CountRewrite(Slot& slot, Time now) {
+  if (!slot.was_settled || now - slot.rewritten > kRewriteTime) slot.rewrites = 0;
+  slot.rewritten = now;
+  if (slot.was_settled) ++slot.rewrites;
+  slot.look_at = {};
+  if (slot.rewrites <= kMostRewrites) return slot.backoff.reset();
+  if (!slot.backoff) slot.backoff = std::make_unique<Backoff>(retry_least_, retry_most_);
+  slot.look_at = now + slot.backoff->Next();
+}
+
+void RowKeeper::Fail(const RowKey& key, Slot& slot, Failure failure) {
+  failed_.emplace(failure.until, key);
+  slot.failure = std::move(failure);
 }
 
 std::vector<RowKey> RowKeeper::OnFailed(const Batch& batch, const std::string& why, Time now) {
@@ -349,8 +376,9 @@ std::vector<RowKey> RowKeeper::OnFailed(const Batch& batch, const std::string& w
       continue;
     }
     if (!slot.backoff) slot.backoff = std::make_unique<Backoff>(retry_least_, retry_most_);
-    slot.failure = {.why = why, .until = now + slot.backoff->Next()};
-    failed_.emplace(slot.failure->until, key);
+    Fail(
+        key, slot,
+        {.why = "the northbound database refuses it: " + why, .until = now + slot.backoff->Next()});
     failed.push_back(key);
   }
   return failed;

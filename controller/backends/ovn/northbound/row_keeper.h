@@ -56,15 +56,16 @@ class RowKeeper {
 
   struct Batch {
     nlohmann::json operations = nlohmann::json::array();
-    std::vector<RowKey> keys;     ///< whose rows the operations change
-    std::vector<RowKey> settled;  ///< of those that were looked at: they are as they are to be
+    std::vector<RowKey> keys;  ///< whose rows the operations change
+    std::vector<RowKey> told;  ///< rows that are as they are to be, or wait after many rewrites
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
   };
   /// The operations for rows that differ, of at most `most` rows. The replica is whole.
   [[nodiscard]] Batch Compose(const OvsdbReplica& replica, size_t most, Time now);
-  /// The batch was done, and the replica has its changes.
-  void OnDone(const Batch& batch);
+  /// The batch was done, and the replica has its changes. A row that other programs have made it
+  /// write too often waits before it is looked at again, and has failed meanwhile.
+  void OnDone(const Batch& batch, Time now);
   /// The batch changed nothing. Its rows are tried again one by one, and a row that is alone in its
   /// batch after a delay that grows. Returns the rows that are alone.
   std::vector<RowKey> OnFailed(const Batch& batch, const std::string& why, Time now);
@@ -89,7 +90,11 @@ class RowKeeper {
     std::set<std::string> uuids;  ///< more than one: two controllers have written it
     bool queued = false;
     bool settled = false;
-    bool alone = false;  ///< a batch with this row and others failed
+    bool alone = false;        ///< a batch with this row and others failed
+    bool was_settled = false;  ///< since Want or Drop: others have changed the row if it differs
+    unsigned rewrites = 0;     ///< of what others have changed, since `rewritten`
+    Time rewritten;
+    Time look_at;  ///< not before, after too many rewrites
     std::optional<Failure> failure;
     std::unique_ptr<Backoff> backoff;
   };
@@ -108,6 +113,8 @@ class RowKeeper {
   }
   [[nodiscard]] bool IsUnwanted(const RowKey& key, const Slot& slot) const;
   void Queue(const RowKey& key, Slot& slot);
+  void CountRewrite(Slot& slot, Time now);
+  void Fail(const RowKey& key, Slot& slot, Failure failure);
   void QueueUuid(const std::string& uuid);
   void Index(const RowKey& key, const std::string& uuid);
   void Forget(const std::string& uuid);

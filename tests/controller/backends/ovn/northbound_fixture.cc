@@ -26,6 +26,7 @@ std::string OutputOf(std::vector<std::string> argv) {
 void NorthboundTest::SetUp() {
   if (!std::filesystem::exists(kSchema)) GTEST_SKIP() << "the machine lacks OVN (ovn-common)";
   NetnsTest::SetUp();
+  nbctl_db_ = remote();
   OutputOf({"ovsdb-tool", "create", "/run/nb.db", kSchema});
   StartServer();
 }
@@ -67,7 +68,7 @@ void NorthboundTest::Cluster::Start(size_t server) {
 }
 
 std::string NorthboundTest::Nbctl(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"ovn-nbctl", "--db=" + remote(), "--timeout=10"});
+  arguments.insert(arguments.begin(), {"ovn-nbctl", "--db=" + nbctl_db_, "--timeout=10"});
   return OutputOf(std::move(arguments));
 }
 

@@ -28,6 +28,8 @@ class NorthboundTest : public test::NetnsTest {
   /// server is killed by its end.
   class Cluster {
    public:
+    static constexpr size_t kServers = 3;
+
     Cluster();
     /// Between commas.
     [[nodiscard]] static std::string remotes();
@@ -35,9 +37,11 @@ class NorthboundTest : public test::NetnsTest {
     void Start(size_t server);
 
    private:
-    std::vector<std::optional<test::Process>> servers_{3};
+    std::vector<std::optional<test::Process>> servers_{kServers};
   };
 
+  /// The database that ovn-nbctl reads and changes: at first the single server's.
+  static inline std::string nbctl_db_;
   /// Runs ovn-nbctl; returns its stdout without the last newline.
   static std::string Nbctl(std::vector<std::string> arguments);
   /// A column of the rows of a table, one line a row, sorted; `condition` as ovn-nbctl find has it.

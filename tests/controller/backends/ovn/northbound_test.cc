@@ -1,5 +1,6 @@
 #include "controller/backends/ovn/northbound/northbound.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -38,8 +39,8 @@ class RowsTest : public NorthboundTest {
                           .cluster = cluster,
                           .hooks = {.may_write = [this] { return may_write_.load(); },
                                     .told = [this](const auto&) { Tell(); }},
-                          .retry_least = 5ms,
-                          .retry_most = 20ms,
+                          .retry_least = retry_least_,
+                          .retry_most = std::max(20ms, retry_least_),
                           .grace = grace});
   }
   bool AwaitSettled(const Northbound& northbound, const std::vector<RowKey>& keys) {
@@ -52,6 +53,7 @@ class RowsTest : public NorthboundTest {
   }
 
   std::atomic<bool> may_write_ = true;
+  std::chrono::milliseconds retry_least_ = 5ms;
   std::string remotes_ = remote();
   const std::vector<RowKey> both_ = {{kSwitch, "one"}, {kSwitchPort, "a"}};
 };
@@ -97,6 +99,32 @@ TEST_F(RowsTest, AreWrittenAgainWhateverAnotherChanges) {
   EXPECT_TRUE(ChangeAndAwait({"lsp-set-options", "a", "requested-chassis=n2"}, is_as_wanted));
   EXPECT_TRUE(ChangeAndAwait({"lsp-del", "a"}, is_as_wanted));
   EXPECT_TRUE(ChangeAndAwait({"ls-del", "kuryr.one"}, is_as_wanted));
+}
+
+TEST_F(RowsTest, OneThatAnotherChangesAgainAndAgainWaits) {
+  retry_least_ = 600s;
+  const auto northbound = Make();
+  northbound->Want({Port("a"), Port("b"), Switch("one")});
+  ASSERT_TRUE(AwaitSettled(*northbound, both_));
+
+  const auto is_as_wanted = [] {
+    return Column("Logical_Switch_Port", "addresses", "name=a") ==
+           std::vector<std::string>{"0a:00:00:00:00:01 10.1.0.2"};
+  };
+  for (int change = 0; change < 11; ++change)
+    ASSERT_TRUE(ChangeAndAwait({"lsp-set-addresses", "a", "unknown"}, is_as_wanted)) << change;
+
+  EXPECT_TRUE(ChangeAndAwait({"lsp-set-addresses", "a", "unknown"}, [&] {
+    return northbound->StateOf({{kSwitchPort, "a"}}).failure ==
+           "row a of Logical_Switch_Port: other programs change it again and again";
+  }));
+  EXPECT_FALSE(is_as_wanted());
+  EXPECT_TRUE(ChangeAndAwait({"lsp-set-addresses", "b", "unknown"}, [] {
+    return Column("Logical_Switch_Port", "addresses", "name=b") ==
+           std::vector<std::string>{"0a:00:00:00:00:01 10.1.0.2"};
+  })) << "other rows are kept";
+  northbound->Want({Port("a", "two"), Switch("two")});
+  EXPECT_TRUE(Await(is_as_wanted)) << "what its owner changes is written at once";
 }
 
 TEST_F(RowsTest, KeysOfOthersStay) {
@@ -179,7 +207,8 @@ TEST_F(RowsTest, OneThatIsRefusedStopsNoOther) {
   ASSERT_TRUE(AwaitSettled(*northbound, {{kSwitchPort, "b"}, {kSwitchPort, "c"}}));
   ASSERT_TRUE(Await([&] { return !northbound->StateOf({{kSwitchPort, "a"}}).failure.empty(); }));
   EXPECT_THAT(northbound->StateOf({{kSwitchPort, "a"}}).failure,
-              HasSubstr("refuses row a of Logical_Switch_Port: constraint violation"));
+              HasSubstr("row a of Logical_Switch_Port: the northbound database refuses it: "
+                        "constraint violation"));
   Nbctl({"lsp-del", "a"});
   EXPECT_TRUE(AwaitSettled(*northbound, {{kSwitchPort, "a"}}));
 }

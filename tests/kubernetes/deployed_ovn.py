@@ -1,0 +1,96 @@
+"""A cluster of three nodes on OVN by etc/kubernetes: its StatefulSet's pods keep the databases by Raft and ssl, and its DaemonSet's pods
+are ovn-controllers."""
+import base64
+import os
+import shutil
+
+from harness.namespaces import WORK
+from harness.process import run
+from harness.transcript import Transcript
+from kubernetes import ovn_image
+from kubernetes.controllers import is_true, of_app
+from kubernetes.ovn_nodes import OvnNodes
+from kubernetes.two_nodes import APPLIED, MANIFESTS, TwoNodes
+
+SECRET = "/api/v1/namespaces/kube-system/secrets/ovn-tls"
+CENTRAL = "ovn-central"
+PODS = "/api/v1/namespaces/kube-system/pods"
+SCHEMAS = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
+
+
+class DeployedOvn(OvnNodes):
+    names = ("node1", "node2", "node3")
+    applied = (*APPLIED, "ovn-central.yaml", "ovn-host.yaml")
+
+    def __init__(self, programs, options):
+        super().__init__(programs, options)
+        self.page = Transcript("In Kubernetes", "docs/ovn.md")
+        archive = ovn_image.build(WORK, self.page.take_commands()[0])
+        for node in self.nodes:
+            node.containerd.import_images(archive)
+        kubeconfig = self.api.write_kubeconfig(WORK / "ovn.kubeconfig")
+        os.environ["KUBECONFIG"] = str(kubeconfig)
+        make_secret, edit, *_ = self.page.take_commands()
+        run(make_secret)
+        self._edit_manifests(edit)
+        for name, content in self.api.get(SECRET)["data"].items():
+            (WORK / name).write_bytes(base64.b64decode(content))
+
+    def start(self):
+        TwoNodes.start(self)
+
+    @staticmethod
+    def _edit_manifests(command):
+        """As docs/install.md and docs/ovn.md have it; the latter's command. The repository's own files stay as they are."""
+        copies = WORK / "manifests"
+        shutil.copytree(MANIFESTS, copies, symlinks=True)
+        run("mount", "--bind", copies, MANIFESTS)
+        install = Transcript("In Kubernetes", "docs/install.md")
+        install.take_commands()
+        for each in (*install.take_commands(), command):
+            run("bash", "-uc", each)
+
+    def _manifest(self, name):
+        return TwoNodes._manifest(self, name)
+
+    def _controller_changes(self):
+        """Its files are in the Secret's folder, which pods have."""
+        return {"ovn": {"nb_private_key": WORK / "tls.key", "nb_certificate": WORK / "tls.crt", "nb_ca_cert": WORK / "ca.crt"}}
+
+    def _agent_changes(self):
+        return {}
+
+    # ---- the members
+    def members(self):
+        """{name: pod}, of StatefulSet ovn-central."""
+        return {pod["metadata"]["name"]: pod for pod in of_app(self.api.get(PODS)["items"], CENTRAL)}
+
+    def wait_for_members(self, but=()):
+        """Until all are ready; but: uids of pods that count no more."""
+        def all_ready(pods):
+            members = of_app(pods.values(), CENTRAL)
+            return len(members) == len(self.names) and all(
+                is_true(each, "Ready") and each["metadata"]["uid"] not in but for each in members)
+        self.api.wait("all members are ready", all_ready, PODS)
+
+    def node_of(self, pod):
+        return next(node for node in self.nodes if node.name == pod["spec"]["nodeName"])
+
+    def execute(self, pod, container, *command):
+        """The exit status and the output of a command in a member's container."""
+        (found,) = [each for each in pod["status"]["containerStatuses"] if each["name"] == container]
+        code, said, errors = self.node_of(pod).cri.exec_sync(found["containerID"].removeprefix("containerd://"), list(command))
+        return code, said + errors
+
+    def status(self, pod, database):
+        """What a member's server tells of the cluster."""
+        return self.execute(pod, database, "ovs-appctl", "-t", f"/run/ovn/ovn{database}_db.ctl", "cluster/status", SCHEMAS[database])[1]
+
+    def servers(self, pod, database):
+        """The ids of the cluster's servers, as a member tells."""
+        _, _, listed = self.status(pod, database).partition("\nServers:\n")
+        return {line.split()[0] for line in listed.splitlines() if line.strip()}
+
+    def leader(self, database):
+        (pod,) = [pod for pod in self.members().values() if "\nRole: leader\n" in self.status(pod, database)]
+        return pod

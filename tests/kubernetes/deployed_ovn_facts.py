@@ -1,0 +1,95 @@
+"""Facts of OVN's databases by etc/kubernetes: members start, are killed, lose their data and start anew, while pods come."""
+import shutil
+
+from harness.expectation import expect_same
+from harness.process import run
+from kubernetes.deployed_ovn import CENTRAL, PODS, SCHEMAS, DeployedOvn
+from kubernetes.network_pods import PORT, NetworkPods, ask, until_answered
+from kubernetes.ovn_facts import wait_until
+
+DATABASES = "/var/lib/kuryr-ovn"
+
+
+class DeployedOvnFacts:
+    def __init__(self, programs, options):
+        self.make = lambda: DeployedOvn(programs, options)
+        self.cluster = None
+
+    def state(self, facts):
+        self.fact = facts.fact
+        with self.fact("three nodes on OVN become ready by etc/kubernetes, whose databases' members begin by themselves", basis=True):
+            self.cluster = self.make()
+            self.cluster.start()
+            self.cluster.wait_for_members()
+            self.wait_for_servers()
+        self.first, self.second, _ = self.cluster.nodes
+        self.pods = NetworkPods(self.cluster)
+        with self.fact("pods of two nodes reach each other", basis=True):
+            self.one = self.pods.make({"one": (self.first, None)})["one"]
+            self.new_pod_is_reached()
+        for database in SCHEMAS:
+            with self.fact(f"the leader of {database} was killed: kuryr-controller goes on, and a new pod is reached"):
+                self.cluster.execute(self.cluster.leader(database), database, "bash", "-c", "kill -KILL -1")
+                self.new_pod_is_reached()
+                self.cluster.wait_for_members()
+        with self.fact("a member whose data are lost joins anew, and its former server leaves"):
+            self.lose_data("ovn-central-0")
+            self.wait_for_servers()
+            self.new_pod_is_reached()
+        with self.fact("all members end at once: they go on with their data, and a new pod is reached"):
+            before = self.servers()
+            self.delete(*self.cluster.members())
+            expect_same(before, self.servers(), "servers")
+            self.new_pod_is_reached()
+
+        with self.fact("all data are lost: docs/ovn.md's commands start the databases anew, and both pods are reached"):
+            self.lose_all_data()
+            self.new_pod_is_reached()
+
+    def lose_all_data(self):
+        before = self.cluster.members()
+        for pod in before.values():
+            shutil.rmtree(self.cluster.node_of(pod).host.path(DATABASES))
+        # Here kuryr-controller has no Deployment.
+        *commands, _ = self.cluster.page.take_commands()
+        self.cluster.page.finish()
+        for command in commands:
+            run(command)
+        self.cluster.kill_controller()
+        self.cluster.start_controller()
+        self.cluster.wait_for_members({pod["metadata"]["uid"] for pod in before.values()})
+
+    def new_pod_is_reached(self):
+        made = self.pods.make({"new": (self.second, None)})["new"]
+        until_answered(self.one.netns, next(iter(made.addresses.values())), PORT, "new")
+        expect_same("one", ask(made.netns, next(iter(self.one.addresses.values()))), "from the new pod")
+        self.cluster.api.request("DELETE", "/api/v1/namespaces/default/pods/new")
+        self.cluster.api.wait("it is gone", lambda pods: ("default", "new") not in pods, "/api/v1/namespaces/default/pods")
+
+    def lose_data(self, name):
+        pod = self.cluster.members()[name]
+        shutil.rmtree(self.cluster.node_of(pod).host.path(DATABASES))
+        self.delete(name)
+
+    def delete(self, *names):
+        """Deletes pods of the StatefulSet, whose successors are ready when it returns."""
+        members = self.cluster.members()
+        for name in names:
+            self.cluster.api.request("DELETE", f"{PODS}/{name}")
+        self.cluster.wait_for_members({members[name]["metadata"]["uid"] for name in names})
+
+    def servers(self):
+        """{database: its servers}, as each member tells."""
+        members = self.cluster.members().values()
+        return {database: [self.cluster.servers(pod, database) for pod in members] for database in SCHEMAS}
+
+    def wait_for_servers(self):
+        """Until each member knows as many servers as there are members, all of which are in ConfigMap ovn-central-members."""
+        path = "/api/v1/namespaces/kube-system/configmaps/ovn-central-members"
+        count = len(self.cluster.names)
+
+        def settled():
+            keys = set(self.cluster.api.get(path)["data"])
+            listed = {f"{database}-{server}" for database, told in self.servers().items() for each in told for server in each}
+            return len(listed) == len(keys) == len(SCHEMAS) * count and listed == {key[:len("nb-") + 4] for key in keys}
+        wait_until(f"{CENTRAL} has {count} servers of each database", settled, self.servers)
