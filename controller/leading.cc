@@ -32,7 +32,7 @@ struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, Nodes& nodes,
          const Reconciler::Shared& shared, Informer& known)
       : informer(known),
-        is_enforced(shared.needs.policies),
+        enforcer(shared.needs.policies ? shared.backend.facets().policies : nullptr),
         reporter(shared.reporter),
         api(std::move(client)),
         writer(*api, shared.store, may_write),
@@ -49,20 +49,25 @@ struct Leading::Worker {
   void TellOfPolicy(const std::string& key) {
     const auto policy = informer.policies().Find(key);
     if (!policy) return;
+    const auto tell = [&](const char* reason, const std::string& message) {
+      if (!informer.policies().IsNews(key, message)) return;
+      reporter.TellOf({.name_space = policy->name_space,
+                       .name = policy->name,
+                       .uid = policy->uid,
+                       .kind = "NetworkPolicy",
+                       .api_version = "networking.k8s.io/v1"},
+                      reason, message, writer);
+    };
+    if (enforcer == nullptr) return tell("KuryrPolicyNotEnforced", kNotEnforced);
     const std::string name = KeyOf(policy->name_space, policy->name);
-    const auto error = informer.compiled_policies().ErrorOf(name);
-    if (is_enforced && !error) return;
-    reporter.TellOf({.name_space = policy->name_space,
-                     .name = policy->name,
-                     .uid = policy->uid,
-                     .kind = "NetworkPolicy",
-                     .api_version = "networking.k8s.io/v1"},
-                    is_enforced ? "KuryrPolicyNotUnderstood" : "KuryrPolicyNotEnforced",
-                    is_enforced ? "allows less than it says: " + *error : kNotEnforced, writer);
+    if (const auto error = informer.compiled_policies().ErrorOf(name))
+      tell("KuryrPolicyNotUnderstood", "allows less than it says: " + *error);
+    if (const auto refusal = enforcer->FindRefusal(name))
+      tell("KuryrPolicyRefused", "not all of it is enforced yet: " + *refusal);
   }
 
   Informer& informer;
-  const bool is_enforced;
+  const PolicyEnforcer* const enforcer;  ///< null: no policy is enforced
   Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;
   Writer writer;
@@ -79,7 +84,8 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
           {.wake = [this](const Owner& owner) { Wake(owner); },
            .may_write = may_write_,
            .is_scope = [&namespaces = parts.informer.namespaces()](
-                           const std::string& id) { return namespaces.Has(id); }})) {
+                           const std::string& id) { return namespaces.Has(id); },
+           .wake_policy = [this](const std::string& name) { queue_.Add(PolicyKeyOf(name)); }})) {
   parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
                         .wake = [this](const std::string& key) { queue_.Add(key); },

@@ -34,6 +34,9 @@ struct BackendHooks {
   std::function<bool()> may_write;
   /// Whether the scope of this id exists; called after SweepScopes. Empty: no scope is swept.
   std::function<bool(const std::string& id)> is_scope;
+  /// A part of the policy NAMESPACE/NAME was refused: PolicyEnforcer::FindRefusal tells why. Must
+  /// not call the backend. Null: nobody is told.
+  std::function<void(const std::string& name)> wake_policy = nullptr;
 };
 
 /// The backend that kuryr.conf names, as its section describes it. Thread-safe.

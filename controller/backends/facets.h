@@ -100,6 +100,11 @@ class PolicyEnforcer {
   /// Applies the changes; the first call has all policies and pods. A pod's sets come before its
   /// first Reserve, so it is isolated before its first packet.
   virtual void Enforce(const PolicyChanges& changes) = 0;
+  /// Why a part of the policy NAMESPACE/NAME is not enforced; nullopt: nothing was refused. The
+  /// backend calls BackendHooks::wake_policy when something is.
+  [[nodiscard]] virtual std::optional<std::string> FindRefusal(const std::string& /*name*/) const {
+    return std::nullopt;
+  }
 };
 
 /// A backend that has figures for Prometheus.

@@ -7,10 +7,12 @@ namespace {
 constexpr const char* kPrefix = "networkpolicy:";
 
 std::string KeyFor(const watcher::WatchEvent& event) {
-  return kPrefix + event.name_space + "/" + event.name;
+  return PolicyKeyOf(event.name_space + "/" + event.name);
 }
 
 }  // namespace
+
+std::string PolicyKeyOf(const std::string& name) { return kPrefix + name; }
 
 bool IsPolicyKey(const std::string& key) { return key.starts_with(kPrefix); }
 
@@ -25,7 +27,8 @@ void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
     const MutexLock lock(mutex_);
     Policy& known = policies_[key];
     if (known.uid == event.uid && !is_enforced_) return;
-    known = {.name_space = event.name_space, .name = event.name, .uid = event.uid};
+    known = {
+        .name_space = event.name_space, .name = event.name, .uid = event.uid, .told = {}};
   }
   wake_(key);
 }
@@ -39,6 +42,17 @@ std::optional<NetworkPolicies::Policy> NetworkPolicies::Find(const std::string& 
   const MutexLock lock(mutex_);
   const auto known = policies_.find(key);
   return known == policies_.end() ? std::nullopt : std::optional(known->second);
+}
+
+bool NetworkPolicies::IsNews(const std::string& key, const std::string& message) {
+  const Clock::time_point now = Clock::now();
+  const MutexLock lock(mutex_);
+  const auto known = policies_.find(key);
+  if (known == policies_.end()) return false;
+  const auto [told, is_new] = known->second.told.try_emplace(message, now);
+  if (!is_new && now < told->second + kAgain) return false;
+  told->second = now;
+  return true;
 }
 
 size_t NetworkPolicies::size() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@ namespace kuryr::controller {
 class NetworkPolicies : public watcher::ResourceEventHandler {
  public:
   using Wake = std::function<void(const std::string& key)>;
+  using Clock = std::chrono::steady_clock;
 
   NetworkPolicies(bool is_enforced, Wake wake)
       : ResourceEventHandler("NetworkPolicy"), is_enforced_(is_enforced), wake_(std::move(wake)) {}
@@ -28,9 +30,14 @@ class NetworkPolicies : public watcher::ResourceEventHandler {
     std::string name_space;
     std::string name;
     std::string uid;
+    std::map<std::string, Clock::time_point> told;  ///< messages for its user, and when
   };
+  /// An Event may go after an hour, so a problem that lasts is news again after half of it.
+  static constexpr std::chrono::minutes kAgain{30};
   /// The policy of this key; nullopt: it does not exist.
   [[nodiscard]] std::optional<Policy> Find(const std::string& key) const EXCLUDES(mutex_);
+  /// Notes that the policy's user is told this. False if they have been told it already.
+  [[nodiscard]] bool IsNews(const std::string& key, const std::string& message) EXCLUDES(mutex_);
   [[nodiscard]] size_t size() const EXCLUDES(mutex_);
 
  protected:
@@ -43,6 +50,9 @@ class NetworkPolicies : public watcher::ResourceEventHandler {
   mutable Mutex mutex_;
   std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by key
 };
+
+/// The key of the policy NAMESPACE/NAME.
+[[nodiscard]] std::string PolicyKeyOf(const std::string& name);
 
 /// Whether the key is a policy's. No pod's key begins so, and no node's.
 [[nodiscard]] bool IsPolicyKey(const std::string& key);

@@ -63,12 +63,14 @@ PolicyRule Compilation::Begin(const NetworkPolicyRule& rule) {
           .subject = Subject().name(),
           .peers = {},
           .blocks = {},
+          .networks = {},
           .ports = {}};
 }
 
 void Compilation::AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled) {
   compiled.any_peer = rule.any_peer;
   compiled.blocks = rule.blocks;
+  compiled.networks = rule.networks;
   compiled.peers.reserve(rule.peers.size());
   for (const PeerSelector& peer : rule.peers) compiled.peers.push_back(Whole(ChoiceOf(peer)));
   std::sort(compiled.peers.begin(), compiled.peers.end());
@@ -106,6 +108,7 @@ void Compilation::AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compil
 size_t Compilation::BytesOfNumber(const NetworkPolicyRule& rule) const {
   size_t bytes = Subject().name().size() + sizeof(PolicyRule);
   if (rule.direction == TrafficDirection::kEgress) return bytes;
+  bytes += rule.networks.size() * sizeof(IpNetwork);
   for (const PeerSelector& peer : rule.peers)
     bytes += ChoiceOf(peer).name().size() + sizeof(PodSet);
   for (const AddressBlock& block : rule.blocks)

@@ -34,6 +34,7 @@ struct PolicyRule {
   bool any_peer = false;  ///< then `peers` and `blocks` are empty
   std::vector<PodSet> peers;
   std::vector<AddressBlock> blocks;
+  std::vector<IpNetwork> networks;  ///< the addresses of `blocks`, sorted
   bool any_port = false;  ///< then `ports` is empty
   std::vector<PortRange> ports;
 

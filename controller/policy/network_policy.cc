@@ -40,7 +40,7 @@ IpNetwork NetworkOf(const PolicyField& field) {
   return network->Masked();
 }
 
-AddressBlock BlockOf(const PolicyField& field, PolicyBudget& budget) {
+void AddBlock(const PolicyField& field, PolicyBudget& budget, NetworkPolicyRule& rule) {
   field.AllowOnly({"cidr", "except"});
   AddressBlock block{.network = NetworkOf(field.At("cidr")), .except = {}};
   const auto exceptions = field.At("except").Items(budget);
@@ -53,8 +53,10 @@ AddressBlock BlockOf(const PolicyField& field, PolicyBudget& budget) {
     block.except.push_back(network);
   }
   SortOnce(block.except);
-  if (!budget.Take(block.Networks().size())) field.Refuse(kTooMuch);
-  return block;
+  const std::vector<IpNetwork> networks = block.Networks();
+  if (!budget.Take(networks.size())) field.Refuse(kTooMuch);
+  rule.networks.insert(rule.networks.end(), networks.begin(), networks.end());
+  rule.blocks.push_back(std::move(block));
 }
 
 void AddPeer(const PolicyField& field, PolicyBudget& budget, NetworkPolicyRule& rule) {
@@ -65,10 +67,7 @@ void AddPeer(const PolicyField& field, PolicyBudget& budget, NetworkPolicyRule& 
   const bool selects = pods.is_there() || namespaces.is_there();
   if (selects == block.is_there())
     field.Refuse("needs an ipBlock, or else a podSelector, a namespaceSelector, or both of these");
-  if (!selects) {
-    rule.blocks.push_back(BlockOf(block, budget));
-    return;
-  }
+  if (!selects) return AddBlock(block, budget, rule);
   PeerSelector peer{.namespaces = std::nullopt, .pods = LabelSelector(pods, budget)};
   if (namespaces.is_there()) peer.namespaces = LabelSelector(namespaces, budget);
   if (!budget.TakeSet(peer.ToString())) field.Refuse(kTooMuch);
@@ -108,6 +107,7 @@ NetworkPolicyRule RuleOf(const PolicyField& field, TrafficDirection direction,
   for (const PolicyField& port : ports) AddPort(port, rule);
   SortOnce(rule.peers);
   SortOnce(rule.blocks);
+  SortOnce(rule.networks);
   SortOnce(rule.ports);
   SortOnce(rule.named_ports);
   return rule;

@@ -35,6 +35,7 @@ struct NetworkPolicyRule {
   bool any_peer = false;  ///< then `peers` and `blocks` are empty
   std::vector<PeerSelector> peers;
   std::vector<AddressBlock> blocks;  ///< without host bits
+  std::vector<IpNetwork> networks;   ///< as PolicyRule's
   bool any_port = false;             ///< then `ports` and `named_ports` are empty
   std::vector<PortRange> ports;
   std::vector<PortName> named_ports;

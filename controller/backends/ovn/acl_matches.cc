@@ -24,12 +24,10 @@ std::string PeersOf(const PolicyRule& rule, const Version& version,
   std::string list;
   for (const PodSet& set : rule.peers)
     AppendItem(list, std::string("$").append(group_of(set)).append("_").append(version.name));
-  for (const AddressBlock& block : rule.blocks) {
-    if (block.network.address.family != version.family) continue;
-    for (const IpNetwork& network : block.Networks()) {
-      if (network.prefix_length == 0) return version.name;
-      AppendItem(list, network.ToString());
-    }
+  for (const IpNetwork& network : rule.networks) {
+    if (network.address.family != version.family) continue;
+    if (network.prefix_length == 0) return version.name;
+    AppendItem(list, network.ToString());
   }
   if (list.empty()) return list;
   const bool is_ingress = rule.direction == TrafficDirection::kIngress;

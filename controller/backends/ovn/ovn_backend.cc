@@ -110,6 +110,25 @@ void OvnBackend::Enforce(const PolicyChanges& changes) {
   if (!std::exchange(knows_policies_, true)) northbound_.DropUnknown(IsPolicyRow);
 }
 
+std::optional<std::string> OvnBackend::FindRefusal(const std::string& name) const {
+  std::vector<RowKey> rows;
+  {
+    const MutexLock lock(mutex_);
+    rows = policies_.RowsOf(name);
+  }
+  return northbound_.RefusalOf(rows);
+}
+
+void OvnBackend::WakePolicies(const std::vector<RowKey>& keys) {
+  if (!hooks_.wake_policy || !northbound_.RefusalOf(keys)) return;
+  std::set<std::string> policies;
+  {
+    const MutexLock lock(mutex_);
+    policies = policies_.PoliciesWith(keys);
+  }
+  for (const std::string& policy : policies) hooks_.wake_policy(policy);
+}
+
 /// Wakes the owners of the rows, and pods that wait until they are isolated.
 void OvnBackend::OnTold(const std::vector<RowKey>& keys) {
   std::vector<Owner> owners;
@@ -128,6 +147,7 @@ void OvnBackend::OnTold(const std::vector<RowKey>& keys) {
     }
   }
   for (const Owner& owner : owners) hooks_.wake(owner);
+  WakePolicies(keys);
 }
 
 std::optional<std::vector<vif::PodVif>> OvnBackend::Reserve(const PlanRequest& request) {

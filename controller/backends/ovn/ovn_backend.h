@@ -46,6 +46,7 @@ class OvnBackend final : public Backend,
   [[nodiscard]] std::vector<Owner> Inventory() const override { return pools_.Inventory(); }
   void Balance(const std::string& name, const Service& service) override;
   void Enforce(const PolicyChanges& changes) override;
+  [[nodiscard]] std::optional<std::string> FindRefusal(const std::string& name) const override;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
     return {.addresses = pools_.facets().addresses,
@@ -73,6 +74,8 @@ class OvnBackend final : public Backend,
   /// Appends the keys of the rows that isolate the pod, which is woken when they are settled.
   void AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) REQUIRES(mutex_);
   void OnTold(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
+  /// Wakes the policies that have these rows, if the database refuses one of them.
+  void WakePolicies(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
 
   const BackendHooks hooks_;
   const std::string cluster_;

@@ -143,6 +143,21 @@ std::vector<Place> PolicyRows::PlacesIn(const std::set<PodSet>& sets) const {
   return places;
 }
 
+const std::vector<RowKey>& PolicyRows::RowsOf(const std::string& name) const {
+  static const std::vector<RowKey> kNone;
+  const auto rows = policies_.find(name);
+  return rows == policies_.end() ? kNone : rows->second;
+}
+
+std::set<std::string> PolicyRows::PoliciesWith(const std::vector<RowKey>& rows) const {
+  std::set<std::string> policies;
+  for (const auto& [name, keys] : policies_) {
+    if (std::find_first_of(keys.begin(), keys.end(), rows.begin(), rows.end()) != keys.end())
+      policies.insert(name);
+  }
+  return policies;
+}
+
 std::vector<RowKey> PolicyRows::IsolationOf(const std::set<PodSet>& sets) const {
   std::vector<RowKey> rows;
   for (const PodSet& set : sets) {

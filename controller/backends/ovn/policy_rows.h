@@ -30,6 +30,10 @@ class PolicyRows {
 
   /// The places of a port of a pod in these sets. A set that no policy names has none.
   [[nodiscard]] std::vector<Place> PlacesIn(const std::set<PodSet>& sets) const;
+  /// The rows of the policy NAMESPACE/NAME; none if it is not known.
+  [[nodiscard]] const std::vector<RowKey>& RowsOf(const std::string& name) const;
+  /// The policies that have one of the rows, by NAMESPACE/NAME.
+  [[nodiscard]] std::set<std::string> PoliciesWith(const std::vector<RowKey>& rows) const;
   /// The rows without which a pod in these sets would not be isolated.
   [[nodiscard]] std::vector<RowKey> IsolationOf(const std::set<PodSet>& sets) const;
 

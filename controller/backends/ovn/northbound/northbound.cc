@@ -88,12 +88,25 @@ Northbound::State Northbound::StateOf(const std::vector<RowKey>& keys) const {
   const MutexLock lock(mutex_);
   State state{.settled = true};
   for (const RowKey& key : keys) {
-    if (const auto why = keeper_.FailureOf(key))
-      state.failure = "row " + key.name + " of " + key.table + ": " + *why;
+    if (auto refusal = RefusalOf(key)) state.failure = std::move(*refusal);
     state.settled = state.settled && keeper_.IsSettled(key);
   }
   if (!state.settled && state.failure.empty()) state.failure = WhyUnreachable();
   return state;
+}
+
+std::optional<std::string> Northbound::RefusalOf(const std::vector<RowKey>& keys) const {
+  const MutexLock lock(mutex_);
+  for (const RowKey& key : keys) {
+    if (auto refusal = RefusalOf(key)) return refusal;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Northbound::RefusalOf(const RowKey& key) const {
+  const auto why = keeper_.FailureOf(key);
+  if (!why) return std::nullopt;
+  return "row " + key.name + " of " + key.table + ": " + *why;
 }
 
 std::string Northbound::WhyUnreachable() const {

@@ -58,6 +58,10 @@ class Northbound {
   /// The state of all these rows together.
   [[nodiscard]] State StateOf(const std::vector<RowKey>& keys) const EXCLUDES(mutex_);
 
+  /// Why one of these rows is not kept: the database refuses it, or others always change it.
+  [[nodiscard]] std::optional<std::string> RefusalOf(const std::vector<RowKey>& keys) const
+      EXCLUDES(mutex_);
+
   void WriteTo(service::MetricsText& text) const EXCLUDES(mutex_);
 
  private:
@@ -77,6 +81,7 @@ class Northbound {
   void OnLost() EXCLUDES(mutex_);
   void Wake() const;
   [[nodiscard]] Clock::time_point NextWork() const EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<std::string> RefusalOf(const RowKey& key) const REQUIRES(mutex_);
   [[nodiscard]] std::string WhyUnreachable() const REQUIRES(mutex_);
 
   const Parts parts_;

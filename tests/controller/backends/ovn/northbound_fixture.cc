@@ -4,6 +4,8 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
@@ -28,6 +30,18 @@ void NorthboundTest::SetUp() {
   NetnsTest::SetUp();
   nbctl_db_ = remote();
   OutputOf({"ovsdb-tool", "create", "/run/nb.db", kSchema});
+  StartServer();
+}
+
+void NorthboundTest::ReplaceDatabase(std::optional<int> most_acls) {
+  StopServer();
+  std::ifstream text(kSchema);
+  nlohmann::json schema = nlohmann::json::parse(text);
+  if (most_acls) schema["tables"]["ACL"]["maxRows"] = *most_acls;
+  schema.erase("cksum");
+  std::ofstream("/run/nb.ovsschema") << schema;
+  std::filesystem::remove("/run/nb.db");
+  OutputOf({"ovsdb-tool", "create", "/run/nb.db", "/run/nb.ovsschema"});
   StartServer();
 }
 

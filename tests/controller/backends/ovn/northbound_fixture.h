@@ -19,6 +19,9 @@ class NorthboundTest : public test::NetnsTest {
  protected:
   void SetUp() override;
 
+  /// Replaces the database by an empty one. One with a limit takes that many ACLs at most (maxRows
+  /// of RFC 7047, 3.2).
+  void ReplaceDatabase(std::optional<int> most_acls = std::nullopt);
   static std::string remote() { return "unix:/run/nb.sock"; }
   void StartServer();
   void StopServer();

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/backends/ovn/ovn_backend.h"
@@ -36,16 +38,31 @@ inline PlanRequest NodeRequest(const std::string& name) {
 /// The backend on a real northbound database.
 class OvnBackendTest : public NorthboundTest {
  protected:
-  std::unique_ptr<OvnBackend> Make(const std::string& more = "") {
+  std::unique_ptr<OvnBackend> Make(
+      const std::string& more = "",
+      std::function<void(const std::string& name)> wake_policy = nullptr) {
     return std::make_unique<OvnBackend>(ReadOptionsOf(kPools + more),
                                         BackendHooks{.wake = [this](const Owner&) { Tell(); },
                                                      .may_write = [] { return true; },
-                                                     .is_scope = {}});
+                                                     .is_scope = {},
+                                                     .wake_policy = std::move(wake_policy)});
   }
   /// The VIFs once their rows are written.
   Vifs Reserve(OvnBackend& backend, const PlanRequest& request) {
     std::optional<Vifs> vifs;
     EXPECT_TRUE(Await([&] { return (vifs = backend.Reserve(request)).has_value(); }));
+    return vifs.value_or(Vifs());
+  }
+  /// As Reserve, also while the backend refuses.
+  Vifs ReserveAgain(OvnBackend& backend, const PlanRequest& request) {
+    std::optional<Vifs> vifs;
+    EXPECT_TRUE(Await([&] {
+      try {
+        return (vifs = backend.Reserve(request)).has_value();
+      } catch (const PlanError&) {
+        return false;
+      }
+    }));
     return vifs.value_or(Vifs());
   }
   static PlanRequest PodRequest(const std::string& name, const Vifs& node) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -136,24 +137,62 @@ TEST_F(OvnPoliciesTest, PodIsNeverOpenWhileItsPoliciesAreReplaced) {
   EXPECT_THAT(Isolations(pod.at(0)), AllOf(SizeIs(Ge(40)), Each(true)));
 }
 
-TEST_F(OvnPoliciesTest, PodHasNoPlanWhileItsIsolationIsRefused) {
-  const auto backend = Make();
-  backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {}});
-  EXPECT_TRUE(Await([&] { return Column("Port_Group", "name").size() == 2; }));
-  const auto names = Column("Port_Group", "name");
-  backend->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {}});
-  EXPECT_TRUE(Await([&] { return Column("Port_Group", "name").empty(); }));
-  for (const std::string& name : names) Nbctl({"pg-add", name});
+/// Another program's ACLs leave no room for those of the policy: its port groups are taken, and its
+/// ACLs are refused.
+class OvnFullTest : public OvnPoliciesTest {
+ protected:
+  static constexpr int kMostAcls = 4;  ///< as many as Isolate has
 
+  void SetUp() override {
+    OvnPoliciesTest::SetUp();
+    if (IsSkipped()) return;
+    ReplaceDatabase(kMostAcls);
+    Nbctl({"ls-add", "other"});
+    for (int i = 0; i < kMostAcls; ++i)
+      Nbctl({"acl-add", "other", "to-lport", std::to_string(i), "ip", "drop"});
+  }
+  static void MakeRoom() { Nbctl({"acl-del", "other"}); }
+};
+
+TEST_F(OvnFullTest, PodHasNoPlanWhileItsIsolationIsRefused) {
+  const auto backend = Make();
   backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
   const PlanRequest request = pools::RequestOf(Pod("a"), "shared");
-  const Vifs other = Reserve(*backend, pools::RequestOf(Pod("b"), "shared"));
   EXPECT_FALSE(backend->Reserve(request));
-  EXPECT_EQ(other.size(), 1);
+  ASSERT_TRUE(Await([&] { return !Column("Port_Group", "ports", "ports!=[]").empty(); }));
+  EXPECT_EQ(Reserve(*backend, pools::RequestOf(Pod("b"), "shared")).size(), 1);
 
-  for (const std::string& name : names) Nbctl({"pg-del", name});
-  const Vifs pod = Reserve(*backend, request);
-  EXPECT_THAT(Isolations(pod.at(0)), Each(true));
+  std::string refusal;
+  EXPECT_TRUE(Await([&] {
+    try {
+      return backend->Reserve(request).has_value();
+    } catch (const PlanError& e) {
+      refusal = e.what();
+      return refusal.find("of ACL") != std::string::npos;
+    }
+  }));
+  EXPECT_THAT(refusal, HasSubstr("refuses row isolated/ingress/web of ACL"));
+
+  MakeRoom();
+  EXPECT_TRUE(IsIsolated(ReserveAgain(*backend, request).at(0)));
+}
+
+TEST_F(OvnFullTest, PolicyTellsWhyItsRowsAreRefused) {
+  std::atomic<unsigned> woken = 0;
+  const auto backend = Make("", [&](const std::string& name) {
+    EXPECT_EQ(name, "team/p");
+    ++woken;
+    Tell();
+  });
+  backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {}});
+
+  ASSERT_TRUE(Await([&] { return woken > 0; }));
+  EXPECT_THAT(backend->FindRefusal("team/p").value_or(""),
+              AllOf(HasSubstr("refuses row "), HasSubstr("of ACL"), HasSubstr("constraint")));
+  EXPECT_FALSE(backend->FindRefusal("team/q"));
+
+  MakeRoom();
+  EXPECT_TRUE(Await([&] { return !backend->FindRefusal("team/p"); }));
 }
 
 TEST_F(OvnPoliciesTest, NextControllerTakesOverWithoutAGap) {

@@ -18,6 +18,10 @@ IpNetwork Net(const std::string& text) { return IpNetwork::Parse(text).value(); 
 /// A policy that allows `rule` to pods of "web".
 CompiledPolicy PolicyOf(PolicyRule rule) {
   rule.subject = "web";
+  for (const AddressBlock& block : rule.blocks) {
+    const std::vector<IpNetwork> networks = block.Networks();
+    rule.networks.insert(rule.networks.end(), networks.begin(), networks.end());
+  }
   return {.subject = "web", .isolates_ingress = true, .rules = {std::move(rule)}};
 }
 
@@ -69,7 +73,8 @@ TEST(PolicyRowsTest, EgressIsOfTheSenderAfterItsLoadBalancer) {
                                 .isolates_egress = true,
                                 .rules = {{.direction = TrafficDirection::kEgress,
                                            .subject = "web",
-                                           .blocks = {{.network = Net("10.1.2.3/8"), .except = {}}},
+                                           .blocks = {{.network = Net("10.0.0.0/8"), .except = {}}},
+                                           .networks = {Net("10.0.0.0/8")},
                                            .any_port = true}}}}});
 
   ASSERT_THAT(NamesOf(changes.wanted),

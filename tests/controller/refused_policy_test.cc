@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tests/controller/leading_fixture.h"
+
+namespace kuryr::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Refuses a part of each policy that it is told of, and has no VIFs.
+class RefusingBackend final : public controller::Backend, public controller::PolicyEnforcer {
+ public:
+  explicit RefusingBackend(controller::BackendHooks hooks) : hooks_(std::move(hooks)) {}
+
+  std::optional<std::vector<vif::PodVif>> Reserve(const controller::PlanRequest& /*r*/) override {
+    return std::nullopt;
+  }
+  bool Owns(const controller::Owner& /*owner*/, const vif::PodVif& /*vif*/) const override {
+    return false;
+  }
+  void Adopt(const controller::Owner& /*owner*/, const std::vector<vif::PodVif>& /*v*/) override {}
+  bool Await(const controller::Owner& /*owner*/, const std::vector<vif::PodVif>& /*v*/) override {
+    return false;
+  }
+  bool Release(const std::string& /*owner_id*/) override { return true; }
+  std::vector<controller::Owner> Inventory() const override { return {}; }
+  controller::Facets facets() override { return {.policies = this}; }
+  void Enforce(const controller::PolicyChanges& changes) override {
+    for (const auto& [name, policy] : changes.policies) hooks_.wake_policy(name);
+  }
+  std::optional<std::string> FindRefusal(const std::string& name) const override {
+    return "there is no room for " + name;
+  }
+
+ private:
+  const controller::BackendHooks hooks_;
+};
+
+class RefusingFactory final : public controller::BackendFactory {
+ public:
+  const char* name() const noexcept override { return "refusing"; }
+  controller::BackendNeeds needs() const override { return {.policies = true, .labels = {}}; }
+  void Warn() const override {}
+  std::shared_ptr<controller::Backend> Make(const controller::BackendHooks& hooks) const override {
+    return std::make_shared<RefusingBackend>(hooks);
+  }
+};
+
+class RefusedPolicyTest : public LeadingTest {
+ protected:
+  void SetUp() override {
+    LeadingTest::SetUp();
+    config_.backend = std::make_shared<RefusingFactory>();
+    Start();
+  }
+  void CreatePolicy(const std::string& name) {
+    api().Create({{"kind", "NetworkPolicy"},
+                  {"apiVersion", "networking.k8s.io/v1"},
+                  {"metadata", {{"name", name}, {"namespace", "default"}}}});
+  }
+};
+
+TEST_F(RefusedPolicyTest, UserOfThePolicyIsToldWhy) {
+  CreatePolicy("deny");
+
+  EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyRefused"),
+              HasSubstr("not all of it is enforced yet: there is no room for default/deny"));
+}
+
+}  // namespace
+}  // namespace kuryr::test
