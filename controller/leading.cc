@@ -32,6 +32,7 @@ struct Leading::Worker {
   Worker(std::shared_ptr<watcher::ApiClient> client, const MayWrite& may_write, Nodes& nodes,
          const Reconciler::Shared& shared, Informer& known)
       : informer(known),
+        backend(shared.backend),
         is_enforced(shared.needs.policies),
         reporter(shared.reporter),
         api(std::move(client)),
@@ -50,18 +51,23 @@ struct Leading::Worker {
     const auto policy = informer.policies().Find(key);
     if (!policy) return;
     const std::string name = KeyOf(policy->name_space, policy->name);
-    const auto error = informer.compiled_policies().ErrorOf(name);
+    auto error = informer.compiled_policies().ErrorOf(name);
+    const bool is_understood = !error;
+    if (is_enforced && is_understood) error = backend.facets().policies->WhyNotEnforced(name);
     if (is_enforced && !error) return;
     reporter.TellOf({.name_space = policy->name_space,
                      .name = policy->name,
                      .uid = policy->uid,
                      .kind = "NetworkPolicy",
                      .api_version = "networking.k8s.io/v1"},
-                    is_enforced ? "KuryrPolicyNotUnderstood" : "KuryrPolicyNotEnforced",
+                    !is_enforced    ? "KuryrPolicyNotEnforced"
+                    : is_understood ? "KuryrPolicyIncomplete"
+                                    : "KuryrPolicyNotUnderstood",
                     is_enforced ? "allows less than it says: " + *error : kNotEnforced, writer);
   }
 
   Informer& informer;
+  Backend& backend;
   const bool is_enforced;
   Reporter& reporter;
   std::shared_ptr<watcher::ApiClient> api;
@@ -79,7 +85,8 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
           {.wake = [this](const Owner& owner) { Wake(owner); },
            .may_write = may_write_,
            .is_scope = [&namespaces = parts.informer.namespaces()](
-                           const std::string& id) { return namespaces.Has(id); }})) {
+                           const std::string& id) { return namespaces.Has(id); },
+           .wake_policy = [this](const std::string& policy) { queue_.Add(PolicyKeyOf(policy)); }})) {
   parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
                         .wake = [this](const std::string& key) { queue_.Add(key); },

@@ -34,6 +34,9 @@ struct BackendHooks {
   std::function<bool()> may_write;
   /// Whether the scope of this id exists; called after SweepScopes. Empty: no scope is swept.
   std::function<bool(const std::string& id)> is_scope;
+  /// PolicyEnforcer::WhyNotEnforced may say something else of the policy NAMESPACE/NAME now. Must
+  /// not call the backend.
+  std::function<void(const std::string& policy)> wake_policy;
 };
 
 /// The backend that kuryr.conf names, as its section describes it. Thread-safe.

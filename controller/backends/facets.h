@@ -100,6 +100,11 @@ class PolicyEnforcer {
   /// Applies the changes; the first call has all policies and pods. A pod's sets come before its
   /// first Reserve, so it is isolated before its first packet.
   virtual void Enforce(const PolicyChanges& changes) = 0;
+  /// Why the policy NAMESPACE/NAME allows less than it says; nullopt: it does not.
+  [[nodiscard]] virtual std::optional<std::string> WhyNotEnforced(
+      const std::string& /*policy*/) const {
+    return std::nullopt;
+  }
 };
 
 /// A backend that has figures for Prometheus.

@@ -7,10 +7,12 @@ namespace {
 constexpr const char* kPrefix = "networkpolicy:";
 
 std::string KeyFor(const watcher::WatchEvent& event) {
-  return kPrefix + event.name_space + "/" + event.name;
+  return PolicyKeyOf(event.name_space + "/" + event.name);
 }
 
 }  // namespace
+
+std::string PolicyKeyOf(const std::string& name) { return kPrefix + name; }
 
 bool IsPolicyKey(const std::string& key) { return key.starts_with(kPrefix); }
 

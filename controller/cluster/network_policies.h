@@ -44,6 +44,8 @@ class NetworkPolicies : public watcher::ResourceEventHandler {
   std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by key
 };
 
+/// The key of the policy NAMESPACE/NAME.
+[[nodiscard]] std::string PolicyKeyOf(const std::string& name);
 /// Whether the key is a policy's. No pod's key begins so, and no node's.
 [[nodiscard]] bool IsPolicyKey(const std::string& key);
 
