@@ -9,7 +9,7 @@ from harness.kuryr import Kuryr
 from harness.kuryr_daemon import KuryrDaemon
 from harness.pod import ANNOTATION
 from harness.process import run
-from neutron import services
+from neutron import facts_of_policies, services
 from neutron.planning import TAG
 from ovn import exchange
 from ovn.central import HOST_NAME
@@ -35,8 +35,8 @@ class Nodes:
         planning.node.agent.stop()
         planning.node.give(kuryr=kuryr, agent=KuryrDaemon(planning.node.agent.program, kuryr.usual_conf))
         options = "".join(f"{name} = {value}\n" for name, value in NETWORK.items())
-        self.controller = Controller(5, planning.controller.program, self.api, "kuryrport", planning.backend() + (
-            f"node_security_groups = {self.group}\n[node_network]\n{options}"))
+        self.options = planning.backend() + f"node_security_groups = {self.group}\n[node_network]\n{options}"
+        self.controller = Controller(5, planning.controller.program, self.api, "kuryrport", self.options)
         planning.node.agent.start()
 
     # ---- of Kubernetes
@@ -106,6 +106,7 @@ def check(facts, planning):
                     [port["device_owner"], port["binding:host_id"], port["status"], port["tags"], port["security_groups"], pairs], "port")
     client, server = exchanges(facts, nodes)
     use_services(facts, nodes, client, server)
+    facts_of_policies.check(facts, nodes, nodes.options, client, server)
     lose(facts, nodes, client)
     go(facts, nodes, (client, server))
     nodes.controller.end(signal.SIGTERM)

@@ -48,9 +48,9 @@ class Planning:
         """The path of a namespace's objects of the core."""
         return f"/api/v1/namespaces/{namespace}/{kind}"
 
-    def create(self, name, node=HOST_NAME, namespace=DEFAULT, annotations=None):
+    def create(self, name, node=HOST_NAME, namespace=DEFAULT, annotations=None, labels=None):
         """Creates a pod; returns its UID."""
-        pod = {"metadata": {"name": name, "annotations": annotations or {}},
+        pod = {"metadata": {"name": name, "annotations": annotations or {}, "labels": labels or {}},
                "spec": {"nodeName": node, "containers": [{"name": "pause", "image": "pause"}]}}
         return json.loads(self.api.request("POST", self.path("pods", namespace), pod))["metadata"]["uid"]
 

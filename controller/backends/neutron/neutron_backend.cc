@@ -11,7 +11,9 @@ using tasks::OwnerWork;
 NeutronBackend::NeutronBackend(Parts parts)
     : hooks_(std::move(parts.hooks)),
       times_(parts.times),
-      planner_(parts.api, std::move(parts.defaults), PoolHooksOf()),
+      defaults_(std::move(parts.defaults)),
+      isolation_(MakeIsolation(parts.api)),
+      planner_(parts.api, defaults_, PoolHooksOf(), isolation_.get()),
       work_({.may_write = hooks_.may_write,
              .run = [this](Task task, const auto& request) { return Run(task, request); },
              .wake = hooks_.wake},
@@ -29,7 +31,9 @@ NeutronBackend::NeutronBackend(Parts parts)
                        }),
       sweep_scopes_("sweep networks of scopes", hooks_.may_write, [this](service::Chore& chore) {
         if (!planner_.SweepScopes(hooks_.is_scope)) chore.Retry();
-      }) {
+      }),
+      write_groups_("write security groups", hooks_.may_write,
+                    [this](service::Chore& chore) { isolation_->Run(chore); }) {
   if (times_.search.count() > 0) find_late_ports_.Want(times_.search);
   look_at_written_.Want(times_.look_at_waiting);
 }
@@ -44,6 +48,44 @@ std::unique_ptr<PoolFiller> NeutronBackend::MakeFiller() {
   PoolFiller::Hooks hooks{.may_write = hooks_.may_write,
                           .is_held = [this](const std::string& port) { return IsHeld(port); }};
   return std::make_unique<PoolFiller>(planner_.pool_means(), std::move(hooks), times_.pool);
+}
+
+std::unique_ptr<Isolation> NeutronBackend::MakeIsolation(NeutronApi& api) {
+  if (!defaults_.enforces_policies) return nullptr;
+  Isolation::Hooks hooks{
+      .want_run = [this] { write_groups_.Want(); },
+      .find_differing = [this] { return FindDiffering(); },
+      .regroup = [this](const std::string& owner_id) { return Regroup(owner_id); },
+      .tell =
+          [this](const std::set<std::string>& policies) {
+            for (const std::string& policy : policies) {
+              if (hooks_.wake_policy) hooks_.wake_policy(policy);
+            }
+          }};
+  return std::make_unique<Isolation>(api, defaults_, std::move(hooks), times_.look);
+}
+
+bool NeutronBackend::Regroup(const std::string& owner_id) {
+  const MutexLock lock(work_.mutex());
+  if (!work_.IsHeld(owner_id)) return false;
+  work_.Update(owner_id);
+  return true;
+}
+
+std::set<std::string> NeutronBackend::FindDiffering() {
+  const auto asked_at = Clock::now();
+  const auto listed = planner_.ListGroups();
+  std::set<std::string> owners;
+  const MutexLock lock(work_.mutex());
+  for (const auto& [owner, port] : ledger_.DefaultPorts()) {
+    if (!port->groups && !port->active) owners.insert(owner->id);
+  }
+  for (const auto& [port, groups] : listed) ledger_.NoteGroups(port, groups, asked_at);
+  for (const auto& [owner, port] : ledger_.DefaultPorts()) {
+    if (port->groups) isolation_->Learn(owner->id, *port->groups);
+    if (port->groups != isolation_->GroupsOf(*owner)) owners.insert(owner->id);
+  }
+  return owners;
 }
 
 std::optional<std::string> NeutronBackend::WhyNotListed() const {
@@ -69,6 +111,7 @@ std::optional<std::vector<vif::PodVif>> NeutronBackend::Reserve(const PlanReques
   if (filler_) filler_->Begin();
   const MutexLock lock(work_.mutex());
   if (!Open(request.owner)) return std::nullopt;
+  if (isolation_ && !isolation_->MayPlan(request.owner.id)) return std::nullopt;
   auto vifs = ledger_.VifsFor(request.owner.id, request.interfaces);
   if (!vifs) work_.Plan(request);
   return vifs;
@@ -84,6 +127,8 @@ void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& v
   for (const vif::PodVif& vif : vifs) {
     if (owner.id.empty() || !Owns(owner, vif) || !Open(owner)) continue;
     const auto taken = ledger_.Take(ledger_.At(owner.id), vif);
+    const HeldPort* const held = ledger_.At(owner.id).Find(vif::Common(vif.vif).id.value_or(""));
+    if (isolation_ && held != nullptr && !held->groups) isolation_->Doubt();
     // The search finds the port that was never written, and deletes it.
     if (taken == PortLedger::Taken::kInstead) work_.SearchAfter(owner.id, {});
     if (taken != PortLedger::Taken::kAnothers || conflict) continue;
@@ -99,11 +144,13 @@ void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& v
 bool NeutronBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   const MutexLock lock(work_.mutex());
   const auto* const account = ledger_.Find(owner.id);
-  if (!account) return false;
+  if (!account || (isolation_ && isolation_->IsDue(owner.id))) return false;
   bool all = true;
   for (const vif::PodVif& vif : vifs) {
     const HeldPort* const held = account->Find(vif::Common(vif.vif).id.value_or(""));
     if (!held) return false;
+    // FindDiffering has it woken.
+    if (isolation_ && held->is_default && !held->groups) return false;
     if (held->active) continue;
     all = false;
     poll_.Add(held->id);
@@ -198,6 +245,10 @@ std::optional<PlanError> NeutronBackend::Run(Task task, const PlanRequest& reque
       // The next look doubts again a port about which Neutron did not answer.
       work.error.reset();
       break;
+    case Task::kUpdate:
+      if (isolation_->IsWaiting(work.owner.id)) break;
+      planner_.Regroup(work);
+      break;
     case Task::kPlan:
       planner_.Plan(work);
       break;
@@ -213,6 +264,8 @@ std::optional<PlanError> NeutronBackend::Run(Task task, const PlanRequest& reque
     if (const auto rest = OwnerWork::RestOf(*work.error)) planner_.pool_means().ready.Rest(*rest);
   }
   Finish(task, work);
+  if (isolation_ && task == Task::kUpdate) isolation_->Tried(work.owner.id, !work.error);
+  if (isolation_ && task == Task::kRelease) isolation_->Forget(work.owner.id);
   return work.error;
 }
 
@@ -289,6 +342,18 @@ void WritePools(const std::map<PoolKey, PoolCounts>& pools, service::MetricsText
               static_cast<double>(all.failed_fills));
 }
 
+void WriteIsolation(const Isolation::Figures& figures, service::MetricsText& text) {
+  text.Metric("kuryr_controller_neutron_policy_groups", "gauge",
+              "Security groups of NetworkPolicies.", static_cast<double>(figures.groups));
+  text.Metric("kuryr_controller_neutron_policy_rules", "gauge",
+              "Rules of these groups.", static_cast<double>(figures.rules));
+  text.Metric("kuryr_controller_neutron_policy_refused_groups", "gauge",
+              "Groups that Neutron refuses, or whose rules it refuses.",
+              static_cast<double>(figures.refused));
+  text.Metric("kuryr_controller_neutron_policy_due_ports", "gauge",
+              "Pods whose ports are about to get other groups.", static_cast<double>(figures.due));
+}
+
 }  // namespace
 
 void NeutronBackend::WriteTo(service::MetricsText& text) const {
@@ -297,6 +362,7 @@ void NeutronBackend::WriteTo(service::MetricsText& text) const {
   text.Metric("kuryr_controller_neutron_lost_ports", "gauge",
               "Ports of active plans that Neutron has no more.", static_cast<double>(lost()));
   WritePools(pools(), text);
+  if (isolation_) WriteIsolation(isolation_->figures(), text);
 }
 
 }  // namespace kuryr::controller::neutron

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "controller/backends/neutron/held/active_poll.h"
 #include "controller/backends/neutron/held/port_ledger.h"
 #include "controller/backends/neutron/port_planner.h"
+#include "controller/backends/neutron/security/isolation.h"
 #include "controller/backends/neutron/settings/pod_defaults.h"
 #include "controller/backends/neutron/stock/pool_filler.h"
 #include "controller/backends/tasks/owner_work.h"
@@ -30,6 +32,7 @@ class NeutronBackend final : public Backend,
                              public ScopeUser,
                              public LossReporter,
                              public MetricsReporter,
+                             public PolicyEnforcer,
                              public PortLister {
  public:
   using Clock = std::chrono::steady_clock;
@@ -41,6 +44,8 @@ class NeutronBackend final : public Backend,
     std::function<bool()> may_write;
     /// Whether there is such a scope; called after SweepScopes only.
     std::function<bool(const std::string& scope_id)> is_scope;
+    /// PolicyEnforcer::FindRefusal may say something else of this policy now. May be empty.
+    std::function<void(const std::string& policy)> wake_policy = {};
   };
   struct Times {
     std::chrono::milliseconds retry_least{1000};
@@ -91,9 +96,19 @@ class NeutronBackend final : public Backend,
   void RemoveUnmarked(const std::string& port_id) override { planner_.Remove(port_id); }
   [[nodiscard]] bool IsHeld(const std::string& port_id) const override;
   [[nodiscard]] std::optional<std::string> WhyNotListed() const override;
+  void Enforce(const PolicyChanges& changes) override { isolation_->Enforce(changes); }
+  [[nodiscard]] std::optional<std::string> FindRefusal(
+      const std::string& policy) const override {
+    return isolation_->FindRefusal(policy);
+  }
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
-    return {.interfaces = this, .scopes = this, .losses = this, .metrics = this, .ports = this};
+    return {.interfaces = this,
+            .scopes = this,
+            .losses = this,
+            .metrics = this,
+            .ports = this,
+            .policies = isolation_ ? this : nullptr};
   }
 
   /// The number of ports that are not ACTIVE yet.
@@ -121,12 +136,18 @@ class NeutronBackend final : public Backend,
   /// A port that Neutron's list lacks is verified.
   void LookFor(const std::vector<std::string>& ids);
   [[nodiscard]] PoolHooks PoolHooksOf();
+  [[nodiscard]] std::unique_ptr<Isolation> MakeIsolation(NeutronApi& api);
+  /// Isolation's hooks.
+  [[nodiscard]] std::set<std::string> FindDiffering();
+  [[nodiscard]] bool Regroup(const std::string& owner_id);
   [[nodiscard]] std::unique_ptr<PoolFiller> MakeFiller();
   [[nodiscard]] bool IsYoung() const { return Clock::now() < started_ + times_.search; }
 
   const Hooks hooks_;
   const Times times_;
   const Clock::time_point started_ = Clock::now();
+  const PodDefaults defaults_;
+  const std::unique_ptr<Isolation> isolation_;  ///< null where no policy is enforced
   mutable PortPlanner planner_;
   tasks::OwnerWork work_;
   PortLedger ledger_ GUARDED_BY(work_.mutex());
@@ -136,6 +157,7 @@ class NeutronBackend final : public Backend,
   service::Chore look_at_waiting_;
   service::Chore look_at_written_;
   service::Chore sweep_scopes_;
+  service::Chore write_groups_;
 };
 
 }  // namespace kuryr::controller::neutron

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "controller/backends/neutron/client/neutron_client.h"
 #include "controller/backends/neutron/neutron_backend.h"
 
@@ -19,7 +20,8 @@ struct ConnectedBackend {
                  .defaults = pods,
                  .hooks = {.wake = hooks.wake,
                            .may_write = hooks.may_write,
-                           .is_scope = hooks.is_scope},
+                           .is_scope = hooks.is_scope,
+                           .wake_policy = hooks.wake_policy},
                  .workers = config.max_requests}) {}
   ConnectedBackend(const ConnectedBackend&) = delete;
   ConnectedBackend& operator=(const ConnectedBackend&) = delete;
@@ -38,7 +40,17 @@ NeutronFactory::NeutronFactory(NeutronConfig client, PodDefaults pods)
       requests_(std::make_shared<RequestMetrics>()) {}
 
 BackendNeeds NeutronFactory::needs() const {
-  return {.node_addresses = pods_.is_nested(), .scopes = pods_.asks_for_scopes()};
+  return {.node_addresses = pods_.is_nested(),
+          .scopes = pods_.asks_for_scopes(),
+          .policies = pods_.enforces_policies};
+}
+
+void NeutronFactory::Warn() const {
+  WarnOfInsecureNeutron(client_);
+  if (pods_.enforces_policies)
+    Log(LogLevel::kWarning,
+        "NetworkPolicies do not hold for what kube-proxy brings by a Service: it has a node's "
+        "address");
 }
 
 std::shared_ptr<Backend> NeutronFactory::Make(const BackendHooks& hooks) const {

@@ -20,7 +20,7 @@ class NeutronFactory final : public BackendFactory {
   [[nodiscard]] const char* name() const noexcept override { return kBackendName; }
   /// Addresses of nodes where pods are nested; scopes where namespaces choose networks or groups.
   [[nodiscard]] BackendNeeds needs() const override;
-  void Warn() const override { WarnOfInsecureNeutron(client_); }
+  void Warn() const override;
   [[nodiscard]] std::shared_ptr<Backend> Make(const BackendHooks& hooks) const override;
   /// The requests to Neutron and Keystone.
   void WriteTo(service::MetricsText& text) const override { requests_->WriteTo(text); }

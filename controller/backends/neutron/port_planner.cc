@@ -38,10 +38,20 @@ bool IsVifOf(const Port& port, const vif::Vif& vif) {
   return common.address.has_value() && *common.address == port.mac && told == given;
 }
 
+std::vector<std::string> SortedGroups(const Port& port) {
+  std::vector<std::string> groups = port.security_groups;
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
 /// A port of the owner's.
 void Hold(PortWork& work, const Port& port) {
-  work.ports.push_back(
-      {.id = port.id, .ifname = IfnameOf(port), .known = true, .active = port.active});
+  work.ports.push_back({.id = port.id,
+                        .ifname = IfnameOf(port),
+                        .known = true,
+                        .active = port.active,
+                        .groups = SortedGroups(port),
+                        .grouped_at = std::chrono::steady_clock::now()});
 }
 
 }  // namespace
@@ -53,6 +63,7 @@ void PortPlanner::Plan(PortWork& work) {
     if (work.must_search) FindAll(work);
     Create(work);
     Complete(work);
+    CorrectGroups(work);
   } catch (const NeutronError& e) {
     work.error = PlanErrorOf(e, nullptr);
   } catch (const PlanError& e) {
@@ -74,6 +85,31 @@ void PortPlanner::Search(PortWork& work) {
     work.error = PlanErrorOf(e, nullptr);
   } catch (const PlanError& e) {
     work.error = e;
+  }
+}
+
+void PortPlanner::Regroup(PortWork& work) {
+  work.error.reset();
+  try {
+    CorrectGroups(work);
+  } catch (const NeutronError& e) {
+    work.error = PlanErrorOf(e, nullptr);
+  }
+}
+
+/// A port that is gone has no groups to correct.
+void PortPlanner::CorrectGroups(PortWork& work) {
+  if (isolation_ == nullptr) return;
+  const std::vector<std::string> groups = isolation_->GroupsOf(work.owner);
+  for (HeldPort& held : work.ports) {
+    if (!held.is_default || held.groups == groups) continue;
+    try {
+      held.groups = SortedGroups(api_.UpdatePort(held.id, {.security_groups = groups}));
+      held.grouped_at = std::chrono::steady_clock::now();
+    } catch (const NeutronError& e) {
+      if (e.type() == kNoSecurityGroup) isolation_->Doubt();
+      if (e.kind() != NeutronError::Kind::kNotFound || e.type() == kNoSecurityGroup) throw;
+    }
   }
 }
 
@@ -163,11 +199,18 @@ std::vector<PortPlanner::Wanted> PortPlanner::MissingIn(const PortWork& work) {
         std::any_of(work.ports.begin(), work.ports.end(),
                     [&](const HeldPort& port) { return port.ifname == interface.ifname; });
     if (is_there) continue;
-    missing.push_back({interface, NetworkFor(work, interface),
-                       work.owner.is_node() ? GroupsOfNodes(defaults_)
-                                            : GroupsFor(interface, work.scope, defaults_)});
+    missing.push_back({interface, NetworkFor(work, interface), ChooseGroups(work, interface)});
   }
   return missing;
+}
+
+std::vector<std::string> PortPlanner::ChooseGroups(const PortWork& work,
+                                                   const InterfaceRequest& interface) {
+  std::vector<std::string> own = work.owner.is_node()
+                                     ? GroupsOfNodes(defaults_)
+                                     : GroupsFor(interface, work.scope, defaults_);
+  const bool is_plain = isolation_ == nullptr || !interface.is_default;
+  return is_plain ? own : isolation_->Choose(work.owner, std::move(own));
 }
 
 void PortPlanner::Create(PortWork& work) {
@@ -185,6 +228,7 @@ void PortPlanner::Create(PortWork& work) {
   } catch (const NeutronError& e) {
     work.must_search = work.must_search || e.uncertain();
     work.uncertain = work.uncertain || e.uncertain();
+    if (isolation_ != nullptr && e.type() == kNoSecurityGroup) isolation_->Doubt();
     const bool is_quota = e.kind() == NeutronError::Kind::kQuota;
     throw PlanErrorOf(e, &network, is_quota ? quota_.Find() : std::nullopt);
   }
@@ -210,7 +254,9 @@ void PortPlanner::CreateAll(PortWork& work, const std::vector<Wanted>& missing) 
   for (const Wanted& wanted : missing) {
     pools_.Free(wanted.interface);
     requests.push_back(PortRequestOf(work.owner, wanted.interface, wanted.network, defaults_));
-    if (!wanted.groups.empty()) requests.back().security_groups = wanted.groups;
+    // Without a group, an isolated pod's port drops everything.
+    if (!wanted.groups.empty() || isolation_ != nullptr)
+      requests.back().security_groups = wanted.groups;
     driver_->Describe(requests.back(), work.owner);
     if (tags_later && requests.back().description.empty())
       requests.back().description = MarkOf(defaults_);
@@ -263,6 +309,7 @@ void PortPlanner::Complete(PortWork& work) {
     if (driver_->OwnerIdOf(port) != work.owner.id)
       throw PlanError(Kind::kGone, "port " + port.id + " is another pod's");
     held->known = true;
+    if (interface.is_default) (void)ChooseGroups(work, interface);
     Join(work, port, NetworkFor(work, interface));
   }
 }
@@ -379,6 +426,12 @@ std::vector<Port> PortPlanner::ClustersPorts() {
     if (is_marked && !HasTags(port, defaults_.tags)) ports.push_back(std::move(port));
   }
   return ports;
+}
+
+std::map<std::string, std::vector<std::string>> PortPlanner::ListGroups() {
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const Port& port : ClustersPorts()) groups.emplace(port.id, SortedGroups(port));
+  return groups;
 }
 
 std::vector<ListedPort> PortPlanner::ListOwned() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "controller/backends/neutron/networks/networks.h"
 #include "controller/backends/neutron/networks/scope_networks.h"
 #include "controller/backends/neutron/ports/project_quota.h"
+#include "controller/backends/neutron/security/isolation.h"
 #include "controller/backends/neutron/settings/pod_defaults.h"
 #include "controller/backends/neutron/stock/port_pools.h"
 #include "controller/backends/neutron/stock/ready_ports.h"
@@ -41,10 +43,11 @@ struct PortWork {
 /// ports that Neutron has. Keeps nothing of owners. Thread-safe for different owners.
 class PortPlanner {
  public:
-  /// Borrows the API.
-  PortPlanner(NeutronApi& api, PodDefaults defaults, PoolHooks hooks)
+  /// Borrows all but the hooks. `isolation`: null where no NetworkPolicy is enforced.
+  PortPlanner(NeutronApi& api, const PodDefaults& defaults, PoolHooks hooks, Isolation* isolation)
       : api_(api),
-        defaults_(std::move(defaults)),
+        defaults_(defaults),
+        isolation_(isolation),
         networks_(api),
         scopes_(api, defaults_),
         quota_(api, defaults_.project),
@@ -58,6 +61,9 @@ class PortPlanner {
   void Plan(PortWork& work);
   /// Finds all ports that Neutron has for the owner, and keeps one for each interface.
   void Search(PortWork& work);
+  /// Gives the default interface's port the security groups of the owner's NetworkPolicies, or sets
+  /// an error.
+  void Regroup(PortWork& work);
   /// Asks for each doubted port whether it is gone.
   void Verify(PortWork& work);
   /// Frees the removed ports, or sets an error. A pool may take them as ready ports.
@@ -74,6 +80,8 @@ class PortPlanner {
   /// PortLister::ListUnmarked; none without tags.
   [[nodiscard]] std::vector<ListedPort> ListUnmarked();
   void Remove(const std::string& port_id) { driver_->Delete(port_id); }
+  /// The security groups of the cluster's ports, sorted, by the port's id. Throws NeutronError.
+  [[nodiscard]] std::map<std::string, std::vector<std::string>> ListGroups();
   /// All ports with an owner, whatever their tags, because a new port has no tags yet. Ports of
   /// other clusters are among them. Throws NeutronError.
   [[nodiscard]] std::vector<ListedPort> ListOwned();
@@ -109,6 +117,9 @@ class PortPlanner {
   void FindAll(PortWork& work);
   void Find(PortWork& work, const Port& port);
   [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);
+  [[nodiscard]] std::vector<std::string> ChooseGroups(const PortWork& work,
+                                                      const InterfaceRequest& interface);
+  void CorrectGroups(PortWork& work);
   void Create(PortWork& work);
   /// Takes ready ports for the missing interfaces.
   void Claim(PortWork& work, const std::vector<Wanted>& missing);
@@ -131,7 +142,8 @@ class PortPlanner {
   [[nodiscard]] bool IsLeft(const Port& port) const;
 
   NeutronApi& api_;
-  const PodDefaults defaults_;
+  const PodDefaults& defaults_;
+  Isolation* const isolation_;
   Networks networks_;
   ScopeNetworks scopes_;
   ProjectQuota quota_;

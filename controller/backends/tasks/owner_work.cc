@@ -71,6 +71,13 @@ void OwnerWork::Verify(const std::string& id) {
   queue_.Add(id);
 }
 
+void OwnerWork::Update(const std::string& id) {
+  Slot* const slot = HeldSlot(id);
+  if (!slot) return;
+  slot->outdated = true;
+  queue_.Add(id);
+}
+
 void OwnerWork::SearchAfter(const std::string& id, Clock::duration delay) {
   Slot* const slot = HeldSlot(id);
   if (!slot) return;
@@ -131,6 +138,7 @@ std::optional<OwnerWork::Task> OwnerWork::Begin(const std::string& id, PlanReque
   if (slot.life == Life::kReleasing) return Task::kRelease;
   if (slot.life == Life::kReleased) return std::nullopt;
   if (std::exchange(slot.doubted, false)) return Task::kVerify;
+  if (std::exchange(slot.outdated, false)) return Task::kUpdate;
   if (!request.interfaces.empty()) return Task::kPlan;
   if (!slot.search_at) return std::nullopt;
   if (now >= *slot.search_at) return Task::kSearch;
@@ -154,12 +162,15 @@ void OwnerWork::Finish(Task task, const PlanRequest& request,
     } else if (error) {
       const auto delay = DelayOf(slot, *error);
       if (task == Task::kSearch) slot.search_at = Clock::now() + delay;
+      if (task == Task::kUpdate) slot.outdated = true;
       queue_.AddAfter(owner.id, delay);
     } else if (task == Task::kRelease) {
       slot.life = Life::kReleased;
-    } else if (task == Task::kVerify && !slot.request.interfaces.empty()) {
+    } else if (task != Task::kSearch && !slot.request.interfaces.empty()) {
       queue_.Add(owner.id);
     }
+    // It may have had a place in the queue with the task that has ended.
+    if (slot.outdated && !(error && task == Task::kUpdate)) queue_.Add(owner.id);
   }
   hooks_.wake(owner);
 }

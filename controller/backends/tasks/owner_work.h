@@ -27,6 +27,7 @@ class OwnerWork {
 
   enum class Task {
     kVerify,   ///< something that the owner has may be gone from the server
+    kUpdate,   ///< what the owner has is to change at the server
     kPlan,     ///< the request is to be met
     kSearch,   ///< the server may have something of the owner's that the backend does not know
     kRelease,  ///< nothing of the owner's may be left at the server
@@ -65,6 +66,8 @@ class OwnerWork {
   void Plan(const PlanRequest& request) REQUIRES(mutex_);
   /// Queues kVerify for an owner that is held.
   void Verify(const std::string& id) REQUIRES(mutex_);
+  /// Queues kUpdate for an owner that is held. One that fails is repeated after a delay that grows.
+  void Update(const std::string& id) REQUIRES(mutex_);
   /// Queues kSearch for an owner that is held.
   void SearchAfter(const std::string& id, Clock::duration delay) REQUIRES(mutex_);
   /// Queues kRelease. True once when it has ended, and for an unknown owner: it is forgotten then.
@@ -86,6 +89,7 @@ class OwnerWork {
     std::optional<Failure> failure;
     std::unique_ptr<Backoff> backoff;  ///< since the last plan that succeeded
     bool doubted = false;              ///< kVerify is queued
+    bool outdated = false;             ///< kUpdate is queued
     std::optional<Clock::time_point> search_at;
   };
 

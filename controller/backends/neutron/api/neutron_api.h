@@ -8,12 +8,14 @@
 #include "controller/backends/neutron/api/neutron_error.h"
 #include "controller/backends/neutron/api/node_port.h"
 #include "controller/backends/neutron/api/port.h"
+#include "controller/backends/neutron/api/security_group.h"
 
 namespace kuryr::controller::neutron {
 
 /// Types of a NeutronError that callers compare.
 inline constexpr const char* kSubPortExists = "DuplicateSubPort";
 inline constexpr const char* kPortIsSubPort = "PortInUseAsSubPort";
+inline constexpr const char* kNoSecurityGroup = "SecurityGroupNotFound";
 
 /// OpenStack Networking v2.0, as far as pods need it. Every call blocks until it is answered or its
 /// time is up, and throws NeutronError. Identifiers are UUIDs as Neutron writes them. Thread-safe.
@@ -84,6 +86,22 @@ class NeutronApi {
   /// These and no others. kPrecondition where the port's revision is another one by now.
   virtual void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
                                int64_t revision) = 0;
+
+  /// All pages, with the groups' rules.
+  [[nodiscard]] virtual std::vector<SecurityGroup> ListSecurityGroups(
+      const SecurityGroupFilter& filter) = 0;
+  virtual SecurityGroup CreateSecurityGroup(const SecurityGroupRequest& request) = 0;
+  /// These and no others.
+  virtual void SetSecurityGroupTags(const std::string& id,
+                                    const std::vector<std::string>& tags) = 0;
+  /// Also when there is none (404). kConflict while a port or a rule names it.
+  virtual void DeleteSecurityGroup(const std::string& id) = 0;
+  /// One request for all: returns the rules in the same order, or throws and makes none. kConflict
+  /// where a group has such a rule already.
+  virtual std::vector<ListedRule> CreateSecurityRules(
+      const std::vector<SecurityRuleRequest>& requests) = 0;
+  /// Also when there is none (404).
+  virtual void DeleteSecurityRule(const std::string& id) = 0;
 
   /// How many ports the project may have, and has; the credentials' own where the id is empty.
   /// nullopt: neither the caller nor the token names a project.

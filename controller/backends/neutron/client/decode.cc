@@ -175,6 +175,31 @@ SubnetPool SubnetPoolOf(const json& value, const Path& path) {
       .family = object.Number("ip_version", 4, kSix) == kSix ? IpFamily::kIpv6 : IpFamily::kIpv4};
 }
 
+/// Fields that SecurityRule lacks make a rule equal to none: an unknown protocol stands for them.
+ListedRule SecurityRuleOf(const json& value, const Path& path) {
+  constexpr int64_t kMostPort = 65535;
+  const AnswerObject object(value, path);
+  ListedRule listed{.id = object.Id("id")};
+  SecurityRule& rule = listed.rule;
+  rule.is_ingress = object.Text("direction") == "ingress";
+  rule.family = object.Text("ethertype") == "IPv6" ? IpFamily::kIpv6 : IpFamily::kIpv4;
+  rule.protocol = object.Text("protocol");
+  rule.first_port = static_cast<uint16_t>(object.Number("port_range_min", 0, kMostPort));
+  rule.last_port = static_cast<uint16_t>(object.Number("port_range_max", 0, kMostPort));
+  rule.remote_group = object.Text("remote_group_id");
+  rule.remote_net = object.Parsed<IpNetwork>("remote_ip_prefix", "ADDRESS/LENGTH");
+  if (object.Find("remote_address_group_id") != nullptr) rule.protocol = "of an address group";
+  return listed;
+}
+
+SecurityGroup SecurityGroupOf(const json& value, const Path& path) {
+  const AnswerObject object(value, path);
+  return {.id = object.Id("id"),
+          .name = object.Text("name"),
+          .tags = object.Texts("tags"),
+          .rules = object.List("security_group_rules", SecurityRuleOf)};
+}
+
 /// Decodes the elements of the list `key`.
 template <typename Decode>
 auto PageOf(std::string_view body, const std::string& key, Decode decode) {
@@ -212,6 +237,18 @@ Page<Network> DecodeNetworks(std::string_view body) { return PageOf(body, "netwo
 
 SubnetPool DecodeSubnetPool(std::string_view body) {
   return Member(body, "subnetpool", SubnetPoolOf);
+}
+
+SecurityGroup DecodeSecurityGroup(std::string_view body) {
+  return Member(body, "security_group", SecurityGroupOf);
+}
+
+Page<SecurityGroup> DecodeSecurityGroups(std::string_view body) {
+  return PageOf(body, "security_groups", SecurityGroupOf);
+}
+
+std::vector<ListedRule> DecodeSecurityRules(std::string_view body) {
+  return PageOf(body, "security_group_rules", SecurityRuleOf).items;
 }
 
 PortQuota DecodePortQuota(std::string_view body) {

@@ -7,6 +7,7 @@
 #include "controller/backends/neutron/api/network.h"
 #include "controller/backends/neutron/api/node_port.h"
 #include "controller/backends/neutron/api/port.h"
+#include "controller/backends/neutron/api/security_group.h"
 
 namespace kuryr::controller::neutron {
 
@@ -34,6 +35,12 @@ struct Page {
 [[nodiscard]] Page<Network> DecodeNetworks(std::string_view body);
 
 [[nodiscard]] SubnetPool DecodeSubnetPool(std::string_view body);
+
+[[nodiscard]] SecurityGroup DecodeSecurityGroup(std::string_view body);
+/// GET /v2.0/security-groups.
+[[nodiscard]] Page<SecurityGroup> DecodeSecurityGroups(std::string_view body);
+/// Rules that were created in bulk.
+[[nodiscard]] std::vector<ListedRule> DecodeSecurityRules(std::string_view body);
 
 /// GET /v2.0/quotas/PROJECT/details.
 [[nodiscard]] PortQuota DecodePortQuota(std::string_view body);

@@ -70,6 +70,27 @@ json EncodeSubnetRequest(const SubnetRequest& request) {
   return subnet;
 }
 
+json EncodeSecurityGroupRequest(const SecurityGroupRequest& request) {
+  json group = {{"name", request.name}};
+  AddText(group, "project_id", request.project_id);
+  AddText(group, "description", request.description);
+  return group;
+}
+
+json EncodeSecurityRuleRequest(const SecurityRuleRequest& request) {
+  const SecurityRule& rule = request.rule;
+  json encoded = {{"security_group_id", request.group_id},
+                  {"direction", rule.is_ingress ? "ingress" : "egress"},
+                  {"ethertype", rule.family == IpFamily::kIpv6 ? "IPv6" : "IPv4"}};
+  AddText(encoded, "protocol", rule.protocol);
+  AddText(encoded, "remote_group_id", rule.remote_group);
+  if (rule.remote_net) encoded["remote_ip_prefix"] = rule.remote_net->ToString();
+  if (rule.last_port == 0) return encoded;
+  encoded["port_range_min"] = rule.first_port;
+  encoded["port_range_max"] = rule.last_port;
+  return encoded;
+}
+
 json EncodeSubPort(const SubPort& sub_port) {
   return {{"port_id", sub_port.port_id},
           {"segmentation_type", "vlan"},

@@ -6,6 +6,7 @@
 #include "controller/backends/neutron/api/network.h"
 #include "controller/backends/neutron/api/node_port.h"
 #include "controller/backends/neutron/api/port.h"
+#include "controller/backends/neutron/api/security_group.h"
 
 namespace kuryr::controller::neutron {
 
@@ -15,6 +16,9 @@ namespace kuryr::controller::neutron {
 /// The object under "network" or "subnet" of a POST.
 [[nodiscard]] nlohmann::json EncodeNetworkRequest(const NetworkRequest& request);
 [[nodiscard]] nlohmann::json EncodeSubnetRequest(const SubnetRequest& request);
+/// The object under "security_group" of a POST, and an element of "security_group_rules".
+[[nodiscard]] nlohmann::json EncodeSecurityGroupRequest(const SecurityGroupRequest& request);
+[[nodiscard]] nlohmann::json EncodeSecurityRuleRequest(const SecurityRuleRequest& request);
 /// An element of "sub_ports", and the list under "allowed_address_pairs".
 [[nodiscard]] nlohmann::json EncodeSubPort(const SubPort& sub_port);
 [[nodiscard]] nlohmann::json EncodeAddressPairs(const std::vector<AddressPair>& pairs);

@@ -21,6 +21,8 @@ constexpr const char* kTagsExtension = "tag-ports-during-bulk-creation";
 /// A URL of more than 8 kB is a 414; each id takes 40 bytes of it.
 constexpr size_t kMostIds = 150;
 constexpr const char* kPageSize = "500";
+/// A group comes with its rules.
+constexpr const char* kGroupPageSize = "50";
 
 /// For messages: "a port of DEVICE in network ID". A ready one has none, but a host.
 std::string Described(const PortRequest& request) {
@@ -360,6 +362,19 @@ std::vector<NodePort> NeutronClient::ListNodePorts(const NodePortFilter& filter)
   return AllPages(
       RequestKind::kNodePortList, "ports",
       [&](const std::string& marker) { return NodePortTarget(filter, marker); }, DecodeNodePorts);
+}
+
+std::vector<SecurityGroup> NeutronClient::ListSecurityGroups(const SecurityGroupFilter& filter) {
+  return AllPages(
+      RequestKind::kGroupList, "security_groups",
+      [&](const std::string& marker) {
+        return "/security-groups" + QueryOf({{"project_id", filter.project_id},
+                                             {"description", filter.description},
+                                             {"tags", TagList(filter.tags)},
+                                             {"limit", kGroupPageSize},
+                                             {"marker", marker}});
+      },
+      DecodeSecurityGroups);
 }
 
 void NeutronClient::AddSubPort(const std::string& trunk_id, const SubPort& sub_port) {

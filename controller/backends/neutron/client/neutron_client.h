@@ -59,6 +59,14 @@ class NeutronClient final : public NeutronApi {
   void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) override;
   void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
                        int64_t revision) override;
+  [[nodiscard]] std::vector<SecurityGroup> ListSecurityGroups(
+      const SecurityGroupFilter& filter) override;
+  SecurityGroup CreateSecurityGroup(const SecurityGroupRequest& request) override;
+  void SetSecurityGroupTags(const std::string& id, const std::vector<std::string>& tags) override;
+  void DeleteSecurityGroup(const std::string& id) override;
+  std::vector<ListedRule> CreateSecurityRules(
+      const std::vector<SecurityRuleRequest>& requests) override;
+  void DeleteSecurityRule(const std::string& id) override;
   [[nodiscard]] std::optional<PortQuota> GetPortQuota(const std::string& project_id) override;
   [[nodiscard]] bool TagsAtCreation() override EXCLUDES(mutex_);
 

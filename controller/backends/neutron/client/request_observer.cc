@@ -7,7 +7,7 @@ namespace kuryr::controller::neutron {
 namespace {
 
 /// In the order of RequestKind.
-constexpr std::array<std::string_view, 28> kNames = {
+constexpr std::array<std::string_view, 34> kNames = {
     "token",           "extensions",       "network_get",   "network_list",
     "network_create",  "network_update",   "network_tags",  "network_delete",
     "subnet_pool_get", "subnet_get",       "subnet_list",   "subnet_create",
@@ -15,8 +15,10 @@ constexpr std::array<std::string_view, 28> kNames = {
     "port_update",     "port_tags",        "port_delete",   "port_get",
     "port_list",       "port_poll",        "port_look",     "node_port_list",
     "subport_add",     "subport_remove",   "address_pairs", "quota_get",
+    "group_list",      "group_create",     "group_tags",    "group_delete",
+    "rule_create",     "rule_delete",
 };
-static_assert(kNames.size() == static_cast<size_t>(RequestKind::kQuotaGet) + 1);
+static_assert(kNames.size() == static_cast<size_t>(RequestKind::kRuleDelete) + 1);
 
 }  // namespace
 

@@ -38,6 +38,12 @@ enum class RequestKind {
   kSubPortRemove,
   kAddressPairs,
   kQuotaGet,
+  kGroupList,  ///< of security groups
+  kGroupCreate,
+  kGroupTags,
+  kGroupDelete,
+  kRuleCreate,  ///< of security groups, many at a time
+  kRuleDelete,
 };
 
 /// For labels of metrics: "port_create".

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "vif/pod_vifs.h"
 
@@ -18,6 +20,8 @@ struct HeldPort {
   bool active = false;   ///< its status has been ACTIVE
   bool doubted = false;  ///< a list of Neutron's lacks it
   bool gone = false;     ///< Neutron has none of this id (404)
+  std::optional<std::vector<std::string>> groups;  ///< security groups, sorted; nullopt: not known
+  std::chrono::steady_clock::time_point grouped_at;  ///< when `groups` was read
   /// Empty until the port is bound, and again once its VIF is written and active.
   std::optional<vif::Vif> vif;
 };

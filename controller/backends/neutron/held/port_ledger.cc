@@ -119,6 +119,10 @@ bool PortLedger::Merge(Account& account, const std::vector<HeldPort>& ports) {
       held->is_default = port.is_default;
       held->active = held->active || port.active;
       if (port.vif) held->vif = port.vif;
+      if (port.groups && port.grouped_at > held->grouped_at) {
+        held->groups = port.groups;
+        held->grouped_at = port.grouped_at;
+      }
     } else if (FindByIfname(account.ports, port.ifname) == account.ports.end()) {
       account.ports.push_back(port);
       owners_.insert_or_assign(port.id, account.owner.id);
@@ -163,6 +167,27 @@ std::vector<Owner> PortLedger::MarkActive(const std::vector<std::string>& port_i
       ready.push_back(account.owner);
   }
   return ready;
+}
+
+void PortLedger::NoteGroups(const std::string& port_id, const std::vector<std::string>& groups,
+                            std::chrono::steady_clock::time_point asked_at) {
+  const Account* const owner = FindOwnerOf(port_id);
+  if (!owner) return;
+  std::vector<HeldPort>& ports = At(owner->owner.id).ports;
+  const auto held = FindHeld(ports, port_id);
+  if (held == ports.end() || held->grouped_at > asked_at) return;
+  held->groups = groups;
+  held->grouped_at = asked_at;
+}
+
+std::vector<std::pair<const Owner*, const HeldPort*>> PortLedger::DefaultPorts() const {
+  std::vector<std::pair<const Owner*, const HeldPort*>> all;
+  for (const auto& [id, account] : accounts_) {
+    for (const HeldPort& port : account.ports) {
+      if (port.is_default) all.emplace_back(&account.owner, &port);
+    }
+  }
+  return all;
 }
 
 std::optional<std::string> PortLedger::Doubt(const std::string& port_id) {

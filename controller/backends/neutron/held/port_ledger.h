@@ -1,11 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "controller/backends/neutron/held/held_port.h"
@@ -59,6 +61,11 @@ class PortLedger {
   void Forget(Account& account, const std::vector<std::string>& freed);
   /// Returns the owners that have only active ports now.
   [[nodiscard]] std::vector<Owner> MarkActive(const std::vector<std::string>& port_ids);
+  /// Neutron's list, which was asked for at `asked_at`, has the port with these groups, sorted.
+  void NoteGroups(const std::string& port_id, const std::vector<std::string>& groups,
+                  std::chrono::steady_clock::time_point asked_at);
+  /// Default interfaces' ports of all owners.
+  [[nodiscard]] std::vector<std::pair<const Owner*, const HeldPort*>> DefaultPorts() const;
   /// Returns the port's owner by id; nullopt: no owner has the port.
   std::optional<std::string> Doubt(const std::string& port_id);
   /// A task has verified the doubted ports. A pod's port that is gone stays where its plan is

@@ -91,6 +91,28 @@ void TakeGroups(const ConfigFiles& files, PodDefaults& defaults) {
   if (!defaults.any_group) TakeIds(more, defaults.more_groups);
 }
 
+/// What the ports of isolated pods get back has to be known, and which groups are the cluster's.
+void TakePolicies(const ConfigFiles& files, PodDefaults& defaults) {
+  const Option driver = files.Find("kubernetes", "pod_security_groups_driver");
+  if (!driver.set() || *driver.value == "default") return;
+  if (*driver.value != "policy")
+    Refuse(driver.where, "\"" + Printable(*driver.value) + "\"; expected default or policy");
+  if (defaults.driver == PodVifDriver::kNestedMacvlan)
+    Refuse(driver.where,
+           "policy does not go with pod_vif_driver = nested-macvlan: what its pods receive passes "
+           "their node's port");
+  const Option groups = files.Find("neutron_defaults", "pod_security_groups");
+  if (defaults.security_groups.empty())
+    Refuse(groups.where,
+           "is not set; with pod_security_groups_driver = policy, expected the UUIDs of the groups "
+           "of pods that no policy isolates");
+  if (defaults.tags.empty())
+    Refuse(files.Find("neutron_defaults", "resource_tags").where,
+           "is not set; with pod_security_groups_driver = policy, expected tags of this cluster's "
+           "own: the groups of its policies are known by them");
+  defaults.enforces_policies = true;
+}
+
 void TakeTags(const Option& option, std::vector<std::string>& target) {
   Take(option, target);
   for (const std::string& tag : target) {
@@ -151,6 +173,7 @@ PodDefaults ReadPodDefaults(const ConfigFiles& files) {
   Take(files.Find("vhostuser", "mount_point"), folder);
   defaults.vhostuser_folder = folder;
   TakeNested(files, defaults);
+  TakePolicies(files, defaults);
   defaults.pool = ReadPoolOptions(files, defaults.driver);
   const Option groups = files.Find("neutron_defaults", "pod_security_groups");
   if (defaults.pool.enabled && defaults.security_groups.empty())

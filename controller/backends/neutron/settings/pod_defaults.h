@@ -41,6 +41,7 @@ struct PodDefaults {
   std::vector<std::string> more_groups;       ///< that annotations may name beside them
   bool any_group = false;                     ///< a namespace's annotation may name any
   std::vector<std::string> node_groups;       ///< of nodes' management ports; none: as pods
+  bool enforces_policies = false;             ///< pod_security_groups_driver = policy
   std::vector<std::string> tags;              ///< of each port; objects with them are the cluster's
   std::map<std::string, std::string> hosts;   ///< binding:host_id by node's name
   std::string bridge = "br-int";              ///< where Neutron names none

@@ -186,7 +186,8 @@ std::optional<FakeNeutron::Fault> FakeNeutron::Begin(const std::string& name) {
 void FakeNeutron::ThrowFault(const std::string& call, const Fault& fault) {
   static const std::set<std::string> kReads = {
       "GetPort",      "ListPorts",   "ActivePorts",   "ExistingPorts", "ListNodePorts",
-      "ListNetworks", "ListSubnets", "GetSubnetPool", "GetSubnet",     "GetNetwork"};
+      "ListNetworks", "ListSubnets", "GetSubnetPool", "GetSubnet",     "GetNetwork",
+      "ListSecurityGroups"};
   const bool changes = !kReads.contains(call);
   throw NeutronError(fault.kind, call + ": no answer",
                      {.retry_after = fault.retry_after,
@@ -244,6 +245,7 @@ Port FakeNeutron::Make(const PortRequest& request) {
                 request.security_groups.value_or(std::vector<std::string>{"default-group"}),
             .has_address_pairs = !request.sends_from.empty(),
             .revision = 1};
+  RequireGroups(port.security_groups);
   if (tags_at_creation_) port.tags = request.tags;
   for (const FixedIpRequest& wanted : request.fixed_ips) {
     if (!subnets_.contains(wanted.subnet_id))
@@ -322,6 +324,7 @@ Port FakeNeutron::UpdatePort(const std::string& id, const PortUpdate& update) {
     Port& port = At(id);
     if (update.revision && *update.revision != port.revision)
       Refuse(ErrorKind::kPrecondition, 412, "RevisionNumberConstraintFailed", "Constrained to");
+    if (update.security_groups) RequireGroups(*update.security_groups);
     port.name = update.name.value_or(port.name);
     port.description = update.description.value_or(port.description);
     port.device_id = update.device_id.value_or(port.device_id);

@@ -74,6 +74,13 @@ class FakeNeutron : public NeutronApi {
   /// Waits until there are `count` networks. False after 30 s.
   [[nodiscard]] bool WaitForNetworks(size_t count) EXCLUDES(mutex_);
 
+  /// Limits the security groups, and the rules of all of them.
+  void SetGroupQuota(size_t groups, size_t rules) EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<SecurityGroup> groups() const EXCLUDES(mutex_);
+  /// Waits until the condition is true of the groups after a call. False after 30 s.
+  [[nodiscard]] bool WaitUntilGroups(
+      const std::function<bool(const std::vector<SecurityGroup>&)>& condition) EXCLUDES(mutex_);
+
   /// Makes a port as another client does.
   Port Add(const PortRequest& request) EXCLUDES(mutex_);
 
@@ -114,6 +121,13 @@ class FakeNeutron : public NeutronApi {
   void RemoveSubPort(const std::string& trunk_id, const std::string& port_id) override;
   void SetAddressPairs(const std::string& port_id, const std::vector<AddressPair>& pairs,
                        int64_t revision) override;
+  std::vector<SecurityGroup> ListSecurityGroups(const SecurityGroupFilter& filter) override;
+  SecurityGroup CreateSecurityGroup(const SecurityGroupRequest& request) override;
+  void SetSecurityGroupTags(const std::string& id, const std::vector<std::string>& tags) override;
+  void DeleteSecurityGroup(const std::string& id) override;
+  std::vector<ListedRule> CreateSecurityRules(
+      const std::vector<SecurityRuleRequest>& requests) override;
+  void DeleteSecurityRule(const std::string& id) override;
   std::optional<PortQuota> GetPortQuota(const std::string& project_id) override;
   bool TagsAtCreation() override;
 
@@ -139,6 +153,10 @@ class FakeNeutron : public NeutronApi {
   /// The id of the trunk that has the port; empty if none has it.
   [[nodiscard]] std::string TrunkOf(const std::string& port_id) const REQUIRES(mutex_);
   IpAddress Choose(const FixedIpRequest& wanted) REQUIRES(mutex_);
+  SecurityGroup& GroupAt(const std::string& id) REQUIRES(mutex_);
+  void RequireGroups(const std::vector<std::string>& ids) REQUIRES(mutex_);
+  ListedRule AddRule(SecurityGroup& group, const SecurityRule& rule) REQUIRES(mutex_);
+  [[nodiscard]] std::vector<SecurityGroup> AllGroups() const REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
@@ -154,6 +172,10 @@ class FakeNeutron : public NeutronApi {
   std::string held_ GUARDED_BY(mutex_);
   size_t holding_ GUARDED_BY(mutex_) = 0;
   size_t quota_ GUARDED_BY(mutex_) = 1000;
+  std::map<std::string, SecurityGroup> groups_ GUARDED_BY(mutex_);
+  std::map<std::string, std::string> descriptions_ GUARDED_BY(mutex_);  ///< of `groups_`
+  size_t group_quota_ GUARDED_BY(mutex_) = 1000;
+  size_t rule_quota_ GUARDED_BY(mutex_) = 10000;
   bool tags_at_creation_ GUARDED_BY(mutex_) = true;
   uint32_t made_ GUARDED_BY(mutex_) = 0;
 };

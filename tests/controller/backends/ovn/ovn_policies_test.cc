@@ -171,7 +171,7 @@ TEST_F(OvnFullTest, PodHasNoPlanWhileItsIsolationIsRefused) {
       return refusal.find("of ACL") != std::string::npos;
     }
   }));
-  EXPECT_THAT(refusal, HasSubstr("refuses row isolated/ingress/web of ACL"));
+  EXPECT_THAT(refusal, HasSubstr("row isolated/ingress/web of ACL: the northbound database refuses it"));
 
   MakeRoom();
   EXPECT_TRUE(IsIsolated(ReserveAgain(*backend, request).at(0)));
@@ -188,7 +188,7 @@ TEST_F(OvnFullTest, PolicyTellsWhyItsRowsAreRefused) {
 
   ASSERT_TRUE(Await([&] { return woken > 0; }));
   EXPECT_THAT(backend->FindRefusal("team/p").value_or(""),
-              AllOf(HasSubstr("refuses row "), HasSubstr("of ACL"), HasSubstr("constraint")));
+              AllOf(HasSubstr("of ACL: the northbound database refuses it"), HasSubstr("constraint")));
   EXPECT_FALSE(backend->FindRefusal("team/q"));
 
   MakeRoom();

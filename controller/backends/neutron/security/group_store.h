@@ -1,0 +1,72 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/backends/neutron/api/neutron_api.h"
+#include "controller/backends/neutron/security/policy_groups.h"
+#include "controller/backends/neutron/settings/pod_defaults.h"
+
+namespace kuryr::controller::neutron {
+
+/// The security groups that Neutron has for this cluster's policies. Each call may fail and be
+/// repeated: after a failure that leaves a doubt, `is_listed` is false until List. All calls but
+/// Figures' throw NeutronError. Not thread-safe.
+class GroupStore {
+ public:
+  using Rules = PolicyGroups::Rules;
+  using Wanted = std::map<GroupName, Rules>;
+  /// Why a group, or a rule of it, could not be had.
+  using Failures = std::map<GroupName, std::string>;
+
+  /// Borrows both.
+  GroupStore(NeutronApi& api, const PodDefaults& defaults) : api_(api), defaults_(defaults) {}
+
+  void List();
+  [[nodiscard]] bool is_listed() const noexcept { return is_listed_; }
+
+  /// Makes missing groups and rules. Neutron's own rules of a new group go at once: they would open
+  /// its pods. Of what Neutron refuses, the rest is made nevertheless.
+  [[nodiscard]] Failures Write(const Wanted& wanted);
+  /// Deletes rules of these groups beyond those wanted, and sets missing tags.
+  void Clean(const Wanted& wanted);
+  /// Deletes the groups that are not in `kept`. False: a port or a rule still names one.
+  [[nodiscard]] bool DeleteBut(const std::set<GroupName>& kept);
+
+  /// The ids of groups that may have ports.
+  [[nodiscard]] std::map<GroupName, std::string> Ids() const;
+  /// The ids of all groups of policies, also of those that are about to go.
+  [[nodiscard]] std::set<std::string> AllIds() const;
+  [[nodiscard]] size_t rules() const noexcept;
+
+ private:
+  struct Group {
+    std::string id;
+    bool is_tagged = false;
+    bool is_closed = false;                    ///< Neutron's own rules are gone, or wanted
+    std::map<SecurityRule, std::string> rules;  ///< ids; `remote_group` is an id
+  };
+  struct Missing {
+    GroupName group;
+    SecurityRuleRequest request;
+  };
+
+  [[nodiscard]] Rules Translated(const Rules& rules) const;
+  void Make(const GroupName& name);
+  void Close(Group& group, const Rules& wanted);
+  void AddRules(const std::vector<Missing>& missing, Failures& failures);
+  void Post(const std::vector<Missing>& missing);
+  /// Carries out the act; a lasting refusal becomes a failure of the group.
+  template <typename Act>
+  void Try(const GroupName& name, Failures& failures, const Act& act);
+
+  NeutronApi& api_;
+  const PodDefaults& defaults_;
+  bool is_listed_ = false;
+  std::map<GroupName, Group> groups_;
+  std::set<std::string> twins_;  ///< ids of groups whose name another group has
+};
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,344 @@
+#include "controller/backends/neutron/security/isolation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "controller/backends/neutron/ports/port_request.h"
+#include "controller/plan/plan_error.h"
+
+namespace kuryr::controller::neutron {
+namespace {
+
+std::vector<std::string> SortedIds(std::vector<std::string> ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+}  // namespace
+
+Isolation::Isolation(NeutronApi& api, const PodDefaults& defaults, Hooks hooks,
+                     std::chrono::milliseconds look)
+    : defaults_(defaults),
+      hooks_(std::move(hooks)),
+      look_(look),
+      api_(api),
+      store_(api, defaults) {}
+
+void Isolation::Enforce(const PolicyChanges& changes) {
+  {
+    const MutexLock lock(mutex_);
+    PolicyGroups::Changes changed = policies_.Take(changes.policies);
+    unwritten_.merge(changed.groups);
+    for (const auto& [uid, sets] : changes.pods) {
+      SetDue(uid, Due::kWaiting);
+      if (sets.empty()) {
+        sets_.erase(uid);
+      } else {
+        sets_[uid] = sets;
+      }
+    }
+    if (!changed.sets.empty()) {
+      for (const auto& [uid, sets] : sets_) {
+        const bool is_changed =
+            std::any_of(changed.sets.begin(), changed.sets.end(),
+                        [&sets = sets](const PodSet& set) { return sets.contains(set); });
+        if (is_changed) SetDue(uid, Due::kWaiting);
+      }
+    }
+  }
+  hooks_.want_run();
+}
+
+void Isolation::SetDue(const std::string& owner_id, std::optional<Due> due) {
+  const auto known = due_.find(owner_id);
+  if (known != due_.end() && known->second == Due::kTrying) --trying_;
+  if (due == Due::kTrying) ++trying_;
+  if (due) {
+    due_[owner_id] = *due;
+  } else if (known != due_.end()) {
+    due_.erase(known);
+  }
+}
+
+PolicyGroups::Membership Isolation::MembershipOf(const std::string& pod_uid) const {
+  const auto sets = sets_.find(pod_uid);
+  return sets == sets_.end() ? PolicyGroups::Membership() : policies_.Of(sets->second);
+}
+
+bool Isolation::MayPlan(const std::string& pod_uid) {
+  const MutexLock lock(mutex_);
+  if (due_.contains(pod_uid)) {
+    if (!trouble_.empty()) throw PlanError(PlanError::Kind::kRetry, trouble_);
+    return false;
+  }
+  for (const GroupName& name : MembershipOf(pod_uid).isolating) {
+    if (ids_.contains(name)) continue;
+    const auto failure = failures_.find(name);
+    throw PlanError(PlanError::Kind::kRetry,
+                    failure == failures_.end() ? "Neutron lacks the security group of a policy"
+                                               : failure->second);
+  }
+  return true;
+}
+
+bool Isolation::IsDue(const std::string& owner_id) const {
+  const MutexLock lock(mutex_);
+  return due_.contains(owner_id);
+}
+
+bool Isolation::IsWaiting(const std::string& owner_id) const {
+  const MutexLock lock(mutex_);
+  const auto due = due_.find(owner_id);
+  return due != due_.end() && due->second == Due::kWaiting;
+}
+
+std::vector<std::string> Isolation::Choose(const Owner& owner, std::vector<std::string> own) {
+  {
+    const MutexLock lock(mutex_);
+    if (own == defaults_.security_groups) {
+      own_.erase(owner.id);
+    } else {
+      own_[owner.id] = std::move(own);
+    }
+  }
+  return GroupsOf(owner);
+}
+
+void Isolation::Append(const GroupName& name, std::vector<std::string>& ids) const {
+  const auto id = ids_.find(name);
+  if (id != ids_.end()) ids.push_back(id->second);
+}
+
+std::vector<std::string> Isolation::GroupsOf(const Owner& owner) const {
+  const MutexLock lock(mutex_);
+  const auto own = own_.find(owner.id);
+  std::vector<std::string> ids = own != own_.end()  ? own->second
+                                 : owner.is_node() ? GroupsOfNodes(defaults_)
+                                                   : defaults_.security_groups;
+  if (owner.is_node()) {
+    Append(PolicyGroups::names().nodes, ids);
+    return SortedIds(std::move(ids));
+  }
+  const PolicyGroups::Membership membership = MembershipOf(owner.id);
+  if (membership.is_isolated()) ids.clear();
+  for (const GroupName& name : membership.groups) Append(name, ids);
+  return SortedIds(std::move(ids));
+}
+
+void Isolation::Learn(const std::string& owner_id, const std::vector<std::string>& groups) {
+  const MutexLock lock(mutex_);
+  if (own_.contains(owner_id)) return;
+  std::vector<std::string> own;
+  std::copy_if(groups.begin(), groups.end(), std::back_inserter(own),
+               [&](const std::string& id)
+                   KURYR_TSA(requires_capability(mutex_)) { return !all_ids_.contains(id); });
+  if (!own.empty() && own != SortedIds(defaults_.security_groups)) own_[owner_id] = std::move(own);
+}
+
+void Isolation::Tried(const std::string& owner_id, bool is_done) {
+  bool is_calm = false;
+  {
+    const MutexLock lock(mutex_);
+    const auto due = due_.find(owner_id);
+    if (due == due_.end() || due->second == Due::kWaiting) return;
+    const bool was_trying = due->second == Due::kTrying;
+    SetDue(owner_id, is_done ? std::nullopt : std::optional(Due::kLate));
+    is_calm = was_trying && trying_ == 0 && !unclean_.empty();
+  }
+  if (is_calm) hooks_.want_run();
+}
+
+void Isolation::Forget(const std::string& owner_id) {
+  Tried(owner_id, true);
+  const MutexLock lock(mutex_);
+  SetDue(owner_id, std::nullopt);
+  own_.erase(owner_id);
+}
+
+void Isolation::Doubt() {
+  {
+    const MutexLock lock(mutex_);
+    is_doubted_ = true;
+  }
+  hooks_.want_run();
+}
+
+void Isolation::Run(service::Chore& chore) {
+  bool is_clean = true;
+  try {
+    WriteGroups();
+    Regroup();
+    is_clean = Clean();
+  } catch (const NeutronError& e) {
+    Log(LogLevel::kWarning, "security groups not written; it will be tried again",
+        {{"error", e.what()}});
+    {
+      const MutexLock lock(mutex_);
+      trouble_ = e.what();
+      is_doubted_ = true;
+    }
+    Regroup();
+    return chore.Retry();
+  }
+  chore.Want(std::max(next_look_ - Clock::now(), Clock::duration()));
+  const MutexLock lock(mutex_);
+  if (!is_clean || !failures_.empty()) chore.Retry();
+}
+
+GroupStore::Wanted Isolation::WantedOf(const std::set<GroupName>& names) const {
+  GroupStore::Wanted wanted;
+  for (const GroupName& name : names) {
+    if (const auto* const rules = policies_.Find(name)) wanted.emplace(name, *rules);
+  }
+  return wanted;
+}
+
+void Isolation::WriteGroups() {
+  bool is_look = false;
+  GroupStore::Wanted wanted;
+  GroupStore::Failures before;
+  {
+    const MutexLock lock(mutex_);
+    is_look = std::exchange(is_doubted_, false) || !store_.is_listed() || Clock::now() >= next_look_;
+  }
+  if (is_look) Look();
+  {
+    const MutexLock lock(mutex_);
+    if (is_look) unwritten_.merge(policies_.All());
+    std::set<GroupName> names = unwritten_;
+    for (const auto& [name, failure] : failures_) names.insert(name);
+    wanted = WantedOf(names);
+    before = failures_;
+    unclean_.merge(names);
+  }
+  const GroupStore::Failures failures = store_.Write(wanted);
+  Publish(wanted, failures);
+  TellOf(before);
+  if (!is_look) return;
+  const std::set<std::string> differing = hooks_.find_differing();
+  const MutexLock lock(mutex_);
+  for (const std::string& owner : differing) SetDue(owner, Due::kWaiting);
+  next_look_ = Clock::now() + look_;
+}
+
+void Isolation::Look() {
+  std::vector<IpNetwork> nets;
+  nets.reserve(defaults_.worker_subnets.size());
+  for (const std::string& id : defaults_.worker_subnets) nets.push_back(api_.GetSubnet(id).cidr);
+  store_.List();
+  const MutexLock lock(mutex_);
+  policies_.SetNodeNets(nets);
+}
+
+void Isolation::ReadStore() {
+  ids_ = store_.Ids();
+  all_ids_ = store_.AllIds();
+  rules_ = store_.rules();
+}
+
+/// A group that has changed meanwhile is still to be written.
+void Isolation::Publish(const GroupStore::Wanted& tried, const GroupStore::Failures& failures) {
+  const MutexLock lock(mutex_);
+  const auto ids = std::exchange(ids_, store_.Ids());
+  std::set<GroupName> late;
+  for (const auto& [name, failure] : failures_) {
+    if (ids_.contains(name) && !ids.contains(name)) late.insert(name);
+  }
+  if (!late.empty()) AwaitMembersOf(late);
+  ReadStore();
+  failures_ = failures;
+  trouble_.clear();
+  std::erase_if(unwritten_, [&](const GroupName& name) KURYR_TSA(requires_capability(mutex_)) {
+    const auto* const rules = policies_.Find(name);
+    const auto written = tried.find(name);
+    if (written == tried.end()) return rules == nullptr;
+    return rules != nullptr && *rules == written->second;
+  });
+}
+
+void Isolation::AwaitMembersOf(const std::set<GroupName>& names) {
+  for (const auto& [uid, sets] : sets_) {
+    const auto groups = policies_.Of(sets).groups;
+    if (std::any_of(groups.begin(), groups.end(),
+                    [&](const GroupName& name) { return names.contains(name); }))
+      SetDue(uid, Due::kWaiting);
+  }
+}
+
+void Isolation::TellOf(const GroupStore::Failures& before) {
+  std::set<std::string> policies;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [name, failure] : failures_) {
+      const auto known = before.find(name);
+      if (known != before.end() && known->second == failure) continue;
+      Log(LogLevel::kWarning, "security group incomplete; it will be tried again",
+          {{"group", name}, {"error", failure}});
+      policies.merge(policies_.PoliciesOf(name));
+    }
+  }
+  if (!policies.empty()) hooks_.tell(policies);
+}
+
+bool Isolation::IsWritten(const std::string& owner_id) const {
+  const std::vector<GroupName> groups = MembershipOf(owner_id).groups;
+  return std::none_of(groups.begin(), groups.end(), [this](const GroupName& name) KURYR_TSA(
+                                                        requires_capability(mutex_)) {
+    return unwritten_.contains(name);
+  });
+}
+
+void Isolation::Regroup() {
+  std::vector<std::string> owners;
+  bool is_trouble = false;
+  {
+    const MutexLock lock(mutex_);
+    is_trouble = !trouble_.empty();
+    for (const auto& [id, due] : due_) {
+      if (due == Due::kWaiting && (is_trouble || IsWritten(id))) owners.push_back(id);
+    }
+    for (const std::string& id : owners) {
+      if (!is_trouble) SetDue(id, Due::kTrying);
+    }
+  }
+  for (const std::string& id : owners) {
+    if (!hooks_.regroup(id) && !is_trouble) Forget(id);
+  }
+}
+
+bool Isolation::Clean() {
+  GroupStore::Wanted wanted;
+  std::set<GroupName> kept;
+  {
+    const MutexLock lock(mutex_);
+    if (unclean_.empty() || trying_ > 0) return true;
+    wanted = WantedOf(unclean_);
+    kept = policies_.All();
+  }
+  store_.Clean(wanted);
+  const bool is_done = store_.DeleteBut(kept);
+  const MutexLock lock(mutex_);
+  ReadStore();
+  if (is_done) unclean_.clear();
+  return is_done;
+}
+
+std::optional<std::string> Isolation::FindRefusal(const std::string& policy) const {
+  const MutexLock lock(mutex_);
+  for (const auto& [name, failure] : failures_) {
+    if (policies_.PoliciesOf(name).contains(policy)) return failure;
+  }
+  return std::nullopt;
+}
+
+Isolation::Figures Isolation::figures() const {
+  const MutexLock lock(mutex_);
+  return {.groups = ids_.size(),
+          .rules = rules_,
+          .refused = failures_.size(),
+          .due = due_.size()};
+}
+
+}  // namespace kuryr::controller::neutron

@@ -1,0 +1,336 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "controller/backends/neutron/security/policy_groups.h"
+#include "tests/controller/backends/neutron/neutron_fixture.h"
+
+namespace kuryr::controller::neutron {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr const char* kOwn = "own-group";
+constexpr const char* kNamed = "named-group";
+
+/// A policy that isolates a set of pods, and lets in TCP 80 from its friends.
+CompiledPolicy IngressOf(const PodSet& set) {
+  return {.subject = set,
+          .isolates_ingress = true,
+          .rules = {{.subject = set, .peers = {"friends"}, .ports = {{"tcp", 80, 80}}}}};
+}
+
+class IsolationTest : public NeutronBackendTest {
+ protected:
+  IsolationTest() {
+    defaults_.security_groups = {kOwn};
+    defaults_.more_groups = {kNamed};
+    defaults_.enforces_policies = true;
+  }
+
+  void StartWith(const PolicyChanges& changes = {}) {
+    Start();
+    backend_->Enforce(changes);
+  }
+  /// The names of a port's groups; a group that no policy needs has its id for a name.
+  [[nodiscard]] std::set<std::string> GroupsOf(const Port& port) const {
+    std::set<std::string> names;
+    for (const std::string& id : port.security_groups) names.insert(NameOf(id));
+    return names;
+  }
+  [[nodiscard]] std::set<std::string> GroupsOf(const vif::PodVif& vif) const {
+    for (const Port& port : neutron_.ports()) {
+      if (port.id == IdOf(vif)) return GroupsOf(port);
+    }
+    return {};
+  }
+  [[nodiscard]] std::string NameOf(const std::string& id) const {
+    for (const SecurityGroup& group : neutron_.groups()) {
+      if (group.id == id) return group.name;
+    }
+    return id;
+  }
+  [[nodiscard]] std::optional<SecurityGroup> Find(const GroupName& name) const {
+    for (const SecurityGroup& group : neutron_.groups()) {
+      if (group.name == name) return group;
+    }
+    return std::nullopt;
+  }
+  /// Waits until the owner's only port has as many groups, and says whether they are these.
+  bool WaitForGroups(const std::string& id, const std::set<std::string>& wanted) {
+    return neutron_.WaitUntil([&](const std::vector<Port>& ports) {
+      return std::any_of(ports.begin(), ports.end(), [&](const Port& port) {
+        return port.device_id == id && port.security_groups.size() == wanted.size();
+      });
+    }) && NamesOf(id) == wanted;
+  }
+  [[nodiscard]] std::set<std::string> NamesOf(const std::string& owner_id) const {
+    for (const Port& port : neutron_.ports()) {
+      if (port.device_id == owner_id) return GroupsOf(port);
+    }
+    return {};
+  }
+  Vifs Run(const Owner& owner) {
+    Vifs vifs = Reserve(owner);
+    backend_->Adopt(owner, Written(vifs, true));
+    return vifs;
+  }
+
+  const std::string web_ = GroupNameOf("web");
+  const std::string friends_ = GroupNameOf("friends");
+  const PolicyGroups::Names fixed_ = PolicyGroups::names();
+  const std::set<std::string> isolated_ = {web_, fixed_.access, fixed_.open_egress};
+};
+
+TEST_F(IsolationTest, PodWithoutPoliciesHasTheGroupsOfTheConfiguration) {
+  StartWith();
+  EXPECT_THAT(GroupsOf(Reserve(Pod("a")).at(0)), ElementsAre(kOwn));
+}
+
+TEST_F(IsolationTest, PortOfANewPodIsMadeWithItsGroups) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  EXPECT_EQ(GroupsOf(Reserve(Pod("a")).at(0)), isolated_);
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0);
+}
+
+TEST_F(IsolationTest, PeersKeepTheirOwnGroupsBesideTheSets) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-b", {"friends"}}}});
+  EXPECT_THAT(GroupsOf(Reserve(Pod("b")).at(0)), UnorderedElementsAre(kOwn, friends_));
+}
+
+TEST_F(IsolationTest, GroupOfASetHasTheRulesOfItsPolicies) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}});
+  ASSERT_TRUE(neutron_.WaitForCount("CreateSecurityRules", 1));
+  ASSERT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
+    return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
+      return group.name == web_ && group.rules.size() == 2 && group.tags == defaults_.tags;
+    });
+  }));
+  const SecurityGroup web = Find(web_).value();
+  for (const ListedRule& listed : web.rules) {
+    EXPECT_EQ(listed.rule, (SecurityRule{.is_ingress = true,
+                                         .family = listed.rule.family,
+                                         .protocol = "tcp",
+                                         .first_port = 80,
+                                         .last_port = 80,
+                                         .remote_group = Find(friends_)->id}));
+  }
+  EXPECT_THAT(Find(friends_)->rules, IsEmpty());
+}
+
+TEST_F(IsolationTest, PolicyThatComesIsolatesARunningPod) {
+  StartWith();
+  Run(Pod("a"));
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+}
+
+TEST_F(IsolationTest, SecondDirectionIsIsolatedToo) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  Run(Pod("a"));
+  CompiledPolicy both = IngressOf("web");
+  both.isolates_egress = true;
+  backend_->Enforce({.policies = {{"team/p", both}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", {web_, fixed_.access}));
+}
+
+TEST_F(IsolationTest, PortGetsNoGroupThatNeutronsOwnRulesOpen) {
+  StartWith();
+  Run(Pod("a"));
+  ASSERT_TRUE(neutron_.WaitForCount("DeleteSecurityRule", 1));
+  neutron_.Hold("DeleteSecurityRule");
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  ASSERT_TRUE(neutron_.WaitForHeld());
+  EXPECT_THAT(NamesOf("uid-a"), ElementsAre(kOwn));
+  EXPECT_FALSE(backend_->Reserve(RequestOf(Pod("a"))));
+  neutron_.LetGo();
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+}
+
+TEST_F(IsolationTest, PolicyThatGoesGivesThePodItsOwnGroupsAndLeavesNothing) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  Run(Pod("a"));
+  backend_->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {{"uid-a", {}}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", {kOwn}));
+  EXPECT_TRUE(neutron_.WaitUntilGroups([](const auto& groups) { return groups.size() == 4; }));
+}
+
+TEST_F(IsolationTest, RulesOfAChangedPolicyAreMadeBeforeOthersGo) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  Run(Pod("a"));
+  CompiledPolicy changed = IngressOf("web");
+  changed.rules[0].ports = {{"udp", 53, 53}};
+  backend_->Enforce({.policies = {{"team/p", changed}}});
+  EXPECT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
+    return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
+      return group.name == web_ && group.rules.size() == 4;
+    });
+  }));
+  EXPECT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
+    return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
+      return group.name == web_ && group.rules.size() == 2 &&
+             group.rules.front().rule.protocol == "udp";
+    });
+  }));
+}
+
+TEST_F(IsolationTest, NewLabelsOfAPodChangeItsPortAlone) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}},
+             .pods = {{"uid-a", {"web"}}, {"uid-b", {"web"}}}});
+  Run(Pod("a"));
+  Run(Pod("b"));
+  backend_->Enforce({.policies = {}, .pods = {{"uid-b", {}}}});
+  EXPECT_TRUE(WaitForGroups("uid-b", {kOwn}));
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 1);
+}
+
+TEST_F(IsolationTest, GroupsThatAPodNamesDoNotOpenIt) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  PlanRequest request = RequestOf(Pod("a"));
+  request.interfaces[0].security_groups = {kNamed};
+  const Vifs vifs = Reserve(request);
+  EXPECT_EQ(GroupsOf(vifs.at(0)), isolated_);
+  backend_->Adopt(Pod("a"), Written(vifs, true));
+  backend_->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {{"uid-a", {}}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", {kNamed}));
+}
+
+TEST_F(IsolationTest, AdditionalInterfacesAreNotIsolated) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  const Vifs vifs = Reserve(RequestOf(Pod("a"), {"net1"}));
+  EXPECT_EQ(GroupsOf(vifs.at(0)), isolated_);
+  EXPECT_THAT(GroupsOf(vifs.at(1)), ElementsAre(kOwn));
+}
+
+TEST_F(IsolationTest, NodesPortsReachIsolatedPods) {
+  StartWith();
+  const Owner node = {.id = "uid-n1", .name = "n1", .node = "n1"};
+  Run(node);
+  EXPECT_TRUE(WaitForGroups("uid-n1", {kOwn, fixed_.nodes}));
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 4));
+  const SecurityGroup access = Find(fixed_.access).value();
+  for (const ListedRule& listed : access.rules)
+    EXPECT_EQ(listed.rule.remote_group, Find(fixed_.nodes)->id);
+}
+
+TEST_F(IsolationTest, RuleThatSomebodyDeletesComesBack) {
+  times_.look = std::chrono::milliseconds(50);
+  StartWith({.policies = {{"team/p", IngressOf("web")}}});
+  const auto has_rules = [&](const std::vector<SecurityGroup>& groups) {
+    return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
+      return group.name == web_ && group.rules.size() == 2;
+    });
+  };
+  ASSERT_TRUE(neutron_.WaitUntilGroups(has_rules));
+  const std::string deleted = Find(web_)->rules.front().id;
+  neutron_.DeleteSecurityRule(deleted);
+  EXPECT_TRUE(neutron_.WaitUntilGroups(has_rules));
+}
+
+TEST_F(IsolationTest, RuleThatSomebodyAddsGoes) {
+  times_.look = std::chrono::milliseconds(50);
+  StartWith({.policies = {{"team/p", IngressOf("web")}}});
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 6));
+  (void)neutron_.CreateSecurityRules({{Find(web_)->id, {.is_ingress = true}}});
+  EXPECT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
+    return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
+      return group.name == web_ && group.rules.size() == 2;
+    });
+  }));
+}
+
+TEST_F(IsolationTest, NextControllerChangesNothingThatIsAsWanted) {
+  const PolicyChanges all = {.policies = {{"team/p", IngressOf("web")}},
+                             .pods = {{"uid-a", {"web"}}}};
+  StartWith(all);
+  const Vifs vifs = Run(Pod("a"));
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 6));
+  StartWith(all);
+  backend_->Adopt(Pod("a"), Written(vifs, true));
+  EXPECT_EQ(Reserve(Pod("b")).size(), 1);
+  EXPECT_EQ(neutron_.CountOf("CreateSecurityGroup"), 6);
+  EXPECT_EQ(neutron_.CountOf("CreateSecurityRules"), 1);
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0);
+  EXPECT_EQ(NamesOf("uid-a"), isolated_);
+}
+
+TEST_F(IsolationTest, PolicyThatCameWhileNobodyLedIsolates) {
+  StartWith();
+  const Vifs vifs = Run(Pod("a"));
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  ASSERT_TRUE(neutron_.WaitForCount("ListSecurityGroups", 2));
+  backend_->Adopt(Pod("a"), Written(vifs, true));
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+}
+
+TEST_F(IsolationTest, PolicyThatWentWhileNobodyLedOpensAndLeavesNothing) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  const Vifs vifs = Run(Pod("a"));
+  StartWith();
+  backend_->Adopt(Pod("a"), Written(vifs, true));
+  EXPECT_TRUE(WaitForGroups("uid-a", {kOwn}));
+  EXPECT_TRUE(neutron_.WaitUntilGroups([](const auto& groups) { return groups.size() == 4; }));
+}
+
+TEST_F(IsolationTest, GroupWhosePostHadNoAnswerIsFound) {
+  neutron_.Fail("CreateSecurityGroup", {.done = true});
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  EXPECT_EQ(GroupsOf(ReserveAtLast(RequestOf(Pod("a"))).at(0)), isolated_);
+  EXPECT_EQ(neutron_.groups().size(), 6);
+}
+
+TEST_F(IsolationTest, PortThatNeutronDoesNotChangeIsTriedAgain) {
+  StartWith();
+  Run(Pod("a"));
+  neutron_.Fail("UpdatePort", {});
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 2);
+}
+
+TEST_F(IsolationTest, RulesBeyondTheQuotaAreToldAndIsolateNevertheless) {
+  // Each of the groups without policies has two rules, but for the one of nodes. A group that is
+  // new has two for a while.
+  neutron_.SetGroupQuota(100, 10);
+  CompiledPolicy large = IngressOf("web");
+  for (uint16_t port = 1; port < 20; ++port) large.rules[0].ports.push_back({"udp", port, port});
+  StartWith({.policies = {{"team/large", large}, {"team/small", IngressOf("db")}},
+             .pods = {{"uid-a", {"web"}}, {"uid-b", {"db"}}}});
+  EXPECT_EQ(GroupsOf(Reserve(Pod("a")).at(0)), isolated_);
+  EXPECT_THAT(GroupsOf(Reserve(Pod("b")).at(0)), Contains(GroupNameOf("db")));
+  EXPECT_THAT(backend_->FindRefusal("team/large").value_or(""), HasSubstr("Quota"));
+  EXPECT_EQ(backend_->FindRefusal("team/small"), std::nullopt);
+  EXPECT_EQ(Find(GroupNameOf("db"))->rules.size(), 2);
+}
+
+TEST_F(IsolationTest, PodWhoseGroupIsBeyondTheQuotaWaitsAndOthersDoNot) {
+  neutron_.SetGroupQuota(4, 100);
+  StartWith({.policies = {{"team/p", IngressOf("web")}},
+             .pods = {{"uid-a", {"web"}}, {"uid-b", {"friends"}}}});
+  const Failure failure = Fail(RequestOf(Pod("a")));
+  EXPECT_EQ(failure.kind, Kind::kRetry);
+  EXPECT_THAT(failure.text, HasSubstr("Quota"));
+  EXPECT_THAT(GroupsOf(Reserve(Pod("b")).at(0)), ElementsAre(kOwn));
+  neutron_.SetGroupQuota(100, 100);
+  EXPECT_EQ(GroupsOf(ReserveAtLast(RequestOf(Pod("a"))).at(0)), isolated_);
+  EXPECT_TRUE(WaitForGroups("uid-b", {kOwn, friends_}));
+}
+
+TEST_F(IsolationTest, ReadyPortGetsTheGroupsInTheRequestThatGivesItToThePod) {
+  defaults_.pool = {.enabled = true, .least = 1};
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  (void)Reserve(Pod("b"));
+  ASSERT_TRUE(neutron_.WaitUntil([](const auto& ports) { return ports.size() > 1; }));
+  const Vifs vifs = Reserve(Pod("a"));
+  EXPECT_EQ(GroupsOf(vifs.at(0)), isolated_);
+  EXPECT_LE(neutron_.CountOf("UpdatePort"), 1);
+}
+
+}  // namespace
+}  // namespace kuryr::controller::neutron
