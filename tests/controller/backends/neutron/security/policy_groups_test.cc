@@ -51,21 +51,20 @@ TEST_F(PolicyGroupsTest, PeersAreGroups) {
   EXPECT_NE(groups_.Find(GroupNameOf("db")), nullptr);
 }
 
-TEST_F(PolicyGroupsTest, BlocksAreTheNetworksThatExceptionsLeave) {
-  const AddressBlock block = {Net("10.0.0.0/8"), {Net("10.128.0.0/9")}};
-  EXPECT_THAT(RulesOf({.blocks = {block, {Net("fd00::/8"), {}}}, .any_port = true}),
+TEST_F(PolicyGroupsTest, NetworksArePrefixes) {
+  EXPECT_THAT(RulesOf({.networks = {Net("10.0.0.0/9"), Net("fd00::/8")}, .any_port = true}),
               UnorderedElementsAre(
                   SecurityRule{.is_ingress = true, .family = k4, .remote_net = Net("10.0.0.0/9")},
                   SecurityRule{.is_ingress = true, .family = k6, .remote_net = Net("fd00::/8")}));
 }
 
-TEST_F(PolicyGroupsTest, BlockOfAllAddressesHasNoNetwork) {
-  EXPECT_THAT(RulesOf({.blocks = {{Net("0.0.0.0/0"), {}}}, .any_port = true}),
+TEST_F(PolicyGroupsTest, AllAddressesHaveNoPrefix) {
+  EXPECT_THAT(RulesOf({.networks = {Net("0.0.0.0/0")}, .any_port = true}),
               ElementsAre(SecurityRule{.is_ingress = true, .family = k4}));
 }
 
 TEST_F(PolicyGroupsTest, RangesAreNeutronsAndAllPortsHaveNoNumbers) {
-  const PolicyRule rule = {.blocks = {{Net("0.0.0.0/0"), {}}},
+  const PolicyRule rule = {.networks = {Net("0.0.0.0/0")},
                            .ports = {{"tcp", 80, 90}, {"udp", 0, UINT16_MAX}, {"sctp", 7, 7}}};
   EXPECT_THAT(RulesOf(rule),
               UnorderedElementsAre(SecurityRule{.is_ingress = true,
