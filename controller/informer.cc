@@ -113,7 +113,10 @@ void Informer::OnCaughtUp(const std::shared_ptr<const Leader>& leader) {
   EndLeader();
   leader_ = std::move(next_);
   next_.reset();
-  // First, or a pod's port would be written without its policies.
+  const std::string uid = namespaces_.UidOf("kube-system");
+  ServerSharer* const sharer = leader->backend.facets().sharer;
+  if (sharer != nullptr && !uid.empty()) sharer->SetClusterUid(uid);
+  // Before pods, or a pod's port would be written without its policies.
   compiled_policies_.StartTelling(leader->backend.facets().policies);
   nodes_.StartTelling(leader->backend);
   pods_.StartTelling(leader->backend, leader->places);

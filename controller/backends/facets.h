@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -107,6 +108,39 @@ class PolicyEnforcer {
   }
 };
 
+/// A backend whose server several clusters may share.
+class ServerSharer {
+ public:
+  virtual ~ServerSharer() = default;
+
+  /// The cluster's identity, the UID of its namespace kube-system. Comes before the first plan.
+  /// The backend then changes nothing at a server where another cluster has this cluster's name,
+  /// and Reserve throws PlanError kRetry.
+  virtual void SetClusterUid(const std::string& uid) = 0;
+};
+
+/// A packet of one pod's interface to another pod's.
+struct TracedPacket {
+  vif::VifBase from;
+  vif::VifBase to;
+  std::string protocol;  ///< "tcp", "udp" or "sctp"; empty: a ping
+  uint16_t port = 0;     ///< of `to`, with a protocol
+};
+
+struct PacketFate {
+  bool arrives = false;
+  std::string where;  ///< the last stage of the network that looked at the packet
+};
+
+/// A backend that knows what its network does with a packet.
+class PacketTracer {
+ public:
+  virtual ~PacketTracer() = default;
+
+  /// Throws std::runtime_error, with the reason, if that cannot be found out.
+  [[nodiscard]] virtual PacketFate Trace(const TracedPacket& packet) const = 0;
+};
+
 /// A backend that has figures for Prometheus.
 class MetricsReporter {
  public:
@@ -152,6 +186,8 @@ struct Facets {
   PortLister* ports = nullptr;
   ServiceBalancer* services = nullptr;
   PolicyEnforcer* policies = nullptr;
+  ServerSharer* sharer = nullptr;
+  const PacketTracer* tracer = nullptr;
 };
 
 }  // namespace kuryr::controller

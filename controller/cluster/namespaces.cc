@@ -61,6 +61,12 @@ bool Namespaces::Has(const std::string& uid) const {
                      [&](const auto& entry) { return entry.second.uid == uid; });
 }
 
+std::string Namespaces::UidOf(const std::string& name) const {
+  const MutexLock lock(mutex_);
+  const auto found = namespaces_.find(name);
+  return found == namespaces_.end() ? "" : found->second.uid;
+}
+
 /// A namespace that was deleted and created again has another UID.
 void Namespaces::OnPresent(const watcher::WatchEvent& event) {
   const std::string groups =

@@ -33,6 +33,8 @@ class Namespaces : public watcher::ResourceEventHandler {
   [[nodiscard]] std::optional<Scope> Find(const std::string& name, const std::string& asker)
       EXCLUDES(mutex_);
   [[nodiscard]] bool Has(const std::string& uid) const EXCLUDES(mutex_);
+  /// Empty: there is none of this name, as far as is known.
+  [[nodiscard]] std::string UidOf(const std::string& name) const EXCLUDES(mutex_);
 
  protected:
   void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);

@@ -18,6 +18,7 @@
 #include "controller/commands/orphans_command.h"
 #include "controller/commands/policy_command.h"
 #include "controller/commands/status_command.h"
+#include "controller/commands/trace_command.h"
 #include "controller/config.h"
 #include "controller/controller.h"
 #include "service/common_options.h"
@@ -115,6 +116,8 @@ int main(int argc, char** argv) {
             "KuryrPorts; no controller may lead");
   PolicyQuestion asked;
   const service::CommandLine policy = AddPolicyCommand(line, asked);
+  TraceQuestion traced;
+  const service::CommandLine trace = AddTraceCommand(line, traced);
   if (const auto end = line.Parse(argc, argv)) return end->Print();
   try {
     const std::vector<std::string>& files = line.options().config_files;
@@ -123,6 +126,7 @@ int main(int argc, char** argv) {
     if (const auto* wanted = line.status()) return PrintStatus(ReadConfig(files), *wanted);
     if (orphans.IsGiven()) return PrintOrphans(ReadConfig(files), ActOf(remove, force));
     if (policy.IsGiven()) return PrintPolicies(ReadConfig(files), asked);
+    if (trace.IsGiven()) return PrintTrace(ReadConfig(files), traced);
     if (adopt.IsGiven()) return Adopt(files, is_dry_run, from);
     Run(ReadServiceConfig(line.options()));
     return 0;

@@ -1,7 +1,6 @@
 #include "controller/commands/policy_command.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -16,6 +15,7 @@
 #include "base/ip.h"
 #include "base/json.h"
 #include "controller/backends/backend_factory.h"
+#include "controller/commands/asked_port.h"
 #include "controller/commands/pod_key.h"
 #include "controller/commands/survey.h"
 #include "controller/owners/pod_facts.h"
@@ -31,25 +31,6 @@ using nlohmann::json;
 using watcher::WatchEvent;
 
 constexpr size_t kMostRuleText = 1000;
-
-/// A port of the command line.
-struct AskedPort {
-  std::string protocol;
-  uint16_t number = 0;
-};
-
-AskedPort PortOf(const std::string& text) {
-  const size_t slash = text.find('/');
-  AskedPort port{.protocol = text.substr(0, slash)};
-  const bool is_known = port.protocol == "tcp" || port.protocol == "udp" || port.protocol == "sctp";
-  const char* const last = text.data() + text.size();
-  const char* const first = slash == std::string::npos ? last : text.data() + slash + 1;
-  const auto [end, error] = std::from_chars(first, last, port.number);
-  if (!is_known || error != std::errc() || end != last || port.number == 0)
-    throw std::runtime_error("\"" + Printable(text) +
-                             "\" is no port; expected tcp/80, udp/53 or sctp/9");
-  return port;
-}
 
 /// A pod that the command is asked for.
 struct AskedPod {

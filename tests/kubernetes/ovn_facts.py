@@ -1,9 +1,13 @@
 """Facts of a cluster on OVN: its rows are those of pods and nodes, whatever is killed, and a pod's name may move to another node."""
 import json
+import os
 import time
 
-from harness.expectation import POLL_SECONDS, Failed, expect_same
+from harness.expectation import POLL_SECONDS, Failed, expect, expect_same
 from harness.kube_api import PODS
+from harness.namespaces import WORK
+from harness.process import run
+from harness.transcript import Transcript
 from kubernetes.network_pods import PORT, NetworkPods, ask, client_seen, until_answered
 from ovn.central import CONTROLLER, NB, NORTHD, SB
 
@@ -26,6 +30,10 @@ class OvnFacts:
         self.one, self.other = made["one"], made["other"]
         with self.fact("the northbound database has a port for each pod and each node, and no more"):
             self.wait_for_ports()
+        with self.fact("the router names the cluster by the UID of namespace kube-system"):
+            uid = self.cluster.api.get("/api/v1/namespaces/kube-system")["metadata"]["uid"]
+            expect_same(f'"{uid}"', self.central.nbctl("get", "Logical_Router", "kuryr", "external_ids:kuryr-uid").strip(), "kuryr-uid")
+        self.trace()
         with self.fact("a pod's name moves to the other node, where both nodes' pods reach it"):
             self.delete("mover")
             self.reach(self.pods.make({"mover": (second, None)})["mover"])
@@ -41,6 +49,26 @@ class OvnFacts:
                 self.delete("new")
         with self.fact("the northbound database still has a port for each pod and each node, and no more"):
             self.wait_for_ports()
+
+    def trace(self):
+        """By docs/ovn.md's command, on the node that OVN's databases are on."""
+        host, program = self.cluster.hosts[0], WORK / "bin/kuryr-controller"
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {" ".join(host.entry)} {self.cluster.options.controller} '
+                           f'--config-file {WORK}/kuryr-controller.conf "$@"\n')
+        program.chmod(0o755)
+        before = os.environ["PATH"]
+        os.environ["PATH"] = f"{program.parent}:{before}"
+        page = Transcript("How to look", "docs/ovn.md")
+        page.next_block(self)
+        page.finish()
+        os.environ["PATH"] = before
+        with self.fact("kuryr-controller trace names the stage at which OVN drops a packet"):
+            acls = f"kuryr/node/{self.other.node.name}", "to-lport", 2000, "tcp.dst==9"
+            self.central.nbctl("--wait=sb", "acl-add", *acls, "drop")
+            said = run(program, "trace", "default/one", "default/other", "tcp/9", check=False)
+            self.central.nbctl("acl-del", *acls)
+            expect(said.startswith("does not reach default/other in ls_out_acl: "), said)
 
     def parts(self):
         """{part's name: (how it is killed, how it is started again)}"""

@@ -12,6 +12,9 @@
 namespace kuryr::controller::ovn {
 namespace {
 
+/// The endpoints of all Services together: at 25 bytes, 5 MB in each copy of the database.
+constexpr size_t kMostEndpoints = 200'000;
+
 std::vector<RowKey> KeysOf(const std::vector<WantedRow>& rows) {
   std::vector<RowKey> keys;
   keys.reserve(rows.size());
@@ -45,6 +48,8 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
       topology_(options),
       policies_(options.cluster),
+      budget_(kMostEndpoints),
+      tracer_(options),
       northbound_({.remotes = options.nb_connection,
                    .cluster = options.cluster,
                    .hooks = {.may_write = hooks.may_write,
@@ -198,9 +203,16 @@ void OvnBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& 
 }
 
 void OvnBackend::Balance(const std::string& name, const Service& service) {
-  std::vector<WantedRow> rows = BalancersOf(cluster_, name, service);
-  northbound_.Drop(Without(BalancerKeysOf(name), KeysOf(rows)));
-  northbound_.Want(std::move(rows));
+  const MutexLock lock(mutex_);
+  for (const auto& [each, form] : budget_.Take(name, service)) {
+    std::vector<WantedRow> rows = BalancersOf(cluster_, each, form);
+    const std::vector<RowKey> dropped = Without(BalancerKeysOf(each), KeysOf(rows));
+    northbound_.Want(std::move(rows), dropped);
+  }
+}
+
+void OvnBackend::SetClusterUid(const std::string& uid) {
+  northbound_.Claim(topology_.RouterRow(uid), uid);
 }
 
 void OvnBackend::WriteTo(service::MetricsText& text) const {

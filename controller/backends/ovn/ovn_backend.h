@@ -11,8 +11,10 @@
 #include "base/thread_annotations.h"
 #include "controller/backends/backend.h"
 #include "controller/backends/backend_factory.h"
+#include "controller/backends/ovn/endpoint_budget.h"
 #include "controller/backends/ovn/northbound/northbound.h"
 #include "controller/backends/ovn/ovn_options.h"
+#include "controller/backends/ovn/ovn_tracer.h"
 #include "controller/backends/ovn/policy_rows.h"
 #include "controller/backends/ovn/topology.h"
 #include "controller/backends/pools/pool_backend.h"
@@ -27,6 +29,7 @@ class OvnBackend final : public Backend,
                          public InterfaceReleaser,
                          public MetricsReporter,
                          public PolicyEnforcer,
+                         public ServerSharer,
                          public ServiceBalancer {
  public:
   /// `grace` as Northbound's.
@@ -47,13 +50,16 @@ class OvnBackend final : public Backend,
   void Balance(const std::string& name, const Service& service) override;
   void Enforce(const PolicyChanges& changes) override;
   [[nodiscard]] std::optional<std::string> FindRefusal(const std::string& name) const override;
+  void SetClusterUid(const std::string& uid) override;
   void WriteTo(service::MetricsText& text) const override;
   [[nodiscard]] Facets facets() override {
     return {.addresses = pools_.facets().addresses,
             .interfaces = this,
             .metrics = this,
             .services = this,
-            .policies = this};
+            .policies = this,
+            .sharer = this,
+            .tracer = &tracer_};
   }
 
  private:
@@ -88,7 +94,9 @@ class OvnBackend final : public Backend,
   bool knows_policies_ GUARDED_BY(mutex_) = false;
   std::map<std::string, std::set<PodSet>> sets_ GUARDED_BY(mutex_);      ///< by the pod's UID
   std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
-  Northbound northbound_;                                                // last: it calls this
+  EndpointBudget budget_ GUARDED_BY(mutex_);
+  const OvnTracer tracer_;
+  Northbound northbound_;  // last: it calls this
 };
 
 }  // namespace kuryr::controller::ovn

@@ -64,6 +64,7 @@ OvnOptions ReadOvnOptions(const ConfigFiles& files) {
   const Option connection = files.Find("ovn", "nb_connection");
   kuryr::Take(connection, options.nb_connection);
   CheckConnection(connection, options);
+  kuryr::Take(files.Find("ovn", "sb_connection"), options.sb_connection);
   TakeFile(files.Find("ovn", "nb_private_key"), options.nb_private_key);
   TakeFile(files.Find("ovn", "nb_certificate"), options.nb_certificate);
   TakeFile(files.Find("ovn", "nb_ca_cert"), options.nb_ca_cert);

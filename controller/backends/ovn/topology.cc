@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/ip.h"
-#include "base/mac.h"
 #include "controller/backends/ovn/load_balancers.h"
 #include "controller/backends/ovn/northbound/schema.h"
 #include "controller/backends/ovn/policy_rows.h"
@@ -14,16 +12,6 @@
 
 namespace kuryr::controller::ovn {
 namespace {
-
-/// The router's MAC on the link of a gateway address. It follows from the address, so that it stays
-/// when the row is made anew.
-MacAddress MacOfGateway(const IpAddress& gateway) {
-  MacAddress mac{.bytes = {0x0a, 0x58}};
-  uint64_t digest = Hash("gateway/" + gateway.ToString());
-  for (size_t i = 2; i < mac.bytes.size(); ++i, digest >>= 8)
-    mac.bytes.at(i) = static_cast<uint8_t>(digest);
-  return mac;
-}
 
 /// "MAC ADDRESS...", as addresses and port_security have it.
 std::string AddressesText(const vif::VifBase& vif) {
@@ -38,6 +26,14 @@ bool HasAddressIn(const vif::VifBase& vif, const vif::Subnet& subnet) {
 
 }  // namespace
 
+MacAddress MacOfGateway(const IpAddress& gateway) {
+  MacAddress mac{.bytes = {0x0a, 0x58}};
+  uint64_t digest = Hash("gateway/" + gateway.ToString());
+  for (size_t i = 2; i < mac.bytes.size(); ++i, digest >>= 8)
+    mac.bytes.at(i) = static_cast<uint8_t>(digest);
+  return mac;
+}
+
 Topology::Topology(const OvnOptions& options)
     : cluster_(options.cluster), balances_services_(options.balances_services) {
   for (const pools::Pool& pool : options.pools) {
@@ -51,8 +47,14 @@ WantedRow Topology::SwitchRow(const std::string& name) const {
   return row;
 }
 
+WantedRow Topology::RouterRow(const std::string& uid) const {
+  WantedRow row = {.key = {kRouter, "router"}, .values = {{"name", cluster_}}};
+  if (!uid.empty()) row.maps["external_ids"][kClusterUid] = uid;
+  return row;
+}
+
 std::vector<WantedRow> Topology::SharedRows() const {
-  std::vector<WantedRow> rows = {{.key = {kRouter, "router"}, .values = {{"name", cluster_}}}};
+  std::vector<WantedRow> rows = {RouterRow("")};
   if (balances_services_) rows.push_back(ServiceGroupRow(cluster_));
   for (const auto& [network, pool] : shared_pools_) rows.push_back(SwitchRow("pool/" + pool));
   return rows;

@@ -4,12 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "base/ip.h"
+#include "base/mac.h"
 #include "controller/backends/ovn/northbound/wanted_row.h"
 #include "controller/backends/ovn/ovn_options.h"
 #include "controller/plan/plan_request.h"
 #include "vif/pod_vifs.h"
 
 namespace kuryr::controller::ovn {
+
+/// The router's MAC on the link of a gateway address. It follows from the address, so that it stays
+/// when the row is made anew.
+[[nodiscard]] MacAddress MacOfGateway(const IpAddress& gateway);
 
 /// The logical network of a cluster: one router; a switch for each node, with a port of the router
 /// that is the gateway, and one for each pool that all nodes share. Owners' VIFs are ports of these
@@ -18,6 +24,8 @@ class Topology {
  public:
   explicit Topology(const OvnOptions& options);
 
+  /// The router, with the UID of its Kubernetes cluster unless that is empty.
+  [[nodiscard]] WantedRow RouterRow(const std::string& uid) const;
   /// Rows that no owner has: the router, the switches of shared pools, the group of Services.
   [[nodiscard]] std::vector<WantedRow> SharedRows() const;
   /// A port for each VIF. For a node in a network of its own, also its switch, the router's port

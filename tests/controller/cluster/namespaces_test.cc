@@ -52,6 +52,8 @@ TEST_F(NamespacesTest, HasItsUidAndTheGroupsOfItsPods) {
   EXPECT_THAT(scope->security_groups, ElementsAre(kGroup, kOtherGroup));
   EXPECT_TRUE(namespaces_.Has("uid-1"));
   EXPECT_FALSE(namespaces_.Has("uid-2"));
+  EXPECT_EQ(namespaces_.UidOf("team"), "uid-1");
+  EXPECT_EQ(namespaces_.UidOf("other"), "");
 }
 
 TEST_F(NamespacesTest, WhoAsksTooEarlyIsWokenOnce) {

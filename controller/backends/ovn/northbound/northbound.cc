@@ -59,6 +59,15 @@ void Northbound::Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dr
   Wake();
 }
 
+void Northbound::Claim(WantedRow router, const std::string& uid) {
+  {
+    const MutexLock lock(mutex_);
+    uid_ = uid;
+    keeper_.Want(std::move(router));
+  }
+  Wake();
+}
+
 void Northbound::Drop(const std::vector<RowKey>& keys) {
   {
     const MutexLock lock(mutex_);
@@ -110,6 +119,12 @@ std::optional<std::string> Northbound::RefusalOf(const RowKey& key) const {
 }
 
 std::string Northbound::WhyUnreachable() const {
+  if (!rival_.empty())
+    return "another Kubernetes cluster, whose namespace kube-system has UID " + rival_ +
+           ", has the rows of [ovn] cluster = " + parts_.cluster +
+           ": give this cluster another name there. If the other one is gone, run: ovn-nbctl "
+           "remove Logical_Router " +
+           parts_.cluster + " external_ids " + kClusterUid;
   if (ready_ || last_error_.empty()) return "";
   return "the northbound database at " + parts_.remotes + " does not answer: " + last_error_;
 }
@@ -145,7 +160,7 @@ void Northbound::Send() {
     const MutexLock lock(mutex_);
     if (!Connected()) {
       tell = WhenUnreachable();
-    } else if (may_write && !sent_) {
+    } else if (tell = LookForRival(); may_write && !sent_ && rival_.empty()) {
       const Clock::time_point now = Clock::now();
       if (drop_unknown_at_ && now >= *drop_unknown_at_ && !std::exchange(drops_all_, true))
         keeper_.DropUnknown([](const RowKey&) { return true; });
@@ -155,6 +170,16 @@ void Northbound::Send() {
     }
   }
   if (!tell.empty()) parts_.hooks.told(tell);
+}
+
+std::vector<RowKey> Northbound::LookForRival() {
+  const auto found =
+      uid_.empty() ? std::nullopt : keeper_.IdIn(replica_, {kRouter, "router"}, kClusterUid);
+  const std::string rival = found && *found != uid_ ? *found : "";
+  if (std::exchange(rival_, rival) == rival || rival.empty()) return {};
+  Log(LogLevel::kError, "nothing is written to the northbound database",
+      {{"reason", WhyUnreachable()}});
+  return keeper_.Unsettled();
 }
 
 bool Northbound::Connected() {

@@ -51,6 +51,10 @@ class Northbound {
   /// Deletes at once those of the chosen rows that no call of Want has.
   void DropUnknown(RowKeeper::Choice choice) EXCLUDES(mutex_);
 
+  /// Writes the router's row, which names the Kubernetes cluster by its UID. Nothing is written
+  /// while the row in the database names another one.
+  void Claim(WantedRow router, const std::string& uid) EXCLUDES(mutex_);
+
   struct State {
     bool settled = false;
     std::string failure;  ///< why a row could not be written, or the database not be reached
@@ -83,6 +87,8 @@ class Northbound {
   [[nodiscard]] Clock::time_point NextWork() const EXCLUDES(mutex_);
   [[nodiscard]] std::optional<std::string> RefusalOf(const RowKey& key) const REQUIRES(mutex_);
   [[nodiscard]] std::string WhyUnreachable() const REQUIRES(mutex_);
+  /// Looks whether another cluster has the rows. Returns the rows to tell of if that is new.
+  [[nodiscard]] std::vector<RowKey> LookForRival() REQUIRES(mutex_);
 
   const Parts parts_;
   const UniqueFd wake_;  ///< an eventfd: there is work for the thread
@@ -91,6 +97,8 @@ class Northbound {
   Counts counts_ GUARDED_BY(mutex_);
   bool ready_ GUARDED_BY(mutex_) = false;  ///< connected, and the replica has been whole since
   std::string last_error_ GUARDED_BY(mutex_);
+  std::string uid_ GUARDED_BY(mutex_);    ///< empty: no call of Claim yet
+  std::string rival_ GUARDED_BY(mutex_);  ///< the UID of another cluster that has the rows
   std::optional<Clock::time_point> drop_unknown_at_ GUARDED_BY(mutex_);
   bool drops_all_ GUARDED_BY(mutex_) = false;                ///< rows that nobody has asked for
   std::optional<RowKeeper::Batch> sent_ GUARDED_BY(mutex_);  ///< without an answer yet

@@ -70,6 +70,15 @@ std::optional<std::string> RowKeeper::FailureOf(const RowKey& key) const {
   return slot->second.failure->why;
 }
 
+std::optional<std::string> RowKeeper::IdIn(const OvsdbReplica& replica, const RowKey& key,
+                                           const std::string& name) const {
+  const auto slot = slots_.find(key);
+  if (slot == slots_.end() || slot->second.uuids.empty()) return std::nullopt;
+  const OvsdbRow* row = replica.Find(key.table, *slot->second.uuids.begin());
+  const std::string* value = row == nullptr ? nullptr : row->FindIn(kExternalIds, name);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
 /// A row that was changed, or is to change, is tried at once.
 void RowKeeper::Queue(const RowKey& key, Slot& slot) {
   slot.settled = false;

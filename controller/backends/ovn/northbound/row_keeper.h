@@ -50,6 +50,10 @@ class RowKeeper {
   /// Why the last transaction for the row failed; nullopt: it did not.
   [[nodiscard]] std::optional<std::string> FailureOf(const RowKey& key) const;
 
+  /// A value of the row's external_ids in the database; nullopt: the row or the key is not there.
+  [[nodiscard]] std::optional<std::string> IdIn(const OvsdbReplica& replica, const RowKey& key,
+                                                const std::string& name) const;
+
   /// A row of the replica has changed (OvsdbReplica::Handlers).
   void OnRow(const std::string& table, const std::string& uuid, const OvsdbRow* before,
              const OvsdbRow* row);

@@ -11,6 +11,9 @@
 
 namespace kuryr::controller::ovn {
 
+/// The key of the router's external_ids whose value is the UID of the Kubernetes cluster.
+inline constexpr const char* kClusterUid = "kuryr-uid";
+
 inline constexpr const char* kNorthboundName = "OVN_Northbound";
 
 inline constexpr const char* kAcl = "ACL";

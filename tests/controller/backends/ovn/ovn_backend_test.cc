@@ -101,6 +101,33 @@ TEST_F(OvnBackendTest, ServerThatIsAwayIsNamed) {
   EXPECT_THAT(error, HasSubstr("the northbound database at unix:/run/nb.sock does not answer: "));
 }
 
+TEST_F(OvnBackendTest, ClusterWithTheNameOfAnotherIsRefused) {
+  const auto first = Make();
+  first->SetClusterUid("uid-first");
+  const Vifs node = Reserve(*first, NodeRequest("n1"));
+  ASSERT_TRUE(Await([] {
+    return Nbctl({"get", "Logical_Router", "kuryr", "external_ids:kuryr-uid"}) == "uid-first";
+  }));
+
+  const auto second = Make();
+  second->SetClusterUid("uid-second");
+  const auto refused = [&]() -> std::string {
+    try {
+      (void)second->Reserve(NodeRequest("n2"));
+      return "";
+    } catch (const PlanError& e) {
+      return e.what();
+    }
+  };
+
+  ASSERT_TRUE(Await([&] { return !refused().empty(); }));
+  EXPECT_THAT(refused(), HasSubstr("has UID uid-first, has the rows of [ovn] cluster = kuryr: give "
+                                   "this cluster another name there"));
+  EXPECT_THAT(Column("Logical_Switch", "name"), ElementsAre("kuryr/node/n1", "kuryr/pool/shared"));
+  Nbctl({"remove", "Logical_Router", "kuryr", "external_ids", "kuryr-uid"});
+  EXPECT_THAT(Reserve(*second, NodeRequest("n2")), SizeIs(1)) << "the command of the error helps";
+}
+
 TEST_F(OvnBackendTest, NextLeaderKeepsPorts) {
   auto backend = Make();
   const Vifs node = Reserve(*backend, NodeRequest("n1"));

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/plan/service.h"
+
+namespace kuryr::controller::ovn {
+
+/// Bounds the endpoints of all Services together, because each of them stands in the database and
+/// on every node. A Service that would exceed the bound waits until others need less. Not
+/// thread-safe.
+class EndpointBudget {
+ public:
+  explicit EndpointBudget(size_t most) : most_(most) {}
+
+  /// A Service, "NAMESPACE/NAME", in the form in which it is to be balanced: empty while it waits.
+  using Form = std::pair<std::string, Service>;
+  /// The Service has this form now. Returns the forms that change by this, that of the Service
+  /// among them.
+  [[nodiscard]] std::vector<Form> Take(const std::string& name, const Service& service);
+
+ private:
+  [[nodiscard]] bool Admit(const std::string& name, const Service& service);
+
+  const size_t most_;
+  size_t used_ = 0;
+  std::map<std::string, size_t> admitted_;  ///< numbers of endpoints
+  std::map<std::string, Service> waiting_;
+};
+
+}  // namespace kuryr::controller::ovn
