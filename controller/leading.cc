@@ -86,7 +86,8 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
            .may_write = may_write_,
            .is_scope = [&namespaces = parts.informer.namespaces()](
                            const std::string& id) { return namespaces.Has(id); },
-           .wake_policy = [this](const std::string& policy) { queue_.Add(PolicyKeyOf(policy)); }})) {
+           .wake_policy =
+               [this](const std::string& policy) { queue_.Add(PolicyKeyOf(policy)); }})) {
   parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
                         .wake = [this](const std::string& key) { queue_.Add(key); },

@@ -76,9 +76,9 @@ bool Isolation::MayPlan(const std::string& pod_uid) {
   for (const GroupName& name : MembershipOf(pod_uid).isolating) {
     if (ids_.contains(name)) continue;
     const auto failure = failures_.find(name);
-    throw PlanError(PlanError::Kind::kRetry,
-                    failure == failures_.end() ? "Neutron lacks the security group of a policy"
-                                               : failure->second);
+    throw PlanError(PlanError::Kind::kRetry, failure == failures_.end()
+                                                 ? "Neutron lacks the security group of a policy"
+                                                 : failure->second);
   }
   return true;
 }
@@ -114,7 +114,7 @@ void Isolation::Append(const GroupName& name, std::vector<std::string>& ids) con
 std::vector<std::string> Isolation::GroupsOf(const Owner& owner) const {
   const MutexLock lock(mutex_);
   const auto own = own_.find(owner.id);
-  std::vector<std::string> ids = own != own_.end()  ? own->second
+  std::vector<std::string> ids = own != own_.end() ? own->second
                                  : owner.is_node() ? GroupsOfNodes(defaults_)
                                                    : defaults_.security_groups;
   if (owner.is_node()) {
@@ -201,7 +201,8 @@ void Isolation::WriteGroups() {
   GroupStore::Failures before;
   {
     const MutexLock lock(mutex_);
-    is_look = std::exchange(is_doubted_, false) || !store_.is_listed() || Clock::now() >= next_look_;
+    is_look =
+        std::exchange(is_doubted_, false) || !store_.is_listed() || Clock::now() >= next_look_;
   }
   if (is_look) Look();
   {
@@ -284,10 +285,10 @@ void Isolation::TellOf(const GroupStore::Failures& before) {
 
 bool Isolation::IsWritten(const std::string& owner_id) const {
   const std::vector<GroupName> groups = MembershipOf(owner_id).groups;
-  return std::none_of(groups.begin(), groups.end(), [this](const GroupName& name) KURYR_TSA(
-                                                        requires_capability(mutex_)) {
-    return unwritten_.contains(name);
-  });
+  return std::none_of(groups.begin(), groups.end(),
+                      [this](const GroupName& name) KURYR_TSA(requires_capability(mutex_)) {
+                        return unwritten_.contains(name);
+                      });
 }
 
 void Isolation::Regroup() {
@@ -335,10 +336,7 @@ std::optional<std::string> Isolation::WhyNotEnforced(const std::string& policy) 
 
 Isolation::Figures Isolation::figures() const {
   const MutexLock lock(mutex_);
-  return {.groups = ids_.size(),
-          .rules = rules_,
-          .refused = failures_.size(),
-          .due = due_.size()};
+  return {.groups = ids_.size(), .rules = rules_, .refused = failures_.size(), .due = due_.size()};
 }
 
 }  // namespace kuryr::controller::neutron

@@ -110,8 +110,8 @@ class Isolation {
   const Hooks hooks_;
   const std::chrono::milliseconds look_;  ///< between two looks
   NeutronApi& api_;
-  GroupStore store_;                      ///< Run's own
-  Clock::time_point next_look_;           ///< Run's own
+  GroupStore store_;             ///< Run's own
+  Clock::time_point next_look_;  ///< Run's own
 
   mutable Mutex mutex_;
   PolicyGroups policies_ GUARDED_BY(mutex_);

@@ -255,7 +255,7 @@ TEST_F(IsolationTest, NextControllerChangesNothingThatIsAsWanted) {
   backend_->Adopt(Pod("a"), Written(vifs, true));
   EXPECT_EQ(Reserve(Pod("b")).size(), 1);
   EXPECT_EQ(neutron_.CountOf("CreateSecurityGroup"), 6);
-  EXPECT_EQ(neutron_.CountOf("CreateSecurityRules"), 1);
+  EXPECT_EQ(neutron_.CountOf("CreateSecurityRules"), 3);
   EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0);
   EXPECT_EQ(NamesOf("uid-a"), isolated_);
 }
@@ -278,6 +278,33 @@ TEST_F(IsolationTest, PolicyThatWentWhileNobodyLedOpensAndLeavesNothing) {
   EXPECT_TRUE(neutron_.WaitUntilGroups([](const auto& groups) { return groups.size() == 4; }));
 }
 
+TEST_F(IsolationTest, GroupsOfKuryrKubernetesGiveWayToOurs) {
+  const std::string former =
+      neutron_
+          .CreateSecurityGroup(
+              {.name = "sg/team-p", .description = "Kuryr-Kubernetes Network Policy team/p SG"})
+          .id;
+  neutron_.SetSecurityGroupTags(former, defaults_.tags);
+  const Port port = neutron_.Add({.name = "team/a/eth0",
+                                  .network_id = FakeNeutron::kNetwork,
+                                  .fixed_ips = {{.subnet_id = FakeNeutron::kSubnet4}},
+                                  .device_id = "uid-a",
+                                  .device_owner = "compute:kuryr",
+                                  .host_id = "n1",
+                                  .security_groups = {{former}},
+                                  .tags = defaults_.tags});
+  vif::VifOpenVSwitch vif;
+  vif.id = port.id;
+  vif.active = true;
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  backend_->Adopt(Pod("a"), {{.ifname = "eth0", .is_default = true, .vif = vif}});
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+  EXPECT_TRUE(neutron_.WaitUntilGroups([](const auto& groups) { return groups.size() == 6; }));
+  EXPECT_EQ(NameOf(former), former);
+  backend_->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {{"uid-a", {}}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", {kOwn}));
+}
+
 TEST_F(IsolationTest, GroupWhosePostHadNoAnswerIsFound) {
   neutron_.Fail("CreateSecurityGroup", {.done = true});
   StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
@@ -295,9 +322,7 @@ TEST_F(IsolationTest, PortThatNeutronDoesNotChangeIsTriedAgain) {
 }
 
 TEST_F(IsolationTest, RulesBeyondTheQuotaAreToldAndIsolateNevertheless) {
-  // Each of the groups without policies has two rules, but for the one of nodes. A group that is
-  // new has two for a while.
-  neutron_.SetGroupQuota(100, 10);
+  neutron_.SetGroupQuota(100, 30);
   CompiledPolicy large = IngressOf("web");
   for (uint16_t port = 1; port < 20; ++port) large.rules[0].ports.push_back({"udp", port, port});
   StartWith({.policies = {{"team/large", large}, {"team/small", IngressOf("db")}},
@@ -310,9 +335,11 @@ TEST_F(IsolationTest, RulesBeyondTheQuotaAreToldAndIsolateNevertheless) {
 }
 
 TEST_F(IsolationTest, PodWhoseGroupIsBeyondTheQuotaWaitsAndOthersDoNot) {
+  StartWith();
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 4));
   neutron_.SetGroupQuota(4, 100);
-  StartWith({.policies = {{"team/p", IngressOf("web")}},
-             .pods = {{"uid-a", {"web"}}, {"uid-b", {"friends"}}}});
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}},
+                     .pods = {{"uid-a", {"web"}}, {"uid-b", {"friends"}}}});
   const Failure failure = Fail(RequestOf(Pod("a")));
   EXPECT_EQ(failure.kind, Kind::kRetry);
   EXPECT_THAT(failure.text, HasSubstr("Quota"));
