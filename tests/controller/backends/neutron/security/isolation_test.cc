@@ -162,16 +162,15 @@ TEST_F(IsolationTest, PolicyThatGoesGivesThePodItsOwnGroupsAndLeavesNothing) {
 }
 
 TEST_F(IsolationTest, RulesOfAChangedPolicyAreMadeBeforeOthersGo) {
-  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
-  Run(Pod("a"));
+  StartWith({.policies = {{"team/p", IngressOf("web")}}});
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 6));
   CompiledPolicy changed = IngressOf("web");
   changed.rules[0].ports = {{"udp", 53, 53}};
+  neutron_.Hold("DeleteSecurityRule");
   backend_->Enforce({.policies = {{"team/p", changed}}});
-  EXPECT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
-    return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
-      return group.name == web_ && group.rules.size() == 4;
-    });
-  }));
+  ASSERT_TRUE(neutron_.WaitForHeld());
+  EXPECT_EQ(Find(web_)->rules.size(), 4);
+  neutron_.LetGo();
   EXPECT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
     return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
       return group.name == web_ && group.rules.size() == 2 &&
@@ -279,27 +278,17 @@ TEST_F(IsolationTest, PolicyThatWentWhileNobodyLedOpensAndLeavesNothing) {
 }
 
 TEST_F(IsolationTest, GroupsOfKuryrKubernetesGiveWayToOurs) {
-  const std::string former =
-      neutron_
-          .CreateSecurityGroup(
-              {.name = "sg/team-p", .description = "Kuryr-Kubernetes Network Policy team/p SG"})
-          .id;
+  const SecurityGroupRequest made = {.name = "sg/team-p",
+                                     .description = "Kuryr-Kubernetes Network Policy team/p SG"};
+  const std::string former = neutron_.CreateSecurityGroup(made).id;
   neutron_.SetSecurityGroupTags(former, defaults_.tags);
-  const Port port = neutron_.Add({.name = "team/a/eth0",
-                                  .network_id = FakeNeutron::kNetwork,
-                                  .fixed_ips = {{.subnet_id = FakeNeutron::kSubnet4}},
-                                  .device_id = "uid-a",
-                                  .device_owner = "compute:kuryr",
-                                  .host_id = "n1",
-                                  .security_groups = {{former}},
-                                  .tags = defaults_.tags});
-  vif::VifOpenVSwitch vif;
-  vif.id = port.id;
-  vif.active = true;
+  Start();
+  const Vifs vifs = Reserve(Pod("a"));
+  neutron_.Change(IdOf(vifs.at(0)), [&](Port& port) { port.security_groups = {former}; });
   StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
-  backend_->Adopt(Pod("a"), {{.ifname = "eth0", .is_default = true, .vif = vif}});
+  backend_->Adopt(Pod("a"), Written(vifs, true));
   EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
-  EXPECT_TRUE(neutron_.WaitUntilGroups([](const auto& groups) { return groups.size() == 6; }));
+  EXPECT_TRUE(neutron_.WaitForCount("DeleteSecurityGroup", 1));
   EXPECT_EQ(NameOf(former), former);
   backend_->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {{"uid-a", {}}}});
   EXPECT_TRUE(WaitForGroups("uid-a", {kOwn}));
