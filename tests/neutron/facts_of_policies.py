@@ -129,8 +129,8 @@ def isolate(facts, policies, client, server):
 
 
 def restrict(facts, policies, client, server):
-    with facts.fact("policies: blocks of addresses without their exceptions, and ranges of ports"):
-        ports = [{"port": WEB_PORT - 5, "endPort": WEB_PORT + 5}]
+    with facts.fact("policies: blocks of addresses without their exceptions, and several ports"):
+        ports = [{"port": WEB_PORT}, {"port": OTHER_PORT}]
         policies.apply("web", ingress([{"ipBlock": {"cidr": CIDRS[4]}}], ports))
         policies.wait_for(client, server, True, families=(4,))
         policies.wait_for(client, server, False, families=(6,))

@@ -10,6 +10,10 @@
 namespace kuryr::controller::neutron {
 namespace {
 
+/// From the first look to the second; then the time doubles. Neutron may carry out a killed
+/// controller's request late.
+constexpr std::chrono::milliseconds kSecondLook{5'000};
+
 std::vector<std::string> SortedIds(std::vector<std::string> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -24,7 +28,8 @@ Isolation::Isolation(NeutronApi& api, const PodDefaults& defaults, Hooks hooks,
       hooks_(std::move(hooks)),
       look_(look),
       api_(api),
-      store_(api, defaults) {}
+      store_(api, defaults),
+      to_next_look_(std::min(look, kSecondLook)) {}
 
 void Isolation::Enforce(const PolicyChanges& changes) {
   {
@@ -221,7 +226,8 @@ void Isolation::WriteGroups() {
   const std::set<std::string> differing = hooks_.find_differing();
   const MutexLock lock(mutex_);
   for (const std::string& owner : differing) SetDue(owner, Due::kWaiting);
-  next_look_ = Clock::now() + look_;
+  next_look_ = Clock::now() + to_next_look_;
+  to_next_look_ = std::min(2 * to_next_look_, look_);
 }
 
 void Isolation::Look() {
