@@ -29,9 +29,10 @@ NeutronBackend::NeutronBackend(Parts parts)
                          LookFor(ids);
                          chore.Want(ids.empty() ? times_.look_at_waiting : times_.look);
                        }),
-      sweep_scopes_("sweep networks of scopes", hooks_.may_write, [this](service::Chore& chore) {
-        if (!planner_.SweepScopes(hooks_.is_scope)) chore.Retry();
-      }),
+      sweep_scopes_("sweep networks of scopes", hooks_.may_write,
+                    [this](service::Chore& chore) {
+                      if (!planner_.SweepScopes(hooks_.is_scope)) chore.Retry();
+                    }),
       write_groups_("write security groups", hooks_.may_write,
                     [this](service::Chore& chore) { isolation_->Run(chore); }) {
   if (times_.search.count() > 0) find_late_ports_.Want(times_.search);
@@ -345,8 +346,8 @@ void WritePools(const std::map<PoolKey, PoolCounts>& pools, service::MetricsText
 void WriteIsolation(const Isolation::Figures& figures, service::MetricsText& text) {
   text.Metric("kuryr_controller_neutron_policy_groups", "gauge",
               "Security groups of NetworkPolicies.", static_cast<double>(figures.groups));
-  text.Metric("kuryr_controller_neutron_policy_rules", "gauge",
-              "Rules of these groups.", static_cast<double>(figures.rules));
+  text.Metric("kuryr_controller_neutron_policy_rules", "gauge", "Rules of these groups.",
+              static_cast<double>(figures.rules));
   text.Metric("kuryr_controller_neutron_policy_refused_groups", "gauge",
               "Groups that Neutron refuses, or whose rules it refuses.",
               static_cast<double>(figures.refused));

@@ -206,9 +206,8 @@ std::vector<PortPlanner::Wanted> PortPlanner::MissingIn(const PortWork& work) {
 
 std::vector<std::string> PortPlanner::ChooseGroups(const PortWork& work,
                                                    const InterfaceRequest& interface) {
-  std::vector<std::string> own = work.owner.is_node()
-                                     ? GroupsOfNodes(defaults_)
-                                     : GroupsFor(interface, work.scope, defaults_);
+  std::vector<std::string> own =
+      work.owner.is_node() ? GroupsOfNodes(defaults_) : GroupsFor(interface, work.scope, defaults_);
   const bool is_plain = isolation_ == nullptr || !interface.is_default;
   return is_plain ? own : isolation_->Choose(work.owner, std::move(own));
 }

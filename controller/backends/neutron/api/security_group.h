@@ -34,6 +34,7 @@ struct ListedRule {
 struct SecurityGroup {
   std::string id;
   std::string name;
+  std::string description;
   std::vector<std::string> tags;
   std::vector<ListedRule> rules;
 

@@ -196,6 +196,7 @@ SecurityGroup SecurityGroupOf(const json& value, const Path& path) {
   const AnswerObject object(value, path);
   return {.id = object.Id("id"),
           .name = object.Text("name"),
+          .description = object.Text("description"),
           .tags = object.Texts("tags"),
           .rules = object.List("security_group_rules", SecurityRuleOf)};
 }

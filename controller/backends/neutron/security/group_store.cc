@@ -1,9 +1,12 @@
 #include "controller/backends/neutron/security/group_store.h"
 
 #include <algorithm>
+#include <exception>
+#include <thread>
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread_annotations.h"
 
 namespace kuryr::controller::neutron {
 namespace {
@@ -11,7 +14,10 @@ namespace {
 using RefusalKind = NeutronError::Kind;
 
 /// Neutron validates each rule, and answers a long request late.
-constexpr size_t kMostRules = 50;
+constexpr ptrdiff_t kMostRules = 50;
+constexpr size_t kMostThreads = 8;
+/// The description of a group that kuryr-kubernetes made for a policy begins so.
+constexpr const char* kFormerMark = "Kuryr-Kubernetes Network Policy ";
 
 /// A rule that Neutron gives to a new group.
 bool IsInitial(const SecurityRule& rule) {
@@ -27,10 +33,10 @@ bool IsOfObject(const NeutronError& error) {
 }  // namespace
 
 void GroupStore::List() {
-  const auto listed = api_.ListSecurityGroups(
-      {.project_id = defaults_.project, .description = MarkOf(defaults_)});
+  const auto listed =
+      api_.ListSecurityGroups({.project_id = defaults_.project, .description = MarkOf(defaults_)});
   groups_.clear();
-  twins_.clear();
+  surplus_.clear();
   for (const SecurityGroup& each : listed) {
     if (!IsPolicyGroup(each.name)) continue;
     Group group{.id = each.id};
@@ -39,7 +45,12 @@ void GroupStore::List() {
           return std::find(each.tags.begin(), each.tags.end(), tag) != each.tags.end();
         });
     for (const ListedRule& rule : each.rules) group.rules.emplace(rule.rule, rule.id);
-    if (!groups_.emplace(each.name, std::move(group)).second) twins_.insert(each.id);
+    if (!groups_.emplace(each.name, std::move(group)).second) surplus_.insert(each.id);
+  }
+  const auto tagged =
+      api_.ListSecurityGroups({.project_id = defaults_.project, .tags = defaults_.tags});
+  for (const SecurityGroup& each : tagged) {
+    if (each.description.starts_with(kFormerMark)) surplus_.insert(each.id);
   }
   is_listed_ = true;
 }
@@ -53,7 +64,7 @@ std::map<GroupName, std::string> GroupStore::Ids() const {
 }
 
 std::set<std::string> GroupStore::AllIds() const {
-  std::set<std::string> ids = twins_;
+  std::set<std::string> ids = surplus_;
   for (const auto& [name, group] : groups_) ids.insert(group.id);
   return ids;
 }
@@ -79,22 +90,44 @@ GroupStore::Rules GroupStore::Translated(const Rules& rules) const {
 }
 
 template <typename Act>
-void GroupStore::Try(const GroupName& name, Failures& failures, const Act& act) {
-  try {
-    act();
-  } catch (const NeutronError& e) {
-    if (!IsOfObject(e)) {
-      is_listed_ = false;
-      throw;
+void GroupStore::ForEach(const Wanted& wanted, Failures& failures, const Act& act) {
+  Mutex mutex;
+  auto next = wanted.begin();
+  std::exception_ptr error;
+  const auto take = [&]() -> const Wanted::value_type* {
+    const MutexLock lock(mutex);
+    return next == wanted.end() || error ? nullptr : &*next++;
+  };
+  const auto work = [&] {
+    while (const auto* const each = take()) {
+      try {
+        act(each->first, each->second);
+      } catch (const NeutronError& e) {
+        const MutexLock lock(mutex);
+        if (IsOfObject(e)) {
+          failures.emplace(each->first, e.what());
+        } else {
+          error = std::current_exception();
+        }
+      } catch (...) {
+        const MutexLock lock(mutex);
+        error = std::current_exception();
+      }
     }
-    failures.emplace(name, e.what());
+  };
+  {
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < std::min(kMostThreads, wanted.size()); ++i) others.emplace_back(work);
+    work();
   }
+  if (!error) return;
+  is_listed_ = false;
+  std::rethrow_exception(error);
 }
 
-void GroupStore::Make(const GroupName& name) {
-  const SecurityGroup made =
-      api_.CreateSecurityGroup({defaults_.project, name, MarkOf(defaults_)});
-  Group& group = groups_[name] = {.id = made.id};
+void GroupStore::Make(const GroupName& name, Group& group) {
+  const SecurityGroup made = api_.CreateSecurityGroup({defaults_.project, name, MarkOf(defaults_)});
+  group.id = made.id;
   for (const ListedRule& rule : made.rules) group.rules.emplace(rule.rule, rule.id);
 }
 
@@ -112,52 +145,39 @@ void GroupStore::Close(Group& group, const Rules& wanted) {
 
 GroupStore::Failures GroupStore::Write(const Wanted& wanted) {
   Failures failures;
-  for (const auto& [name, rules] : wanted) {
-    Try(name, failures, [&] {
-      if (!groups_.contains(name)) Make(name);
-      Close(groups_.at(name), rules);
-    });
-  }
-  std::vector<Missing> missing;
-  for (const auto& [name, rules] : wanted) {
-    const auto group = groups_.find(name);
-    if (group == groups_.end()) continue;
-    const Rules translated = Translated(rules);
-    if (translated.size() < rules.size())
+  // Each thread changes the group that it acts on, and no other.
+  for (const auto& [name, rules] : wanted) groups_.try_emplace(name);
+  ForEach(wanted, failures, [this](const GroupName& name, const Rules& rules) {
+    Group& group = groups_.at(name);
+    if (group.id.empty()) Make(name, group);
+    Close(group, rules);
+  });
+  std::erase_if(groups_, [](const auto& group) { return group.second.id.empty(); });
+  Wanted known = wanted;
+  std::erase_if(known, [&](const auto& each) { return !groups_.contains(each.first); });
+  ForEach(known, failures, [&](const GroupName& name, const Rules& rules) {
+    AddRules(groups_.at(name), Translated(rules));
+  });
+  for (const auto& [name, rules] : known) {
+    if (Translated(rules).size() < rules.size())
       failures.emplace(name, "Neutron has no security group for a peer");
-    for (const SecurityRule& rule : translated) {
-      if (!group->second.rules.contains(rule)) missing.push_back({name, {group->second.id, rule}});
-    }
   }
-  AddRules(missing, failures);
   return failures;
 }
 
-/// A request that Neutron refuses is repeated group by group.
-void GroupStore::AddRules(const std::vector<Missing>& missing, Failures& failures) {
+/// Neutron takes the rules of one group in a request.
+void GroupStore::AddRules(Group& group, const Rules& wanted) {
+  std::vector<SecurityRuleRequest> missing;
+  for (const SecurityRule& rule : wanted) {
+    if (!group.rules.contains(rule)) missing.push_back({group.id, rule});
+  }
   for (auto begin = missing.begin(); begin != missing.end();) {
-    const auto end = begin + std::min<ptrdiff_t>(kMostRules, missing.end() - begin);
-    const std::vector<Missing> some(begin, end);
-    Failures refused;
-    Try(begin->group, refused, [&] { Post(some); });
-    for (auto first = some.begin(); !refused.empty() && first != some.end();) {
-      const auto last = std::find_if(first, some.end(), [&](const Missing& each) {
-        return each.group != first->group;
-      });
-      Try(first->group, failures, [&] { Post({first, last}); });
-      first = last;
-    }
+    const auto end = begin + std::min(kMostRules, missing.end() - begin);
+    const std::vector<SecurityRuleRequest> some(begin, end);
+    const std::vector<ListedRule> made = api_.CreateSecurityRules(some);
+    for (size_t i = 0; i < made.size(); ++i) group.rules.emplace(some[i].rule, made[i].id);
     begin = end;
   }
-}
-
-void GroupStore::Post(const std::vector<Missing>& missing) {
-  std::vector<SecurityRuleRequest> requests;
-  requests.reserve(missing.size());
-  for (const Missing& each : missing) requests.push_back(each.request);
-  const std::vector<ListedRule> made = api_.CreateSecurityRules(requests);
-  for (size_t i = 0; i < made.size(); ++i)
-    groups_.at(missing[i].group).rules.emplace(requests[i].rule, made[i].id);
 }
 
 void GroupStore::Clean(const Wanted& wanted) {
@@ -188,13 +208,12 @@ bool GroupStore::DeleteBut(const std::set<GroupName>& kept) {
       return true;
     } catch (const NeutronError& e) {
       if (e.kind() != RefusalKind::kConflict) throw;
-      Log(LogLevel::kInfo, "security group still in use; it will be tried again",
-          {{"group", id}});
+      Log(LogLevel::kInfo, "security group still in use; it will be tried again", {{"group", id}});
       is_done = false;
       return false;
     }
   };
-  std::erase_if(twins_, remove);
+  std::erase_if(surplus_, remove);
   std::erase_if(groups_, [&](const auto& group) {
     return !kept.contains(group.first) && remove(group.second.id);
   });

@@ -32,12 +32,14 @@ class GroupStore {
   [[nodiscard]] Failures Write(const Wanted& wanted);
   /// Deletes rules of these groups beyond those wanted, and sets missing tags.
   void Clean(const Wanted& wanted);
-  /// Deletes the groups that are not in `kept`. False: a port or a rule still names one.
+  /// Deletes the groups that are not in `kept`, and those of kuryr-kubernetes. False: a port or a
+  /// rule still names one.
   [[nodiscard]] bool DeleteBut(const std::set<GroupName>& kept);
 
   /// The ids of groups that may have ports.
   [[nodiscard]] std::map<GroupName, std::string> Ids() const;
-  /// The ids of all groups of policies, also of those that are about to go.
+  /// The ids of all groups of policies, also of those that are about to go, and of
+  /// kuryr-kubernetes' own.
   [[nodiscard]] std::set<std::string> AllIds() const;
   [[nodiscard]] size_t rules() const noexcept;
 
@@ -45,28 +47,25 @@ class GroupStore {
   struct Group {
     std::string id;
     bool is_tagged = false;
-    bool is_closed = false;                    ///< Neutron's own rules are gone, or wanted
+    bool is_closed = false;                     ///< Neutron's own rules are gone, or wanted
     std::map<SecurityRule, std::string> rules;  ///< ids; `remote_group` is an id
-  };
-  struct Missing {
-    GroupName group;
-    SecurityRuleRequest request;
   };
 
   [[nodiscard]] Rules Translated(const Rules& rules) const;
-  void Make(const GroupName& name);
+  void Make(const GroupName& name, Group& group);
   void Close(Group& group, const Rules& wanted);
-  void AddRules(const std::vector<Missing>& missing, Failures& failures);
-  void Post(const std::vector<Missing>& missing);
-  /// Carries out the act; a lasting refusal becomes a failure of the group.
+  void AddRules(Group& group, const Rules& wanted);
+  /// Acts on each group, in a few threads, which have ended when this returns. A lasting refusal
+  /// becomes a failure of the group; any other error is thrown.
   template <typename Act>
-  void Try(const GroupName& name, Failures& failures, const Act& act);
+  void ForEach(const Wanted& wanted, Failures& failures, const Act& act);
 
   NeutronApi& api_;
   const PodDefaults& defaults_;
   bool is_listed_ = false;
   std::map<GroupName, Group> groups_;
-  std::set<std::string> twins_;  ///< ids of groups whose name another group has
+  /// Ids of groups whose name another group has, and of kuryr-kubernetes' groups of policies.
+  std::set<std::string> surplus_;
 };
 
 }  // namespace kuryr::controller::neutron

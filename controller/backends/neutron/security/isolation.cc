@@ -10,6 +10,10 @@
 namespace kuryr::controller::neutron {
 namespace {
 
+/// From the first look to the second; then the time doubles. Neutron may carry out a killed
+/// controller's request late.
+constexpr std::chrono::milliseconds kSecondLook{5'000};
+
 std::vector<std::string> SortedIds(std::vector<std::string> ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -24,7 +28,8 @@ Isolation::Isolation(NeutronApi& api, const PodDefaults& defaults, Hooks hooks,
       hooks_(std::move(hooks)),
       look_(look),
       api_(api),
-      store_(api, defaults) {}
+      store_(api, defaults),
+      to_next_look_(std::min(look, kSecondLook)) {}
 
 void Isolation::Enforce(const PolicyChanges& changes) {
   {
@@ -76,9 +81,9 @@ bool Isolation::MayPlan(const std::string& pod_uid) {
   for (const GroupName& name : MembershipOf(pod_uid).isolating) {
     if (ids_.contains(name)) continue;
     const auto failure = failures_.find(name);
-    throw PlanError(PlanError::Kind::kRetry,
-                    failure == failures_.end() ? "Neutron lacks the security group of a policy"
-                                               : failure->second);
+    throw PlanError(PlanError::Kind::kRetry, failure == failures_.end()
+                                                 ? "Neutron lacks the security group of a policy"
+                                                 : failure->second);
   }
   return true;
 }
@@ -114,7 +119,7 @@ void Isolation::Append(const GroupName& name, std::vector<std::string>& ids) con
 std::vector<std::string> Isolation::GroupsOf(const Owner& owner) const {
   const MutexLock lock(mutex_);
   const auto own = own_.find(owner.id);
-  std::vector<std::string> ids = own != own_.end()  ? own->second
+  std::vector<std::string> ids = own != own_.end() ? own->second
                                  : owner.is_node() ? GroupsOfNodes(defaults_)
                                                    : defaults_.security_groups;
   if (owner.is_node()) {
@@ -201,7 +206,8 @@ void Isolation::WriteGroups() {
   GroupStore::Failures before;
   {
     const MutexLock lock(mutex_);
-    is_look = std::exchange(is_doubted_, false) || !store_.is_listed() || Clock::now() >= next_look_;
+    is_look =
+        std::exchange(is_doubted_, false) || !store_.is_listed() || Clock::now() >= next_look_;
   }
   if (is_look) Look();
   {
@@ -220,7 +226,8 @@ void Isolation::WriteGroups() {
   const std::set<std::string> differing = hooks_.find_differing();
   const MutexLock lock(mutex_);
   for (const std::string& owner : differing) SetDue(owner, Due::kWaiting);
-  next_look_ = Clock::now() + look_;
+  next_look_ = Clock::now() + to_next_look_;
+  to_next_look_ = std::min(2 * to_next_look_, look_);
 }
 
 void Isolation::Look() {
@@ -284,10 +291,10 @@ void Isolation::TellOf(const GroupStore::Failures& before) {
 
 bool Isolation::IsWritten(const std::string& owner_id) const {
   const std::vector<GroupName> groups = MembershipOf(owner_id).groups;
-  return std::none_of(groups.begin(), groups.end(), [this](const GroupName& name) KURYR_TSA(
-                                                        requires_capability(mutex_)) {
-    return unwritten_.contains(name);
-  });
+  return std::none_of(groups.begin(), groups.end(),
+                      [this](const GroupName& name) KURYR_TSA(requires_capability(mutex_)) {
+                        return unwritten_.contains(name);
+                      });
 }
 
 void Isolation::Regroup() {
@@ -335,10 +342,7 @@ std::optional<std::string> Isolation::FindRefusal(const std::string& policy) con
 
 Isolation::Figures Isolation::figures() const {
   const MutexLock lock(mutex_);
-  return {.groups = ids_.size(),
-          .rules = rules_,
-          .refused = failures_.size(),
-          .due = due_.size()};
+  return {.groups = ids_.size(), .rules = rules_, .refused = failures_.size(), .due = due_.size()};
 }
 
 }  // namespace kuryr::controller::neutron

@@ -108,10 +108,11 @@ class Isolation {
 
   const PodDefaults& defaults_;
   const Hooks hooks_;
-  const std::chrono::milliseconds look_;  ///< between two looks
+  const std::chrono::milliseconds look_;  ///< between two looks, at most
   NeutronApi& api_;
-  GroupStore store_;                      ///< Run's own
-  Clock::time_point next_look_;           ///< Run's own
+  GroupStore store_;                        ///< Run's own
+  Clock::time_point next_look_;             ///< Run's own
+  std::chrono::milliseconds to_next_look_;  ///< Run's own
 
   mutable Mutex mutex_;
   PolicyGroups policies_ GUARDED_BY(mutex_);

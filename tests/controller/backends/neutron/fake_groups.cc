@@ -72,13 +72,12 @@ ListedRule FakeNeutron::AddRule(SecurityGroup& group, const SecurityRule& rule) 
 std::vector<SecurityGroup> FakeNeutron::ListSecurityGroups(const SecurityGroupFilter& filter) {
   return Call("ListSecurityGroups", [&]() KURYR_TSA(requires_capability(mutex_)) {
     std::vector<SecurityGroup> found = AllGroups();
-    std::erase_if(found, [&](const SecurityGroup& group) KURYR_TSA(requires_capability(mutex_)) {
+    std::erase_if(found, [&](const SecurityGroup& group) {
       const bool is_tagged =
           std::all_of(filter.tags.begin(), filter.tags.end(), [&](const std::string& tag) {
             return std::find(group.tags.begin(), group.tags.end(), tag) != group.tags.end();
           });
-      return !is_tagged || (!filter.description.empty() &&
-                            descriptions_.at(group.id) != filter.description);
+      return !is_tagged || (!filter.description.empty() && group.description != filter.description);
     });
     return found;
   });
@@ -91,8 +90,8 @@ SecurityGroup FakeNeutron::CreateSecurityGroup(const SecurityGroupRequest& reque
              "Quota exceeded for resources: ['security_group'].");
     char id[40];
     (void)std::snprintf(id, sizeof id, "5ec00000-2c0d-4cd2-89de-%012x", ++made_);
-    SecurityGroup& group = groups_[id] = {.id = id, .name = request.name};
-    descriptions_[id] = request.description;
+    SecurityGroup& group =
+        groups_[id] = {.id = id, .name = request.name, .description = request.description};
     AddRule(group, {.is_ingress = false, .family = IpFamily::kIpv4});
     AddRule(group, {.is_ingress = false, .family = IpFamily::kIpv6});
     return group;
@@ -127,6 +126,12 @@ void FakeNeutron::DeleteSecurityGroup(const std::string& id) {
 std::vector<ListedRule> FakeNeutron::CreateSecurityRules(
     const std::vector<SecurityRuleRequest>& requests) {
   return Call("CreateSecurityRules", [&]() KURYR_TSA(requires_capability(mutex_)) {
+    const bool is_of_one = std::all_of(requests.begin(), requests.end(), [&](const auto& request) {
+      return request.group_id == requests.front().group_id;
+    });
+    if (!is_of_one)
+      Refuse(GroupError::kBadRequest, 400, "SecurityGroupNotSingleGroupRules",
+             "Only allowed to update rules for one security profile at a time");
     const auto before = groups_;
     std::vector<ListedRule> made;
     try {

@@ -184,10 +184,10 @@ std::optional<FakeNeutron::Fault> FakeNeutron::Begin(const std::string& name) {
 }
 
 void FakeNeutron::ThrowFault(const std::string& call, const Fault& fault) {
-  static const std::set<std::string> kReads = {
-      "GetPort",      "ListPorts",   "ActivePorts",   "ExistingPorts", "ListNodePorts",
-      "ListNetworks", "ListSubnets", "GetSubnetPool", "GetSubnet",     "GetNetwork",
-      "ListSecurityGroups"};
+  static const std::set<std::string> kReads = {"GetPort",       "ListPorts",         "ActivePorts",
+                                               "ExistingPorts", "ListNodePorts",     "ListNetworks",
+                                               "ListSubnets",   "GetSubnetPool",     "GetSubnet",
+                                               "GetNetwork",    "ListSecurityGroups"};
   const bool changes = !kReads.contains(call);
   throw NeutronError(fault.kind, call + ": no answer",
                      {.retry_after = fault.retry_after,

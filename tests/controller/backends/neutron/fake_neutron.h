@@ -173,7 +173,6 @@ class FakeNeutron : public NeutronApi {
   size_t holding_ GUARDED_BY(mutex_) = 0;
   size_t quota_ GUARDED_BY(mutex_) = 1000;
   std::map<std::string, SecurityGroup> groups_ GUARDED_BY(mutex_);
-  std::map<std::string, std::string> descriptions_ GUARDED_BY(mutex_);  ///< of `groups_`
   size_t group_quota_ GUARDED_BY(mutex_) = 1000;
   size_t rule_quota_ GUARDED_BY(mutex_) = 10000;
   bool tags_at_creation_ GUARDED_BY(mutex_) = true;

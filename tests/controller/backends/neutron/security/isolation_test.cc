@@ -162,16 +162,15 @@ TEST_F(IsolationTest, PolicyThatGoesGivesThePodItsOwnGroupsAndLeavesNothing) {
 }
 
 TEST_F(IsolationTest, RulesOfAChangedPolicyAreMadeBeforeOthersGo) {
-  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
-  Run(Pod("a"));
+  StartWith({.policies = {{"team/p", IngressOf("web")}}});
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 6));
   CompiledPolicy changed = IngressOf("web");
   changed.rules[0].ports = {{"udp", 53, 53}};
+  neutron_.Hold("DeleteSecurityRule");
   backend_->Enforce({.policies = {{"team/p", changed}}});
-  EXPECT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
-    return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
-      return group.name == web_ && group.rules.size() == 4;
-    });
-  }));
+  ASSERT_TRUE(neutron_.WaitForHeld());
+  EXPECT_EQ(Find(web_)->rules.size(), 4);
+  neutron_.LetGo();
   EXPECT_TRUE(neutron_.WaitUntilGroups([&](const auto& groups) {
     return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
       return group.name == web_ && group.rules.size() == 2 &&
@@ -255,7 +254,7 @@ TEST_F(IsolationTest, NextControllerChangesNothingThatIsAsWanted) {
   backend_->Adopt(Pod("a"), Written(vifs, true));
   EXPECT_EQ(Reserve(Pod("b")).size(), 1);
   EXPECT_EQ(neutron_.CountOf("CreateSecurityGroup"), 6);
-  EXPECT_EQ(neutron_.CountOf("CreateSecurityRules"), 1);
+  EXPECT_EQ(neutron_.CountOf("CreateSecurityRules"), 3);
   EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0);
   EXPECT_EQ(NamesOf("uid-a"), isolated_);
 }
@@ -278,6 +277,23 @@ TEST_F(IsolationTest, PolicyThatWentWhileNobodyLedOpensAndLeavesNothing) {
   EXPECT_TRUE(neutron_.WaitUntilGroups([](const auto& groups) { return groups.size() == 4; }));
 }
 
+TEST_F(IsolationTest, GroupsOfKuryrKubernetesGiveWayToOurs) {
+  const SecurityGroupRequest made = {.name = "sg/team-p",
+                                     .description = "Kuryr-Kubernetes Network Policy team/p SG"};
+  const std::string former = neutron_.CreateSecurityGroup(made).id;
+  neutron_.SetSecurityGroupTags(former, defaults_.tags);
+  Start();
+  const Vifs vifs = Reserve(Pod("a"));
+  neutron_.Change(IdOf(vifs.at(0)), [&](Port& port) { port.security_groups = {former}; });
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  backend_->Adopt(Pod("a"), Written(vifs, true));
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+  EXPECT_TRUE(neutron_.WaitForCount("DeleteSecurityGroup", 1));
+  EXPECT_EQ(NameOf(former), former);
+  backend_->Enforce({.policies = {{"team/p", std::nullopt}}, .pods = {{"uid-a", {}}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", {kOwn}));
+}
+
 TEST_F(IsolationTest, GroupWhosePostHadNoAnswerIsFound) {
   neutron_.Fail("CreateSecurityGroup", {.done = true});
   StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
@@ -295,9 +311,7 @@ TEST_F(IsolationTest, PortThatNeutronDoesNotChangeIsTriedAgain) {
 }
 
 TEST_F(IsolationTest, RulesBeyondTheQuotaAreToldAndIsolateNevertheless) {
-  // Each of the groups without policies has two rules, but for the one of nodes. A group that is
-  // new has two for a while.
-  neutron_.SetGroupQuota(100, 10);
+  neutron_.SetGroupQuota(100, 30);
   CompiledPolicy large = IngressOf("web");
   for (uint16_t port = 1; port < 20; ++port) large.rules[0].ports.push_back({"udp", port, port});
   StartWith({.policies = {{"team/large", large}, {"team/small", IngressOf("db")}},
@@ -310,9 +324,11 @@ TEST_F(IsolationTest, RulesBeyondTheQuotaAreToldAndIsolateNevertheless) {
 }
 
 TEST_F(IsolationTest, PodWhoseGroupIsBeyondTheQuotaWaitsAndOthersDoNot) {
+  StartWith();
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 4));
   neutron_.SetGroupQuota(4, 100);
-  StartWith({.policies = {{"team/p", IngressOf("web")}},
-             .pods = {{"uid-a", {"web"}}, {"uid-b", {"friends"}}}});
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}},
+                     .pods = {{"uid-a", {"web"}}, {"uid-b", {"friends"}}}});
   const Failure failure = Fail(RequestOf(Pod("a")));
   EXPECT_EQ(failure.kind, Kind::kRetry);
   EXPECT_THAT(failure.text, HasSubstr("Quota"));

@@ -66,18 +66,18 @@ TEST_F(PolicyGroupsTest, AllAddressesHaveNoPrefix) {
 TEST_F(PolicyGroupsTest, RangesAreNeutronsAndAllPortsHaveNoNumbers) {
   const PolicyRule rule = {.networks = {Net("0.0.0.0/0")},
                            .ports = {{"tcp", 80, 90}, {"udp", 0, UINT16_MAX}, {"sctp", 7, 7}}};
-  EXPECT_THAT(RulesOf(rule),
-              UnorderedElementsAre(SecurityRule{.is_ingress = true,
-                                                .family = k4,
-                                                .protocol = "tcp",
-                                                .first_port = 80,
-                                                .last_port = 90},
-                                   SecurityRule{.is_ingress = true, .family = k4, .protocol = "udp"},
-                                   SecurityRule{.is_ingress = true,
-                                                .family = k4,
-                                                .protocol = "sctp",
-                                                .first_port = 7,
-                                                .last_port = 7}));
+  EXPECT_THAT(RulesOf(rule), UnorderedElementsAre(
+                                 SecurityRule{.is_ingress = true,
+                                              .family = k4,
+                                              .protocol = "tcp",
+                                              .first_port = 80,
+                                              .last_port = 90},
+                                 SecurityRule{.is_ingress = true, .family = k4, .protocol = "udp"},
+                                 SecurityRule{.is_ingress = true,
+                                              .family = k4,
+                                              .protocol = "sctp",
+                                              .first_port = 7,
+                                              .last_port = 7}));
 }
 
 TEST_F(PolicyGroupsTest, EqualRulesOfTwoPoliciesAreOneUntilBothGo) {
