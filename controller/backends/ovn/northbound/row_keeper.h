@@ -57,9 +57,9 @@ class RowKeeper {
              const OvsdbRow* row);
 
   struct Batch {
+    bool is_whole = false;  ///< its rows are together
     nlohmann::json operations = nlohmann::json::array();
     std::vector<RowKey> keys;     ///< whose rows the operations change
-    bool is_whole = false;        ///< its rows are together
     std::vector<RowKey> settled;  ///< of those that were looked at: they are as they are to be
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
