@@ -59,6 +59,13 @@ Informer::Informer(const Config& config)
   Watch("/apis/networking.k8s.io/v1/networkpolicies",
         needs.policies ? WatchMode::kSet : WatchMode::kOptionalSet,
         ForbiddenLog("networkpolicies, which nobody is told of"));
+  if (needs.admin_policies) {
+    const auto log = ForbiddenLog("adminnetworkpolicies, which nothing enforces then");
+    Watch("/apis/policy.networking.k8s.io/v1alpha1/adminnetworkpolicies", WatchMode::kOptionalSet,
+          log);
+    Watch("/apis/policy.networking.k8s.io/v1alpha1/baselineadminnetworkpolicies",
+          WatchMode::kOptionalSet, log);
+  }
   if (needs.policies) {
     Watch("/api/v1/namespaces", WatchMode::kSet);
   } else if (needs.scopes) {

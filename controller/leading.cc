@@ -54,12 +54,12 @@ struct Leading::Worker {
       reporter.TellOf({.name_space = policy->name_space,
                        .name = policy->name,
                        .uid = policy->uid,
-                       .kind = "NetworkPolicy",
-                       .api_version = "networking.k8s.io/v1"},
+                       .kind = policy->kind,
+                       .api_version = policy->api_version},
                       reason, message, writer);
     };
     if (enforcer == nullptr) return tell("KuryrPolicyNotEnforced", kNotEnforced);
-    const std::string name = KeyOf(policy->name_space, policy->name);
+    const std::string name = PolicyNameIn(key);
     if (const auto error = informer.compiled_policies().ErrorOf(name))
       tell("KuryrPolicyNotUnderstood", "allows less than it says: " + *error);
     if (const auto refusal = enforcer->FindRefusal(name))

@@ -17,6 +17,9 @@ namespace {
 
 using nlohmann::json;
 
+/// The first update has all rows: 8 MB for 10,000 pods.
+constexpr JsonLimits kReplicaLimits = {.max_bytes = size_t{1} << 30, .max_values = size_t{1} << 26};
+
 struct FreeText {
   void operator()(char* text) const noexcept { std::free(text); }
 };
@@ -164,7 +167,7 @@ void OvsdbReplica::Handle(int kind, const char* text) {
       return;
     case OVSDB_REPLICA_ANSWER:
       busy_ = false;
-      handlers_.answered(ParseJson(text));
+      handlers_.answered(ParseJson(text, kReplicaLimits));
       return;
     case OVSDB_REPLICA_REFRESH:
       Clear();
@@ -173,7 +176,7 @@ void OvsdbReplica::Handle(int kind, const char* text) {
       break;
   }
   try {
-    Apply(ParseJson(text));
+    Apply(ParseJson(text, kReplicaLimits));
   } catch (const std::exception& e) {
     throw OvsError("an update of " + database_ + " has another form: " + e.what());
   }

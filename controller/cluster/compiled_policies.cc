@@ -8,6 +8,8 @@ namespace kuryr::controller {
 
 std::vector<std::pair<watcher::KeyFn, std::string>> CompiledPolicies::Consumes() const {
   return {{watcher::ObjectKind, "NetworkPolicy"},
+          {watcher::ObjectKind, "AdminNetworkPolicy"},
+          {watcher::ObjectKind, "BaselineAdminNetworkPolicy"},
           {watcher::ObjectKind, "Namespace"},
           {watcher::ObjectKind, "Pod"}};
 }
@@ -17,6 +19,12 @@ PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
   if (event.kind == "NetworkPolicy") {
     return is_there ? compiler_.SetPolicy(event.name_space, event.name, *event.object)
                     : compiler_.RemovePolicy(event.name_space, event.name);
+  }
+  if (event.kind == "AdminNetworkPolicy" || event.kind == "BaselineAdminNetworkPolicy") {
+    const PolicyTier tier =
+        event.kind == "AdminNetworkPolicy" ? PolicyTier::kAdmin : PolicyTier::kBaseline;
+    return is_there ? compiler_.SetAdminPolicy(tier, event.name, *event.object)
+                    : compiler_.RemoveAdminPolicy(tier, event.name);
   }
   if (event.kind == "Namespace") {
     return is_there ? compiler_.SetNamespace(event.name, LabelsOf(*event.object))

@@ -16,8 +16,8 @@
 
 namespace kuryr::controller {
 
-/// The cluster's NetworkPolicies as sets of its pods, for a backend that enforces them. Watched if
-/// the backend asks for policies. Thread-safe.
+/// The cluster's NetworkPolicies and admins' policies as sets of its pods, for a backend that
+/// enforces them. Watched if the backend asks for policies. Thread-safe.
 class CompiledPolicies : public watcher::EventConsumer {
  public:
   /// Tells `enforcer` of all policies and pods, and of each later change. The caller has read all
@@ -25,8 +25,8 @@ class CompiledPolicies : public watcher::EventConsumer {
   void StartTelling(PolicyEnforcer* enforcer) EXCLUDES(mutex_);
   void StopTelling() EXCLUDES(mutex_);
 
-  /// The first field of the policy NAMESPACE/NAME that is not understood, and why; nullopt if there
-  /// is none. The policy allows less than it says.
+  /// The first field of the policy that is not understood, and why; nullopt if there is none. The
+  /// policy allows less than it says. Its name is as in PolicyChanges.
   [[nodiscard]] std::optional<std::string> ErrorOf(const std::string& name) const EXCLUDES(mutex_);
 
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;

@@ -1,5 +1,7 @@
 #include "controller/cluster/network_policies.h"
 
+#include <string_view>
+
 namespace kuryr::controller {
 namespace {
 
@@ -7,12 +9,16 @@ namespace {
 constexpr const char* kPrefix = "networkpolicy:";
 
 std::string KeyFor(const watcher::WatchEvent& event) {
-  return PolicyKeyOf(event.name_space + "/" + event.name);
+  return PolicyKeyOf((event.name_space.empty() ? event.kind : event.name_space) + "/" + event.name);
 }
 
 }  // namespace
 
 std::string PolicyKeyOf(const std::string& name) { return kPrefix + name; }
+
+std::string PolicyNameIn(const std::string& key) {
+  return key.substr(std::string_view(kPrefix).size());
+}
 
 bool IsPolicyKey(const std::string& key) { return key.starts_with(kPrefix); }
 
@@ -21,21 +27,33 @@ void NetworkPolicies::StartTelling() {
   for (const auto& [key, policy] : policies_) wake_(key);
 }
 
+std::vector<std::pair<watcher::KeyFn, std::string>> NetworkPolicies::Consumes() const {
+  return {{watcher::ObjectKind, "NetworkPolicy"},
+          {watcher::ObjectKind, "AdminNetworkPolicy"},
+          {watcher::ObjectKind, "BaselineAdminNetworkPolicy"}};
+}
+
+void NetworkPolicies::Handle(const watcher::WatchEvent& event) {
+  if (event.type != watcher::EventType::kDeleted) return OnPresent(event);
+  const MutexLock lock(mutex_);
+  policies_.erase(KeyFor(event));
+}
+
 void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
   const std::string key = KeyFor(event);
   {
     const MutexLock lock(mutex_);
     Policy& known = policies_[key];
     if (known.uid == event.uid && !is_enforced_) return;
-    known = {
-        .name_space = event.name_space, .name = event.name, .uid = event.uid, .told = {}};
+    known = {.kind = event.kind,
+             .api_version = event.name_space.empty() ? "policy.networking.k8s.io/v1alpha1"
+                                                     : "networking.k8s.io/v1",
+             .name_space = event.name_space,
+             .name = event.name,
+             .uid = event.uid,
+             .told = {}};
   }
   wake_(key);
-}
-
-void NetworkPolicies::OnDeleted(const watcher::WatchEvent& event) {
-  const MutexLock lock(mutex_);
-  policies_.erase(KeyFor(event));
 }
 
 std::optional<NetworkPolicies::Policy> NetworkPolicies::Find(const std::string& key) const {

@@ -7,27 +7,31 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/thread_annotations.h"
 #include "watcher/event_pipeline.h"
 
 namespace kuryr::controller {
 
-/// The cluster's NetworkPolicies. Each one wakes its key when it comes, and at each change if a
-/// backend enforces it. An Event then tells its user the part that is not enforced. Thread-safe.
-class NetworkPolicies : public watcher::ResourceEventHandler {
+/// The cluster's NetworkPolicies and admins' policies. Each one wakes its key when it comes, and at
+/// each change if a backend enforces it. An Event then tells its user the part that is not
+/// enforced. Thread-safe.
+class NetworkPolicies : public watcher::EventConsumer {
  public:
   using Wake = std::function<void(const std::string& key)>;
   using Clock = std::chrono::steady_clock;
 
   NetworkPolicies(bool is_enforced, Wake wake)
-      : ResourceEventHandler("NetworkPolicy"), is_enforced_(is_enforced), wake_(std::move(wake)) {}
+      : is_enforced_(is_enforced), wake_(std::move(wake)) {}
 
   /// Wakes the keys of all policies that are known, and of later ones.
   void StartTelling() EXCLUDES(mutex_);
 
   struct Policy {
-    std::string name_space;
+    std::string kind;
+    std::string api_version;
+    std::string name_space;  ///< empty: the policy is an admin's
     std::string name;
     std::string uid;
     std::map<std::string, Clock::time_point> told;  ///< messages for its user, and when
@@ -40,19 +44,23 @@ class NetworkPolicies : public watcher::ResourceEventHandler {
   [[nodiscard]] bool IsNews(const std::string& key, const std::string& message) EXCLUDES(mutex_);
   [[nodiscard]] size_t size() const EXCLUDES(mutex_);
 
- protected:
-  void OnPresent(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
-  void OnDeleted(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
+  void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
 
  private:
+  void OnPresent(const watcher::WatchEvent& event) EXCLUDES(mutex_);
+
   const bool is_enforced_;
   const Wake wake_;
   mutable Mutex mutex_;
   std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by key
 };
 
-/// The key of the policy NAMESPACE/NAME.
+/// The key of a policy, whose name is as in PolicyChanges.
 [[nodiscard]] std::string PolicyKeyOf(const std::string& name);
+
+/// The name in PolicyChanges of the policy of such a key.
+[[nodiscard]] std::string PolicyNameIn(const std::string& key);
 
 /// Whether the key is a policy's. No pod's key begins so, and no node's.
 [[nodiscard]] bool IsPolicyKey(const std::string& key);

@@ -22,6 +22,7 @@
 #include "controller/policy/policy_compiler.h"
 #include "controller/policy/policy_pod.h"
 #include "controller/policy/policy_verdicts.h"
+#include "watcher/api_error.h"
 #include "watcher/list_pages.h"
 
 namespace kuryr::controller {
@@ -54,7 +55,8 @@ AskedPod AskedPodOf(const WatchEvent& event) {
 /// The cluster's policies, and the pods that are asked for, listed once.
 class Listing {
  public:
-  Listing(Survey& survey, std::set<std::string> names) : names_(std::move(names)) {
+  /// With `has_admins`, also the policies of admins.
+  Listing(Survey& survey, std::set<std::string> names, bool has_admins) : names_(std::move(names)) {
     // Pods come first: then the namespace of each is listed after it.
     List(survey, "/api/v1/pods", [&](const WatchEvent& event) { AddPod(event); });
     List(survey, "/api/v1/namespaces", [&](const WatchEvent& event) {
@@ -63,6 +65,9 @@ class Listing {
     List(survey, "/apis/networking.k8s.io/v1/networkpolicies", [&](const WatchEvent& event) {
       verdicts_.Apply(compiler_.SetPolicy(event.name_space, event.name, *event.object));
     });
+    if (!has_admins) return;
+    ListAdmins(survey, "adminnetworkpolicies", PolicyTier::kAdmin);
+    ListAdmins(survey, "baselineadminnetworkpolicies", PolicyTier::kBaseline);
   }
 
   [[nodiscard]] const PolicyVerdicts& verdicts() const noexcept { return verdicts_; }
@@ -83,6 +88,18 @@ class Listing {
                               std::printf("an object cannot be read: %s\n",
                                           Printable(problem, kMostRuleText).c_str());
                             }});
+  }
+
+  /// A cluster without the definition has no such policies.
+  void ListAdmins(Survey& survey, const std::string& resource, PolicyTier tier) {
+    try {
+      List(survey, "/apis/policy.networking.k8s.io/v1alpha1/" + resource,
+           [&](const WatchEvent& event) {
+             verdicts_.Apply(compiler_.SetAdminPolicy(tier, event.name, *event.object));
+           });
+    } catch (const watcher::ApiError& e) {
+      if (e.code() != watcher::ApiError::kNotFound) throw;
+    }
   }
 
   void AddPod(const WatchEvent& event) {
@@ -120,6 +137,30 @@ bool PrintErrors(const PolicyVerdicts& verdicts, const AskedPod& pod) {
   return has_any;
 }
 
+const char* WordOf(PolicyAction action) {
+  switch (action) {
+    case PolicyAction::kAllow:
+      return "allows";
+    case PolicyAction::kDeny:
+      return "denies";
+    case PolicyAction::kPass:
+      return "passes on what is";
+  }
+  return "";
+}
+
+/// The rules of admins on the pod, in the order in which they are asked.
+void PrintAdmins(const PolicyVerdicts& verdicts, const AskedPod& pod, PolicyTier tier,
+                 TrafficDirection direction) {
+  for (const std::string& name : verdicts.OrderOf(tier)) {
+    for (const PolicyRule& rule : verdicts.policies().at(name).rules) {
+      if (rule.direction != direction || !verdicts.IsIn(pod.uid, rule.subject)) continue;
+      std::printf("%s: %s %s %s\n", WordOf(direction), name.c_str(), WordOf(rule.action),
+                  Printable(Readable(rule), kMostRuleText).c_str());
+    }
+  }
+}
+
 void PrintRules(const PolicyVerdicts& verdicts, const AskedPod& pod, const std::string& name,
                 TrafficDirection direction) {
   bool allows = false;
@@ -133,13 +174,16 @@ void PrintRules(const PolicyVerdicts& verdicts, const AskedPod& pod, const std::
 
 void PrintDirection(const PolicyVerdicts& verdicts, const AskedPod& pod,
                     TrafficDirection direction) {
+  PrintAdmins(verdicts, pod, PolicyTier::kAdmin, direction);
   std::vector<std::string> isolating;
   for (const auto& [name, policy] : verdicts.policies()) {
     if (Isolates(policy, direction) && verdicts.IsIn(pod.uid, policy.subject))
       isolating.push_back(name);
   }
   if (isolating.empty()) {
-    std::printf("%s: no policy isolates the pod, so all is allowed\n", WordOf(direction));
+    PrintAdmins(verdicts, pod, PolicyTier::kBaseline, direction);
+    std::printf("%s: no policy isolates the pod, so all %sis allowed\n", WordOf(direction),
+                verdicts.OrderOf(PolicyTier::kBaseline).empty() ? "" : "else ");
     return;
   }
   std::printf("%s: isolated by %s\n", WordOf(direction), Listed(isolating).c_str());
@@ -159,11 +203,12 @@ int PrintSelection(const PolicyVerdicts& verdicts, const AskedPod& pod) {
 
 void PrintVerdict(const PolicyVerdict& verdict, TrafficDirection direction, const AskedPod& pod) {
   std::printf("%s of %s: ", WordOf(direction), pod.name.c_str());
-  if (verdict.isolating.empty()) {
+  if (!verdict.passing.empty()) std::printf("passed on by %s, ", verdict.passing.c_str());
+  if (verdict.rule) {
+    std::printf("%s by %s: %s\n", verdict.is_allowed() ? "allowed" : "denied",
+                verdict.policy.c_str(), Printable(Readable(*verdict.rule), kMostRuleText).c_str());
+  } else if (verdict.isolating.empty()) {
     std::printf("allowed, as no policy isolates it\n");
-  } else if (verdict.rule) {
-    std::printf("allowed by %s: %s\n", verdict.policy.c_str(),
-                Printable(Readable(*verdict.rule), kMostRuleText).c_str());
   } else {
     std::printf("dropped, as no rule allows it of %s\n", Listed(verdict.isolating).c_str());
   }
@@ -226,7 +271,8 @@ int PrintPolicies(const Config& config, const PolicyQuestion& question) {
     port = PortOf(question.port);
   }
   Survey survey(config);
-  const Listing listing(survey, {question.pod, question.peer});
+  const Listing listing(survey, {question.pod, question.peer},
+                        config.backend->needs().admin_policies);
   const AskedPod& pod = listing.Find(question.pod);
   if (survey.backend().facets().policies == nullptr)
     std::printf("backend %s enforces no NetworkPolicy\n", config.backend->name());

@@ -6,7 +6,7 @@
 namespace kuryr::controller {
 
 PodChoice Compilation::Subject() const {
-  return {.name_space = name_space_, .namespaces = std::nullopt, .pods = policy_.pods};
+  return ChoiceOf({.namespaces = policy_.namespaces, .pods = policy_.pods});
 }
 
 PodChoice Compilation::ChoiceOf(const PeerSelector& peer) const {
@@ -41,11 +41,14 @@ CompiledPolicy Compilation::Run() {
   CompiledPolicy compiled{.subject = Whole(Subject()),
                           .isolates_ingress = policy_.isolates_ingress,
                           .isolates_egress = policy_.isolates_egress,
-                          .rules = {}};
+                          .rules = {},
+                          .tier = policy_.tier,
+                          .priority = policy_.priority};
   for (const NetworkPolicyRule& rule : policy_.rules) {
     AddNumbers(rule, compiled);
     AddNames(rule, compiled);
   }
+  if (policy_.tier != PolicyTier::kNetwork) return compiled;
   std::sort(compiled.rules.begin(), compiled.rules.end());
   compiled.rules.erase(std::unique(compiled.rules.begin(), compiled.rules.end()),
                        compiled.rules.end());
@@ -64,7 +67,8 @@ PolicyRule Compilation::Begin(const NetworkPolicyRule& rule) {
           .peers = {},
           .blocks = {},
           .networks = {},
-          .ports = {}};
+          .ports = {},
+          .action = rule.action};
 }
 
 void Compilation::AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled) {
@@ -84,10 +88,19 @@ void Compilation::AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& comp
   added.ports = rule.ports;
 }
 
+/// A rule that cannot have all its numbers denies its peers all ports.
+void Compilation::AddDenial(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
+  PolicyRule& added = compiled.rules.emplace_back(Begin(rule));
+  AddPeers(rule, added);
+  added.any_port = true;
+  added.action = PolicyAction::kDeny;
+}
+
 void Compilation::AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
   const bool is_ingress = rule.direction == TrafficDirection::kIngress;
   for (const PortName& port : rule.named_ports) {
     auto parts = PartsOf(rule, port);
+    if (has_more_parts_ && rule.action != PolicyAction::kAllow) AddDenial(rule, compiled);
     if (parts.empty()) continue;
     PolicyRule model = Begin(rule);
     if (is_ingress) AddPeers(rule, model);

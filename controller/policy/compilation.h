@@ -26,7 +26,8 @@ class Compilation {
   using Uses = std::map<PodSetUse, PodChoice>;
   /// The sets that the policy's named ports divide. `sets` has to know of them before Run.
   [[nodiscard]] Uses Splits() const;
-  /// The policy as sets. Numbers of named ports beyond kMostBytes allow nothing.
+  /// The policy as sets. Numbers of named ports beyond kMostBytes allow nothing, and rules that
+  /// deny or pass on deny all ports instead.
   [[nodiscard]] CompiledPolicy Run();
 
   /// The sets that Run has named as a whole.
@@ -41,6 +42,7 @@ class Compilation {
   [[nodiscard]] PolicyRule Begin(const NetworkPolicyRule& rule);
   void AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled);
   void AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
+  void AddDenial(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
   void AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
   [[nodiscard]] size_t BytesOfNumber(const NetworkPolicyRule& rule) const;
   [[nodiscard]] std::map<uint16_t, std::vector<PodSet>> PartsOf(const NetworkPolicyRule& rule,

@@ -18,6 +18,14 @@ using PodSet = std::string;
 
 enum class TrafficDirection { kIngress, kEgress };
 
+/// The fate of traffic that a rule matches. Traffic that a rule passes on skips the further rules
+/// of its tier.
+enum class PolicyAction { kAllow, kDeny, kPass };
+
+/// Admins' policies are asked first, NetworkPolicies next. The baseline is asked about pods that no
+/// NetworkPolicy isolates.
+enum class PolicyTier { kAdmin, kNetwork, kBaseline };
+
 /// Ports of one protocol.
 struct PortRange {
   std::string protocol;  ///< "tcp", "udp" or "sctp"
@@ -27,7 +35,7 @@ struct PortRange {
   auto operator<=>(const PortRange&) const = default;
 };
 
-/// Traffic that a policy allows. Replies are always allowed.
+/// Traffic that a policy allows, denies or passes on. Replies are always allowed.
 struct PolicyRule {
   TrafficDirection direction = TrafficDirection::kIngress;
   PodSet subject;         ///< the pods that may receive, or send
@@ -35,19 +43,23 @@ struct PolicyRule {
   std::vector<PodSet> peers;
   std::vector<AddressBlock> blocks;
   std::vector<IpNetwork> networks;  ///< the addresses of `blocks`, sorted
-  bool any_port = false;  ///< then `ports` is empty
+  bool any_port = false;            ///< then `ports` is empty
   std::vector<PortRange> ports;
+  PolicyAction action = PolicyAction::kAllow;  ///< a NetworkPolicy only allows
 
   auto operator<=>(const PolicyRule&) const = default;
 };
 
 /// A NetworkPolicy as sets of pods (networking.k8s.io/v1). Pods that a policy isolates in a
-/// direction lose the traffic of that direction that no rule allows.
+/// direction lose the traffic of that direction that no rule allows. An admin's policy
+/// (policy.networking.k8s.io/v1alpha1) isolates nothing, and the first rule that matches counts.
 struct CompiledPolicy {
   PodSet subject;  ///< the pods that the policy selects
   bool isolates_ingress = false;
   bool isolates_egress = false;
   std::vector<PolicyRule> rules;  ///< none without a peer, and none without a port
+  PolicyTier tier = PolicyTier::kNetwork;
+  int priority = 0;  ///< of an admin's policy: the lowest is asked first; of equal ones, by name
 
   bool operator==(const CompiledPolicy&) const = default;
 };
@@ -55,7 +67,7 @@ struct CompiledPolicy {
 /// The changes since the last ones. Policies and pods belong together: a set gets its pods at the
 /// same time as the first policy that names it.
 struct PolicyChanges {
-  /// By NAMESPACE/NAME; nullopt: the policy is gone.
+  /// By NAMESPACE/NAME, and by KIND/NAME for an admin's; nullopt: the policy is gone.
   std::map<std::string, std::optional<CompiledPolicy>> policies;
   /// By UID: all sets that the pod is in from now on. A set that no policy names has no pods.
   std::map<std::string, std::set<PodSet>> pods;

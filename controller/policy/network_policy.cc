@@ -4,49 +4,18 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/error.h"
+#include "controller/policy/policy_parts.h"
 
 namespace kuryr::controller {
 namespace {
 
-constexpr size_t kLongestPortName = 15;
-constexpr const char* kTooMuch = "is more than a policy may have";
-
-template <typename T>
-void SortOnce(std::vector<T>& items) {
-  std::sort(items.begin(), items.end());
-  items.erase(std::unique(items.begin(), items.end()), items.end());
-}
-
-std::string ProtocolOf(const PolicyField& field) {
-  if (!field.is_there() || field.Text() == "TCP") return "tcp";
-  if (field.Text() == "UDP") return "udp";
-  if (field.Text() != "SCTP") field.RefuseText("TCP, UDP or SCTP");
-  return "sctp";
-}
-
-/// IsValidPortName of Kubernetes, but for its rules on hyphens.
-bool IsPortName(const std::string& text) {
-  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
-  return text.size() <= kLongestPortName && std::any_of(text.begin(), text.end(), is_letter) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; });
-}
-
-IpNetwork NetworkOf(const PolicyField& field) {
-  const std::string& text = field.Text();
-  const auto network = IpNetwork::Parse(text);
-  if (!network || text.find('/') == std::string::npos) field.RefuseText("ADDRESS/LENGTH");
-  return network->Masked();
-}
-
 void AddBlock(const PolicyField& field, PolicyBudget& budget, NetworkPolicyRule& rule) {
   field.AllowOnly({"cidr", "except"});
-  AddressBlock block{.network = NetworkOf(field.At("cidr")), .except = {}};
+  AddressBlock block{.network = NetworkIn(field.At("cidr")), .except = {}};
   const auto exceptions = field.At("except").Items(budget);
   block.except.reserve(exceptions.size());
   for (const PolicyField& exception : exceptions) {
-    const IpNetwork network = NetworkOf(exception);
+    const IpNetwork network = NetworkIn(exception);
     if (network.prefix_length <= block.network.prefix_length ||
         !block.network.Contains(network.address))
       exception.RefuseText("a part of " + block.network.ToString());
@@ -54,7 +23,7 @@ void AddBlock(const PolicyField& field, PolicyBudget& budget, NetworkPolicyRule&
   }
   SortOnce(block.except);
   const std::vector<IpNetwork> networks = block.Networks();
-  if (!budget.Take(networks.size())) field.Refuse(kTooMuch);
+  if (!budget.Take(networks.size())) field.Refuse(kMoreThanAllowed);
   rule.networks.insert(rule.networks.end(), networks.begin(), networks.end());
   rule.blocks.push_back(std::move(block));
 }
@@ -70,19 +39,18 @@ void AddPeer(const PolicyField& field, PolicyBudget& budget, NetworkPolicyRule& 
   if (!selects) return AddBlock(block, budget, rule);
   PeerSelector peer{.namespaces = std::nullopt, .pods = LabelSelector(pods, budget)};
   if (namespaces.is_there()) peer.namespaces = LabelSelector(namespaces, budget);
-  if (!budget.TakeSet(peer.ToString())) field.Refuse(kTooMuch);
+  if (!budget.TakeSet(peer.ToString())) field.Refuse(kMoreThanAllowed);
   rule.peers.push_back(std::move(peer));
 }
 
 void AddPort(const PolicyField& field, NetworkPolicyRule& rule) {
   field.AllowOnly({"protocol", "port", "endPort"});
-  const std::string protocol = ProtocolOf(field.At("protocol"));
+  const std::string protocol = ProtocolIn(field.At("protocol"));
   const PolicyField port = field.At("port");
   const PolicyField end = field.At("endPort");
   if (port.is_there() && port.is_string()) {
-    if (!IsPortName(port.Text())) port.RefuseText("a number, or a port's name");
     if (end.is_there()) end.Refuse("needs a port that is a number");
-    rule.named_ports.push_back({.protocol = protocol, .name = port.Text()});
+    rule.named_ports.push_back({.protocol = protocol, .name = PortNameIn(port)});
     return;
   }
   if (!port.is_there() && end.is_there()) end.Refuse("needs a port");
@@ -105,11 +73,7 @@ NetworkPolicyRule RuleOf(const PolicyField& field, TrafficDirection direction,
   const auto ports = field.At("ports").Items(budget);
   rule.any_port = ports.empty();
   for (const PolicyField& port : ports) AddPort(port, rule);
-  SortOnce(rule.peers);
-  SortOnce(rule.blocks);
-  SortOnce(rule.networks);
-  SortOnce(rule.ports);
-  SortOnce(rule.named_ports);
+  SortOnce(rule);
   return rule;
 }
 
@@ -119,38 +83,26 @@ class Decoder {
   explicit Decoder(const nlohmann::json& object) : spec_(object, "$") {}
 
   NetworkPolicy Decode() {
-    const bool is_known = Try([&] {
+    const bool is_known = problems_.Try([&] {
       spec_ = spec_.At("spec");
       if (spec_.is_there()) spec_.AllowOnly({"podSelector", "policyTypes", "ingress", "egress"});
     });
-    const bool has_pods = Try([&] { DecodePods(spec_.At("podSelector")); });
-    const bool has_types = Try([&] { DecodeTypes(); });
+    const bool has_pods = problems_.Try([&] { DecodePods(spec_.At("podSelector")); });
+    const bool has_types = problems_.Try([&] { DecodeTypes(); });
     if (!has_types) policy_.isolates_ingress = policy_.isolates_egress = true;
     if (is_known && has_pods && has_types) {
       if (policy_.isolates_ingress) DecodeRules("ingress", TrafficDirection::kIngress);
       if (policy_.isolates_egress) DecodeRules("egress", TrafficDirection::kEgress);
     }
-    if (problems_ > 1)
-      policy_.problem.append(" (and ").append(std::to_string(problems_ - 1)).append(" more)");
+    policy_.problem = problems_.ToString();
     return std::move(policy_);
   }
 
  private:
-  template <typename Act>
-  bool Try(const Act& act) {
-    try {
-      act();
-      return true;
-    } catch (const ParseError& e) {
-      if (problems_++ == 0) policy_.problem = e.what();
-      return false;
-    }
-  }
-
   void DecodePods(const PolicyField& field) {
     LabelSelector pods(field, budget_);
     const std::string text = pods.ToString();
-    if (!budget_.TakeSet(text)) field.Refuse(kTooMuch);
+    if (!budget_.TakeSet(text)) field.Refuse(kMoreThanAllowed);
     policy_.pods = std::move(pods);
     subject_bytes_ = text.size();
   }
@@ -173,36 +125,22 @@ class Decoder {
   }
 
   void DecodeRules(const char* key, TrafficDirection direction) {
-    Try([&] {
+    problems_.Try([&] {
       for (const PolicyField& field : spec_.At(key).Items(budget_)) {
-        Try([&] {
+        problems_.Try([&] {
           NetworkPolicyRule rule = RuleOf(field, direction, budget_);
-          if (!TakeNames(rule)) field.Refuse(kTooMuch);
+          if (!TakeNames(budget_, subject_bytes_, rule)) field.Refuse(kMoreThanAllowed);
           policy_.rules.push_back(std::move(rule));
         });
       }
     });
   }
 
-  /// The rule names its subject, and each of its named ports divides a set: the subject, or a peer.
-  bool TakeNames(const NetworkPolicyRule& rule) {
-    if (!budget_.TakeName(subject_bytes_)) return false;
-    const auto divide = [&](size_t bytes) {
-      return std::all_of(rule.named_ports.begin(), rule.named_ports.end(),
-                         [&](const PortName& /*port*/) { return budget_.TakeName(bytes); });
-    };
-    if (rule.direction == TrafficDirection::kIngress || rule.any_peer)
-      return divide(subject_bytes_);
-    return rule.named_ports.empty() ||
-           std::all_of(rule.peers.begin(), rule.peers.end(),
-                       [&](const PeerSelector& peer) { return divide(peer.ToString().size()); });
-  }
-
   PolicyField spec_;
   PolicyBudget budget_;
+  PolicyProblems problems_;
   NetworkPolicy policy_;
   size_t subject_bytes_ = 0;
-  size_t problems_ = 0;
 };
 
 }  // namespace

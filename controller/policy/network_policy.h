@@ -39,6 +39,7 @@ struct NetworkPolicyRule {
   bool any_port = false;             ///< then `ports` and `named_ports` are empty
   std::vector<PortRange> ports;
   std::vector<PortName> named_ports;
+  PolicyAction action = PolicyAction::kAllow;
 
   bool operator==(const NetworkPolicyRule&) const = default;
 };
@@ -48,10 +49,13 @@ struct NetworkPolicyRule {
 /// understood chooses all pods of the namespace. Policy types that are not understood isolate both
 /// ways. In both cases the policy has no rules.
 struct NetworkPolicy {
+  std::optional<LabelSelector> namespaces;  ///< of `pods`; nullopt: the policy's own namespace
   LabelSelector pods;
   bool isolates_ingress = false;
   bool isolates_egress = false;
   std::vector<NetworkPolicyRule> rules;  ///< only of directions that are isolated
+  PolicyTier tier = PolicyTier::kNetwork;
+  int priority = 0;     ///< as CompiledPolicy's
   std::string problem;  ///< the first field that is not understood, and why; empty: there is none
 
   bool operator==(const NetworkPolicy&) const = default;

@@ -3,15 +3,32 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "controller/policy/admin_policy.h"
 #include "controller/policy/compilation.h"
 
 namespace kuryr::controller {
 
 PolicyChanges PolicyCompiler::SetPolicy(const std::string& name_space, const std::string& name,
                                         const nlohmann::json& object) {
+  return Set(name_space + "/" + name, name_space, DecodeNetworkPolicy(object));
+}
+
+PolicyChanges PolicyCompiler::RemovePolicy(const std::string& name_space, const std::string& name) {
+  return Remove(name_space + "/" + name);
+}
+
+PolicyChanges PolicyCompiler::SetAdminPolicy(PolicyTier tier, const std::string& name,
+                                             const nlohmann::json& object) {
+  return Set(AdminPolicyKey(tier, name), "", DecodeAdminPolicy(object, tier));
+}
+
+PolicyChanges PolicyCompiler::RemoveAdminPolicy(PolicyTier tier, const std::string& name) {
+  return Remove(AdminPolicyKey(tier, name));
+}
+
+PolicyChanges PolicyCompiler::Set(const std::string& key, const std::string& name_space,
+                                  NetworkPolicy policy) {
   PolicyChanges changes;
-  const std::string key = name_space + "/" + name;
-  NetworkPolicy policy = DecodeNetworkPolicy(object);
   const auto [known, is_new] = policies_.try_emplace(key);
   if (!is_new && known->second.policy == policy) return changes;
   known->second.name_space = name_space;
@@ -21,9 +38,8 @@ PolicyChanges PolicyCompiler::SetPolicy(const std::string& name_space, const std
   return Finish(std::move(changes));
 }
 
-PolicyChanges PolicyCompiler::RemovePolicy(const std::string& name_space, const std::string& name) {
+PolicyChanges PolicyCompiler::Remove(const std::string& key) {
   PolicyChanges changes;
-  const std::string key = name_space + "/" + name;
   const auto known = policies_.find(key);
   if (known == policies_.end()) return changes;
   for (const PodSetUse& use : known->second.uses) sets_.StopUsing(use, key);
@@ -56,6 +72,11 @@ PolicyChanges PolicyCompiler::Finish(PolicyChanges changes) {
   for (const std::string& key : sets_.TakeChangedPolicies()) Compile(key, changes);
   changes.pods = sets_.TakeChangedPods();
   return changes;
+}
+
+std::string AdminPolicyKey(PolicyTier tier, const std::string& name) {
+  return (tier == PolicyTier::kAdmin ? "AdminNetworkPolicy/" : "BaselineAdminNetworkPolicy/") +
+         name;
 }
 
 /// Uses new sets before it lets old ones go: a set that both need keeps its pods.

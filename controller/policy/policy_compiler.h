@@ -14,10 +14,10 @@
 
 namespace kuryr::controller {
 
-/// Compiles the cluster's NetworkPolicies to sets of pods. Objects may come in any order: a pod is
-/// in no set by its namespace's labels until the namespace is known. Each call costs what it
-/// changes: a pod is compared with the selectors that its namespace may match, and a new selector
-/// with the pods of such namespaces. Not thread-safe.
+/// Compiles the cluster's NetworkPolicies, and its admins' policies, to sets of pods. Objects may
+/// come in any order: a pod is in no set by its namespace's labels until the namespace is known.
+/// Each call costs what it changes: a pod is compared with the selectors that its namespace may
+/// match, and a new selector with the pods of such namespaces. Not thread-safe.
 class PolicyCompiler {
  public:
   /// The policy's object, as the API server has it. Never throws for what it contains. A policy is
@@ -25,6 +25,10 @@ class PolicyCompiler {
   PolicyChanges SetPolicy(const std::string& name_space, const std::string& name,
                           const nlohmann::json& object);
   PolicyChanges RemovePolicy(const std::string& name_space, const std::string& name);
+  /// An AdminNetworkPolicy or a BaselineAdminNetworkPolicy, as SetPolicy.
+  PolicyChanges SetAdminPolicy(PolicyTier tier, const std::string& name,
+                               const nlohmann::json& object);
+  PolicyChanges RemoveAdminPolicy(PolicyTier tier, const std::string& name);
   PolicyChanges SetPod(PolicyPod pod);
   PolicyChanges RemovePod(const std::string& uid);
   PolicyChanges SetNamespace(const std::string& name, Labels labels);
@@ -42,11 +46,16 @@ class PolicyCompiler {
     std::set<PodSetUse> uses;
   };
 
+  PolicyChanges Set(const std::string& key, const std::string& name_space, NetworkPolicy policy);
+  PolicyChanges Remove(const std::string& key);
   void Compile(const std::string& key, PolicyChanges& changes);
   [[nodiscard]] PolicyChanges Finish(PolicyChanges changes = PolicyChanges());
 
   PodSets sets_;
-  std::map<std::string, Known> policies_;  ///< by NAMESPACE/NAME
+  std::map<std::string, Known> policies_;  ///< as PolicyChanges has them
 };
+
+/// The key of an admin's policy in PolicyChanges. Names of namespaces have no capital letters.
+[[nodiscard]] std::string AdminPolicyKey(PolicyTier tier, const std::string& name);
 
 }  // namespace kuryr::controller

@@ -59,24 +59,52 @@ bool PolicyVerdicts::HasPeer(const PolicyRule& rule, const TrafficEnd& peer) con
                      [&](const AddressBlock& block) { return block.Contains(*peer.address); });
 }
 
-bool PolicyVerdicts::Allows(const PolicyRule& rule, const Question& question) const {
+bool PolicyVerdicts::Matches(const PolicyRule& rule, const Question& question) const {
   return rule.direction == question.direction && IsIn(question.subject.uid, rule.subject) &&
          HasPeer(rule, question.peer) && HasPort(rule, question.traffic);
 }
 
 PolicyVerdict PolicyVerdicts::Judge(const Question& question) const {
   PolicyVerdict verdict;
+  AskAdmins(PolicyTier::kAdmin, question, verdict);
+  if (verdict.rule) return verdict;
+  AskNetworkPolicies(question, verdict);
+  if (verdict.isolating.empty()) AskAdmins(PolicyTier::kBaseline, question, verdict);
+  return verdict;
+}
+
+void PolicyVerdicts::AskAdmins(PolicyTier tier, const Question& question,
+                               PolicyVerdict& verdict) const {
+  for (const std::string& name : OrderOf(tier)) {
+    for (const PolicyRule& rule : policies_.at(name).rules) {
+      if (!Matches(rule, question)) continue;
+      if (rule.action == PolicyAction::kPass) {
+        verdict.passing = name;
+        return;
+      }
+      verdict.policy = name;
+      verdict.rule = rule;
+      return;
+    }
+  }
+}
+
+void PolicyVerdicts::AskNetworkPolicies(const Question& question, PolicyVerdict& verdict) const {
   for (const auto& [name, policy] : policies_) {
-    if (!IsIn(question.subject.uid, policy.subject)) continue;
+    if (policy.tier != PolicyTier::kNetwork || !IsIn(question.subject.uid, policy.subject))
+      continue;
     if (Isolates(policy, question.direction)) verdict.isolating.push_back(name);
     if (verdict.rule) continue;
     const auto rule = std::find_if(policy.rules.begin(), policy.rules.end(),
-                                   [&](const PolicyRule& each) { return Allows(each, question); });
+                                   [&](const PolicyRule& each) { return Matches(each, question); });
     if (rule == policy.rules.end()) continue;
     verdict.policy = name;
     verdict.rule = *rule;
   }
-  return verdict;
+}
+
+std::vector<std::string> PolicyVerdicts::OrderOf(PolicyTier tier) const {
+  return AdminOrder(policies_, tier);
 }
 
 PolicyVerdict PolicyVerdicts::OnSending(const Traffic& traffic) const {
@@ -91,6 +119,18 @@ PolicyVerdict PolicyVerdicts::OnReceiving(const Traffic& traffic) const {
                 .subject = traffic.to,
                 .peer = traffic.from,
                 .traffic = traffic});
+}
+
+std::vector<std::string> AdminOrder(const std::map<std::string, CompiledPolicy>& policies,
+                                    PolicyTier tier) {
+  std::vector<std::string> order;
+  for (const auto& [name, policy] : policies) {
+    if (policy.tier == tier) order.push_back(name);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
+    return policies.at(a).priority < policies.at(b).priority;
+  });
+  return order;
 }
 
 bool Isolates(const CompiledPolicy& policy, TrafficDirection direction) noexcept {

@@ -27,13 +27,16 @@ struct Traffic {
   uint16_t port = 0;
 };
 
-/// The policies' answer on traffic at one of its ends.
+/// The policies' answer on traffic at one of its ends. Names are those of PolicyChanges.
 struct PolicyVerdict {
-  std::vector<std::string> isolating;  ///< policies that isolate the pod, by NAMESPACE/NAME
-  std::string policy;                  ///< the first one that allows; empty: none does
-  std::optional<PolicyRule> rule;      ///< its first rule that allows
+  std::string passing;                 ///< an admin's policy that passes it on; empty: none does
+  std::vector<std::string> isolating;  ///< NetworkPolicies that isolate the pod, if they are asked
+  std::string policy;                  ///< the one that allows or denies; empty: none does
+  std::optional<PolicyRule> rule;      ///< its first rule that does
 
-  [[nodiscard]] bool is_allowed() const noexcept { return isolating.empty() || rule; }
+  [[nodiscard]] bool is_allowed() const noexcept {
+    return rule ? rule->action == PolicyAction::kAllow : isolating.empty();
+  }
 };
 
 /// The policies and pods after all changes of a PolicyCompiler, and the traffic that they allow.
@@ -50,6 +53,8 @@ class PolicyVerdicts {
   [[nodiscard]] const std::map<std::string, CompiledPolicy>& policies() const noexcept {
     return policies_;
   }
+  /// The names of the admins' policies of a tier, in the order in which they are asked.
+  [[nodiscard]] std::vector<std::string> OrderOf(PolicyTier tier) const;
   /// The sets of pods that are in any, by UID.
   [[nodiscard]] const std::map<std::string, std::set<PodSet>>& pods() const noexcept {
     return pods_;
@@ -69,7 +74,9 @@ class PolicyVerdicts {
     const Traffic& traffic;
   };
   [[nodiscard]] PolicyVerdict Judge(const Question& question) const;
-  [[nodiscard]] bool Allows(const PolicyRule& rule, const Question& question) const;
+  void AskNetworkPolicies(const Question& question, PolicyVerdict& verdict) const;
+  void AskAdmins(PolicyTier tier, const Question& question, PolicyVerdict& verdict) const;
+  [[nodiscard]] bool Matches(const PolicyRule& rule, const Question& question) const;
   [[nodiscard]] bool HasPeer(const PolicyRule& rule, const TrafficEnd& peer) const;
 
   std::map<std::string, CompiledPolicy> policies_;
@@ -79,6 +86,10 @@ class PolicyVerdicts {
 
 /// Whether the policy isolates its subject in this direction.
 [[nodiscard]] bool Isolates(const CompiledPolicy& policy, TrafficDirection direction) noexcept;
+
+/// Admins' policies of one tier as they are asked: those of low priority first, and then by name.
+[[nodiscard]] std::vector<std::string> AdminOrder(
+    const std::map<std::string, CompiledPolicy>& policies, PolicyTier tier);
 
 /// "from ns=a pods=app=web or 10.0.0.0/8 except 10.1.0.0/16, tcp/80": a rule for people.
 [[nodiscard]] std::string Readable(const PolicyRule& rule);

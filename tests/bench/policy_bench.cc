@@ -1,5 +1,5 @@
-// NetworkPolicies of a big cluster: 10,000 pods and 500 policies by default. What the compiler needs
-// for an event, and what it takes until OVN's northbound database has it.
+// NetworkPolicies of a big cluster: 10,000 pods and 500 policies by default. What the compiler
+// needs for an event, and what it takes until OVN's northbound database has it.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -61,8 +61,8 @@ class Server {
   Server() {
     std::filesystem::create_directory(folder_);
     const std::string database = folder_ + "/nb.db";
-    const auto made =
-        test::RunProgram({.argv = {"ovsdb-tool", "create", database, "/usr/share/ovn/ovn-nb.ovsschema"}});
+    const auto made = test::RunProgram(
+        {.argv = {"ovsdb-tool", "create", database, "/usr/share/ovn/ovn-nb.ovsschema"}});
     if (made.status != 0) throw std::runtime_error(made.err);
     process_.emplace(test::Command{.argv = {"ovsdb-server", database, "--remote=p" + remote(),
                                             "--unixctl=" + folder_ + "/ctl", "-vconsole:info"}});
@@ -88,6 +88,7 @@ class Server {
 template <typename Change>
 void Write(benchmark::State& state, const BigCluster& size, const Change& change) {
   const Server server;
+  ::malloc_trim(0);
   const size_t before = watcher::ResidentBytes();
   ovn::PolicedCluster cluster(ovn::PolicedObjects(size), server.remote());
   cluster.ReplaceController();
@@ -108,7 +109,7 @@ void Write(benchmark::State& state, const BigCluster& size, const Change& change
 
 void BM_WriteRelabelledPod(benchmark::State& state) {
   Write(state, kWide, [](ovn::PolicedCluster& cluster, size_t number) {
-    cluster.Relabel(number % kWide.namespaces, 0, number);
+    cluster.Relabel(number % kWide.namespaces, 0, 1 + number / kWide.namespaces);
   });
 }
 

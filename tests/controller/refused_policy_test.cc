@@ -43,7 +43,9 @@ class RefusingBackend final : public controller::Backend, public controller::Pol
 class RefusingFactory final : public controller::BackendFactory {
  public:
   const char* name() const noexcept override { return "refusing"; }
-  controller::BackendNeeds needs() const override { return {.policies = true, .labels = {}}; }
+  controller::BackendNeeds needs() const override {
+    return {.policies = true, .admin_policies = true, .labels = {}};
+  }
   void Warn() const override {}
   std::shared_ptr<controller::Backend> Make(const controller::BackendHooks& hooks) const override {
     return std::make_shared<RefusingBackend>(hooks);
@@ -52,6 +54,15 @@ class RefusingFactory final : public controller::BackendFactory {
 
 class RefusedPolicyTest : public LeadingTest {
  protected:
+  RefusedPolicyTest()
+      : LeadingTest({.custom_resources = {fake::KuryrPorts(),
+                                          {.group = "policy.networking.k8s.io",
+                                           .version = "v1alpha1",
+                                           .plural = "adminnetworkpolicies",
+                                           .kind = "AdminNetworkPolicy",
+                                           .namespaced = false,
+                                           .custom = true}}}) {}
+
   void SetUp() override {
     LeadingTest::SetUp();
     config_.backend = std::make_shared<RefusingFactory>();
@@ -69,6 +80,18 @@ TEST_F(RefusedPolicyTest, UserOfThePolicyIsToldWhy) {
 
   EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyRefused"),
               HasSubstr("not all of it is enforced yet: there is no room for default/deny"));
+}
+
+TEST_F(RefusedPolicyTest, AdminIsToldWhy) {
+  api().Create({{"kind", "AdminNetworkPolicy"},
+                {"apiVersion", "policy.networking.k8s.io/v1alpha1"},
+                {"metadata", {{"name", "first"}}},
+                {"spec", {{"priority", 1}, {"subject", {{"hosts", "all"}}}}}});
+
+  EXPECT_THAT(cluster_.WaitForEvent("first", "KuryrPolicyRefused"),
+              HasSubstr("there is no room for AdminNetworkPolicy/first"));
+  EXPECT_THAT(cluster_.WaitForEvent("first", "KuryrPolicyNotUnderstood"),
+              HasSubstr("$.spec.subject"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ from harness.kuryr_daemon import KuryrDaemon
 from harness.planned_pods import PlannedPods
 from harness.pod import Pod as Sandbox
 from harness.report import Skipped
+from ovn.admin_chance import DEFINITIONS, KINDS, PATH, definition
 from ovn.central import EVENT_SECONDS, HOST_NAME, NORTHBOUND
 from ovn.node import make_node
 from ovn.packets import Packets
@@ -45,7 +46,12 @@ class PolicedPods:
             raise Skipped(why)
         self.node = make_node(chosen.plugin, chosen.daemon)
         self.node.agent.kill()
-        self.api = Cluster(programs).api
+        cluster = Cluster(programs)
+        self.api = cluster.api
+        for plural in KINDS:
+            cluster.insist("POST", DEFINITIONS, definition(plural))
+        for plural in KINDS:
+            self.api.wait_for(f"{PATH}/{plural}")
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", BACKEND)
         pods = PlannedPods(self.api)
         kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS})
@@ -86,6 +92,8 @@ class PolicedPods:
         method, path, body = change
         if method == "PATCH":
             self.api.patch(path, body)
+        elif method == "REPLACE":
+            self.api.request("PATCH", path, body, kind="application/json-patch+json")
         else:
             self.ask(method, path, body)
 

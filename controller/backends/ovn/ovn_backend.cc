@@ -111,7 +111,11 @@ void OvnBackend::Enforce(const PolicyChanges& changes) {
     if (account != accounts_.end() && !account->second.port.key.name.empty())
       rows.wanted.push_back(WithPolicies(uid, account->second.port));
   }
-  northbound_.Want(std::move(rows.wanted), rows.dropped);
+  if (rows.together) {
+    northbound_.WantTogether(std::move(rows.wanted), rows.dropped);
+  } else {
+    northbound_.Want(std::move(rows.wanted), rows.dropped);
+  }
   if (!std::exchange(knows_policies_, true)) northbound_.DropUnknown(IsPolicyRow);
 }
 

@@ -20,6 +20,7 @@ class OvnFactory final : public BackendFactory {
     BackendNeeds needs = pools_.needs();
     needs.services = options_.balances_services;
     needs.policies = true;
+    needs.admin_policies = true;
     return needs;
   }
   void Warn() const override {

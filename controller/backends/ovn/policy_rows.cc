@@ -1,6 +1,7 @@
 #include "controller/backends/ovn/policy_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/hash.h"
@@ -9,11 +10,6 @@
 
 namespace kuryr::controller::ovn {
 namespace {
-
-constexpr int kTrackPriority = 1;
-constexpr int kDropPriority = 1000;
-constexpr int kAllowPriority = 1001;
-constexpr int kNodePriority = 1002;
 
 TrafficDirection OppositeOf(TrafficDirection direction) {
   return direction == TrafficDirection::kIngress ? TrafficDirection::kEgress
@@ -24,13 +20,26 @@ std::string DropName(const PodSet& set, TrafficDirection direction) {
   return (direction == TrafficDirection::kIngress ? "isolated/ingress/" : "isolated/egress/") + set;
 }
 
+std::string PortIs(TrafficDirection direction, const std::string& group) {
+  return (direction == TrafficDirection::kIngress ? "outport == @" : "inport == @") + group;
+}
+
+/// Whether one match is of IPv4 packets and the other of IPv6 packets: an ACL of both has no use.
+bool Contradict(const std::string& match, const std::string& other) {
+  const auto is_of = [](const std::string& text, const char* version) {
+    return text.find(version) != std::string::npos;
+  };
+  return (is_of(match, "ip4") && is_of(other, "ip6")) ||
+         (is_of(match, "ip6") && is_of(other, "ip4"));
+}
+
 /// An ACL of what pods of the group receive or send. What they send is looked at after OVN's load
 /// balancers have chosen an endpoint.
 WantedRow AclRow(std::string name, TrafficDirection direction, const std::string& group) {
   const bool is_ingress = direction == TrafficDirection::kIngress;
   WantedRow row = {.key = {kAcl, std::move(name)},
                    .values = {{"direction", is_ingress ? "to-lport" : "from-lport"},
-                              {"match", (is_ingress ? "outport == @" : "inport == @") + group}}};
+                              {"match", PortIs(direction, group)}}};
   if (!is_ingress) row.maps["options"] = {{"apply-after-lb", "true"}};
   return row;
 }
@@ -40,6 +49,15 @@ void Restrict(WantedRow& row, const std::string& condition) {
 }
 
 }  // namespace
+
+void PolicyRows::Add(WantedRow row, Rows& rows) {
+  RowKey key = row.key;
+  rows.insert_or_assign(std::move(key), std::move(row));
+}
+
+std::vector<std::string> PolicyRows::MatchesOf(const PolicyRule& rule) const {
+  return AclMatches(rule, [this](const PodSet& set) { return GroupName(set); });
+}
 
 std::string PolicyRows::GroupName(const PodSet& set) const {
   return "kuryr_" + DigestOf(cluster_ + "/" + set);
@@ -69,53 +87,142 @@ WantedRow PolicyRows::TrackRow(const PodSet& set, TrafficDirection dropped) cons
   return row;
 }
 
-WantedRow PolicyRows::AllowRow(std::string name, const PolicyRule& rule,
-                               const std::string& match) const {
+WantedRow PolicyRows::RuleRow(std::string name, const PolicyRule& rule,
+                              const std::string& match) const {
   WantedRow row = AclRow(std::move(name), rule.direction, GroupName(rule.subject));
-  row.values["priority"] = kAllowPriority;
-  row.values["action"] = "allow-related";
+  row.values["action"] = rule.action == PolicyAction::kDeny ? "drop" : "allow-related";
   row.places = {{{kPortGroup, rule.subject}, "acls"}};
   Restrict(row, match);
   return row;
 }
 
-void PolicyRows::AddRowsOf(const std::string& name, const CompiledPolicy& policy,
-                           Rows& rows) const {
-  const auto add = [&](WantedRow row) {
-    RowKey key = row.key;
-    rows.insert_or_assign(std::move(key), std::move(row));
-  };
-  add(GroupRow(policy.subject));
+void PolicyRows::AddGroups(const PolicyRule& rule, Rows& rows) const {
+  Add(GroupRow(rule.subject), rows);
+  for (const PodSet& peer : rule.peers) Add(GroupRow(peer), rows);
+}
+
+void PolicyRows::AddRule(const std::string& name, const PolicyRule& rule, int priority,
+                         Rows& rows) const {
+  AddGroups(rule, rows);
+  size_t index = 0;
+  for (const std::string& match : MatchesOf(rule)) {
+    WantedRow row = RuleRow(name + "/" + std::to_string(index++), rule, match);
+    row.values["priority"] = priority;
+    Add(std::move(row), rows);
+  }
+}
+
+/// Repeats a row for the traffic that each rule of its direction passes on.
+void PolicyRows::AddPassed(const WantedRow& row, TrafficDirection direction, Rows& rows) const {
+  const std::string match = row.values.at("match");
+  const int priority = row.values.at("priority");
+  for (const AdminRule& passing : ladder_.rules()) {
+    if (passing.rule.action != PolicyAction::kPass || passing.rule.direction != direction) continue;
+    size_t index = 0;
+    for (const std::string& passed : MatchesOf(passing.rule)) {
+      const std::string number = std::to_string(index++);
+      if (Contradict(match, passed)) continue;
+      WantedRow repeated = row;
+      repeated.key.name.append("/").append(passing.name).append("/").append(number);
+      repeated.values["priority"] = AdminLadder::Within(passing, priority);
+      Restrict(repeated, PortIs(direction, GroupName(passing.rule.subject)));
+      Restrict(repeated, passed);
+      Add(std::move(repeated), rows);
+    }
+  }
+}
+
+void PolicyRows::AddNetworkRows(const std::string& name, const CompiledPolicy& policy,
+                                Rows& rows) const {
+  Add(GroupRow(policy.subject), rows);
   const auto isolate = [&](TrafficDirection direction) {
-    add(DropRow(policy.subject, direction));
-    add(TrackRow(policy.subject, direction));
+    WantedRow drop = DropRow(policy.subject, direction);
+    AddPassed(drop, direction, rows);
+    Add(std::move(drop), rows);
+    Add(TrackRow(policy.subject, direction), rows);
   };
   if (policy.isolates_ingress) isolate(TrafficDirection::kIngress);
   if (policy.isolates_egress) isolate(TrafficDirection::kEgress);
   size_t index = 0;
   for (const PolicyRule& rule : policy.rules) {
-    add(GroupRow(rule.subject));
-    for (const PodSet& peer : rule.peers) add(GroupRow(peer));
-    for (const std::string& match :
-         AclMatches(rule, [this](const PodSet& set) { return GroupName(set); }))
-      add(AllowRow("policy/" + name + "/" + std::to_string(index++), rule, match));
+    AddGroups(rule, rows);
+    for (const std::string& match : MatchesOf(rule)) {
+      WantedRow row = RuleRow("policy/" + name + "/" + std::to_string(index++), rule, match);
+      row.values["priority"] = kAllowPriority;
+      AddPassed(row, rule.direction, rows);
+      Add(std::move(row), rows);
+    }
   }
+}
+
+/// Without connections tracked, a denial would drop replies.
+void PolicyRows::AddAdminRows(const std::string& name, Rows& rows) const {
+  for (const AdminRule& each : ladder_.rules()) {
+    if (each.policy != name) continue;
+    const bool passes = each.rule.action == PolicyAction::kPass;
+    AddRule(each.name, each.rule, passes ? ladder_.RestOf(each) : each.priority, rows);
+    Add(TrackRow(each.rule.subject, each.rule.direction), rows);
+  }
+  for (const AdminRule& each : ladder_.baseline()) {
+    if (each.policy != name) continue;
+    Rows own;
+    AddRule(each.name, each.rule, each.priority, own);
+    for (const auto& [key, row] : own) {
+      if (key.table == kAcl) AddPassed(row, each.rule.direction, rows);
+    }
+    rows.merge(own);
+    Add(TrackRow(each.rule.subject, each.rule.direction), rows);
+  }
+}
+
+PolicyRows::Rows PolicyRows::RowsFor(const std::string& name) const {
+  Rows rows;
+  const CompiledPolicy& policy = compiled_.at(name);
+  if (policy.tier == PolicyTier::kNetwork) {
+    AddNetworkRows(name, policy, rows);
+  } else {
+    AddAdminRows(name, rows);
+  }
+  return rows;
+}
+
+/// Where a rule passes on, all rows depend on the admins' policies.
+PolicyRows::Noted PolicyRows::Note(
+    const std::map<std::string, std::optional<CompiledPolicy>>& policies) {
+  std::set<std::string> changed;
+  bool is_admins = false;
+  const auto look = [&](const CompiledPolicy& policy) {
+    is_admins = is_admins || policy.tier != PolicyTier::kNetwork;
+  };
+  for (const auto& [name, policy] : policies) {
+    changed.insert(name);
+    const auto known = compiled_.find(name);
+    if (known != compiled_.end()) look(known->second);
+    if (policy) look(*policy);
+    compiled_.erase(name);
+    if (policy) compiled_.emplace(name, *policy);
+  }
+  if (is_admins) {
+    ladder_ = AdminLadder(compiled_);
+    for (const auto& [name, policy] : compiled_) changed.insert(name);
+  }
+  return {.policies = std::move(changed), .is_admins = is_admins};
 }
 
 PolicyRows::Changes PolicyRows::Take(
     const std::map<std::string, std::optional<CompiledPolicy>>& policies) {
   Rows wanted;
   std::vector<RowKey> before;
-  for (const auto& [name, policy] : policies) {
+  const Noted noted = Note(policies);
+  for (const std::string& name : noted.policies) {
     std::vector<RowKey>& keys = policies_[name];
     before.insert(before.end(), keys.begin(), keys.end());
     keys.clear();
-    if (!policy) {
+    if (!compiled_.contains(name)) {
       policies_.erase(name);
       continue;
     }
-    Rows rows;
-    AddRowsOf(name, *policy, rows);
+    Rows rows = RowsFor(name);
     for (const auto& [key, row] : rows) {
       keys.push_back(key);
       ++uses_[key];
@@ -123,6 +230,7 @@ PolicyRows::Changes PolicyRows::Take(
     wanted.merge(rows);
   }
   Changes changes;
+  changes.together = noted.is_admins;
   for (const RowKey& key : before) {
     const auto uses = uses_.find(key);
     if (--uses->second > 0) continue;
@@ -163,8 +271,19 @@ std::vector<RowKey> PolicyRows::IsolationOf(const std::set<PodSet>& sets) const 
   for (const PodSet& set : sets) {
     for (const auto direction : {TrafficDirection::kIngress, TrafficDirection::kEgress}) {
       RowKey row = {kAcl, DropName(set, direction)};
-      if (uses_.contains(row)) rows.push_back(std::move(row));
+      if (!uses_.contains(row)) continue;
+      const std::string repeated = row.name + "/";
+      rows.push_back(std::move(row));
+      for (auto use = uses_.lower_bound({kAcl, repeated});
+           use != uses_.end() && use->first.name.starts_with(repeated); ++use)
+        rows.push_back(use->first);
     }
+  }
+  for (const auto& [name, policy] : compiled_) {
+    if (policy.tier == PolicyTier::kNetwork || !sets.contains(policy.subject)) continue;
+    const std::vector<RowKey>& all = RowsOf(name);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
+                 [](const RowKey& row) { return row.table == kAcl; });
   }
   return rows;
 }

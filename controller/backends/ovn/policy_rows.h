@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/backends/ovn/admin_ladder.h"
 #include "controller/backends/ovn/northbound/wanted_row.h"
 #include "controller/policy/compiled_policy.h"
 #include "vif/vif.h"
@@ -24,6 +25,7 @@ class PolicyRows {
   struct Changes {
     std::vector<WantedRow> wanted;
     std::vector<RowKey> dropped;
+    bool together = false;  ///< rows of one transaction: in between, another order would hold
   };
   /// Applies changed policies; nullopt: the policy is gone.
   [[nodiscard]] Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
@@ -41,16 +43,31 @@ class PolicyRows {
   using Rows = std::map<RowKey, WantedRow>;
 
   [[nodiscard]] std::string GroupName(const PodSet& set) const;
-  /// Adds the rows of a policy, and of the sets that it names.
-  void AddRowsOf(const std::string& name, const CompiledPolicy& policy, Rows& rows) const;
+  [[nodiscard]] std::vector<std::string> MatchesOf(const PolicyRule& rule) const;
+  /// The rows of a policy that is known, and of the sets that it names.
+  [[nodiscard]] Rows RowsFor(const std::string& name) const;
+  void AddNetworkRows(const std::string& name, const CompiledPolicy& policy, Rows& rows) const;
+  void AddAdminRows(const std::string& name, Rows& rows) const;
+  static void Add(WantedRow row, Rows& rows);
+  void AddGroups(const PolicyRule& rule, Rows& rows) const;
+  void AddRule(const std::string& name, const PolicyRule& rule, int priority, Rows& rows) const;
+  void AddPassed(const WantedRow& row, TrafficDirection direction, Rows& rows) const;
   [[nodiscard]] WantedRow GroupRow(const PodSet& set) const;
   [[nodiscard]] WantedRow DropRow(const PodSet& set, TrafficDirection direction) const;
   [[nodiscard]] WantedRow TrackRow(const PodSet& set, TrafficDirection dropped) const;
-  [[nodiscard]] WantedRow AllowRow(std::string name, const PolicyRule& rule,
-                                   const std::string& match) const;
+  [[nodiscard]] WantedRow RuleRow(std::string name, const PolicyRule& rule,
+                                  const std::string& match) const;
+  struct Noted {
+    std::set<std::string> policies;  ///< whose rows may change
+    bool is_admins = false;          ///< a policy of an admin has changed
+  };
+  /// Learns the policies.
+  [[nodiscard]] Noted Note(const std::map<std::string, std::optional<CompiledPolicy>>& policies);
 
   const std::string cluster_;
-  std::map<std::string, std::vector<RowKey>> policies_;  ///< their rows, by NAMESPACE/NAME
+  std::map<std::string, CompiledPolicy> compiled_;  ///< as PolicyChanges has them
+  AdminLadder ladder_;
+  std::map<std::string, std::vector<RowKey>> policies_;  ///< the rows of each policy
   std::map<RowKey, size_t> uses_;                        ///< how many policies have the row
 };
 

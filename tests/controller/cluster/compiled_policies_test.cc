@@ -54,6 +54,22 @@ TEST_F(CompiledPoliciesTest, EnforcerThatComesIsToldOfAllAtOnce) {
   EXPECT_THAT(all.pods, ElementsAre(Pair("uid-a", ElementsAre(compiled.subject))));
 }
 
+TEST_F(CompiledPoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
+  policies_.StartTelling(&enforcer_);
+  for (const char* kind : {"AdminNetworkPolicy", "BaselineAdminNetworkPolicy"}) {
+    json policy = json::parse(R"({"metadata": {"name": "default"}, "spec": {"priority": 5,
+        "subject": {"namespaces": {}}, "ingress": [{"action": "Log", "from": []}]}})");
+    policy["kind"] = kind;
+    Tell(EventType::kAdded, policy);
+    const std::string name = std::string(kind) + "/default";
+    ASSERT_TRUE(enforcer_.told.back().policies.at(name).has_value());
+    EXPECT_THAT(policies_.ErrorOf(name).value_or(""), HasSubstr("$.spec.ingress[0].action"));
+
+    Tell(EventType::kDeleted, policy);
+    EXPECT_EQ(enforcer_.told.back().policies.at(name), std::nullopt);
+  }
+}
+
 TEST_F(CompiledPoliciesTest, EachChangeIsTold) {
   policies_.StartTelling(&enforcer_);
   TellAll();

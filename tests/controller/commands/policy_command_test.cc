@@ -22,6 +22,9 @@ const std::string kNotEnforced = "backend local enforces no NetworkPolicy\n";
 /// The namespace default has the pods web and db.
 class PolicyCommandTest : public CommandsTest {
  protected:
+  PolicyCommandTest() = default;
+  explicit PolicyCommandTest(const fake::Options& options) : CommandsTest(options) {}
+
   void SetUp() override {
     CommandsTest::SetUp();
     api().Create({{"kind", "Namespace"},
@@ -137,6 +140,64 @@ TEST_F(PolicyCommandTest, NoPolicySelectsAPodOfTheHostsNetwork) {
 
   EXPECT_EQ(host.status, 0) << host.err;
   EXPECT_THAT(host.out, HasSubstr("default/host is in its node's network"));
+}
+
+/// The cluster has the definitions of admins' policies, and OVN enforces them.
+class AdminPolicyCommandTest : public PolicyCommandTest {
+ protected:
+  AdminPolicyCommandTest() : PolicyCommandTest(WithAdmins()) {}
+
+  void SetUp() override {
+    PolicyCommandTest::SetUp();
+    Configure("[controller]\nbackend = ovn\n[ovn]\nnb_connection = unix:/nonexistent/nb.sock\n");
+  }
+  static fake::Options WithAdmins() {
+    const auto of = [](const char* plural, const char* kind) {
+      return fake::Resource{.group = "policy.networking.k8s.io",
+                            .version = "v1alpha1",
+                            .plural = plural,
+                            .kind = kind,
+                            .namespaced = false,
+                            .custom = true};
+    };
+    return WithLeases({fake::KuryrPorts(), of("adminnetworkpolicies", "AdminNetworkPolicy"),
+                       of("baselineadminnetworkpolicies", "BaselineAdminNetworkPolicy")});
+  }
+  void CreateAdmin(const char* kind, const std::string& name, const std::string& spec) {
+    api().Create({{"kind", kind},
+                  {"apiVersion", "policy.networking.k8s.io/v1alpha1"},
+                  {"metadata", {{"name", name}}},
+                  {"spec", json::parse(spec)}});
+  }
+};
+
+TEST_F(AdminPolicyCommandTest, SaysWhichPolicyOfAnAdminDecides) {
+  CreateDbPolicy();
+  CreateAdmin("AdminNetworkPolicy", "pass", R"({"priority": 1, "subject": {"namespaces": {}},
+      "ingress": [{"action": "Pass", "from": [{"namespaces": {}}],
+                   "ports": [{"portNumber": {"port": 5432}}]},
+                  {"action": "Deny", "from": [{"namespaces": {}}]}]})");
+  CreateAdmin("BaselineAdminNetworkPolicy", "default", R"({"subject": {"namespaces": {}},
+      "egress": [{"action": "Deny", "to": [{"networks": ["192.0.2.0/24"]}]}]})");
+
+  const ProcessResult sql = Policy({"default/web", "default/db", "tcp/5432"});
+  const ProcessResult http = Policy({"default/web", "default/db", "tcp/80"});
+  const ProcessResult web = Policy({"default/web"});
+
+  EXPECT_EQ(sql.status, 0) << sql.err;
+  EXPECT_EQ(sql.out,
+            "egress of default/web: allowed, as no policy isolates it\n"
+            "ingress of default/db: passed on by AdminNetworkPolicy/pass, allowed by default/db: "
+            "from ns=default pods=app=web, tcp/5432\nallowed\n");
+  EXPECT_EQ(http.status, 1);
+  EXPECT_THAT(http.out, HasSubstr("ingress of default/db: denied by AdminNetworkPolicy/pass: from "
+                                  "namespaces= pods=, any port\ndropped\n"));
+  EXPECT_EQ(web.out,
+            "ingress: AdminNetworkPolicy/pass passes on what is from namespaces= pods=, tcp/5432\n"
+            "ingress: AdminNetworkPolicy/pass denies from namespaces= pods=, any port\n"
+            "ingress: no policy isolates the pod, so all else is allowed\n"
+            "egress: BaselineAdminNetworkPolicy/default denies to 192.0.2.0/24, any port\n"
+            "egress: no policy isolates the pod, so all else is allowed\n");
 }
 
 TEST_F(PolicyCommandTest, RefusesWhatNamesNoPodOrPort) {

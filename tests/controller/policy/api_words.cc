@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace kuryr::controller {
 namespace {
@@ -110,9 +111,86 @@ bool ApiWords::IsPort(const json& port, const ApiPacket& packet) const {
 }
 
 bool ApiWords::MayReceive(const ApiPacket& packet) const {
-  const json* pod = PodAt(packet.to);
-  if (pod == nullptr) return true;
+  return PodAt(packet.to) == nullptr || May(packet, true);
+}
+
+bool ApiWords::MaySend(const ApiPacket& packet) const {
+  return PodAt(packet.from) == nullptr || May(packet, false);
+}
+
+bool ApiWords::May(const ApiPacket& packet, bool is_ingress) const {
+  std::vector<const json*> admins;
+  for (const auto& [name, policy] : objects_.admins) admins.push_back(&policy);
+  std::stable_sort(admins.begin(), admins.end(), [](const json* a, const json* b) {
+    return (*a)["spec"]["priority"] < (*b)["spec"]["priority"];
+  });
+  for (const json* policy : admins) {
+    const std::string action = ActionOf(*policy, packet, is_ingress);
+    if (action == "Pass") break;
+    if (!action.empty()) return action == "Allow";
+  }
   bool is_isolated = false;
+  const bool is_allowed = is_ingress ? NetworkPoliciesOnReceiving(packet, is_isolated)
+                                     : NetworkPoliciesOnSending(packet, is_isolated);
+  if (is_isolated) return is_allowed;
+  for (const auto& [name, policy] : objects_.baselines) {
+    const std::string action = ActionOf(policy, packet, is_ingress);
+    if (!action.empty()) return action == "Allow";
+  }
+  return true;
+}
+
+bool ApiWords::IsOneOf(const json& pods, const std::string& address) const {
+  if (pods.contains("networks")) {
+    for (const json& network : pods["networks"]) {
+      if (IsIn(network, address)) return true;
+    }
+    return false;
+  }
+  const json* pod = PodAt(address);
+  if (pod == nullptr) return false;
+  const auto known = objects_.namespaces.find((*pod)["metadata"]["namespace"]);
+  if (known == objects_.namespaces.end()) return false;
+  if (pods.contains("namespaces")) return Selects(pods["namespaces"], LabelsIn(known->second));
+  return Selects(pods["pods"]["namespaceSelector"], LabelsIn(known->second)) &&
+         Selects(pods["pods"]["podSelector"], LabelsIn(*pod));
+}
+
+bool ApiWords::IsAdminPort(const json& port, const ApiPacket& packet) const {
+  if (port.contains("namedPort"))
+    return packet.protocol != "ICMP" &&
+           IsPort({{"port", port["namedPort"]}, {"protocol", packet.protocol}}, packet);
+  const json& numbers = port.contains("portNumber") ? port["portNumber"] : port["portRange"];
+  if (numbers["protocol"] != packet.protocol) return false;
+  if (port.contains("portNumber")) return numbers["port"] == packet.port;
+  return numbers["start"] <= packet.port && packet.port <= numbers["end"];
+}
+
+std::string ApiWords::ActionOf(const json& policy, const ApiPacket& packet, bool is_ingress) const {
+  const json& spec = policy["spec"];
+  if (!IsOneOf(spec["subject"], is_ingress ? packet.to : packet.from)) return "";
+  const char* const key = is_ingress ? "ingress" : "egress";
+  if (!spec.contains(key)) return "";
+  for (const json& rule : spec[key]) {
+    bool is_addressed = false;
+    bool is_chosen = is_ingress;  // A named port means nothing at a network.
+    for (const json& peer : rule[is_ingress ? "from" : "to"]) {
+      if (!IsOneOf(peer, is_ingress ? packet.from : packet.to)) continue;
+      is_addressed = true;
+      is_chosen = is_chosen || !peer.contains("networks");
+    }
+    if (!is_addressed) continue;
+    if (!rule.contains("ports")) return rule["action"];
+    for (const json& port : rule["ports"]) {
+      if (IsAdminPort(port, packet) && (is_chosen || !port.contains("namedPort")))
+        return rule["action"];
+    }
+  }
+  return "";
+}
+
+bool ApiWords::NetworkPoliciesOnReceiving(const ApiPacket& packet, bool& is_isolated) const {
+  const json* pod = PodAt(packet.to);
   for (const auto& [key, policy] : objects_.policies) {
     const json& spec = policy["spec"];
     const std::string name_space = policy["metadata"]["namespace"];
@@ -133,13 +211,11 @@ bool ApiWords::MayReceive(const ApiPacket& packet) const {
       if (has_peer && has_port) return true;
     }
   }
-  return !is_isolated;
+  return false;
 }
 
-bool ApiWords::MaySend(const ApiPacket& packet) const {
+bool ApiWords::NetworkPoliciesOnSending(const ApiPacket& packet, bool& is_isolated) const {
   const json* pod = PodAt(packet.from);
-  if (pod == nullptr) return true;
-  bool is_isolated = false;
   for (const auto& [key, policy] : objects_.policies) {
     const json& spec = policy["spec"];
     const std::string name_space = policy["metadata"]["namespace"];
@@ -170,7 +246,7 @@ bool ApiWords::MaySend(const ApiPacket& packet) const {
       }
     }
   }
-  return !is_isolated;
+  return false;
 }
 
 }  // namespace kuryr::controller

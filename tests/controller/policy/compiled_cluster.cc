@@ -7,7 +7,7 @@ namespace {
 
 void ExpectWhole(const CompiledPolicy& policy) {
   for (const PolicyRule& rule : policy.rules) {
-    EXPECT_TRUE(Isolates(policy, rule.direction));
+    EXPECT_EQ(Isolates(policy, rule.direction), policy.tier == PolicyTier::kNetwork);
     EXPECT_NE(rule.any_peer, !rule.peers.empty() || !rule.blocks.empty());
     EXPECT_NE(rule.any_port, !rule.ports.empty());
   }

@@ -29,7 +29,8 @@ class PolicyCostTest : public ::testing::Test {
 TEST_F(PolicyCostTest, ANewPodIsComparedWithTheSelectorsOfItsNamespace) {
   // A namespace has ten selectors of its own, and is of one team, which two selectors mean.
   EXPECT_EQ(ComparisonsOf([&] {
-              const PolicyChanges changes = compiler_.SetPod(BigCluster::Pod(0, cluster_.pods_of_each));
+              const PolicyChanges changes =
+                  compiler_.SetPod(BigCluster::Pod(0, cluster_.pods_of_each));
               EXPECT_TRUE(changes.policies.empty());
               EXPECT_EQ(changes.pods.size(), 1U);
             }),

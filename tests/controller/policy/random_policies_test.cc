@@ -18,6 +18,7 @@ using nlohmann::json;
 constexpr size_t kPods = 12;
 constexpr size_t kNamespaces = 4;
 constexpr size_t kPolicies = 10;  ///< at a time, at most
+constexpr size_t kAdmins = 5;     ///< the first is the baseline
 
 struct Protocol {
   const char* compiled;  ///< the compiler's word for the protocol
@@ -71,6 +72,25 @@ class RandomPoliciesTest : public ::testing::Test {
     EXPECT_TRUE(changes.errors.empty()) << object;
     cluster_.Apply(changes);
   }
+  void SetAdmin(size_t i) {
+    const bool is_baseline = i == 0;
+    const std::string name = std::to_string(i);
+    const json object = {{"spec", random_.AdminSpec(is_baseline)}};
+    (is_baseline ? objects_.baselines : objects_.admins)[name] = object;
+    const PolicyChanges changes = compiler_.SetAdminPolicy(TierOf(i), name, object);
+    EXPECT_TRUE(changes.errors.empty()) << object << json(changes.errors);
+    cluster_.Apply(changes);
+  }
+  void RemoveAdmin(size_t i) {
+    const std::string name = std::to_string(i);
+    (i == 0 ? objects_.baselines : objects_.admins).erase(name);
+    cluster_.Apply(compiler_.RemoveAdminPolicy(TierOf(i), name));
+  }
+  static PolicyTier TierOf(size_t i) { return i == 0 ? PolicyTier::kBaseline : PolicyTier::kAdmin; }
+  void ChangeAdmins() {
+    if (random_.Chance(60)) return SetAdmin(random_.Number(kAdmins));
+    RemoveAdmin(random_.Number(kAdmins));
+  }
   void RemovePolicy(size_t i) {
     const std::string name_space = NameOf(i % kNamespaces);
     objects_.policies.erase(name_space + "/" + std::to_string(i));
@@ -119,11 +139,11 @@ class RandomPoliciesTest : public ::testing::Test {
                             .port = protocol.port};
       ASSERT_EQ(cluster_.MaySend(traffic), words.MaySend(asked))
           << asked.from << " sends to " << asked.to << " " << protocol.api << protocol.port << "\n"
-          << json(objects_.policies);
+          << json(objects_.policies) << json(objects_.admins) << json(objects_.baselines);
       ASSERT_EQ(cluster_.MayReceive(traffic), words.MayReceive(asked))
           << asked.to << " receives from " << asked.from << " " << protocol.api << protocol.port
           << "\n"
-          << json(objects_.policies);
+          << json(objects_.policies) << json(objects_.admins) << json(objects_.baselines);
     }
   }
 
@@ -135,6 +155,10 @@ class RandomPoliciesTest : public ::testing::Test {
       const size_t slash = key.find('/');
       cluster.Apply(compiler.SetPolicy(key.substr(0, slash), key.substr(slash + 1), policy));
     }
+    for (const auto& [name, policy] : objects_.admins)
+      cluster.Apply(compiler.SetAdminPolicy(PolicyTier::kAdmin, name, policy));
+    for (const auto& [name, policy] : objects_.baselines)
+      cluster.Apply(compiler.SetAdminPolicy(PolicyTier::kBaseline, name, policy));
     for (const auto& [uid, pod] : objects_.pods)
       cluster.Apply(compiler.SetPod(PolicyPodOf(pod).value()));
     for (const auto& [name, object] : objects_.namespaces)
@@ -147,6 +171,18 @@ class RandomPoliciesTest : public ::testing::Test {
   PolicyCompiler compiler_;
   CompiledCluster cluster_;
 };
+
+TEST_F(RandomPoliciesTest, AdminsComeBeforeNetworkPoliciesAndTheBaselineBehind) {
+  const int rounds = test::FromEnvironment("KURYR_ROUNDS", 2000) / 50;
+  for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
+    ChangeAdmins();
+    if (random_.Chance(30)) SetPolicy(random_.Number(kPolicies));
+    ChangeSomething();
+    ExpectNoDifference();
+    cluster_.ExpectNamedSets();
+    ExpectAsFromNothing();
+  }
+}
 
 TEST_F(RandomPoliciesTest, AllowWhatTheWordsOfTheApiAllow) {
   constexpr int kTogether = 10;

@@ -117,6 +117,52 @@ json RandomPolicy::Spec() {
   return spec;
 }
 
+json RandomPolicy::AdminPods() {
+  if (Chance(50)) return {{"namespaces", Selector(OfNamespaces())}};
+  return {{"pods",
+           {{"namespaceSelector", Selector(OfNamespaces())}, {"podSelector", Selector(OfPods())}}}};
+}
+
+json RandomPolicy::AdminPort() {
+  const char* const protocol = OneOf<const char*>({"TCP", "UDP", "SCTP"});
+  const int first = OneOf({53, 80, 81, 8080});
+  switch (Number(3)) {
+    case 0:
+      return {{"portNumber", {{"protocol", protocol}, {"port", first}}}};
+    case 1:
+      return {{"portRange",
+               {{"protocol", protocol}, {"start", first}, {"end", first + OneOf({0, 1, 8000})}}}};
+    default:
+      return {{"namedPort", OneOf<const char*>({"http", "dns", "alt"})}};
+  }
+}
+
+json RandomPolicy::AdminRule(const char* peers_key, bool is_baseline) {
+  json rule = {{"action", is_baseline ? OneOf<const char*>({"Allow", "Deny"})
+                                      : OneOf<const char*>({"Allow", "Deny", "Pass", "Pass"})}};
+  for (size_t i = 1 + Number(2); i > 0; --i) {
+    if (*peers_key == 't' && Chance(40)) {
+      rule[peers_key].push_back({{"networks",
+                                  {OneOf<const char*>({"0.0.0.0/0", "10.0.0.0/8", "10.0.2.1/32",
+                                                       "192.0.2.0/24", "10.0.0.0/15"})}}});
+    } else {
+      rule[peers_key].push_back(AdminPods());
+    }
+  }
+  if (Chance(40)) {
+    for (size_t i = 1 + Number(2); i > 0; --i) rule["ports"].push_back(AdminPort());
+  }
+  return rule;
+}
+
+json RandomPolicy::AdminSpec(bool is_baseline) {
+  json spec = {{"subject", AdminPods()}};
+  if (!is_baseline) spec["priority"] = OneOf({0, 5, 10, 1000});
+  for (size_t i = Number(4); i > 0; --i) spec["ingress"].push_back(AdminRule("from", is_baseline));
+  for (size_t i = Number(4); i > 0; --i) spec["egress"].push_back(AdminRule("to", is_baseline));
+  return spec;
+}
+
 json RandomPolicy::Containers() {
   json containers = {{{"name", "c"}, {"ports", json::array()}},
                      {{"name", "d"}, {"ports", json::array()}}};

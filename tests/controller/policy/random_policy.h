@@ -14,6 +14,8 @@ class RandomPolicy {
   explicit RandomPolicy(unsigned seed) : engine_(seed) {}
 
   [[nodiscard]] nlohmann::json Spec();
+  /// The spec of an AdminNetworkPolicy, or of a BaselineAdminNetworkPolicy.
+  [[nodiscard]] nlohmann::json AdminSpec(bool is_baseline);
   [[nodiscard]] nlohmann::json PodLabels();
   [[nodiscard]] nlohmann::json NamespaceLabels();
   /// A pod's spec.containers.
@@ -40,6 +42,9 @@ class RandomPolicy {
   [[nodiscard]] nlohmann::json Peer();
   [[nodiscard]] nlohmann::json Port();
   [[nodiscard]] nlohmann::json Rule(const char* peers_key);
+  [[nodiscard]] nlohmann::json AdminPods();
+  [[nodiscard]] nlohmann::json AdminPort();
+  [[nodiscard]] nlohmann::json AdminRule(const char* peers_key, bool is_baseline);
   void AddRules(nlohmann::json& spec, const char* key, const char* peers_key);
 
   std::mt19937 engine_;

@@ -68,6 +68,16 @@ void Northbound::Claim(WantedRow router, const std::string& uid) {
   Wake();
 }
 
+void Northbound::WantTogether(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped) {
+  {
+    const MutexLock lock(mutex_);
+    for (WantedRow& row : rows) keeper_.Want(std::move(row));
+    for (const RowKey& key : dropped) keeper_.Drop(key);
+    keeper_.KeepTogether();
+  }
+  Wake();
+}
+
 void Northbound::Drop(const std::vector<RowKey>& keys) {
   {
     const MutexLock lock(mutex_);

@@ -45,6 +45,9 @@ class Northbound {
   /// Has the thread write the rows, and delete those of `dropped`. Hundreds of rows may change in
   /// one transaction.
   void Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped = {}) EXCLUDES(mutex_);
+  /// As Want, with all of these rows in one transaction, however many they are.
+  void WantTogether(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped)
+      EXCLUDES(mutex_);
   void Drop(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
   /// All owners are known: after the grace, deletes the rows that no call of Want has.
   void DropUnknown() EXCLUDES(mutex_);

@@ -1,6 +1,7 @@
 #include "controller/backends/ovn/northbound/row_keeper.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "controller/backends/ovn/northbound/row_operations.h"
@@ -174,21 +175,28 @@ class RowKeeper::Composer {
  public:
   Composer(RowKeeper& keeper, const OvsdbReplica& replica) : keeper_(keeper), replica_(replica) {}
 
-  [[nodiscard]] Batch Take() { return std::move(batch_); }
+  [[nodiscard]] Batch Take() {
+    for (const auto& [column, elements] : mutations_) {
+      const auto& [table, row, name, mutator] = column;
+      batch_.operations.push_back(ovsdb::Mutate(table, ovsdb::Where("_uuid", "==", row), name,
+                                                mutator.c_str(), json{"set", elements}));
+    }
+    return std::move(batch_);
+  }
   [[nodiscard]] size_t size() const { return batch_.keys.size(); }
   void Tell(const RowKey& key) { batch_.told.push_back(key); }
 
   /// Looks at the row of a slot that has just been taken from the queue.
   void Look(const RowKey& key, Slot& slot) {
     if (names_.contains(key)) return;  // Another row has needed it already.
-    const size_t before = batch_.operations.size();
+    const size_t before = batch_.operations.size() + mutated_;
     bool complete = true;
     if (slot.wanted) {
       complete = Make(key, slot);
     } else if (keeper_.IsUnwanted(key, slot)) {
       Remove(key, slot.uuids, slot.uuids.begin());
     }
-    if (batch_.operations.size() > before) {
+    if (batch_.operations.size() + mutated_ > before) {
       batch_.keys.push_back(key);
     } else if (complete) {
       slot.settled = true;
@@ -296,14 +304,13 @@ class RowKeeper::Composer {
   }
 
   void TakeFrom(const Holder& holder, const std::string& uuid) {
-    batch_.operations.push_back(ovsdb::Mutate(holder.table,
-                                              ovsdb::Where("_uuid", "==", ovsdb::Uuid(holder.uuid)),
-                                              holder.column, "delete", ovsdb::Uuid(uuid)));
+    Mutate({{holder.table, ""}, holder.column}, ovsdb::Uuid(holder.uuid), "delete",
+           ovsdb::Uuid(uuid));
   }
 
   void Mutate(const Place& place, const json& reference, const char* mutator, const json& value) {
-    batch_.operations.push_back(ovsdb::Mutate(
-        place.row.table, ovsdb::Where("_uuid", "==", reference), place.column, mutator, value));
+    mutations_[{place.row.table, reference, place.column, mutator}].push_back(value);
+    ++mutated_;
   }
 
   /// The row, there or inserted by this batch; nullopt: neither.
@@ -323,6 +330,10 @@ class RowKeeper::Composer {
   const OvsdbReplica& replica_;
   Batch batch_;
   std::map<RowKey, std::string> names_;  ///< of rows that the batch inserts
+  /// Elements of sets that come or go, by table, row, column and mutator. The server's cost of an
+  /// operation is that of the whole set, so each set has one operation.
+  std::map<std::tuple<std::string, json, std::string, std::string>, json> mutations_;
+  size_t mutated_ = 0;
 };
 
 RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Time now) {
@@ -331,7 +342,10 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Ti
     Queue(key, slots_[key]);
   }
   Composer composer(*this, replica);
-  while (!queue_.empty() && composer.size() < most) {
+  size_t together = std::exchange(together_, 0);
+  const bool is_whole = together > 0;
+  while (!queue_.empty() && (composer.size() < most || together > 0)) {
+    together -= together > 0 ? 1 : 0;
     const RowKey key = queue_.front();
     Slot& slot = slots_[key];
     const bool alone = slot.alone;
@@ -347,7 +361,9 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Ti
     if (slot.settled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
     if (alone && composer.size() > 0) break;
   }
-  return composer.Take();
+  Batch batch = composer.Take();
+  batch.is_whole = is_whole;
+  return batch;
 }
 
 void RowKeeper::OnDone(const Batch& batch, Time now) {
@@ -395,6 +411,7 @@ std::vector<RowKey> RowKeeper::OnFailed(const Batch& batch, const std::string& w
 
 void RowKeeper::OnLost(const Batch& batch) {
   for (const RowKey& key : batch.keys) Queue(key, slots_[key]);
+  if (batch.is_whole) KeepTogether();
 }
 
 std::vector<RowKey> RowKeeper::Unsettled() const {

@@ -41,6 +41,8 @@ class RowKeeper {
   void Want(WantedRow row);
   /// The row is not to be there.
   void Drop(const RowKey& key);
+  /// The rows that wait now are for one batch, however many they are.
+  void KeepTogether() { together_ = queue_.size(); }
   using Choice = std::function<bool(const RowKey& key)>;
   /// From now on, chosen rows of the cluster that nobody has asked for are not to be there.
   void DropUnknown(Choice choice);
@@ -59,13 +61,15 @@ class RowKeeper {
              const OvsdbRow* row);
 
   struct Batch {
+    bool is_whole = false;  ///< its rows are together
     nlohmann::json operations = nlohmann::json::array();
     std::vector<RowKey> keys;  ///< whose rows the operations change
     std::vector<RowKey> told;  ///< rows that are as they are to be, or wait after many rewrites
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
   };
-  /// The operations for rows that differ, of at most `most` rows. The replica is whole.
+  /// The operations for rows that differ, of at most `most` rows if they need not be together. The
+  /// replica is whole.
   [[nodiscard]] Batch Compose(const OvsdbReplica& replica, size_t most, Time now);
   /// The batch was done, and the replica has its changes. A row that other programs have made it
   /// write too often waits before it is looked at again, and has failed meanwhile.
@@ -135,6 +139,7 @@ class RowKeeper {
   std::unordered_map<std::string, std::set<Holder>> holders_;  ///< by the UUID that they have
   std::map<RowKey, std::set<RowKey>> waiting_;                 ///< for the row of the key
   std::deque<RowKey> queue_;
+  size_t together_ = 0;  ///< how many of the queue's first rows are for one batch
   std::set<std::pair<Time, RowKey>> failed_;
 };
 

@@ -306,5 +306,44 @@ TEST_F(RowsTest, ManyTakeFewTransactions) {
   EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_transactions_total 5\n"));
 }
 
+TEST_F(RowsTest, NextControllerReadsADatabaseOfMegabytes) {
+  std::vector<WantedRow> rows = {Switch("one")};
+  std::vector<RowKey> keys;
+  for (int i = 0; i < 300; ++i) {
+    rows.push_back(Port("port" + std::to_string(i)));
+    rows.back().maps["external_ids"]["filler"] = std::string(10'000, 'x');
+    keys.push_back(rows.back().key);
+  }
+  auto northbound = Make();
+  northbound->Want(rows);
+  ASSERT_TRUE(AwaitSettled(*northbound, keys));
+
+  northbound = Make();
+  northbound->Want(rows);
+  ASSERT_TRUE(AwaitSettled(*northbound, keys));
+  service::MetricsText text;
+  northbound->WriteTo(text);
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_rows 301\n"));
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_transactions_total 0\n"));
+}
+
+TEST_F(RowsTest, ThoseThatBelongTogetherTakeOneTransaction) {
+  const auto northbound = Make();
+  northbound->Want({Switch("one")});
+  ASSERT_TRUE(AwaitSettled(*northbound, {Switch("one").key}));
+  std::vector<WantedRow> rows;
+  std::vector<RowKey> keys;
+  for (int i = 0; i < 2000; ++i) {
+    rows.push_back(Port("port" + std::to_string(i)));
+    keys.push_back(rows.back().key);
+  }
+  northbound->WantTogether(std::move(rows), {});
+
+  ASSERT_TRUE(AwaitSettled(*northbound, keys));
+  service::MetricsText text;
+  northbound->WriteTo(text);
+  EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_transactions_total 2\n"));
+}
+
 }  // namespace
 }  // namespace kuryr::controller::ovn

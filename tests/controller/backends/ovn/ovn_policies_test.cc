@@ -250,7 +250,7 @@ TEST_F(OvnPoliciesTest, NodeReachesThePodsOfItsSwitch) {
 
   EXPECT_THAT(Column("ACL", "match"),
               ElementsAre("ip4.src == " + addresses[0] + " || ip6.src == " + addresses[1]));
-  EXPECT_THAT(Nbctl({"acl-list", "kuryr/node/n1"}), HasSubstr("to-lport  1002"));
+  EXPECT_THAT(Nbctl({"acl-list", "kuryr/node/n1"}), HasSubstr("to-lport 32767"));
 }
 
 }  // namespace

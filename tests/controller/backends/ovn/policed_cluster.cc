@@ -10,7 +10,7 @@
 namespace kuryr::controller::ovn {
 namespace {
 
-constexpr std::chrono::minutes kPatience{5};
+constexpr std::chrono::minutes kSettlePatience{5};
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void PolicedCluster::Plan() {
         vifs_[uid] = *vifs;
         break;
       }
-      if (!told_.wait_for(lock, kPatience, [&] { return tells_ != seen; }))
+      if (!told_.wait_for(lock, kSettlePatience, [&] { return tells_ != seen; }))
         throw std::runtime_error(uid + " gets no plan");
     }
     Note(uid);
@@ -139,7 +139,7 @@ void PolicedCluster::Settle(const std::vector<std::string>& uids) {
       const bool is_settled = backend_->Await(OwnerOf(uid), vifs_.at(uid));
       lock.lock();
       if (is_settled) break;
-      if (!told_.wait_for(lock, kPatience, [&] { return tells_ != seen; }))
+      if (!told_.wait_for(lock, kSettlePatience, [&] { return tells_ != seen; }))
         throw std::runtime_error(uid + " is not as its policies say");
     }
   }

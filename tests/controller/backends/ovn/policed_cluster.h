@@ -62,7 +62,6 @@ class PolicedCluster {
   [[nodiscard]] uint64_t Figure(const std::string& name) const;
 
  private:
-
   [[nodiscard]] static Owner OwnerOf(const std::string& uid) {
     return {.id = uid, .scope = "team", .name = uid, .node = "n1"};
   }

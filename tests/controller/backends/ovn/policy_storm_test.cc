@@ -125,7 +125,7 @@ class PolicyStormTest : public NorthboundTest {
   std::mt19937 random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
 };
 
-/// KURYR_POLICED_NAMESPACES=50 KURYR_POLICED_PODS=200 KURYR_POLICY_CHANGES=2000 in the environment
+/// KURYR_POLICED_NAMESPACES=50 KURYR_POLICED_PODS=200 KURYR_POLICY_CHANGES=500 in the environment
 /// makes it thorough: 10,000 pods and 500 policies.
 TEST_F(PolicyStormTest, NoPodIsOpenWhateverIsKilledAndAllEndsAsFromNothing) {
   const int changes = test::FromEnvironment("KURYR_POLICY_CHANGES", 300);

@@ -1,0 +1,149 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "controller/policy/policy_compiler.h"
+#include "tests/controller/backends/ovn/acl_judge.h"
+#include "tests/controller/policy/random_policy.h"
+#include "tests/support/environment.h"
+
+namespace kuryr::controller::ovn {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kNamespaces = 3;
+constexpr size_t kPods = 9;
+constexpr size_t kPolicies = 6;
+constexpr size_t kAdmins = 5;  ///< the first is the baseline
+
+/// Policies of all tiers as rows, beside what they say.
+class AdminRowsTest : public ::testing::Test {
+ protected:
+  AdminRowsTest() {
+    for (size_t i = 0; i < kNamespaces; ++i)
+      Apply(compiler_.SetNamespace(NameOf(i), LabelsFrom(random_.NamespaceLabels())));
+    for (size_t i = 0; i < kPods; ++i) {
+      judge_.SetPod(std::to_string(i), AddressOf(i));
+      SetPod(i);
+    }
+  }
+
+  static std::string NameOf(size_t name_space) { return "n" + std::to_string(name_space); }
+  static std::string AddressOf(size_t pod) {
+    return "10." + std::to_string(pod % 3) + ".2." + std::to_string(pod);
+  }
+  static Labels LabelsFrom(const json& object) {
+    Labels labels;
+    for (const auto& [key, value] : object.items()) labels.emplace(key, value);
+    return labels;
+  }
+  void Apply(const PolicyChanges& changes) {
+    verdicts_.Apply(changes);
+    judge_.Apply(rows_.Take(changes.policies));
+    for (const auto& [uid, sets] : changes.pods) judge_.SetSets(uid, sets);
+  }
+  void SetPod(size_t i) {
+    PolicyPod pod = PolicyPodOf({{"metadata",
+                                  {{"uid", std::to_string(i)},
+                                   {"namespace", NameOf(i % kNamespaces)},
+                                   {"labels", random_.PodLabels()}}},
+                                 {"spec", {{"containers", random_.Containers()}}}})
+                        .value();
+    Apply(compiler_.SetPod(std::move(pod)));
+  }
+  void SetPolicy(const std::string& name, const json& spec) {
+    Apply(compiler_.SetPolicy("n0", name, {{"spec", spec}}));
+  }
+  void SetAdmin(const std::string& name, const json& spec) {
+    Apply(compiler_.SetAdminPolicy(PolicyTier::kAdmin, name, {{"spec", spec}}));
+  }
+  void ChangeSomething() {
+    const size_t i = random_.Number(kAdmins);
+    const PolicyTier tier = i == 0 ? PolicyTier::kBaseline : PolicyTier::kAdmin;
+    const size_t policy = random_.Number(kPolicies);
+    switch (random_.Number(6)) {
+      case 0:
+        return Apply(compiler_.RemoveAdminPolicy(tier, std::to_string(i)));
+      case 1:
+        return Apply(compiler_.RemovePolicy(NameOf(policy % kNamespaces), std::to_string(policy)));
+      case 2:
+        return SetPod(random_.Number(kPods));
+      case 3:
+        return Apply(compiler_.SetPolicy(NameOf(policy % kNamespaces), std::to_string(policy),
+                                         {{"spec", random_.Spec()}}));
+      default:
+        return Apply(compiler_.SetAdminPolicy(tier, std::to_string(i),
+                                              {{"spec", random_.AdminSpec(i == 0)}}));
+    }
+  }
+  void ExpectNoDifference() {
+    for (size_t from = 0; from < kPods; ++from) {
+      for (size_t to = 0; to < kPods; ++to) {
+        for (const char* protocol : {"tcp", "udp", "icmp4"}) {
+          for (const uint16_t port : std::initializer_list<uint16_t>{53, 80, 8080}) {
+            const Traffic traffic{
+                .from = End(from), .to = End(to), .protocol = protocol, .port = port};
+            ASSERT_EQ(judge_.MaySend(traffic), verdicts_.OnSending(traffic).is_allowed())
+                << from << " sends to " << to << " " << protocol << port;
+            ASSERT_EQ(judge_.MayReceive(traffic), verdicts_.OnReceiving(traffic).is_allowed())
+                << to << " receives from " << from << " " << protocol << port;
+          }
+        }
+      }
+    }
+  }
+  static TrafficEnd End(size_t pod) {
+    return {.uid = std::to_string(pod), .address = IpAddress::Parse(AddressOf(pod))};
+  }
+
+  RandomPolicy random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
+  PolicyCompiler compiler_;
+  PolicyVerdicts verdicts_;
+  PolicyRows rows_{"kuryr"};
+  AclJudge judge_;
+};
+
+TEST_F(AdminRowsTest, SayWhatPoliciesOfAllTiersSay) {
+  const int rounds = test::FromEnvironment("KURYR_POLICY_CHANGES", 60);
+  for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
+    ChangeSomething();
+    ExpectNoDifference();
+  }
+}
+
+TEST_F(AdminRowsTest, WithoutPoliciesNoRowIsLeft) {
+  const json all = {{"namespaces", json::object()}};
+  SetAdmin(
+      "pass",
+      {{"priority", 1}, {"subject", all}, {"ingress", {{{"action", "Pass"}, {"from", {all}}}}}});
+  SetPolicy("p", {{"podSelector", json::object()}});
+  Apply(compiler_.RemoveAdminPolicy(PolicyTier::kAdmin, "pass"));
+  Apply(compiler_.RemovePolicy("n0", "p"));
+
+  EXPECT_TRUE(judge_.rows().empty());
+}
+
+/// Rules that alternate take most priorities; 30,000 are too many for objects of a test.
+TEST_F(AdminRowsTest, RulesBeyondTheLastPriorityFailClosed) {
+  std::map<std::string, CompiledPolicy> policies;
+  CompiledPolicy& policy = policies["AdminNetworkPolicy/long"];
+  policy = {.subject = "all", .rules = {}, .tier = PolicyTier::kAdmin};
+  for (int i = 0; i < 40'000; ++i) {
+    PolicyRule rule{.subject = "all"};
+    rule.action = i % 2 == 0 ? PolicyAction::kAllow : PolicyAction::kPass;
+    policy.rules.push_back(rule);
+  }
+  const AdminLadder ladder(policies);
+
+  int last = kNodePriority;
+  for (const AdminRule& rule : ladder.rules()) {
+    EXPECT_LE(rule.priority, last);
+    EXPECT_GT(rule.priority, kAllowPriority);
+    last = rule.priority;
+  }
+  EXPECT_EQ(ladder.rules().back().rule.action, PolicyAction::kDeny);
+}
+
+}  // namespace
+}  // namespace kuryr::controller::ovn
