@@ -10,7 +10,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// What a security group lets through: the fields of a security group rule that decide it.
+/// The traffic that a security group lets through: those fields of its rule that decide it.
 struct SecurityRule {
   bool is_ingress = false;
   IpFamily family = IpFamily::kIpv4;

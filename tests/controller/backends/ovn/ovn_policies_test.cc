@@ -171,7 +171,8 @@ TEST_F(OvnFullTest, PodHasNoPlanWhileItsIsolationIsRefused) {
       return refusal.find("of ACL") != std::string::npos;
     }
   }));
-  EXPECT_THAT(refusal, HasSubstr("row isolated/ingress/web of ACL: the northbound database refuses it"));
+  EXPECT_THAT(refusal,
+              HasSubstr("row isolated/ingress/web of ACL: the northbound database refuses it"));
 
   MakeRoom();
   EXPECT_TRUE(IsIsolated(ReserveAgain(*backend, request).at(0)));
@@ -187,8 +188,9 @@ TEST_F(OvnFullTest, PolicyTellsWhyItsRowsAreRefused) {
   backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {}});
 
   ASSERT_TRUE(Await([&] { return woken > 0; }));
-  EXPECT_THAT(backend->FindRefusal("team/p").value_or(""),
-              AllOf(HasSubstr("of ACL: the northbound database refuses it"), HasSubstr("constraint")));
+  EXPECT_THAT(
+      backend->FindRefusal("team/p").value_or(""),
+      AllOf(HasSubstr("of ACL: the northbound database refuses it"), HasSubstr("constraint")));
   EXPECT_FALSE(backend->FindRefusal("team/q"));
 
   MakeRoom();
