@@ -10,7 +10,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// What a security group lets through: the fields of a security group rule that decide it.
+/// The traffic that a rule of a security group lets through.
 struct SecurityRule {
   bool is_ingress = false;
   IpFamily family = IpFamily::kIpv4;

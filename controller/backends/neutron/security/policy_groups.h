@@ -60,7 +60,7 @@ class PolicyGroups {
   [[nodiscard]] std::set<std::string> PoliciesOf(const GroupName& name) const;
 
  private:
-  /// What one policy asks for.
+  /// The groups and rules that one policy asks for.
   struct Wants {
     std::map<GroupName, Rules> groups;
     PodSet subject;
