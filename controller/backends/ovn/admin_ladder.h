@@ -19,8 +19,7 @@ struct AdminRule {
   std::string policy;  ///< as PolicyChanges has it
   std::string name;    ///< POLICY/NUMBER
   PolicyRule rule;
-  /// Of a rule that passes on: the first of its stretch, which has room for what is asked next.
-  int priority = 0;
+  int priority = 0;  ///< the first of the stretch, if the rule passes on
 };
 
 /// The order of all admins' rules as priorities. OVN 23.03 has no tiers of ACLs, and an ACL cannot
@@ -30,7 +29,7 @@ struct AdminRule {
 class AdminLadder {
  public:
   AdminLadder() = default;
-  /// Of these policies, those of admins count.
+  /// Orders the admins' policies among these.
   explicit AdminLadder(const std::map<std::string, CompiledPolicy>& policies);
 
   [[nodiscard]] const std::vector<AdminRule>& rules() const noexcept { return rules_; }

@@ -10,7 +10,7 @@
 
 namespace kuryr::controller::neutron {
 
-/// The traffic that a security group lets through: those fields of its rule that decide it.
+/// The traffic that a rule of a security group lets through.
 struct SecurityRule {
   bool is_ingress = false;
   IpFamily family = IpFamily::kIpv4;

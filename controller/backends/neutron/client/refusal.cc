@@ -104,7 +104,7 @@ std::string AdviceFor(const HttpAnswer& answer, const std::string& type) {
       return "; the user of [neutron] lacks a right: ports of a host (binding:host_id) need the "
              "role admin, or a policy that names its role";
     case Kind::kQuota:
-      return "; openstack quota set --ports raises it";
+      return "; openstack quota set raises it";
     case Kind::kUnavailable:
       return answer.status == 404 ? "; is that Neutron? See [neutron] endpoint_override" : "";
     case Kind::kBadRequest:

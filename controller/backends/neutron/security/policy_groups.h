@@ -60,7 +60,7 @@ class PolicyGroups {
   [[nodiscard]] std::set<std::string> PoliciesOf(const GroupName& name) const;
 
  private:
-  /// The groups and rules of one policy.
+  /// The groups and rules that one policy asks for.
   struct Wants {
     std::map<GroupName, Rules> groups;
     PodSet subject;

@@ -91,7 +91,7 @@ void TakeGroups(const ConfigFiles& files, PodDefaults& defaults) {
   if (!defaults.any_group) TakeIds(more, defaults.more_groups);
 }
 
-/// What the ports of isolated pods get back has to be known, and which groups are the cluster's.
+/// kuryr.conf has to name the groups that ports get back, and the tags of the cluster's groups.
 void TakePolicies(const ConfigFiles& files, PodDefaults& defaults) {
   const Option driver = files.Find("kubernetes", "pod_security_groups_driver");
   if (!driver.set() || *driver.value == "default") return;

@@ -143,7 +143,7 @@ TEST_F(IsolationTest, SecondDirectionIsIsolatedToo) {
 TEST_F(IsolationTest, PortGetsNoGroupThatNeutronsOwnRulesOpen) {
   StartWith();
   Run(Pod("a"));
-  ASSERT_TRUE(neutron_.WaitForCount("DeleteSecurityRule", 1));
+  ASSERT_TRUE(neutron_.WaitForCount("SetSecurityGroupTags", 4));
   neutron_.Hold("DeleteSecurityRule");
   backend_->Enforce({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
   ASSERT_TRUE(neutron_.WaitForHeld());
