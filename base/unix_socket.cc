@@ -24,8 +24,7 @@ UniqueFd MakeUnixSocket(int flags) {
 UniqueFd ConnectToUnix(const std::string& path) {
   const UnixAddress address(path);
   UniqueFd socket = MakeUnixSocket(SOCK_NONBLOCK);
-  if (::connect(socket.get(), address.get(), address.size()) != 0)
-    ThrowErrno("connect to " + path);
+  if (::connect(socket.get(), address.get(), address.size()) != 0) ThrowErrno("connect to " + path);
   return socket;
 }
 

@@ -180,8 +180,8 @@ std::unique_ptr<Driver> NewNestedDriver(const DriverContext& context) {
 }
 
 std::string TemporaryLinkName(const Plug& plug, const Attachment& attachment) {
-  return "kuryr" + Hex(Hash(attachment.network + " " + attachment.container_id + " " + plug.ifname),
-                       10);
+  return "kuryr" +
+         Hex(Hash(attachment.network + " " + attachment.container_id + " " + plug.ifname), 10);
 }
 
 }  // namespace kuryr::binding

@@ -97,8 +97,7 @@ class NeutronBackend final : public Backend,
   [[nodiscard]] bool IsHeld(const std::string& port_id) const override;
   [[nodiscard]] std::optional<std::string> WhyNotListed() const override;
   void Enforce(const PolicyChanges& changes) override { isolation_->Enforce(changes); }
-  [[nodiscard]] std::optional<std::string> FindRefusal(
-      const std::string& policy) const override {
+  [[nodiscard]] std::optional<std::string> FindRefusal(const std::string& policy) const override {
     return isolation_->FindRefusal(policy);
   }
   void WriteTo(service::MetricsText& text) const override;
