@@ -81,6 +81,17 @@ void NorthboundTest::Cluster::Start(size_t server) {
   servers_.at(server)->WaitForOutput("ovsdb-server (Open vSwitch)");
 }
 
+std::optional<size_t> NorthboundTest::Cluster::FindLeader() const {
+  for (size_t server = 0; server < kServers; ++server) {
+    if (!servers_.at(server)) continue;
+    const test::ProcessResult status =
+        test::RunProgram({.argv = {"ovs-appctl", "-t", "/run/nb" + std::to_string(server) + ".ctl",
+                                   "cluster/status", "OVN_Northbound"}});
+    if (status.out.find("\nRole: leader\n") != std::string::npos) return server;
+  }
+  return std::nullopt;
+}
+
 std::string NorthboundTest::Nbctl(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"ovn-nbctl", "--db=" + nbctl_db_, "--timeout=10"});
   return OutputOf(std::move(arguments));

@@ -38,6 +38,8 @@ class NorthboundTest : public test::NetnsTest {
     [[nodiscard]] static std::string remotes();
     void Kill(size_t server) { servers_.at(server).reset(); }
     void Start(size_t server);
+    /// nullopt: no server leads at this moment.
+    [[nodiscard]] std::optional<size_t> FindLeader() const;
 
    private:
     std::vector<std::optional<test::Process>> servers_{kServers};
