@@ -17,9 +17,10 @@ CommandBackend::CommandBackend(const Config& config)
                                            ++wakes_;
                                            woken_.notify_all();
                                          },
-                                     .may_write = [] { return true; }})) {}
+                                     .may_write = [this] { return may_write_.load(); }})) {}
 
 void CommandBackend::ReleaseNow(const std::string& owner_id) {
+  may_write_ = true;
   const auto end = std::chrono::steady_clock::now() + kReleaseTime;
   size_t heard = 0;
   while (!backend_->Release(owner_id)) {

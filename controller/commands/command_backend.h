@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -11,7 +12,8 @@
 
 namespace kuryr::controller {
 
-/// The backend of kuryr.conf while one command runs. Not thread-safe.
+/// The backend of kuryr.conf while one command runs. It writes nothing to its server before the
+/// first ReleaseNow, so that a command that only asks changes nothing. Not thread-safe.
 class CommandBackend {
  public:
   explicit CommandBackend(const Config& config);
@@ -22,6 +24,7 @@ class CommandBackend {
   void ReleaseNow(const std::string& owner_id);
 
  private:
+  std::atomic<bool> may_write_ = false;
   Mutex mutex_;
   std::condition_variable_any woken_;
   size_t wakes_ GUARDED_BY(mutex_) = 0;
