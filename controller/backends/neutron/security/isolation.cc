@@ -73,11 +73,22 @@ PolicyGroups::Membership Isolation::MembershipOf(const std::string& pod_uid) con
 }
 
 bool Isolation::MayPlan(const std::string& pod_uid) {
-  const MutexLock lock(mutex_);
-  if (due_.contains(pod_uid)) {
+  {
+    const MutexLock lock(mutex_);
+    const auto due = due_.find(pod_uid);
+    if (due == due_.end()) {
+      RequireGroups(pod_uid);
+      return true;
+    }
     if (!trouble_.empty()) throw PlanError(PlanError::Kind::kRetry, trouble_);
-    return false;
+    // The task may have been asked for before the owner was held: then it never comes.
+    if (due->second == Due::kTrying) SetDue(pod_uid, Due::kWaiting);
   }
+  hooks_.want_run();
+  return false;
+}
+
+void Isolation::RequireGroups(const std::string& pod_uid) const {
   for (const GroupName& name : MembershipOf(pod_uid).isolating) {
     if (ids_.contains(name)) continue;
     const auto failure = failures_.find(name);
@@ -85,7 +96,6 @@ bool Isolation::MayPlan(const std::string& pod_uid) {
                                                  ? "Neutron lacks the security group of a policy"
                                                  : failure->second);
   }
-  return true;
 }
 
 bool Isolation::IsDue(const std::string& owner_id) const {
@@ -311,7 +321,7 @@ void Isolation::Regroup() {
     }
   }
   for (const std::string& id : owners) {
-    if (!hooks_.regroup(id) && !is_trouble) Forget(id);
+    if (!hooks_.regroup(id) && !is_trouble) Tried(id, true);
   }
 }
 

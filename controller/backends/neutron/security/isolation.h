@@ -103,6 +103,8 @@ class Isolation {
   void ReadStore() REQUIRES(mutex_);
   /// Pods of groups that Neutron refused before.
   void AwaitMembersOf(const std::set<GroupName>& names) REQUIRES(mutex_);
+  /// Throws PlanError as MayPlan.
+  void RequireGroups(const std::string& pod_uid) const REQUIRES(mutex_);
   void SetDue(const std::string& owner_id, std::optional<Due> due) REQUIRES(mutex_);
   [[nodiscard]] bool IsWritten(const std::string& owner_id) const REQUIRES(mutex_);
 

@@ -9,7 +9,7 @@
 namespace kuryr::controller::neutron {
 namespace {
 
-constexpr const char* kPrefix = "kuryr-policy ";
+constexpr const char* kGroupPrefix = "kuryr-policy ";
 constexpr size_t kLongestName = 255;
 constexpr std::array kFamilies = {IpFamily::kIpv4, IpFamily::kIpv6};
 
@@ -61,17 +61,17 @@ void AddRules(const PolicyRule& rule, PolicyGroups::Rules& rules) {
 }  // namespace
 
 GroupName GroupNameOf(const PodSet& set) {
-  return (kPrefix + DigestOf(set) + " " + set).substr(0, kLongestName);
+  return (kGroupPrefix + DigestOf(set) + " " + set).substr(0, kLongestName);
 }
 
-bool IsPolicyGroup(const GroupName& name) { return name.starts_with(kPrefix); }
+bool IsPolicyGroup(const GroupName& name) { return name.starts_with(kGroupPrefix); }
 
 const PolicyGroups::Names& PolicyGroups::names() {
   // In the order of names, which is that of requests, these come before all digests.
-  static const Names kNames = {.open_ingress = std::string(kPrefix) + "(open ingress)",
-                               .open_egress = std::string(kPrefix) + "(open egress)",
-                               .access = std::string(kPrefix) + "(access of nodes)",
-                               .nodes = std::string(kPrefix) + "(nodes)"};
+  static const Names kNames = {.open_ingress = std::string(kGroupPrefix) + "(open ingress)",
+                               .open_egress = std::string(kGroupPrefix) + "(open egress)",
+                               .access = std::string(kGroupPrefix) + "(access of nodes)",
+                               .nodes = std::string(kGroupPrefix) + "(nodes)"};
   return kNames;
 }
 

@@ -91,7 +91,7 @@ void TakeGroups(const ConfigFiles& files, PodDefaults& defaults) {
   if (!defaults.any_group) TakeIds(more, defaults.more_groups);
 }
 
-/// kuryr.conf has to name the groups that ports get back, and the tags of the cluster's groups.
+/// Ports get pod_security_groups back when no policy isolates their pods any more.
 void TakePolicies(const ConfigFiles& files, PodDefaults& defaults) {
   const Option driver = files.Find("kubernetes", "pod_security_groups_driver");
   if (!driver.set() || *driver.value == "default") return;
