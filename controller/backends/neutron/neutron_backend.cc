@@ -78,11 +78,11 @@ std::set<std::string> NeutronBackend::FindDiffering() {
   const auto listed = planner_.ListGroups();
   std::set<std::string> owners;
   const MutexLock lock(work_.mutex());
-  for (const auto& [owner, port] : ledger_.DefaultPorts()) {
+  for (const auto& [owner, port] : ledger_.PolicedPorts()) {
     if (!port->groups && !port->active) owners.insert(owner->id);
   }
   for (const auto& [port, groups] : listed) ledger_.NoteGroups(port, groups, asked_at);
-  for (const auto& [owner, port] : ledger_.DefaultPorts()) {
+  for (const auto& [owner, port] : ledger_.PolicedPorts()) {
     if (port->groups) isolation_->Learn(owner->id, *port->groups);
     if (port->groups != isolation_->GroupsOf(*owner)) owners.insert(owner->id);
   }
@@ -151,7 +151,7 @@ bool NeutronBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& v
     const HeldPort* const held = account->Find(vif::Common(vif.vif).id.value_or(""));
     if (!held) return false;
     // FindDiffering has it woken.
-    if (isolation_ && held->is_default && !held->groups) return false;
+    if (isolation_ && held->is_policed() && !held->groups) return false;
     if (held->active) continue;
     all = false;
     poll_.Add(held->id);

@@ -102,7 +102,7 @@ void PortPlanner::CorrectGroups(PortWork& work) {
   if (isolation_ == nullptr) return;
   const std::vector<std::string> groups = isolation_->GroupsOf(work.owner);
   for (HeldPort& held : work.ports) {
-    if (!held.is_default || held.groups == groups) continue;
+    if (!held.is_policed() || held.groups == groups) continue;
     try {
       held.groups = SortedGroups(api_.UpdatePort(held.id, {.security_groups = groups}));
       held.grouped_at = std::chrono::steady_clock::now();
@@ -208,7 +208,7 @@ std::vector<std::string> PortPlanner::ChooseGroups(const PortWork& work,
                                                    const InterfaceRequest& interface) {
   std::vector<std::string> own =
       work.owner.is_node() ? GroupsOfNodes(defaults_) : GroupsFor(interface, work.scope, defaults_);
-  const bool is_plain = isolation_ == nullptr || !interface.is_default;
+  const bool is_plain = isolation_ == nullptr || interface.ifname != vif::kDefaultIfname;
   return is_plain ? own : isolation_->Choose(work.owner, std::move(own));
 }
 
@@ -308,7 +308,7 @@ void PortPlanner::Complete(PortWork& work) {
     if (driver_->OwnerIdOf(port) != work.owner.id)
       throw PlanError(Kind::kGone, "port " + port.id + " is another pod's");
     held->known = true;
-    if (interface.is_default) (void)ChooseGroups(work, interface);
+    if (held->is_policed()) (void)ChooseGroups(work, interface);
     Join(work, port, NetworkFor(work, interface));
   }
 }

@@ -22,10 +22,12 @@ std::vector<RowKey> KeysOf(const std::vector<WantedRow>& rows) {
   return keys;
 }
 
-/// The key of the default interface's port; one without a name for none.
-RowKey DefaultPortOf(const std::vector<vif::PodVif>& vifs) {
+/// The key of the port of interface eth0, which has the pod's policies. A pod's user may give the
+/// default route to another interface. One without a name for none.
+RowKey PolicedPortOf(const std::vector<vif::PodVif>& vifs) {
   for (const vif::PodVif& planned : vifs) {
-    if (planned.is_default) return {kSwitchPort, vif::Common(planned.vif).id.value_or("")};
+    if (planned.ifname == vif::kDefaultIfname)
+      return {kSwitchPort, vif::Common(planned.vif).id.value_or("")};
   }
   return {kSwitchPort, ""};
 }
@@ -81,7 +83,7 @@ void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) 
 std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   std::vector<WantedRow> rows = topology_.RowsOf(owner, vifs);
   std::vector<RowKey> keys = KeysOf(rows);
-  const RowKey default_port = DefaultPortOf(vifs);
+  const RowKey policed = PolicedPortOf(vifs);
   const MutexLock lock(mutex_);
   Account& account = accounts_[owner.id];
   const std::vector<RowKey> old = Without(account.rows, keys);
@@ -89,7 +91,7 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
   for (const RowKey& key : old) owners_.erase(key);
   for (const RowKey& key : keys) owners_[key] = owner.id;
   for (WantedRow& row : rows) {
-    if (owner.is_node() || row.key != default_port) continue;
+    if (owner.is_node() || row.key != policed) continue;
     account.port = row;
     row = WithPolicies(owner.id, std::move(row));
   }

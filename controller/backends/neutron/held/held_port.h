@@ -24,6 +24,10 @@ struct HeldPort {
   std::chrono::steady_clock::time_point grouped_at;  ///< when `groups` was read
   /// Empty until the port is bound, and again once its VIF is written and active.
   std::optional<vif::Vif> vif;
+
+  /// Whether it is the port of interface eth0, which has the pod's policies. A pod's user may give
+  /// the default route to another interface.
+  [[nodiscard]] bool is_policed() const { return ifname == vif::kDefaultIfname; }
 };
 
 }  // namespace kuryr::controller::neutron

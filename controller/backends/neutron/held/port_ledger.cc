@@ -180,11 +180,11 @@ void PortLedger::NoteGroups(const std::string& port_id, const std::vector<std::s
   held->grouped_at = asked_at;
 }
 
-std::vector<std::pair<const Owner*, const HeldPort*>> PortLedger::DefaultPorts() const {
+std::vector<std::pair<const Owner*, const HeldPort*>> PortLedger::PolicedPorts() const {
   std::vector<std::pair<const Owner*, const HeldPort*>> all;
   for (const auto& [id, account] : accounts_) {
     for (const HeldPort& port : account.ports) {
-      if (port.is_default) all.emplace_back(&account.owner, &port);
+      if (port.is_policed()) all.emplace_back(&account.owner, &port);
     }
   }
   return all;

@@ -64,8 +64,8 @@ class PortLedger {
   /// Neutron's list, which was asked for at `asked_at`, has the port with these groups, sorted.
   void NoteGroups(const std::string& port_id, const std::vector<std::string>& groups,
                   std::chrono::steady_clock::time_point asked_at);
-  /// Default interfaces' ports of all owners.
-  [[nodiscard]] std::vector<std::pair<const Owner*, const HeldPort*>> DefaultPorts() const;
+  /// The ports that have policies, of all owners.
+  [[nodiscard]] std::vector<std::pair<const Owner*, const HeldPort*>> PolicedPorts() const;
   /// Returns the port's owner by id; nullopt: no owner has the port.
   std::optional<std::string> Doubt(const std::string& port_id);
   /// A task has verified the doubted ports. A pod's port that is gone stays where its plan is

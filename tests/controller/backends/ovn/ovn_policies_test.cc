@@ -106,6 +106,17 @@ TEST_F(OvnPoliciesTest, PodIsIsolatedBeforeItHasAPlan) {
               ElementsAre("allow-related", "allow-related", "allow-related", "drop"));
 }
 
+TEST_F(OvnPoliciesTest, DefaultRouteOfAnotherInterfaceTakesNoPolicyAway) {
+  const auto backend = Make();
+  backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
+  PlanRequest request = pools::RequestOf(Pod("a"), "shared");
+  request.interfaces.at(0).is_default = false;
+  request.interfaces.push_back({.ifname = "net1", .is_default = true, .network = "shared"});
+
+  for (const vif::PodVif& vif : Reserve(*backend, request))
+    EXPECT_EQ(IsIsolated(vif), vif.ifname == "eth0") << vif.ifname;
+}
+
 TEST_F(OvnPoliciesTest, PodThatRunsJoinsAndLeaves) {
   const auto backend = Make();
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));

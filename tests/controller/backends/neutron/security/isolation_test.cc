@@ -207,6 +207,18 @@ TEST_F(IsolationTest, AdditionalInterfacesAreNotIsolated) {
   EXPECT_THAT(GroupsOf(vifs.at(1)), ElementsAre(kOwn));
 }
 
+TEST_F(IsolationTest, DefaultRouteOfAnotherInterfaceTakesNoPolicyAway) {
+  StartWith({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  PlanRequest request = RequestOf(Pod("a"), {"net1"});
+  request.interfaces.at(0).is_default = false;
+  request.interfaces.at(1).is_default = true;
+  for (const vif::PodVif& vif : Reserve(request)) {
+    const std::set<std::string> wanted =
+        vif.ifname == "eth0" ? isolated_ : std::set<std::string>{kOwn};
+    EXPECT_EQ(GroupsOf(vif), wanted) << vif.ifname;
+  }
+}
+
 TEST_F(IsolationTest, NodesPortsReachIsolatedPods) {
   StartWith();
   const Owner node = {.id = "uid-n1", .name = "n1", .node = "n1"};
