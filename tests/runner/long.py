@@ -5,7 +5,7 @@ from . import lanes
 from .task import Task
 
 LANES = {
-    "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, 550,000 listed, 10,000 pods with 500 "
+    "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, 550,000 listed, 1,000 pods with "
             "policies whose labels change, all with AddressSanitizer",
     "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
              "controllers and 10 of the API server; 200 namespaces that end, also with Neutron; 10,000 requests of users who mean "
@@ -23,7 +23,7 @@ LANES = {
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
         "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
         "KURYR_OVN_CHANGES": "10000", "KURYR_LISTED_PODS": "550000",
-        "KURYR_POLICED_NAMESPACES": "50", "KURYR_POLICED_PODS": "200", "KURYR_POLICY_CHANGES": "500"}
+        "KURYR_POLICED_NAMESPACES": "10", "KURYR_POLICED_PODS": "100", "KURYR_POLICY_CHANGES": "500"}
 SOAK_TESTS = "Soak|controller_ovn|controller_hostile_api|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
 
 

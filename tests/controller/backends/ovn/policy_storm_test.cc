@@ -125,8 +125,8 @@ class PolicyStormTest : public NorthboundTest {
   std::mt19937 random_{static_cast<unsigned>(test::FromEnvironment("KURYR_SEED", 1))};
 };
 
-/// KURYR_POLICED_NAMESPACES=50 KURYR_POLICED_PODS=200 KURYR_POLICY_CHANGES=500 in the environment
-/// makes it thorough: 10,000 pods and 500 policies.
+/// KURYR_POLICED_NAMESPACES=10 KURYR_POLICED_PODS=100 KURYR_POLICY_CHANGES=500 in the environment
+/// makes it thorough: 1,000 pods.
 TEST_F(PolicyStormTest, NoPodIsOpenWhateverIsKilledAndAllEndsAsFromNothing) {
   const int changes = test::FromEnvironment("KURYR_POLICY_CHANGES", 300);
   PolicedCluster cluster(PolicedObjects(size_), remote());

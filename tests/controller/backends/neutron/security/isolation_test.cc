@@ -235,7 +235,8 @@ TEST_F(IsolationTest, RuleThatSomebodyDeletesComesBack) {
   StartWith({.policies = {{"team/p", IngressOf("web")}}});
   const auto has_rules = [&](const std::vector<SecurityGroup>& groups) {
     return std::any_of(groups.begin(), groups.end(), [&](const SecurityGroup& group) {
-      return group.name == web_ && group.rules.size() == 2;
+      // Neutron's own rules of a new group are two of egress.
+      return group.name == web_ && group.rules.size() == 2 && group.rules.front().rule.is_ingress;
     });
   };
   ASSERT_TRUE(neutron_.WaitUntilGroups(has_rules));
