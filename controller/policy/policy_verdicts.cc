@@ -1,6 +1,8 @@
 #include "controller/policy/policy_verdicts.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace kuryr::controller {
 namespace {
@@ -127,9 +129,11 @@ std::vector<std::string> AdminOrder(const std::map<std::string, CompiledPolicy>&
   for (const auto& [name, policy] : policies) {
     if (policy.tier == tier) order.push_back(name);
   }
-  std::stable_sort(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
-    return policies.at(a).priority < policies.at(b).priority;
-  });
+  const auto place = [&](const std::string& name) {
+    return std::pair(policies.at(name).priority, std::string_view(name));
+  };
+  std::sort(order.begin(), order.end(),
+            [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
   return order;
 }
 

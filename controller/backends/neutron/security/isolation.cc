@@ -45,11 +45,11 @@ void Isolation::Enforce(const PolicyChanges& changes) {
       }
     }
     if (!changed.sets.empty()) {
-      for (const auto& [uid, sets] : sets_) {
+      for (const auto& pod : sets_) {
         const bool is_changed =
             std::any_of(changed.sets.begin(), changed.sets.end(),
-                        [&sets = sets](const PodSet& set) { return sets.contains(set); });
-        if (is_changed) SetDue(uid, Due::kWaiting);
+                        [&](const PodSet& set) { return pod.second.contains(set); });
+        if (is_changed) SetDue(pod.first, Due::kWaiting);
       }
     }
   }
