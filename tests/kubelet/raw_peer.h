@@ -13,6 +13,7 @@
 
 #include "base/unique_fd.h"
 #include "base/unix_socket.h"
+#include "kubelet/unix_socket.h"
 
 namespace kuryr::kubelet {
 

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace kuryr::controller {
 namespace {
@@ -119,12 +118,10 @@ bool ApiWords::MaySend(const ApiPacket& packet) const {
 }
 
 bool ApiWords::May(const ApiPacket& packet, bool is_ingress) const {
-  std::vector<const json*> admins;
-  for (const auto& [name, policy] : objects_.admins) admins.push_back(&policy);
-  std::stable_sort(admins.begin(), admins.end(), [](const json* a, const json* b) {
-    return (*a)["spec"]["priority"] < (*b)["spec"]["priority"];
-  });
-  for (const json* policy : admins) {
+  std::multimap<int, const json*> admins;  // of one priority: by name
+  for (const auto& [name, policy] : objects_.admins)
+    admins.emplace(policy["spec"]["priority"].get<int>(), &policy);
+  for (const auto& [priority, policy] : admins) {
     const std::string action = ActionOf(*policy, packet, is_ingress);
     if (action == "Pass") break;
     if (!action.empty()) return action == "Allow";
