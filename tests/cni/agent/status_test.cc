@@ -143,6 +143,8 @@ TEST_F(StatusTest, WhatAnAddAwaitsIsToldWithItsAgeAndAsOneEvent) {
 }
 
 TEST_F(StatusTest, DrawsAPodsPathAndMarksWhatIsMissing) {
+  StopAgent(SIGTERM);
+  StartAgentWith(WithRepair("report"));
   const TestPod pod = ActivePod("nginx");
   ASSERT_EQ(Run("ADD", pod).status, 0);
   const std::string path = "eth0 ── " + pod.tap + " ── br-int";
