@@ -30,6 +30,9 @@ notify_nova_on_port_data_changes = false
 lock_path = {FOLDER}/lock
 [database]
 connection = {database.URL}
+[quotas]
+quota_security_group = 100
+quota_security_group_rule = 1000
 """
 # Without a router plugin the thread does not start that keeps this server in Neutron's hash ring: a minute later it would
 # not hear of OVN any more.
