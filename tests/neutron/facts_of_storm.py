@@ -71,6 +71,8 @@ class Storm:
 
     def kill_controller(self):
         self.pools.controller.end(signal.SIGKILL)
+        # It takes the finalizer first, then the port: what it leaves in between is for the command orphans.
+        self.promised -= set(self.strays())
         self.pools.controller.start()
 
     def kills_of_ovn(self):
