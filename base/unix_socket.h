@@ -18,7 +18,7 @@ class UnixAddress {
   [[nodiscard]] const sockaddr* get() const noexcept {
     return reinterpret_cast<const sockaddr*>(&address_);
   }
-  [[nodiscard]] static constexpr socklen_t size() noexcept { return sizeof(sockaddr_un); }
+  [[nodiscard]] static socklen_t size() noexcept { return sizeof(sockaddr_un); }
 
  private:
   sockaddr_un address_ = {.sun_family = AF_UNIX, .sun_path = {}};
