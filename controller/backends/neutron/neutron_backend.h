@@ -45,7 +45,7 @@ class NeutronBackend final : public Backend,
     /// Whether there is such a scope; called after SweepScopes only.
     std::function<bool(const std::string& scope_id)> is_scope;
     /// PolicyEnforcer::FindRefusal may say something else of this policy now. May be empty.
-    std::function<void(const std::string& policy)> wake_policy = {};
+    std::function<void(const std::string& policy)> wake_policy = nullptr;
   };
   struct Times {
     std::chrono::milliseconds retry_least{1000};

@@ -170,7 +170,7 @@ void OwnerWork::Finish(Task task, const PlanRequest& request,
       queue_.Add(owner.id);
     }
     // It may have had a place in the queue with the task that has ended.
-    if (slot.outdated && !(error && task == Task::kUpdate)) queue_.Add(owner.id);
+    if (slot.outdated && (!error || task != Task::kUpdate)) queue_.Add(owner.id);
   }
   hooks_.wake(owner);
 }

@@ -179,7 +179,7 @@ class RowKeeper::Composer {
     for (const auto& [column, elements] : mutations_) {
       const auto& [table, row, name, mutator] = column;
       batch_.operations.push_back(ovsdb::Mutate(table, ovsdb::Where("_uuid", "==", row), name,
-                                                mutator.c_str(), json{"set", elements}));
+                                                mutator, json{"set", elements}));
     }
     return std::move(batch_);
   }
