@@ -346,11 +346,11 @@ void WritePools(const std::map<PoolKey, PoolCounts>& pools, service::MetricsText
 void WriteIsolation(const Isolation::Figures& figures, service::MetricsText& text) {
   text.Metric("kuryr_controller_neutron_policy_groups", "gauge",
               "Security groups of NetworkPolicies.", static_cast<double>(figures.groups));
-  text.Metric("kuryr_controller_neutron_policy_rules", "gauge", "Rules of these groups.",
-              static_cast<double>(figures.rules));
   text.Metric("kuryr_controller_neutron_policy_refused_groups", "gauge",
               "Groups that Neutron refuses, or whose rules it refuses.",
               static_cast<double>(figures.refused));
+  text.Metric("kuryr_controller_neutron_policy_rules", "gauge", "Rules of these groups.",
+              static_cast<double>(figures.rules));
   text.Metric("kuryr_controller_neutron_policy_due_ports", "gauge",
               "Pods whose ports are about to get other groups.", static_cast<double>(figures.due));
 }
