@@ -10,9 +10,9 @@
 
 namespace kuryr::controller::ovn {
 
-/// Bounds the endpoints of all Services together, because each of them stands in the database and
-/// on every node. A Service that would exceed the bound waits until others need less. Not
-/// thread-safe.
+/// Bounds the endpoints of a namespace's Services together, because each of them stands in the
+/// database and on every node. So no namespace takes room from another one. A Service that would
+/// exceed the bound waits until others of its namespace need less. Not thread-safe.
 class EndpointBudget {
  public:
   explicit EndpointBudget(size_t most) : most_(most) {}
@@ -27,7 +27,7 @@ class EndpointBudget {
   [[nodiscard]] bool Admit(const std::string& name, const Service& service);
 
   const size_t most_;
-  size_t used_ = 0;
+  std::map<std::string, size_t> used_;      ///< by namespace
   std::map<std::string, size_t> admitted_;  ///< numbers of endpoints
   std::map<std::string, Service> waiting_;
 };

@@ -12,8 +12,8 @@
 namespace kuryr::controller::ovn {
 namespace {
 
-/// The endpoints of all Services together: at 25 bytes, 5 MB in each copy of the database.
-constexpr size_t kMostEndpoints = 200'000;
+/// The endpoints of a namespace's Services: at 25 bytes, 0.5 MB in each copy of the database.
+constexpr size_t kMostEndpoints = 20'000;
 
 std::vector<RowKey> KeysOf(const std::vector<WantedRow>& rows) {
   std::vector<RowKey> keys;

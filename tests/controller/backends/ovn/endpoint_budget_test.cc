@@ -37,6 +37,13 @@ TEST(EndpointBudgetTest, OneThatExceedsItWaitsForOthers) {
               ElementsAre(Pair("a/one", Service()), Pair("a/two", WithEndpoints(2))));
 }
 
+TEST(EndpointBudgetTest, NamespacesTakeNothingFromEachOther) {
+  EndpointBudget budget(3);
+  (void)budget.Take("a/one", WithEndpoints(3));
+
+  EXPECT_THAT(budget.Take("b/one", WithEndpoints(3)), ElementsAre(Pair("b/one", WithEndpoints(3))));
+}
+
 TEST(EndpointBudgetTest, OneThatGrowsPastItIsBalancedNoMore) {
   EndpointBudget budget(3);
   (void)budget.Take("a/one", WithEndpoints(2));
