@@ -20,8 +20,11 @@ void WorkQueue::AddRateLimited(const std::string& key) {
   entry.rate_limited = true;
   if (!entry.backoff) {
     entry.backoff = std::make_unique<Backoff>(options_.retry_base, options_.retry_cap);
+    entry.retry_at = {};
   }
-  Want(keyed, entry.backoff->Next(), Hold::kUntilNews);
+  const auto now = options_.now();
+  if (entry.retry_at <= now) entry.retry_at = now + entry.backoff->Next();
+  Want(keyed, entry.retry_at - now, Hold::kUntilNews);
 }
 
 void WorkQueue::Forget(const std::string& key) {

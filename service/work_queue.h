@@ -63,7 +63,8 @@ class WorkQueue {
   /// Ready after `delay`, or earlier where it was wanted earlier.
   void AddAfter(const std::string& key, Clock::duration delay, Hold hold = Hold::kUntilNews)
       EXCLUDES(mutex_);
-  /// Ready after a delay that grows from one round that asks for it to the next.
+  /// Ready after a delay that grows from one retry to the next. A round that news began before the
+  /// retry's time keeps that time.
   void AddRateLimited(const std::string& key) EXCLUDES(mutex_);
   /// The next AddRateLimited begins with the shortest delay. So it does after a round that asked
   /// for none.
@@ -94,6 +95,7 @@ class WorkQueue {
     Clock::time_point not_before;             ///< what is held
     Delayed::iterator delayed;                ///< of Place::kDelayed
     std::unique_ptr<Backoff> backoff;         ///< of a key that has failed
+    Clock::time_point retry_at;               ///< the last one that `backoff` gave
   };
 
   void Want(Keyed& keyed, Clock::duration delay, Hold hold) REQUIRES(mutex_);

@@ -143,6 +143,19 @@ TEST_F(WorkQueueTest, RetriesComeSlowerUpToAMinute) {
   EXPECT_EQ(queue_.metrics().retries, retries);
 }
 
+TEST_F(WorkQueueTest, RoundsThatNewsBeginDoNotMakeRetriesSlower) {
+  for (int i = 0; i < 40; ++i) {
+    queue_.Add("a");
+    ASSERT_EQ(queue_.Get()->key, "a");
+    queue_.AddRateLimited("a");
+    queue_.Done("a");
+  }
+
+  now_ += 600ms;
+
+  EXPECT_THAT(Take(1), ElementsAre("a"));
+}
+
 TEST_F(WorkQueueTest, RetriesOfSeveralKeysDoNotComeTogether) {
   constexpr size_t kKeys = 50;
   for (size_t i = 0; i < kKeys; ++i) queue_.AddRateLimited(std::to_string(i));
