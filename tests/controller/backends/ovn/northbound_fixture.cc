@@ -13,7 +13,9 @@ namespace kuryr::controller::ovn {
 namespace {
 
 constexpr const char* kSchema = "/usr/share/ovn/ovn-nb.ovsschema";
-constexpr std::chrono::seconds kPatience{30};
+/// A client looks for the leader of a cluster after 1, 2, 4 and 8 seconds, perhaps on a busy
+/// machine.
+constexpr std::chrono::seconds kPatience{120};
 constexpr std::chrono::milliseconds kLook{100};
 
 std::string OutputOf(std::vector<std::string> argv) {
@@ -93,7 +95,7 @@ std::optional<size_t> NorthboundTest::Cluster::FindLeader() const {
 }
 
 std::string NorthboundTest::Nbctl(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), {"ovn-nbctl", "--db=" + nbctl_db_, "--timeout=10"});
+  arguments.insert(arguments.begin(), {"ovn-nbctl", "--db=" + nbctl_db_, "--timeout=60"});
   return OutputOf(std::move(arguments));
 }
 
