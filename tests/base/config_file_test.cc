@@ -147,7 +147,7 @@ TEST_F(ConfigFileTest, WhatGrowsWithoutEndIsRefused) {
     for (int i = 0; i < 30; ++i) text += std::string("$") + static_cast<char>(c + 1);
     text += "\n";
   }
-  EXPECT_THAT(Refusal(text + "i = x\n"), HasSubstr("more than 1 MiB"));
+  EXPECT_THAT(Refusal(text + "i = " + std::string(1000, 'x') + "\n"), HasSubstr("more than 1 MiB"));
 }
 
 TEST_F(ConfigFileTest, AMalformedLineIsNamed) {

@@ -26,7 +26,7 @@ using ::testing::Not;
 constexpr const char* kCaughtUpPods = "/api/v1/pods";
 /// For a request with a selector, a server does not say how many objects come after a page.
 constexpr const char* kPodsOfUnknownNumber = "/api/v1/pods?labelSelector=%21other";
-constexpr size_t kTwoPages = 700;
+constexpr size_t kTwoPages = 520;
 
 class CatchUpTest : public ::testing::Test {
  protected:
