@@ -1,156 +1,186 @@
 #include "controller/plan/kept_plan.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <limits>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
+
+#include "base/thread_annotations.h"
 
 namespace kuryr::controller {
 namespace {
 
-/// Writes numbers in the machine's byte order, and texts of at most 65,535 bytes with their length.
-class KeptWriter {
+using Vifs = std::vector<vif::PodVif>;
+
+/// Calls `visit` with each field that tells a VIF from others of its network. A field that is
+/// missing here costs memory: its VIFs have less in common.
+template <typename Visit>
+void VisitOwnFields(vif::PodVif& vif, Visit visit) {
+  vif::VifBase& base = vif::Common(vif.vif);
+  visit(base.id);
+  if (base.port_profile.has_value()) {
+    if (auto* profile = std::get_if<vif::PortProfileOpenVSwitch>(&*base.port_profile))
+      visit(profile->interface_id);
+  }
+  visit(base.address);
+  std::visit(
+      [&]<typename Kind>(Kind& kind) {
+        if constexpr (requires { kind.vif_name; }) visit(kind.vif_name);
+        if constexpr (requires { kind.vlan_id; }) visit(kind.vlan_id);
+      },
+      vif.vif);
+  if (!base.network.has_value() || !base.network->subnets.has_value()) return;
+  if (!base.network->subnets->objects.has_value()) return;
+  for (vif::Subnet& subnet : *base.network->subnets->objects) {
+    if (!subnet.ips.has_value() || !subnet.ips->objects.has_value()) continue;
+    for (vif::FixedIp& ip : *subnet.ips->objects) visit(ip.address);
+  }
+}
+
+/// Writes values in the machine's byte order. A text is written as its length and its bytes, and as
+/// kAgain if it equals the text before.
+class OwnWriter {
  public:
+  static constexpr uint32_t kAgain = UINT32_MAX;
+
+  void Put(const std::string& text) {
+    if (last_ == text) return PutNumber(kAgain);
+    PutNumber(static_cast<uint32_t>(text.size()));
+    bytes_ += text;
+    last_ = text;
+  }
+  void Put(const MacAddress& mac) { PutNumber(mac.bytes); }
+  void Put(uint16_t number) { PutNumber(number); }
+  void Put(const IpAddress& address) {
+    PutNumber(address.family);
+    bytes_.append(reinterpret_cast<const char*>(address.bytes.data()), address.size());
+  }
+
+  [[nodiscard]] std::string bytes() && {
+    bytes_.shrink_to_fit();
+    return std::move(bytes_);
+  }
+
+ private:
   template <typename Number>
-  void Put(Number number) {
+  void PutNumber(const Number& number) {
     bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
   }
-  void PutText(const std::string& text) {
-    const auto size = std::min<size_t>(text.size(), std::numeric_limits<uint16_t>::max());
-    Put(static_cast<uint16_t>(size));
-    bytes_.append(text, 0, size);
-  }
 
-  [[nodiscard]] std::string bytes() && { return std::move(bytes_); }
-
- private:
   std::string bytes_;
+  std::string last_;
 };
 
-/// Reads the bytes of KeptWriter.
-class KeptReader {
+/// Reads what OwnWriter wrote.
+class OwnReader {
  public:
-  explicit KeptReader(const std::string& bytes) : rest_(bytes) {}
+  explicit OwnReader(std::string_view bytes) : rest_(bytes) {}
 
-  template <typename Number>
-  Number Take() {
-    Number number{};
-    rest_.copy(reinterpret_cast<char*>(&number), sizeof number);
-    rest_.remove_prefix(sizeof number);
-    return number;
+  void Take(std::string& text) {
+    uint32_t size = 0;
+    TakeBytes(&size, sizeof size);
+    if (size != OwnWriter::kAgain) {
+      last_ = rest_.substr(0, size);
+      rest_.remove_prefix(size);
+    }
+    text = last_;
   }
-  std::string TakeText() {
-    const size_t size = Take<uint16_t>();
-    std::string text(rest_.substr(0, size));
-    rest_.remove_prefix(size);
-    return text;
+  void Take(MacAddress& mac) { TakeBytes(&mac.bytes, sizeof mac.bytes); }
+  void Take(uint16_t& number) { TakeBytes(&number, sizeof number); }
+  void Take(IpAddress& address) {
+    TakeBytes(&address.family, sizeof address.family);
+    TakeBytes(address.bytes.data(), address.size());
   }
-  [[nodiscard]] bool at_end() const noexcept { return rest_.empty(); }
 
  private:
+  void TakeBytes(void* to, size_t size) {
+    rest_.copy(static_cast<char*>(to), size);
+    rest_.remove_prefix(size);
+  }
+
   std::string_view rest_;
+  std::string_view last_;
 };
 
-/// Whether the profile names the VIF's port, as those of Neutron do.
-bool NamesPort(const vif::VifBase& common) {
-  if (!common.port_profile.has_value()) return false;
-  const auto* profile = std::get_if<vif::PortProfileOpenVSwitch>(&*common.port_profile);
-  return profile != nullptr && profile->interface_id == common.id;
-}
-
-uint16_t VlanOf(const vif::Vif& vif) {
-  const auto* nested = std::get_if<vif::VifVlanNested>(&vif);
-  return nested == nullptr ? 0 : nested->vlan_id.value_or(0);
-}
-
-void Put(const vif::PodVif& vif, KeptWriter& writer) {
-  const vif::VifBase& common = vif::Common(vif.vif);
-  writer.Put(static_cast<uint8_t>(vif.vif.index()));
-  writer.PutText(vif.ifname);
-  writer.Put(vif.is_default);
-  writer.PutText(common.id.value_or(""));
-  writer.PutText(common.plugin.value_or(""));
-  writer.Put(common.address.value_or(MacAddress()).bytes);
-  writer.Put(NamesPort(common));
-  writer.Put(VlanOf(vif.vif));
-  writer.PutText(common.network.has_value() ? common.network->id.value_or("") : "");
-  const std::vector<IpNetwork> addresses = vif::AddressesOf(common);
-  writer.Put(static_cast<uint16_t>(addresses.size()));
-  for (const IpNetwork& ip : addresses) {
-    writer.Put(ip.address.family);
-    for (size_t i = 0; i < ip.address.size(); ++i) writer.Put(ip.address.bytes.at(i));
+std::string TakeOwn(Vifs& vifs) {
+  OwnWriter writer;
+  for (vif::PodVif& vif : vifs) {
+    VisitOwnFields(vif, [&](auto& field) {
+      if (!field.has_value()) return;
+      writer.Put(*field);
+      *field = {};
+    });
   }
+  return std::move(writer).bytes();
 }
 
-template <size_t... kIndex>
-vif::Vif VifOfKind(size_t kind, std::index_sequence<kIndex...> /*all*/) {
-  vif::Vif vif;
-  const auto make = [&]<size_t kOne>() {
-    if (kOne == kind) vif.emplace<kOne>();
-  };
-  (make.template operator()<kIndex>(), ...);
-  return vif;
-}
-
-vif::Subnet TakeSubnet(KeptReader& reader) {
-  std::vector<vif::FixedIp> ips(reader.Take<uint16_t>());
-  for (vif::FixedIp& ip : ips) {
-    IpAddress address{.family = reader.Take<IpFamily>()};
-    for (size_t i = 0; i < address.size(); ++i) address.bytes.at(i) = reader.Take<uint8_t>();
-    ip.address = address;
+/// VIFs of one network are alike.
+std::string NetworksOf(const Vifs& vifs) {
+  std::string key;
+  for (const vif::PodVif& vif : vifs) {
+    const vif::VifBase& base = vif::Common(vif.vif);
+    key += vif.ifname;
+    key += vif::IsActive(vif) ? "+" : "-";
+    if (!base.network.has_value()) continue;
+    key += base.network->id.value_or("");
+    if (!base.network->subnets.has_value()) continue;
+    for (const vif::Subnet& subnet : *base.network->subnets)
+      key += "/" + subnet.cidr.value_or(IpNetwork()).ToString();
   }
-  vif::Subnet subnet;
-  subnet.ips = vif::FixedIpList{.objects = std::move(ips)};
-  return subnet;
+  return key;
 }
 
-vif::PodVif TakeVif(KeptReader& reader) {
-  vif::PodVif vif;
-  vif.vif =
-      VifOfKind(reader.Take<uint8_t>(), std::make_index_sequence<std::variant_size_v<vif::Vif>>());
-  vif::VifBase& common = vif::Common(vif.vif);
-  vif.ifname = reader.TakeText();
-  vif.is_default = reader.Take<bool>();
-  common.id = reader.TakeText();
-  common.plugin = reader.TakeText();
-  common.address = MacAddress{.bytes = reader.Take<std::array<uint8_t, 6>>()};
-  common.active = true;
-  if (reader.Take<bool>()) {
-    vif::PortProfileOpenVSwitch profile;
-    profile.interface_id = *common.id;
-    common.port_profile = vif::PortProfile(std::move(profile));
+/// The common parts that plans have now. Thread-safe.
+class CommonParts {
+ public:
+  /// The equal part that another plan has, or this one.
+  std::shared_ptr<const Vifs> Share(Vifs vifs) {
+    const std::string key = NetworksOf(vifs);
+    const MutexLock lock(mutex_);
+    std::weak_ptr<const Vifs>& known = known_[key];
+    auto shared = known.lock();
+    if (shared && *shared == vifs) return shared;
+    shared = std::make_unique<const Vifs>(std::move(vifs));
+    known = shared;
+    if (known_.size() > most_) DropUnused();
+    return shared;
   }
-  const auto vlan = reader.Take<uint16_t>();
-  if (auto* nested = std::get_if<vif::VifVlanNested>(&vif.vif); nested != nullptr && vlan != 0)
-    nested->vlan_id = vlan;
-  vif::Network network;
-  network.id = reader.TakeText();
-  network.subnets->objects->push_back(TakeSubnet(reader));
-  common.network = std::move(network);
-  return vif;
+
+ private:
+  void DropUnused() REQUIRES(mutex_) {
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    most_ = kLeast + 2 * known_.size();
+  }
+
+  static constexpr size_t kLeast = 64;
+  Mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const Vifs>> known_ GUARDED_BY(mutex_);
+  size_t most_ GUARDED_BY(mutex_) = kLeast;
+};
+
+CommonParts& AllCommonParts() {
+  static CommonParts parts;
+  return parts;
 }
 
 }  // namespace
 
-KeptPlan::KeptPlan(const std::vector<vif::PodVif>& vifs) {
-  if (!std::all_of(vifs.begin(), vifs.end(), vif::IsActive)) {
-    whole_ = std::make_shared<const std::vector<vif::PodVif>>(vifs);
-    return;
-  }
-  KeptWriter writer;
-  for (const vif::PodVif& vif : vifs) Put(vif, writer);
-  reduced_ = std::move(writer).bytes();
-  reduced_.shrink_to_fit();
+KeptPlan::KeptPlan(std::vector<vif::PodVif> vifs) {
+  if (vifs.empty()) return;
+  own_ = TakeOwn(vifs);
+  common_ = AllCommonParts().Share(std::move(vifs));
 }
 
 std::vector<vif::PodVif> KeptPlan::vifs() const {
-  if (whole_) return *whole_;
-  std::vector<vif::PodVif> vifs;
-  KeptReader reader(reduced_);
-  while (!reader.at_end()) vifs.push_back(TakeVif(reader));
+  if (!common_) return {};
+  Vifs vifs = *common_;
+  OwnReader reader(own_);
+  for (vif::PodVif& vif : vifs) {
+    VisitOwnFields(vif, [&](auto& field) {
+      if (field.has_value()) reader.Take(*field);
+    });
+  }
   return vifs;
 }
 

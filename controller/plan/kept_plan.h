@@ -8,20 +8,20 @@
 
 namespace kuryr::controller {
 
-/// The VIFs of a plan, kept by a process that does not lead. Of an active plan, only the fields
-/// that Backend::Owns and Backend::Adopt read are kept, in some 110 bytes. A plan that is not
-/// active is kept whole: a backend may have to write it again.
+/// The VIFs of a plan, for a process that keeps the plans of a whole cluster. Nothing of them is
+/// lost. The parts that plans have in common are kept once, and some 80 bytes of each VIF.
+/// Different objects may be used by different threads.
 class KeptPlan {
  public:
   KeptPlan() = default;
-  explicit KeptPlan(const std::vector<vif::PodVif>& vifs);
+  explicit KeptPlan(std::vector<vif::PodVif> vifs);
 
-  [[nodiscard]] bool empty() const noexcept { return reduced_.empty() && !whole_; }
+  [[nodiscard]] bool empty() const noexcept { return !common_; }
   [[nodiscard]] std::vector<vif::PodVif> vifs() const;
 
  private:
-  std::string reduced_;
-  std::shared_ptr<const std::vector<vif::PodVif>> whole_;
+  std::string own_;  ///< the fields that tell these VIFs from others
+  std::shared_ptr<const std::vector<vif::PodVif>> common_;  ///< without the values of those fields
 };
 
 }  // namespace kuryr::controller

@@ -1,9 +1,14 @@
 #include "controller/plan/kept_plan.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
-#include "controller/backends/neutron/vifs/port_vif.h"
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
 #include "tests/controller/backends/pools/backend_fixture.h"
+#include "tests/vif/samples.h"
 
 namespace kuryr::controller {
 namespace {
@@ -41,31 +46,38 @@ TEST_P(KeptPlanTest, NextBackendGivesThePodWhatItHas) {
   }
 }
 
-TEST_P(KeptPlanTest, VifsThatAreNotActiveAreKeptAsTheyAre) {
-  PoolBackend backend(Pools());
-  std::vector<vif::PodVif> vifs = Planned(backend, pools::RequestOf(pools::Pod("a")));
-  vif::Common(vifs[0].vif).active = false;
-
-  EXPECT_EQ(KeptPlan(vifs).vifs(), vifs);
-}
-
 INSTANTIATE_TEST_SUITE_P(Kinds, KeptPlanTest,
                          ::testing::Values("bridge = br-int\n", "vif = bridge\nbridge = br0\n",
                                            "vif = macvlan\n", "vif = vlan\nvlan_ids = 5-9\n"));
 
-TEST(KeptPlanOfNeutronTest, PortIsToldFromAVifThatIsNone) {
-  vif::VifOpenVSwitch port;
-  port.id = "5f1b4e6c-0000-4000-8000-000000000001";
-  port.plugin = "ovs";
-  port.active = true;
-  vif::PortProfileOpenVSwitch profile;
-  profile.interface_id = *port.id;
-  port.port_profile = vif::PortProfile(profile);
-  ASSERT_TRUE(neutron::IsPortVif(port));
+TEST(KeptPlanOfSamplesTest, LosesNothing) {
+  for (const char* const folder : {"annotation", "kuryrport"}) {
+    for (const std::string& name : vif::SampleNames(folder)) {
+      SCOPED_TRACE(name);
+      const std::string file = std::string(folder) + "/" + name + ".json";
+      const bool is_annotation = folder == std::string("annotation");
+      const auto vifs =
+          is_annotation ? vif::DecodeAnnotation(vif::ReadSample(file))
+                        : vif::VifsOf(vif::JsonSample(file)).value_or(std::vector<vif::PodVif>());
+      EXPECT_EQ(KeptPlan(vifs).vifs(), vifs);
+    }
+  }
+}
 
-  EXPECT_TRUE(neutron::IsPortVif(KeptPlan({{"eth0", true, port}}).vifs().at(0).vif));
-  port.port_profile.reset();
-  EXPECT_FALSE(neutron::IsPortVif(KeptPlan({{"eth0", true, port}}).vifs().at(0).vif));
+TEST(KeptPlanOfManyPodsTest, KeepsOnceWhatTheyHaveInCommon) {
+  constexpr size_t kPods = 1000;
+  PoolBackend backend(pools::ReadPoolsOf("[pool:blue]\ncidr = 10.1.0.0/16\ndefault = true\n"));
+  std::vector<std::vector<vif::PodVif>> all;
+  for (size_t i = 0; i < kPods; ++i)
+    all.push_back(backend.Reserve(pools::RequestOf(pools::Pod("pod" + std::to_string(i)))).value());
+  std::vector<KeptPlan> kept;
+  kept.reserve(kPods);
+
+  const size_t before = ::mallinfo2().uordblks;
+  for (const auto& vifs : all) kept.emplace_back(vifs);
+
+  EXPECT_LT(::mallinfo2().uordblks - before, kPods * 150);
+  for (size_t i = 0; i < kPods; ++i) ASSERT_EQ(kept[i].vifs(), all[i]);
 }
 
 TEST(KeptPlanOfNothingTest, IsEmpty) {
