@@ -6,14 +6,20 @@ import time
 from controller.controllers import Controller
 from harness.expectation import expect, expect_same
 from harness.kube_api import TOKEN
+from harness.kuryr import Kuryr
+from harness.kuryr_daemon import KuryrDaemon
 from harness.namespaces import network
 from harness.pod import Pod as Sandbox
+from harness.process import run
 from ovn.central import EVENT_SECONDS, HOST_NAME, NORTHBOUND
 from ovn.exchange import ANY, FAMILIES, PORT
 from ovn.node import make_node
 
 HERE_NODE, OTHER_NODE = HOST_NAME, "node2"
 NAMES = ("client", "one", "other")
+# It answers at the Services' addresses, as kube-proxy would.
+NODE = "the node"
+NODE_NETWORK = {"enabled": "true", "interface": "kuryr0"}
 BACKEND = f"""[controller]
 backend = ovn
 leader_elect = false
@@ -43,12 +49,20 @@ class BalancedPods:
         """chosen: the launcher's options."""
         self.node = make_node(chosen.plugin, chosen.daemon)
         self.api = self.node.pods.api
+        kuryr = Kuryr(self.node.pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS},
+                      node_network=NODE_NETWORK)
+        self.node.agent.stop()
+        self.node.give(kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
+        self.node.agent.start()
         for name in (HERE_NODE, OTHER_NODE):
             self.api.request("POST", "/api/v1/nodes", {"metadata": {"name": name}})
         self.controller = FakesController(0, chosen.controller, self.api, "kuryrport", BACKEND)
         self.sandboxes, self.addresses, self.servers = {}, {}, {}
         for name in NAMES:
             self.run_pod(name)
+        for family, address in SERVICE_ADDRESS.items():
+            run(f"ip address add {address} dev lo")
+            self.servers[NODE, family] = socket.create_server((address, SERVICE_PORT), family=FAMILIES[family])
 
     def run_pod(self, name):
         made = self.api.create_pod(name)
@@ -58,13 +72,14 @@ class BalancedPods:
         self.addresses[name] = {6 if ":" in each else 4: each for each in addresses}
         if name != "client":
             with network(sandbox.netns_path):
-                self.servers |= {(name, family): socket.create_server((ANY[family], PORT), family=kind) for family, kind in FAMILIES.items()}
+                self.servers |= {(name, family): socket.create_server((ANY[family], PORT), family=kind)
+                                 for family, kind in FAMILIES.items()}
 
     def serve(self, family, places):
         return BalancedService(self, family, places)
 
     def reached(self, family, client):
-        """The names of the pods that connections to the Service reach."""
+        """The names of what connections to the Service reach."""
         servers = {server: name for (name, of), server in self.servers.items() if of == family}
         found = set()
         for _ in range(CALLS):
@@ -80,6 +95,14 @@ class BalancedPods:
                     server.accept()[0].close()
                     found.add(servers[server])
         return found
+
+    def expect(self, family, wanted, client="client"):
+        """Waits until a client reaches these alone by the Service."""
+        deadline = time.monotonic() + EVENT_SECONDS
+        while (found := self.reached(family, client)) != wanted and time.monotonic() < deadline:
+            self.node.ovs.forget_flows()
+            time.sleep(AGAIN_SECONDS)
+        expect_same(wanted, found, "reached")
 
     def wait_until_no_rows(self):
         def rows():
@@ -115,14 +138,9 @@ class BalancedService:
     def restrict(self, policy):
         self.pods.api.patch(f"{SERVICES}/{self.name}", {"spec": {"internalTrafficPolicy": policy}})
 
+    def expect(self, wanted, client="client"):
+        self.pods.expect(self.family, wanted, client)
+
     def delete(self):
         for path in (SERVICES, SLICES):
             self.pods.api.request("DELETE", f"{path}/{self.name}")
-
-    def expect(self, wanted, client="client"):
-        """Waits until a client reaches these pods alone."""
-        deadline = time.monotonic() + EVENT_SECONDS
-        while (found := self.pods.reached(self.family, client)) != wanted and time.monotonic() < deadline:
-            self.pods.node.ovs.forget_flows()
-            time.sleep(AGAIN_SECONDS)
-        expect_same(wanted, found, "pods reached")
