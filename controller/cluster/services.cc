@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/names.h"
 
 namespace kuryr::controller {
 namespace {
@@ -28,10 +29,19 @@ std::string Lowercase(std::string text) {
   return text;
 }
 
+std::optional<IpAddress> IpIn(const json& text) {
+  if (!text.is_string()) return std::nullopt;
+  return IpAddress::Parse(text.get_ref<const std::string&>());
+}
+
 void AppendIp(const json& text, std::vector<IpAddress>& addresses) {
-  if (!text.is_string()) return;
-  if (const auto address = IpAddress::Parse(text.get_ref<const std::string&>()))
-    addresses.push_back(*address);
+  if (const auto address = IpIn(text)) addresses.push_back(*address);
+}
+
+/// The node's name is to be part of names of rows.
+std::string NodeOf(const json& endpoint) {
+  std::string node = StringAt(endpoint, "nodeName");
+  return IsDnsName(node) ? node : "";
 }
 
 /// The API's consumers treat a condition that is not known as ready.
@@ -61,6 +71,7 @@ Services::Spec Services::SpecOf(const json& object) {
     const json& config = MemberAt(MemberAt(spec, "sessionAffinityConfig"), "clientIP");
     parsed.affinity = std::chrono::seconds(NumberAt(config, "timeoutSeconds", kAffinitySeconds));
   }
+  parsed.local = StringAt(spec, "internalTrafficPolicy") == "Local";
   for (const json& port : MemberAt(spec, "ports")) parsed.ports.push_back(PortOf(port));
   return parsed;
 }
@@ -75,9 +86,10 @@ Services::Slice Services::SliceOf(const watcher::WatchEvent& event) {
   for (const json& port : MemberAt(object, "ports")) slice.ports.push_back(PortOf(port));
   for (const json& endpoint : MemberAt(object, "endpoints")) {
     const json& addresses = MemberAt(endpoint, "addresses");
+    if (!IsReady(endpoint) || !addresses.is_array() || addresses.empty()) continue;
     // All addresses of an endpoint are of the same pod: the first is enough.
-    if (IsReady(endpoint) && addresses.is_array() && !addresses.empty())
-      AppendIp(addresses.front(), slice.addresses);
+    if (const auto address = IpIn(addresses.front()))
+      slice.endpoints.push_back({*address, NodeOf(endpoint)});
   }
   return slice;
 }
@@ -128,27 +140,40 @@ void Services::RemoveSlice(const std::string& key) {
   Tell(service);
 }
 
-Service Services::ServiceOf(const Known& known) const {
-  Service service{.cluster_ips = known.spec->cluster_ips, .affinity = known.spec->affinity};
-  size_t left = kMostOfAllPorts;
-  for (const SpecPort& port : known.spec->ports) {
-    const size_t most = std::min(left, kMostEndpoints);
-    std::set<ServiceEndpoint> endpoints;
-    for (const std::string& key : known.slices) {
-      const Slice& slice = slices_.at(key);
-      const auto found =
-          std::find_if(slice.ports.begin(), slice.ports.end(), [&](const SpecPort& known_port) {
-            return known_port.name == port.name && known_port.protocol == port.protocol;
-          });
-      if (found == slice.ports.end()) continue;
-      for (const IpAddress& address : slice.addresses) {
-        if (endpoints.size() < most) endpoints.insert({address, found->port});
-      }
+std::vector<ServiceEndpoint> Services::EndpointsOf(const Known& known, const SpecPort& port,
+                                                   size_t most) const {
+  std::set<ServiceEndpoint> endpoints;
+  std::map<std::string, size_t> counts;  // by node
+  for (const std::string& key : known.slices) {
+    const Slice& slice = slices_.at(key);
+    const auto found =
+        std::find_if(slice.ports.begin(), slice.ports.end(), [&](const SpecPort& known_port) {
+          return known_port.name == port.name && known_port.protocol == port.protocol;
+        });
+    if (found == slice.ports.end()) continue;
+    for (const Endpoint& endpoint : slice.endpoints) {
+      std::string node = known.spec->local ? endpoint.node : "";
+      size_t& count = counts[node];
+      if (endpoints.size() < most && count < ServicePort::kMostEndpoints &&
+          endpoints.insert({endpoint.address, found->port, std::move(node)}).second)
+        ++count;
     }
+  }
+  return {endpoints.begin(), endpoints.end()};
+}
+
+Service Services::ServiceOf(const Known& known) const {
+  Service service{.cluster_ips = known.spec->cluster_ips,
+                  .affinity = known.spec->affinity,
+                  .local = known.spec->local,
+                  .ports = {}};
+  size_t left = kMostOfAllPorts;
+  service.ports.reserve(known.spec->ports.size());
+  for (const SpecPort& port : known.spec->ports) {
+    std::vector<ServiceEndpoint> endpoints = EndpointsOf(known, port, left);
     left -= endpoints.size();
-    service.ports.push_back({.protocol = port.protocol,
-                             .port = port.port,
-                             .endpoints = {endpoints.begin(), endpoints.end()}});
+    service.ports.push_back(
+        {.protocol = port.protocol, .port = port.port, .endpoints = std::move(endpoints)});
   }
   return service;
 }

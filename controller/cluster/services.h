@@ -19,10 +19,7 @@ namespace kuryr::controller {
 /// Thread-safe. (k8s.io/api core/v1, discovery/v1)
 class Services : public watcher::EventConsumer {
  public:
-  /// The most endpoints of one port that are balanced. A user could make any number of
-  /// EndpointSlices. The API server puts as many into an Endpoints object.
-  static constexpr size_t kMostEndpoints = 1000;
-  /// The most endpoints of all ports of one Service. A user could also name any number of ports.
+  /// The most endpoints of all ports of one Service. A user could name any number of ports.
   static constexpr size_t kMostOfAllPorts = 10'000;
 
   /// Tells `balancer` of all Services, and of each later change. The caller has read all Services.
@@ -42,12 +39,17 @@ class Services : public watcher::EventConsumer {
   struct Spec {
     std::vector<IpAddress> cluster_ips;
     std::optional<std::chrono::seconds> affinity;
+    bool local = false;
     std::vector<SpecPort> ports;
+  };
+  struct Endpoint {
+    IpAddress address;
+    std::string node;
   };
   struct Slice {
     std::string service;          ///< NAMESPACE/NAME
     std::vector<SpecPort> ports;  ///< with the endpoints' ports
-    std::vector<IpAddress> addresses;
+    std::vector<Endpoint> endpoints;
   };
   struct Known {
     std::optional<Spec> spec;
@@ -61,6 +63,9 @@ class Services : public watcher::EventConsumer {
   void HandleSlice(const watcher::WatchEvent& event) REQUIRES(mutex_);
   void RemoveSlice(const std::string& key) REQUIRES(mutex_);
   [[nodiscard]] Service ServiceOf(const Known& known) const REQUIRES(mutex_);
+  /// At most `most` of them, sorted.
+  [[nodiscard]] std::vector<ServiceEndpoint> EndpointsOf(const Known& known, const SpecPort& port,
+                                                         size_t most) const REQUIRES(mutex_);
   void Tell(const std::string& key) REQUIRES(mutex_);
 
   mutable Mutex mutex_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,11 +14,16 @@ namespace kuryr::controller {
 struct ServiceEndpoint {
   IpAddress address;
   uint16_t port = 0;
+  std::string node;  ///< the endpoint's, for a Service that is local; empty: it names none
 
   auto operator<=>(const ServiceEndpoint&) const = default;
 };
 
 struct ServicePort {
+  /// The most endpoints that are balanced; of a local Service, those of each node. A user could
+  /// make any number of EndpointSlices. The API server puts as many into an Endpoints object.
+  static constexpr size_t kMostEndpoints = 1000;
+
   std::string protocol;  ///< "tcp", "udp" or "sctp"
   uint16_t port = 0;
   std::vector<ServiceEndpoint> endpoints;  ///< those that are ready, of all families, sorted
@@ -30,6 +36,7 @@ struct Service {
   std::vector<IpAddress> cluster_ips;  ///< none: it is headless, or an ExternalName
   /// How long a client keeps its endpoint; nullopt: each connection chooses anew.
   std::optional<std::chrono::seconds> affinity;
+  bool local = false;  ///< a pod reaches the endpoints of its own node alone
   std::vector<ServicePort> ports;
 
   bool operator==(const Service&) const = default;

@@ -44,12 +44,14 @@ def add_options(parser, count):
 
 
 class Controller:
+    token = CONTROLLER_TOKEN
+
     def __init__(self, number, program, api, sink, backend=LOCAL):
         """backend: what kuryr.conf says of it."""
         self.name = f"controller-{number}"
         self.program, self.port = program, FIRST_PORT + number
         self.config, self.log = WORK / f"{self.name}.conf", WORK / f"{self.name}.log"
-        (WORK / "controller-token").write_text(CONTROLLER_TOKEN)
+        (WORK / "controller-token").write_text(self.token)
         self.config.write_text(
             f"[kubernetes]\napi_root = {api.url}\nssl_ca_crt_file = {api.ca}\ntoken_file = {WORK}/controller-token\nvif_sink = {sink}\n"
             f"[health_server]\nport = {self.port}\n{backend}")

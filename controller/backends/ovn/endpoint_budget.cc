@@ -1,16 +1,23 @@
 #include "controller/backends/ovn/endpoint_budget.h"
 
-#include <numeric>
+#include <set>
 
 #include "base/log.h"
 
 namespace kuryr::controller::ovn {
 namespace {
 
-size_t EndpointsOf(const Service& service) {
-  return std::accumulate(
-      service.ports.begin(), service.ports.end(), size_t{0},
-      [](size_t sum, const ServicePort& port) { return sum + port.endpoints.size(); });
+/// In endpoints. A local Service has a row for each protocol at each node.
+size_t CostOf(const Service& service) {
+  size_t endpoints = 0;
+  std::set<std::pair<std::string, std::string>> rows;
+  for (const ServicePort& port : service.ports) {
+    endpoints += port.endpoints.size();
+    for (const ServiceEndpoint& endpoint : port.endpoints) {
+      if (!endpoint.node.empty()) rows.emplace(endpoint.node, port.protocol);
+    }
+  }
+  return endpoints + EndpointBudget::kRow * rows.size();
 }
 
 std::string NamespaceOf(const std::string& name) { return name.substr(0, name.find('/')); }
@@ -18,12 +25,12 @@ std::string NamespaceOf(const std::string& name) { return name.substr(0, name.fi
 }  // namespace
 
 bool EndpointBudget::Admit(const std::string& name, const Service& service) {
-  const size_t endpoints = EndpointsOf(service);
-  if (endpoints == 0) return true;
+  const size_t cost = CostOf(service);
+  if (cost == 0) return true;
   size_t& used = used_[NamespaceOf(name)];
-  if (used + endpoints > most_) return false;
-  used += endpoints;
-  admitted_[name] = endpoints;
+  if (used + cost > most_) return false;
+  used += cost;
+  admitted_[name] = cost;
   return true;
 }
 

@@ -1,7 +1,7 @@
 #include "controller/backends/ovn/load_balancers.h"
 
 #include <array>
-#include <utility>
+#include <map>
 
 #include "controller/backends/ovn/northbound/schema.h"
 
@@ -9,6 +9,8 @@ namespace kuryr::controller::ovn {
 namespace {
 
 constexpr std::array kProtocols = {"tcp", "udp", "sctp"};
+
+using Vips = std::map<std::string, std::string>;
 
 std::string SocketText(const IpAddress& address, uint16_t port) {
   const std::string text = address.ToString();
@@ -24,9 +26,60 @@ std::string BackendsText(IpFamily family, const std::vector<ServiceEndpoint>& en
   return text;
 }
 
-RowKey BalancerKey(const std::string& service, const char* protocol) {
-  return {kLoadBalancer, service + "/" + protocol};
+Vips VipsOf(const Service& facts, const std::string& protocol) {
+  Vips vips;
+  for (const ServicePort& port : facts.ports) {
+    if (port.protocol != protocol || port.port == 0) continue;
+    for (const IpAddress& address : facts.cluster_ips) {
+      std::string backends = BackendsText(address.family, port.endpoints);
+      if (facts.local && backends.empty()) continue;
+      vips.emplace(SocketText(address, port.port), std::move(backends));
+    }
+  }
+  return vips;
 }
+
+/// The Service where nodes share a switch.
+Service SharedPartOf(const Service& facts) {
+  Service part = facts;
+  part.local = false;
+  for (ServicePort& port : part.ports) {
+    if (port.endpoints.size() > ServicePort::kMostEndpoints)
+      port.endpoints.resize(ServicePort::kMostEndpoints);
+  }
+  return part;
+}
+
+/// By node: the Service with that node's endpoints alone.
+std::map<std::string, Service> PartsOf(const Service& facts) {
+  std::map<std::string, Service> parts;
+  for (const ServicePort& port : facts.ports) {
+    std::map<std::string, std::vector<ServiceEndpoint>> endpoints;
+    for (const ServiceEndpoint& endpoint : port.endpoints) {
+      if (!endpoint.node.empty()) endpoints[endpoint.node].push_back(endpoint);
+    }
+    for (auto& [node, own] : endpoints) {
+      Service& part = parts[node];
+      part.cluster_ips = facts.cluster_ips;
+      part.affinity = facts.affinity;
+      part.local = true;
+      part.ports.push_back(
+          {.protocol = port.protocol, .port = port.port, .endpoints = std::move(own)});
+    }
+  }
+  return parts;
+}
+
+std::string DropPrefix(const std::string& service) { return "service/" + service + "/"; }
+
+WantedRow DropRow(const std::string& service, const IpAddress& address) {
+  const std::string text = address.ToString();
+  return {.key = {kStaticRoute, DropPrefix(service) + text},
+          .values = {{"ip_prefix", text}, {"nexthop", "discard"}, {"policy", "dst-ip"}},
+          .places = {{{kRouter, "router"}, "static_routes"}}};
+}
+
+Place PlaceOn(RowKey holder) { return {std::move(holder), "load_balancer"}; }
 
 }  // namespace
 
@@ -36,36 +89,47 @@ WantedRow ServiceGroupRow(const std::string& cluster) {
   return {.key = ServiceGroup(), .values = {{"name", cluster + "/services"}}};
 }
 
-std::vector<RowKey> BalancerKeysOf(const std::string& service) {
-  std::vector<RowKey> keys;
-  keys.reserve(kProtocols.size());
-  for (const char* protocol : kProtocols) keys.push_back(BalancerKey(service, protocol));
-  return keys;
+LoadBalancers::LoadBalancers(std::string cluster, const std::vector<RowKey>& shared)
+    : cluster_(std::move(cluster)) {
+  shared_.reserve(shared.size());
+  for (const RowKey& key : shared) shared_.push_back(PlaceOn(key));
 }
 
-std::vector<WantedRow> BalancersOf(const std::string& cluster, const std::string& service,
-                                   const Service& facts) {
-  std::vector<WantedRow> rows;
+std::vector<RowKey> LoadBalancers::PrefixesOf(const std::string& service) {
+  return {{kLoadBalancer, service + "/"}, {kStaticRoute, DropPrefix(service)}};
+}
+
+void LoadBalancers::Append(const std::string& service, const std::string& suffix,
+                           const Service& facts, const std::vector<Place>& places,
+                           std::vector<WantedRow>& rows) const {
   for (const char* protocol : kProtocols) {
-    std::map<std::string, std::string> vips;
-    for (const ServicePort& port : facts.ports) {
-      if (port.protocol != protocol || port.port == 0) continue;
-      for (const IpAddress& address : facts.cluster_ips)
-        vips.emplace(SocketText(address, port.port), BackendsText(address.family, port.endpoints));
-    }
+    Vips vips = VipsOf(facts, protocol);
     if (vips.empty()) continue;
-    std::string name = cluster;
-    name.append("/").append(service).append("/").append(protocol);
+    std::string name = service;
+    name.append("/").append(protocol).append(suffix);
     WantedRow row = {
-        .key = BalancerKey(service, protocol),
-        .values = {{"name", std::move(name)}, {"protocol", protocol}},
+        .key = {kLoadBalancer, name},
+        .values = {{"name", cluster_ + "/" + name}, {"protocol", protocol}},
         .maps = {{"options", {{"reject", "true"}, {"affinity_timeout", std::nullopt}}}},
         .whole_maps = {{"vips", std::move(vips)}},
-        .places = {{ServiceGroup(), "load_balancer"}}};
+        .places = places};
     if (facts.affinity)
       row.maps["options"]["affinity_timeout"] = std::to_string(facts.affinity->count());
     rows.push_back(std::move(row));
   }
+}
+
+std::vector<WantedRow> LoadBalancers::RowsOf(const std::string& service,
+                                             const Service& facts) const {
+  std::vector<WantedRow> rows;
+  if (!facts.local) {
+    Append(service, "", facts, {PlaceOn(ServiceGroup())}, rows);
+    return rows;
+  }
+  if (!shared_.empty()) Append(service, "", SharedPartOf(facts), shared_, rows);
+  for (const auto& [node, part] : PartsOf(facts))
+    Append(service, "/" + node, part, {PlaceOn({kSwitch, "node/" + node})}, rows);
+  for (const IpAddress& address : facts.cluster_ips) rows.push_back(DropRow(service, address));
   return rows;
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/backends/ovn/northbound/wanted_row.h"
 #include "controller/plan/service.h"
-
-// Services as load balancers of OVN: each protocol of a Service has one. All switches have all of
-// them, by one group.
 
 namespace kuryr::controller::ovn {
 
@@ -15,10 +13,29 @@ namespace kuryr::controller::ovn {
 [[nodiscard]] RowKey ServiceGroup();
 [[nodiscard]] WantedRow ServiceGroupRow(const std::string& cluster);
 
-/// The keys of a Service's load balancers, whether they are there or not.
-[[nodiscard]] std::vector<RowKey> BalancerKeysOf(const std::string& service);
-/// `service` is NAMESPACE/NAME. A port without endpoints refuses connections.
-[[nodiscard]] std::vector<WantedRow> BalancersOf(const std::string& cluster,
-                                                 const std::string& service, const Service& facts);
+/// Services as load balancers of OVN: each protocol of a Service has one. All switches have it, by
+/// one group. A local Service has one for each node with endpoints instead, at the node's switch,
+/// and the router drops what no switch has translated. A switch that nodes share has all endpoints,
+/// as OVN does not know there which node a pod is on. Thread-safe.
+class LoadBalancers {
+ public:
+  /// `shared` are the switches that nodes share.
+  LoadBalancers(std::string cluster, const std::vector<RowKey>& shared);
+
+  /// `service` is NAMESPACE/NAME. A port without endpoints refuses connections, but not at the
+  /// switches of nodes if the Service is local.
+  [[nodiscard]] std::vector<WantedRow> RowsOf(const std::string& service,
+                                              const Service& facts) const;
+  /// How the keys of a Service's rows begin.
+  [[nodiscard]] static std::vector<RowKey> PrefixesOf(const std::string& service);
+
+ private:
+  /// Appends the rows NAMESPACE/NAME/PROTOCOL, with the suffix after that.
+  void Append(const std::string& service, const std::string& suffix, const Service& facts,
+              const std::vector<Place>& places, std::vector<WantedRow>& rows) const;
+
+  const std::string cluster_;
+  std::vector<Place> shared_;
+};
 
 }  // namespace kuryr::controller::ovn

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "controller/backends/ovn/load_balancers.h"
 #include "controller/backends/ovn/northbound/schema.h"
 
 namespace kuryr::controller::ovn {
@@ -46,9 +45,9 @@ std::vector<RowKey> Without(const std::vector<RowKey>& all, const std::vector<Ro
 OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
                        std::chrono::milliseconds grace)
     : hooks_(hooks),
-      cluster_(options.cluster),
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
       topology_(options),
+      balancers_(options.cluster, topology_.SharedSwitches()),
       policies_(options.cluster),
       budget_(kMostEndpoints),
       tracer_(options),
@@ -210,11 +209,8 @@ void OvnBackend::ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& 
 
 void OvnBackend::Balance(const std::string& name, const Service& service) {
   const MutexLock lock(mutex_);
-  for (const auto& [each, form] : budget_.Take(name, service)) {
-    std::vector<WantedRow> rows = BalancersOf(cluster_, each, form);
-    const std::vector<RowKey> dropped = Without(BalancerKeysOf(each), KeysOf(rows));
-    northbound_.Want(std::move(rows), dropped);
-  }
+  for (const auto& [each, form] : budget_.Take(name, service))
+    northbound_.Replace(LoadBalancers::PrefixesOf(each), balancers_.RowsOf(each, form));
 }
 
 void OvnBackend::SetClusterUid(const std::string& uid) {

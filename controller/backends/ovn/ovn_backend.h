@@ -12,6 +12,7 @@
 #include "controller/backends/backend.h"
 #include "controller/backends/backend_factory.h"
 #include "controller/backends/ovn/endpoint_budget.h"
+#include "controller/backends/ovn/load_balancers.h"
 #include "controller/backends/ovn/northbound/northbound.h"
 #include "controller/backends/ovn/ovn_options.h"
 #include "controller/backends/ovn/ovn_tracer.h"
@@ -84,9 +85,9 @@ class OvnBackend final : public Backend,
   void WakePolicies(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
 
   const BackendHooks hooks_;
-  const std::string cluster_;
   pools::PoolBackend pools_;
   const Topology topology_;
+  const LoadBalancers balancers_;
   mutable Mutex mutex_;
   std::map<std::string, Account> accounts_ GUARDED_BY(mutex_);  ///< by the owner's id
   std::map<RowKey, std::string> owners_ GUARDED_BY(mutex_);     ///< ids, by row

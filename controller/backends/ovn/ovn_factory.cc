@@ -1,5 +1,6 @@
 #include "controller/backends/ovn/ovn_factory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -29,6 +30,12 @@ class OvnFactory final : public BackendFactory {
       Log(LogLevel::kWarning,
           "NetworkPolicies do not hold for what comes by a Service: it has a node's address; "
           "[ovn] services = ovn would keep the source");
+    const bool shares = std::any_of(options_.pools.begin(), options_.pools.end(),
+                                    [](const pools::Pool& pool) { return !pool.from_node; });
+    if (options_.balances_services && shares)
+      Log(LogLevel::kWarning,
+          "internalTrafficPolicy: Local does not hold for pods of pools without from_node and "
+          "node_prefix: nodes share their switch");
   }
 
   [[nodiscard]] std::shared_ptr<Backend> Make(const BackendHooks& hooks) const override {

@@ -56,8 +56,15 @@ WantedRow Topology::RouterRow(const std::string& uid) const {
 std::vector<WantedRow> Topology::SharedRows() const {
   std::vector<WantedRow> rows = {RouterRow("")};
   if (balances_services_) rows.push_back(ServiceGroupRow(cluster_));
-  for (const auto& [network, pool] : shared_pools_) rows.push_back(SwitchRow("pool/" + pool));
+  for (const RowKey& key : SharedSwitches()) rows.push_back(SwitchRow(key.name));
   return rows;
+}
+
+std::vector<RowKey> Topology::SharedSwitches() const {
+  std::vector<RowKey> keys;
+  keys.reserve(shared_pools_.size());
+  for (const auto& [network, pool] : shared_pools_) keys.push_back({kSwitch, "pool/" + pool});
+  return keys;
 }
 
 std::string Topology::SwitchOf(const Owner& owner, const vif::VifBase& vif) const {

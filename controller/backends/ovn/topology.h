@@ -28,6 +28,8 @@ class Topology {
   [[nodiscard]] WantedRow RouterRow(const std::string& uid) const;
   /// Rows that no owner has: the router, the switches of shared pools, the group of Services.
   [[nodiscard]] std::vector<WantedRow> SharedRows() const;
+  /// The keys of the switches of shared pools.
+  [[nodiscard]] std::vector<RowKey> SharedSwitches() const;
   /// A port for each VIF. For a node in a network of its own, also its switch, the router's port
   /// there, and the route of its pods to the outside: through the node.
   [[nodiscard]] std::vector<WantedRow> RowsOf(const Owner& owner,

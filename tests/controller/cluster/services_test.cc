@@ -30,8 +30,9 @@ class ServicesTest : public ::testing::Test {
   }
   void Tell(const std::string& object) { Tell(EventType::kAdded, json::parse(object)); }
   const Service& web() { return balancer_.told.at("team/web"); }
-  static ServiceEndpoint At(const std::string& address, uint16_t port) {
-    return {.address = IpAddress::Parse(address).value(), .port = port};
+  static ServiceEndpoint At(const std::string& address, uint16_t port,
+                            const std::string& node = "") {
+    return {.address = IpAddress::Parse(address).value(), .port = port, .node = node};
   }
 
   Services services_;
@@ -130,6 +131,52 @@ TEST_F(ServicesTest, AffinityHasAnEnd) {
   EXPECT_EQ(web().affinity, std::chrono::seconds(30));
 }
 
+TEST_F(ServicesTest, LocalOnesKnowTheNodesOfTheirEndpoints) {
+  json service = service_;
+  service["spec"]["internalTrafficPolicy"] = "Local";
+  json slice = slice_;
+  slice["endpoints"][0]["nodeName"] = "n1";
+  Tell(EventType::kAdded, service);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_TRUE(web().local);
+  EXPECT_THAT(web().ports[0].endpoints,
+              ElementsAre(At("10.4.0.2", 8080, "n1"), At("10.4.0.4", 8080)));
+
+  service["spec"]["internalTrafficPolicy"] = "Cluster";
+  Tell(EventType::kModified, service);
+  EXPECT_FALSE(web().local);
+  EXPECT_THAT(web().ports[0].endpoints, ElementsAre(At("10.4.0.2", 8080), At("10.4.0.4", 8080)));
+}
+
+TEST_F(ServicesTest, NodeWithAnImpossibleNameIsNone) {
+  json service = service_;
+  service["spec"]["internalTrafficPolicy"] = "Local";
+  json slice = slice_;
+  slice["endpoints"][0]["nodeName"] = "n1/tcp";
+  slice["endpoints"][2]["nodeName"] = 7;
+  Tell(EventType::kAdded, service);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports[0].endpoints, ElementsAre(At("10.4.0.2", 8080), At("10.4.0.4", 8080)));
+}
+
+TEST_F(ServicesTest, LocalOnesHaveABoundForEachNode) {
+  json service = service_;
+  service["spec"]["internalTrafficPolicy"] = "Local";
+  json slice = slice_;
+  slice["endpoints"] = json::array();
+  for (int i = 0; i < 3000; ++i) {
+    slice["endpoints"].push_back(
+        {{"addresses", {"10.4." + std::to_string(i / 250) + "." + std::to_string(i % 250)}},
+         {"nodeName", i < 2000 ? "n1" : "n2"}});
+  }
+  Tell(EventType::kAdded, service);
+  Tell(EventType::kAdded, slice);
+
+  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(2 * ServicePort::kMostEndpoints));
+}
+
 TEST_F(ServicesTest, MalformedFieldsArePassedOver) {
   Tell(R"({"kind": "Service", "metadata": {"namespace": "team", "name": "web"}, "spec": 7})");
   Tell(R"({"kind": "Service", "metadata": {"namespace": "team", "name": "web"},
@@ -151,7 +198,7 @@ TEST_F(ServicesTest, EndpointsHaveABound) {
   Tell(EventType::kAdded, service_);
   Tell(EventType::kAdded, slice);
 
-  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(Services::kMostEndpoints));
+  EXPECT_THAT(web().ports.at(0).endpoints, SizeIs(ServicePort::kMostEndpoints));
   json service = service_;
   for (int port = 1000; port < 1100; ++port)
     service["spec"]["ports"].push_back({{"name", "http"}, {"port", port}});

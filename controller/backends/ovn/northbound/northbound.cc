@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -74,6 +75,20 @@ void Northbound::WantTogether(std::vector<WantedRow> rows, const std::vector<Row
     for (WantedRow& row : rows) keeper_.Want(std::move(row));
     for (const RowKey& key : dropped) keeper_.Drop(key);
     keeper_.KeepTogether();
+  }
+  Wake();
+}
+
+void Northbound::Replace(const std::vector<RowKey>& prefixes, std::vector<WantedRow> rows) {
+  {
+    const MutexLock lock(mutex_);
+    std::set<RowKey> others;
+    for (const RowKey& prefix : prefixes) others.merge(keeper_.KeysUnder(prefix));
+    for (WantedRow& row : rows) {
+      others.erase(row.key);
+      keeper_.Want(std::move(row));
+    }
+    for (const RowKey& key : others) keeper_.Drop(key);
   }
   Wake();
 }

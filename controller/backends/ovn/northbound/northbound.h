@@ -48,6 +48,8 @@ class Northbound {
   /// As Want, with all of these rows in one transaction, however many they are.
   void WantTogether(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped)
       EXCLUDES(mutex_);
+  /// As Want, and has the thread delete all other rows whose keys begin with one of `prefixes`.
+  void Replace(const std::vector<RowKey>& prefixes, std::vector<WantedRow> rows) EXCLUDES(mutex_);
   void Drop(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
   /// All owners are known: after the grace, deletes the rows that no call of Want has.
   void DropUnknown() EXCLUDES(mutex_);

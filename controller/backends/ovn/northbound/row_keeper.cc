@@ -34,6 +34,7 @@ void RowKeeper::Want(WantedRow row) {
   const RowKey key = row.key;
   Slot& slot = slots_[key];
   if (slot.wanted == row) return;
+  if (slot.wanted) StopWaiting(*slot.wanted);
   slot.wanted = std::move(row);
   slot.dropped = false;
   slot.was_settled = false;
@@ -43,6 +44,7 @@ void RowKeeper::Want(WantedRow row) {
 void RowKeeper::Drop(const RowKey& key) {
   Slot& slot = slots_[key];
   if (slot.dropped) return;
+  if (slot.wanted) StopWaiting(*slot.wanted);
   slot.wanted.reset();
   slot.dropped = true;
   slot.was_settled = false;
@@ -54,6 +56,27 @@ void RowKeeper::DropUnknown(Choice choice) {
   for (auto& [key, slot] : slots_) {
     if (!slot.wanted && IsUnwanted(key, slot)) Queue(key, slot);
   }
+}
+
+std::set<RowKey> RowKeeper::KeysUnder(const RowKey& prefix) const {
+  std::set<RowKey> keys;
+  for (auto slot = slots_.lower_bound(prefix); slot != slots_.end(); ++slot) {
+    const RowKey& key = slot->first;
+    if (key.table != prefix.table || !key.name.starts_with(prefix.name)) break;
+    keys.insert(key);
+  }
+  return keys;
+}
+
+void RowKeeper::StopWaiting(const WantedRow& row) {
+  const auto stop = [&](const RowKey& awaited) {
+    const auto waiting = waiting_.find(awaited);
+    if (waiting == waiting_.end()) return;
+    waiting->second.erase(row.key);
+    if (waiting->second.empty()) waiting_.erase(waiting);
+  };
+  for (const Place& place : row.places) stop(place.row);
+  for (const auto& [column, target] : row.links) stop(target);
 }
 
 bool RowKeeper::IsUnwanted(const RowKey& key, const Slot& slot) const {
@@ -213,9 +236,12 @@ class RowKeeper::Composer {
     const std::string& uuid = *slot.uuids.begin();
     if (const OvsdbRow* row = replica_.Find(key.table, uuid))
       AppendChanges(*slot.wanted, uuid, *row, batch_.operations);
-    const bool placed = PlaceThere(*slot.wanted, uuid) && LinkThere(*slot.wanted, uuid);
-    Remove(key, slot.uuids, std::next(slot.uuids.begin()));
-    return placed;
+    const bool placed = PlaceThere(*slot.wanted, uuid);
+    const bool linked = LinkThere(*slot.wanted, uuid);
+    // Its place is gone: OVN deletes a port then, but no load balancer.
+    const bool stays = placed || keeper_.holders_.contains(uuid);
+    Remove(key, slot.uuids, stays ? std::next(slot.uuids.begin()) : slot.uuids.begin());
+    return placed && linked;
   }
 
   bool Insert(const RowKey& key, Slot& slot) {

@@ -41,6 +41,8 @@ class RowKeeper {
   void Want(WantedRow row);
   /// The row is not to be there.
   void Drop(const RowKey& key);
+  /// Rows of the table whose names begin with that of the prefix: there, wanted or dropped.
+  [[nodiscard]] std::set<RowKey> KeysUnder(const RowKey& prefix) const;
   /// The rows that wait now are for one batch, however many they are.
   void KeepTogether() { together_ = queue_.size(); }
   using Choice = std::function<bool(const RowKey& key)>;
@@ -121,6 +123,8 @@ class RowKeeper {
   }
   [[nodiscard]] bool IsUnwanted(const RowKey& key, const Slot& slot) const;
   void Queue(const RowKey& key, Slot& slot);
+  /// The row waits for none of the rows that this form of it needs.
+  void StopWaiting(const WantedRow& row);
   void CountRewrite(Slot& slot, Time now);
   void Fail(const RowKey& key, Slot& slot, Failure failure);
   void QueueUuid(const std::string& uuid);

@@ -27,7 +27,7 @@ std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
       {.name = kSwitch,
        .values = {"name"},
        .maps = {"external_ids"},
-       .sets = {"acls", "load_balancer_group", "ports"}},
+       .sets = {"acls", "load_balancer", "load_balancer_group", "ports"}},
       {.name = kSwitchPort,
        .values = {"name", "type"},
        .maps = {"external_ids", "options"},
@@ -46,7 +46,7 @@ std::vector<OvsdbTable> NorthboundTables(const std::string& cluster) {
 std::map<std::string, std::set<std::string>> ReferenceColumns() {
   return {{kRouter, {"ports", "static_routes"}},
           {kPortGroup, {"acls", "ports"}},
-          {kSwitch, {"acls", "load_balancer_group", "ports"}},
+          {kSwitch, {"acls", "load_balancer", "load_balancer_group", "ports"}},
           {kLoadBalancerGroup, {"load_balancer"}}};
 }
 

@@ -12,9 +12,10 @@ Service WithEndpoints(uint16_t count) {
   ServicePort port{.protocol = "tcp", .port = 80, .endpoints = {}};
   port.endpoints.reserve(count);
   for (uint16_t number = 1; number <= count; ++number)
-    port.endpoints.push_back({IpAddress::Parse("10.4.0.2").value(), number});
+    port.endpoints.push_back({IpAddress::Parse("10.4.0.2").value(), number, ""});
   return {.cluster_ips = {IpAddress::Parse("10.96.0.9").value()},
           .affinity = std::nullopt,
+          .local = false,
           .ports = {port}};
 }
 
@@ -42,6 +43,19 @@ TEST(EndpointBudgetTest, NamespacesTakeNothingFromEachOther) {
   (void)budget.Take("a/one", WithEndpoints(3));
 
   EXPECT_THAT(budget.Take("b/one", WithEndpoints(3)), ElementsAre(Pair("b/one", WithEndpoints(3))));
+}
+
+TEST(EndpointBudgetTest, EachRowOfANodeCountsAsManyEndpoints) {
+  Service local = WithEndpoints(3);
+  local.local = true;
+  local.ports[0].endpoints[0].node = "n1";
+  local.ports[0].endpoints[1].node = "n2";
+  local.ports.push_back(local.ports[0]);
+  local.ports.back().protocol = "udp";
+  const size_t cost = 2 * 3 + 4 * EndpointBudget::kRow;
+
+  EXPECT_THAT(EndpointBudget(cost).Take("a/one", local), ElementsAre(Pair("a/one", local)));
+  EXPECT_THAT(EndpointBudget(cost - 1).Take("a/one", local), ElementsAre(Pair("a/one", Service())));
 }
 
 TEST(EndpointBudgetTest, OneThatGrowsPastItIsBalancedNoMore) {
