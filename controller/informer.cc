@@ -36,8 +36,13 @@ Informer::Informer(const Config& config)
       namespaces_([this](const std::string& key)
                       KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       nodes_([this](const std::string& key) KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
-      policies_(config.backend->needs().policies, [this](const std::string& key) KURYR_TSA(
-                                                      requires_capability(mutex_)) { Wake(key); }),
+      policies_({.policies = config.backend->needs().policies,
+                 .multi = config.backend->needs().multi_policies},
+                [this](const std::string& key)
+                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      compiled_policies_(config.backend->needs().multi_policies,
+                         [this](const std::string& key)
+                             KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   const BackendNeeds needs = config.backend->needs();
@@ -59,6 +64,8 @@ Informer::Informer(const Config& config)
   Watch("/apis/networking.k8s.io/v1/networkpolicies",
         needs.policies ? WatchMode::kSet : WatchMode::kOptionalSet,
         ForbiddenLog("networkpolicies, which nobody is told of"));
+  Watch("/apis/k8s.cni.cncf.io/v1beta1/multi-networkpolicies", WatchMode::kOptionalSet,
+        ForbiddenLog("multi-networkpolicies, which nothing enforces then"));
   if (needs.admin_policies) {
     const auto log = ForbiddenLog("adminnetworkpolicies, which nothing enforces then");
     Watch("/apis/policy.networking.k8s.io/v1alpha1/adminnetworkpolicies", WatchMode::kOptionalSet,

@@ -23,10 +23,10 @@
 namespace kuryr::controller {
 
 /// A controller's knowledge of the cluster, whether or not it leads. It watches pods, KuryrPorts,
-/// NetworkAttachmentDefinitions, IPAMClaims and NetworkPolicies as long as the process lives. It
-/// watches namespaces and Services where the backend asks for them, and nodes where [node_network]
-/// is enabled. A backend that enforces policies gives no plan before namespaces and policies are
-/// known. Thread-safe.
+/// NetworkAttachmentDefinitions, IPAMClaims, NetworkPolicies and MultiNetworkPolicies as long as
+/// the process lives. It watches namespaces and Services where the backend asks for them, and nodes
+/// where [node_network] is enabled. A backend that enforces policies gives no plan before
+/// namespaces and policies are known. Thread-safe.
 class Informer : private watcher::EventHandler {
  public:
   /// Borrows the configuration.

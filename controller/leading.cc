@@ -10,7 +10,7 @@ namespace kuryr::controller {
 namespace {
 
 constexpr const char* kNotEnforced =
-    "kuryr-controller enforces no NetworkPolicy: the network lets through what this policy forbids";
+    "kuryr-controller enforces no policy of this kind: the network lets through what it forbids";
 constexpr const char* kPorts = "/apis/openstack.org/v1/kuryrports";
 
 }  // namespace
@@ -58,7 +58,8 @@ struct Leading::Worker {
                        .api_version = policy->api_version},
                       reason, message, writer);
     };
-    if (enforcer == nullptr) return tell("KuryrPolicyNotEnforced", kNotEnforced);
+    if (enforcer == nullptr || !policy->is_enforced)
+      return tell("KuryrPolicyNotEnforced", kNotEnforced);
     const std::string name = PolicyNameIn(key);
     if (const auto error = informer.compiled_policies().ErrorOf(name))
       tell("KuryrPolicyNotUnderstood", "allows less than it says: " + *error);
@@ -165,10 +166,9 @@ void Leading::WriteTo(service::MetricsText& text) {
   text.Head("kuryr_controller_pods", "gauge", "Scheduled pods with a network of their own.");
   text.Sample("kuryr_controller_pods", {{"state", "planned"}}, static_cast<double>(pods.planned));
   text.Sample("kuryr_controller_pods", {{"state", "waiting"}}, static_cast<double>(pods.waiting));
-  const bool is_enforced = parts_.config.backend->needs().policies;
   text.Metric("kuryr_controller_policies_not_enforced", "gauge",
-              "NetworkPolicies of the cluster, which nothing enforces.",
-              is_enforced ? 0 : static_cast<double>(parts_.informer.policies().size()));
+              "Policies of the cluster that nothing enforces.",
+              static_cast<double>(parts_.informer.policies().CountNotEnforced()));
   if (!parts_.config.node_network.enabled) return;
   const PlanCounts nodes = parts_.informer.nodes().Count();
   text.Head("kuryr_controller_nodes", "gauge", "Nodes with and without a management port's plan.");

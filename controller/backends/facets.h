@@ -93,7 +93,8 @@ class ServiceBalancer {
   virtual void Balance(const std::string& name, const Service& service) = 0;
 };
 
-/// A backend that enforces NetworkPolicies on the default interfaces of its owners.
+/// A backend that enforces NetworkPolicies on interface eth0 of its owners, and
+/// MultiNetworkPolicies on the others.
 class PolicyEnforcer {
  public:
   virtual ~PolicyEnforcer() = default;

@@ -2,16 +2,38 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "controller/cluster/network_attachments.h"
+#include "controller/cluster/network_policies.h"
+#include "controller/owners/owner_key.h"
 #include "controller/policy/policy_pod.h"
 
 namespace kuryr::controller {
+namespace {
+
+/// nullopt: the definition is gone, or cannot be read.
+std::optional<std::string> NetworkIn(const watcher::WatchEvent& event) {
+  if (event.type == watcher::EventType::kDeleted) return std::nullopt;
+  try {
+    return NetworkNamedBy(*event.object);
+  } catch (const ParseError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
 
 std::vector<std::pair<watcher::KeyFn, std::string>> CompiledPolicies::Consumes() const {
-  return {{watcher::ObjectKind, "NetworkPolicy"},
-          {watcher::ObjectKind, "AdminNetworkPolicy"},
-          {watcher::ObjectKind, "BaselineAdminNetworkPolicy"},
-          {watcher::ObjectKind, "Namespace"},
-          {watcher::ObjectKind, "Pod"}};
+  std::vector<std::pair<watcher::KeyFn, std::string>> kinds = {
+      {watcher::ObjectKind, "NetworkPolicy"},
+      {watcher::ObjectKind, "AdminNetworkPolicy"},
+      {watcher::ObjectKind, "BaselineAdminNetworkPolicy"},
+      {watcher::ObjectKind, "Namespace"},
+      {watcher::ObjectKind, "Pod"}};
+  if (!has_multi_) return kinds;
+  kinds.emplace_back(watcher::ObjectKind, "MultiNetworkPolicy");
+  kinds.emplace_back(watcher::ObjectKind, "NetworkAttachmentDefinition");
+  return kinds;
 }
 
 PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
@@ -20,6 +42,12 @@ PolicyChanges CompiledPolicies::Compile(const watcher::WatchEvent& event) {
     return is_there ? compiler_.SetPolicy(event.name_space, event.name, *event.object)
                     : compiler_.RemovePolicy(event.name_space, event.name);
   }
+  if (event.kind == "MultiNetworkPolicy") {
+    return is_there ? compiler_.SetMultiPolicy(event.name_space, event.name, *event.object)
+                    : compiler_.RemoveMultiPolicy(event.name_space, event.name);
+  }
+  if (event.kind == "NetworkAttachmentDefinition")
+    return compiler_.SetDefinition(KeyOf(event.name_space, event.name), NetworkIn(event));
   if (event.kind == "AdminNetworkPolicy" || event.kind == "BaselineAdminNetworkPolicy") {
     const PolicyTier tier =
         event.kind == "AdminNetworkPolicy" ? PolicyTier::kAdmin : PolicyTier::kBaseline;
@@ -40,6 +68,7 @@ void CompiledPolicies::Handle(const watcher::WatchEvent& event) {
   if (changes.policies.empty() && changes.pods.empty()) return;
   all_.Apply(changes);
   if (enforcer_ != nullptr) enforcer_->Enforce(changes);
+  for (const auto& [name, error] : changes.errors) wake_(PolicyKeyOf(name));
 }
 
 void CompiledPolicies::StartTelling(PolicyEnforcer* enforcer) {

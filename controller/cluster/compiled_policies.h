@@ -16,10 +16,16 @@
 
 namespace kuryr::controller {
 
-/// The cluster's NetworkPolicies and admins' policies as sets of its pods, for a backend that
-/// enforces them. Watched if the backend asks for policies. Thread-safe.
+/// The cluster's NetworkPolicies, MultiNetworkPolicies and admins' policies as sets of its pods,
+/// for a backend that enforces them. Watched if the backend asks for policies. Thread-safe.
 class CompiledPolicies : public watcher::EventConsumer {
  public:
+  using Wake = std::function<void(const std::string& key)>;
+
+  /// Without `has_multi`, MultiNetworkPolicies are passed over. `wake` is called with the key of a
+  /// policy that has another error, whatever changed it.
+  CompiledPolicies(bool has_multi, Wake wake) : has_multi_(has_multi), wake_(std::move(wake)) {}
+
   /// Tells `enforcer` of all policies and pods, and of each later change. The caller has read all
   /// policies, namespaces and pods. `enforcer` is borrowed, and may be null.
   void StartTelling(PolicyEnforcer* enforcer) EXCLUDES(mutex_);
@@ -35,6 +41,8 @@ class CompiledPolicies : public watcher::EventConsumer {
  private:
   [[nodiscard]] PolicyChanges Compile(const watcher::WatchEvent& event) REQUIRES(mutex_);
 
+  const bool has_multi_;
+  const Wake wake_;
   mutable Mutex mutex_;
   PolicyEnforcer* enforcer_ GUARDED_BY(mutex_) = nullptr;
   PolicyCompiler compiler_ GUARDED_BY(mutex_);

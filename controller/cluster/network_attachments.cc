@@ -54,8 +54,9 @@ json FirstPlugin(const json& config) {
   return plugins->is_array() && !plugins->empty() ? plugins->front() : json();
 }
 
-/// The network that the definition names; empty if it is another plugin's. Throws ParseError.
-std::string NetworkOf(const json& definition) {
+}  // namespace
+
+std::string NetworkNamedBy(const json& definition) {
   const std::string annotated = StringAt(
       definition.value("/metadata/annotations"_json_pointer, json()), kKuryrConfigAnnotation);
   if (!annotated.empty()) {
@@ -71,12 +72,10 @@ std::string NetworkOf(const json& definition) {
   return is_kuryr ? NetworkNamed(plugin.at("kuryr"), "spec.config, kuryr") : "";
 }
 
-}  // namespace
-
 void NetworkAttachments::OnPresent(const watcher::WatchEvent& event) {
   Definition definition;
   try {
-    definition.network = NetworkOf(*event.object);
+    definition.network = NetworkNamedBy(*event.object);
   } catch (const ParseError& e) {
     definition.problem = e.what();
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,10 @@ namespace kuryr::controller {
 
 /// The annotation that kuryr-kubernetes reads on a NetworkAttachmentDefinition.
 inline constexpr const char* kKuryrConfigAnnotation = "openstack.org/kuryr-config";
+
+/// The network that a NetworkAttachmentDefinition names, as InterfaceRequest::network has it; empty
+/// if it is another plugin's. Throws ParseError.
+[[nodiscard]] std::string NetworkNamedBy(const nlohmann::json& definition);
 
 /// The network that each NetworkAttachmentDefinition names: in the annotation
 /// kKuryrConfigAnnotation, else in the section `kuryr` of spec.config (of a list's first plugin).

@@ -1,6 +1,9 @@
 #include "controller/cluster/network_policies.h"
 
+#include <algorithm>
 #include <string_view>
+
+#include "controller/policy/policy_compiler.h"
 
 namespace kuryr::controller {
 namespace {
@@ -9,7 +12,13 @@ namespace {
 constexpr const char* kPrefix = "networkpolicy:";
 
 std::string KeyFor(const watcher::WatchEvent& event) {
+  if (event.kind == kMultiPolicy) return PolicyKeyOf(MultiPolicyKey(event.name_space, event.name));
   return PolicyKeyOf((event.name_space.empty() ? event.kind : event.name_space) + "/" + event.name);
+}
+
+const char* VersionOf(const watcher::WatchEvent& event) {
+  if (event.kind == kMultiPolicy) return "k8s.cni.cncf.io/v1beta1";
+  return event.name_space.empty() ? "policy.networking.k8s.io/v1alpha1" : "networking.k8s.io/v1";
 }
 
 }  // namespace
@@ -29,6 +38,7 @@ void NetworkPolicies::StartTelling() {
 
 std::vector<std::pair<watcher::KeyFn, std::string>> NetworkPolicies::Consumes() const {
   return {{watcher::ObjectKind, "NetworkPolicy"},
+          {watcher::ObjectKind, kMultiPolicy},
           {watcher::ObjectKind, "AdminNetworkPolicy"},
           {watcher::ObjectKind, "BaselineAdminNetworkPolicy"}};
 }
@@ -41,16 +51,17 @@ void NetworkPolicies::Handle(const watcher::WatchEvent& event) {
 
 void NetworkPolicies::OnPresent(const watcher::WatchEvent& event) {
   const std::string key = KeyFor(event);
+  const bool is_enforced = event.kind == kMultiPolicy ? enforced_.multi : enforced_.policies;
   {
     const MutexLock lock(mutex_);
     Policy& known = policies_[key];
-    if (known.uid == event.uid && !is_enforced_) return;
+    if (known.uid == event.uid && !is_enforced) return;
     known = {.kind = event.kind,
-             .api_version = event.name_space.empty() ? "policy.networking.k8s.io/v1alpha1"
-                                                     : "networking.k8s.io/v1",
+             .api_version = VersionOf(event),
              .name_space = event.name_space,
              .name = event.name,
              .uid = event.uid,
+             .is_enforced = is_enforced,
              .told = {}};
   }
   wake_(key);
@@ -73,9 +84,11 @@ bool NetworkPolicies::IsNews(const std::string& key, const std::string& message)
   return true;
 }
 
-size_t NetworkPolicies::size() const {
+size_t NetworkPolicies::CountNotEnforced() const {
   const MutexLock lock(mutex_);
-  return policies_.size();
+  const auto count = std::count_if(policies_.begin(), policies_.end(),
+                                   [](const auto& each) { return !each.second.is_enforced; });
+  return static_cast<size_t>(count);
 }
 
 }  // namespace kuryr::controller

@@ -14,16 +14,22 @@
 
 namespace kuryr::controller {
 
-/// The cluster's NetworkPolicies and admins' policies. Each one wakes its key when it comes, and at
-/// each change if a backend enforces it. An Event then tells its user the part that is not
-/// enforced. Thread-safe.
+inline constexpr const char* kMultiPolicy = "MultiNetworkPolicy";
+
+/// The cluster's NetworkPolicies, MultiNetworkPolicies and admins' policies. Each one wakes its key
+/// when it comes, and at each change if a backend enforces it. An Event then tells its user the
+/// part that is not enforced. Thread-safe.
 class NetworkPolicies : public watcher::EventConsumer {
  public:
   using Wake = std::function<void(const std::string& key)>;
   using Clock = std::chrono::steady_clock;
 
-  NetworkPolicies(bool is_enforced, Wake wake)
-      : is_enforced_(is_enforced), wake_(std::move(wake)) {}
+  /// The kinds that a backend enforces.
+  struct Enforced {
+    bool policies = false;  ///< NetworkPolicies and admins' policies
+    bool multi = false;     ///< MultiNetworkPolicies
+  };
+  NetworkPolicies(Enforced enforced, Wake wake) : enforced_(enforced), wake_(std::move(wake)) {}
 
   /// Wakes the keys of all policies that are known, and of later ones.
   void StartTelling() EXCLUDES(mutex_);
@@ -34,6 +40,7 @@ class NetworkPolicies : public watcher::EventConsumer {
     std::string name_space;  ///< empty: the policy is an admin's
     std::string name;
     std::string uid;
+    bool is_enforced = false;
     std::map<std::string, Clock::time_point> told;  ///< messages for its user, and when
   };
   /// An Event may go after an hour, so a problem that lasts is news again after half of it.
@@ -42,7 +49,8 @@ class NetworkPolicies : public watcher::EventConsumer {
   [[nodiscard]] std::optional<Policy> Find(const std::string& key) const EXCLUDES(mutex_);
   /// Notes that the policy's user is told this. False if they have been told it already.
   [[nodiscard]] bool IsNews(const std::string& key, const std::string& message) EXCLUDES(mutex_);
-  [[nodiscard]] size_t size() const EXCLUDES(mutex_);
+  /// How many policies no backend enforces.
+  [[nodiscard]] size_t CountNotEnforced() const EXCLUDES(mutex_);
 
   [[nodiscard]] std::vector<std::pair<watcher::KeyFn, std::string>> Consumes() const override;
   void Handle(const watcher::WatchEvent& event) override EXCLUDES(mutex_);
@@ -50,7 +58,7 @@ class NetworkPolicies : public watcher::EventConsumer {
  private:
   void OnPresent(const watcher::WatchEvent& event) EXCLUDES(mutex_);
 
-  const bool is_enforced_;
+  const Enforced enforced_;
   const Wake wake_;
   mutable Mutex mutex_;
   std::map<std::string, Policy> policies_ GUARDED_BY(mutex_);  ///< by key

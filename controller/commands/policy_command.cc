@@ -15,6 +15,7 @@
 #include "base/ip.h"
 #include "base/json.h"
 #include "controller/backends/backend_factory.h"
+#include "controller/cluster/network_attachments.h"
 #include "controller/commands/asked_port.h"
 #include "controller/commands/pod_key.h"
 #include "controller/commands/survey.h"
@@ -65,6 +66,13 @@ class Listing {
     List(survey, "/apis/networking.k8s.io/v1/networkpolicies", [&](const WatchEvent& event) {
       verdicts_.Apply(compiler_.SetPolicy(event.name_space, event.name, *event.object));
     });
+    ListIfAny(survey, "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions",
+              [&](const WatchEvent& event) { AddDefinition(event); });
+    ListIfAny(
+        survey, "/apis/k8s.cni.cncf.io/v1beta1/multi-networkpolicies",
+        [&](const WatchEvent& event) {
+          verdicts_.Apply(compiler_.SetMultiPolicy(event.name_space, event.name, *event.object));
+        });
     if (!has_admins) return;
     ListAdmins(survey, "adminnetworkpolicies", PolicyTier::kAdmin);
     ListAdmins(survey, "baselineadminnetworkpolicies", PolicyTier::kBaseline);
@@ -90,16 +98,31 @@ class Listing {
                             }});
   }
 
-  /// A cluster without the definition has no such policies.
-  void ListAdmins(Survey& survey, const std::string& resource, PolicyTier tier) {
+  /// As List; none where the cluster lacks the kind.
+  void ListIfAny(Survey& survey, const std::string& path,
+                 const std::function<void(const WatchEvent& event)>& take) {
     try {
-      List(survey, "/apis/policy.networking.k8s.io/v1alpha1/" + resource,
-           [&](const WatchEvent& event) {
-             verdicts_.Apply(compiler_.SetAdminPolicy(tier, event.name, *event.object));
-           });
+      List(survey, path, take);
     } catch (const watcher::ApiError& e) {
       if (e.code() != watcher::ApiError::kNotFound) throw;
     }
+  }
+
+  void ListAdmins(Survey& survey, const std::string& resource, PolicyTier tier) {
+    ListIfAny(survey, "/apis/policy.networking.k8s.io/v1alpha1/" + resource,
+              [&](const WatchEvent& event) {
+                verdicts_.Apply(compiler_.SetAdminPolicy(tier, event.name, *event.object));
+              });
+  }
+
+  void AddDefinition(const WatchEvent& event) {
+    std::optional<std::string> network;
+    try {
+      network = NetworkNamedBy(*event.object);
+    } catch (const ParseError&) {
+      has_gap_ = true;
+    }
+    verdicts_.Apply(compiler_.SetDefinition(KeyOf(event.name_space, event.name), network));
   }
 
   void AddPod(const WatchEvent& event) {
@@ -125,11 +148,30 @@ std::string Listed(const std::vector<std::string>& names) {
   return text;
 }
 
+/// The additional networks on which policies isolate the pod.
+std::set<std::string> NetworksOf(const PolicyVerdicts& verdicts, const AskedPod& pod) {
+  std::set<std::string> networks;
+  for (const auto& [name, policy] : verdicts.policies()) {
+    if (!policy.networks) continue;
+    for (const std::string& network : *policy.networks) {
+      if (verdicts.IsIn(pod.uid, policy.subject, network)) networks.insert(network);
+    }
+  }
+  return networks;
+}
+
+bool Selects(const PolicyVerdicts& verdicts, const CompiledPolicy& policy, const AskedPod& pod) {
+  if (!policy.networks) return verdicts.IsIn(pod.uid, policy.subject);
+  return std::any_of(
+      policy.networks->begin(), policy.networks->end(),
+      [&](const std::string& network) { return verdicts.IsIn(pod.uid, policy.subject, network); });
+}
+
 /// Policies that select the pod, of those that are not understood. Returns whether there are any.
 bool PrintErrors(const PolicyVerdicts& verdicts, const AskedPod& pod) {
   bool has_any = false;
   for (const auto& [name, error] : verdicts.errors()) {
-    if (!verdicts.IsIn(pod.uid, verdicts.policies().at(name).subject)) continue;
+    if (!Selects(verdicts, verdicts.policies().at(name), pod)) continue;
     has_any = true;
     std::printf("%s is not understood, and allows less than it says: %s\n", name.c_str(),
                 Printable(error, kMostRuleText).c_str());
@@ -161,11 +203,28 @@ void PrintAdmins(const PolicyVerdicts& verdicts, const AskedPod& pod, PolicyTier
   }
 }
 
+/// A question on a pod's interfaces.
+struct Side {
+  TrafficDirection direction = TrafficDirection::kIngress;
+  std::string network;  ///< empty: interface eth0
+};
+
+std::vector<std::string> IsolatingOn(const PolicyVerdicts& verdicts, const AskedPod& pod,
+                                     const Side& side) {
+  std::vector<std::string> isolating;
+  for (const auto& [name, policy] : verdicts.policies()) {
+    if (Isolates(policy, side.direction) && verdicts.IsIn(pod.uid, policy.subject, side.network))
+      isolating.push_back(name);
+  }
+  return isolating;
+}
+
 void PrintRules(const PolicyVerdicts& verdicts, const AskedPod& pod, const std::string& name,
-                TrafficDirection direction) {
+                const Side& side) {
   bool allows = false;
   for (const PolicyRule& rule : verdicts.policies().at(name).rules) {
-    if (rule.direction != direction || !verdicts.IsIn(pod.uid, rule.subject)) continue;
+    if (rule.direction != side.direction || !verdicts.IsIn(pod.uid, rule.subject, side.network))
+      continue;
     allows = true;
     std::printf("  %s allows %s\n", name.c_str(), Printable(Readable(rule), kMostRuleText).c_str());
   }
@@ -175,11 +234,8 @@ void PrintRules(const PolicyVerdicts& verdicts, const AskedPod& pod, const std::
 void PrintDirection(const PolicyVerdicts& verdicts, const AskedPod& pod,
                     TrafficDirection direction) {
   PrintAdmins(verdicts, pod, PolicyTier::kAdmin, direction);
-  std::vector<std::string> isolating;
-  for (const auto& [name, policy] : verdicts.policies()) {
-    if (Isolates(policy, direction) && verdicts.IsIn(pod.uid, policy.subject))
-      isolating.push_back(name);
-  }
+  const Side side = {.direction = direction};
+  const std::vector<std::string> isolating = IsolatingOn(verdicts, pod, side);
   if (isolating.empty()) {
     PrintAdmins(verdicts, pod, PolicyTier::kBaseline, direction);
     std::printf("%s: no policy isolates the pod, so all %sis allowed\n", WordOf(direction),
@@ -187,7 +243,17 @@ void PrintDirection(const PolicyVerdicts& verdicts, const AskedPod& pod,
     return;
   }
   std::printf("%s: isolated by %s\n", WordOf(direction), Listed(isolating).c_str());
-  for (const std::string& name : isolating) PrintRules(verdicts, pod, name, direction);
+  for (const std::string& name : isolating) PrintRules(verdicts, pod, name, side);
+}
+
+void PrintNetwork(const PolicyVerdicts& verdicts, const AskedPod& pod, const Side& side) {
+  const std::vector<std::string> isolating = IsolatingOn(verdicts, pod, side);
+  if (isolating.empty()) return;
+  const std::string where =
+      side.network == kAnyNetwork ? "every additional network" : "network " + side.network;
+  std::printf("%s on %s: isolated by %s\n", WordOf(side.direction), where.c_str(),
+              Listed(isolating).c_str());
+  for (const std::string& name : isolating) PrintRules(verdicts, pod, name, side);
 }
 
 int PrintSelection(const PolicyVerdicts& verdicts, const AskedPod& pod) {
@@ -198,6 +264,10 @@ int PrintSelection(const PolicyVerdicts& verdicts, const AskedPod& pod) {
   }
   PrintDirection(verdicts, pod, TrafficDirection::kIngress);
   PrintDirection(verdicts, pod, TrafficDirection::kEgress);
+  for (const std::string& network : NetworksOf(verdicts, pod)) {
+    for (const auto direction : {TrafficDirection::kIngress, TrafficDirection::kEgress})
+      PrintNetwork(verdicts, pod, {.direction = direction, .network = network});
+  }
   return PrintErrors(verdicts, pod) ? 1 : 0;
 }
 

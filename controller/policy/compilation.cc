@@ -5,6 +5,16 @@
 
 namespace kuryr::controller {
 
+Compilation::Compilation(const PodSets& sets, std::string name_space, const NetworkPolicy& policy,
+                         const std::optional<PolicyNetworks>& networks)
+    : sets_(sets), name_space_(std::move(name_space)), policy_(policy), networks_(networks) {}
+
+PodChoice Compilation::Isolated() const {
+  PodChoice choice = Subject();
+  if (networks_ && networks_->unknown) choice.networks = {kAnyNetwork};
+  return choice;
+}
+
 PodChoice Compilation::Subject() const {
   return ChoiceOf({.namespaces = policy_.namespaces, .pods = policy_.pods});
 }
@@ -12,13 +22,14 @@ PodChoice Compilation::Subject() const {
 PodChoice Compilation::ChoiceOf(const PeerSelector& peer) const {
   return {.name_space = peer.namespaces ? std::string() : name_space_,
           .namespaces = peer.namespaces,
-          .pods = peer.pods};
+          .pods = peer.pods,
+          .networks = networks_ ? std::optional(networks_->names) : std::nullopt};
 }
 
 /// The pods whose ports the rule names: those that receive. A rule without peers is for all pods.
 std::vector<PodChoice> Compilation::DividedBy(const NetworkPolicyRule& rule) const {
   if (rule.direction == TrafficDirection::kIngress) return {Subject()};
-  if (rule.any_peer) return {{.name_space = "", .namespaces = LabelSelector(), .pods = {}}};
+  if (rule.any_peer) return {ChoiceOf({.namespaces = LabelSelector(), .pods = {}})};
   std::vector<PodChoice> choices;
   choices.reserve(rule.peers.size());
   for (const PeerSelector& peer : rule.peers) choices.push_back(ChoiceOf(peer));
@@ -38,12 +49,14 @@ Compilation::Uses Compilation::Splits() const {
 }
 
 CompiledPolicy Compilation::Run() {
-  CompiledPolicy compiled{.subject = Whole(Subject()),
+  const PodChoice isolated = Isolated();
+  CompiledPolicy compiled{.subject = Whole(isolated),
                           .isolates_ingress = policy_.isolates_ingress,
                           .isolates_egress = policy_.isolates_egress,
                           .rules = {},
                           .tier = policy_.tier,
-                          .priority = policy_.priority};
+                          .priority = policy_.priority,
+                          .networks = isolated.networks};
   for (const NetworkPolicyRule& rule : policy_.rules) {
     AddNumbers(rule, compiled);
     AddNames(rule, compiled);
@@ -61,9 +74,9 @@ PodSet Compilation::Whole(const PodChoice& choice) {
   return name;
 }
 
-PolicyRule Compilation::Begin(const NetworkPolicyRule& rule) {
+PolicyRule Compilation::Begin(const NetworkPolicyRule& rule, PodSet subject) {
   return {.direction = rule.direction,
-          .subject = Subject().name(),
+          .subject = std::move(subject),
           .peers = {},
           .blocks = {},
           .networks = {},
@@ -82,7 +95,7 @@ void Compilation::AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled) 
 
 void Compilation::AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
   if (!rule.any_port && rule.ports.empty()) return;
-  PolicyRule& added = compiled.rules.emplace_back(Begin(rule));
+  PolicyRule& added = compiled.rules.emplace_back(Begin(rule, Whole(Subject())));
   AddPeers(rule, added);
   added.any_port = rule.any_port;
   added.ports = rule.ports;
@@ -90,7 +103,7 @@ void Compilation::AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& comp
 
 /// A rule that cannot have all its numbers denies its peers all ports.
 void Compilation::AddDenial(const NetworkPolicyRule& rule, CompiledPolicy& compiled) {
-  PolicyRule& added = compiled.rules.emplace_back(Begin(rule));
+  PolicyRule& added = compiled.rules.emplace_back(Begin(rule, Whole(Subject())));
   AddPeers(rule, added);
   added.any_port = true;
   added.action = PolicyAction::kDeny;
@@ -102,7 +115,7 @@ void Compilation::AddNames(const NetworkPolicyRule& rule, CompiledPolicy& compil
     auto parts = PartsOf(rule, port);
     if (has_more_parts_ && rule.action != PolicyAction::kAllow) AddDenial(rule, compiled);
     if (parts.empty()) continue;
-    PolicyRule model = Begin(rule);
+    PolicyRule model = Begin(rule, is_ingress ? PodSet() : Whole(Subject()));
     if (is_ingress) AddPeers(rule, model);
     for (auto& [number, sets] : parts) {
       PolicyRule& added = compiled.rules.emplace_back(model);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,12 @@
 
 namespace kuryr::controller {
 
+/// The networks of a MultiNetworkPolicy.
+struct PolicyNetworks {
+  std::vector<std::string> names;      ///< sorted
+  std::optional<std::string> unknown;  ///< a definition whose network is not known
+};
+
 /// Compiles one policy of a namespace.
 class Compilation {
  public:
@@ -19,9 +26,9 @@ class Compilation {
   /// with all its peers. Sets of further numbers have pods, and no rule names them.
   static constexpr size_t kMostBytes = size_t{1} << 20;
 
-  /// Borrows all but the name.
-  Compilation(const PodSets& sets, std::string name_space, const NetworkPolicy& policy)
-      : sets_(sets), name_space_(std::move(name_space)), policy_(policy) {}
+  /// Borrows all but the name. `networks` is nullopt for interface eth0.
+  Compilation(const PodSets& sets, std::string name_space, const NetworkPolicy& policy,
+              const std::optional<PolicyNetworks>& networks);
 
   using Uses = std::map<PodSetUse, PodChoice>;
   /// The sets that the policy's named ports divide. `sets` has to know of them before Run.
@@ -35,11 +42,14 @@ class Compilation {
   [[nodiscard]] bool has_more_parts() const noexcept { return has_more_parts_; }
 
  private:
+  /// The pods that the policy isolates.
+  [[nodiscard]] PodChoice Isolated() const;
+  /// The pods that rules are for.
   [[nodiscard]] PodChoice Subject() const;
   [[nodiscard]] PodChoice ChoiceOf(const PeerSelector& peer) const;
   [[nodiscard]] std::vector<PodChoice> DividedBy(const NetworkPolicyRule& rule) const;
   PodSet Whole(const PodChoice& choice);
-  [[nodiscard]] PolicyRule Begin(const NetworkPolicyRule& rule);
+  [[nodiscard]] static PolicyRule Begin(const NetworkPolicyRule& rule, PodSet subject);
   void AddPeers(const NetworkPolicyRule& rule, PolicyRule& compiled);
   void AddNumbers(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
   void AddDenial(const NetworkPolicyRule& rule, CompiledPolicy& compiled);
@@ -51,6 +61,7 @@ class Compilation {
   const PodSets& sets_;
   const std::string name_space_;
   const NetworkPolicy& policy_;
+  const std::optional<PolicyNetworks>& networks_;
   Uses wholes_;
   size_t bytes_ = 0;  ///< of rules of numbers
   bool has_more_parts_ = false;

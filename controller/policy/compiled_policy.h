@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "controller/policy/address_block.h"
+#include "controller/policy/policy_member.h"
 
 namespace kuryr::controller {
 
-/// A set of pods that policies choose, by selectors and perhaps by a named port. Equal selectors
-/// give the same name, whichever policy has them.
+/// A set of pods that policies choose, by selectors and perhaps by networks and a named port. Equal
+/// selectors give the same name, whichever policy has them.
 using PodSet = std::string;
 
 enum class TrafficDirection { kIngress, kEgress };
@@ -50,7 +51,8 @@ struct PolicyRule {
   auto operator<=>(const PolicyRule&) const = default;
 };
 
-/// A NetworkPolicy as sets of pods (networking.k8s.io/v1). Pods that a policy isolates in a
+/// A NetworkPolicy as sets of pods (networking.k8s.io/v1). Sets of a MultiNetworkPolicy
+/// (k8s.cni.cncf.io/v1beta1) have members on its networks alone. Pods that a policy isolates in a
 /// direction lose the traffic of that direction that no rule allows. An admin's policy
 /// (policy.networking.k8s.io/v1alpha1) isolates nothing, and the first rule that matches counts.
 struct CompiledPolicy {
@@ -60,6 +62,9 @@ struct CompiledPolicy {
   std::vector<PolicyRule> rules;  ///< none without a peer, and none without a port
   PolicyTier tier = PolicyTier::kNetwork;
   int priority = 0;  ///< of an admin's policy: the lowest is asked first; of equal ones, by name
+  /// The networks on which a MultiNetworkPolicy isolates, sorted. kAnyNetwork alone: one of its
+  /// definitions is not known. nullopt: the policy is for interface eth0.
+  std::optional<std::vector<std::string>> networks;
 
   bool operator==(const CompiledPolicy&) const = default;
 };
@@ -67,10 +72,12 @@ struct CompiledPolicy {
 /// The changes since the last ones. Policies and pods belong together: a set gets its pods at the
 /// same time as the first policy that names it.
 struct PolicyChanges {
-  /// By NAMESPACE/NAME, and by KIND/NAME for an admin's; nullopt: the policy is gone.
+  /// By NAMESPACE/NAME; by KIND/NAME for an admin's, and KIND/NAMESPACE/NAME for a
+  /// MultiNetworkPolicy; nullopt: the policy is gone.
   std::map<std::string, std::optional<CompiledPolicy>> policies;
-  /// By UID: all sets that the pod is in from now on. A set that no policy names has no pods.
-  std::map<std::string, std::set<PodSet>> pods;
+  /// All sets that the member is in from now on. A set that no policy names has no members. A pod
+  /// also is a member on networks that it does not attach to.
+  MemberSets pods;
   /// By NAMESPACE/NAME, for a policy in `policies`: the first field that is not understood, and
   /// why. That policy allows less than it says.
   std::map<std::string, std::string> errors;

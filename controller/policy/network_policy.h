@@ -54,6 +54,9 @@ struct NetworkPolicy {
   bool isolates_ingress = false;
   bool isolates_egress = false;
   std::vector<NetworkPolicyRule> rules;  ///< only of directions that are isolated
+  /// NetworkAttachmentDefinitions, NAMESPACE/NAME, of the networks that it is for; nullopt: it is
+  /// for interface eth0.
+  std::optional<std::vector<std::string>> definitions;
   PolicyTier tier = PolicyTier::kNetwork;
   int priority = 0;     ///< as CompiledPolicy's
   std::string problem;  ///< the first field that is not understood, and why; empty: there is none

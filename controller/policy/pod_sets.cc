@@ -3,10 +3,35 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
+
 namespace kuryr::controller {
+namespace {
+
+/// The networks, or a digest in place of a long list: each pod in a set keeps its name.
+std::string Listed(const std::vector<std::string>& networks) {
+  constexpr size_t kMostText = 64;
+  std::string text;
+  for (const std::string& network : networks) text.append(text.empty() ? "" : ",").append(network);
+  return text.size() > kMostText ? "networks " + DigestOf(text) : text;
+}
+
+/// Calls `act` for the pod's members on the networks of the choice.
+template <typename Act>
+void ForEachMember(const PodChoice& choice, const std::string& uid, const Act& act) {
+  if (!choice.networks) return act(uid);
+  for (const std::string& network : *choice.networks) act(MemberOf(uid, network));
+}
+
+}  // namespace
 
 PodSet PodChoice::name() const {
-  PodSet text = namespaces ? "namespaces=" + namespaces->ToString() : "ns=" + name_space;
+  PodSet text = networks ? "on " + Listed(*networks) + " " : "";
+  if (namespaces) {
+    text.append("namespaces=").append(namespaces->ToString());
+  } else {
+    text.append("ns=").append(name_space);
+  }
   return text.append(" pods=").append(pods.ToString());
 }
 
@@ -28,13 +53,16 @@ bool PodSets::IsSeen(const Set& set, const Pod& pod) {
                      [&](const auto& split) { return NumberOf(pod, split.first).has_value(); });
 }
 
-std::set<PodSet> PodSets::NamesOf(const Pod& pod) {
-  std::set<PodSet> names;
+MemberSets PodSets::NamesOf(const Pod& pod) {
+  MemberSets names;
   for (const Set* set : pod.sets) {
-    for (const auto& [port, split] : set->splits) {
-      if (const auto number = NumberOf(pod, port)) names.insert(PartOf(set->name, port, *number));
-    }
-    if (!set->policies.empty()) names.insert(set->name);
+    ForEachMember(set->choice, pod.facts.uid, [&](const PolicyMember& member) {
+      for (const auto& [port, split] : set->splits) {
+        if (const auto number = NumberOf(pod, port))
+          names[member].insert(PartOf(set->name, port, *number));
+      }
+      if (!set->policies.empty()) names[member].insert(set->name);
+    });
   }
   return names;
 }
@@ -48,8 +76,8 @@ void PodSets::SetPod(PolicyPod facts) {
   const std::string uid = facts.uid;
   Pod& pod = pods_[uid];
   if (pod.facts == facts) return;
-  const bool is_told = changed_pods_.contains(uid);
-  const std::set<PodSet> before = NamesOf(pod);
+  std::unordered_set<PolicyMember> told = std::exchange(changed_members_, {});
+  MemberSets before = NamesOf(pod);
   if (pod.facts.ports != facts.ports || pod.facts.name_space != facts.name_space) LeaveAll(pod);
   if (pod.facts.name_space != facts.name_space) {
     namespaces_[pod.facts.name_space].pods.erase(&pod);
@@ -59,7 +87,10 @@ void PodSets::SetPod(PolicyPod facts) {
   Namespace& name_space = namespaces_[pod.facts.name_space];
   name_space.pods.insert(&pod);
   for (Set* set : name_space.sets) Try(*set, pod);
-  if (!is_told && NamesOf(pod) == before) changed_pods_.erase(uid);
+  MemberSets after = NamesOf(pod);
+  std::erase_if(changed_members_,
+                [&](const PolicyMember& member) { return before[member] == after[member]; });
+  changed_members_.merge(told);
 }
 
 void PodSets::RemovePod(const std::string& uid) {
@@ -99,7 +130,7 @@ void PodSets::Use(const PodSetUse& use, const PodChoice& choice, const std::stri
   Set& set = FindOrAdd(use.set, choice);
   if (!use.port) {
     if (set.policies.empty()) {
-      for (const Pod* pod : set.pods) Tell(*pod);
+      for (const Pod* pod : set.pods) Tell(set, *pod);
     }
     set.policies.insert(policy);
     return;
@@ -111,7 +142,7 @@ void PodSets::Use(const PodSetUse& use, const PodChoice& choice, const std::stri
     const auto number = NumberOf(*pod, *use.port);
     if (!number) continue;
     ++split->second.pods[*number];
-    Tell(*pod);
+    Tell(set, *pod);
   }
 }
 
@@ -121,14 +152,14 @@ void PodSets::StopUsing(const PodSetUse& use, const std::string& policy) {
   if (!use.port) {
     set.policies.erase(policy);
     if (set.policies.empty()) {
-      for (const Pod* pod : set.pods) Tell(*pod);
+      for (const Pod* pod : set.pods) Tell(set, *pod);
     }
   } else {
     const auto split = set.splits.find(*use.port);
     split->second.policies.erase(policy);
     if (split->second.policies.empty()) {
       for (const Pod* pod : set.pods) {
-        if (NumberOf(*pod, *use.port)) Tell(*pod);
+        if (NumberOf(*pod, *use.port)) Tell(set, *pod);
       }
       set.splits.erase(split);
     }
@@ -191,7 +222,7 @@ void PodSets::Join(Set& set, Pod& pod) {
     const auto number = NumberOf(pod, port);
     if (number && ++split.pods[*number] == 1) Tell(split.policies);
   }
-  if (IsSeen(set, pod)) Tell(pod);
+  if (IsSeen(set, pod)) Tell(set, pod);
 }
 
 void PodSets::Leave(Set& set, Pod& pod) {
@@ -203,12 +234,17 @@ void PodSets::Leave(Set& set, Pod& pod) {
     split.pods.erase(*number);
     Tell(split.policies);
   }
-  if (IsSeen(set, pod)) Tell(pod);
+  if (IsSeen(set, pod)) Tell(set, pod);
 }
 
 void PodSets::LeaveAll(Pod& pod) {
   const std::vector<Set*> sets(pod.sets.begin(), pod.sets.end());
   for (Set* set : sets) Leave(*set, pod);
+}
+
+void PodSets::Tell(const Set& set, const Pod& pod) {
+  ForEachMember(set.choice, pod.facts.uid,
+                [&](const PolicyMember& member) { changed_members_.insert(member); });
 }
 
 void PodSets::Tell(const std::set<std::string>& policies) {
@@ -226,13 +262,12 @@ std::vector<uint16_t> PodSets::NumbersOf(const PodSet& set, const PortName& port
   return numbers;
 }
 
-std::map<std::string, std::set<PodSet>> PodSets::TakeChangedPods() {
-  std::map<std::string, std::set<PodSet>> changed;
-  for (const std::string& uid : changed_pods_) {
-    const auto pod = pods_.find(uid);
-    changed[uid] = pod == pods_.end() ? std::set<PodSet>() : NamesOf(pod->second);
+MemberSets PodSets::TakeChangedMembers() {
+  MemberSets changed;
+  for (const PolicyMember& member : std::exchange(changed_members_, {})) {
+    const auto pod = pods_.find(PodOf(member));
+    changed[member] = pod == pods_.end() ? std::set<PodSet>() : NamesOf(pod->second)[member];
   }
-  changed_pods_.clear();
   return changed;
 }
 

@@ -17,11 +17,13 @@
 
 namespace kuryr::controller {
 
-/// Chooses pods: by a namespace or by labels of namespaces, and by the pods' own labels.
+/// Chooses members: by their networks, by a namespace or labels of namespaces, and by the pods' own
+/// labels.
 struct PodChoice {
   std::string name_space;                   ///< empty: `namespaces` chooses
   std::optional<LabelSelector> namespaces;  ///< nullopt: `name_space` chooses
   LabelSelector pods;
+  std::optional<std::vector<std::string>> networks;  ///< sorted; nullopt: interface eth0
 
   [[nodiscard]] PodSet name() const;
 };
@@ -52,8 +54,8 @@ class PodSets {
   /// The numbers that the set's pods give to this port, which a policy uses.
   [[nodiscard]] std::vector<uint16_t> NumbersOf(const PodSet& set, const PortName& port) const;
 
-  /// Pods, by UID, that are in other sets than at the last call, with all sets that they are in.
-  [[nodiscard]] std::map<std::string, std::set<PodSet>> TakeChangedPods();
+  /// Members that are in other sets than at the last call, with all sets that they are in.
+  [[nodiscard]] MemberSets TakeChangedMembers();
   /// Policies that use a named port with more or fewer numbers than at the last call.
   [[nodiscard]] std::set<std::string> TakeChangedPolicies();
 
@@ -85,7 +87,8 @@ class PodSets {
 
   [[nodiscard]] static std::optional<uint16_t> NumberOf(const Pod& pod, const PortName& port);
   [[nodiscard]] static bool IsSeen(const Set& set, const Pod& pod);
-  [[nodiscard]] static std::set<PodSet> NamesOf(const Pod& pod);
+  /// The names of the sets that the pod's members are in.
+  [[nodiscard]] static MemberSets NamesOf(const Pod& pod);
   [[nodiscard]] bool Chooses(const LabelSelector& selector, const Labels& labels);
   Set& FindOrAdd(const PodSet& name, const PodChoice& choice);
   void Remove(std::unordered_map<PodSet, Set>::iterator set);
@@ -94,7 +97,7 @@ class PodSets {
   void Join(Set& set, Pod& pod);
   void Leave(Set& set, Pod& pod);
   void LeaveAll(Pod& pod);
-  void Tell(const Pod& pod) { changed_pods_.insert(pod.facts.uid); }
+  void Tell(const Set& set, const Pod& pod);
   void Tell(const std::set<std::string>& policies);
   void RemoveIfUnused(const std::string& name_space);
 
@@ -102,7 +105,7 @@ class PodSets {
   std::unordered_set<Set*> wide_sets_;  ///< that choose namespaces by their labels
   std::unordered_map<std::string, Pod> pods_;
   std::unordered_map<std::string, Namespace> namespaces_;
-  std::unordered_set<std::string> changed_pods_;
+  std::unordered_set<PolicyMember> changed_members_;
   std::set<std::string> changed_policies_;
   uint64_t comparisons_ = 0;
 };

@@ -1,12 +1,24 @@
 #include "controller/policy/policy_compiler.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
+#include "base/names.h"
 #include "controller/policy/admin_policy.h"
-#include "controller/policy/compilation.h"
+#include "controller/policy/multi_network_policy.h"
 
 namespace kuryr::controller {
+namespace {
+
+std::string WhyUnknown(const std::string& definition) {
+  return std::string("$.metadata.annotations") + PathStep(kPolicyForAnnotation) +
+         ": names NetworkAttachmentDefinition " + definition +
+         ", which does not exist or cannot be read; create or mend it, or name another one";
+}
+
+}  // namespace
 
 PolicyChanges PolicyCompiler::SetPolicy(const std::string& name_space, const std::string& name,
                                         const nlohmann::json& object) {
@@ -15,6 +27,37 @@ PolicyChanges PolicyCompiler::SetPolicy(const std::string& name_space, const std
 
 PolicyChanges PolicyCompiler::RemovePolicy(const std::string& name_space, const std::string& name) {
   return Remove(name_space + "/" + name);
+}
+
+PolicyChanges PolicyCompiler::SetMultiPolicy(const std::string& name_space, const std::string& name,
+                                             const nlohmann::json& object) {
+  return Set(MultiPolicyKey(name_space, name), name_space,
+             DecodeMultiNetworkPolicy(object, name_space));
+}
+
+PolicyChanges PolicyCompiler::RemoveMultiPolicy(const std::string& name_space,
+                                                const std::string& name) {
+  return Remove(MultiPolicyKey(name_space, name));
+}
+
+/// A text that names no network of any backend counts as none: sets have it in their names.
+PolicyChanges PolicyCompiler::SetDefinition(const std::string& definition,
+                                            const std::optional<std::string>& network) {
+  const bool is_known = network && (network->empty() || IsDnsName(*network));
+  const auto known = definitions_.find(definition);
+  if (known == definitions_.end() ? !is_known : is_known && known->second == *network) return {};
+  if (is_known) {
+    definitions_[definition] = *network;
+  } else {
+    definitions_.erase(known);
+  }
+  PolicyChanges changes;
+  for (const auto& [key, policy] : policies_) {
+    const auto& named = policy.policy.definitions;
+    if (named && std::find(named->begin(), named->end(), definition) != named->end())
+      Compile(key, changes);
+  }
+  return Finish(std::move(changes));
 }
 
 PolicyChanges PolicyCompiler::SetAdminPolicy(PolicyTier tier, const std::string& name,
@@ -70,7 +113,7 @@ PolicyChanges PolicyCompiler::RemoveNamespace(const std::string& name) {
 
 PolicyChanges PolicyCompiler::Finish(PolicyChanges changes) {
   for (const std::string& key : sets_.TakeChangedPolicies()) Compile(key, changes);
-  changes.pods = sets_.TakeChangedPods();
+  changes.pods = sets_.TakeChangedMembers();
   return changes;
 }
 
@@ -79,10 +122,31 @@ std::string AdminPolicyKey(PolicyTier tier, const std::string& name) {
          name;
 }
 
+std::string MultiPolicyKey(const std::string& name_space, const std::string& name) {
+  return "MultiNetworkPolicy/" + name_space + "/" + name;
+}
+
+std::optional<PolicyNetworks> PolicyCompiler::NetworksOf(const NetworkPolicy& policy) const {
+  if (!policy.definitions) return std::nullopt;
+  PolicyNetworks networks;
+  std::set<std::string> names;
+  for (const std::string& definition : *policy.definitions) {
+    const auto known = definitions_.find(definition);
+    if (known == definitions_.end()) {
+      networks.unknown = definition;
+    } else if (!known->second.empty()) {
+      names.insert(known->second);
+    }
+  }
+  networks.names.assign(names.begin(), names.end());
+  return networks;
+}
+
 /// Uses new sets before it lets old ones go: a set that both need keeps its pods.
 void PolicyCompiler::Compile(const std::string& key, PolicyChanges& changes) {
   Known& known = policies_.at(key);
-  Compilation compilation(sets_, known.name_space, known.policy);
+  const auto networks = NetworksOf(known.policy);
+  Compilation compilation(sets_, known.name_space, known.policy, networks);
   Compilation::Uses uses = compilation.Splits();
   for (const auto& [use, choice] : uses) sets_.Use(use, choice, key);
   CompiledPolicy compiled = compilation.Run();
@@ -97,6 +161,7 @@ void PolicyCompiler::Compile(const std::string& key, PolicyChanges& changes) {
   for (const auto& [use, choice] : uses) known.uses.insert(use);
 
   std::string error = known.policy.problem;
+  if (error.empty() && networks && networks->unknown) error = WhyUnknown(*networks->unknown);
   if (error.empty() && compilation.has_more_parts())
     error = "$.spec: its named ports have more numbers than a policy may have";
   const bool is_same = known.compiled == compiled && known.error == error;

@@ -40,21 +40,25 @@ void PolicyVerdicts::Apply(const PolicyChanges& changes) {
     if (policy) policies_.emplace(name, *policy);
   }
   for (const auto& [name, error] : changes.errors) errors_.insert_or_assign(name, error);
-  for (const auto& [uid, sets] : changes.pods) {
-    pods_.erase(uid);
-    if (!sets.empty()) pods_.emplace(uid, sets);
+  for (const auto& [member, sets] : changes.pods) {
+    pods_.erase(member);
+    if (!sets.empty()) pods_.emplace(member, sets);
   }
 }
 
-bool PolicyVerdicts::IsIn(const std::string& uid, const PodSet& set) const {
-  const auto pod = pods_.find(uid);
-  return pod != pods_.end() && pod->second.contains(set);
+bool PolicyVerdicts::IsIn(const std::string& uid, const PodSet& set,
+                          const std::string& network) const {
+  const auto is_in = [&](const std::string& on) {
+    const auto member = pods_.find(MemberOf(uid, on));
+    return member != pods_.end() && member->second.contains(set);
+  };
+  return is_in(network) || (!network.empty() && is_in(kAnyNetwork));
 }
 
 bool PolicyVerdicts::HasPeer(const PolicyRule& rule, const TrafficEnd& peer) const {
   if (rule.any_peer) return true;
   if (std::any_of(rule.peers.begin(), rule.peers.end(),
-                  [&](const PodSet& set) { return IsIn(peer.uid, set); }))
+                  [&](const PodSet& set) { return IsIn(peer.uid, set, peer.network); }))
     return true;
   return peer.address &&
          std::any_of(rule.blocks.begin(), rule.blocks.end(),
@@ -62,7 +66,8 @@ bool PolicyVerdicts::HasPeer(const PolicyRule& rule, const TrafficEnd& peer) con
 }
 
 bool PolicyVerdicts::Matches(const PolicyRule& rule, const Question& question) const {
-  return rule.direction == question.direction && IsIn(question.subject.uid, rule.subject) &&
+  return rule.direction == question.direction &&
+         IsIn(question.subject.uid, rule.subject, question.subject.network) &&
          HasPeer(rule, question.peer) && HasPort(rule, question.traffic);
 }
 
@@ -93,7 +98,8 @@ void PolicyVerdicts::AskAdmins(PolicyTier tier, const Question& question,
 
 void PolicyVerdicts::AskNetworkPolicies(const Question& question, PolicyVerdict& verdict) const {
   for (const auto& [name, policy] : policies_) {
-    if (policy.tier != PolicyTier::kNetwork || !IsIn(question.subject.uid, policy.subject))
+    if (policy.tier != PolicyTier::kNetwork ||
+        !IsIn(question.subject.uid, policy.subject, question.subject.network))
       continue;
     if (Isolates(policy, question.direction)) verdict.isolating.push_back(name);
     if (verdict.rule) continue;

@@ -17,6 +17,7 @@ namespace kuryr::controller {
 struct TrafficEnd {
   std::string uid;                   ///< of a pod; empty: no policy applies to this end
   std::optional<IpAddress> address;  ///< nullopt: none yet, so no block matches
+  std::string network;               ///< of its interface; empty: eth0
 };
 
 /// A connection that begins.
@@ -47,7 +48,9 @@ class PolicyVerdicts {
 
   [[nodiscard]] PolicyVerdict OnSending(const Traffic& traffic) const;
   [[nodiscard]] PolicyVerdict OnReceiving(const Traffic& traffic) const;
-  [[nodiscard]] bool IsIn(const std::string& uid, const PodSet& set) const;
+  /// Whether the pod's interfaces on the network are in the set; `network` as TrafficEnd's.
+  [[nodiscard]] bool IsIn(const std::string& uid, const PodSet& set,
+                          const std::string& network = "") const;
 
   /// By NAMESPACE/NAME.
   [[nodiscard]] const std::map<std::string, CompiledPolicy>& policies() const noexcept {
@@ -55,10 +58,8 @@ class PolicyVerdicts {
   }
   /// The names of the admins' policies of a tier, in the order in which they are asked.
   [[nodiscard]] std::vector<std::string> OrderOf(PolicyTier tier) const;
-  /// The sets of pods that are in any, by UID.
-  [[nodiscard]] const std::map<std::string, std::set<PodSet>>& pods() const noexcept {
-    return pods_;
-  }
+  /// The sets of members that are in any.
+  [[nodiscard]] const MemberSets& pods() const noexcept { return pods_; }
   /// The field that is not understood of a policy, and why, by NAMESPACE/NAME.
   [[nodiscard]] const std::map<std::string, std::string>& errors() const noexcept {
     return errors_;
@@ -80,7 +81,7 @@ class PolicyVerdicts {
   [[nodiscard]] bool HasPeer(const PolicyRule& rule, const TrafficEnd& peer) const;
 
   std::map<std::string, CompiledPolicy> policies_;
-  std::map<std::string, std::set<PodSet>> pods_;
+  MemberSets pods_;
   std::map<std::string, std::string> errors_;
 };
 

@@ -1,8 +1,8 @@
 """The Network Plumbing Working Group's kinds, as far as kuryr-controller reads them."""
 
-CLAIMS, NETWORKS = "ipamclaims", "network-attachment-definitions"
-VERSIONS = {CLAIMS: "v1alpha1", NETWORKS: "v1"}
-KINDS = {CLAIMS: "IPAMClaim", NETWORKS: "NetworkAttachmentDefinition"}
+CLAIMS, NETWORKS, POLICIES = "ipamclaims", "network-attachment-definitions", "multi-networkpolicies"
+VERSIONS = {CLAIMS: "v1alpha1", NETWORKS: "v1", POLICIES: "v1beta1"}
+KINDS = {CLAIMS: "IPAMClaim", NETWORKS: "NetworkAttachmentDefinition", POLICIES: "MultiNetworkPolicy"}
 GROUP = "k8s.cni.cncf.io"
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

@@ -390,7 +390,7 @@ TEST_F(LeadingTest, UserOfANetworkPolicyIsToldThatNothingEnforcesIt) {
                 {"metadata", {{"name", "deny"}, {"namespace", "default"}}}});
 
   EXPECT_THAT(cluster_.WaitForEvent("deny", "KuryrPolicyNotEnforced"),
-              HasSubstr("enforces no NetworkPolicy"));
+              HasSubstr("enforces no policy of this kind"));
   EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_policies_not_enforced 1\n"));
 }
 

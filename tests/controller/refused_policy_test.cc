@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/controller/leading_fixture.h"
+#include "tests/controller/multi_network.h"
 
 namespace kuryr::test {
 namespace {
@@ -44,7 +45,7 @@ class RefusingFactory final : public controller::BackendFactory {
  public:
   const char* name() const noexcept override { return "refusing"; }
   controller::BackendNeeds needs() const override {
-    return {.policies = true, .admin_policies = true, .labels = {}};
+    return {.policies = true, .admin_policies = true, .multi_policies = true, .labels = {}};
   }
   void Warn() const override {}
   std::shared_ptr<controller::Backend> Make(const controller::BackendHooks& hooks) const override {
@@ -54,14 +55,18 @@ class RefusingFactory final : public controller::BackendFactory {
 
 class RefusedPolicyTest : public LeadingTest {
  protected:
-  RefusedPolicyTest()
-      : LeadingTest({.custom_resources = {fake::KuryrPorts(),
-                                          {.group = "policy.networking.k8s.io",
-                                           .version = "v1alpha1",
-                                           .plural = "adminnetworkpolicies",
-                                           .kind = "AdminNetworkPolicy",
-                                           .namespaced = false,
-                                           .custom = true}}}) {}
+  RefusedPolicyTest() : LeadingTest({.custom_resources = Kinds()}) {}
+
+  static std::vector<fake::Resource> Kinds() {
+    std::vector<fake::Resource> kinds = MultiNetworkKinds();
+    kinds.push_back({.group = "policy.networking.k8s.io",
+                     .version = "v1alpha1",
+                     .plural = "adminnetworkpolicies",
+                     .kind = "AdminNetworkPolicy",
+                     .namespaced = false,
+                     .custom = true});
+    return kinds;
+  }
 
   void SetUp() override {
     LeadingTest::SetUp();
@@ -92,6 +97,41 @@ TEST_F(RefusedPolicyTest, AdminIsToldWhy) {
               HasSubstr("there is no room for AdminNetworkPolicy/first"));
   EXPECT_THAT(cluster_.WaitForEvent("first", "KuryrPolicyNotUnderstood"),
               HasSubstr("$.spec.subject"));
+}
+
+TEST_F(RefusedPolicyTest, UserOfAMultiNetworkPolicyIsToldOfADefinitionThatDoesNotExist) {
+  api().Create(MultiPolicyOf("san", "storage", {{"podSelector", nlohmann::json::object()}}));
+
+  EXPECT_THAT(cluster_.WaitForEvent("san", "KuryrPolicyNotUnderstood"),
+              HasSubstr("['k8s.v1.cni.cncf.io/policy-for']: names NetworkAttachmentDefinition "
+                        "default/storage, which does not exist"));
+}
+
+TEST_F(RefusedPolicyTest, UserOfAMultiNetworkPolicyIsToldOfADefinitionThatGoes) {
+  api().Create(DefinitionOf("storage", "san"));
+  api().Create(MultiPolicyOf("san", "storage", {{"podSelector", nlohmann::json::object()}}));
+  EXPECT_THAT(cluster_.WaitForEvent("san", "KuryrPolicyRefused"),
+              HasSubstr("MultiNetworkPolicy/default/san"));
+
+  api().Delete("network-attachment-definitions", "default", "storage");
+
+  EXPECT_THAT(cluster_.WaitForEvent("san", "KuryrPolicyNotUnderstood"),
+              HasSubstr("default/storage"));
+}
+
+/// Backend local.
+class UnenforcedPolicyTest : public LeadingTest {
+ protected:
+  UnenforcedPolicyTest() : LeadingTest({.custom_resources = MultiNetworkKinds()}) {}
+};
+
+TEST_F(UnenforcedPolicyTest, UserOfAMultiNetworkPolicyIsToldThatNothingEnforcesIt) {
+  Start();
+  api().Create(MultiPolicyOf("san", "storage", {{"podSelector", nlohmann::json::object()}}));
+
+  EXPECT_THAT(cluster_.WaitForEvent("san", "KuryrPolicyNotEnforced"),
+              HasSubstr("enforces no policy of this kind"));
+  EXPECT_THAT(Metrics(), HasSubstr("kuryr_controller_policies_not_enforced 1\n"));
 }
 
 }  // namespace

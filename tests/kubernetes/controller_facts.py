@@ -32,14 +32,16 @@ GRANTED = {*(("", kind, verb) for kind in ("pods", "nodes") for verb in ("get", 
            ("openstack.org", "kuryrports/status", "patch"),
            ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
            *(("networking.k8s.io", "networkpolicies", verb) for verb in ("list", "watch")),
-           *(("k8s.cni.cncf.io", kind, verb) for kind in ("network-attachment-definitions", "ipamclaims") for verb in ("list", "watch"))}
+           *(("k8s.cni.cncf.io", kind, verb) for kind in ("network-attachment-definitions", "ipamclaims", "multi-networkpolicies")
+             for verb in ("list", "watch"))}
 NOT_GRANTED = {("", "pods", "delete"), ("", "pods", "create"), ("", "secrets", "get"), ("", "configmaps", "get"),
                ("", "nodes", "delete"), ("", "events", "list"), ("coordination.k8s.io", "leases", "get")}
 LEASE_RIGHTS = {("coordination.k8s.io", "leases", verb) for verb in ("get", "create", "patch")}
 # Asked for only where there is a reason.
 SELDOM = {("", "pods", "get"), ("", "nodes", "get"), ("openstack.org", "kuryrports", "patch"),
           ("openstack.org", "kuryrports/status", "patch"), ("k8s.cni.cncf.io", "network-attachment-definitions", "watch"),
-          ("k8s.cni.cncf.io", "ipamclaims", "watch"), ("k8s.cni.cncf.io", "ipamclaims/status", "patch")}
+          ("k8s.cni.cncf.io", "ipamclaims", "watch"), ("k8s.cni.cncf.io", "ipamclaims/status", "patch"),
+          ("k8s.cni.cncf.io", "multi-networkpolicies", "watch")}
 MEANWHILE = 4
 REPLICAS = 3
 

@@ -1,22 +1,13 @@
 """Pods that kuryr-controller plans on OVN, and the ways between them that packets find."""
 import itertools
-import json
 import random
 import signal
 import time
 
-from controller.cluster import Cluster
-from controller.controllers import Controller
 from harness.expectation import expect
-from harness.kube_api import find_programs
-from harness.kuryr import Kuryr
-from harness.kuryr_daemon import KuryrDaemon
-from harness.planned_pods import PlannedPods
-from harness.pod import Pod as Sandbox
-from harness.report import Skipped
 from ovn.admin_chance import DEFINITIONS, KINDS, PATH, definition
-from ovn.central import EVENT_SECONDS, HOST_NAME, NORTHBOUND
-from ovn.node import make_node
+from ovn.central import EVENT_SECONDS, NORTHBOUND
+from ovn.controlled_pods import ControlledPods
 from ovn.packets import Packets
 from ovn.policy_chance import LABELS, NAMESPACE_LABELS, PORT_NAME, PORTS, Pod
 from ovn.policy_reading import Way
@@ -35,33 +26,24 @@ default = true
 rest = 1
 """
 AGAIN_SECONDS = 0.05
-STALE_SECONDS = 5
 
 
-class PolicedPods:
+def define(cluster):
+    for plural in KINDS:
+        cluster.insist("POST", DEFINITIONS, definition(plural))
+    for plural in KINDS:
+        cluster.api.wait_for(f"{PATH}/{plural}")
+
+
+class PolicedPods(ControlledPods):
     def __init__(self, chosen):
         """chosen: the launcher's options."""
-        programs, why = find_programs()
-        if not programs:
-            raise Skipped(why)
-        self.node = make_node(chosen.plugin, chosen.daemon)
-        self.node.agent.kill()
-        cluster = Cluster(programs)
-        self.api = cluster.api
-        for plural in KINDS:
-            cluster.insist("POST", DEFINITIONS, definition(plural))
-        for plural in KINDS:
-            self.api.wait_for(f"{PATH}/{plural}")
-        self.controller = Controller(0, chosen.controller, self.api, "kuryrport", BACKEND)
-        pods = PlannedPods(self.api)
-        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS})
-        self.node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
-        self.node.agent.start()
+        super().__init__(chosen, BACKEND, define)
         dice = random.Random(chosen.seed)
         self.namespaces = {name: self.make_namespace(name, dice) for name in NAMESPACES}
-        self.pods, self.sandboxes, self.seconds = {}, {}, []
+        self.pods = {}
         for namespace, number in itertools.product(NAMESPACES, range(PODS_OF_EACH)):
-            self.run_pod(namespace, f"pod-{number}", dice)
+            self.add_pod(namespace, f"pod-{number}", dice)
         self.packets = Packets({name: (self.sandboxes[name].netns_path, pod.addresses) for name, pod in self.pods.items()}, PORTS)
 
     def make_namespace(self, name, dice):
@@ -69,23 +51,14 @@ class PolicedPods:
         self.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
         return labels
 
-    def ask(self, method, path, body=None):
-        return json.loads(self.api.request(method, path, body))
-
-    def run_pod(self, namespace, name, dice):
+    def add_pod(self, namespace, name, dice):
         labels = {key: dice.choice(values) for key, values in LABELS.items()}
         ports = {(PORT_NAME, protocol): dice.choice(numbers) for protocol, numbers in PORTS.items()}
         # A container has a name of a port once.
         containers = [{"name": protocol.lower(), "image": "pause", "ports": [
             {"name": each, "protocol": protocol, "containerPort": number}]} for (each, protocol), number in ports.items()]
-        made = self.ask("POST", f"/api/v1/namespaces/{namespace}/pods", {
-            "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": HOST_NAME, "containers": containers}})
-        sandbox = self.node.attachment(pod=Sandbox(name, made["metadata"]["uid"], namespace=namespace),
-                                       conf={"kuryr_conf": self.node.kuryr.usual_conf})
-        addresses = [each["address"].split("/")[0] for each in sandbox.add().result()["ips"]]
-        key = f"{namespace}/{name}"
-        self.sandboxes[key] = sandbox
-        self.pods[key] = Pod(namespace, name, labels, ports, {6 if ":" in each else 4: each for each in addresses})
+        addresses = self.run_pod(namespace, {"name": name, "labels": labels}, containers)["eth0"]
+        self.pods[f"{namespace}/{name}"] = Pod(namespace, name, labels, ports, addresses)
 
     # ---- changes
     def apply(self, change):
@@ -107,18 +80,7 @@ class PolicedPods:
                 for family in (4, 6) for protocol, ports in PORTS.items() for port in ports}
 
     def wait_for(self, wanted):
-        """Waits until packets find the wanted ways alone. What differs in the end; "" for nothing."""
-        started = time.monotonic()
-        while True:
-            found = {Way(*way) for way in self.packets.try_all({tuple(way) for way in wanted})}
-            if found == wanted:
-                self.seconds.append(time.monotonic() - started)
-                return ""
-            if time.monotonic() - started > STALE_SECONDS:
-                # Open vSwitch 3.1.0 may keep an outdated flow of the userspace datapath while packets use it.
-                self.node.ovs.forget_flows()
-            if time.monotonic() - started > EVENT_SECONDS:
-                return f"open and should not: {sorted(found - wanted)}; closed and should not: {sorted(wanted - found)}"
+        return super().wait_for({tuple(way) for way in wanted}, self.packets)
 
     def count_flows(self):
         """The node's OpenFlow flows for what the northbound database says."""

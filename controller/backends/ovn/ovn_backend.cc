@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controller/backends/ovn/northbound/schema.h"
+#include "controller/backends/pools/pool_vif.h"
 
 namespace kuryr::controller::ovn {
 namespace {
@@ -21,14 +22,20 @@ std::vector<RowKey> KeysOf(const std::vector<WantedRow>& rows) {
   return keys;
 }
 
-/// The key of the port of interface eth0, which has the pod's policies. A pod's user may give the
-/// default route to another interface. One without a name for none.
-RowKey PolicedPortOf(const std::vector<vif::PodVif>& vifs) {
-  for (const vif::PodVif& planned : vifs) {
-    if (planned.ifname == vif::kDefaultIfname)
-      return {kSwitchPort, vif::Common(planned.vif).id.value_or("")};
-  }
-  return {kSwitchPort, ""};
+std::map<std::string, std::string> NamesById(const std::vector<pools::Pool>& pools) {
+  std::map<std::string, std::string> names;
+  for (const pools::Pool& pool : pools) names.emplace(pools::NetworkIdOf(pool.name), pool.name);
+  return names;
+}
+
+/// The network of the interface, as in MemberOf. A network without a pool has its id as a name, as
+/// its port is on an additional network all the same.
+std::string NetworkOf(const vif::PodVif& planned, const std::map<std::string, std::string>& names) {
+  if (planned.ifname == vif::kDefaultIfname) return "";
+  const vif::VifBase& vif = vif::Common(planned.vif);
+  const std::string id = vif.network.has_value() ? vif.network->id.value_or("") : "";
+  const auto name = names.find(id);
+  return name == names.end() ? "network/" + id : name->second;
 }
 
 /// The keys of `all` that `kept` lacks.
@@ -48,6 +55,7 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
       pools_(options.pools, std::random_device()(), std::chrono::steady_clock::now, hooks.wake),
       topology_(options),
       balancers_(options.cluster, topology_.SharedSwitches()),
+      networks_(NamesById(options.pools)),
       policies_(options.cluster),
       budget_(kMostEndpoints),
       tracer_(options),
@@ -59,20 +67,48 @@ OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
   northbound_.Want(topology_.SharedRows());
 }
 
-const std::set<PodSet>& OvnBackend::SetsOf(const std::string& pod_uid) const {
-  static const std::set<PodSet> kNone;
-  const auto sets = sets_.find(pod_uid);
-  return sets == sets_.end() ? kNone : sets->second;
+std::vector<WantedRow> OvnBackend::Police(const std::vector<vif::PodVif>& vifs,
+                                          std::vector<WantedRow> rows, Account& account) const {
+  std::map<RowKey, std::string> networks;
+  for (const vif::PodVif& planned : vifs) {
+    const RowKey key = {kSwitchPort, vif::Common(planned.vif).id.value_or("")};
+    networks.emplace(key, NetworkOf(planned, networks_));
+  }
+  for (WantedRow& row : rows) {
+    const auto network = networks.find(row.key);
+    if (network == networks.end()) continue;
+    account.ports.push_back({.network = network->second, .row = row});
+    row = WithPolicies(account.owner.id, account.ports.back());
+  }
+  return rows;
 }
 
-WantedRow OvnBackend::WithPolicies(const std::string& pod_uid, WantedRow port) const {
-  for (Place& place : policies_.PlacesIn(SetsOf(pod_uid))) port.places.push_back(std::move(place));
-  return port;
+WantedRow OvnBackend::WithPolicies(const std::string& pod_uid, const PolicedPort& port) const {
+  WantedRow row = port.row;
+  for (Place& place : policies_.PlacesIn(SetsOf(sets_, pod_uid, port.network)))
+    row.places.push_back(std::move(place));
+  return row;
+}
+
+void OvnBackend::AppendPorts(const PolicyMember& member, std::vector<WantedRow>& rows) const {
+  const std::string uid = PodOf(member);
+  const auto account = accounts_.find(uid);
+  if (account == accounts_.end()) return;
+  const bool is_any = member == MemberOf(uid, kAnyNetwork);
+  for (const PolicedPort& port : account->second.ports) {
+    if (is_any ? !port.network.empty() : member == MemberOf(uid, port.network))
+      rows.push_back(WithPolicies(uid, port));
+  }
 }
 
 /// A row that is not settled yet is told of later, for it takes the lock.
 void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) {
-  for (RowKey& key : policies_.IsolationOf(SetsOf(owner.id))) {
+  const auto account = accounts_.find(owner.id);
+  if (account == accounts_.end()) return;
+  std::set<PodSet> sets;
+  for (const PolicedPort& port : account->second.ports)
+    sets.merge(SetsOf(sets_, owner.id, port.network));
+  for (RowKey& key : policies_.IsolationOf(sets)) {
     if (!northbound_.StateOf({key}).settled) awaiting_[key].insert(owner.id);
     keys.push_back(std::move(key));
   }
@@ -82,18 +118,13 @@ void OvnBackend::AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) 
 std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::PodVif>& vifs) {
   std::vector<WantedRow> rows = topology_.RowsOf(owner, vifs);
   std::vector<RowKey> keys = KeysOf(rows);
-  const RowKey policed = PolicedPortOf(vifs);
   const MutexLock lock(mutex_);
   Account& account = accounts_[owner.id];
   const std::vector<RowKey> old = Without(account.rows, keys);
-  account = {.owner = owner, .rows = keys, .port = {}};
+  account = {.owner = owner, .rows = keys, .ports = {}};
   for (const RowKey& key : old) owners_.erase(key);
   for (const RowKey& key : keys) owners_[key] = owner.id;
-  for (WantedRow& row : rows) {
-    if (owner.is_node() || row.key != policed) continue;
-    account.port = row;
-    row = WithPolicies(owner.id, std::move(row));
-  }
+  if (!owner.is_node()) rows = Police(vifs, std::move(rows), account);
   northbound_.Want(std::move(rows), old);
   AppendIsolation(owner, keys);
   return keys;
@@ -102,16 +133,14 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
 void OvnBackend::Enforce(const PolicyChanges& changes) {
   const MutexLock lock(mutex_);
   PolicyRows::Changes rows = policies_.Take(changes.policies);
-  for (const auto& [uid, sets] : changes.pods) {
+  for (const auto& [member, sets] : changes.pods) {
     if (sets.empty()) {
-      sets_.erase(uid);
+      sets_.erase(member);
     } else {
-      sets_[uid] = sets;
+      sets_[member] = sets;
     }
-    const auto account = accounts_.find(uid);
-    if (account != accounts_.end() && !account->second.port.key.name.empty())
-      rows.wanted.push_back(WithPolicies(uid, account->second.port));
   }
+  for (const auto& [member, sets] : changes.pods) AppendPorts(member, rows.wanted);
   if (rows.together) {
     northbound_.WantTogether(std::move(rows.wanted), rows.dropped);
   } else {

@@ -64,20 +64,29 @@ class OvnBackend final : public Backend,
   }
 
  private:
+  /// The port of a pod's interface.
+  struct PolicedPort {
+    std::string network;  ///< as in MemberOf
+    WantedRow row;        ///< without its policies' port groups
+  };
   struct Account {
     Owner owner;
     std::vector<RowKey> rows;
-    WantedRow port;  ///< of a pod's default interface, without its policies' port groups
+    std::vector<PolicedPort> ports;  ///< none of a node's
   };
 
   /// Requests the owner's rows, which replace those of an earlier call. Returns their keys, and the
   /// keys of the rows that isolate the pod.
   std::vector<RowKey> Want(const Owner& owner, const std::vector<vif::PodVif>& vifs)
       EXCLUDES(mutex_);
-  /// The pod's port with its policies' port groups.
-  [[nodiscard]] WantedRow WithPolicies(const std::string& pod_uid, WantedRow port) const
+  /// Notes the ports of a pod, and returns its rows with its policies' port groups.
+  [[nodiscard]] std::vector<WantedRow> Police(const std::vector<vif::PodVif>& vifs,
+                                              std::vector<WantedRow> rows, Account& account) const
       REQUIRES(mutex_);
-  [[nodiscard]] const std::set<PodSet>& SetsOf(const std::string& pod_uid) const REQUIRES(mutex_);
+  [[nodiscard]] WantedRow WithPolicies(const std::string& pod_uid, const PolicedPort& port) const
+      REQUIRES(mutex_);
+  /// Appends the rows of ports whose sets are the member's.
+  void AppendPorts(const PolicyMember& member, std::vector<WantedRow>& rows) const REQUIRES(mutex_);
   /// Appends the keys of the rows that isolate the pod, which is woken when they are settled.
   void AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) REQUIRES(mutex_);
   void OnTold(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
@@ -88,12 +97,13 @@ class OvnBackend final : public Backend,
   pools::PoolBackend pools_;
   const Topology topology_;
   const LoadBalancers balancers_;
+  const std::map<std::string, std::string> networks_;  ///< the pools' names by their networks' ids
   mutable Mutex mutex_;
   std::map<std::string, Account> accounts_ GUARDED_BY(mutex_);  ///< by the owner's id
   std::map<RowKey, std::string> owners_ GUARDED_BY(mutex_);     ///< ids, by row
   PolicyRows policies_ GUARDED_BY(mutex_);
   bool knows_policies_ GUARDED_BY(mutex_) = false;
-  std::map<std::string, std::set<PodSet>> sets_ GUARDED_BY(mutex_);      ///< by the pod's UID
+  MemberSets sets_ GUARDED_BY(mutex_);
   std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
   EndpointBudget budget_ GUARDED_BY(mutex_);
   const OvnTracer tracer_;

@@ -22,6 +22,7 @@ class OvnFactory final : public BackendFactory {
     needs.services = options_.balances_services;
     needs.policies = true;
     needs.admin_policies = true;
+    needs.multi_policies = true;
     return needs;
   }
   void Warn() const override {

@@ -132,12 +132,13 @@ void PolicyRows::AddPassed(const WantedRow& row, TrafficDirection direction, Row
   }
 }
 
+/// Admins' policies are for interface eth0, so they pass nothing on to a MultiNetworkPolicy.
 void PolicyRows::AddNetworkRows(const std::string& name, const CompiledPolicy& policy,
                                 Rows& rows) const {
   Add(GroupRow(policy.subject), rows);
   const auto isolate = [&](TrafficDirection direction) {
     WantedRow drop = DropRow(policy.subject, direction);
-    AddPassed(drop, direction, rows);
+    if (!policy.networks) AddPassed(drop, direction, rows);
     Add(std::move(drop), rows);
     Add(TrackRow(policy.subject, direction), rows);
   };
@@ -149,7 +150,7 @@ void PolicyRows::AddNetworkRows(const std::string& name, const CompiledPolicy& p
     for (const std::string& match : MatchesOf(rule)) {
       WantedRow row = RuleRow("policy/" + name + "/" + std::to_string(index++), rule, match);
       row.values["priority"] = kAllowPriority;
-      AddPassed(row, rule.direction, rows);
+      if (!policy.networks) AddPassed(row, rule.direction, rows);
       Add(std::move(row), rows);
     }
   }

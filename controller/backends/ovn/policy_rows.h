@@ -14,10 +14,10 @@
 
 namespace kuryr::controller::ovn {
 
-/// The rows of NetworkPolicies. A set of pods is a port group; ovn-northd keeps its addresses as
-/// address sets (ovn-nb(5), Port_Group). A policy's rules are ACLs of the port groups of their
-/// subjects. One ACL for each direction drops the rest for pods that a policy isolates. Pods' ports
-/// are in the port groups by their own rows' places. Not thread-safe.
+/// The rows of NetworkPolicies and MultiNetworkPolicies. A set of pods is a port group; ovn-northd
+/// keeps its addresses as address sets (ovn-nb(5), Port_Group). A policy's rules are ACLs of the
+/// port groups of their subjects. One ACL for each direction drops the rest for pods that a policy
+/// isolates. Pods' ports are in the port groups by their own rows' places. Not thread-safe.
 class PolicyRows {
  public:
   explicit PolicyRows(std::string cluster) : cluster_(std::move(cluster)) {}

@@ -32,7 +32,8 @@ class CompiledPoliciesTest : public ::testing::Test {
     Tell(EventType::kAdded, policy_);
   }
 
-  CompiledPolicies policies_;
+  std::vector<std::string> woken_;
+  CompiledPolicies policies_{true, [this](const std::string& key) { woken_.push_back(key); }};
   Enforcer enforcer_;
   const json namespace_ = {{"kind", "Namespace"}, {"metadata", {{"name", "team"}}}};
   const json pod_ = json::parse(R"({"kind": "Pod", "metadata": {"namespace": "team", "name": "a",
@@ -68,6 +69,33 @@ TEST_F(CompiledPoliciesTest, AdminsPoliciesAreToldUnderTheirKinds) {
     Tell(EventType::kDeleted, policy);
     EXPECT_EQ(enforcer_.told.back().policies.at(name), std::nullopt);
   }
+}
+
+TEST_F(CompiledPoliciesTest, DefinitionThatGoesTellsOfThePolicyThatNamesIt) {
+  const json definition = json::parse(R"({"kind": "NetworkAttachmentDefinition",
+      "metadata": {"namespace": "team", "name": "storage",
+                   "annotations": {"openstack.org/kuryr-config": "{\"pool\": \"san\"}"}}})");
+  const json policy =
+      json::parse(R"({"kind": "MultiNetworkPolicy", "metadata": {"namespace": "team",
+      "name": "p", "annotations": {"k8s.v1.cni.cncf.io/policy-for": "storage"}},
+      "spec": {"podSelector": {}}})");
+  policies_.StartTelling(&enforcer_);
+  TellAll();
+  Tell(EventType::kAdded, definition);
+  Tell(EventType::kAdded, policy);
+  EXPECT_THAT(woken_, IsEmpty());
+  EXPECT_THAT(enforcer_.told.back().pods, ElementsAre(Pair("uid-a@san", ::testing::SizeIs(1))));
+
+  Tell(EventType::kDeleted, definition);
+
+  EXPECT_THAT(woken_, ElementsAre("networkpolicy:MultiNetworkPolicy/team/p"));
+  EXPECT_THAT(policies_.ErrorOf("MultiNetworkPolicy/team/p").value_or(""),
+              HasSubstr("team/storage"));
+  EXPECT_THAT(enforcer_.told.back().pods,
+              ElementsAre(Pair("uid-a@*", ::testing::SizeIs(1)), Pair("uid-a@san", IsEmpty())));
+
+  Tell(EventType::kDeleted, policy);
+  EXPECT_EQ(enforcer_.told.back().policies.at("MultiNetworkPolicy/team/p"), std::nullopt);
 }
 
 TEST_F(CompiledPoliciesTest, EachChangeIsTold) {

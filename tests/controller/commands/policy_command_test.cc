@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/controller/commands/commands_fixture.h"
+#include "tests/controller/multi_network.h"
 #include "tests/support/paths.h"
 
 // kuryr-controller policy.
@@ -140,6 +141,39 @@ TEST_F(PolicyCommandTest, NoPolicySelectsAPodOfTheHostsNetwork) {
 
   EXPECT_EQ(host.status, 0) << host.err;
   EXPECT_THAT(host.out, HasSubstr("default/host is in its node's network"));
+}
+
+class MultiPolicyCommandTest : public PolicyCommandTest {
+ protected:
+  MultiPolicyCommandTest() : PolicyCommandTest(WithLeases(MultiNetworkKinds())) {}
+};
+
+TEST_F(MultiPolicyCommandTest, NamesTheNetworkOnWhichAPolicyIsolates) {
+  api().Create(DefinitionOf("storage", "san"));
+  api().Create(MultiPolicyOf("db", "storage", json::parse(R"({
+      "podSelector": {"matchLabels": {"app": "db"}},
+      "ingress": [{"from": [{"podSelector": {"matchLabels": {"app": "web"}}}]}]})")));
+
+  const ProcessResult db = Policy({"default/db"});
+
+  EXPECT_EQ(db.status, 0) << db.err;
+  EXPECT_EQ(db.out, kNotEnforced +
+                        "ingress: no policy isolates the pod, so all is allowed\n"
+                        "egress: no policy isolates the pod, so all is allowed\n"
+                        "ingress on network san: isolated by MultiNetworkPolicy/default/db\n"
+                        "  MultiNetworkPolicy/default/db allows from on san ns=default "
+                        "pods=app=web, any port\n");
+}
+
+TEST_F(MultiPolicyCommandTest, NamesTheDefinitionThatDoesNotExist) {
+  api().Create(MultiPolicyOf("db", "storage", json::parse(R"({"podSelector": {}})")));
+
+  const ProcessResult db = Policy({"default/db"});
+
+  EXPECT_EQ(db.status, 1) << db.err;
+  EXPECT_THAT(db.out, HasSubstr("ingress on every additional network: isolated by "
+                                "MultiNetworkPolicy/default/db\n"));
+  EXPECT_THAT(db.out, HasSubstr("names NetworkAttachmentDefinition default/storage"));
 }
 
 /// The cluster has the definitions of admins' policies, and OVN enforces them.

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <sstream>
 
 namespace kuryr::controller {
 namespace {
@@ -70,9 +71,30 @@ bool HasType(const json& spec, const std::string& type) {
 
 const json* ApiWords::PodAt(const std::string& address) const {
   for (const auto& [uid, pod] : objects_.pods) {
-    if (pod["status"]["podIP"] == address) return &pod;
+    const json& status = pod["status"];
+    if (status["podIP"] == address) return &pod;
+    for (const auto& [network, own] : status["networks"].items()) {
+      if (own == address) return &pod;
+    }
   }
   return nullptr;
+}
+
+ApiWords::Reach ApiWords::ReachOf(const json& policy, const ApiPacket& packet) const {
+  if (packet.network.empty()) return {.isolates = true, .allows = true};
+  Reach reach;
+  const json& metadata = policy["metadata"];
+  std::istringstream names(
+      metadata["annotations"]["k8s.v1.cni.cncf.io/policy-for"].get<std::string>());
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name.find('/') == std::string::npos)
+      name.insert(0, metadata["namespace"].get<std::string>() + "/");
+    const auto known = objects_.definitions.find(name);
+    const bool is_known = known != objects_.definitions.end();
+    if (is_known && known->second == packet.network) reach.allows = true;
+    if (!is_known || known->second == packet.network) reach.isolates = true;
+  }
+  return reach;
 }
 
 bool ApiWords::IsPeer(const json& peer, const std::string& policy_namespace,
@@ -118,6 +140,12 @@ bool ApiWords::MaySend(const ApiPacket& packet) const {
 }
 
 bool ApiWords::May(const ApiPacket& packet, bool is_ingress) const {
+  bool is_isolated = false;
+  if (!packet.network.empty()) {
+    const bool is_allowed = is_ingress ? NetworkPoliciesOnReceiving(packet, is_isolated)
+                                       : NetworkPoliciesOnSending(packet, is_isolated);
+    return is_allowed || !is_isolated;
+  }
   std::multimap<int, const json*> admins;  // of one priority: by name
   for (const auto& [name, policy] : objects_.admins)
     admins.emplace(policy["spec"]["priority"].get<int>(), &policy);
@@ -126,7 +154,6 @@ bool ApiWords::May(const ApiPacket& packet, bool is_ingress) const {
     if (action == "Pass") break;
     if (!action.empty()) return action == "Allow";
   }
-  bool is_isolated = false;
   const bool is_allowed = is_ingress ? NetworkPoliciesOnReceiving(packet, is_isolated)
                                      : NetworkPoliciesOnSending(packet, is_isolated);
   if (is_isolated) return is_allowed;
@@ -188,13 +215,14 @@ std::string ApiWords::ActionOf(const json& policy, const ApiPacket& packet, bool
 
 bool ApiWords::NetworkPoliciesOnReceiving(const ApiPacket& packet, bool& is_isolated) const {
   const json* pod = PodAt(packet.to);
-  for (const auto& [key, policy] : objects_.policies) {
+  for (const auto& [key, policy] : PoliciesFor(packet)) {
     const json& spec = policy["spec"];
     const std::string name_space = policy["metadata"]["namespace"];
     if ((*pod)["metadata"]["namespace"] != name_space || !HasType(spec, "Ingress")) continue;
     if (!Selects(spec["podSelector"], LabelsIn(*pod))) continue;
-    is_isolated = true;
-    if (!spec.contains("ingress")) continue;
+    const Reach reach = ReachOf(policy, packet);
+    is_isolated = is_isolated || reach.isolates;
+    if (!reach.allows || !spec.contains("ingress")) continue;
     for (const json& rule : spec["ingress"]) {
       bool has_peer = !rule.contains("from") || rule["from"].empty();
       bool has_port = !rule.contains("ports") || rule["ports"].empty();
@@ -213,13 +241,14 @@ bool ApiWords::NetworkPoliciesOnReceiving(const ApiPacket& packet, bool& is_isol
 
 bool ApiWords::NetworkPoliciesOnSending(const ApiPacket& packet, bool& is_isolated) const {
   const json* pod = PodAt(packet.from);
-  for (const auto& [key, policy] : objects_.policies) {
+  for (const auto& [key, policy] : PoliciesFor(packet)) {
     const json& spec = policy["spec"];
     const std::string name_space = policy["metadata"]["namespace"];
     if ((*pod)["metadata"]["namespace"] != name_space || !HasType(spec, "Egress")) continue;
     if (!Selects(spec["podSelector"], LabelsIn(*pod))) continue;
-    is_isolated = true;
-    if (!spec.contains("egress")) continue;
+    const Reach reach = ReachOf(policy, packet);
+    is_isolated = is_isolated || reach.isolates;
+    if (!reach.allows || !spec.contains("egress")) continue;
     for (const json& rule : spec["egress"]) {
       // The compiler's own reading: only a pod that selectors can choose has named ports, so a
       // named port means nothing at a block, nor in a namespace that is not known.

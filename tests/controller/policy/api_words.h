@@ -10,10 +10,13 @@ namespace kuryr::controller {
 /// A cluster's objects, as the API has them.
 struct ApiObjects {
   std::map<std::string, nlohmann::json> namespaces;  ///< by name
-  std::map<std::string, nlohmann::json> pods;        ///< by UID; status.podIP is IPv4
-  std::map<std::string, nlohmann::json> policies;    ///< by NAMESPACE/NAME
-  std::map<std::string, nlohmann::json> admins;      ///< AdminNetworkPolicies, by name
-  std::map<std::string, nlohmann::json> baselines;   ///< BaselineAdminNetworkPolicies, by name
+  /// By UID; status.podIP is IPv4. status.networks has the address on each additional network.
+  std::map<std::string, nlohmann::json> pods;
+  std::map<std::string, nlohmann::json> policies;   ///< by NAMESPACE/NAME
+  std::map<std::string, nlohmann::json> admins;     ///< AdminNetworkPolicies, by name
+  std::map<std::string, nlohmann::json> baselines;  ///< BaselineAdminNetworkPolicies, by name
+  std::map<std::string, nlohmann::json> multis;     ///< MultiNetworkPolicies, by NAMESPACE/NAME
+  std::map<std::string, std::string> definitions;   ///< networks, by NAMESPACE/NAME
 };
 
 /// A packet as the API speaks of it.
@@ -22,10 +25,12 @@ struct ApiPacket {
   std::string to;        ///< IPv4 address
   std::string protocol;  ///< "TCP", "UDP", "SCTP", or another
   int port = 0;
+  std::string network;  ///< that both addresses are of; empty: the pods' default one
 };
 
-/// The words of the API on NetworkPolicies and admins' policies, read again for each packet
-/// (k8s.io/api networking/v1, sigs.k8s.io/network-policy-api v1alpha1).
+/// The words of the API on NetworkPolicies, MultiNetworkPolicies and admins' policies, read again
+/// for each packet (k8s.io/api networking/v1, sigs.k8s.io/network-policy-api v1alpha1, Network
+/// Plumbing Working Group's multi-networkpolicy v1beta1).
 /// It shares no code with the compiler, and is as slow as it is simple.
 class ApiWords {
  public:
@@ -37,6 +42,16 @@ class ApiWords {
   [[nodiscard]] bool MayReceive(const ApiPacket& packet) const;
 
  private:
+  struct Reach {
+    bool isolates = false;
+    bool allows = false;  ///< its rules count
+  };
+  /// What a policy's annotation says about the network of the packet.
+  [[nodiscard]] Reach ReachOf(const nlohmann::json& policy, const ApiPacket& packet) const;
+  [[nodiscard]] const std::map<std::string, nlohmann::json>& PoliciesFor(
+      const ApiPacket& packet) const {
+    return packet.network.empty() ? objects_.policies : objects_.multis;
+  }
   [[nodiscard]] bool May(const ApiPacket& packet, bool is_ingress) const;
   [[nodiscard]] bool NetworkPoliciesOnReceiving(const ApiPacket& packet, bool& is_isolated) const;
   [[nodiscard]] bool NetworkPoliciesOnSending(const ApiPacket& packet, bool& is_isolated) const;

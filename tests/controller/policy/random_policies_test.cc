@@ -35,7 +35,10 @@ class RandomPoliciesTest : public ::testing::Test {
   }
 
   static std::string NameOf(size_t name_space) { return "n" + std::to_string(name_space); }
-  static std::string AddressOf(size_t pod) {
+  static constexpr std::array<const char*, 3> kNetworks = {"", "san", "bak"};
+  /// On kNetworks[network].
+  static std::string AddressOf(size_t pod, size_t network = 0) {
+    if (network > 0) return "10.1." + std::to_string(3 + network) + "." + std::to_string(pod);
     return "10." + std::to_string(pod % 3) + "." + std::to_string(pod % kNamespaces) + "." +
            std::to_string(pod);
   }
@@ -55,7 +58,9 @@ class RandomPoliciesTest : public ::testing::Test {
         {"metadata",
          {{"uid", uid}, {"namespace", NameOf(i % kNamespaces)}, {"labels", random_.PodLabels()}}},
         {"spec", {{"containers", random_.Containers()}}},
-        {"status", {{"podIP", AddressOf(i)}}}};
+        {"status",
+         {{"podIP", AddressOf(i)},
+          {"networks", {{"san", AddressOf(i, 1)}, {"bak", AddressOf(i, 2)}}}}}};
     objects_.pods[uid] = object;
     cluster_.Apply(compiler_.SetPod(PolicyPodOf(object).value()));
   }
@@ -71,6 +76,39 @@ class RandomPoliciesTest : public ::testing::Test {
     const PolicyChanges changes = compiler_.SetPolicy(name_space, name, object);
     EXPECT_TRUE(changes.errors.empty()) << object;
     cluster_.Apply(changes);
+  }
+  void SetMulti(size_t i) {
+    const std::string name_space = NameOf(i % kNamespaces);
+    const std::string name = std::to_string(i);
+    const json object = {
+        {"metadata",
+         {{"namespace", name_space},
+          {"annotations", {{"k8s.v1.cni.cncf.io/policy-for", random_.DefinitionNames()}}}}},
+        {"spec", random_.Spec()}};
+    objects_.multis[name_space + "/" + name] = object;
+    cluster_.Apply(compiler_.SetMultiPolicy(name_space, name, object));
+  }
+  void RemoveMulti(size_t i) {
+    const std::string name_space = NameOf(i % kNamespaces);
+    objects_.multis.erase(name_space + "/" + std::to_string(i));
+    cluster_.Apply(compiler_.RemoveMultiPolicy(name_space, std::to_string(i)));
+  }
+  void ChangeDefinition() {
+    const std::string name =
+        NameOf(random_.Number(kNamespaces)) + "/" + random_.OneOf<const char*>({"a", "b"});
+    if (random_.Chance(30)) {
+      objects_.definitions.erase(name);
+      cluster_.Apply(compiler_.SetDefinition(name, std::nullopt));
+      return;
+    }
+    const std::string network = random_.OneOf<const char*>({"san", "san", "bak", ""});
+    objects_.definitions[name] = network;
+    cluster_.Apply(compiler_.SetDefinition(name, network));
+  }
+  void ChangeMultis() {
+    if (random_.Chance(30)) return ChangeDefinition();
+    if (random_.Chance(70)) return SetMulti(random_.Number(kPolicies));
+    RemoveMulti(random_.Number(kPolicies));
   }
   void SetAdmin(size_t i) {
     const bool is_baseline = i == 0;
@@ -106,10 +144,14 @@ class RandomPoliciesTest : public ::testing::Test {
   }
 
   /// Every pair of pods, and each pod with an address that no pod has.
-  void ExpectNoDifference() {
-    std::vector<TrafficEnd> peers = {{.uid = "", .address = IpAddress::Parse("192.0.2.1")}};
-    for (const auto& [uid, pod] : objects_.pods)
-      peers.push_back({.uid = uid, .address = IpAddress::Parse(AddressOf(std::stoul(uid)))});
+  void ExpectNoDifference(size_t network = 0) {
+    std::vector<TrafficEnd> peers = {
+        {.uid = "", .address = IpAddress::Parse("192.0.2.1"), .network = kNetworks.at(network)}};
+    for (const auto& [uid, pod] : objects_.pods) {
+      peers.push_back({.uid = uid,
+                       .address = IpAddress::Parse(AddressOf(std::stoul(uid), network)),
+                       .network = kNetworks.at(network)});
+    }
     for (const TrafficEnd& from : peers) {
       for (const TrafficEnd& to : peers) {
         ExpectNoDifferenceBetween(from, to);
@@ -136,15 +178,20 @@ class RandomPoliciesTest : public ::testing::Test {
       const ApiPacket asked{.from = from.address.value().ToString(),
                             .to = to.address.value().ToString(),
                             .protocol = protocol.api,
-                            .port = protocol.port};
+                            .port = protocol.port,
+                            .network = from.network};
       ASSERT_EQ(cluster_.MaySend(traffic), words.MaySend(asked))
           << asked.from << " sends to " << asked.to << " " << protocol.api << protocol.port << "\n"
-          << json(objects_.policies) << json(objects_.admins) << json(objects_.baselines);
+          << Objects();
       ASSERT_EQ(cluster_.MayReceive(traffic), words.MayReceive(asked))
           << asked.to << " receives from " << asked.from << " " << protocol.api << protocol.port
           << "\n"
-          << json(objects_.policies) << json(objects_.admins) << json(objects_.baselines);
+          << Objects();
     }
+  }
+  [[nodiscard]] json Objects() const {
+    return {objects_.policies, objects_.admins, objects_.baselines, objects_.multis,
+            objects_.definitions};
   }
 
   /// A compiler that gets the present objects alone, in another order.
@@ -155,6 +202,12 @@ class RandomPoliciesTest : public ::testing::Test {
       const size_t slash = key.find('/');
       cluster.Apply(compiler.SetPolicy(key.substr(0, slash), key.substr(slash + 1), policy));
     }
+    for (const auto& [key, policy] : objects_.multis) {
+      const size_t slash = key.find('/');
+      cluster.Apply(compiler.SetMultiPolicy(key.substr(0, slash), key.substr(slash + 1), policy));
+    }
+    for (const auto& [name, network] : objects_.definitions)
+      cluster.Apply(compiler.SetDefinition(name, network));
     for (const auto& [name, policy] : objects_.admins)
       cluster.Apply(compiler.SetAdminPolicy(PolicyTier::kAdmin, name, policy));
     for (const auto& [name, policy] : objects_.baselines)
@@ -179,6 +232,19 @@ TEST_F(RandomPoliciesTest, AdminsComeBeforeNetworkPoliciesAndTheBaselineBehind) 
     if (random_.Chance(30)) SetPolicy(random_.Number(kPolicies));
     ChangeSomething();
     ExpectNoDifference();
+    cluster_.ExpectNamedSets();
+    ExpectAsFromNothing();
+  }
+}
+
+TEST_F(RandomPoliciesTest, MultiNetworkPoliciesAllowWhatTheirWordsAllowOnEachNetwork) {
+  const int rounds = test::FromEnvironment("KURYR_ROUNDS", 2000) / 50;
+  for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
+    for (int change = 0; change < 3; ++change) ChangeMultis();
+    if (random_.Chance(30)) SetPolicy(random_.Number(kPolicies));
+    if (random_.Chance(10)) ChangeAdmins();
+    ChangeSomething();
+    for (size_t network = 0; network < kNetworks.size(); ++network) ExpectNoDifference(network);
     cluster_.ExpectNamedSets();
     ExpectAsFromNothing();
   }

@@ -15,6 +15,15 @@ const std::vector<RandomPolicy::Choices>& RandomPolicy::OfNamespaces() {
   return kChoices;
 }
 
+std::string RandomPolicy::DefinitionNames() {
+  std::string names;
+  for (size_t i = 1 + Number(2); i > 0; --i) {
+    names += names.empty() ? "" : ",";
+    names += OneOf<const char*>({"a", "b", "n0/a", "n1/b"});
+  }
+  return names;
+}
+
 json RandomPolicy::PodLabels() { return Labels(OfPods()); }
 json RandomPolicy::NamespaceLabels() { return Labels(OfNamespaces()); }
 

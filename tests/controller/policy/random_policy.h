@@ -16,6 +16,8 @@ class RandomPolicy {
   [[nodiscard]] nlohmann::json Spec();
   /// The spec of an AdminNetworkPolicy, or of a BaselineAdminNetworkPolicy.
   [[nodiscard]] nlohmann::json AdminSpec(bool is_baseline);
+  /// The annotation policy-for of a MultiNetworkPolicy.
+  [[nodiscard]] std::string DefinitionNames();
   [[nodiscard]] nlohmann::json PodLabels();
   [[nodiscard]] nlohmann::json NamespaceLabels();
   /// A pod's spec.containers.

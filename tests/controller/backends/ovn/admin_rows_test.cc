@@ -112,6 +112,22 @@ TEST_F(AdminRowsTest, SayWhatPoliciesOfAllTiersSay) {
   }
 }
 
+TEST_F(AdminRowsTest, PassNothingOnToMultiNetworkPolicies) {
+  const json all = {{"namespaces", json::object()}};
+  SetAdmin(
+      "pass",
+      {{"priority", 1}, {"subject", all}, {"ingress", {{{"action", "Pass"}, {"from", {all}}}}}});
+  const size_t before = judge_.rows().size();
+  Apply(compiler_.SetDefinition("n0/storage", "san"));
+  Apply(compiler_.SetMultiPolicy(
+      "n0", "p",
+      {{"metadata", {{"annotations", {{"k8s.v1.cni.cncf.io/policy-for", "storage"}}}}},
+       {"spec", {{"podSelector", json::object()}, {"ingress", {json::object()}}}}}));
+
+  constexpr size_t kGroupDropTrackAndRule = 4;
+  EXPECT_EQ(judge_.rows().size(), before + kGroupDropTrackAndRule);
+}
+
 TEST_F(AdminRowsTest, WithoutPoliciesNoRowIsLeft) {
   const json all = {{"namespaces", json::object()}};
   SetAdmin(

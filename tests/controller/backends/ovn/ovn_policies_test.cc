@@ -256,6 +256,97 @@ TEST_F(OvnPoliciesTest, WhatSomebodyOpensIsClosedAgain) {
   EXPECT_TRUE(Await([&] { return IsIsolated(pod.at(0)); }));
 }
 
+/// Pods with interface eth0 on network shared, and san0 on network san.
+class OvnAdditionalTest : public OvnPoliciesTest {
+ protected:
+  static constexpr const char* kSan =
+      "[pool:san]\ncidr = 10.8.0.0/24\ngateway = none\nnamespaces = *\n";
+
+  static PlanRequest TwoInterfaces(const std::string& network = "san") {
+    PlanRequest request = pools::RequestOf(Pod("a"), "shared");
+    request.interfaces.push_back({.ifname = "san0", .network = network});
+    return request;
+  }
+  static PolicyChanges On(const std::string& network) {
+    CompiledPolicy policy = Isolate("on san pods");
+    policy.networks = {"san"};
+    return {.policies = {{"MultiNetworkPolicy/team/p", policy}},
+            .pods = {{MemberOf("uid-a", network), {"on san pods"}}}};
+  }
+};
+
+TEST_F(OvnAdditionalTest, InterfaceIsIsolatedBeforeThePodHasAPlan) {
+  const auto backend = Make(kSan);
+  backend->Enforce(On("san"));
+
+  const Vifs pod = Reserve(*backend, TwoInterfaces());
+
+  EXPECT_TRUE(IsIsolated(pod.at(1)));
+  EXPECT_THAT(Look(pod.at(1)).groups, ElementsAre("on san pods"));
+  EXPECT_THAT(Look(pod.at(0)).groups, IsEmpty());
+  EXPECT_THAT(Isolations(pod.at(1)), Each(true));
+}
+
+TEST_F(OvnAdditionalTest, InterfaceOnAnotherNetworkIsNotIsolated) {
+  const auto backend = Make(kSan);
+  backend->Enforce(On("san"));
+
+  for (const vif::PodVif& vif : Reserve(*backend, TwoInterfaces("shared")))
+    EXPECT_THAT(Look(vif).groups, IsEmpty()) << vif.ifname;
+}
+
+TEST_F(OvnAdditionalTest, PolicyForAnyNetworkIsForAllButEth0) {
+  const auto backend = Make(kSan);
+  const Vifs pod = Reserve(*backend, TwoInterfaces("shared"));
+
+  backend->Enforce(On(kAnyNetwork));
+
+  EXPECT_TRUE(Await([&] { return IsIsolated(pod.at(1)); }));
+  EXPECT_FALSE(IsIsolated(pod.at(0)));
+}
+
+TEST_F(OvnAdditionalTest, InterfaceThatComesLaterIsNeverOpen) {
+  const auto backend = Make(kSan);
+  backend->Enforce(On("san"));
+  (void)Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
+
+  const Vifs pod = Reserve(*backend, TwoInterfaces());
+
+  EXPECT_THAT(Isolations(pod.at(1)), AllOf(SizeIs(Ge(1)), Each(true)));
+}
+
+TEST_F(OvnAdditionalTest, InterfaceIsNeverOpenWhileItsPoliciesAreReplaced) {
+  const auto backend = Make(kSan);
+  backend->Enforce(On("san"));
+  const Vifs pod = Reserve(*backend, TwoInterfaces());
+
+  for (const char* network : {kAnyNetwork, "san", kAnyNetwork}) {
+    PolicyChanges changes = On(network);
+    changes.pods.emplace(MemberOf("uid-a", network == std::string("san") ? kAnyNetwork : "san"),
+                         std::set<PodSet>());
+    backend->Enforce(changes);
+    (void)Reserve(*backend, TwoInterfaces());
+  }
+
+  EXPECT_THAT(Isolations(pod.at(1)), Each(true));
+}
+
+TEST_F(OvnAdditionalTest, NextControllerKnowsTheNetworkByThePlan) {
+  auto backend = Make(kSan);
+  backend->Enforce(On("san"));
+  const Vifs pod = Reserve(*backend, TwoInterfaces());
+  const auto rows = Column("ACL", "_uuid");
+  backend.reset();
+
+  const auto next = Make(kSan);
+  next->Enforce(On("san"));
+  next->Adopt(Pod("a"), pod);
+  (void)Reserve(*next, TwoInterfaces());
+
+  EXPECT_EQ(Column("ACL", "_uuid"), rows);
+  EXPECT_THAT(Isolations(pod.at(1)), Each(true));
+}
+
 TEST_F(OvnPoliciesTest, NodeReachesThePodsOfItsSwitch) {
   const auto backend = Make();
   const Vifs node = Reserve(*backend, NodeRequest("n1"));

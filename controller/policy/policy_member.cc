@@ -1,0 +1,29 @@
+#include "controller/policy/policy_member.h"
+
+namespace kuryr::controller {
+namespace {
+
+/// No UID has it.
+constexpr char kSeparator = '@';
+
+}  // namespace
+
+PolicyMember MemberOf(const std::string& uid, const std::string& network) {
+  return network.empty() ? uid : uid + kSeparator + network;
+}
+
+std::string PodOf(const PolicyMember& member) { return member.substr(0, member.find(kSeparator)); }
+
+std::set<std::string> SetsOf(const MemberSets& members, const std::string& uid,
+                             const std::string& network) {
+  std::set<std::string> sets;
+  const auto add = [&](const std::string& on) {
+    const auto member = members.find(MemberOf(uid, on));
+    if (member != members.end()) sets.insert(member->second.begin(), member->second.end());
+  };
+  add(network);
+  if (!network.empty()) add(kAnyNetwork);
+  return sets;
+}
+
+}  // namespace kuryr::controller
