@@ -29,7 +29,7 @@ LANES = {
     "kubelet": "etc/kubernetes on a real node: its image, kuryr-controller, kuryr-daemon and kuryr-devices, pods by kubelet and containerd",
     "cluster": "Kubernetes' network on two nodes with kube-proxy, and a third of Kubernetes' own network conformance tests",
     "cluster-ovn": "lane cluster on OVN alone, with Geneve between the nodes: Services by kube-proxy, and by OVN; and by OVN's manifests",
-    "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts of each part; NetworkPolicies by chance; MultiNetworkPolicies; local Services",
+    "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts; NetworkPolicies by chance, MultiNetworkPolicies, local Services",
     "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills",
     "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
     "asan": "all tests with AddressSanitizer and UndefinedBehaviorSanitizer; clang's warnings and thread-safety analysis",
