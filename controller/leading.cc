@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "base/log.h"
+#include "controller/owners/plan_verdict.h"
 #include "watcher/api_error.h"
 
 namespace kuryr::controller {
@@ -81,11 +83,13 @@ Leading::Leading(const Parts& parts, SinkKind sink, MayWrite may_write)
     : parts_(parts),
       sink_(sink),
       may_write_(std::move(may_write)),
+      asker_(parts.config.api.api),
       backend_(parts.config.backend->Make(
           {.wake = [this](const Owner& owner) { Wake(owner); },
            .may_write = may_write_,
            .is_scope = [&namespaces = parts.informer.namespaces()](
                            const std::string& id) { return namespaces.Has(id); },
+           .is_gone = [this](const Owner& pod) { return IsGone(pod); },
            .wake_policy = [this](const std::string& name) { queue_.Add(PolicyKeyOf(name)); }})) {
   parts_.informer.Lead({.backend = *backend_,
                         .places = PlacesOf(parts_.config, sink_),
@@ -99,6 +103,7 @@ void Leading::Stop() {
   {
     const MutexLock lock(mutex_);
     if (std::exchange(stopping_, true)) return;
+    asker_.Stop();
     for (const auto& client : clients_) client->Stop();
     ended.swap(workers_);
   }
@@ -135,11 +140,24 @@ Workers::Round Leading::MakeRound() {
 void Leading::Begin() {
   const MutexLock lock(mutex_);
   if (stopping_) return;
+  backend_->EndAdoption();
   Log(LogLevel::kInfo, "cluster heard of", {{"pods", parts_.informer.pods().size()}});
   workers_ = std::make_unique<Workers>(
       queue_, parts_.config.workers,
       [this]() KURYR_TSA(requires_capability(mutex_)) { return MakeRound(); });
   begun_ = true;
+}
+
+bool Leading::IsGone(const Owner& pod) {
+  const KnownPod known = parts_.informer.pods().Find(KeyOf(pod));
+  if (known.uid() == pod.id) return AwaitedBy(*known.pod) == Awaited::kNothing && !HasOurs(known);
+  try {
+    const nlohmann::json found = asker_.Get(PodPath(pod.scope, pod.name));
+    return StringAt(found.at("metadata"), "uid") != pod.id;
+  } catch (const watcher::ApiError& e) {
+    if (e.code() != watcher::ApiError::kNotFound) throw;
+    return true;
+  }
 }
 
 std::optional<std::string> Leading::WhyNotReady() const {

@@ -51,12 +51,15 @@ class Leading {
 
   void Wake(const Owner& owner);
   void Begin() EXCLUDES(mutex_);
+  /// BackendHooks::is_gone.
+  [[nodiscard]] bool IsGone(const Owner& pod);
   [[nodiscard]] Workers::Round MakeRound() REQUIRES(mutex_);
 
   const Parts parts_;
   const SinkKind sink_;
   const MayWrite may_write_;
   service::WorkQueue queue_;
+  watcher::ApiClient asker_;  ///< of IsGone, which one thread of the backend calls
   const std::shared_ptr<Backend> backend_;
   Nodes nodes_;
   std::atomic<bool> begun_ = false;

@@ -38,6 +38,9 @@ class Backend {
   /// other owner when one of the VIFs is another owner's already; the rest is kept then.
   virtual void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;
 
+  /// All plans that are written have been adopted. Called once, before the first Reserve.
+  virtual void EndAdoption() {}
+
   /// Whether traffic may pass through the VIFs that Reserve gave. If not, the backend wakes the
   /// owner once it may.
   [[nodiscard]] virtual bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) = 0;

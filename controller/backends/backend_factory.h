@@ -36,6 +36,10 @@ struct BackendHooks {
   std::function<bool()> may_write;
   /// Whether the scope of this id exists; called after SweepScopes. Empty: no scope is swept.
   std::function<bool(const std::string& id)> is_scope;
+  /// Whether the cluster has no such pod any more, or one that has ended and has no plan of ours.
+  /// Asks the API server while its caller waits, and throws what ApiClient does. Called after
+  /// Backend::EndAdoption. Empty: no orphan is swept.
+  std::function<bool(const Owner& pod)> is_gone = nullptr;
   /// A part of the policy NAMESPACE/NAME was refused: PolicyEnforcer::FindRefusal tells why. Must
   /// not call the backend. Null: nobody is told.
   std::function<void(const std::string& name)> wake_policy = nullptr;

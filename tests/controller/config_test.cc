@@ -147,6 +147,14 @@ TEST(ConfigTest, NestedPodsNeedTheirNodesSubnets) {
       << "the original's former name";
 }
 
+TEST(ConfigTest, LooksForOrphansHaveAnIntervalOrNone) {
+  const std::string base = kNeutron + std::string(kSubnet);
+  EXPECT_EQ(PodsOf(Load(base)).orphan_interval, std::chrono::minutes(5));
+  EXPECT_EQ(PodsOf(Load(base + "orphan_interval = 0\n")).orphan_interval, std::chrono::seconds(0));
+  EXPECT_THAT(WhyRefused(base + "orphan_interval = never\n"),
+              HasSubstr("[neutron_defaults] orphan_interval"));
+}
+
 TEST(ConfigTest, MalformedTagsAndHostsAreRefused) {
   const std::string with = kNeutron + std::string(kSubnet);
   EXPECT_THAT(WhyRefused(with + "host_mapping = node1\n"),

@@ -59,6 +59,11 @@ NeutronCloud::Objects NeutronCloud::All(const std::string& collection) {
   return ListOf(collection);
 }
 
+void NeutronCloud::PatchAll(const std::string& collection, const json& fields) {
+  const MutexLock lock(mutex_);
+  for (auto& [id, object] : collections_[collection]) object.merge_patch(fields);
+}
+
 bool NeutronCloud::WaitUntil(const std::string& collection,
                              const std::function<bool(const Objects&)>& condition) {
   const MutexLock lock(mutex_);

@@ -24,6 +24,8 @@ class NeutronCloud {
   [[nodiscard]] std::string url() const;
   /// The objects of a collection: "networks", "subnets", "ports".
   [[nodiscard]] Objects All(const std::string& collection) EXCLUDES(mutex_);
+  /// Patches all objects of a collection, as Neutron itself does.
+  void PatchAll(const std::string& collection, const nlohmann::json& fields) EXCLUDES(mutex_);
   /// Waits until the condition is true of a collection. False after 30 s.
   [[nodiscard]] bool WaitUntil(const std::string& collection,
                                const std::function<bool(const Objects&)>& condition)

@@ -33,6 +33,11 @@ NeutronBackend::NeutronBackend(Parts parts)
                     [this](service::Chore& chore) {
                       if (!planner_.SweepScopes(hooks_.is_scope)) chore.Retry();
                     }),
+      sweep_orphans_("sweep ports of pods that are gone", hooks_.may_write,
+                     [this](service::Chore& chore) {
+                       LookForOrphans();
+                       chore.Want(defaults_.orphan_interval);
+                     }),
       write_groups_("write security groups", hooks_.may_write,
                     [this](service::Chore& chore) { isolation_->Run(chore); }) {
   if (times_.search.count() > 0) find_late_ports_.Want(times_.search);
@@ -75,7 +80,7 @@ bool NeutronBackend::Regroup(const std::string& owner_id) {
 
 std::set<std::string> NeutronBackend::FindDiffering() {
   const auto asked_at = Clock::now();
-  const auto listed = planner_.ListGroups();
+  const auto listed = planner_.cluster_ports().Groups();
   std::set<std::string> owners;
   const MutexLock lock(work_.mutex());
   for (const auto& [owner, port] : ledger_.PolicedPorts()) {
@@ -179,6 +184,11 @@ size_t NeutronBackend::lost() const {
   return ledger_.gone();
 }
 
+uint64_t NeutronBackend::released_orphans() const {
+  const MutexLock lock(work_.mutex());
+  return released_orphans_;
+}
+
 void NeutronBackend::OnActive(const std::vector<std::string>& ids) {
   std::vector<Owner> ready;
   {
@@ -189,7 +199,7 @@ void NeutronBackend::OnActive(const std::vector<std::string>& ids) {
 }
 
 void NeutronBackend::FindLatePorts() {
-  const std::vector<ListedPort> ports = planner_.ListOwned();
+  const std::vector<ListedPort> ports = planner_.cluster_ports().Owned();
   const MutexLock lock(work_.mutex());
   for (const ListedPort& port : ports) {
     const auto* const account = ledger_.Find(port.owner_id);
@@ -236,7 +246,44 @@ void NeutronBackend::SweepScopes() {
   if (planner_.has_scope_networks() && hooks_.is_scope) sweep_scopes_.Want();
 }
 
-std::vector<Owner> NeutronBackend::Inventory() const { return planner_.Owners(); }
+void NeutronBackend::EndAdoption() {
+  if (defaults_.orphan_interval.count() > 0 && hooks_.is_gone) sweep_orphans_.Want();
+}
+
+void NeutronBackend::LookForOrphans() {
+  std::vector<Owner> idle = planner_.cluster_ports().IdlePods();
+  {
+    const MutexLock lock(work_.mutex());
+    std::erase_if(orphans_, [this](const std::string& id) KURYR_TSA(
+                                requires_capability(work_.mutex())) { return work_.Release(id); });
+    std::erase_if(idle, [this](const Owner& owner) KURYR_TSA(requires_capability(work_.mutex())) {
+      return work_.IsKnown(owner.id);
+    });
+  }
+  std::erase_if(idle, [this](const Owner& owner) { return !hooks_.is_gone(owner); });
+  std::set<std::string> suspects;
+  for (const Owner& owner : idle) {
+    if (suspects_.contains(owner.id)) {
+      ReleaseOrphan(owner);
+    } else {
+      suspects.insert(owner.id);
+    }
+  }
+  suspects_.swap(suspects);
+}
+
+void NeutronBackend::ReleaseOrphan(const Owner& owner) {
+  const MutexLock lock(work_.mutex());
+  if (work_.Open(owner) != OwnerWork::Opened::kNew) return;
+  Log(LogLevel::kInfo, "releases the ports of a pod that is gone",
+      {{"pod", owner.scope + "/" + owner.name}, {"uid", owner.id}});
+  ledger_.Open(owner, true);
+  (void)work_.Release(owner.id);
+  orphans_.insert(owner.id);
+  ++released_orphans_;
+}
+
+std::vector<Owner> NeutronBackend::Inventory() const { return planner_.cluster_ports().Owners(); }
 
 std::optional<PlanError> NeutronBackend::Run(Task task, const PlanRequest& request) {
   PortWork work = WorkFor(request);
@@ -362,6 +409,9 @@ void NeutronBackend::WriteTo(service::MetricsText& text) const {
               "Ports of written plans that are not ACTIVE yet.", static_cast<double>(waiting()));
   text.Metric("kuryr_controller_neutron_lost_ports", "gauge",
               "Ports of active plans that Neutron has no more.", static_cast<double>(lost()));
+  text.Metric("kuryr_controller_neutron_orphans_released_total", "counter",
+              "Pods that were gone, whose ports an earlier leader had left.",
+              static_cast<double>(released_orphans()));
   WritePools(pools(), text);
   if (isolation_) WriteIsolation(isolation_->figures(), text);
 }

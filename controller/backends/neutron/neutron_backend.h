@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,6 +45,8 @@ class NeutronBackend final : public Backend,
     std::function<bool()> may_write;
     /// Whether there is such a scope; called after SweepScopes only.
     std::function<bool(const std::string& scope_id)> is_scope;
+    /// As BackendHooks::is_gone.
+    std::function<bool(const Owner& owner)> is_gone = nullptr;
     /// PolicyEnforcer::FindRefusal may say something else of this policy now. May be empty.
     std::function<void(const std::string& policy)> wake_policy = nullptr;
   };
@@ -78,6 +81,9 @@ class NeutronBackend final : public Backend,
   /// Judges by the VIF's form, which VIFs of kuryr-kubernetes' annotations also have.
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
+  /// From then on it looks for orphans, every PodDefaults::orphan_interval. It releases a pod that
+  /// is gone, has only idle ports, and was so at the look before.
+  void EndAdoption() override;
   [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   /// Names ports that another client has deleted in Neutron.
   [[nodiscard]] std::optional<std::string> FindLost(const Owner& owner) const override;
@@ -89,9 +95,11 @@ class NeutronBackend final : public Backend,
   /// Owners of ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
   [[nodiscard]] std::vector<Owner> Inventory() const override;
   /// Ports that have the tags of kuryr.conf; none without tags. Throws NeutronError.
-  [[nodiscard]] std::vector<ListedPort> ListPorts() const override { return planner_.ListPorts(); }
+  [[nodiscard]] std::vector<ListedPort> ListPorts() const override {
+    return planner_.cluster_ports().All();
+  }
   [[nodiscard]] std::vector<ListedPort> ListUnmarked() const override {
-    return planner_.ListUnmarked();
+    return planner_.cluster_ports().Unmarked();
   }
   void RemoveUnmarked(const std::string& port_id) override { planner_.Remove(port_id); }
   [[nodiscard]] bool IsHeld(const std::string& port_id) const override;
@@ -114,6 +122,7 @@ class NeutronBackend final : public Backend,
   [[nodiscard]] size_t waiting() const { return poll_.waiting(); }
   /// The number of ports of active plans that Neutron no longer has.
   [[nodiscard]] size_t lost() const;
+  [[nodiscard]] uint64_t released_orphans() const;
   /// Empty without [kubernetes] vif_pool_driver.
   [[nodiscard]] std::map<PoolKey, PoolCounts> pools() const {
     return planner_.pool_means().ready.Counts();
@@ -132,6 +141,8 @@ class NeutronBackend final : public Backend,
   /// An owner that has a port in Neutron beside those it holds is searched.
   void FindLatePorts();
   [[nodiscard]] std::vector<std::string> WrittenPorts();
+  void LookForOrphans() EXCLUDES(work_.mutex());
+  void ReleaseOrphan(const Owner& owner) EXCLUDES(work_.mutex());
   /// A port that Neutron's list lacks is verified.
   void LookFor(const std::vector<std::string>& ids);
   [[nodiscard]] PoolHooks PoolHooksOf();
@@ -150,12 +161,16 @@ class NeutronBackend final : public Backend,
   mutable PortPlanner planner_;
   tasks::OwnerWork work_;
   PortLedger ledger_ GUARDED_BY(work_.mutex());
+  std::set<std::string> suspects_;  ///< ids of orphans at the last look; sweep_orphans_'s own
+  std::set<std::string> orphans_ GUARDED_BY(work_.mutex());  ///< ids; being released
+  uint64_t released_orphans_ GUARDED_BY(work_.mutex()) = 0;
   ActivePoll poll_;
   const std::unique_ptr<PoolFiller> filler_;  ///< null without pools
   service::Chore find_late_ports_;  ///< once, when no port of an earlier controller comes any more
   service::Chore look_at_waiting_;
   service::Chore look_at_written_;
   service::Chore sweep_scopes_;
+  service::Chore sweep_orphans_;
   service::Chore write_groups_;
 };
 

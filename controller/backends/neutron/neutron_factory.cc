@@ -21,6 +21,7 @@ struct ConnectedBackend {
                  .hooks = {.wake = hooks.wake,
                            .may_write = hooks.may_write,
                            .is_scope = hooks.is_scope,
+                           .is_gone = hooks.is_gone,
                            .wake_policy = hooks.wake_policy},
                  .workers = config.max_requests}) {}
   ConnectedBackend(const ConnectedBackend&) = delete;

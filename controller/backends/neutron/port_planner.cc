@@ -38,12 +38,6 @@ bool IsVifOf(const Port& port, const vif::Vif& vif) {
   return common.address.has_value() && *common.address == port.mac && told == given;
 }
 
-std::vector<std::string> SortedGroups(const Port& port) {
-  std::vector<std::string> groups = port.security_groups;
-  std::sort(groups.begin(), groups.end());
-  return groups;
-}
-
 /// A port of the owner's.
 void Hold(PortWork& work, const Port& port) {
   work.ports.push_back({.id = port.id,
@@ -410,82 +404,6 @@ std::optional<Port> PortPlanner::FindHeld(const Owner& owner, const HeldPort& he
 bool PortPlanner::IsLeft(const Port& port) const {
   return driver_->OwnerIdOf(port).empty() && port.device_id.empty() && !defaults_.tags.empty() &&
          HasTags(port, defaults_.tags);
-}
-
-std::vector<Port> PortPlanner::ClustersPorts() {
-  if (defaults_.tags.empty()) return {};
-  PortFilter filter = driver_->FilterOf("");
-  filter.project_id = defaults_.project;
-  filter.tags = defaults_.tags;
-  std::vector<Port> ports = api_.ListPorts(filter);
-  filter.tags.clear();
-  filter.description = MarkOf(defaults_);
-  for (Port& port : api_.ListPorts(filter)) {
-    const bool is_marked = port.description == filter.description;
-    if (is_marked && !HasTags(port, defaults_.tags)) ports.push_back(std::move(port));
-  }
-  return ports;
-}
-
-std::map<std::string, std::vector<std::string>> PortPlanner::ListGroups() {
-  std::map<std::string, std::vector<std::string>> groups;
-  for (const Port& port : ClustersPorts()) groups.emplace(port.id, SortedGroups(port));
-  return groups;
-}
-
-std::vector<ListedPort> PortPlanner::ListOwned() {
-  PortFilter filter = driver_->FilterOf("");
-  filter.project_id = defaults_.project;
-  std::vector<ListedPort> all;
-  for (const Port& port : api_.ListPorts(filter)) {
-    const std::string owner = driver_->OwnerIdOf(port);
-    if (!owner.empty()) all.push_back({.id = port.id, .name = port.name, .owner_id = owner});
-  }
-  return all;
-}
-
-std::vector<ListedPort> PortPlanner::ListUnmarked() {
-  if (defaults_.tags.empty()) return {};
-  driver_->Learn();
-  PortFilter filter = driver_->FilterOf("");
-  filter.project_id = defaults_.project;
-  filter.name = kReadyName;
-  std::vector<ListedPort> all;
-  for (const Port& port : api_.ListPorts(filter)) {
-    const bool is_unmarked = port.tags.empty() && port.description.empty();
-    if (!is_unmarked || !PortPools::IsReady(*driver_, port)) continue;
-    const auto key = PortPools::KeyOf(pool_means(), port);
-    if (!key || port.active) continue;
-    all.push_back({.id = port.id, .name = port.name, .spare = true, .place = key->place});
-  }
-  return all;
-}
-
-std::vector<Owner> PortPlanner::Owners() {
-  std::map<std::string, Owner> owners;
-  for (const Port& port : ClustersPorts()) {
-    const std::string id = driver_->OwnerIdOf(port);
-    if (!id.empty()) owners.emplace(id, OwnerOf(id, port));
-  }
-  std::vector<Owner> all;
-  all.reserve(owners.size());
-  for (auto& [id, owner] : owners) all.push_back(std::move(owner));
-  return all;
-}
-
-std::vector<ListedPort> PortPlanner::ListPorts() {
-  driver_->Learn();
-  std::vector<ListedPort> all;
-  for (const Port& port : ClustersPorts()) {
-    const auto key = PortPools::KeyOf(pool_means(), port);
-    const bool free = key && PortPools::IsFree(*driver_, defaults_, port);
-    all.push_back({.id = port.id,
-                   .name = port.name,
-                   .owner_id = driver_->OwnerIdOf(port),
-                   .spare = free,
-                   .place = free && defaults_.pool.enabled ? key->place : ""});
-  }
-  return all;
 }
 
 }  // namespace kuryr::controller::neutron

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "controller/backends/backend.h"
 #include "controller/backends/neutron/api/neutron_api.h"
+#include "controller/backends/neutron/cluster_ports.h"
 #include "controller/backends/neutron/held/held_port.h"
 #include "controller/backends/neutron/networks/networks.h"
 #include "controller/backends/neutron/networks/scope_networks.h"
@@ -70,21 +70,11 @@ class PortPlanner {
   void Free(PortWork& work);
   /// Frees all ports of the owner, or sets an error. A pool may take them as ready ports.
   void Release(PortWork& work);
-  /// All owners of ports with the cluster's tags; none without tags. Throws NeutronError.
-  [[nodiscard]] std::vector<Owner> Owners();
   /// Returns the ids that Neutron's list lacks. Throws NeutronError.
   [[nodiscard]] std::vector<std::string> Missing(std::vector<std::string> ids);
 
-  /// All ports with the cluster's tags; none without tags. Throws NeutronError.
-  [[nodiscard]] std::vector<ListedPort> ListPorts();
-  /// PortLister::ListUnmarked; none without tags.
-  [[nodiscard]] std::vector<ListedPort> ListUnmarked();
+  [[nodiscard]] ClusterPorts cluster_ports() { return ClusterPorts(pool_means()); }
   void Remove(const std::string& port_id) { driver_->Delete(port_id); }
-  /// The security groups of the cluster's ports, sorted, by the port's id. Throws NeutronError.
-  [[nodiscard]] std::map<std::string, std::vector<std::string>> ListGroups();
-  /// All ports with an owner, whatever their tags, because a new port has no tags yet. Ports of
-  /// other clusters are among them. Throws NeutronError.
-  [[nodiscard]] std::vector<ListedPort> ListOwned();
 
   /// ScopeNetworks::SweepAll. It also deletes ready ports of scopes that are gone.
   [[nodiscard]] bool SweepScopes(const std::function<bool(const std::string& scope_id)>& is_there);
@@ -108,8 +98,6 @@ class PortPlanner {
   };
 
   [[nodiscard]] std::vector<Port> PortsOf(const std::string& owner_id);
-  /// The cluster's ports: they have its tags, or the mark that tags will follow. None without tags.
-  [[nodiscard]] std::vector<Port> ClustersPorts();
   /// Asks Neutron for each told port. Moves a port that is not the owner's to `strange`.
   void Recognise(PortWork& work);
   /// False: the port is strange. A VIF that differs from the owner's port is made anew.

@@ -162,6 +162,14 @@ bool HasTags(const Port& port, const std::vector<std::string>& tags) {
   });
 }
 
+std::vector<std::string> SortedGroups(const Port& port) {
+  std::vector<std::string> groups = port.security_groups;
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+bool HasWholeName(const Port& port) { return port.name.size() < kLongestText; }
+
 std::string PortNameOf(const Owner& owner, const std::string& ifname) {
   const size_t rest = kLongestText - ifname.size() - 1;
   return (owner.scope + "/" + owner.name).substr(0, rest) + "/" + ifname;

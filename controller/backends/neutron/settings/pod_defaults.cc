@@ -15,6 +15,7 @@ constexpr size_t kMostItems = 64;
 constexpr size_t kMostTag = 255;
 /// A namespace's UID may stand behind it.
 constexpr size_t kLongestMark = 200;
+constexpr uint32_t kLongestOrphanInterval = 86'400;
 
 void TakeIds(const Option& option, std::vector<std::string>& target) {
   Take(option, target);
@@ -164,6 +165,8 @@ PodDefaults ReadPodDefaults(const ConfigFiles& files) {
     Refuse(tags.where,
            "is not set; with pod_subnets_driver = namespace, expected tags of this cluster's own: "
            "the networks of namespaces that are gone are known by them");
+  Take(files.Find("neutron_defaults", "orphan_interval"), defaults.orphan_interval,
+       kLongestOrphanInterval, 0);
   TakePairs(files.Find("neutron_defaults", "host_mapping"), "NODE:HOST", defaults.hosts,
             [](const std::string& node, const std::string& /*host*/) { return IsDnsName(node); });
   const Option bridge = files.Find("neutron_defaults", "ovs_bridge");

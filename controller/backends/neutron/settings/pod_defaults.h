@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -43,6 +44,7 @@ struct PodDefaults {
   std::vector<std::string> node_groups;       ///< of nodes' management ports; none: as pods
   bool enforces_policies = false;             ///< pod_security_groups_driver = policy
   std::vector<std::string> tags;              ///< of each port; objects with them are the cluster's
+  std::chrono::seconds orphan_interval{300};  ///< of looks for orphans' ports; 0: none
   std::map<std::string, std::string> hosts;   ///< binding:host_id by node's name
   std::string bridge = "br-int";              ///< where Neutron names none
   std::string vhostuser_folder = "/var/cni/vhostuser";

@@ -57,7 +57,8 @@ class NeutronBackendTest : public ::testing::Test {
                               .defaults = defaults_,
                               .hooks = {.wake = [this](const Owner& owner) { Wake(owner); },
                                         .may_write = [this] { return may_write_.load(); },
-                                        .is_scope = is_scope_},
+                                        .is_scope = is_scope_,
+                                        .is_gone = is_gone_},
                               .workers = 4,
                               .times = times_});
   }
@@ -136,6 +137,7 @@ class NeutronBackendTest : public ::testing::Test {
       .pace = {std::chrono::milliseconds(1), std::chrono::milliseconds(5)}};
   std::atomic<bool> may_write_ = true;
   std::function<bool(const std::string& id)> is_scope_;
+  std::function<bool(const Owner& pod)> is_gone_;
   Mutex mutex_;
   std::condition_variable_any woken_;
   size_t wakes_ GUARDED_BY(mutex_) = 0;
