@@ -1,4 +1,6 @@
 """Pools of ready ports: a pod takes one, gives it back, and whoever is killed meanwhile, no port is lost or has two pods."""
+import signal
+
 from controller.controllers import Controller
 from harness.expectation import expect, expect_same
 from neutron.planning import TAG
@@ -8,7 +10,9 @@ from ovn.exchange import FAMILIES, KINDS
 READY = "kuryr-pool-port"
 LEAST, MOST, BATCH = 2, 6, 4
 NAMES = ("pooled-a", "pooled-b")
-OPTIONS = f"""[kubernetes]
+ORPHAN_SECONDS = 5
+OPTIONS = f"""orphan_interval = {ORPHAN_SECONDS}
+[kubernetes]
 vif_pool_driver = neutron
 [vif_pool]
 ports_pool_min = {LEAST}
@@ -57,6 +61,8 @@ def check(facts, planning):
     go(facts, planning, pools, made)
     with facts.fact("pools: killed between the port's PUT and its writing, the next one writes that port, and takes no second"):
         outlive_a_kill(planning, pools)
+    with facts.fact("pools: killed between a deleted pod's finalizer and its port, the next one makes the port ready again"):
+        inherit_an_orphan(planning, pools)
     return pools
 
 
@@ -97,3 +103,18 @@ def outlive_a_kill(planning, pools):
     before = pools.ready()
     _, port, _ = planning.outlive_a_kill(pools.controller, "pool-killed", planning.ports_of)
     expect(port["id"] in before, "the port was none of the ready")
+
+
+def inherit_an_orphan(planning, pools):
+    uid = planning.create("pool-orphan")
+    port = planning.wait_for("its plan", lambda: planning.vifs_of("pool-orphan"))["eth0"]["id"]
+    kept = pools.all_but_ready()
+    pools.controller.end(signal.SIGKILL)
+    planning.api.patch(f"{planning.path('pods')}/pool-orphan", {"metadata": {"finalizers": None}})
+    planning.delete("pool-orphan")
+    planning.wait_for("the pod's end", lambda: planning.is_gone("pool-orphan"))
+    pools.controller.start()
+    planning.wait_for("the pod has no port", lambda: not planning.ports_of(uid))
+    expect(port in pools.ready(), "the port is not ready")
+    expect_same({each["id"] for each in kept} - {port}, {each["id"] for each in pools.all_but_ready()}, "ports of other pods")
+    expect_same(1, pools.controller.metrics()["kuryr_controller_neutron_orphans_released_total"], "released pods")

@@ -3,7 +3,6 @@ import functools
 import random
 import signal
 
-from harness.expectation import expect_same
 from neutron.facts_of_pools import MOST
 from neutron.planning import TAG
 
@@ -27,7 +26,6 @@ class Storm:
         self.planning, self.pools, self.chance = planning, pools, chance
         self.staying = self.owners()
         self.uids = {}
-        self.promised = set()  # the uids of pods that had a finalizer: their ports go with them
 
     def rage(self, count):
         acts = [self.come] * count + [self.go] * (count // 2) + [self.kill_controller] * (count // 10)
@@ -39,17 +37,14 @@ class Storm:
             self.expect_one_port(name, uid)
         for name in list(self.uids):
             self.delete(name)
-        self.wait_for("no port of a pod that had a plan", lambda: not self.promised & set(self.strays()))
+        self.wait_for("no port of a pod that is gone", lambda: not self.strays())
         # A list finds the ports of a fill whose maker was killed; the first list is the first pod's.
         self.kill_controller()
         self.come()
         self.wait_for(f"at most {MOST} ready ports, with tags", self.are_ready_few)
-        self.planning.orphans("--remove", "--force")
-        expect_same([], self.strays(), "pods that are gone, and have ports")
         self.go()
         self.wait_for("the end of its pods", lambda: not [
             pod for pod in self.planning.pods() if pod["metadata"]["name"].startswith(NAME)])
-        # Also of a pod that had no finalizer yet: its kuryr-controller lives.
         self.wait_for("ports of the pods that stay alone", lambda: self.owners() == self.staying)
 
     def wait_for(self, what, find):
@@ -64,15 +59,11 @@ class Storm:
             self.delete(self.chance.choice(sorted(self.uids)))
 
     def delete(self, name):
-        if any(pod["metadata"].get("finalizers") for pod in self.planning.pods() if pod["metadata"]["name"] == name):
-            self.promised.add(self.uids[name])
         self.planning.delete(name)
         del self.uids[name]
 
     def kill_controller(self):
         self.pools.controller.end(signal.SIGKILL)
-        # It takes the finalizer first, then the port: what it leaves in between is for the command orphans.
-        self.promised -= set(self.strays())
         self.pools.controller.start()
 
     def kills_of_ovn(self):
