@@ -247,6 +247,7 @@ void NeutronBackend::SweepScopes() {
 }
 
 void NeutronBackend::EndAdoption() {
+  if (isolation_) isolation_->EndAdoption();
   if (defaults_.orphan_interval.count() > 0 && hooks_.is_gone) sweep_orphans_.Want();
 }
 

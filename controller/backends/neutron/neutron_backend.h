@@ -82,7 +82,7 @@ class NeutronBackend final : public Backend,
   [[nodiscard]] bool Owns(const Owner& owner, const vif::PodVif& vif) const override;
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   /// From then on it looks for orphans, every PodDefaults::orphan_interval. It releases a pod that
-  /// is gone, has only idle ports, and was so at the look before.
+  /// is gone, has only idle ports, and was so at the look before. Ports get the groups of policies.
   void EndAdoption() override;
   [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   /// Names ports that another client has deleted in Neutron.

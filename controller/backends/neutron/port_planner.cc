@@ -94,9 +94,10 @@ void PortPlanner::Regroup(PortWork& work) {
 /// A port that is gone has no groups to correct.
 void PortPlanner::CorrectGroups(PortWork& work) {
   if (isolation_ == nullptr) return;
-  const std::vector<std::string> groups = isolation_->GroupsOf(work.owner);
   for (HeldPort& held : work.ports) {
-    if (!held.is_policed() || held.groups == groups) continue;
+    if (!held.is_policed()) continue;
+    const std::vector<std::string> groups = isolation_->NextGroups(work.owner, held.groups);
+    if (held.groups == groups) continue;
     try {
       held.groups = SortedGroups(api_.UpdatePort(held.id, {.security_groups = groups}));
       held.grouped_at = std::chrono::steady_clock::now();

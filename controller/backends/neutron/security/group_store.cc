@@ -16,8 +16,10 @@ using RefusalKind = NeutronError::Kind;
 /// Neutron validates each rule, and answers a long request late.
 constexpr ptrdiff_t kMostRules = 50;
 constexpr size_t kMostThreads = 8;
-/// The description of a group that kuryr-kubernetes made for a policy begins so.
+/// The description of a group that kuryr-kubernetes made for a policy begins so, and in releases
+/// before KuryrPorts.
 constexpr const char* kFormerMark = "Kuryr-Kubernetes Network Policy ";
+constexpr const char* kOldMark = "Kuryr-Kubernetes NetPolicy SG";
 
 /// A rule that Neutron gives to a new group.
 bool IsInitial(const SecurityRule& rule) {
@@ -50,7 +52,9 @@ void GroupStore::List() {
   const auto tagged =
       api_.ListSecurityGroups({.project_id = defaults_.project, .tags = defaults_.tags});
   for (const SecurityGroup& each : tagged) {
-    if (each.description.starts_with(kFormerMark)) surplus_.insert(each.id);
+    const bool is_former =
+        each.description.starts_with(kFormerMark) || each.description.starts_with(kOldMark);
+    if (is_former) surplus_.insert(each.id);
   }
   is_listed_ = true;
 }

@@ -56,10 +56,23 @@ void Isolation::Enforce(const PolicyChanges& changes) {
   hooks_.want_run();
 }
 
+void Isolation::EndAdoption() {
+  {
+    const MutexLock lock(mutex_);
+    is_adopted_ = true;
+  }
+  hooks_.want_run();
+}
+
+size_t Isolation::CountOf(Due due) const {
+  const auto count = counts_.find(due);
+  return count == counts_.end() ? 0 : count->second;
+}
+
 void Isolation::SetDue(const std::string& owner_id, std::optional<Due> due) {
   const auto known = due_.find(owner_id);
-  if (known != due_.end() && known->second == Due::kTrying) --trying_;
-  if (due == Due::kTrying) ++trying_;
+  if (known != due_.end()) --counts_[known->second];
+  if (due) ++counts_[*due];
   if (due) {
     due_[owner_id] = *due;
   } else if (known != due_.end()) {
@@ -82,7 +95,7 @@ bool Isolation::MayPlan(const std::string& pod_uid) {
     }
     if (!trouble_.empty()) throw PlanError(PlanError::Kind::kRetry, trouble_);
     // The task may have been asked for before the owner was held: then it never comes.
-    if (due->second == Due::kTrying) SetDue(pod_uid, Due::kWaiting);
+    if (due->second == Due::kJoining || due->second == Due::kTrying) SetDue(pod_uid, Due::kWaiting);
   }
   hooks_.want_run();
   return false;
@@ -142,6 +155,23 @@ std::vector<std::string> Isolation::GroupsOf(const Owner& owner) const {
   return SortedIds(std::move(ids));
 }
 
+std::vector<std::string> Isolation::NextGroups(
+    const Owner& owner, const std::optional<std::vector<std::string>>& now) const {
+  std::vector<std::string> last = GroupsOf(owner);
+  const MutexLock lock(mutex_);
+  const auto due = due_.find(owner.id);
+  if (!now || due == due_.end() || due->second != Due::kJoining) return last;
+  std::vector<std::string> peers = *now;
+  const std::vector<GroupName> names =
+      owner.is_node() ? std::vector{PolicyGroups::names().nodes} : MembershipOf(owner.id).groups;
+  for (const GroupName& name : names) {
+    if (policies_.IsPeer(name)) Append(name, peers);
+  }
+  peers = SortedIds(std::move(peers));
+  // A port that leaves no group needs no second request.
+  return std::includes(last.begin(), last.end(), peers.begin(), peers.end()) ? last : peers;
+}
+
 void Isolation::Learn(const std::string& owner_id, const std::vector<std::string>& groups) {
   const MutexLock lock(mutex_);
   if (own_.contains(owner_id)) return;
@@ -157,19 +187,27 @@ void Isolation::Tried(const std::string& owner_id, bool is_done) {
   {
     const MutexLock lock(mutex_);
     const auto due = due_.find(owner_id);
-    if (due == due_.end() || due->second == Due::kWaiting) return;
-    const bool was_trying = due->second == Due::kTrying;
-    SetDue(owner_id, is_done ? std::nullopt : std::optional(Due::kLate));
-    is_calm = was_trying && trying_ == 0 && !unclean_.empty();
+    if (due == due_.end() || due->second == Due::kWaiting || due->second == Due::kJoined) return;
+    const bool was_joining = due->second == Due::kJoining;
+    const bool was_late = due->second == Due::kLate;
+    const auto done = was_joining ? std::optional(Due::kJoined) : std::nullopt;
+    SetDue(owner_id, is_done ? done : std::optional(Due::kLate));
+    is_calm = was_joining ? CountOf(Due::kJoining) == 0
+                          : !was_late && CountOf(Due::kTrying) == 0 && !unclean_.empty();
   }
   if (is_calm) hooks_.want_run();
 }
 
+/// Others may have waited for it.
 void Isolation::Forget(const std::string& owner_id) {
-  Tried(owner_id, true);
-  const MutexLock lock(mutex_);
-  SetDue(owner_id, std::nullopt);
-  own_.erase(owner_id);
+  bool was_due = false;
+  {
+    const MutexLock lock(mutex_);
+    was_due = due_.contains(owner_id);
+    SetDue(owner_id, std::nullopt);
+    own_.erase(owner_id);
+  }
+  if (was_due) hooks_.want_run();
 }
 
 void Isolation::Doubt() {
@@ -307,22 +345,44 @@ bool Isolation::IsWritten(const std::string& owner_id) const {
                       });
 }
 
-void Isolation::Regroup() {
+std::vector<std::string> Isolation::Advance(Due from, Due next) {
   std::vector<std::string> owners;
-  bool is_trouble = false;
+  for (const auto& [id, due] : due_) {
+    const bool may_change = from != Due::kWaiting || next == Due::kWaiting || IsWritten(id);
+    if (due == from && may_change) owners.push_back(id);
+  }
+  for (const std::string& id : owners) SetDue(id, next);
+  return owners;
+}
+
+void Isolation::AskFor(const std::vector<std::string>& owners) {
+  for (const std::string& id : owners) {
+    if (hooks_.regroup(id)) continue;
+    const MutexLock lock(mutex_);
+    const auto due = due_.find(id);
+    if (due != due_.end() && due->second != Due::kWaiting) SetDue(id, std::nullopt);
+  }
+}
+
+void Isolation::Regroup() {
+  std::vector<std::string> waiting;
+  std::vector<std::string> joined;
   {
     const MutexLock lock(mutex_);
-    is_trouble = !trouble_.empty();
-    for (const auto& [id, due] : due_) {
-      if (due == Due::kWaiting && (is_trouble || IsWritten(id))) owners.push_back(id);
-    }
-    for (const std::string& id : owners) {
-      if (!is_trouble) SetDue(id, Due::kTrying);
+    if (!trouble_.empty()) {
+      waiting = Advance(Due::kWaiting, Due::kWaiting);
+    } else if (is_adopted_ && CountOf(Due::kJoining) == 0) {
+      joined = Advance(Due::kJoined, Due::kTrying);
+      waiting = Advance(Due::kWaiting, Due::kJoining);
     }
   }
-  for (const std::string& id : owners) {
-    if (!hooks_.regroup(id) && !is_trouble) Tried(id, true);
+  AskFor(joined);
+  AskFor(waiting);
+  {
+    const MutexLock lock(mutex_);
+    if (CountOf(Due::kJoining) > 0 || CountOf(Due::kJoined) == 0) return;
   }
+  hooks_.want_run();
 }
 
 bool Isolation::Clean() {
@@ -330,7 +390,8 @@ bool Isolation::Clean() {
   std::set<GroupName> kept;
   {
     const MutexLock lock(mutex_);
-    if (unclean_.empty() || trying_ > 0) return true;
+    const size_t changing = CountOf(Due::kJoining) + CountOf(Due::kJoined) + CountOf(Due::kTrying);
+    if (unclean_.empty() || changing > 0 || !is_adopted_) return true;
     wanted = WantedOf(unclean_);
     kept = policies_.All();
   }

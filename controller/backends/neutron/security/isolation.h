@@ -20,7 +20,9 @@
 namespace kuryr::controller::neutron {
 
 /// Enforces NetworkPolicies by security groups: docs/policy.md. Run writes groups and rules; then
-/// owners' tasks change their ports; then Run deletes what nothing needs any more. It looks at all
+/// owners' tasks change their ports; then Run deletes what nothing needs any more. Ports change
+/// together: all join the groups that rules name as peers before one leaves a group, so that no
+/// rule lacks its peers when it begins to count. It looks at all
 /// of Neutron's groups and ports from time to time, as others may change them. Calls its hooks
 /// without a lock. Thread-safe, but for Run.
 class Isolation {
@@ -39,6 +41,8 @@ class Isolation {
             std::chrono::milliseconds look);
 
   void Enforce(const PolicyChanges& changes) EXCLUDES(mutex_);
+  /// No port changes before: its peers may not be held yet.
+  void EndAdoption() EXCLUDES(mutex_);
   /// A run of the chore, whose next run it asks for.
   void Run(service::Chore& chore) EXCLUDES(mutex_);
 
@@ -55,6 +59,10 @@ class Isolation {
       EXCLUDES(mutex_);
   /// The groups of the owner's port, sorted. Those that Neutron refuses are left out.
   [[nodiscard]] std::vector<std::string> GroupsOf(const Owner& owner) const EXCLUDES(mutex_);
+  /// As GroupsOf, but `now` and the missing peers' groups while ports join.
+  [[nodiscard]] std::vector<std::string> NextGroups(
+      const Owner& owner, const std::optional<std::vector<std::string>>& now) const
+      EXCLUDES(mutex_);
   /// The port that Neutron lists has these groups. Those that are no policy's count as the owner's
   /// own, unless they are known.
   void Learn(const std::string& owner_id, const std::vector<std::string>& groups) EXCLUDES(mutex_);
@@ -79,7 +87,9 @@ class Isolation {
   using Clock = std::chrono::steady_clock;
   enum class Due {
     kWaiting,  ///< for the groups
-    kTrying,   ///< a task has been asked for
+    kJoining,  ///< a task has been asked for, which only adds groups
+    kJoined,   ///< for others that join
+    kTrying,   ///< a task has been asked for, which ends the change
     kLate,     ///< the task has failed, and is repeated
   };
 
@@ -89,8 +99,13 @@ class Isolation {
   /// False: it is to be tried again.
   [[nodiscard]] bool Clean() EXCLUDES(mutex_);
 
-  /// Asks for tasks of the owners whose groups are written. In trouble, wakes all that wait.
+  /// Asks for the next tasks, unless ports still join. In trouble, wakes all that wait.
   void Regroup() EXCLUDES(mutex_);
+  /// The owners whose next task may begin; they are noted as `next`.
+  [[nodiscard]] std::vector<std::string> Advance(Due from, Due next) REQUIRES(mutex_);
+  /// Calls the hook for each; an owner that is not held is not due.
+  void AskFor(const std::vector<std::string>& owners) EXCLUDES(mutex_);
+  [[nodiscard]] size_t CountOf(Due due) const REQUIRES(mutex_);
   void TellOf(const GroupStore::Failures& before) EXCLUDES(mutex_);
   [[nodiscard]] GroupStore::Wanted WantedOf(const std::set<GroupName>& names) const
       REQUIRES(mutex_);
@@ -128,7 +143,8 @@ class Isolation {
   bool is_doubted_ GUARDED_BY(mutex_) = true;
   std::string trouble_ GUARDED_BY(mutex_);  ///< why the last run failed; empty: it did not
   std::map<std::string, Due> due_ GUARDED_BY(mutex_);  ///< by the owner's id
-  size_t trying_ GUARDED_BY(mutex_) = 0;               ///< owners in `due_` that are kTrying
+  std::map<Due, size_t> counts_ GUARDED_BY(mutex_);    ///< of `due_`
+  bool is_adopted_ GUARDED_BY(mutex_) = false;
   /// By the owner's id: its groups without policies, where they are not those of kuryr.conf.
   std::map<std::string, std::vector<std::string>> own_ GUARDED_BY(mutex_);
 };

@@ -108,7 +108,9 @@ void PolicyGroups::Add(const std::string& policy, const Wants& wants) {
     Group& group = groups_[name];
     group.policies.insert(policy);
     for (const SecurityRule& rule : rules) {
-      if (++group.uses[rule] == 1) group.rules.insert(rule);
+      if (++group.uses[rule] > 1) continue;
+      group.rules.insert(rule);
+      ++peers_[rule.remote_group];
     }
   }
   Isolation& isolation = isolations_[wants.subject];
@@ -124,6 +126,7 @@ void PolicyGroups::Remove(const std::string& policy, const Wants& wants) {
       if (--group.uses.at(rule) > 0) continue;
       group.uses.erase(rule);
       group.rules.erase(rule);
+      if (--peers_.at(rule.remote_group) == 0) peers_.erase(rule.remote_group);
     }
     if (group.policies.empty()) groups_.erase(name);
   }
@@ -177,6 +180,10 @@ std::set<GroupName> PolicyGroups::All() const {
   for (const auto& [name, rules] : fixed_) all.insert(name);
   for (const auto& [name, group] : groups_) all.insert(name);
   return all;
+}
+
+bool PolicyGroups::IsPeer(const GroupName& name) const {
+  return name == names().nodes || peers_.contains(name);
 }
 
 PolicyGroups::Membership PolicyGroups::Of(const std::set<PodSet>& sets) const {

@@ -47,6 +47,8 @@ class PolicyGroups {
   /// nullptr: no policy asks for such a group.
   [[nodiscard]] const Rules* Find(const GroupName& name) const;
   [[nodiscard]] std::set<GroupName> All() const;
+  /// Whether a rule names the group.
+  [[nodiscard]] bool IsPeer(const GroupName& name) const;
 
   struct Membership {
     std::vector<GroupName> groups;
@@ -84,6 +86,7 @@ class PolicyGroups {
 
   std::map<std::string, Wants> policies_;  ///< by NAMESPACE/NAME
   std::map<GroupName, Group> groups_;
+  std::map<GroupName, size_t> peers_;  ///< the number of rules that name the group
   std::map<GroupName, Rules> fixed_;
   std::map<PodSet, Isolation> isolations_;
 };

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "controller/backends/neutron/security/policy_groups.h"
 #include "tests/controller/backends/neutron/neutron_fixture.h"
@@ -37,6 +40,7 @@ class IsolationTest : public NeutronBackendTest {
   void StartWith(const PolicyChanges& changes = {}) {
     Start();
     backend_->Enforce(changes);
+    backend_->EndAdoption();
   }
   /// The names of a port's groups; a group that no policy needs has its id for a name.
   [[nodiscard]] std::set<std::string> GroupsOf(const Port& port) const {
@@ -290,9 +294,79 @@ TEST_F(IsolationTest, PolicyThatWentWhileNobodyLedOpensAndLeavesNothing) {
   EXPECT_TRUE(neutron_.WaitUntilGroups([](const auto& groups) { return groups.size() == 4; }));
 }
 
-TEST_F(IsolationTest, GroupsOfKuryrKubernetesGiveWayToOurs) {
-  const SecurityGroupRequest made = {.name = "sg/team-p",
-                                     .description = "Kuryr-Kubernetes Network Policy team/p SG"};
+TEST_F(IsolationTest, NoPortLeavesItsGroupsBeforeAllPeersHaveJoined) {
+  constexpr int kPods = 12;
+  StartWith({.policies = {{"team/p", IngressOf("web")}, {"team/q", IngressOf("friends")}}});
+  ASSERT_TRUE(neutron_.WaitForCount("CreateSecurityRules", 2));
+  std::map<std::string, std::set<PodSet>> pods;
+  for (int i = 0; i < kPods; ++i) {
+    (void)Run(Pod("web" + std::to_string(i)));
+    (void)Run(Pod("friend" + std::to_string(i)));
+    pods["uid-web" + std::to_string(i)] = {"web"};
+    pods["uid-friend" + std::to_string(i)] = {"friends"};
+  }
+  const std::string joined = Find(friends_).value().id;
+  const auto count = [](const std::vector<Port>& ports, const std::string& group) {
+    return std::count_if(ports.begin(), ports.end(), [&](const Port& port) {
+      return std::count(port.security_groups.begin(), port.security_groups.end(), group) > 0;
+    });
+  };
+
+  backend_->Enforce({.pods = pods});
+
+  bool is_cut = false;
+  EXPECT_TRUE(neutron_.WaitUntil([&](const std::vector<Port>& ports) {
+    is_cut = is_cut || (count(ports, kOwn) < 2 * kPods && count(ports, joined) < kPods);
+    return count(ports, kOwn) == 0;
+  }));
+  EXPECT_FALSE(is_cut);
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 3 * kPods);
+}
+
+TEST_F(IsolationTest, PeerThatNeutronDoesNotChangeHoldsUpNoOther) {
+  StartWith();
+  (void)Run(Pod("a"));
+  (void)Run(Pod("b"));
+  neutron_.Fail("UpdatePort", {});
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}},
+                     .pods = {{"uid-a", {"web"}}, {"uid-b", {"friends"}}}});
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+  EXPECT_TRUE(WaitForGroups("uid-b", {kOwn, friends_}));
+}
+
+TEST_F(IsolationTest, PodThatEndsWhileItsPeersJoinHoldsUpNoOther) {
+  StartWith();
+  (void)Run(Pod("a"));
+  (void)Run(Pod("b"));
+  neutron_.Hold("UpdatePort");
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}},
+                     .pods = {{"uid-a", {"web"}}, {"uid-b", {"friends"}}}});
+  ASSERT_TRUE(neutron_.WaitForHeld());
+  (void)backend_->Release("uid-b");
+  neutron_.LetGo();
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+}
+
+TEST_F(IsolationTest, NoPortChangesBeforeAllPlansAreAdopted) {
+  StartWith();
+  const Vifs vifs = Run(Pod("a"));
+  Start();
+  backend_->Enforce({.policies = {{"team/p", IngressOf("web")}}, .pods = {{"uid-a", {"web"}}}});
+  backend_->Adopt(Pod("a"), Written(vifs, true));
+  ASSERT_TRUE(neutron_.WaitForCount("ListSecurityGroups", 4));
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0);
+  backend_->EndAdoption();
+  EXPECT_TRUE(WaitForGroups("uid-a", isolated_));
+}
+
+class FormerGroupsTest : public IsolationTest, public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Releases, FormerGroupsTest,
+                         ::testing::Values("Kuryr-Kubernetes Network Policy team/p SG",
+                                           "Kuryr-Kubernetes NetPolicy SG"));
+
+TEST_P(FormerGroupsTest, GiveWayToOurs) {
+  const SecurityGroupRequest made = {.name = "sg/team-p", .description = GetParam()};
   const std::string former = neutron_.CreateSecurityGroup(made).id;
   neutron_.SetSecurityGroupTags(former, defaults_.tags);
   Start();
