@@ -9,7 +9,7 @@ from harness.kuryr import Kuryr
 from harness.kuryr_daemon import KuryrDaemon
 from harness.pod import ANNOTATION
 from harness.process import run
-from neutron import facts_of_policies, services
+from neutron import facts_of_policies, facts_of_takeover, services
 from neutron.planning import TAG
 from ovn import exchange
 from ovn.central import HOST_NAME
@@ -107,6 +107,7 @@ def check(facts, planning):
     client, server = exchanges(facts, nodes)
     use_services(facts, nodes, client, server)
     facts_of_policies.check(facts, nodes, nodes.options, client, server)
+    facts_of_takeover.check(facts, nodes, nodes.options, server, client)
     lose(facts, nodes, client)
     go(facts, nodes, (client, server))
     nodes.controller.end(signal.SIGTERM)
