@@ -28,7 +28,7 @@ class Storm:
         self.uids = {}
 
     def rage(self, count):
-        acts = [self.come] * count + [self.go] * (count // 2) + [self.kill_controller] * (count // 10)
+        acts = [self.come] * count + [self.go] * (count // 2) + [self.kill_controller] * (count // 2)
         acts += [*self.kills_of_ovn(), self.pools.neutron.kill, self.pools.neutron.identity.kill] * max(count // 50, 1)
         self.chance.shuffle(acts)
         for act in acts:
