@@ -76,17 +76,18 @@ def selecting_pod(policies, kind, pod):
 def passes(selecting, namespaces, kind, pod, peer, target, way):
     """Whether the policies of this kind, which select the pod, let it talk to the peer."""
     key, peers_key = TYPES[kind]
-    return any(
-        is_peer(rule.get(peers_key), namespaces, pod, peer, way.family) and is_port(rule.get("ports"), target, way)
-        for each in selecting for rule in each["spec"].get(key) or ())
+    for rule in (rule for each in selecting for rule in each["spec"].get(key) or ()):
+        peers = rule.get(peers_key)
+        matching = [each for each in peers or () if is_one_peer(each, namespaces, pod, peer, way.family)]
+        # A named port means nothing at a block.
+        has_pods = kind == "Ingress" or not peers or any("ipBlock" not in each for each in matching)
+        if (not peers or matching) and is_port(rule.get("ports"), has_pods, target, way):
+            return True
+    return False
 
 
 def types_of(spec):
     return spec.get("policyTypes") or ["Ingress", *(["Egress"] if spec.get("egress") else [])]
-
-
-def is_peer(peers, namespaces, pod, peer, family):
-    return not peers or any(is_one_peer(each, namespaces, pod, peer, family) for each in peers)
 
 
 def is_one_peer(entry, namespaces, pod, peer, family):
@@ -99,16 +100,16 @@ def is_one_peer(entry, namespaces, pod, peer, family):
     return matches(selector, namespaces[peer.namespace]) and matches(entry.get("podSelector", {}), peer.labels)
 
 
-def is_port(ports, target, way):
-    return not ports or any(is_one_port(each, target, way) for each in ports)
+def is_port(ports, has_pods, target, way):
+    return not ports or any(is_one_port(each, has_pods, target, way) for each in ports)
 
 
-def is_one_port(entry, target, way):
+def is_one_port(entry, has_pods, target, way):
     if entry.get("protocol", "TCP") != way.protocol:
         return False
     port = entry.get("port")
     if isinstance(port, str):
-        port = target.ports.get((port, way.protocol), -1)
+        port = target.ports.get((port, way.protocol), -1) if has_pods else -1
     return port in (None, way.port)
 
 

@@ -63,6 +63,23 @@ class OvnPoliciesTest : public OvnBackendTest {
     return isolations;
   }
 
+  static constexpr const char* kSan =
+      "[pool:san]\ncidr = 10.8.0.0/24\ngateway = none\nnamespaces = *\n";
+
+  /// Interface eth0 on network shared, and san0 on another one.
+  static PlanRequest TwoInterfaces(const std::string& network = "san") {
+    PlanRequest request = pools::RequestOf(Pod("a"), "shared");
+    request.interfaces.push_back({.ifname = "san0", .network = network});
+    return request;
+  }
+  /// A MultiNetworkPolicy for network san, whose set has the pod's interfaces on `network`.
+  static PolicyChanges On(const std::string& network) {
+    CompiledPolicy policy = Isolate("on san pods");
+    policy.networks = {"san"};
+    return {.policies = {{"MultiNetworkPolicy/team/p", policy}},
+            .pods = {{MemberOf("uid-a", network), {"on san pods"}}}};
+  }
+
  private:
   static bool HasDrop(const DatabaseRows& rows, const std::string& port) {
     const auto has = [](const std::vector<std::string>& uuids, const auto& wanted) {
@@ -189,6 +206,25 @@ TEST_F(OvnFullTest, PodHasNoPlanWhileItsIsolationIsRefused) {
   EXPECT_TRUE(IsIsolated(ReserveAgain(*backend, request).at(0)));
 }
 
+TEST_F(OvnFullTest, PodHasNoPlanWhileTheIsolationOfAnAdditionalInterfaceIsRefused) {
+  const auto backend = Make(kSan);
+  backend->Enforce(On("san"));
+  std::string refusal;
+
+  EXPECT_TRUE(Await([&] {
+    try {
+      EXPECT_FALSE(backend->Reserve(TwoInterfaces()).has_value());
+    } catch (const PlanError& e) {
+      refusal = e.what();
+    }
+    return !refusal.empty();
+  }));
+
+  EXPECT_THAT(refusal, HasSubstr("row isolated/ingress/on san pods of ACL"));
+  MakeRoom();
+  EXPECT_TRUE(IsIsolated(ReserveAgain(*backend, TwoInterfaces()).at(1)));
+}
+
 TEST_F(OvnFullTest, PolicyTellsWhyItsRowsAreRefused) {
   std::atomic<unsigned> woken = 0;
   const auto backend = Make("", [&](const std::string& name) {
@@ -256,26 +292,7 @@ TEST_F(OvnPoliciesTest, WhatSomebodyOpensIsClosedAgain) {
   EXPECT_TRUE(Await([&] { return IsIsolated(pod.at(0)); }));
 }
 
-/// Pods with interface eth0 on network shared, and san0 on network san.
-class OvnAdditionalTest : public OvnPoliciesTest {
- protected:
-  static constexpr const char* kSan =
-      "[pool:san]\ncidr = 10.8.0.0/24\ngateway = none\nnamespaces = *\n";
-
-  static PlanRequest TwoInterfaces(const std::string& network = "san") {
-    PlanRequest request = pools::RequestOf(Pod("a"), "shared");
-    request.interfaces.push_back({.ifname = "san0", .network = network});
-    return request;
-  }
-  static PolicyChanges On(const std::string& network) {
-    CompiledPolicy policy = Isolate("on san pods");
-    policy.networks = {"san"};
-    return {.policies = {{"MultiNetworkPolicy/team/p", policy}},
-            .pods = {{MemberOf("uid-a", network), {"on san pods"}}}};
-  }
-};
-
-TEST_F(OvnAdditionalTest, InterfaceIsIsolatedBeforeThePodHasAPlan) {
+TEST_F(OvnPoliciesTest, AdditionalInterfaceIsIsolatedBeforeThePodHasAPlan) {
   const auto backend = Make(kSan);
   backend->Enforce(On("san"));
 
@@ -287,7 +304,7 @@ TEST_F(OvnAdditionalTest, InterfaceIsIsolatedBeforeThePodHasAPlan) {
   EXPECT_THAT(Isolations(pod.at(1)), Each(true));
 }
 
-TEST_F(OvnAdditionalTest, InterfaceOnAnotherNetworkIsNotIsolated) {
+TEST_F(OvnPoliciesTest, InterfaceOnAnotherNetworkIsNotIsolated) {
   const auto backend = Make(kSan);
   backend->Enforce(On("san"));
 
@@ -295,7 +312,7 @@ TEST_F(OvnAdditionalTest, InterfaceOnAnotherNetworkIsNotIsolated) {
     EXPECT_THAT(Look(vif).groups, IsEmpty()) << vif.ifname;
 }
 
-TEST_F(OvnAdditionalTest, PolicyForAnyNetworkIsForAllButEth0) {
+TEST_F(OvnPoliciesTest, PolicyForAnyNetworkIsForAllButEth0) {
   const auto backend = Make(kSan);
   const Vifs pod = Reserve(*backend, TwoInterfaces("shared"));
 
@@ -305,7 +322,7 @@ TEST_F(OvnAdditionalTest, PolicyForAnyNetworkIsForAllButEth0) {
   EXPECT_FALSE(IsIsolated(pod.at(0)));
 }
 
-TEST_F(OvnAdditionalTest, InterfaceThatComesLaterIsNeverOpen) {
+TEST_F(OvnPoliciesTest, AdditionalInterfaceThatComesLaterIsNeverOpen) {
   const auto backend = Make(kSan);
   backend->Enforce(On("san"));
   (void)Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
@@ -315,7 +332,7 @@ TEST_F(OvnAdditionalTest, InterfaceThatComesLaterIsNeverOpen) {
   EXPECT_THAT(Isolations(pod.at(1)), AllOf(SizeIs(Ge(1)), Each(true)));
 }
 
-TEST_F(OvnAdditionalTest, InterfaceIsNeverOpenWhileItsPoliciesAreReplaced) {
+TEST_F(OvnPoliciesTest, AdditionalInterfaceIsNeverOpenWhileItsPoliciesAreReplaced) {
   const auto backend = Make(kSan);
   backend->Enforce(On("san"));
   const Vifs pod = Reserve(*backend, TwoInterfaces());
@@ -331,7 +348,7 @@ TEST_F(OvnAdditionalTest, InterfaceIsNeverOpenWhileItsPoliciesAreReplaced) {
   EXPECT_THAT(Isolations(pod.at(1)), Each(true));
 }
 
-TEST_F(OvnAdditionalTest, NextControllerKnowsTheNetworkByThePlan) {
+TEST_F(OvnPoliciesTest, NextControllerKnowsTheNetworkByThePlan) {
   auto backend = Make(kSan);
   backend->Enforce(On("san"));
   const Vifs pod = Reserve(*backend, TwoInterfaces());
