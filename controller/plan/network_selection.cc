@@ -55,13 +55,13 @@ Entry FromItem(const std::string& item, size_t number) {
 }
 
 /// The member; nullptr if it is missing or null, which Go clients write for a missing one.
-const json* MemberOf(const json& object, const char* key) {
+const json* FindMember(const json& object, const char* key) {
   const auto member = object.find(key);
   return member == object.end() || member->is_null() ? nullptr : &*member;
 }
 
 std::string TextOf(const json& object, const char* key, const Entry& entry) {
-  const json* text = MemberOf(object, key);
+  const json* text = FindMember(object, key);
   if (text == nullptr) return "";
   if (!text->is_string()) entry.Refuse(key, "is no string");
   return text->get<std::string>();
@@ -70,7 +70,7 @@ std::string TextOf(const json& object, const char* key, const Entry& entry) {
 /// The addresses of a list; nullopt if there is no list.
 std::optional<std::vector<IpAddress>> AddressesOf(const json& object, const char* key,
                                                   const Entry& entry) {
-  const json* list = MemberOf(object, key);
+  const json* list = FindMember(object, key);
   if (list == nullptr) return std::nullopt;
   if (!list->is_array() || list->size() > kMostIps)
     entry.Refuse(key, "is no list of up to " + std::to_string(kMostIps) + " IP addresses");

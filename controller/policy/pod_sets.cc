@@ -10,10 +10,10 @@ namespace {
 
 /// The networks, or a digest in place of a long list: each pod in a set keeps its name.
 std::string Listed(const std::vector<std::string>& networks) {
-  constexpr size_t kMostText = 64;
+  constexpr size_t kLongestList = 64;
   std::string text;
   for (const std::string& network : networks) text.append(text.empty() ? "" : ",").append(network);
-  return text.size() > kMostText ? "networks " + DigestOf(text) : text;
+  return text.size() > kLongestList ? "networks " + DigestOf(text) : text;
 }
 
 /// Calls `act` for the pod's members on the networks of the choice.
