@@ -11,8 +11,10 @@ from kubernetes import ovn_image
 from kubernetes.controllers import is_true, of_app
 from kubernetes.ovn_nodes import OvnNodes
 from kubernetes.two_nodes import APPLIED, MANIFESTS, TwoNodes
+from ovn.central import NORTHBOUND_PORT, SOUTHBOUND_PORT
 
-SECRET = "/api/v1/namespaces/kube-system/secrets/ovn-tls"
+SECRETS = "/api/v1/namespaces/kube-system/secrets"
+ROLES = ("central", "controller", "host")
 CENTRAL = "ovn-central"
 PODS = "/api/v1/namespaces/kube-system/pods"
 SCHEMAS = {"nb": "OVN_Northbound", "sb": "OVN_Southbound"}
@@ -30,11 +32,18 @@ class DeployedOvn(OvnNodes):
             node.containerd.import_images(archive)
         kubeconfig = self.api.write_kubeconfig(WORK / "ovn.kubeconfig")
         os.environ["KUBECONFIG"] = str(kubeconfig)
-        make_secret, edit, *_ = self.page.take_commands()
-        run(make_secret)
+        make_secrets, edit, *_ = self.page.take_commands()
+        run(make_secrets)
         self._edit_manifests(edit)
-        for name, content in self.api.get(SECRET)["data"].items():
-            (WORK / name).write_bytes(base64.b64decode(content))
+        for role in ROLES:
+            self.tls(role).mkdir()
+            for name, content in self.api.get(f"{SECRETS}/ovn-tls-{role}")["data"].items():
+                (self.tls(role) / name).write_bytes(base64.b64decode(content))
+
+    @staticmethod
+    def tls(role):
+        """A folder with the files of the role's Secret."""
+        return WORK / f"ovn-tls-{role}"
 
     def start(self):
         TwoNodes.start(self)
@@ -55,7 +64,8 @@ class DeployedOvn(OvnNodes):
 
     def _controller_changes(self):
         """Its files are in the Secret's folder, which pods have."""
-        return {"ovn": {"nb_private_key": WORK / "tls.key", "nb_certificate": WORK / "tls.crt", "nb_ca_cert": WORK / "ca.crt"}}
+        folder = self.tls("controller")
+        return {"ovn": {"nb_private_key": folder / "tls.key", "nb_certificate": folder / "tls.crt", "nb_ca_cert": folder / "ca.crt"}}
 
     def _agent_changes(self):
         return {}
@@ -90,6 +100,13 @@ class DeployedOvn(OvnNodes):
         """The ids of the cluster's servers, as a member tells."""
         _, _, listed = self.status(pod, database).partition("\nServers:\n")
         return {line.split()[0] for line in listed.splitlines() if line.strip()}
+
+    def databases_of(self, role):
+        """What its key opens."""
+        folder, (pod, *_) = self.tls(role), self.members().values()
+        files = f"--private-key={folder}/tls.key", f"--certificate={folder}/tls.crt", f"--ca-cert={folder}/ca.crt"
+        return [schema for schema, port in zip(SCHEMAS.values(), (NORTHBOUND_PORT, SOUTHBOUND_PORT))
+                if schema in run("ovsdb-client", *files, "--timeout=10", "list-dbs", f"ssl:{pod['status']['podIP']}:{port}", check=False)]
 
     def leader(self, database):
         (pod,) = [pod for pod in self.members().values() if "\nRole: leader\n" in self.status(pod, database)]

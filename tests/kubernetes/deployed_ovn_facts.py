@@ -27,6 +27,10 @@ class DeployedOvnFacts:
         with self.fact("pods of two nodes reach each other", basis=True):
             self.one = self.pods.make({"one": (self.first, None)})["one"]
             self.new_pod_is_reached()
+        with self.fact("a node's key opens the southbound database alone, and kuryr-controller's opens both"):
+            expect_same(["OVN_Southbound"], self.cluster.databases_of("host"), "by a node's key")
+            for role in ("central", "controller"):
+                expect_same(list(SCHEMAS.values()), self.cluster.databases_of(role), f"by the key of {role}")
         for database in SCHEMAS:
             with self.fact(f"the leader of {database} was killed: kuryr-controller goes on, and a new pod is reached"):
                 self.cluster.execute(self.cluster.leader(database), database, "bash", "-c", "kill -KILL -1")
