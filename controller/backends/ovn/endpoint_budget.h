@@ -12,8 +12,8 @@ namespace kuryr::controller::ovn {
 
 /// Bounds the endpoints of a namespace's Services together, because each of them stands in the
 /// database and on every node. Each row of a node that a local Service needs counts as kRow
-/// endpoints. So no namespace takes room from another one. A Service that would
-/// exceed the bound waits until others of its namespace need less. Not thread-safe.
+/// endpoints. So no namespace takes room from another one. A Service that would exceed the bound
+/// waits until others of its namespace need less. Not thread-safe.
 class EndpointBudget {
  public:
   /// A row has some 400 bytes where an endpoint has 25.

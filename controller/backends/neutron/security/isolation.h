@@ -22,9 +22,9 @@ namespace kuryr::controller::neutron {
 /// Enforces NetworkPolicies by security groups: docs/policy.md. Run writes groups and rules; then
 /// owners' tasks change their ports; then Run deletes what nothing needs any more. Ports change
 /// together: all join the groups that rules name as peers before one leaves a group, so that no
-/// rule lacks its peers when it begins to count. It looks at all
-/// of Neutron's groups and ports from time to time, as others may change them. Calls its hooks
-/// without a lock. Thread-safe, but for Run.
+/// rule lacks its peers when it begins to count. Run looks at all of Neutron's groups and ports
+/// from time to time, as others may change them. Calls its hooks without a lock. Thread-safe, but
+/// for Run.
 class Isolation {
  public:
   struct Hooks {
