@@ -198,7 +198,7 @@ void Isolation::Tried(const std::string& owner_id, bool is_done) {
   if (is_calm) hooks_.want_run();
 }
 
-/// Others may have waited for it.
+/// Ports of other owners may have waited until this one joined.
 void Isolation::Forget(const std::string& owner_id) {
   bool was_due = false;
   {
