@@ -61,7 +61,7 @@ class BalancedPods:
         for name in NAMES:
             self.run_pod(name)
         for family, address in SERVICE_ADDRESS.items():
-            run(f"ip address add {address} dev lo")
+            run(f"ip address add {address} dev lo {'nodad' if family == 6 else ''}")
             self.servers[NODE, family] = socket.create_server((address, SERVICE_PORT), family=FAMILIES[family])
 
     def run_pod(self, name):
