@@ -105,7 +105,7 @@ class AdminRowsTest : public ::testing::Test {
 };
 
 TEST_F(AdminRowsTest, SayWhatPoliciesOfAllTiersSay) {
-  const int rounds = test::FromEnvironment("KURYR_POLICY_CHANGES", 60);
+  const int rounds = test::FromEnvironment("KURYR_POLICY_CHANGES", 25);
   for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
     ChangeSomething();
     ExpectNoDifference();
