@@ -19,7 +19,7 @@ class Standing:
         self.planning, self.keystone = planning, keystone
         self.numbers = itertools.count(1)
         self.controller = Controller(3, planning.controller.program, planning.api, "kuryrport",
-                                     planning.backend(keystone.application_credential()))
+                                     planning.network.backend(keystone.application_credential()))
 
     def count(self, label):
         return sum(value for name, value in self.controller.metrics().items() if name.startswith(REQUESTS) and label in name)

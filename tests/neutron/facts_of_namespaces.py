@@ -3,7 +3,7 @@ import signal
 
 from harness.expectation import expect, expect_same
 from neutron.namespaces import Namespaces
-from neutron.planning import TAG
+from neutron.network import TAG
 from ovn import exchange
 from ovn.exchange import FAMILIES
 from ovn.node import AGENT, ALONE

@@ -3,7 +3,7 @@ import signal
 
 from controller.controllers import Controller
 from harness.expectation import expect_same
-from neutron.planning import TAG
+from neutron.network import TAG
 
 NODE = "node2"
 
@@ -31,7 +31,7 @@ class Machine:
 def check(facts, planning):
     with facts.fact("nested-vlan: a node is found by its InternalIP, and a kuryr-controller plans for it", basis=True):
         machine = Machine(planning)
-        controller = Controller(1, planning.controller.program, planning.api, "kuryrport", planning.backend() +
+        controller = Controller(1, planning.controller.program, planning.api, "kuryrport", planning.network.backend() +
                                 f"[kubernetes]\npod_vif_driver = nested-vlan\n"
                                 f"[pod_vif_nested]\nworker_nodes_subnets = {machine.subnet}\n")
         uid = planning.create("nested", NODE)

@@ -10,7 +10,7 @@ from harness.kuryr_daemon import KuryrDaemon
 from harness.pod import ANNOTATION
 from harness.process import run
 from neutron import facts_of_policies, facts_of_takeover, services
-from neutron.planning import TAG
+from neutron.network import TAG
 from ovn import exchange
 from ovn.central import HOST_NAME
 from ovn.exchange import FAMILIES, KINDS
@@ -35,7 +35,7 @@ class Nodes:
         planning.node.agent.stop()
         planning.node.give(kuryr=kuryr, agent=KuryrDaemon(planning.node.agent.program, kuryr.usual_conf))
         options = "".join(f"{name} = {value}\n" for name, value in NETWORK.items())
-        self.options = planning.backend() + f"node_security_groups = {self.group}\n[node_network]\n{options}"
+        self.options = planning.network.backend() + f"node_security_groups = {self.group}\n[node_network]\n{options}"
         self.controller = Controller(5, planning.controller.program, self.api, "kuryrport", self.options)
         planning.node.agent.start()
 

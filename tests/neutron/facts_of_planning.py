@@ -3,7 +3,7 @@ import signal
 import uuid
 
 from harness.expectation import expect, expect_same
-from neutron.planning import TAG
+from neutron.network import TAG
 from ovn.central import HOST_NAME
 from ovn.exchange import FAMILIES, KINDS
 from ovn.node import MODES

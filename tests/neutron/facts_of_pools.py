@@ -3,7 +3,7 @@ import signal
 
 from controller.controllers import Controller
 from harness.expectation import expect, expect_same
-from neutron.planning import TAG
+from neutron.network import TAG
 from ovn.central import HOST_NAME
 from ovn.exchange import FAMILIES, KINDS
 
@@ -27,7 +27,7 @@ class Pools:
         self.planning, self.neutron = planning, planning.neutron
         self.former = set()
         self.former = {port["id"] for port in self.all_but_ready()}
-        self.controller = Controller(2, planning.controller.program, planning.api, "kuryrport", planning.backend() + OPTIONS)
+        self.controller = Controller(2, planning.controller.program, planning.api, "kuryrport", planning.network.backend() + OPTIONS)
 
     def ready(self):
         """{id: port}"""

@@ -4,7 +4,7 @@ import random
 import signal
 
 from neutron.facts_of_pools import MOST
-from neutron.planning import TAG
+from neutron.network import TAG
 
 NAME = "storm-"
 # A request of a kuryr-controller that was killed may be carried out late; it is looked for until then.

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from harness.expectation import expect, expect_same
 from neutron.facts_of_policies import FRIEND, POLICIES, SERVER, Policies
-from neutron.planning import TAG
+from neutron.network import TAG
 from ovn.exchange import FAMILIES, server_in, socket_in
 
 PORTS = {"let in": 9001, "denied": 9002}

@@ -3,7 +3,7 @@ import re
 
 from controller.controllers import Controller
 from harness.process import REPOSITORY
-from neutron.planning import TAG
+from neutron.network import TAG
 
 PREFIXES = {4: ("10.60.0.0/16", 26), 6: ("fd00:60::/48", 64)}
 NAMED = {"storage": "10.70.0.0/24", "shared": "10.71.0.0/24"}
@@ -29,7 +29,7 @@ class Namespaces:
         self.allow_namespaces()
         self.api.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
         self.api.wait_for(f"/apis/k8s.cni.cncf.io/v1/{DEFINITIONS}")
-        self.controller = Controller(4, planning.controller.program, self.api, "kuryrport", planning.backend() + (
+        self.controller = Controller(4, planning.controller.program, self.api, "kuryrport", planning.network.backend() + (
             f"[kubernetes]\npod_subnets_driver = namespace\n"
             f"[namespace_subnet]\npod_subnet_pool = {','.join(pools)}\npod_router = {self.router}\n"
             f"[neutron_defaults]\nadditional_security_groups = {self.listed}\n"

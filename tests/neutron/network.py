@@ -4,19 +4,28 @@ from ovn.vif import Port, Subnet
 
 CIDRS = {4: "10.20.0.0/24", 6: "fd00:20::/64"}
 WEB_PORT = 80
+TAG = "cluster-a"
 
 
 class Network:
-    def __init__(self, neutron):
+    def __init__(self, neutron, cidrs=None):
+        """cidrs: of the subnets by family, in the place of CIDRS."""
         self.neutron = neutron
         self.network = neutron.create("network", name="pods")
         self.subnets = {}
-        for family, cidr in CIDRS.items():
+        for family, cidr in (cidrs or CIDRS).items():
             made = neutron.create("subnet", network_id=self.network["id"], cidr=cidr, ip_version=family, enable_dhcp=False)
             self.subnets[made["id"]] = Subnet(cidr, made["gateway_ip"])
         self.open, self.web = self.add_group("open"), self.add_group("web")
         self.let_in(self.open)
         self.let_in(self.web, protocol="tcp", port_range_min=WEB_PORT, port_range_max=WEB_PORT)
+
+    def backend(self, identity=None):
+        """What kuryr.conf says of the backend. identity: its part of Keystone, if it is not a user's name and password."""
+        return (f"[controller]\nbackend = neutron\nleader_elect = false\n"
+                f"[neutron]\n{identity or self.neutron.identity.kuryr_options}"
+                f"[neutron_defaults]\nproject = {self.neutron.identity.project}\npod_subnet = {','.join(self.subnets)}\n"
+                f"pod_security_groups = {self.open}\nresource_tags = {TAG}\n")
 
     def add_group(self, name):
         """Everything out, nothing in."""

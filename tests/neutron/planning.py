@@ -18,7 +18,6 @@ from ovn.vif import Port, Subnet
 
 SECONDS = 60
 AGAIN_SECONDS = 0.05
-TAG = "cluster-a"
 DEFAULT = "default"
 
 
@@ -28,20 +27,13 @@ class Planning:
         the programs; seconds: how long an ADD waits."""
         self.node, self.network, self.neutron = node, network, network.neutron
         self.cluster, self.api = cluster, cluster.api
-        self.controller = Controller(0, chosen.controller, self.api, "kuryrport", self.backend())
+        self.controller = Controller(0, chosen.controller, self.api, "kuryrport", network.backend())
         pods = PlannedPods(self.api)
         kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds},
                       kubernetes={"network_status": "true"})
         self.confs = {AGENT: kuryr.usual_conf, ALONE: kuryr.write_conf(daemon_enabled="false")}
         node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
         node.agent.start()
-
-    def backend(self, identity=None):
-        """identity: what kuryr.conf says of Keystone, if it is not a user's name and password."""
-        return (f"[controller]\nbackend = neutron\nleader_elect = false\n"
-                f"[neutron]\n{identity or self.neutron.identity.kuryr_options}"
-                f"[neutron_defaults]\nproject = {self.neutron.identity.project}\npod_subnet = {','.join(self.network.subnets)}\n"
-                f"pod_security_groups = {self.network.open}\nresource_tags = {TAG}\n")
 
     @staticmethod
     def path(kind, namespace=DEFAULT):
