@@ -1,4 +1,4 @@
-"""A node whose pods kuryr-controller plans on OVN."""
+"""A node whose pods kuryr-controller plans on OVN, or on Neutron with OVN."""
 import json
 import time
 
@@ -11,28 +11,28 @@ from harness.planned_pods import PlannedPods
 from harness.pod import Pod as Sandbox
 from harness.report import Skipped
 from ovn.central import EVENT_SECONDS, HOST_NAME
-from ovn.node import make_node
 
 STALE_SECONDS = 5
 
 
 class ControlledPods:
-    def __init__(self, chosen, backend, define):
-        """chosen: the launcher's options; backend: kuryr.conf's sections; define(cluster) makes kinds of the API server."""
+    def __init__(self, chosen, node, backend, define=lambda cluster: None, seconds=EVENT_SECONDS):
+        """chosen: the launcher's options; node: ovn.node's, which is given another agent; backend: kuryr.conf's sections;
+        define(cluster) makes kinds of the API server; seconds: how long an ADD and a change of policies may take."""
         programs, why = find_programs()
         if not programs:
             raise Skipped(why)
-        self.node = make_node(chosen.plugin, chosen.daemon)
+        self.node, self.patience = node, seconds
         self.node.agent.kill()
         cluster = Cluster(programs)
         self.api = cluster.api
         define(cluster)
         self.controller = Controller(0, chosen.controller, self.api, "kuryrport", backend)
         pods = PlannedPods(self.api)
-        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": EVENT_SECONDS})
+        kuryr = Kuryr(pods, cni_daemon={"daemon_enabled": "true", "vif_annotation_timeout": seconds})
         self.node.give(pods=pods, kuryr=kuryr, agent=KuryrDaemon(chosen.daemon, kuryr.usual_conf))
         self.node.agent.start()
-        self.sandboxes, self.seconds = {}, []  # by NAMESPACE/NAME
+        self.sandboxes = {}  # by NAMESPACE/NAME
 
     def ask(self, method, path, body=None):
         return json.loads(self.api.request(method, path, body))
@@ -59,10 +59,9 @@ class ControlledPods:
         while True:
             found = packets.try_all(wanted)
             if found == wanted:
-                self.seconds.append(time.monotonic() - started)
                 return ""
             if time.monotonic() - started > STALE_SECONDS:
                 # Open vSwitch 3.1.0 may keep an outdated flow of the userspace datapath while packets use it.
                 self.node.ovs.forget_flows()
-            if time.monotonic() - started > EVENT_SECONDS:
+            if time.monotonic() - started > self.patience:
                 return f"open and should not: {sorted(found - wanted)}; closed and should not: {sorted(wanted - found)}"

@@ -7,8 +7,10 @@ NAMESPACE_LABELS = {"team": ("red", "blue"), "stage": ("test", "live")}
 # The ports that are tried. The name "main" is one of each protocol, in each pod another.
 PORTS = {"TCP": (8001, 8002), "UDP": (9001, 9002)}
 PORT_NAME = "main"
-NETWORKS = ("10.44.0.0/24", "10.44.0.0/28", "10.44.0.4/30", "0.0.0.0/0", "fd00:44::/64", "fd00:44::/124", "::/0")
-PARTS = {"10.44.0.0/24": "10.44.0.8/29", "0.0.0.0/0": "10.44.0.0/28", "fd00:44::/64": "fd00:44::8/125", "::/0": "fd00:44::/124"}
+# The pods' networks, by family.
+CIDRS = {4: "10.44.0.0/24", 6: "fd00:44::/64"}
+NETWORKS = (CIDRS[4], "10.44.0.0/28", "10.44.0.4/30", "0.0.0.0/0", CIDRS[6], "fd00:44::/124", "::/0")
+PARTS = {CIDRS[4]: "10.44.0.8/29", "0.0.0.0/0": "10.44.0.0/28", CIDRS[6]: "fd00:44::8/125", "::/0": "fd00:44::/124"}
 MOST_POLICIES = 8
 
 
