@@ -3,19 +3,20 @@ from ovn.central import HOST_NAME
 from ovn.vif import Port, Subnet
 
 CIDRS = {4: "10.20.0.0/24", 6: "fd00:20::/64"}
+SUBNETS = {family: {"cidr": cidr} for family, cidr in CIDRS.items()}
 WEB_PORT = 80
 TAG = "cluster-a"
 
 
 class Network:
-    def __init__(self, neutron, cidrs=None):
-        """cidrs: of the subnets by family, in the place of CIDRS."""
+    def __init__(self, neutron, subnets=SUBNETS):
+        """subnets: what Neutron is told of each, by family."""
         self.neutron = neutron
         self.network = neutron.create("network", name="pods")
         self.subnets = {}
-        for family, cidr in (cidrs or CIDRS).items():
-            made = neutron.create("subnet", network_id=self.network["id"], cidr=cidr, ip_version=family, enable_dhcp=False)
-            self.subnets[made["id"]] = Subnet(cidr, made["gateway_ip"])
+        for family, values in subnets.items():
+            made = neutron.create("subnet", network_id=self.network["id"], ip_version=family, enable_dhcp=False, **values)
+            self.subnets[made["id"]] = Subnet(made["cidr"], made["gateway_ip"])
         self.open, self.web = self.add_group("open"), self.add_group("web")
         self.let_in(self.open)
         self.let_in(self.web, protocol="tcp", port_range_min=WEB_PORT, port_range_max=WEB_PORT)

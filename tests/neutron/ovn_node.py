@@ -6,15 +6,15 @@ from harness.kube_api import find_programs
 from harness.report import Skipped
 from neutron import database, services
 from neutron.keystone import Keystone
-from neutron.network import Network
+from neutron.network import SUBNETS, Network
 from neutron.planning import Planning
 from neutron.server import OVN, URL, Neutron
 from ovn.node import make_node
 
 
 class NeutronNode:
-    def __init__(self, facts, chosen, mechanism=OVN):
-        """chosen: the launcher's options; mechanism: OVN's options of Neutron, or others."""
+    def __init__(self, facts, chosen, mechanism=OVN, subnets=SUBNETS):
+        """chosen: the launcher's options; mechanism: OVN's options of Neutron, or others; subnets: Network's."""
         self.facts, self.chosen = facts, chosen
         with facts.fact("a node with OVN, a Keystone, and a Neutron", basis=True):
             with ThreadPoolExecutor() as others:
@@ -26,7 +26,7 @@ class NeutronNode:
             neutron = Neutron(mechanism, self.keystone)
             # Neutron answers requests before it has made what all ports need.
             self.node.ovn.nbctl("wait-until", "Port_Group", "neutron_pg_drop", "name=neutron_pg_drop")
-            self.network = Network(neutron)
+            self.network = Network(neutron, subnets)
 
     def planning(self, **options):
         """Plans pods of another API server than the node's. options: Planning's."""

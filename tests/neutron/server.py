@@ -31,8 +31,8 @@ lock_path = {FOLDER}/lock
 [database]
 connection = {database.URL}
 [quotas]
-quota_security_group = 100
-quota_security_group_rule = 1000
+quota_security_group = 1000
+quota_security_group_rule = 10000
 """
 # Without a router plugin the thread does not start that keeps this server in Neutron's hash ring: a minute later it would
 # not hear of OVN any more.
