@@ -30,7 +30,8 @@ LANES = {
     "cluster": "Kubernetes' network on two nodes with kube-proxy, and a third of Kubernetes' own network conformance tests",
     "cluster-ovn": "lane cluster on OVN alone, with Geneve between the nodes: Services by kube-proxy, and by OVN; and by OVN's manifests",
     "ovn": "pods on a real OVN: claims, traffic, ACLs, restarts; NetworkPolicies by chance, MultiNetworkPolicies, local Services",
-    "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills",
+    "neutron": "pods on ports of a real Neutron with Keystone, ML2/OVN and ML2/OVS: kuryr-controller's ports, pools, trunks; kills; "
+               "NetworkPolicies by chance",
     "bandwidth": "the runtimes' limits once more, on the kernel lane's Linux, whose Open vSwitch has the kernel's datapath",
     "asan": "all tests with AddressSanitizer and UndefinedBehaviorSanitizer; clang's warnings and thread-safety analysis",
     "tsan": "tests of what has threads, with ThreadSanitizer",
@@ -178,6 +179,8 @@ def tasks_of(lane):
                         program("ovn", served, ("tests/ovn/services", "--logs", "build/run/services"), WAITS, 60, name="services"),
                         program("ovn", served, ("tests/ovn/networks", "--logs", "build/run/networks"), WAITS, 30, name="networks")],
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
+                            program("neutron", served, ("tests/neutron/policies", "--logs", "build/run/neutron-policies"), 1, 60,
+                                    name="neutron policies"),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
                                     WAITS, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],
