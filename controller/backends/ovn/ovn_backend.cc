@@ -146,7 +146,19 @@ void OvnBackend::Enforce(const PolicyChanges& changes) {
   } else {
     northbound_.Want(std::move(rows.wanted), rows.dropped);
   }
-  if (!std::exchange(knows_policies_, true)) northbound_.DropUnknown(IsPolicyRow);
+  knows_policies_ = true;
+  DropUnknownPolicies();
+}
+
+void OvnBackend::DropUnknownPolicies() {
+  if (!knows_policies_ || !is_adopted_ || std::exchange(drops_policies_, true)) return;
+  northbound_.DropUnknown(IsPolicyRow);
+}
+
+void OvnBackend::EndAdoption() {
+  const MutexLock lock(mutex_);
+  is_adopted_ = true;
+  DropUnknownPolicies();
 }
 
 std::optional<std::string> OvnBackend::FindRefusal(const std::string& name) const {

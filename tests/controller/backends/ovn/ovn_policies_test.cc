@@ -275,10 +275,31 @@ TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
   const auto next = Make();
   next->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
   next->Adopt(Pod("a"), pod);
+  next->EndAdoption();
 
   EXPECT_TRUE(Await([&] { return Column("ACL", "action").size() == 4; }));
   EXPECT_TRUE(IsIsolated(pod.at(0)));
   EXPECT_THAT(Column("Logical_Switch_Port", "name"), ElementsAre(IdOf(pod.at(0))));
+}
+
+TEST_F(OvnPoliciesTest, PortKeepsTheSetsOfGonePoliciesUntilItsPlanIsKnown) {
+  using Sets = std::set<std::string>;
+  auto backend = Make();
+  backend->Enforce({.policies = {{"team/p", Isolate("web")}, {"team/q", Isolate("old")}},
+                    .pods = {{"uid-a", {"web", "old"}}}});
+  const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
+  backend.reset();
+
+  const auto next = Make();
+  next->Enforce({.policies = {{"team/p", Isolate("web")}, {"team/r", Isolate("new")}},
+                 .pods = {{"uid-a", {"web", "new"}}}});
+  ASSERT_TRUE(Await([&] { return Column("Port_Group", "name").size() == 4; }));
+  EXPECT_EQ(Look(pod.at(0)).groups, (Sets{"old", "web"}));
+
+  next->Adopt(Pod("a"), pod);
+  next->EndAdoption();
+  EXPECT_TRUE(Await([&] { return Column("Port_Group", "name").size() == 3; }));
+  EXPECT_EQ(Look(pod.at(0)).groups, (Sets{"new", "web"}));
 }
 
 TEST_F(OvnPoliciesTest, WhatSomebodyOpensIsClosedAgain) {

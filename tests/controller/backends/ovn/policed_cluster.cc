@@ -60,6 +60,7 @@ void PolicedCluster::ReplaceController() {
                      .pods = verdicts_.pods(),
                      .errors = {}});
   for (const auto& [uid, vifs] : vifs_) backend_->Adopt(OwnerOf(uid), vifs);
+  backend_->EndAdoption();
 }
 
 void PolicedCluster::Plan() {

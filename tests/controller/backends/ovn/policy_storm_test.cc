@@ -103,8 +103,11 @@ class PolicyStormTest : public NorthboundTest {
       for (const auto& [name, port] : tables.ports()) {
         const auto& history = cluster.history().at(name);
         size_t& moment = moments[name];
+        const size_t before = moment;
         while (moment < history.size() && history[moment] != port.sets) ++moment;
-        ASSERT_LT(moment, history.size()) << name << " has unknown sets: " << json(port.sets);
+        ASSERT_LT(moment, history.size())
+            << name << " has unknown sets in transaction " << transactions << ": "
+            << json(port.sets) << " after moment " << before << " of " << json(history);
         ASSERT_TRUE(port.is_isolated) << name << " is open";
       }
     });
