@@ -53,7 +53,7 @@ class OvnStormTest : public NorthboundTest {
   /// again.
   void KillLeader() {
     if (killed_) cluster_->Start(*killed_);
-    ASSERT_TRUE(Await([&] { return IsSettled(); }));
+    ASSERT_TRUE(Await([&] { return IsSettled(); })) << State();
     AddPod();
     ASSERT_TRUE(Await([&] { return (killed_ = cluster_->FindLeader()).has_value(); }));
     cluster_->Kill(*killed_);
@@ -64,6 +64,7 @@ class OvnStormTest : public NorthboundTest {
       if (const auto vifs = backend_->Reserve(owner.request)) owner.vifs = *vifs;
     } catch (const PlanError& e) {
       EXPECT_EQ(e.kind(), PlanError::Kind::kRetry) << e.what();
+      refusal_ = e.what();
     }
   }
   void AddNode(const std::string& name) {
@@ -104,7 +105,16 @@ class OvnStormTest : public NorthboundTest {
            });
   }
 
+  /// What a reader needs to know when rows do not settle.
+  [[nodiscard]] std::string State() const {
+    const auto leader = cluster_->FindLeader();
+    return "leader " + (leader ? std::to_string(*leader) : "none") + ", killed " +
+           (killed_ ? std::to_string(*killed_) : "none") + ", releasing " +
+           std::to_string(releasing_.size()) + ", last refusal: " + refusal_;
+  }
+
   std::mt19937 random_{7};
+  std::string refusal_;
   unsigned pods_ = 0;
   std::map<std::string, Planned> owners_;  ///< by id
   std::set<std::string> releasing_;
@@ -125,7 +135,7 @@ TEST_F(OvnStormTest, RowsArePodsWhateverIsKilled) {
     if (change % 280 == 0) KillLeader();
   }
 
-  ASSERT_TRUE(Await([&] { return IsSettled(); }));
+  ASSERT_TRUE(Await([&] { return IsSettled(); })) << State();
   std::vector<std::string> ids;
   std::set<std::string> addresses;
   for (const auto& [id, owner] : owners_) {
