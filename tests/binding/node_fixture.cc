@@ -104,7 +104,7 @@ void NodeTest::MakeOvsBridge() {
                "datapath_type=" + test::PrivateOvs::datapath_type()});
 }
 
-void NodeTest::RemoveOvsBridge() { ovs_->Vsctl({"del-br", "br-int"}); }
+void NodeTest::RemoveOvsBridge() { ovs_->Vsctl({"--if-exists", "del-br", "br-int"}); }
 
 void NodeTest::MakeKernelBridge() {
   RouteSocket host;

@@ -27,6 +27,11 @@ class DeployedOvnFacts:
         with self.fact("pods of two nodes reach each other", basis=True):
             self.one = self.pods.make({"one": (self.first, None)})["one"]
             self.new_pod_is_reached()
+        with self.fact("kube-proxy's rules lead pods of both nodes to a Service"):
+            service = self.pods.serve(self.one, 4)
+            away = self.pods.make({"away": (self.second, None)})["away"]
+            for pod in (self.one, away):
+                until_answered(pod.netns, service["clusterIP"], 80, "one")
         with self.fact("a node's key opens the southbound database alone, and kuryr-controller's opens both"):
             expect_same(["OVN_Southbound"], self.cluster.databases_of("host"), "by a node's key")
             for role in ("central", "controller"):

@@ -5,8 +5,8 @@ from . import lanes
 from .task import Task
 
 LANES = {
-    "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, 550,000 listed, 1,000 pods with "
-            "policies whose labels change, all with AddressSanitizer",
+    "soak": "pods of all drivers 2,000 times, Open vSwitch killed 20 times, 1,000 pods watched, 550,000 listed, 10,000 changes of pods "
+            "on OVN, 1,000 pods with policies whose labels change, each call failed once, all with AddressSanitizer",
     "storm": "chaos with 1,000 pods that come and go; 100 pods whose network is broken for 10 minutes; 2,000 pods, 60 kills of "
              "controllers and 10 of the API server; 200 namespaces that end, also with Neutron; 10,000 requests of users who mean "
              "ill; 1,000 attacks; 200 pods with ports of Neutron, all parts killed; 2,000 NetworkPolicies by chance, and 200 "
@@ -23,9 +23,10 @@ LANES = {
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
         "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
-        "KURYR_OVN_CHANGES": "10000", "KURYR_LISTED_PODS": "550000",
+        "KURYR_KILLED_ADDS": "100", "KURYR_OVN_CHANGES": "10000", "KURYR_LISTED_PODS": "550000",
         "KURYR_POLICED_NAMESPACES": "10", "KURYR_POLICED_PODS": "100", "KURYR_POLICY_CHANGES": "500"}
-SOAK_TESTS = "Soak|controller_ovn|controller_policy|controller_hostile_api|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
+SOAK_TESTS = ("Soak|OvnStorm|PolicyStorm|AdminRows|controller_policy|controller_hostile_api|FaultInjection|RepairFault|OvsRestart|"
+              "AtAnyMoment|kubernetes_test|PythonExchange")
 
 
 def tasks_of(lane):

@@ -161,12 +161,12 @@ TEST_F(DelTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
   const auto whole = std::chrono::steady_clock::now() - start;
   ExpectDeleted(pod);
 
-  const int killed = KillAdds(pod, whole, 80, [&] {
+  const int killed = KillAdds(pod, whole, [&] {
     ExpectDeleted(pod);
     ExpectNothingLeft();
   });
 
-  EXPECT_GT(killed, 10);
+  EXPECT_GT(killed, 0);
 }
 
 TEST_F(DelTest, AfterAKilledAddTheNextSandboxsAddWorksWithoutADel) {

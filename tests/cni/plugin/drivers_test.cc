@@ -190,9 +190,9 @@ TEST_F(DriversTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
     const auto whole = std::chrono::steady_clock::now() - start;
     ExpectDeleted(pod);
 
-    const int killed = KillAdds(pod, whole, 100, [&] { ExpectDeleted(pod); });
+    const int killed = KillAdds(pod, whole, [&] { ExpectDeleted(pod); });
 
-    EXPECT_GT(killed, 10) << kind;
+    EXPECT_GT(killed, 0) << kind;
   }
 }
 

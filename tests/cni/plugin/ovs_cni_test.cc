@@ -420,7 +420,7 @@ TEST_F(OvsCniTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
   ExpectDeleted(pod, config);
 
   const int killed = KillAdds(
-      pod, whole, 20,
+      pod, whole,
       [&] {
         ExpectDeleted(pod, config);
         ExpectNothingButBridges();

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/environment.h"
 #include "tests/support/paths.h"
 
 namespace kuryr::test {
@@ -64,11 +65,12 @@ std::string PluginTest::DefaultKubernetes() const {
          "\ntoken_file = " + (work_ / "token").string() + "\n";
 }
 
-int PluginTest::KillAdds(const TestPod& pod, std::chrono::nanoseconds whole, int count,
+int PluginTest::KillAdds(const TestPod& pod, std::chrono::nanoseconds whole,
                          const std::function<void()>& after,
                          const std::map<std::string, std::string>& options) const {
   std::mt19937 random(1);
   std::uniform_int_distribution<int64_t> moment(0, whole.count());
+  const int count = FromEnvironment("KURYR_KILLED_ADDS", 20);
   int killed = 0;
   for (int i = 0; i < count && !HasFailure(); ++i) {
     Process add(Call("ADD", pod, options));

@@ -56,9 +56,9 @@ class PluginTest : public NetnsTest {
   nlohmann::json FailedAdd(const TestPod& pod,
                            const std::map<std::string, std::string>& options = {});
 
-  /// Starts `count` ADDs and kills each at a random moment of `whole`, which one takes; `after` is
-  /// called after each, until something has failed. How many were killed before they had ended.
-  int KillAdds(const TestPod& pod, std::chrono::nanoseconds whole, int count,
+  /// Starts KURYR_KILLED_ADDS ADDs and kills each at a random moment of `whole`, which one takes.
+  /// Calls `after` after each, until something has failed. How many were killed before they ended.
+  int KillAdds(const TestPod& pod, std::chrono::nanoseconds whole,
                const std::function<void()>& after,
                const std::map<std::string, std::string>& options = {}) const;
 

@@ -85,7 +85,7 @@ TEST_F(VhostUserTest, CON_02_AnAddKilledAtAnyMomentLeavesNothingAfterDel) {
   const auto whole = std::chrono::steady_clock::now() - start;
   ExpectDeleted(pod);
 
-  EXPECT_GT(KillAdds(pod, whole, 50, [&] { ExpectDeleted(pod); }), 5);
+  EXPECT_GT(KillAdds(pod, whole, [&] { ExpectDeleted(pod); }), 0);
 }
 
 }  // namespace
