@@ -23,7 +23,7 @@ LANES = {
 }
 SOAK = {"KURYR_ROUNDS": "2000", "KURYR_CONNECTS": "500", "KURYR_KILLS": "20", "KURYR_KUBE_PODS": "1000",
         "KURYR_KUBE_RESTARTS": "20", "KURYR_EXCHANGE_COUNT": "10000", "KURYR_FAULT_STEP": "1",
-        "KURYR_OVN_CHANGES": "10000", "KURYR_LISTED_PODS": "550000",
+        "KURYR_OVN_CHANGES": "10000", "KURYR_OVN_LEADERS": "20", "KURYR_LISTED_PODS": "550000",
         "KURYR_POLICED_NAMESPACES": "10", "KURYR_POLICED_PODS": "100", "KURYR_POLICY_CHANGES": "500"}
 SOAK_TESTS = "Soak|controller_ovn|controller_policy|controller_hostile_api|RepairFault|OvsRestart|kubernetes_test|PythonExchange"
 
