@@ -13,16 +13,31 @@
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
 #include "ovsdb-cs.h"
+#include "ovsdb-session.h"
 #include "ovsdb/library.h"
+#include "svec.h"
+#include "timeval.h"
 #include "util.h"
+#include "uuid.h"
 
 // The form of updates that monitor_cond_since and monitor_cond send, and monitor does not.
 enum { kLeastVersion = 2, kBestVersion = 3 };
 
+// A server that is down or does not lead is tried again after this time. An election takes one or
+// two seconds.
+enum { kRetryMs = 500 };
+
+// A server that sends nothing for twice this time is given up.
+enum { kProbeMs = 2000 };
+
 struct ovsdb_replica {
   struct ovsdb_cs* cs;
   struct json* requests;
-  struct ovs_list events;  // that were not handed out yet
+  struct ovs_list events;     // that were not handed out yet
+  struct svec remotes;        // in an order by chance
+  long long int* may_try_at;  // by remote
+  size_t next_remote;
+  int last_error;
   bool is_tls;
 };
 
@@ -40,6 +55,14 @@ static void set_conditions(struct ovsdb_cs* cs, const struct json* conditions) {
   free(nodes);
 }
 
+static void set_remotes(struct ovsdb_replica* replica, const char* remotes) {
+  struct uuid cluster;
+  svec_init(&replica->remotes);
+  ovsdb_session_parse_remote(remotes, &replica->remotes, &cluster);
+  svec_shuffle(&replica->remotes);
+  replica->may_try_at = xcalloc(replica->remotes.n, sizeof *replica->may_try_at);
+}
+
 int ovsdb_replica_open(const struct ovsdb_replica_wish* wish, struct ovsdb_replica** replica) {
   *replica = NULL;
   const int error = ovsdb_init_library();
@@ -50,12 +73,12 @@ int ovsdb_replica_open(const struct ovsdb_replica_wish* wish, struct ovsdb_repli
   if (is_good) {
     struct ovsdb_replica* opened = xzalloc(sizeof *opened);
     opened->requests = json_clone(requests);
+    set_remotes(opened, wish->remotes);
     opened->is_tls = strstr(wish->remotes, "ssl:") != NULL;
     opened->cs = ovsdb_cs_create(wish->database, kBestVersion, &operations, opened);
     ovs_list_init(&opened->events);
     set_conditions(opened->cs, conditions);
     ovsdb_cs_set_leader_only(opened->cs, true);
-    ovsdb_cs_set_remote(opened->cs, wish->remotes, true);
     *replica = opened;
   }
   json_destroy(requests);
@@ -74,7 +97,31 @@ void ovsdb_replica_close(struct ovsdb_replica* replica) {
   for (struct ovsdb_cs_event* event; (event = take_event(replica));) ovsdb_cs_event_destroy(event);
   ovsdb_cs_destroy(replica->cs);
   json_destroy(replica->requests);
+  svec_destroy(&replica->remotes);
+  free(replica->may_try_at);
   free(replica);
+}
+
+// Each server has a session of its own, which ends with its connection. A session of all servers
+// would double its pause after each server that does not lead, up to 8 s.
+static void keep_session(struct ovsdb_replica* replica) {
+  const long long int now = time_msec();
+  if (ovsdb_cs_is_alive(replica->cs) || now < replica->may_try_at[replica->next_remote]) return;
+  const int error = ovsdb_cs_get_last_error(replica->cs);
+  if (error) replica->last_error = error;
+  ovsdb_cs_set_remote(replica->cs, NULL, false);
+  ovsdb_cs_set_remote(replica->cs, replica->remotes.names[replica->next_remote], false);
+  ovsdb_cs_set_probe_interval(replica->cs, kProbeMs);
+  replica->may_try_at[replica->next_remote] = now + kRetryMs;
+  replica->next_remote = (replica->next_remote + 1) % replica->remotes.n;
+}
+
+static void wait_for_session(const struct ovsdb_replica* replica) {
+  if (ovsdb_cs_is_alive(replica->cs)) {
+    ovsdb_cs_wait(replica->cs);
+  } else {
+    poll_timer_wait_until(replica->may_try_at[replica->next_remote]);
+  }
 }
 
 // A connection that is being made uses the library's TLS state.
@@ -83,6 +130,7 @@ static void run(struct ovsdb_replica* replica) {
       replica->is_tls && !ovsdb_cs_is_connected(replica->cs) && ovsdb_lock_tls("ssl:");
   if (locked) ovsdb_read_tls();
   struct ovs_list events;
+  keep_session(replica);
   ovsdb_cs_run(replica->cs, &events);
   ovs_list_push_back_all(&replica->events, &events);
   if (locked) ovsdb_unlock_tls();
@@ -124,7 +172,7 @@ int ovsdb_replica_next(struct ovsdb_replica* replica, struct ovsdb_limit limit,
     if (!ovs_list_is_empty(&replica->events)) continue;
     const int over = ovsdb_is_over(limit);
     if (over) return over;
-    ovsdb_cs_wait(replica->cs);
+    wait_for_session(replica);
     ovsdb_wait(limit);
   }
 }
@@ -134,7 +182,8 @@ bool ovsdb_replica_is_ready(const struct ovsdb_replica* replica) {
 }
 
 int ovsdb_replica_last_error(const struct ovsdb_replica* replica) {
-  return ovsdb_cs_get_last_error(replica->cs);
+  const int error = ovsdb_cs_get_last_error(replica->cs);
+  return error ? error : replica->last_error;
 }
 
 int ovsdb_replica_send(struct ovsdb_replica* replica, const char* transaction) {

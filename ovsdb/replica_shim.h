@@ -2,7 +2,9 @@
 
 // libopenvswitch's synchronization of a replica (ovsdb-cs.h) without its types: text in, text out.
 // It keeps one connection to the database, and connects again after each loss: to the cluster's
-// leader, to any server, with what changed meanwhile (monitor_cond_since) or with everything.
+// leader, to any server, with what changed meanwhile (monitor_cond_since) or with everything. It
+// looks for the leader at all servers twice a second, and gives up a server that says nothing for
+// four seconds.
 // Texts handed out are freed with free(). A replica belongs to one thread.
 
 #include <stdbool.h>

@@ -13,8 +13,7 @@ namespace kuryr::controller::ovn {
 namespace {
 
 constexpr const char* kSchema = "/usr/share/ovn/ovn-nb.ovsschema";
-/// A client looks for the leader of a cluster after 1, 2, 4 and 8 seconds, perhaps on a busy
-/// machine.
+/// An election takes two seconds, and longer on a busy machine.
 constexpr std::chrono::seconds kPatience{120};
 constexpr std::chrono::milliseconds kLook{100};
 
@@ -66,9 +65,13 @@ NorthboundTest::Cluster::Cluster() {
     OutputOf({"ovsdb-tool", "join-cluster", "/run/nb" + number + ".db", "OVN_Northbound",
               "unix:/run/raft" + number, "unix:/run/raft0"});
     Start(number == "1" ? 1 : 2);
-    OutputOf(
-        {"ovsdb-client", "wait", "unix:/run/nb" + number + ".sock", "OVN_Northbound", "connected"});
+    AwaitMember(number == "1" ? 1 : 2);
   }
+}
+
+void NorthboundTest::Cluster::AwaitMember(size_t server) {
+  OutputOf({"ovsdb-client", "wait", "unix:/run/nb" + std::to_string(server) + ".sock",
+            "OVN_Northbound", "connected"});
 }
 
 std::string NorthboundTest::Cluster::remotes() {

@@ -38,6 +38,9 @@ class NorthboundTest : public test::NetnsTest {
     [[nodiscard]] static std::string remotes();
     void Kill(size_t server) { servers_.at(server).reset(); }
     void Start(size_t server);
+    /// Returns once the running server follows or leads.
+    static void AwaitMember(size_t server);
+    void Signal(size_t server, int signal) { servers_.at(server)->Signal(signal); }
     /// nullopt: no server leads at this moment.
     [[nodiscard]] std::optional<size_t> FindLeader() const;
 
