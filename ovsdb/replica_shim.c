@@ -27,8 +27,9 @@ enum { kLeastVersion = 2, kBestVersion = 3 };
 // two seconds.
 enum { kRetryMs = 500 };
 
-// A server that sends nothing for twice this time is given up.
-enum { kProbeMs = 2000 };
+// A server that sends nothing for twice this time is given up. The time doubles with each such
+// server until one has sent the database, because a large one takes a server long.
+enum { kProbeMs = 2000, kMostProbeMs = 16000 };
 
 struct ovsdb_replica {
   struct ovsdb_cs* cs;
@@ -37,6 +38,7 @@ struct ovsdb_replica {
   struct svec remotes;        // in an order by chance
   long long int* may_try_at;  // by remote
   size_t next_remote;
+  int probe_ms;
   int last_error;
   bool is_tls;
 };
@@ -61,6 +63,7 @@ static void set_remotes(struct ovsdb_replica* replica, const char* remotes) {
   ovsdb_session_parse_remote(remotes, &replica->remotes, &cluster);
   svec_shuffle(&replica->remotes);
   replica->may_try_at = xcalloc(replica->remotes.n, sizeof *replica->may_try_at);
+  replica->probe_ms = kProbeMs;
 }
 
 int ovsdb_replica_open(const struct ovsdb_replica_wish* wish, struct ovsdb_replica** replica) {
@@ -69,7 +72,8 @@ int ovsdb_replica_open(const struct ovsdb_replica_wish* wish, struct ovsdb_repli
   if (error) return error;
   struct json* requests = json_from_string(wish->requests);
   struct json* conditions = json_from_string(wish->conditions);
-  const bool is_good = requests->type == JSON_OBJECT && conditions->type == JSON_OBJECT;
+  const bool is_good = requests->type == JSON_OBJECT && conditions->type == JSON_OBJECT &&
+                       wish->remotes[strspn(wish->remotes, ", ")] != '\0';
   if (is_good) {
     struct ovsdb_replica* opened = xzalloc(sizeof *opened);
     opened->requests = json_clone(requests);
@@ -109,9 +113,9 @@ static void keep_session(struct ovsdb_replica* replica) {
   if (ovsdb_cs_is_alive(replica->cs) || now < replica->may_try_at[replica->next_remote]) return;
   const int error = ovsdb_cs_get_last_error(replica->cs);
   if (error) replica->last_error = error;
+  if (error == ETIMEDOUT) replica->probe_ms = MIN(2 * replica->probe_ms, kMostProbeMs);
   ovsdb_cs_set_remote(replica->cs, NULL, false);
   ovsdb_cs_set_remote(replica->cs, replica->remotes.names[replica->next_remote], false);
-  ovsdb_cs_set_probe_interval(replica->cs, kProbeMs);
   replica->may_try_at[replica->next_remote] = now + kRetryMs;
   replica->next_remote = (replica->next_remote + 1) % replica->remotes.n;
 }
@@ -131,6 +135,8 @@ static void run(struct ovsdb_replica* replica) {
   if (locked) ovsdb_read_tls();
   struct ovs_list events;
   keep_session(replica);
+  if (ovsdb_cs_may_send_transaction(replica->cs)) replica->probe_ms = kProbeMs;
+  ovsdb_cs_set_probe_interval(replica->cs, replica->probe_ms);
   ovsdb_cs_run(replica->cs, &events);
   ovs_list_push_back_all(&replica->events, &events);
   if (locked) ovsdb_unlock_tls();

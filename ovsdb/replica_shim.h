@@ -4,7 +4,7 @@
 // It keeps one connection to the database, and connects again after each loss: to the cluster's
 // leader, to any server, with what changed meanwhile (monitor_cond_since) or with everything. It
 // looks for the leader at all servers twice a second, and gives up a server that says nothing for
-// four seconds.
+// four seconds, or for up to 32 before it has sent the database.
 // Texts handed out are freed with free(). A replica belongs to one thread.
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ struct ovsdb_replica_news {
 };
 
 /// Connects to the leader of a cluster, which alone has seen all transactions. Returns 0 or an
-/// errno value: EINVAL for a wish that is no such JSON.
+/// errno value: EINVAL for a wish that is no such JSON, or has no remote.
 int ovsdb_replica_open(const struct ovsdb_replica_wish* wish, struct ovsdb_replica** replica);
 void ovsdb_replica_close(struct ovsdb_replica* replica);
 

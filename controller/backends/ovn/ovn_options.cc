@@ -17,6 +17,7 @@ constexpr std::array kSchemes = {"unix:", "tcp:", "ssl:"};
 void CheckConnection(const Option& option, const OvnOptions& options) {
   std::vector<std::string> remotes;
   kuryr::Take({option.where, options.nb_connection}, remotes);
+  if (remotes.empty()) Refuse(option.where, "has no server");
   for (const std::string& remote : remotes) {
     const bool is_known = std::any_of(kSchemes.begin(), kSchemes.end(), [&](const char* scheme) {
       return remote.starts_with(scheme);

@@ -50,6 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadOptions{"Scheme", "[ovn]\nnb_connection = http://1.2.3.4\n",
                    "[ovn] nb_connection: \"http://1.2.3.4\"; expected unix:FILE"},
+        BadOptions{"NoServer", "[ovn]\nnb_connection = ,\n", "[ovn] nb_connection: has no server"},
         BadOptions{"Tls", "[ovn]\nnb_connection = ssl:1.2.3.4:6641\n",
                    "[ovn] nb_private_key: is missing: an ssl: connection needs it"},
         BadOptions{"Services", "[ovn]\nservices = cilium\n",
