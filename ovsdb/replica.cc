@@ -178,6 +178,7 @@ void OvsdbReplica::Handle(int kind, const char* text) {
   try {
     Apply(ParseJson(text, kReplicaLimits));
   } catch (const std::exception& e) {
+    ovsdb_replica_refresh(replica_.get());
     throw OvsError("an update of " + database_ + " has another form: " + e.what());
   }
 }

@@ -68,8 +68,8 @@ class OvsdbReplica {
   OvsdbReplica& operator=(const OvsdbReplica&) = delete;
 
   /// Waits for news and hands it to the handlers, until the deadline or its descriptor ends the
-  /// wait. False: there was none. Throws OvsError for a server that is too old, or for an update
-  /// that does not fit the tables.
+  /// wait. False: there was none. Throws OvsError for a server that is too old. An update that does
+  /// not fit the tables is an OvsError, too; the replica then reads the whole database anew.
   bool Next(const Deadline& deadline);
 
   /// Whether the replica is whole and connected, with no news that Next has not handed out.

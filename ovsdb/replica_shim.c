@@ -192,6 +192,11 @@ int ovsdb_replica_last_error(const struct ovsdb_replica* replica) {
   return error ? error : replica->last_error;
 }
 
+void ovsdb_replica_refresh(struct ovsdb_replica* replica) {
+  for (struct ovsdb_cs_event* event; (event = take_event(replica));) ovsdb_cs_event_destroy(event);
+  ovsdb_cs_flag_inconsistency(replica->cs);
+}
+
 int ovsdb_replica_send(struct ovsdb_replica* replica, const char* transaction) {
   struct json* id = ovsdb_cs_send_transaction(replica->cs, json_from_string(transaction));
   if (!id) return ENOTCONN;
