@@ -16,6 +16,8 @@ namespace {
 
 /// So that one transaction keeps the server from others for milliseconds only.
 constexpr size_t kMostRows = 500;
+/// No event says that writing is allowed again.
+constexpr std::chrono::seconds kMayWriteAgain{1};
 
 UniqueFd NewEventFd() {
   UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -156,10 +158,10 @@ std::string Northbound::WhyUnreachable() const {
 
 void Northbound::Work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    Send();
+    const Clock::time_point next = Send();
     eventfd_t ignored = 0;
     try {
-      if (!replica_.Next({.at = NextWork(), .cancel_fd = wake_.get()}))
+      if (!replica_.Next({.at = next, .cancel_fd = wake_.get()}))
         ::eventfd_read(wake_.get(), &ignored);
     } catch (const std::exception& e) {
       Log(LogLevel::kError, "northbound database", {{"error", e.what()}});
@@ -169,32 +171,40 @@ void Northbound::Work(const std::stop_token& stop) {
   }
 }
 
-Northbound::Clock::time_point Northbound::NextWork() const {
-  const MutexLock lock(mutex_);
-  Clock::time_point next = keeper_.NextTry().value_or(Clock::time_point::max());
-  if (drop_unknown_at_ && *drop_unknown_at_ > Clock::now())
-    next = std::min(next, *drop_unknown_at_);
-  return next;
-}
-
-/// Sends what differs, where the replica is whole and nothing is under way.
-void Northbound::Send() {
+/// Sends what differs, where the replica is whole and nothing is under way. Returns when there is
+/// more to do without news.
+Northbound::Clock::time_point Northbound::Send() {
   const bool may_write = !parts_.hooks.may_write || parts_.hooks.may_write();
+  Clock::time_point next = Clock::time_point::max();
   std::vector<RowKey> tell;
   {
     const MutexLock lock(mutex_);
     if (!Connected()) {
       tell = WhenUnreachable();
-    } else if (tell = LookForRival(); may_write && !sent_ && rival_.empty()) {
-      const Clock::time_point now = Clock::now();
-      if (drop_unknown_at_ && now >= *drop_unknown_at_ && !std::exchange(drops_all_, true))
-        keeper_.DropUnknown([](const RowKey&) { return true; });
-      RowKeeper::Batch batch = keeper_.Compose(replica_, kMostRows, now);
-      tell = std::move(batch.told);
-      if (!batch.empty()) Transact(std::move(batch));
+    } else if (tell = LookForRival(); rival_.empty() && !sent_) {
+      if (may_write) tell = SendBatch();
+      if (!sent_) next = may_write ? NextWork() : Clock::now() + kMayWriteAgain;
     }
   }
   if (!tell.empty()) parts_.hooks.told(tell);
+  return next;
+}
+
+/// Returns the rows to tell of.
+std::vector<RowKey> Northbound::SendBatch() {
+  const Clock::time_point now = Clock::now();
+  if (drop_unknown_at_ && now >= *drop_unknown_at_ && !std::exchange(drops_all_, true))
+    keeper_.DropUnknown([](const RowKey&) { return true; });
+  RowKeeper::Batch batch = keeper_.Compose(replica_, kMostRows, now);
+  std::vector<RowKey> told = std::move(batch.told);
+  if (!batch.empty()) Transact(std::move(batch));
+  return told;
+}
+
+Northbound::Clock::time_point Northbound::NextWork() const {
+  Clock::time_point next = keeper_.NextTry().value_or(Clock::time_point::max());
+  if (drop_unknown_at_ && !drops_all_) next = std::min(next, *drop_unknown_at_);
+  return next;
 }
 
 std::vector<RowKey> Northbound::LookForRival() {

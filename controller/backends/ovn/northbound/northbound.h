@@ -82,14 +82,15 @@ class Northbound {
   };
 
   void Work(const std::stop_token& stop);
-  void Send() EXCLUDES(mutex_);
+  Clock::time_point Send() EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<RowKey> SendBatch() REQUIRES(mutex_);
   [[nodiscard]] bool Connected() REQUIRES(mutex_);
   [[nodiscard]] std::vector<RowKey> WhenUnreachable() REQUIRES(mutex_);
   void Transact(RowKeeper::Batch batch) REQUIRES(mutex_);
   void OnAnswer(const nlohmann::json& results) EXCLUDES(mutex_);
   void OnLost() EXCLUDES(mutex_);
   void Wake() const;
-  [[nodiscard]] Clock::time_point NextWork() const EXCLUDES(mutex_);
+  [[nodiscard]] Clock::time_point NextWork() const REQUIRES(mutex_);
   [[nodiscard]] std::optional<std::string> RefusalOf(const RowKey& key) const REQUIRES(mutex_);
   [[nodiscard]] std::string WhyUnreachable() const REQUIRES(mutex_);
   /// Looks whether another cluster has the rows. Returns the rows to tell of if that is new.
