@@ -146,20 +146,9 @@ void OvnBackend::Enforce(const PolicyChanges& changes) {
   } else {
     northbound_.Want(std::move(rows.wanted), rows.dropped);
   }
-  knows_policies_ = true;
-  DropUnknownPolicies();
 }
 
-void OvnBackend::DropUnknownPolicies() {
-  if (!knows_policies_ || !is_adopted_ || std::exchange(drops_policies_, true)) return;
-  northbound_.DropUnknown(IsPolicyRow);
-}
-
-void OvnBackend::EndAdoption() {
-  const MutexLock lock(mutex_);
-  is_adopted_ = true;
-  DropUnknownPolicies();
-}
+void OvnBackend::EndAdoption() { northbound_.Begin(IsPolicyRow); }
 
 std::optional<std::string> OvnBackend::FindRefusal(const std::string& name) const {
   std::vector<RowKey> rows;
@@ -202,7 +191,6 @@ void OvnBackend::OnTold(const std::vector<RowKey>& keys) {
 }
 
 std::optional<std::vector<vif::PodVif>> OvnBackend::Reserve(const PlanRequest& request) {
-  northbound_.DropUnknown();
   auto vifs = pools_.Reserve(request);
   if (!vifs) return std::nullopt;
   const Northbound::State state = northbound_.StateOf(Want(request.owner, *vifs));
@@ -226,7 +214,6 @@ bool OvnBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& vifs)
 }
 
 bool OvnBackend::Release(const std::string& owner_id) {
-  northbound_.DropUnknown();
   std::vector<RowKey> rows;
   {
     const MutexLock lock(mutex_);

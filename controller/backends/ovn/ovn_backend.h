@@ -44,7 +44,8 @@ class OvnBackend final : public Backend,
     return pools_.Owns(owner, vif);
   }
   void Adopt(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
-  void EndAdoption() override EXCLUDES(mutex_);
+  /// All policies are known, too. Nothing has been written before.
+  void EndAdoption() override;
   [[nodiscard]] bool Await(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
   bool Release(const std::string& owner_id) override;
   void ReleaseBut(const Owner& owner, const std::vector<vif::PodVif>& vifs) override;
@@ -88,9 +89,6 @@ class OvnBackend final : public Backend,
       REQUIRES(mutex_);
   /// Appends the rows of ports whose sets are the member's.
   void AppendPorts(const PolicyMember& member, std::vector<WantedRow>& rows) const REQUIRES(mutex_);
-  /// Has rows of policies that are gone deleted, once all ports have left their port groups: a port
-  /// takes its new sets in one transaction.
-  void DropUnknownPolicies() REQUIRES(mutex_);
   /// Appends the keys of the rows that isolate the pod, which is woken when they are settled.
   void AppendIsolation(const Owner& owner, std::vector<RowKey>& keys) REQUIRES(mutex_);
   void OnTold(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
@@ -106,9 +104,6 @@ class OvnBackend final : public Backend,
   std::map<std::string, Account> accounts_ GUARDED_BY(mutex_);  ///< by the owner's id
   std::map<RowKey, std::string> owners_ GUARDED_BY(mutex_);     ///< ids, by row
   PolicyRows policies_ GUARDED_BY(mutex_);
-  bool knows_policies_ GUARDED_BY(mutex_) = false;
-  bool is_adopted_ GUARDED_BY(mutex_) = false;
-  bool drops_policies_ GUARDED_BY(mutex_) = false;
   MemberSets sets_ GUARDED_BY(mutex_);
   std::map<RowKey, std::set<std::string>> awaiting_ GUARDED_BY(mutex_);  ///< pods, by row
   EndpointBudget budget_ GUARDED_BY(mutex_);

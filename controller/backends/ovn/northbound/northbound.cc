@@ -53,6 +53,15 @@ Northbound::~Northbound() {
 
 void Northbound::Wake() const { ::eventfd_write(wake_.get(), 1); }
 
+void Northbound::Begin(RowKeeper::Choice at_once) {
+  {
+    const MutexLock lock(mutex_);
+    drop_all_at_ = Clock::now() + parts_.grace;
+    keeper_.DropUnknown(std::move(at_once));
+  }
+  Wake();
+}
+
 void Northbound::Want(std::vector<WantedRow> rows, const std::vector<RowKey>& dropped) {
   {
     const MutexLock lock(mutex_);
@@ -99,23 +108,6 @@ void Northbound::Drop(const std::vector<RowKey>& keys) {
   {
     const MutexLock lock(mutex_);
     for (const RowKey& key : keys) keeper_.Drop(key);
-  }
-  Wake();
-}
-
-void Northbound::DropUnknown() {
-  {
-    const MutexLock lock(mutex_);
-    if (drop_unknown_at_) return;
-    drop_unknown_at_ = Clock::now() + parts_.grace;
-  }
-  Wake();
-}
-
-void Northbound::DropUnknown(RowKeeper::Choice choice) {
-  {
-    const MutexLock lock(mutex_);
-    if (!drops_all_) keeper_.DropUnknown(std::move(choice));
   }
   Wake();
 }
@@ -181,7 +173,7 @@ Northbound::Clock::time_point Northbound::Send() {
     const MutexLock lock(mutex_);
     if (!Connected()) {
       tell = WhenUnreachable();
-    } else if (tell = LookForRival(); rival_.empty() && !sent_) {
+    } else if (tell = LookForRival(); drop_all_at_ && rival_.empty() && !sent_) {
       if (may_write) tell = SendBatch();
       if (!sent_) next = may_write ? NextWork() : Clock::now() + kMayWriteAgain;
     }
@@ -193,7 +185,7 @@ Northbound::Clock::time_point Northbound::Send() {
 /// Returns the rows to tell of.
 std::vector<RowKey> Northbound::SendBatch() {
   const Clock::time_point now = Clock::now();
-  if (drop_unknown_at_ && now >= *drop_unknown_at_ && !std::exchange(drops_all_, true))
+  if (now >= *drop_all_at_ && !std::exchange(drops_all_, true))
     keeper_.DropUnknown([](const RowKey&) { return true; });
   RowKeeper::Batch batch = keeper_.Compose(replica_, kMostRows, now);
   std::vector<RowKey> told = std::move(batch.told);
@@ -203,7 +195,7 @@ std::vector<RowKey> Northbound::SendBatch() {
 
 Northbound::Clock::time_point Northbound::NextWork() const {
   Clock::time_point next = keeper_.NextTry().value_or(Clock::time_point::max());
-  if (drop_unknown_at_ && !drops_all_) next = std::min(next, *drop_unknown_at_);
+  if (!drops_all_) next = std::min(next, *drop_all_at_);
   return next;
 }
 

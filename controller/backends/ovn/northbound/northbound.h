@@ -17,8 +17,9 @@
 
 namespace kuryr::controller::ovn {
 
-/// The cluster's rows in OVN's northbound database (ovn-nb(5)). A thread follows these rows and
-/// writes those that differ: all that differ at one time in one transaction. Thread-safe.
+/// The cluster's rows in OVN's northbound database (ovn-nb(5)). A thread follows these rows and,
+/// from Begin on, writes those that differ: all that differ at one time in one transaction.
+/// Thread-safe.
 class Northbound {
  public:
   struct Hooks {
@@ -33,7 +34,7 @@ class Northbound {
     Hooks hooks;
     std::chrono::milliseconds retry_least{500};
     std::chrono::milliseconds retry_most{60'000};
-    /// How long unwanted rows stay after DropUnknown.
+    /// How long rows that nobody wants stay after Begin.
     std::chrono::milliseconds grace = std::chrono::minutes(1);
   };
 
@@ -41,6 +42,10 @@ class Northbound {
   ~Northbound();
   Northbound(const Northbound&) = delete;
   Northbound& operator=(const Northbound&) = delete;
+
+  /// All owners are known. Has the thread write what is wanted, and delete rows that no call of
+  /// Want has: the chosen ones at once, others after the grace. Called once.
+  void Begin(RowKeeper::Choice at_once) EXCLUDES(mutex_);
 
   /// Has the thread write the rows, and delete those of `dropped`. Hundreds of rows may change in
   /// one transaction.
@@ -51,10 +56,6 @@ class Northbound {
   /// As Want, and has the thread delete all other rows whose keys begin with one of `prefixes`.
   void Replace(const std::vector<RowKey>& prefixes, std::vector<WantedRow> rows) EXCLUDES(mutex_);
   void Drop(const std::vector<RowKey>& keys) EXCLUDES(mutex_);
-  /// All owners are known: after the grace, deletes the rows that no call of Want has.
-  void DropUnknown() EXCLUDES(mutex_);
-  /// Deletes at once those of the chosen rows that no call of Want has.
-  void DropUnknown(RowKeeper::Choice choice) EXCLUDES(mutex_);
 
   /// Writes the router's row, which names the Kubernetes cluster by its UID. Nothing is written
   /// while the row in the database names another one.
@@ -105,7 +106,7 @@ class Northbound {
   std::string last_error_ GUARDED_BY(mutex_);
   std::string uid_ GUARDED_BY(mutex_);    ///< empty: no call of Claim yet
   std::string rival_ GUARDED_BY(mutex_);  ///< the UID of another cluster that has the rows
-  std::optional<Clock::time_point> drop_unknown_at_ GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> drop_all_at_ GUARDED_BY(mutex_);  ///< nullopt: not begun
   bool drops_all_ GUARDED_BY(mutex_) = false;                ///< rows that nobody has asked for
   std::optional<RowKeeper::Batch> sent_ GUARDED_BY(mutex_);  ///< without an answer yet
   OvsdbReplica replica_;                                     ///< the thread's

@@ -24,6 +24,7 @@ class LeadersTest : public NorthboundTest {
         .remotes = Cluster::remotes(),
         .cluster = "kuryr",
         .hooks = {.may_write = [] { return true; }, .told = [this](const auto&) { Tell(); }}});
+    northbound_->Begin(nullptr);
     ASSERT_TRUE(AwaitRows({Write()}));
   }
 

@@ -32,8 +32,9 @@ WantedRow Port(const std::string& name, const std::string& on = "one") {
 
 class RowsTest : public NorthboundTest {
  protected:
-  std::unique_ptr<Northbound> Make(const std::string& cluster = "kuryr",
-                                   std::chrono::milliseconds grace = 60s) {
+  /// Has not begun.
+  std::unique_ptr<Northbound> MakeNext(const std::string& cluster,
+                                       std::chrono::milliseconds grace) {
     return std::make_unique<Northbound>(
         Northbound::Parts{.remotes = remotes_,
                           .cluster = cluster,
@@ -46,6 +47,12 @@ class RowsTest : public NorthboundTest {
                           .retry_least = retry_least_,
                           .retry_most = std::max(20ms, retry_least_),
                           .grace = grace});
+  }
+  std::unique_ptr<Northbound> Make(const std::string& cluster = "kuryr",
+                                   std::chrono::milliseconds grace = 60s) {
+    auto northbound = MakeNext(cluster, grace);
+    northbound->Begin(nullptr);
+    return northbound;
   }
   bool AwaitSettled(const Northbound& northbound, const std::vector<RowKey>& keys) {
     return Await([&] { return northbound.StateOf(keys).settled; });
@@ -181,9 +188,9 @@ TEST_F(RowsTest, NextControllerGoesOn) {
   first.reset();
   const auto uuids = Column("Logical_Switch_Port", "_uuid", "name=a");
 
-  const auto next = Make("kuryr", 0s);
+  const auto next = MakeNext("kuryr", 0s);
   next->Want({Port("a"), Switch("one")});
-  next->DropUnknown();
+  next->Begin(nullptr);
 
   ASSERT_TRUE(AwaitSettled(*next, both_));
   EXPECT_TRUE(Await([&] { return Column("Logical_Switch_Port", "name").size() == 1; }));
@@ -196,7 +203,6 @@ TEST_F(RowsTest, OfAnotherClusterAreLeft) {
   ASSERT_TRUE(AwaitSettled(*one, {{kSwitch, "one"}}));
 
   const auto two = Make("two", 0s);
-  two->DropUnknown();
   two->Want({Switch("one")});
 
   ASSERT_TRUE(AwaitSettled(*two, {{kSwitch, "one"}}));

@@ -38,7 +38,8 @@ inline PlanRequest NodeRequest(const std::string& name) {
 /// The backend on a real northbound database.
 class OvnBackendTest : public NorthboundTest {
  protected:
-  std::unique_ptr<OvnBackend> Make(
+  /// A backend that waits for the end of adoption.
+  std::unique_ptr<OvnBackend> MakeNext(
       const std::string& more = "",
       std::function<void(const std::string& name)> wake_policy = nullptr) {
     return std::make_unique<OvnBackend>(ReadOptionsOf(kPools + more),
@@ -46,6 +47,14 @@ class OvnBackendTest : public NorthboundTest {
                                                      .may_write = [] { return true; },
                                                      .is_scope = {},
                                                      .wake_policy = std::move(wake_policy)});
+  }
+  /// The first backend of a cluster: no plan is written.
+  std::unique_ptr<OvnBackend> Make(
+      const std::string& more = "",
+      std::function<void(const std::string& name)> wake_policy = nullptr) {
+    auto backend = MakeNext(more, std::move(wake_policy));
+    backend->EndAdoption();
+    return backend;
   }
   /// The VIFs once their rows are written.
   Vifs Reserve(OvnBackend& backend, const PlanRequest& request) {

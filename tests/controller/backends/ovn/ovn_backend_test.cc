@@ -137,9 +137,10 @@ TEST_F(OvnBackendTest, NextLeaderKeepsPorts) {
   const auto uuids = Column("Logical_Switch_Port", "_uuid");
   backend.reset();
 
-  const auto next = Make();
+  const auto next = MakeNext();
   next->Adopt({.id = "uid-n1", .name = "n1", .node = "n1"}, node);
   next->Adopt(Pod("a"), pod);
+  next->EndAdoption();
 
   EXPECT_EQ(Reserve(*next, PodRequest("a", node)), pod);
   EXPECT_EQ(Column("Logical_Switch_Port", "_uuid"), uuids);

@@ -63,6 +63,18 @@ class OvnPoliciesTest : public OvnBackendTest {
     return isolations;
   }
 
+  /// Of the database, since it was made.
+  static size_t CountTransactions() {
+    size_t count = 0;
+    ReplayDatabase("/run/nb.db", [&](const DatabaseRows&) { ++count; });
+    return count;
+  }
+  static std::string MetricsOf(const OvnBackend& backend) {
+    service::MetricsText text;
+    backend.WriteTo(text);
+    return text.text();
+  }
+
   static constexpr const char* kSan =
       "[pool:san]\ncidr = 10.8.0.0/24\ngateway = none\nnamespaces = *\n";
 
@@ -253,9 +265,10 @@ TEST_F(OvnPoliciesTest, NextControllerTakesOverWithoutAGap) {
   const auto rows = Column("ACL", "_uuid");
   backend.reset();
 
-  const auto next = Make();
+  const auto next = MakeNext();
   next->Enforce(all);
   next->Adopt(Pod("a"), pod);
+  next->EndAdoption();
   EXPECT_EQ(Reserve(*next, pools::RequestOf(Pod("a"), "shared")), pod);
 
   EXPECT_EQ(Column("ACL", "_uuid"), rows);
@@ -272,7 +285,7 @@ TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
   backend.reset();
 
-  const auto next = Make();
+  const auto next = MakeNext();
   next->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
   next->Adopt(Pod("a"), pod);
   next->EndAdoption();
@@ -282,24 +295,26 @@ TEST_F(OvnPoliciesTest, PolicyThatWentWhileNobodyLedIsGoneAtOnce) {
   EXPECT_THAT(Column("Logical_Switch_Port", "name"), ElementsAre(IdOf(pod.at(0))));
 }
 
-TEST_F(OvnPoliciesTest, PortKeepsTheSetsOfGonePoliciesUntilItsPlanIsKnown) {
-  using Sets = std::set<std::string>;
+TEST_F(OvnPoliciesTest, NextControllerChangesPoliciesWithPortsOnceAllPlansAreAdopted) {
   auto backend = Make();
   backend->Enforce({.policies = {{"team/p", Isolate("web")}, {"team/q", Isolate("old")}},
                     .pods = {{"uid-a", {"web", "old"}}}});
   const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
   backend.reset();
+  const size_t former = CountTransactions();
 
-  const auto next = Make();
+  const auto next = MakeNext();
   next->Enforce({.policies = {{"team/p", Isolate("web")}, {"team/r", Isolate("new")}},
                  .pods = {{"uid-a", {"web", "new"}}}});
-  ASSERT_TRUE(Await([&] { return Column("Port_Group", "name").size() == 4; }));
-  EXPECT_EQ(Look(pod.at(0)).groups, (Sets{"old", "web"}));
-
+  ASSERT_TRUE(
+      Await([&] { return MetricsOf(*next).find("ovn_connected 1\n") != std::string::npos; }));
+  EXPECT_THAT(MetricsOf(*next), HasSubstr("ovn_transactions_total 0\n"));
   next->Adopt(Pod("a"), pod);
   next->EndAdoption();
-  EXPECT_TRUE(Await([&] { return Column("Port_Group", "name").size() == 3; }));
-  EXPECT_EQ(Look(pod.at(0)).groups, (Sets{"new", "web"}));
+
+  ASSERT_TRUE(Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{"new", "web"}; }));
+  EXPECT_EQ(CountTransactions(), former + 1);
+  EXPECT_THAT(Isolations(pod.at(0)), Each(true));
 }
 
 TEST_F(OvnPoliciesTest, WhatSomebodyOpensIsClosedAgain) {
@@ -376,9 +391,10 @@ TEST_F(OvnPoliciesTest, NextControllerKnowsTheNetworkByThePlan) {
   const auto rows = Column("ACL", "_uuid");
   backend.reset();
 
-  const auto next = Make(kSan);
+  const auto next = MakeNext(kSan);
   next->Enforce(On("san"));
   next->Adopt(Pod("a"), pod);
+  next->EndAdoption();
   (void)Reserve(*next, TwoInterfaces());
 
   EXPECT_EQ(Column("ACL", "_uuid"), rows);

@@ -46,6 +46,7 @@ class OvnStormTest : public NorthboundTest {
     for (const auto& [id, owner] : owners_) {
       if (!owner.vifs.empty()) backend_->Adopt(owner.request.owner, owner.vifs);
     }
+    backend_->EndAdoption();
     // What was being released is not written any more.
     releasing_.clear();
   }
