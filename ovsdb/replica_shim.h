@@ -54,8 +54,8 @@ bool ovsdb_replica_is_ready(const struct ovsdb_replica* replica);
 /// The errno value with which the last connection ended; 0: none did. EOF: the server closed it.
 int ovsdb_replica_last_error(const struct ovsdb_replica* replica);
 
-/// An update does not fit the replica. The next news but OVSDB_REPLICA_LOST is a refresh, over a new
-/// connection.
+/// An update does not fit the replica. The next news but OVSDB_REPLICA_LOST is a refresh, over a
+/// new connection.
 void ovsdb_replica_refresh(struct ovsdb_replica* replica);
 
 /// Sends a transaction (RFC 7047, 4.1.3): a JSON array of the database's name and operations. One

@@ -85,13 +85,13 @@ bool RowKeeper::IsUnwanted(const RowKey& key, const Slot& slot) const {
 
 bool RowKeeper::IsSettled(const RowKey& key) const {
   const auto slot = slots_.find(key);
-  return slot == slots_.end() || slot->second.settled;
+  return slot == slots_.end() || slot->second.stage == Stage::kSettled;
 }
 
 std::optional<std::string> RowKeeper::FailureOf(const RowKey& key) const {
   const auto slot = slots_.find(key);
-  if (slot == slots_.end() || !slot->second.failure) return std::nullopt;
-  return slot->second.failure->why;
+  if (slot == slots_.end() || slot->second.stage != Stage::kFailed) return std::nullopt;
+  return slot->second.failure.why;
 }
 
 std::optional<std::string> RowKeeper::IdIn(const OvsdbReplica& replica, const RowKey& key,
@@ -105,17 +105,17 @@ std::optional<std::string> RowKeeper::IdIn(const OvsdbReplica& replica, const Ro
 
 /// A row that was changed, or is to change, is tried at once.
 void RowKeeper::Queue(const RowKey& key, Slot& slot) {
-  slot.settled = false;
-  if (slot.failure) failed_.erase({slot.failure->until, key});
-  slot.failure.reset();
-  if (!std::exchange(slot.queued, true)) queue_.push_back(key);
+  if (slot.stage == Stage::kQueued) return;
+  if (slot.stage == Stage::kFailed) failed_.erase({slot.failure.until, key});
+  slot.stage = Stage::kQueued;
+  queue_.push_back(key);
 }
 
 void RowKeeper::QueueUuid(const std::string& uuid) {
   const auto key = keys_.find(uuid);
   if (key == keys_.end()) return;
   Slot& slot = slots_[key->second];
-  if (!slot.failure) Queue(key->second, slot);
+  if (slot.stage != Stage::kFailed) Queue(key->second, slot);
 }
 
 std::optional<RowKey> RowKeeper::KeyOf(const std::string& table, const OvsdbRow& row) const {
@@ -144,7 +144,7 @@ void RowKeeper::Index(const RowKey& key, const std::string& uuid) {
   keys_.emplace(uuid, key);
   Slot& slot = slots_[key];
   slot.uuids.insert(uuid);
-  if (!slot.failure && (slot.wanted || IsUnwanted(key, slot))) Queue(key, slot);
+  if (slot.stage != Stage::kFailed && (slot.wanted || IsUnwanted(key, slot))) Queue(key, slot);
   const auto waiting = waiting_.find(key);
   if (waiting == waiting_.end()) return;
   for (const RowKey& child : waiting->second) {
@@ -222,7 +222,7 @@ class RowKeeper::Composer {
     if (batch_.operations.size() + mutated_ > before) {
       batch_.keys.push_back(key);
     } else if (complete) {
-      slot.settled = true;
+      slot.stage = Stage::kSettled;
       slot.was_settled = true;
       slot.alone = false;
       batch_.told.push_back(key);
@@ -344,7 +344,7 @@ class RowKeeper::Composer {
     const auto slot = keeper_.slots_.find(key);
     if (slot == keeper_.slots_.end()) return std::nullopt;
     if (!slot->second.uuids.empty()) return ovsdb::Uuid(*slot->second.uuids.begin());
-    if (!names_.contains(key) && slot->second.wanted && !slot->second.failure &&
+    if (!names_.contains(key) && slot->second.wanted && slot->second.stage != Stage::kFailed &&
         Insert(key, slot->second))
       batch_.keys.push_back(key);
     const auto name = names_.find(key);
@@ -377,14 +377,14 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Ti
     const bool alone = slot.alone;
     if (alone && composer.size() > 0) break;
     queue_.pop_front();
-    slot.queued = false;
+    slot.stage = Stage::kUnderWay;
     if (slot.was_settled && now < slot.look_at) {
       Fail(key, slot, {.why = "other programs change it again and again", .until = slot.look_at});
       composer.Tell(key);
       continue;
     }
     composer.Look(key, slot);
-    if (slot.settled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
+    if (slot.stage == Stage::kSettled && !slot.wanted && slot.uuids.empty()) slots_.erase(key);
     if (alone && composer.size() > 0) break;
   }
   Batch batch = composer.Take();
@@ -414,6 +414,7 @@ void RowKeeper::CountRewrite(Slot& slot, Time now) {
 
 void RowKeeper::Fail(const RowKey& key, Slot& slot, Failure failure) {
   failed_.emplace(failure.until, key);
+  slot.stage = Stage::kFailed;
   slot.failure = std::move(failure);
 }
 
@@ -421,6 +422,7 @@ std::vector<RowKey> RowKeeper::OnFailed(const Batch& batch, const std::string& w
   std::vector<RowKey> failed;
   for (const RowKey& key : batch.keys) {
     Slot& slot = slots_[key];
+    if (slot.stage == Stage::kQueued) continue;  // It has changed meanwhile.
     if (batch.keys.size() > 1 && !slot.alone) {
       slot.alone = true;
       Queue(key, slot);
@@ -443,7 +445,7 @@ void RowKeeper::OnLost(const Batch& batch) {
 std::vector<RowKey> RowKeeper::Unsettled() const {
   std::vector<RowKey> keys;
   for (const auto& [key, slot] : slots_) {
-    if (!slot.settled && (slot.wanted || slot.dropped)) keys.push_back(key);
+    if (slot.stage != Stage::kSettled && (slot.wanted || slot.dropped)) keys.push_back(key);
   }
   return keys;
 }

@@ -94,18 +94,23 @@ class RowKeeper {
     std::string why;
     Time until;
   };
+  enum class Stage {
+    kQueued,    ///< in queue_, to be looked at
+    kUnderWay,  ///< in a batch without an answer, or waiting for another row
+    kSettled,   ///< as it is to be
+    kFailed,    ///< in failed_, to be queued again
+  };
   struct Slot {
+    Stage stage = Stage::kUnderWay;
+    Failure failure;  ///< of Stage::kFailed
     std::optional<WantedRow> wanted;
     bool dropped = false;
     std::set<std::string> uuids;  ///< more than one: two controllers have written it
-    bool queued = false;
-    bool settled = false;
-    bool alone = false;        ///< a batch with this row and others failed
-    bool was_settled = false;  ///< since Want or Drop: others have changed the row if it differs
-    unsigned rewrites = 0;     ///< of what others have changed, since `rewritten`
+    bool alone = false;           ///< a batch with this row and others failed
+    bool was_settled = false;     ///< since Want or Drop: others have changed the row if it differs
+    unsigned rewrites = 0;        ///< of what others have changed, since `rewritten`
     Time rewritten;
     Time look_at;  ///< not before, after too many rewrites
-    std::optional<Failure> failure;
     std::unique_ptr<Backoff> backoff;
   };
   /// A column of a row of the database, which has a reference.
