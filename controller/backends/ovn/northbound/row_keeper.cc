@@ -37,7 +37,7 @@ void RowKeeper::Want(WantedRow row) {
   if (slot.wanted) StopWaiting(*slot.wanted);
   slot.wanted = std::move(row);
   slot.dropped = false;
-  slot.was_settled = false;
+  slot.rewrites.reset();
   Queue(key, slot);
 }
 
@@ -47,7 +47,7 @@ void RowKeeper::Drop(const RowKey& key) {
   if (slot.wanted) StopWaiting(*slot.wanted);
   slot.wanted.reset();
   slot.dropped = true;
-  slot.was_settled = false;
+  slot.rewrites.reset();
   Queue(key, slot);
 }
 
@@ -223,7 +223,7 @@ class RowKeeper::Composer {
       batch_.keys.push_back(key);
     } else if (complete) {
       slot.stage = Stage::kSettled;
-      slot.was_settled = true;
+      if (!slot.rewrites) slot.rewrites.emplace();
       slot.alone = false;
       batch_.told.push_back(key);
     }
@@ -378,8 +378,9 @@ RowKeeper::Batch RowKeeper::Compose(const OvsdbReplica& replica, size_t most, Ti
     if (alone && composer.size() > 0) break;
     queue_.pop_front();
     slot.stage = Stage::kUnderWay;
-    if (slot.was_settled && now < slot.look_at) {
-      Fail(key, slot, {.why = "other programs change it again and again", .until = slot.look_at});
+    if (slot.rewrites && now < slot.rewrites->look_at) {
+      Fail(key, slot,
+           {.why = "other programs change it again and again", .until = slot.rewrites->look_at});
       composer.Tell(key);
       continue;
     }
@@ -403,13 +404,14 @@ void RowKeeper::OnDone(const Batch& batch, Time now) {
 }
 
 void RowKeeper::CountRewrite(Slot& slot, Time now) {
-  if (!slot.was_settled || now - slot.rewritten > kRewriteTime) slot.rewrites = 0;
-  slot.rewritten = now;
-  if (slot.was_settled) ++slot.rewrites;
-  slot.look_at = {};
-  if (slot.rewrites <= kMostRewrites) return slot.backoff.reset();
+  if (!slot.rewrites) return slot.backoff.reset();
+  Rewrites& rewrites = *slot.rewrites;
+  if (now - rewrites.last > kRewriteTime) rewrites.count = 0;
+  rewrites.last = now;
+  rewrites.look_at = {};
+  if (++rewrites.count <= kMostRewrites) return slot.backoff.reset();
   if (!slot.backoff) slot.backoff = std::make_unique<Backoff>(retry_least_, retry_most_);
-  slot.look_at = now + slot.backoff->Next();
+  rewrites.look_at = now + slot.backoff->Next();
 }
 
 void RowKeeper::Fail(const RowKey& key, Slot& slot, Failure failure) {

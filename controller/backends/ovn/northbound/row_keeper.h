@@ -94,6 +94,12 @@ class RowKeeper {
     std::string why;
     Time until;
   };
+  /// Of a settled row that others have changed.
+  struct Rewrites {
+    unsigned count = 0;  ///< each within a minute of the one before
+    Time last;
+    Time look_at;  ///< not before, after too many rewrites
+  };
   enum class Stage {
     kQueued,    ///< in queue_, to be looked at
     kUnderWay,  ///< in a batch without an answer, or waiting for another row
@@ -105,12 +111,9 @@ class RowKeeper {
     Failure failure;  ///< of Stage::kFailed
     std::optional<WantedRow> wanted;
     bool dropped = false;
-    std::set<std::string> uuids;  ///< more than one: two controllers have written it
-    bool alone = false;           ///< a batch with this row and others failed
-    bool was_settled = false;     ///< since Want or Drop: others have changed the row if it differs
-    unsigned rewrites = 0;        ///< of what others have changed, since `rewritten`
-    Time rewritten;
-    Time look_at;  ///< not before, after too many rewrites
+    std::set<std::string> uuids;       ///< more than one: two controllers have written it
+    bool alone = false;                ///< a batch with this row and others failed
+    std::optional<Rewrites> rewrites;  ///< nullopt: it was not settled since Want or Drop
     std::unique_ptr<Backoff> backoff;
   };
   /// A column of a row of the database, which has a reference.
