@@ -18,30 +18,33 @@ void AppendItem(std::string& list, const std::string& item) {
   list += item;
 }
 
-/// "ip4.src == {...}": the rule's peers of one version; empty: it has none.
-std::string PeersOf(const PolicyRule& rule, const Version& version,
-                    const std::function<std::string(const PodSet&)>& group_of) {
-  std::string list;
-  for (const PodSet& set : rule.peers)
-    AppendItem(list, std::string("$").append(group_of(set)).append("_").append(version.name));
+/// The rule's peers of one version: "ip4.src == {...}" for its networks, and for each set of pods.
+/// ovn-controller 23.03 aborts where pods go from one set of a list to another one of it.
+std::vector<std::string> PeersOf(const PolicyRule& rule, const Version& version,
+                                 const std::function<std::string(const PodSet&)>& group_of) {
+  std::string networks;
   for (const IpNetwork& network : rule.networks) {
     if (network.address.family != version.family) continue;
-    if (network.prefix_length == 0) return version.name;
-    AppendItem(list, network.ToString());
+    if (network.prefix_length == 0) return {version.name};
+    AppendItem(networks, network.ToString());
   }
-  if (list.empty()) return list;
-  const bool is_ingress = rule.direction == TrafficDirection::kIngress;
-  return std::string(version.name).append(is_ingress ? ".src == {" : ".dst == {") + list + "}";
+  std::vector<std::string> lists;
+  lists.reserve(rule.peers.size() + 1);
+  if (!networks.empty()) lists.push_back(std::move(networks));
+  for (const PodSet& set : rule.peers)
+    lists.push_back(std::string("$").append(group_of(set)).append("_").append(version.name));
+  const char* field = rule.direction == TrafficDirection::kIngress ? ".src == {" : ".dst == {";
+  for (std::string& list : lists) list = std::string(version.name).append(field) + list + "}";
+  return lists;
 }
 
 std::vector<std::string> PeerMatches(const PolicyRule& rule,
                                      const std::function<std::string(const PodSet&)>& group_of) {
   if (rule.any_peer) return {"ip"};
   std::vector<std::string> matches;
-  matches.reserve(kVersions.size());
+  matches.reserve(kVersions.size() * (rule.peers.size() + 1));
   for (const Version& version : kVersions) {
-    std::string peers = PeersOf(rule, version, group_of);
-    if (!peers.empty()) matches.push_back(std::move(peers));
+    for (std::string& peers : PeersOf(rule, version, group_of)) matches.push_back(std::move(peers));
   }
   return matches;
 }

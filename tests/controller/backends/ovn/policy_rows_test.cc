@@ -59,10 +59,13 @@ TEST(PolicyRowsTest, AllPeersAndPorts) {
   EXPECT_EQ(MatchesOf({.any_peer = true, .any_port = true}), "outport == @GROUP(web) && ip");
 }
 
-TEST(PolicyRowsTest, PodsAreAddressesOfTheirPortGroups) {
-  EXPECT_EQ(MatchesOf({.peers = {"a", "b"}, .any_port = true}),
-            "outport == @GROUP(web) && ip4.src == {$GROUP(a)_ip4, $GROUP(b)_ip4}\n"
-            "outport == @GROUP(web) && ip6.src == {$GROUP(a)_ip6, $GROUP(b)_ip6}");
+TEST(PolicyRowsTest, PodsAreAddressesOfTheirPortGroupsAndEachSetHasItsOwnRows) {
+  EXPECT_EQ(MatchesOf({.peers = {"a", "b"}, .networks = {Net("10.0.0.0/8")}, .any_port = true}),
+            "outport == @GROUP(web) && ip4.src == {10.0.0.0/8}\n"
+            "outport == @GROUP(web) && ip4.src == {$GROUP(a)_ip4}\n"
+            "outport == @GROUP(web) && ip4.src == {$GROUP(b)_ip4}\n"
+            "outport == @GROUP(web) && ip6.src == {$GROUP(a)_ip6}\n"
+            "outport == @GROUP(web) && ip6.src == {$GROUP(b)_ip6}");
 }
 
 TEST(PolicyRowsTest, EgressIsOfTheSenderAfterItsLoadBalancer) {
