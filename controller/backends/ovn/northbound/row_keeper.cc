@@ -223,7 +223,7 @@ class RowKeeper::Composer {
       batch_.keys.push_back(key);
     } else if (complete) {
       slot.stage = Stage::kSettled;
-      if (!slot.rewrites) slot.rewrites.emplace();
+      if (!slot.rewrites) slot.rewrites = Rewrites();
       slot.alone = false;
       batch_.told.push_back(key);
     }
