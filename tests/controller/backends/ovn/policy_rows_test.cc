@@ -128,7 +128,7 @@ TEST(PolicyRowsTest, PeersAndPortsAreNeverMultiplied) {
 
   const std::string matches = MatchesOf(rule);
 
-  EXPECT_EQ(std::count(matches.begin(), matches.end(), '\n'), 3);
+  EXPECT_EQ(std::count(matches.begin(), matches.end(), '\n'), 5);
   EXPECT_THAT(matches, ::testing::Not(::testing::HasSubstr("||")));
   EXPECT_THAT(matches, ::testing::Not(::testing::HasSubstr("!=")));
 }
