@@ -14,6 +14,11 @@ PolicyMember MemberOf(const std::string& uid, const std::string& network) {
 
 std::string PodOf(const PolicyMember& member) { return member.substr(0, member.find(kSeparator)); }
 
+std::string NetworkNameOf(const PolicyMember& member) {
+  const size_t separator = member.find(kSeparator);
+  return separator == std::string::npos ? "" : member.substr(separator + 1);
+}
+
 std::set<std::string> SetsOf(const MemberSets& members, const std::string& uid,
                              const std::string& network) {
   std::set<std::string> sets;

@@ -21,6 +21,8 @@ using MemberSets = std::map<PolicyMember, std::set<std::string>>;
 [[nodiscard]] PolicyMember MemberOf(const std::string& uid, const std::string& network);
 /// The UID of the member's pod.
 [[nodiscard]] std::string PodOf(const PolicyMember& member);
+/// The member's network, as in MemberOf.
+[[nodiscard]] std::string NetworkNameOf(const PolicyMember& member);
 /// The sets of the pod's interfaces on the network, which is as in MemberOf.
 [[nodiscard]] std::set<std::string> SetsOf(const MemberSets& members, const std::string& uid,
                                            const std::string& network);

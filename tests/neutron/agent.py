@@ -1,5 +1,6 @@
 """neutron-openvswitch-agent: it wires and filters the ports of its node, and tells Neutron by RabbitMQ."""
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -43,6 +44,12 @@ local_ip = 127.0.0.1
 datapath_type = netdev
 [securitygroup]
 firewall_driver = """
+
+
+def find_missing():
+    """The programs that the machine lacks."""
+    missing = [name for name in PROGRAMS if not shutil.which(name)]
+    return missing if os.path.exists(broker.PROGRAM) else [*missing, "rabbitmq-server"]
 
 
 class OpenVSwitchAgent:

@@ -181,6 +181,8 @@ def tasks_of(lane):
         "neutron": lambda: [program("neutron", served, ("tests/neutron/run", "--logs", "build/run/neutron"), WAITS, 200),
                             program("neutron", served, ("tests/neutron/policies", "--logs", "build/run/neutron-policies"), 1, 60,
                                     name="neutron policies"),
+                            program("neutron", served, ("tests/neutron/networks", "--logs", "build/run/neutron-networks"), WAITS, 60,
+                                    name="neutron networks"),
                             program("neutron", (PROGRAMS,), ("tests/neutron/openvswitch", "--logs", "build/run/neutron-openvswitch"),
                                     WAITS, 60, name="neutron openvswitch")],
         "bandwidth": lambda: [bandwidth(served)],

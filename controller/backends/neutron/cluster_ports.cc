@@ -34,10 +34,11 @@ std::vector<Port> ClusterPorts::Find() {
   return ports;
 }
 
-std::map<std::string, std::vector<std::string>> ClusterPorts::Groups() {
-  std::map<std::string, std::vector<std::string>> groups;
-  for (const Port& port : Find()) groups.emplace(port.id, SortedGroups(port));
-  return groups;
+std::map<std::string, SeenPort> ClusterPorts::Seen() {
+  const auto asked_at = SeenPort::Clock::now();
+  std::map<std::string, SeenPort> seen;
+  for (const Port& port : Find()) seen.emplace(port.id, SeenPortOf(port, asked_at));
+  return seen;
 }
 
 std::vector<ListedPort> ClusterPorts::Owned() {

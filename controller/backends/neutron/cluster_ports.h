@@ -6,6 +6,7 @@
 
 #include "controller/backends/backend.h"
 #include "controller/backends/neutron/api/neutron_api.h"
+#include "controller/backends/neutron/held/seen_port.h"
 #include "controller/backends/neutron/stock/port_pools.h"
 
 namespace kuryr::controller::neutron {
@@ -22,8 +23,8 @@ class ClusterPorts {
   /// Pods that have ports, none of which is ACTIVE: nothing is plugged. A port whose name does not
   /// say which pod it is for counts as ACTIVE.
   [[nodiscard]] std::vector<Owner> IdlePods();
-  /// The security groups of each port, sorted, by the port's id.
-  [[nodiscard]] std::map<std::string, std::vector<std::string>> Groups();
+  /// Each port as it is now or later, by its id.
+  [[nodiscard]] std::map<std::string, SeenPort> Seen();
   /// PortLister::ListUnmarked.
   [[nodiscard]] std::vector<ListedPort> Unmarked();
   /// All ports with an owner, whatever their tags, because a new port has no tags yet. Ports of

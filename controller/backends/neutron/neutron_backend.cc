@@ -79,17 +79,18 @@ bool NeutronBackend::Regroup(const std::string& owner_id) {
 }
 
 std::set<std::string> NeutronBackend::FindDiffering() {
-  const auto asked_at = Clock::now();
-  const auto listed = planner_.cluster_ports().Groups();
+  const auto listed = planner_.cluster_ports().Seen();
   std::set<std::string> owners;
   const MutexLock lock(work_.mutex());
-  for (const auto& [owner, port] : ledger_.PolicedPorts()) {
-    if (!port->groups && !port->active) owners.insert(owner->id);
+  for (const auto& [owner, port] : ledger_.Ports()) {
+    if (!port->seen && !port->active) owners.insert(owner->id);
   }
-  for (const auto& [port, groups] : listed) ledger_.NoteGroups(port, groups, asked_at);
-  for (const auto& [owner, port] : ledger_.PolicedPorts()) {
-    if (port->groups) isolation_->Learn(owner->id, *port->groups);
-    if (port->groups != isolation_->GroupsOf(*owner)) owners.insert(owner->id);
+  for (const auto& [port, seen] : listed) ledger_.Note(port, seen);
+  for (const auto& [owner, port] : ledger_.Ports()) {
+    const PolicedPort policed = PolicedPortOf(*port);
+    if (port->seen) isolation_->Learn(owner->id, policed, port->seen->groups);
+    if (!port->seen || port->seen->groups != isolation_->GroupsOf(*owner, policed))
+      owners.insert(owner->id);
   }
   return owners;
 }
@@ -117,10 +118,18 @@ std::optional<std::vector<vif::PodVif>> NeutronBackend::Reserve(const PlanReques
   if (filler_) filler_->Begin();
   const MutexLock lock(work_.mutex());
   if (!Open(request.owner)) return std::nullopt;
-  if (isolation_ && !isolation_->MayPlan(request.owner.id)) return std::nullopt;
+  if (isolation_ && !isolation_->MayPlan(request.owner.id, PolicedPorts(request.owner.id)))
+    return std::nullopt;
   auto vifs = ledger_.VifsFor(request.owner.id, request.interfaces);
   if (!vifs) work_.Plan(request);
   return vifs;
+}
+
+/// A pod has interface eth0 before it has a port.
+std::vector<PolicedPort> NeutronBackend::PolicedPorts(const std::string& owner_id) const {
+  std::vector<PolicedPort> ports = {{.ifname = std::string(vif::kDefaultIfname), .subnets = {}}};
+  for (const HeldPort& held : ledger_.Find(owner_id)->ports) ports.push_back(PolicedPortOf(held));
+  return ports;
 }
 
 bool NeutronBackend::Owns(const Owner& /*owner*/, const vif::PodVif& vif) const {
@@ -134,7 +143,7 @@ void NeutronBackend::Adopt(const Owner& owner, const std::vector<vif::PodVif>& v
     if (owner.id.empty() || !Owns(owner, vif) || !Open(owner)) continue;
     const auto taken = ledger_.Take(ledger_.At(owner.id), vif);
     const HeldPort* const held = ledger_.At(owner.id).Find(vif::Common(vif.vif).id.value_or(""));
-    if (isolation_ && held != nullptr && !held->groups) isolation_->Doubt();
+    if (isolation_ && held != nullptr && !held->seen) isolation_->Doubt();
     // The search finds the port that was never written, and deletes it.
     if (taken == PortLedger::Taken::kInstead) work_.SearchAfter(owner.id, {});
     if (taken != PortLedger::Taken::kAnothers || conflict) continue;
@@ -156,7 +165,7 @@ bool NeutronBackend::Await(const Owner& owner, const std::vector<vif::PodVif>& v
     const HeldPort* const held = account->Find(vif::Common(vif.vif).id.value_or(""));
     if (!held) return false;
     // FindDiffering has it woken.
-    if (isolation_ && held->is_policed() && !held->groups) return false;
+    if (isolation_ && !held->seen) return false;
     if (held->active) continue;
     all = false;
     poll_.Add(held->id);
@@ -392,8 +401,8 @@ void WritePools(const std::map<PoolKey, PoolCounts>& pools, service::MetricsText
 }
 
 void WriteIsolation(const Isolation::Figures& figures, service::MetricsText& text) {
-  text.Metric("kuryr_controller_neutron_policy_groups", "gauge",
-              "Security groups of NetworkPolicies.", static_cast<double>(figures.groups));
+  text.Metric("kuryr_controller_neutron_policy_groups", "gauge", "Security groups of policies.",
+              static_cast<double>(figures.groups));
   text.Metric("kuryr_controller_neutron_policy_refused_groups", "gauge",
               "Groups that Neutron refuses, or whose rules it refuses.",
               static_cast<double>(figures.refused));

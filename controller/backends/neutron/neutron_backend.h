@@ -133,6 +133,9 @@ class NeutronBackend final : public Backend,
 
   /// False: the owner is being released.
   bool Open(const Owner& owner) REQUIRES(work_.mutex());
+  /// Those whose policies count for a plan of the owner, which has an account.
+  [[nodiscard]] std::vector<PolicedPort> PolicedPorts(const std::string& owner_id) const
+      REQUIRES(work_.mutex());
   [[nodiscard]] std::optional<PlanError> Run(Task task, const PlanRequest& request);
   [[nodiscard]] PortWork WorkFor(const PlanRequest& request);
   void Finish(Task task, const PortWork& work);

@@ -43,7 +43,8 @@ NeutronFactory::NeutronFactory(NeutronConfig client, PodDefaults pods)
 BackendNeeds NeutronFactory::needs() const {
   return {.node_addresses = pods_.is_nested(),
           .scopes = pods_.asks_for_scopes(),
-          .policies = pods_.enforces_policies};
+          .policies = pods_.enforces_policies,
+          .multi_policies = pods_.enforces_policies};
 }
 
 void NeutronFactory::Warn() const {

@@ -38,17 +38,24 @@ bool IsVifOf(const Port& port, const vif::Vif& vif) {
   return common.address.has_value() && *common.address == port.mac && told == given;
 }
 
+SeenPort SeenNow(const Port& port) { return SeenPortOf(port, SeenPort::Clock::now()); }
+
 /// A port of the owner's.
 void Hold(PortWork& work, const Port& port) {
   work.ports.push_back({.id = port.id,
                         .ifname = IfnameOf(port),
                         .known = true,
                         .active = port.active,
-                        .groups = SortedGroups(port),
-                        .grouped_at = std::chrono::steady_clock::now()});
+                        .seen = SeenNow(port)});
 }
 
 }  // namespace
+
+PolicedPort PolicedPortOf(const HeldPort& held) {
+  if (!held.seen) return {.ifname = held.ifname, .subnets = {}};
+  return {.ifname = held.seen->ifname.empty() ? held.ifname : held.seen->ifname,
+          .subnets = held.seen->subnets};
+}
 
 void PortPlanner::Plan(PortWork& work) {
   work.error.reset();
@@ -91,21 +98,29 @@ void PortPlanner::Regroup(PortWork& work) {
   }
 }
 
-/// A port that is gone has no groups to correct.
+/// A port that Neutron does not change keeps no other from its groups.
 void PortPlanner::CorrectGroups(PortWork& work) {
   if (isolation_ == nullptr) return;
+  std::optional<NeutronError> refusal;
   for (HeldPort& held : work.ports) {
-    if (!held.is_policed()) continue;
-    const std::vector<std::string> groups = isolation_->NextGroups(work.owner, held.groups);
-    if (held.groups == groups) continue;
     try {
-      held.groups = SortedGroups(api_.UpdatePort(held.id, {.security_groups = groups}));
-      held.grouped_at = std::chrono::steady_clock::now();
+      CorrectGroups(work.owner, held);
     } catch (const NeutronError& e) {
       if (e.type() == kNoSecurityGroup) isolation_->Doubt();
-      if (e.kind() != NeutronError::Kind::kNotFound || e.type() == kNoSecurityGroup) throw;
+      const bool is_gone =
+          e.kind() == NeutronError::Kind::kNotFound && e.type() != kNoSecurityGroup;
+      if (!is_gone && !refusal) refusal = e;
     }
   }
+  if (refusal) throw NeutronError(*refusal);
+}
+
+void PortPlanner::CorrectGroups(const Owner& owner, HeldPort& held) {
+  if (!held.seen) held.seen = SeenNow(api_.GetPort(held.id));
+  const std::vector<std::string> groups =
+      isolation_->NextGroups(owner, PolicedPortOf(held), held.seen->groups);
+  if (held.seen->groups == groups) return;
+  held.seen = SeenNow(api_.UpdatePort(held.id, {.security_groups = groups}));
 }
 
 void PortPlanner::Verify(PortWork& work) {
@@ -144,6 +159,7 @@ bool PortPlanner::Confirm(PortWork& work, HeldPort& held) {
   if (!port || PortPools::IsReady(*driver_, *port)) return false;
   held.known = driver_->OwnerIdOf(*port) == work.owner.id;
   if (held.known && !IsVifOf(*port, *held.vif)) held.vif.reset();
+  held.seen = SeenNow(*port);
   held.told = false;
   return true;
 }
@@ -194,17 +210,22 @@ std::vector<PortPlanner::Wanted> PortPlanner::MissingIn(const PortWork& work) {
         std::any_of(work.ports.begin(), work.ports.end(),
                     [&](const HeldPort& port) { return port.ifname == interface.ifname; });
     if (is_there) continue;
-    missing.push_back({interface, NetworkFor(work, interface), ChooseGroups(work, interface)});
+    PodNetwork network = NetworkFor(work, interface);
+    std::vector<std::string> groups = ChooseGroups(work, interface, network);
+    missing.push_back({interface, std::move(network), std::move(groups)});
   }
   return missing;
 }
 
 std::vector<std::string> PortPlanner::ChooseGroups(const PortWork& work,
-                                                   const InterfaceRequest& interface) {
+                                                   const InterfaceRequest& interface,
+                                                   const PodNetwork& network) {
   std::vector<std::string> own =
       work.owner.is_node() ? GroupsOfNodes(defaults_) : GroupsFor(interface, work.scope, defaults_);
-  const bool is_plain = isolation_ == nullptr || interface.ifname != vif::kDefaultIfname;
-  return is_plain ? own : isolation_->Choose(work.owner, std::move(own));
+  if (isolation_ == nullptr) return own;
+  PolicedPort port{.ifname = interface.ifname, .subnets = {}};
+  for (const Subnet& subnet : network.subnets) port.subnets.insert(subnet.id);
+  return isolation_->Choose(work.owner, port, std::move(own));
 }
 
 void PortPlanner::Create(PortWork& work) {
@@ -303,8 +324,10 @@ void PortPlanner::Complete(PortWork& work) {
     if (driver_->OwnerIdOf(port) != work.owner.id)
       throw PlanError(Kind::kGone, "port " + port.id + " is another pod's");
     held->known = true;
-    if (held->is_policed()) (void)ChooseGroups(work, interface);
-    Join(work, port, NetworkFor(work, interface));
+    held->seen = SeenNow(port);
+    const PodNetwork network = NetworkFor(work, interface);
+    (void)ChooseGroups(work, interface, network);
+    Join(work, port, network);
   }
 }
 

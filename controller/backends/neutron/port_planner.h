@@ -39,11 +39,15 @@ struct PortWork {
   std::optional<PlanError> error;
 };
 
+/// The port as policies know it. The interface's name is Neutron's where it has one, because a user
+/// may have written the plan.
+[[nodiscard]] PolicedPort PolicedPortOf(const HeldPort& held);
+
 /// Makes, finds and frees an owner's ports. Each call may fail and be repeated: it then finds the
 /// ports that Neutron has. Keeps nothing of owners. Thread-safe for different owners.
 class PortPlanner {
  public:
-  /// Borrows all but the hooks. `isolation`: null where no NetworkPolicy is enforced.
+  /// Borrows all but the hooks. `isolation`: null where no policy is enforced.
   PortPlanner(NeutronApi& api, const PodDefaults& defaults, PoolHooks hooks, Isolation* isolation)
       : api_(api),
         defaults_(defaults),
@@ -61,8 +65,7 @@ class PortPlanner {
   void Plan(PortWork& work);
   /// Finds all ports that Neutron has for the owner, and keeps one for each interface.
   void Search(PortWork& work);
-  /// Gives the default interface's port the security groups of the owner's NetworkPolicies, or sets
-  /// an error.
+  /// Gives each port the security groups of its policies, or sets an error.
   void Regroup(PortWork& work);
   /// Asks for each doubted port whether it is gone.
   void Verify(PortWork& work);
@@ -106,8 +109,11 @@ class PortPlanner {
   void Find(PortWork& work, const Port& port);
   [[nodiscard]] std::vector<Wanted> MissingIn(const PortWork& work);
   [[nodiscard]] std::vector<std::string> ChooseGroups(const PortWork& work,
-                                                      const InterfaceRequest& interface);
+                                                      const InterfaceRequest& interface,
+                                                      const PodNetwork& network);
+  /// Throws the first NeutronError.
   void CorrectGroups(PortWork& work);
+  void CorrectGroups(const Owner& owner, HeldPort& held);
   void Create(PortWork& work);
   /// Takes ready ports for the missing interfaces.
   void Claim(PortWork& work, const std::vector<Wanted>& missing);

@@ -119,10 +119,7 @@ bool PortLedger::Merge(Account& account, const std::vector<HeldPort>& ports) {
       held->is_default = port.is_default;
       held->active = held->active || port.active;
       if (port.vif) held->vif = port.vif;
-      if (port.groups && port.grouped_at > held->grouped_at) {
-        held->groups = port.groups;
-        held->grouped_at = port.grouped_at;
-      }
+      if (port.seen && (!held->seen || port.seen->at > held->seen->at)) held->seen = port.seen;
     } else if (FindByIfname(account.ports, port.ifname) == account.ports.end()) {
       account.ports.push_back(port);
       owners_.insert_or_assign(port.id, account.owner.id);
@@ -169,23 +166,19 @@ std::vector<Owner> PortLedger::MarkActive(const std::vector<std::string>& port_i
   return ready;
 }
 
-void PortLedger::NoteGroups(const std::string& port_id, const std::vector<std::string>& groups,
-                            std::chrono::steady_clock::time_point asked_at) {
+void PortLedger::Note(const std::string& port_id, const SeenPort& seen) {
   const Account* const owner = FindOwnerOf(port_id);
   if (!owner) return;
   std::vector<HeldPort>& ports = At(owner->owner.id).ports;
   const auto held = FindHeld(ports, port_id);
-  if (held == ports.end() || held->grouped_at > asked_at) return;
-  held->groups = groups;
-  held->grouped_at = asked_at;
+  if (held == ports.end() || (held->seen && held->seen->at > seen.at)) return;
+  held->seen = seen;
 }
 
-std::vector<std::pair<const Owner*, const HeldPort*>> PortLedger::PolicedPorts() const {
+std::vector<std::pair<const Owner*, const HeldPort*>> PortLedger::Ports() const {
   std::vector<std::pair<const Owner*, const HeldPort*>> all;
   for (const auto& [id, account] : accounts_) {
-    for (const HeldPort& port : account.ports) {
-      if (port.is_policed()) all.emplace_back(&account.owner, &port);
-    }
+    for (const HeldPort& port : account.ports) all.emplace_back(&account.owner, &port);
   }
   return all;
 }

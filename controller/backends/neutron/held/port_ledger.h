@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -61,11 +60,10 @@ class PortLedger {
   void Forget(Account& account, const std::vector<std::string>& freed);
   /// Returns the owners that have only active ports now.
   [[nodiscard]] std::vector<Owner> MarkActive(const std::vector<std::string>& port_ids);
-  /// Neutron's list, which was asked for at `asked_at`, has the port with these groups, sorted.
-  void NoteGroups(const std::string& port_id, const std::vector<std::string>& groups,
-                  std::chrono::steady_clock::time_point asked_at);
-  /// The ports that have policies, of all owners.
-  [[nodiscard]] std::vector<std::pair<const Owner*, const HeldPort*>> PolicedPorts() const;
+  /// Neutron's list has the port so. A port that was seen later stays as it is.
+  void Note(const std::string& port_id, const SeenPort& seen);
+  /// The ports of all owners' interfaces.
+  [[nodiscard]] std::vector<std::pair<const Owner*, const HeldPort*>> Ports() const;
   /// Returns the port's owner by id; nullopt: no owner has the port.
   std::optional<std::string> Doubt(const std::string& port_id);
   /// A task has verified the doubted ports. A pod's port that is gone stays where its plan is

@@ -162,12 +162,6 @@ bool HasTags(const Port& port, const std::vector<std::string>& tags) {
   });
 }
 
-std::vector<std::string> SortedGroups(const Port& port) {
-  std::vector<std::string> groups = port.security_groups;
-  std::sort(groups.begin(), groups.end());
-  return groups;
-}
-
 bool HasWholeName(const Port& port) { return port.name.size() < kLongestText; }
 
 std::string PortNameOf(const Owner& owner, const std::string& ifname) {

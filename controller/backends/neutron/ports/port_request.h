@@ -46,9 +46,6 @@ inline constexpr const char* kFormerReadyName = "available-port";
 /// Whether `tags` are among the port's.
 [[nodiscard]] bool HasTags(const Port& port, const std::vector<std::string>& tags);
 
-/// The port's security groups, sorted.
-[[nodiscard]] std::vector<std::string> SortedGroups(const Port& port);
-
 /// A port's name: "SCOPE/NAME/IFNAME". The middle is cut if the name exceeds Neutron's 255 bytes.
 [[nodiscard]] std::string PortNameOf(const Owner& owner, const std::string& ifname);
 /// False: the middle of the port's name may be cut.

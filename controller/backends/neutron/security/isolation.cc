@@ -29,28 +29,22 @@ Isolation::Isolation(NeutronApi& api, const PodDefaults& defaults, Hooks hooks,
       look_(look),
       api_(api),
       store_(api, defaults),
-      to_next_look_(std::min(look, kSecondLook)) {}
+      to_next_look_(std::min(look, kSecondLook)),
+      sets_(defaults) {}
 
 void Isolation::Enforce(const PolicyChanges& changes) {
   {
     const MutexLock lock(mutex_);
     PolicyGroups::Changes changed = policies_.Take(changes.policies);
     unwritten_.merge(changed.groups);
-    for (const auto& [uid, sets] : changes.pods) {
-      SetDue(uid, Due::kWaiting);
-      if (sets.empty()) {
-        sets_.erase(uid);
-      } else {
-        sets_[uid] = sets;
-      }
-    }
+    sets_.Take(changes.pods);
+    for (const auto& [member, sets] : changes.pods) SetDue(PodOf(member), Due::kWaiting);
+    const auto is_changed = [&](const std::set<PodSet>& sets) {
+      return std::any_of(changed.sets.begin(), changed.sets.end(),
+                         [&](const PodSet& set) { return sets.contains(set); });
+    };
     if (!changed.sets.empty()) {
-      for (const auto& pod : sets_) {
-        const bool is_changed =
-            std::any_of(changed.sets.begin(), changed.sets.end(),
-                        [&](const PodSet& set) { return pod.second.contains(set); });
-        if (is_changed) SetDue(pod.first, Due::kWaiting);
-      }
+      for (const std::string& uid : sets_.PodsWith(is_changed)) SetDue(uid, Due::kWaiting);
     }
   }
   hooks_.want_run();
@@ -80,17 +74,18 @@ void Isolation::SetDue(const std::string& owner_id, std::optional<Due> due) {
   }
 }
 
-PolicyGroups::Membership Isolation::MembershipOf(const std::string& pod_uid) const {
-  const auto sets = sets_.find(pod_uid);
-  return sets == sets_.end() ? PolicyGroups::Membership() : policies_.Of(sets->second);
+/// The kubelet probes a pod by interface eth0.
+PolicyGroups::Membership Isolation::MembershipOf(const std::string& pod_uid,
+                                                 const PolicedPort& port) const {
+  return policies_.Of(sets_.Of(pod_uid, port), !port.is_additional());
 }
 
-bool Isolation::MayPlan(const std::string& pod_uid) {
+bool Isolation::MayPlan(const std::string& pod_uid, const std::vector<PolicedPort>& ports) {
   {
     const MutexLock lock(mutex_);
     const auto due = due_.find(pod_uid);
     if (due == due_.end()) {
-      RequireGroups(pod_uid);
+      for (const PolicedPort& port : ports) RequireGroups(pod_uid, port);
       return true;
     }
     if (!trouble_.empty()) throw PlanError(PlanError::Kind::kRetry, trouble_);
@@ -101,8 +96,8 @@ bool Isolation::MayPlan(const std::string& pod_uid) {
   return false;
 }
 
-void Isolation::RequireGroups(const std::string& pod_uid) const {
-  for (const GroupName& name : MembershipOf(pod_uid).isolating) {
+void Isolation::RequireGroups(const std::string& pod_uid, const PolicedPort& port) const {
+  for (const GroupName& name : MembershipOf(pod_uid, port).isolating) {
     if (ids_.contains(name)) continue;
     const auto failure = failures_.find(name);
     throw PlanError(PlanError::Kind::kRetry, failure == failures_.end()
@@ -122,16 +117,35 @@ bool Isolation::IsWaiting(const std::string& owner_id) const {
   return due != due_.end() && due->second == Due::kWaiting;
 }
 
-std::vector<std::string> Isolation::Choose(const Owner& owner, std::vector<std::string> own) {
+std::vector<std::string> Isolation::Choose(const Owner& owner, const PolicedPort& port,
+                                           std::vector<std::string> own) {
   {
     const MutexLock lock(mutex_);
-    if (own == defaults_.security_groups) {
-      own_.erase(owner.id);
-    } else {
-      own_[owner.id] = std::move(own);
-    }
+    if (!due_.contains(owner.id)) RequireGroups(owner.id, port);
+    SetOwn(owner.id, port, std::move(own));
   }
-  return GroupsOf(owner);
+  return GroupsOf(owner, port);
+}
+
+void Isolation::SetOwn(const std::string& owner_id, const PolicedPort& port,
+                       std::vector<std::string> own) {
+  auto& ports = own_[owner_id];
+  if (SortedIds(own) == SortedIds(defaults_.security_groups)) {
+    ports.erase(port.ifname);
+  } else {
+    ports[port.ifname] = std::move(own);
+  }
+  if (ports.empty()) own_.erase(owner_id);
+}
+
+const std::vector<std::string>& Isolation::OwnGroupsOf(const Owner& owner,
+                                                       const PolicedPort& port) const {
+  const auto ports = own_.find(owner.id);
+  if (ports != own_.end()) {
+    const auto own = ports->second.find(port.ifname);
+    if (own != ports->second.end()) return own->second;
+  }
+  return owner.is_node() ? GroupsOfNodes(defaults_) : defaults_.security_groups;
 }
 
 void Isolation::Append(const GroupName& name, std::vector<std::string>& ids) const {
@@ -139,31 +153,28 @@ void Isolation::Append(const GroupName& name, std::vector<std::string>& ids) con
   if (id != ids_.end()) ids.push_back(id->second);
 }
 
-std::vector<std::string> Isolation::GroupsOf(const Owner& owner) const {
+std::vector<std::string> Isolation::GroupsOf(const Owner& owner, const PolicedPort& port) const {
   const MutexLock lock(mutex_);
-  const auto own = own_.find(owner.id);
-  std::vector<std::string> ids = own != own_.end() ? own->second
-                                 : owner.is_node() ? GroupsOfNodes(defaults_)
-                                                   : defaults_.security_groups;
+  std::vector<std::string> ids = OwnGroupsOf(owner, port);
   if (owner.is_node()) {
     Append(PolicyGroups::names().nodes, ids);
     return SortedIds(std::move(ids));
   }
-  const PolicyGroups::Membership membership = MembershipOf(owner.id);
+  const PolicyGroups::Membership membership = MembershipOf(owner.id, port);
   if (membership.is_isolated()) ids.clear();
   for (const GroupName& name : membership.groups) Append(name, ids);
   return SortedIds(std::move(ids));
 }
 
-std::vector<std::string> Isolation::NextGroups(
-    const Owner& owner, const std::optional<std::vector<std::string>>& now) const {
-  std::vector<std::string> last = GroupsOf(owner);
+std::vector<std::string> Isolation::NextGroups(const Owner& owner, const PolicedPort& port,
+                                               const std::vector<std::string>& now) const {
+  std::vector<std::string> last = GroupsOf(owner, port);
   const MutexLock lock(mutex_);
   const auto due = due_.find(owner.id);
-  if (!now || due == due_.end() || due->second != Due::kJoining) return last;
-  std::vector<std::string> peers = *now;
-  const std::vector<GroupName> names =
-      owner.is_node() ? std::vector{PolicyGroups::names().nodes} : MembershipOf(owner.id).groups;
+  if (due == due_.end() || due->second != Due::kJoining) return last;
+  std::vector<std::string> peers = now;
+  const std::vector<GroupName> names = owner.is_node() ? std::vector{PolicyGroups::names().nodes}
+                                                       : MembershipOf(owner.id, port).groups;
   for (const GroupName& name : names) {
     if (policies_.IsPeer(name)) Append(name, peers);
   }
@@ -172,14 +183,18 @@ std::vector<std::string> Isolation::NextGroups(
   return std::includes(last.begin(), last.end(), peers.begin(), peers.end()) ? last : peers;
 }
 
-void Isolation::Learn(const std::string& owner_id, const std::vector<std::string>& groups) {
+/// An additional port that no policy knows keeps what Neutron has, also no group at all.
+void Isolation::Learn(const std::string& owner_id, const PolicedPort& port,
+                      const std::vector<std::string>& groups) {
   const MutexLock lock(mutex_);
-  if (own_.contains(owner_id)) return;
   std::vector<std::string> own;
   std::copy_if(groups.begin(), groups.end(), std::back_inserter(own),
                [&](const std::string& id)
                    KURYR_TSA(requires_capability(mutex_)) { return !all_ids_.contains(id); });
-  if (!own.empty() && own != SortedIds(defaults_.security_groups)) own_[owner_id] = std::move(own);
+  const bool is_free = port.is_additional() && own == groups && sets_.Of(owner_id, port).empty();
+  const auto ports = own_.find(owner_id);
+  const bool is_known = ports != own_.end() && ports->second.contains(port.ifname);
+  if (is_free || (!is_known && !own.empty())) SetOwn(owner_id, port, std::move(own));
 }
 
 void Isolation::Tried(const std::string& owner_id, bool is_done) {
@@ -314,12 +329,12 @@ void Isolation::Publish(const GroupStore::Wanted& tried, const GroupStore::Failu
 }
 
 void Isolation::AwaitMembersOf(const std::set<GroupName>& names) {
-  for (const auto& [uid, sets] : sets_) {
-    const auto groups = policies_.Of(sets).groups;
-    if (std::any_of(groups.begin(), groups.end(),
-                    [&](const GroupName& name) { return names.contains(name); }))
-      SetDue(uid, Due::kWaiting);
-  }
+  const auto has_one = [&](const std::set<PodSet>& sets) KURYR_TSA(requires_capability(mutex_)) {
+    const auto groups = policies_.Of(sets, true).groups;
+    return std::any_of(groups.begin(), groups.end(),
+                       [&](const GroupName& name) { return names.contains(name); });
+  };
+  for (const std::string& uid : sets_.PodsWith(has_one)) SetDue(uid, Due::kWaiting);
 }
 
 void Isolation::TellOf(const GroupStore::Failures& before) {
@@ -338,11 +353,15 @@ void Isolation::TellOf(const GroupStore::Failures& before) {
 }
 
 bool Isolation::IsWritten(const std::string& owner_id) const {
-  const std::vector<GroupName> groups = MembershipOf(owner_id).groups;
-  return std::none_of(groups.begin(), groups.end(),
-                      [this](const GroupName& name) KURYR_TSA(requires_capability(mutex_)) {
-                        return unwritten_.contains(name);
-                      });
+  const auto lacks_one =
+      [this](const std::set<PodSet>& sets) KURYR_TSA(requires_capability(mutex_)) {
+        const auto groups = policies_.Of(sets, true).groups;
+        return std::any_of(groups.begin(), groups.end(),
+                           [this](const GroupName& name) KURYR_TSA(requires_capability(mutex_)) {
+                             return unwritten_.contains(name);
+                           });
+      };
+  return !sets_.AnyOf(owner_id, lacks_one);
 }
 
 std::vector<std::string> Isolation::Advance(Due from, Due next) {

@@ -11,7 +11,9 @@
 #include "base/thread_annotations.h"
 #include "controller/backends/neutron/api/neutron_api.h"
 #include "controller/backends/neutron/security/group_store.h"
+#include "controller/backends/neutron/security/policed_port.h"
 #include "controller/backends/neutron/security/policy_groups.h"
+#include "controller/backends/neutron/security/port_sets.h"
 #include "controller/backends/neutron/settings/pod_defaults.h"
 #include "controller/plan/plan_request.h"
 #include "controller/policy/compiled_policy.h"
@@ -19,19 +21,19 @@
 
 namespace kuryr::controller::neutron {
 
-/// Enforces NetworkPolicies by security groups: docs/policy.md. Run writes groups and rules; then
-/// owners' tasks change their ports; then Run deletes what nothing needs any more. Ports change
-/// together: all join the groups that rules name as peers before one leaves a group, so that no
-/// rule lacks its peers when it begins to count. Run looks at all of Neutron's groups and ports
-/// from time to time, as others may change them. Calls its hooks without a lock. Thread-safe, but
-/// for Run.
+/// Enforces NetworkPolicies and MultiNetworkPolicies by security groups: docs/policy.md. Run writes
+/// groups and rules; then owners' tasks change their ports; then Run deletes what nothing needs any
+/// more. Ports change together: all join the groups that rules name as peers before one leaves a
+/// group, so that no rule lacks its peers when it begins to count. Run looks at all of Neutron's
+/// groups and ports from time to time, as others may change them. Calls its hooks without a lock.
+/// Thread-safe, but for Run.
 class Isolation {
  public:
   struct Hooks {
     std::function<void()> want_run;  ///< Run is to be called
     /// The owners whose ports have other groups than GroupsOf says, as Neutron lists them.
     std::function<std::set<std::string>()> find_differing;
-    /// Has a task of the owner change its port. False: the owner is not held.
+    /// Has a task of the owner change its ports. False: the owner is not held.
     std::function<bool(const std::string& owner_id)> regroup;
     /// Policies, by NAMESPACE/NAME, of which FindRefusal may say something else now.
     std::function<void(const std::set<std::string>& policies)> tell;
@@ -46,27 +48,32 @@ class Isolation {
   /// A run of the chore, whose next run it asks for.
   void Run(service::Chore& chore) EXCLUDES(mutex_);
 
-  /// Whether the groups that isolate the pod are there. If not, `regroup` is called for it later.
-  /// PlanError kRetry if Neutron refuses them.
-  [[nodiscard]] bool MayPlan(const std::string& pod_uid) EXCLUDES(mutex_);
-  /// Whether the owner's port is about to get other groups.
+  /// Whether the groups that isolate these ports of the pod are there. If not, `regroup` is called
+  /// for it later. PlanError kRetry if Neutron refuses them.
+  [[nodiscard]] bool MayPlan(const std::string& pod_uid, const std::vector<PolicedPort>& ports)
+      EXCLUDES(mutex_);
+  /// Whether the owner's ports are about to get other groups.
   [[nodiscard]] bool IsDue(const std::string& owner_id) const EXCLUDES(mutex_);
   /// Whether the groups for that are still to be written.
   [[nodiscard]] bool IsWaiting(const std::string& owner_id) const EXCLUDES(mutex_);
 
-  /// The owner's groups without policies are these from now on; the rest is as GroupsOf.
-  [[nodiscard]] std::vector<std::string> Choose(const Owner& owner, std::vector<std::string> own)
-      EXCLUDES(mutex_);
+  /// The port's groups without policies are these from now on; the rest is as GroupsOf. PlanError
+  /// as MayPlan, unless they are due.
+  [[nodiscard]] std::vector<std::string> Choose(const Owner& owner, const PolicedPort& port,
+                                                std::vector<std::string> own) EXCLUDES(mutex_);
   /// The groups of the owner's port, sorted. Those that Neutron refuses are left out.
-  [[nodiscard]] std::vector<std::string> GroupsOf(const Owner& owner) const EXCLUDES(mutex_);
-  /// As GroupsOf, but `now` and the missing peers' groups while ports join.
-  [[nodiscard]] std::vector<std::string> NextGroups(
-      const Owner& owner, const std::optional<std::vector<std::string>>& now) const
+  [[nodiscard]] std::vector<std::string> GroupsOf(const Owner& owner, const PolicedPort& port) const
       EXCLUDES(mutex_);
-  /// The port that Neutron lists has these groups. Those that are no policy's count as the owner's
-  /// own, unless they are known.
-  void Learn(const std::string& owner_id, const std::vector<std::string>& groups) EXCLUDES(mutex_);
-  /// A task has tried to change the owner's port.
+  /// As GroupsOf, but `now` and the missing peers' groups while ports join.
+  [[nodiscard]] std::vector<std::string> NextGroups(const Owner& owner, const PolicedPort& port,
+                                                    const std::vector<std::string>& now) const
+      EXCLUDES(mutex_);
+  /// The port that Neutron lists has these groups. Those that are no policy's count as the port's
+  /// own, unless its own ones are known. An additional port without policies always owns its
+  /// groups.
+  void Learn(const std::string& owner_id, const PolicedPort& port,
+             const std::vector<std::string>& groups) EXCLUDES(mutex_);
+  /// A task has tried to change the owner's ports.
   void Tried(const std::string& owner_id, bool is_done) EXCLUDES(mutex_);
   void Forget(const std::string& owner_id) EXCLUDES(mutex_);
   /// Neutron lacks a group: the next look comes at once.
@@ -79,7 +86,7 @@ class Isolation {
     size_t groups = 0;
     size_t rules = 0;
     size_t refused = 0;  ///< groups that lack something
-    size_t due = 0;      ///< ports that are about to get other groups
+    size_t due = 0;      ///< pods whose ports are about to get other groups
   };
   [[nodiscard]] Figures figures() const EXCLUDES(mutex_);
 
@@ -111,15 +118,22 @@ class Isolation {
       REQUIRES(mutex_);
   void Publish(const GroupStore::Wanted& tried, const GroupStore::Failures& failures)
       EXCLUDES(mutex_);
-  [[nodiscard]] PolicyGroups::Membership MembershipOf(const std::string& pod_uid) const
+  [[nodiscard]] PolicyGroups::Membership MembershipOf(const std::string& pod_uid,
+                                                      const PolicedPort& port) const
       REQUIRES(mutex_);
   void Append(const GroupName& name, std::vector<std::string>& ids) const REQUIRES(mutex_);
+  void SetOwn(const std::string& owner_id, const PolicedPort& port, std::vector<std::string> own)
+      REQUIRES(mutex_);
+  /// The groups of the port without policies.
+  [[nodiscard]] const std::vector<std::string>& OwnGroupsOf(const Owner& owner,
+                                                            const PolicedPort& port) const
+      REQUIRES(mutex_);
   /// Takes over what the store has.
   void ReadStore() REQUIRES(mutex_);
   /// Pods of groups that Neutron refused before.
   void AwaitMembersOf(const std::set<GroupName>& names) REQUIRES(mutex_);
   /// Throws PlanError as MayPlan.
-  void RequireGroups(const std::string& pod_uid) const REQUIRES(mutex_);
+  void RequireGroups(const std::string& pod_uid, const PolicedPort& port) const REQUIRES(mutex_);
   void SetDue(const std::string& owner_id, std::optional<Due> due) REQUIRES(mutex_);
   [[nodiscard]] bool IsWritten(const std::string& owner_id) const REQUIRES(mutex_);
 
@@ -133,7 +147,7 @@ class Isolation {
 
   mutable Mutex mutex_;
   PolicyGroups policies_ GUARDED_BY(mutex_);
-  std::map<std::string, std::set<PodSet>> sets_ GUARDED_BY(mutex_);  ///< by the pod's UID
+  PortSets sets_ GUARDED_BY(mutex_);
   std::set<GroupName> unwritten_ GUARDED_BY(mutex_);  ///< changed since Run read them
   std::set<GroupName> unclean_ GUARDED_BY(mutex_);    ///< that may have surplus rules
   GroupStore::Failures failures_ GUARDED_BY(mutex_);
@@ -145,8 +159,9 @@ class Isolation {
   std::map<std::string, Due> due_ GUARDED_BY(mutex_);  ///< by the owner's id
   std::map<Due, size_t> counts_ GUARDED_BY(mutex_);    ///< of `due_`
   bool is_adopted_ GUARDED_BY(mutex_) = false;
-  /// By the owner's id: its groups without policies, where they are not those of kuryr.conf.
-  std::map<std::string, std::vector<std::string>> own_ GUARDED_BY(mutex_);
+  /// The groups of ports without policies, where they are not those of kuryr.conf: by the owner's
+  /// id and the interface.
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> own_ GUARDED_BY(mutex_);
 };
 
 }  // namespace kuryr::controller::neutron

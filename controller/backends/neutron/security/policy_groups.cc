@@ -186,7 +186,7 @@ bool PolicyGroups::IsPeer(const GroupName& name) const {
   return name == names().nodes || peers_.contains(name);
 }
 
-PolicyGroups::Membership PolicyGroups::Of(const std::set<PodSet>& sets) const {
+PolicyGroups::Membership PolicyGroups::Of(const std::set<PodSet>& sets, bool has_access) const {
   Membership membership;
   bool isolates_ingress = false;
   bool isolates_egress = false;
@@ -204,7 +204,7 @@ PolicyGroups::Membership PolicyGroups::Of(const std::set<PodSet>& sets) const {
     membership.groups.push_back(name);
     membership.isolating.push_back(name);
   };
-  add(names().access);
+  if (has_access) add(names().access);
   if (!isolates_ingress) add(names().open_ingress);
   if (!isolates_egress) add(names().open_egress);
   return membership;

@@ -17,7 +17,7 @@ namespace kuryr::controller::neutron {
 /// recognises the group.
 using GroupName = std::string;
 
-/// The security groups of NetworkPolicies. A set of pods that a policy names is a group: it has the
+/// The security groups of policies. A set of pods that a policy names is a group: it has the
 /// rules of that subject, and rules name it as a peer. In these rules `remote_group` is a
 /// GroupName. Not thread-safe.
 class PolicyGroups {
@@ -52,11 +52,12 @@ class PolicyGroups {
 
   struct Membership {
     std::vector<GroupName> groups;
-    std::vector<GroupName> isolating;  ///< those of `groups` without which the pod gets no plan
+    std::vector<GroupName> isolating;  ///< those of `groups` without which its pod gets no plan
     [[nodiscard]] bool is_isolated() const noexcept { return !isolating.empty(); }
   };
-  /// The groups of a pod in these sets. An isolated pod has no other groups.
-  [[nodiscard]] Membership Of(const std::set<PodSet>& sets) const;
+  /// The groups of a port in these sets. An isolated port has no other groups, and with
+  /// `has_access` nodes reach it.
+  [[nodiscard]] Membership Of(const std::set<PodSet>& sets, bool has_access) const;
 
   /// The policies that a group is for, by NAMESPACE/NAME.
   [[nodiscard]] std::set<std::string> PoliciesOf(const GroupName& name) const;

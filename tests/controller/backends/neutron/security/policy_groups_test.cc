@@ -101,11 +101,17 @@ TEST_F(PolicyGroupsTest, PolicyThatIsAppliedAgainChangesNoIsolation) {
 
 TEST_F(PolicyGroupsTest, PodIsOpenInTheDirectionThatNoPolicyIsolates) {
   groups_.Take({{"team/p", Of({.any_peer = true, .any_port = true})}});
-  const auto membership = groups_.Of({"web", "unknown"});
+  const auto membership = groups_.Of({"web", "unknown"}, true);
   EXPECT_TRUE(membership.is_isolated());
   EXPECT_THAT(membership.groups,
               UnorderedElementsAre(GroupNameOf("web"), PolicyGroups::names().access,
                                    PolicyGroups::names().open_egress));
+}
+
+TEST_F(PolicyGroupsTest, NodesReachNoIsolatedPortWithoutAccess) {
+  groups_.Take({{"team/p", Of({.any_peer = true, .any_port = true})}});
+  EXPECT_THAT(groups_.Of({"web"}, false).groups,
+              UnorderedElementsAre(GroupNameOf("web"), PolicyGroups::names().open_egress));
 }
 
 TEST_F(PolicyGroupsTest, LongNamesOfSetsThatDifferAtTheirEndsDiffer) {
