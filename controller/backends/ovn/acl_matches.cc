@@ -34,7 +34,8 @@ std::vector<std::string> PeersOf(const PolicyRule& rule, const Version& version,
   for (const PodSet& set : rule.peers)
     lists.push_back(std::string("$").append(group_of(set)).append("_").append(version.name));
   const char* field = rule.direction == TrafficDirection::kIngress ? ".src == {" : ".dst == {";
-  for (std::string& list : lists) list = std::string(version.name).append(field) + list + "}";
+  for (std::string& list : lists)
+    list = std::string(version.name).append(field).append(list).append("}");
   return lists;
 }
 
