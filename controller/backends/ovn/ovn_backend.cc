@@ -47,6 +47,11 @@ std::vector<RowKey> Without(const std::vector<RowKey>& all, const std::vector<Ro
   return rest;
 }
 
+bool HaveAny(const std::set<PodSet>& sets, const std::set<PodSet>& wanted) {
+  return std::any_of(wanted.begin(), wanted.end(),
+                     [&](const PodSet& set) { return sets.contains(set); });
+}
+
 }  // namespace
 
 OvnBackend::OvnBackend(const OvnOptions& options, const BackendHooks& hooks,
@@ -130,6 +135,7 @@ std::vector<RowKey> OvnBackend::Want(const Owner& owner, const std::vector<vif::
   return keys;
 }
 
+/// A policy without rules has no port groups. So a set may have members before it has a group.
 void OvnBackend::Enforce(const PolicyChanges& changes) {
   const MutexLock lock(mutex_);
   PolicyRows::Changes rows = policies_.Take(changes.policies);
@@ -139,6 +145,10 @@ void OvnBackend::Enforce(const PolicyChanges& changes) {
     } else {
       sets_[member] = sets;
     }
+  }
+  for (const auto& [member, sets] : sets_) {
+    if (!changes.pods.contains(member) && HaveAny(sets, rows.groups))
+      AppendPorts(member, rows.wanted);
   }
   for (const auto& [member, sets] : changes.pods) AppendPorts(member, rows.wanted);
   if (rows.together) {

@@ -212,6 +212,7 @@ PolicyRows::Noted PolicyRows::Note(
 
 PolicyRows::Changes PolicyRows::Take(
     const std::map<std::string, std::optional<CompiledPolicy>>& policies) {
+  Changes changes;
   Rows wanted;
   std::vector<RowKey> before;
   const Noted noted = Note(policies);
@@ -226,11 +227,10 @@ PolicyRows::Changes PolicyRows::Take(
     Rows rows = RowsFor(name);
     for (const auto& [key, row] : rows) {
       keys.push_back(key);
-      ++uses_[key];
+      if (++uses_[key] == 1 && key.table == kPortGroup) changes.groups.insert(key.name);
     }
     wanted.merge(rows);
   }
-  Changes changes;
   changes.together = noted.is_admins;
   for (const RowKey& key : before) {
     const auto uses = uses_.find(key);

@@ -25,7 +25,8 @@ class PolicyRows {
   struct Changes {
     std::vector<WantedRow> wanted;
     std::vector<RowKey> dropped;
-    bool together = false;  ///< rows of one transaction: in between, another order would hold
+    std::set<PodSet> groups;  ///< sets whose port groups are new
+    bool together = false;    ///< rows of one transaction: in between, another order would hold
   };
   /// Applies changed policies; nullopt: the policy is gone.
   [[nodiscard]] Changes Take(const std::map<std::string, std::optional<CompiledPolicy>>& policies);

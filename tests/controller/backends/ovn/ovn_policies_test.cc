@@ -317,6 +317,21 @@ TEST_F(OvnPoliciesTest, NextControllerChangesPoliciesWithPortsOnceAllPlansAreAdo
   EXPECT_THAT(Isolations(pod.at(0)), Each(true));
 }
 
+TEST_F(OvnPoliciesTest, PodsOfAPolicyWithoutRulesJoinTheGroupThatTheNextPolicyMakes) {
+  const auto backend = Make();
+  const CompiledPolicy none = {.subject = "web", .tier = PolicyTier::kBaseline};
+  backend->Enforce(
+      {.policies = {{"BaselineAdminNetworkPolicy/default", none}}, .pods = {{"uid-a", {"web"}}}});
+  const Vifs pod = Reserve(*backend, pools::RequestOf(Pod("a"), "shared"));
+
+  const PolicyRule deny = {
+      .subject = "web", .any_peer = true, .any_port = true, .action = PolicyAction::kDeny};
+  const CompiledPolicy one = {.subject = "web", .rules = {deny}, .tier = PolicyTier::kAdmin};
+  backend->Enforce({.policies = {{"AdminNetworkPolicy/p", one}}});
+
+  EXPECT_TRUE(Await([&] { return Look(pod.at(0)).groups == std::set<std::string>{"web"}; }));
+}
+
 TEST_F(OvnPoliciesTest, WhatSomebodyOpensIsClosedAgain) {
   const auto backend = Make();
   backend->Enforce({.policies = {{"team/p", Isolate("web")}}, .pods = {{"uid-a", {"web"}}}});
