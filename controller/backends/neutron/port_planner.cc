@@ -115,8 +115,14 @@ void PortPlanner::CorrectGroups(PortWork& work) {
   if (refusal) throw NeutronError(*refusal);
 }
 
+/// Leaves a port that Neutron does not call the owner's.
 void PortPlanner::CorrectGroups(const Owner& owner, HeldPort& held) {
-  if (!held.seen) held.seen = SeenNow(api_.GetPort(held.id));
+  if (!held.known || !held.seen) {
+    const auto port = FindHeld(owner, held);
+    if (!port) return;
+    held.known = driver_->OwnerIdOf(*port) == owner.id;
+    held.seen = SeenNow(*port);
+  }
   const std::vector<std::string> groups =
       isolation_->NextGroups(owner, PolicedPortOf(held), held.seen->groups);
   if (held.seen->groups == groups) return;

@@ -133,6 +133,21 @@ TEST_F(AdditionalPortTest, StaysIsolatedThoughItsUserSwapsTheInterfacesOfThePlan
   EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0);
 }
 
+TEST_F(AdditionalPortTest, OfAnotherPodStaysAsItIsThoughAPlanNamesIt) {
+  StartWith();
+  const Vifs others = Run(RequestOn(kSan, Pod("b")));
+  PolicyChanges changes = PolicyOnSan();
+  changes.pods["uid-a"] = {"web"};
+  StartWith(changes);
+  const size_t asked = neutron_.CountOf("GetPort");
+  backend_->Adopt(Pod("a"), Written(others, true));
+
+  ASSERT_TRUE(neutron_.WaitForCount("GetPort", asked + 2));
+  ASSERT_TRUE(neutron_.WaitForCount("ListPorts", neutron_.CountOf("ListPorts") + 2));
+  EXPECT_EQ(neutron_.CountOf("UpdatePort"), 0);
+  EXPECT_THAT(GroupsOf(others.at(0)), ElementsAre(kOwn));
+}
+
 TEST_F(AdditionalPortTest, WithoutGroupsStaysSoUntilAPolicyIsolatesIt) {
   StartWith();
   const Vifs vifs = Run(RequestOn(kSan));
