@@ -17,6 +17,7 @@ LANES = {
                    "IPv6 alone; the rows of 300 nodes",
     "recreation": "30 pods recreated 10 times, agent, controller, containerd and Open vSwitch restarted; beside Debian's bridge",
     "fuzzing": "every fuzz target for KURYR_FUZZ_SECONDS, default 600",
+    "races": "all tests with ThreadSanitizer",
     "dev": "the developer's build, of everything by g++, file by file, and its tests: some races show without sanitizers only",
     "reproducible": "two builds of the shipped programs and packages are the same bytes",
     "bench": "tests/bench/run: read its ratios",
@@ -31,7 +32,7 @@ SOAK_TESTS = ("Soak|OvnStorm|LeadersTest|PolicyStorm|AdminRows|controller_policy
 
 def tasks_of(lane):
     return {"soak": soak, "storm": storm, "cluster": cluster, "cluster-ovn": cluster_on_ovn, "recreation": recreation,
-            "fuzzing": fuzzing, "dev": dev, "reproducible": reproducible, "bench": bench}[lane]()
+            "fuzzing": fuzzing, "races": races, "dev": dev, "reproducible": reproducible, "bench": bench}[lane]()
 
 
 def soak():
@@ -87,6 +88,11 @@ def fuzzing():
     seconds = os.environ.get("KURYR_FUZZ_SECONDS", "600")
     return [Task(f"{task.name}, long", "fuzzing", (*task.command[:2], seconds), task.needs, (), 1, int(seconds) + 3)
             for task in lanes.fuzz()]
+
+
+def races():
+    built = lanes.build("tsan build of all", "races", "tsan", options=("KURYR_TEST_LABELS=",), seconds=600)
+    return [built, *lanes.ctest("races", built, 1200, preset="tsan")]
 
 
 def dev():
