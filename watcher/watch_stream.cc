@@ -142,13 +142,19 @@ void WatchStream::ListAndWatch() {
     Watch(Timeout());
     expired_ = 0;
     // Not even a bookmark came: the version may be from the future, as after a restored etcd.
-    if (!took_something_ && WatchMetrics::Clock::now() - start > BookmarksTwice())
-      list_is_due_ = true;
+    if (!took_something_ && WatchMetrics::Clock::now() - start > BookmarksTwice()) ListLater();
   } catch (const ApiError& e) {
     if (!IsOfUs(e)) list_is_due_ = true;
     if (e.code() == ApiError::kGone) ++expired_;
     throw;
   }
+}
+
+/// A kube-apiserver up to 1.20 sends no bookmarks of a resource that never changed, and takes 3 s to
+/// refuse a list at the version of another list.
+void WatchStream::ListLater() {
+  list_is_due_ = true;
+  if (options_.fresh) version_.clear();
 }
 
 void WatchStream::ReachPresent() {

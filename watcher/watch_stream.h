@@ -31,8 +31,8 @@ enum class WatchMode {
 
 /// The options of a watch beside its mode.
 struct WatchOptions {
-  /// kSet, kOptionalSet: the first list is also of the present state, and not of the server's
-  /// cache, which may be older than events that this process has seen elsewhere.
+  /// kSet, kOptionalSet: the first list, and one after a silent watch, are of the present state, and
+  /// not of the server's cache, which may be older than events that this process has seen elsewhere.
   bool fresh = false;
   /// Called in the watch's thread after each complete list, when its events have been handled.
   std::function<void()> on_listed;
@@ -86,6 +86,7 @@ class WatchStream {
   void ReachPresent();
   [[nodiscard]] bool ReachBySteps();
   void TakeAbsence();
+  void ListLater();
   void List();
   void EndList();
   void ListPresent();

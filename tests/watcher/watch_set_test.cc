@@ -22,6 +22,7 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+constexpr const char* kNamespacesPath = "/api/v1/namespaces";
 constexpr const char* kPodsPath = "/api/v1/pods";
 
 json Pod(const std::string& name) {
@@ -317,9 +318,15 @@ TEST(WatchSetSilenceTest, AWatchWithoutASingleBookmarkIsFollowedByAList) {
   Listener listener;
   Watcher watcher({.api_root = server.url(), .read_timeout = std::chrono::seconds(1)}, listener);
   watcher.Add(kPodsPath, WatchMode::kSet);
+  watcher.Add(kNamespacesPath, WatchMode::kSet, {.fresh = true});
   watcher.Start();
 
   EXPECT_TRUE(server.WaitForRequest("list", kPodsPath, 2, std::chrono::seconds(40)));
+  EXPECT_TRUE(server.WaitForRequest("list", kNamespacesPath, 2, std::chrono::seconds(40)));
+  for (const auto& request : server.Requests()) {
+    if (request.verb == "list" && request.target.starts_with(kNamespacesPath))
+      EXPECT_THAT(request.target, Not(HasSubstr("resourceVersion"))) << "it asks for the present";
+  }
 }
 
 TEST_F(WatchSetTest, BookmarksMoveThePlaceToGoOnFrom) {

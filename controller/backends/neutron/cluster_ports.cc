@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "controller/backends/neutron/api/port_name.h"
 #include "controller/backends/neutron/ports/port_request.h"
 
 namespace kuryr::controller::neutron {

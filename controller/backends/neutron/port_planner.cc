@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "controller/backends/neutron/api/port_name.h"
 #include "controller/backends/neutron/ports/plan_error_of.h"
 #include "controller/backends/neutron/ports/port_request.h"
 

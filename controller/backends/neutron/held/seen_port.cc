@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "controller/backends/neutron/api/port_name.h"
+
 namespace kuryr::controller::neutron {
 
 SeenPort SeenPortOf(const Port& port, SeenPort::Clock::time_point at) {
-  SeenPort seen{.ifname = {}, .groups = port.security_groups, .subnets = {}, .at = at};
+  SeenPort seen{.ifname = IfnameOf(port), .groups = port.security_groups, .subnets = {}, .at = at};
   std::sort(seen.groups.begin(), seen.groups.end());
-  const size_t first = port.name.find('/');
-  const size_t last = port.name.rfind('/');
-  if (first != last) seen.ifname = port.name.substr(last + 1);
   for (const FixedIp& ip : port.fixed_ips) seen.subnets.insert(ip.subnet_id);
   return seen;
 }

@@ -4,13 +4,12 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "controller/backends/neutron/api/port_name.h"
 
 namespace kuryr::controller::neutron {
 namespace {
 
 using Kind = PlanError::Kind;
-
-constexpr size_t kLongestText = 255;
 
 std::string Readable(const Subnet& subnet) {
   const std::string name = subnet.name.empty() ? "" : Printable(subnet.name) + " ";
@@ -160,28 +159,6 @@ bool HasTags(const Port& port, const std::vector<std::string>& tags) {
   return std::all_of(tags.begin(), tags.end(), [&](const std::string& tag) {
     return std::find(port.tags.begin(), port.tags.end(), tag) != port.tags.end();
   });
-}
-
-bool HasWholeName(const Port& port) { return port.name.size() < kLongestText; }
-
-std::string PortNameOf(const Owner& owner, const std::string& ifname) {
-  const size_t rest = kLongestText - ifname.size() - 1;
-  return (owner.scope + "/" + owner.name).substr(0, rest) + "/" + ifname;
-}
-
-std::string IfnameOf(const Port& port) {
-  const size_t slash = port.name.rfind('/');
-  return slash == std::string::npos ? "" : port.name.substr(slash + 1);
-}
-
-Owner OwnerOf(const std::string& id, const Port& port) {
-  const size_t first = port.name.find('/');
-  const size_t last = port.name.rfind('/');
-  Owner owner{.id = id, .node = port.host_id};
-  if (first == std::string::npos || first == last) return owner;
-  owner.scope = port.name.substr(0, first);
-  owner.name = port.name.substr(first + 1, last - first - 1);
-  return owner;
 }
 
 }  // namespace kuryr::controller::neutron

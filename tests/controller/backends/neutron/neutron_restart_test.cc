@@ -1,3 +1,4 @@
+#include "controller/backends/neutron/api/port_name.h"
 #include "controller/backends/neutron/ports/port_request.h"
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
