@@ -58,16 +58,16 @@ HALF = 0.5
 # ---- what lanes stand on
 PACKAGES = Task("packages", "packages", ("tests/packages",), seconds=60)
 RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs|limits'")
-PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=150)
+PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=220)
 FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserver"], ["programs"], 20, RELEASE_OPTIONS)
 # Listed here once, not by two boots at a time.
-KERNEL_TESTS = build("kernel tests", "kernel", "release", ["kernel_tests"], ["fake API server"], 55, RELEASE_OPTIONS,
+KERNEL_TESTS = build("kernel tests", "kernel", "release", ["kernel_tests"], ["fake API server"], 120, RELEASE_OPTIONS,
                      "ctest --test-dir build/release -N")
 # Where it cannot be had, tests that want one are skipped.
 KUBERNETES = Task("kube-apiserver", "kubelet", ("bash", "-c", f"tests/kubernetes/build-apiserver --cluster '{CACHE}' || exit 77"),
                   (PACKAGES.name,), seconds=220, builds=True)
 ASAN = build("asan build", "asan", "asan", seconds=370)
-TSAN = build("tsan build", "tsan", "tsan", seconds=150)
+TSAN = build("tsan build", "tsan", "tsan", seconds=200)
 LIBCNI = Task("libcni client", "runtimes", ("tests/runtimes/run", "--build"), (PACKAGES.name,), seconds=20, builds=True)
 BASES = {task.name: task for task in (PACKAGES, PROGRAMS, FAKE_API_SERVER, KERNEL_TESTS, KUBERNETES, ASAN, TSAN, LIBCNI)}
 

@@ -33,9 +33,16 @@ class Schedule:
         followers = [other for other in self.tasks.values() if task.name in other.needs + other.after]
         return self.seconds(task) + max(map(self.way, followers), default=0)
 
+    def behind(self, task):
+        """The names of all that can't begin before it has ended."""
+        followers = [other for other in self.tasks.values() if task.name in other.needs + other.after]
+        return set().union(*map(self.behind, followers), (follower.name for follower in followers))
+
     def urgency(self, task):
-        """Builds follow each other: first those after which most is still to be done (Jackson's rule)."""
-        return self.ways[task.name] - (self.seconds(task) if task.builds else 0)
+        """Builds follow each other: first those that most work waits for. What waits then runs beside builds, which fill its gaps."""
+        if task.builds:
+            return sum(self.seconds(self.tasks[name]) * self.tasks[name].cores for name in self.behind(task))
+        return self.ways[task.name]
 
     # ---- what may begin
     def lacks(self, task):
