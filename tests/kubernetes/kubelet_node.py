@@ -95,9 +95,9 @@ def keep_logs(host, folder):
     for pattern in ("*.log", "*/*.log", "*/logs/*.log"):
         for log in host.work.glob(pattern):
             shutil.copy(log, folder / "-".join(log.relative_to(host.work).parts))
-    pods = host.path("/var/log/pods")
-    for log in pods.glob("*/*/*.log"):
-        shutil.copy(log, folder / "-".join(log.relative_to(pods).parts))
+    for told in ("/var/log/pods", "/run/openvswitch", "/run/ovn"):
+        for log in host.path(told).glob("**/*.log"):
+            shutil.copy(log, folder / "-".join(log.relative_to(host.path(told)).parts))
 
 
 def pin_sysctls():
