@@ -143,7 +143,7 @@ if(KURYR_STATIC AND BUILD_TESTING)
   add_custom_target(kernel_tests)
 endif()
 
-# kuryr_test(NAME LABEL unit|netns|ovs|e2e|limits|threads... SOURCES file... DEPENDS target... PROGRAMS target... SHARDS n): a
+# kuryr_test(NAME LABEL unit|netns|ovs|e2e|kernel|limits|threads... SOURCES file... DEPENDS target... PROGRAMS target... SHARDS n): a
 # GoogleTest program, which executes PROGRAMS. ctest, which selects by label, runs each of its tests by itself; with SHARDS, all
 # in so many processes; those with label unit in one.
 function(kuryr_test name)

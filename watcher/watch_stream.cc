@@ -150,8 +150,8 @@ void WatchStream::ListAndWatch() {
   }
 }
 
-/// A kube-apiserver up to 1.20 sends no bookmarks of a resource that never changed, and takes 3 s to
-/// refuse a list at the version of another list.
+/// A kube-apiserver up to 1.20 sends no bookmarks of a resource that never changed, and takes 3 s
+/// to refuse a list at the version of another list.
 void WatchStream::ListLater() {
   list_is_due_ = true;
   if (options_.fresh) version_.clear();

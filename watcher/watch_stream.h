@@ -31,8 +31,9 @@ enum class WatchMode {
 
 /// The options of a watch beside its mode.
 struct WatchOptions {
-  /// kSet, kOptionalSet: the first list, and one after a silent watch, are of the present state, and
-  /// not of the server's cache, which may be older than events that this process has seen elsewhere.
+  /// kSet, kOptionalSet: the first list, and one after a silent watch, are of the present state,
+  /// and not of the server's cache, which may be older than events that this process has seen
+  /// elsewhere.
   bool fresh = false;
   /// Called in the watch's thread after each complete list, when its events have been handled.
   std::function<void()> on_listed;

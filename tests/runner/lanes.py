@@ -18,7 +18,7 @@ LANES = {
     "release": "the shipped programs: static files that answer, and tell what they are; their man pages and Debian packages",
     "demo": "the demo's scenario, on the release build",
     "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
-    "kernel": "netns and ovs tests, built by gcc, on a Linux 6.1 of their own: VLANs, the kernel's OVS datapath",
+    "kernel": "tests of VLANs and of Open vSwitch's datapath in the kernel, built by gcc, on a Linux 6.1 of their own",
     "limits": "kuryr-cni and kuryr-daemon of the release build with too few descriptors",
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
     "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go; two nodes at one "
@@ -57,7 +57,7 @@ HALF = 0.5
 
 # ---- what lanes stand on
 PACKAGES = Task("packages", "packages", ("tests/packages",), seconds=60)
-RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=netns|ovs|limits'")
+RELEASE_OPTIONS = ("BUILD_TESTING=ON", "'KURYR_TEST_LABELS=kernel|limits'")
 PROGRAMS = build("programs", "release", "release", options=RELEASE_OPTIONS, seconds=220)
 FAKE_API_SERVER = build("fake API server", "release", "release", ["fake-apiserver"], ["programs"], 20, RELEASE_OPTIONS)
 # Listed here once, not by two boots at a time.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/names.h"
-#include "controller/backends/neutron/api/port_name.h"
 #include "controller/backends/neutron/ports/port_request.h"
 
 namespace kuryr::controller::neutron {

@@ -44,7 +44,7 @@ SeenPort SeenNow(const Port& port) { return SeenPortOf(port, SeenPort::Clock::no
 /// A port of the owner's.
 void Hold(PortWork& work, const Port& port) {
   work.ports.push_back({.id = port.id,
-                        .ifname = IfnameOf(port),
+                        .ifname = PartsOfName(port).ifname,
                         .known = true,
                         .active = port.active,
                         .seen = SeenNow(port)});
@@ -196,7 +196,7 @@ std::vector<Port> PortPlanner::PortsOf(const std::string& owner_id) {
 
 /// One port stays for an interface that has several: the held one, or else the first.
 void PortPlanner::Find(PortWork& work, const Port& port) {
-  const std::string ifname = IfnameOf(port);
+  const std::string ifname = PartsOfName(port).ifname;
   const auto held = FindOf(work.ports, ifname);
   if (held != work.ports.end() && held->id != port.id) {
     if (held->known) driver_->Delete(port.id);

@@ -238,7 +238,7 @@ TEST_F(RandomPoliciesTest, AdminsComeBeforeNetworkPoliciesAndTheBaselineBehind) 
 }
 
 TEST_F(RandomPoliciesTest, MultiNetworkPoliciesAllowWhatTheirWordsAllowOnEachNetwork) {
-  const int rounds = test::FromEnvironment("KURYR_ROUNDS", 600) / 40;
+  const int rounds = test::FromEnvironment("KURYR_ROUNDS", 600) / 120;
   for (int i = 0; i < rounds && !HasFatalFailure(); ++i) {
     for (int change = 0; change < 3; ++change) ChangeMultis();
     if (random_.Chance(30)) SetPolicy(random_.Number(kPolicies));

@@ -1,6 +1,7 @@
 #include "controller/backends/neutron/ports/port_request.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -10,6 +11,8 @@ namespace kuryr::controller::neutron {
 namespace {
 
 using Kind = PlanError::Kind;
+
+constexpr size_t kLongestText = 255;
 
 std::string Readable(const Subnet& subnet) {
   const std::string name = subnet.name.empty() ? "" : Printable(subnet.name) + " ";
@@ -159,6 +162,19 @@ bool HasTags(const Port& port, const std::vector<std::string>& tags) {
   return std::all_of(tags.begin(), tags.end(), [&](const std::string& tag) {
     return std::find(port.tags.begin(), port.tags.end(), tag) != port.tags.end();
   });
+}
+
+bool HasWholeName(const Port& port) { return port.name.size() < kLongestText; }
+
+std::string PortNameOf(const Owner& owner, const std::string& ifname) {
+  const size_t rest = kLongestText - ifname.size() - 1;
+  return (owner.scope + "/" + owner.name).substr(0, rest) + "/" + ifname;
+}
+
+Owner OwnerOf(const std::string& id, const Port& port) {
+  PortName name = PartsOfName(port);
+  return {
+      .id = id, .scope = std::move(name.scope), .name = std::move(name.name), .node = port.host_id};
 }
 
 }  // namespace kuryr::controller::neutron

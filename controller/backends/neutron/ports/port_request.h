@@ -46,4 +46,11 @@ inline constexpr const char* kFormerReadyName = "available-port";
 /// Whether `tags` are among the port's.
 [[nodiscard]] bool HasTags(const Port& port, const std::vector<std::string>& tags);
 
+/// A port's name: "SCOPE/NAME/IFNAME". The middle is cut if the name exceeds Neutron's 255 bytes.
+[[nodiscard]] std::string PortNameOf(const Owner& owner, const std::string& ifname);
+/// False: the middle of the port's name may be cut.
+[[nodiscard]] bool HasWholeName(const Port& port);
+/// The port's owner, with this id, as far as the port names it.
+[[nodiscard]] Owner OwnerOf(const std::string& id, const Port& port);
+
 }  // namespace kuryr::controller::neutron

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "controller/backends/neutron/api/port_name.h"
 #include "controller/backends/neutron/ports/port_request.h"
 
 namespace kuryr::controller::neutron {

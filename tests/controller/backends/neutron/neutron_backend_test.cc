@@ -276,7 +276,7 @@ TEST_F(NeutronPlanTest, LongNamesKeepTheInterface) {
   const std::string name = PortNameOf(owner, "storage0");
 
   EXPECT_EQ(name.size(), 255U);
-  EXPECT_EQ(IfnameOf({.name = name}), "storage0");
+  EXPECT_EQ(PartsOfName({.name = name}).ifname, "storage0");
 }
 
 }  // namespace

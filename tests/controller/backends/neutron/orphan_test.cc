@@ -1,4 +1,3 @@
-#include "controller/backends/neutron/api/port_name.h"
 #include "controller/backends/neutron/ports/port_request.h"
 #include "tests/controller/backends/neutron/neutron_fixture.h"
 
