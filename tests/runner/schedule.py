@@ -39,9 +39,11 @@ class Schedule:
         return set().union(*map(self.behind, followers), (follower.name for follower in followers))
 
     def urgency(self, task):
-        """Builds follow each other: first those that most work waits for. What waits then runs beside builds, which fill its gaps."""
+        """Builds follow each other: first those that most work waits for, for each second of theirs (Smith's rule). So suites that
+        mostly wait run beside builds, which fill the gaps."""
         if task.builds:
-            return sum(self.seconds(self.tasks[name]) * self.tasks[name].cores for name in self.behind(task))
+            waiting = sum(self.seconds(self.tasks[name]) * self.tasks[name].cores for name in self.behind(task))
+            return waiting / self.seconds(task)
         return self.ways[task.name]
 
     # ---- what may begin
