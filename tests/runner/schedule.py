@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from .task import Ended, Running
+from .task import CpuAccount, Ended, Running
 
 TELL_SECONDS = 10
 
@@ -43,7 +43,7 @@ class Schedule:
         mostly wait run beside builds, which fill the gaps."""
         if task.builds:
             waiting = sum(self.seconds(self.tasks[name]) * self.tasks[name].cores for name in self.behind(task))
-            return waiting / self.seconds(task)
+            return waiting / max(1.0, self.seconds(task))
         return self.ways[task.name]
 
     # ---- what may begin
@@ -109,6 +109,7 @@ class Schedule:
     # ---- the run
     def run(self):
         """{name: Ended}"""
+        CpuAccount.sweep()
         with selectors.DefaultSelector() as selector:
             try:
                 self.loop(selector)

@@ -52,6 +52,14 @@ class CpuAccount:
         except OSError:
             self.folder = None
 
+    @classmethod
+    def sweep(cls):
+        """Removes those of runs that have ended: a task's last processes may end later than the run."""
+        for folder in cls.ALL.glob("kuryr-run-*"):
+            if not Path("/proc", folder.name.split("-")[2]).exists():
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+
     def join(self):
         """The calling process, and those that it will start."""
         if self.folder:
@@ -62,7 +70,7 @@ class CpuAccount:
         if not self.folder:
             return None
         seconds = int((self.folder / "cpuacct.usage").read_text()) / 1e9
-        with contextlib.suppress(OSError):  # a process of it still ends
+        with contextlib.suppress(OSError):  # a process of it still ends: the next run removes it
             self.folder.rmdir()
         return seconds
 
