@@ -28,14 +28,16 @@ class Schedule:
     def seconds(self, task):
         return self.times.get(task.name, task.seconds)
 
+    def followers(self, task):
+        return [other for other in self.tasks.values() if task.name in other.needs + other.after]
+
     def way(self, task):
         """Seconds from its begin to the end of the last that needs it."""
-        followers = [other for other in self.tasks.values() if task.name in other.needs + other.after]
-        return self.seconds(task) + max(map(self.way, followers), default=0)
+        return self.seconds(task) + max(map(self.way, self.followers(task)), default=0)
 
     def behind(self, task):
         """The names of all that can't begin before it has ended."""
-        followers = [other for other in self.tasks.values() if task.name in other.needs + other.after]
+        followers = self.followers(task)
         return set().union(*map(self.behind, followers), (follower.name for follower in followers))
 
     def urgency(self, task):

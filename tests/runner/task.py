@@ -63,15 +63,16 @@ class CpuAccount:
     def join(self):
         """The calling process, and those that it will start."""
         if self.folder:
-            (self.folder / "cgroup.procs").write_text("0")
+            with contextlib.suppress(OSError):  # then it counts nothing
+                (self.folder / "cgroup.procs").write_text("0")
 
     def close(self):
-        """Seconds; None when nobody has counted."""
-        if not self.folder:
-            return None
-        seconds = int((self.folder / "cpuacct.usage").read_text()) / 1e9
-        with contextlib.suppress(OSError):  # a process of it still ends: the next run removes it
-            self.folder.rmdir()
+        """Seconds; 0 when nobody has counted."""
+        seconds = 0
+        if self.folder:
+            with contextlib.suppress(OSError):  # a process of it still ends: the next run removes it
+                seconds = int((self.folder / "cpuacct.usage").read_text()) / 1e9
+                self.folder.rmdir()
         return seconds
 
 

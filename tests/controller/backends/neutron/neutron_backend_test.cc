@@ -279,5 +279,12 @@ TEST_F(NeutronPlanTest, LongNamesKeepTheInterface) {
   EXPECT_EQ(PartsOfName({.name = name}).ifname, "storage0");
 }
 
+TEST_F(NeutronPlanTest, NamesOfOtherFormsSayNoInterface) {
+  for (const char* name : {"", "mine", "team/web"}) {
+    EXPECT_EQ(PartsOfName({.name = name}).ifname, "") << name;
+    EXPECT_EQ(PartsOfName({.name = name}).scope, "") << name;
+  }
+}
+
 }  // namespace
 }  // namespace kuryr::controller::neutron
