@@ -34,7 +34,8 @@ class DeployedOvn(OvnNodes):
         os.environ["KUBECONFIG"] = str(kubeconfig)
         make_secrets, edit, *_ = self.page.take_commands()
         run(make_secrets)
-        self._edit_manifests(edit)
+        to_ipv6 = self.page.take_commands()
+        self._edit_manifests([edit, *(to_ipv6 if 4 not in self.families else ())])
         for role in ROLES:
             self.tls(role).mkdir()
             for name, content in self.api.get(f"{SECRETS}/ovn-tls-{role}")["data"].items():
@@ -49,14 +50,14 @@ class DeployedOvn(OvnNodes):
         TwoNodes.start(self)
 
     @staticmethod
-    def _edit_manifests(command):
-        """As docs/install.md and docs/ovn.md have it; the latter's command. The repository's own files stay as they are."""
+    def _edit_manifests(commands):
+        """As docs/install.md and docs/ovn.md have it; the latter's commands. The repository's own files stay as they are."""
         copies = WORK / "manifests"
         shutil.copytree(MANIFESTS, copies, symlinks=True)
         run("mount", "--bind", copies, MANIFESTS)
         install = Transcript("In Kubernetes", "docs/install.md")
         install.take_commands()
-        for each in (*install.take_commands(), command):
+        for each in (*install.take_commands(), *commands):
             run("bash", "-uc", each)
 
     def _manifest(self, name):
@@ -104,9 +105,11 @@ class DeployedOvn(OvnNodes):
     def databases_of(self, role):
         """What its key opens."""
         folder, (pod, *_) = self.tls(role), self.members().values()
+        address = pod["status"]["podIP"]
+        server = f"[{address}]" if ":" in address else address
         files = f"--private-key={folder}/tls.key", f"--certificate={folder}/tls.crt", f"--ca-cert={folder}/ca.crt"
         return [schema for schema, port in zip(SCHEMAS.values(), (NORTHBOUND_PORT, SOUTHBOUND_PORT))
-                if schema in run("ovsdb-client", *files, "--timeout=10", "list-dbs", f"ssl:{pod['status']['podIP']}:{port}", check=False)]
+                if schema in run("ovsdb-client", *files, "--timeout=10", "list-dbs", f"ssl:{server}:{port}", check=False)]
 
     def leader(self, database):
         (pod,) = [pod for pod in self.members().values() if "\nRole: leader\n" in self.status(pod, database)]

@@ -28,7 +28,7 @@ class DeployedOvnFacts:
             self.one = self.pods.make({"one": (self.first, None)})["one"]
             self.new_pod_is_reached()
         with self.fact("kube-proxy's rules lead pods of both nodes to a Service"):
-            service = self.pods.serve(self.one, 4)
+            service = self.pods.serve(self.one, next(iter(self.cluster.families)))
             away = self.pods.make({"away": (self.second, None)})["away"]
             for pod in (self.one, away):
                 until_answered(pod.netns, service["clusterIP"], 80, "one")
