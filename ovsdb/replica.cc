@@ -231,12 +231,13 @@ const OvsdbRow* OvsdbReplica::Find(const std::string& table, const std::string& 
   return found == rows.end() ? nullptr : &found->second;
 }
 
-bool OvsdbReplica::Transact(const json& operations) {
-  if (busy_ || !IsReady()) return false;
+size_t OvsdbReplica::Transact(const json& operations) {
+  if (busy_ || !IsReady()) return 0;
   json params = json::array({database_});
   params.insert(params.end(), operations.begin(), operations.end());
-  busy_ = ovsdb_replica_send(replica_.get(), params.dump().c_str()) == 0;
-  return busy_;
+  const std::string text = params.dump();
+  busy_ = ovsdb_replica_send(replica_.get(), text.c_str()) == 0;
+  return busy_ ? text.size() : 0;
 }
 
 }  // namespace kuryr

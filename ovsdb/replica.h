@@ -81,9 +81,9 @@ class OvsdbReplica {
   /// nullptr: there is none.
   [[nodiscard]] const OvsdbRow* Find(const std::string& table, const std::string& uuid) const;
 
-  /// Sends the operations as one transaction. False: the replica is not ready, or another
-  /// transaction is under way.
-  bool Transact(const nlohmann::json& operations);
+  /// Sends the operations as one transaction. Returns its size in bytes of JSON. 0: it was not
+  /// sent, because the replica is not ready or another transaction is under way.
+  size_t Transact(const nlohmann::json& operations);
 
  private:
   struct Closer {

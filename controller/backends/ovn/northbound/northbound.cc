@@ -228,7 +228,8 @@ std::vector<RowKey> Northbound::WhenUnreachable() {
 void Northbound::Transact(RowKeeper::Batch batch) {
   ++counts_.transactions;
   counts_.operations += batch.operations.size();
-  if (replica_.Transact(batch.operations)) {
+  if (const size_t bytes = replica_.Transact(batch.operations)) {
+    counts_.bytes += bytes;
     sent_ = std::move(batch);
   } else {
     keeper_.OnLost(batch);
@@ -279,6 +280,8 @@ void Northbound::WriteTo(service::MetricsText& text) const {
               static_cast<double>(counts_.failures));
   text.Metric("kuryr_controller_ovn_operations_total", "counter",
               "Operations of transactions sent.", static_cast<double>(counts_.operations));
+  text.Metric("kuryr_controller_ovn_sent_bytes_total", "counter", "Bytes of transactions sent.",
+              static_cast<double>(counts_.bytes));
 }
 
 }  // namespace kuryr::controller::ovn

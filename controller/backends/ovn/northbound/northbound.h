@@ -80,6 +80,7 @@ class Northbound {
     uint64_t transactions = 0;
     uint64_t failures = 0;
     uint64_t operations = 0;
+    uint64_t bytes = 0;
   };
 
   void Work(const std::stop_token& stop);

@@ -57,6 +57,12 @@ class RowsTest : public NorthboundTest {
   bool AwaitSettled(const Northbound& northbound, const std::vector<RowKey>& keys) {
     return Await([&] { return northbound.StateOf(keys).settled; });
   }
+  static double SentBytes(const Northbound& northbound) {
+    service::MetricsText text;
+    northbound.WriteTo(text);
+    const std::string name = "\nkuryr_controller_ovn_sent_bytes_total ";
+    return std::stod(text.text().substr(text.text().find(name) + name.size()));
+  }
   /// Changes the database as another program does, and waits until the change is undone.
   bool ChangeAndAwait(const std::vector<std::string>& change, const std::function<bool()>& undone) {
     Nbctl(change);
@@ -342,6 +348,7 @@ TEST_F(RowsTest, NextControllerReadsADatabaseOfMegabytes) {
   auto northbound = Make();
   northbound->Want(rows);
   ASSERT_TRUE(AwaitSettled(*northbound, keys));
+  EXPECT_GT(SentBytes(*northbound), 3'000'000);
 
   northbound = Make();
   northbound->Want(rows);
@@ -350,6 +357,7 @@ TEST_F(RowsTest, NextControllerReadsADatabaseOfMegabytes) {
   northbound->WriteTo(text);
   EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_rows 301\n"));
   EXPECT_THAT(text.text(), HasSubstr("kuryr_controller_ovn_transactions_total 0\n"));
+  EXPECT_EQ(SentBytes(*northbound), 0);
 }
 
 TEST_F(RowsTest, ThoseThatBelongTogetherTakeOneTransaction) {
