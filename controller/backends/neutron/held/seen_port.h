@@ -9,14 +9,14 @@
 
 namespace kuryr::controller::neutron {
 
-/// What policies ask of a port, as Neutron had it at some time.
+/// The fields of a port that its policies' security groups follow from, as Neutron told them.
 struct SeenPort {
   using Clock = std::chrono::steady_clock;
 
   std::string ifname;               ///< as the port's name says; empty: it does not
   std::vector<std::string> groups;  ///< security groups, sorted
   std::set<std::string> subnets;    ///< ids of those that it has addresses in
-  Clock::time_point at;
+  Clock::time_point at;             ///< when Neutron told them
 };
 
 [[nodiscard]] SeenPort SeenPortOf(const Port& port, SeenPort::Clock::time_point at);

@@ -86,7 +86,8 @@ class RowKeeper {
   [[nodiscard]] std::optional<Time> NextTry() const;
   /// Rows that are not as they are to be.
   [[nodiscard]] std::vector<RowKey> Unsettled() const;
-  [[nodiscard]] size_t rows() const noexcept { return keys_.size(); }  ///< of the cluster's, there
+  /// The cluster's rows in the database.
+  [[nodiscard]] size_t rows() const noexcept { return keys_.size(); }
   [[nodiscard]] size_t pending() const noexcept { return queue_.size() + failed_.size(); }
 
  private:
@@ -94,7 +95,7 @@ class RowKeeper {
     std::string why;
     Time until;
   };
-  /// Of a settled row that others have changed.
+  /// How often other programs have changed a settled row.
   struct Rewrites {
     unsigned count = 0;  ///< each within a minute of the one before
     Time last;
@@ -131,7 +132,7 @@ class RowKeeper {
   }
   [[nodiscard]] bool IsUnwanted(const RowKey& key, const Slot& slot) const;
   void Queue(const RowKey& key, Slot& slot);
-  /// The row waits for none of the rows that this form of it needs.
+  /// Ends the row's wait for the rows that this form of it refers to.
   void StopWaiting(const WantedRow& row);
   void CountRewrite(Slot& slot, Time now);
   void Fail(const RowKey& key, Slot& slot, Failure failure);
