@@ -1,16 +1,14 @@
 """Facts of Kubernetes' network model on two nodes: who reaches whom, as whom, and how much at a time."""
 import json
-import ssl
-import urllib.request
 
-from harness import namespaces, runtime_node
+from harness import runtime_node
 from harness.expectation import expect, expect_same
 from harness.host import HERE
 from harness.kube_api import PODS
 from harness.process import run
 from kubernetes.connectivity_check import ConnectivityCheck
 from kubernetes.controllers import SYSTEM_PODS, is_true
-from kubernetes.network_pods import CALL_SECONDS, NetworkPods, ask, client_seen, until_answered
+from kubernetes.network_pods import NetworkPods, ask, client_seen, until_answered
 from kubernetes.pod_traffic import check_tcp, check_udp
 
 HOST_PORT = 8088
@@ -46,7 +44,7 @@ class NetworkFacts:
             self.of_family(family)
         with self.fact("a pod of each node reaches the API server at its Service"):
             for pod in (self.near, self.far):
-                self.ask_api(pod)
+                self.pods.ask_api(pod)
         for pod in (self.web, self.near, self.far):
             self.cluster.api.request("DELETE", f"{PODS}/{pod.name}")
         ConnectivityCheck(self.cluster, facts).state()
@@ -110,14 +108,6 @@ class NetworkFacts:
             client = (self.cluster.families[family].outside if self.cluster.keeps_clients
                       else self.cluster.management_address(self.far.node, family))
             expect_same(client, client_seen(HERE.netns, address, port), self.far.name)
-
-    def ask_api(self, pod):
-        address = next(iter(self.cluster.families.values())).service(1)
-        host = f"[{address}]" if ":" in address else address
-        tls = ssl.create_default_context(cafile=self.cluster.api.ca)
-        with namespaces.network(pod.netns):
-            with urllib.request.urlopen(f"https://{host}/version", timeout=CALL_SECONDS, context=tls) as answer:
-                expect("gitVersion" in json.load(answer), pod.name)
 
 
 def mtu_of(pod):

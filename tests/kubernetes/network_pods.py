@@ -1,12 +1,13 @@
 """Pods of two nodes that answer by HTTP, their Services, and what asks them."""
 import itertools
 import json
+import ssl
 import time
 import urllib.request
 from dataclasses import dataclass
 
 from harness import namespaces
-from harness.expectation import POLL_SECONDS, Failed
+from harness.expectation import POLL_SECONDS, Failed, expect
 from harness.kube_api import PODS
 from kubernetes.controllers import is_true
 from kubernetes.images import AGNHOST
@@ -37,7 +38,7 @@ class NetworkPod:
 class NetworkPods:
     def __init__(self, cluster):
         """cluster: TwoNodes."""
-        self.api, self.numbers = cluster.api, itertools.count(1)
+        self.cluster, self.api, self.numbers = cluster, cluster.api, itertools.count(1)
 
     def make(self, places):
         """places: {name: (node, host port or None)}. The pods, ready, by name."""
@@ -67,6 +68,15 @@ class NetworkPods:
             "ipFamilyPolicy": "SingleStack", **fields}}
         made = json.loads(self.api.request("POST", SERVICES, body))
         return {**made["spec"], "name": made["metadata"]["name"]}
+
+    def ask_api(self, pod):
+        """The pod asks the API server at its Service."""
+        address = next(iter(self.cluster.families.values())).service(1)
+        host = f"[{address}]" if ":" in address else address
+        tls = ssl.create_default_context(cafile=self.api.ca)
+        with namespaces.network(pod.netns):
+            with urllib.request.urlopen(f"https://{host}/version", timeout=CALL_SECONDS, context=tls) as answer:
+                expect("gitVersion" in json.load(answer), pod.name)
 
 
 def specification(name, node, host_port):

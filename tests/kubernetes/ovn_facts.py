@@ -39,12 +39,14 @@ class OvnFacts:
             self.reach(self.pods.make({"mover": (second, None)})["mover"])
             self.delete("mover")
         for name, (kill, start) in self.parts().items():
-            with self.fact(f"{name} was killed and is back: pods reached each other meanwhile, and a new one is reached"):
+            with self.fact(f"{name} was killed and is back: pods reached each other and the API server, and reach a new one"):
                 kill()
                 try:
                     self.reach(self.other)
+                    self.reach_api()
                 finally:
                     start()
+                self.reach_api()
                 self.reach(self.pods.make({"new": (second, None)})["new"])
                 self.delete("new")
         with self.fact("the northbound database still has a port for each pod and each node, and no more"):
@@ -86,6 +88,10 @@ class OvnFacts:
                 expect_same(asking.addresses[family], client_seen(asking.netns, address), asking.name)
             for node in self.cluster.nodes:
                 expect_same(pod.name, ask(node.host.netns, address), f"from {node.name}")
+
+    def reach_api(self):
+        for pod in (self.one, self.other):
+            self.pods.ask_api(pod)
 
     def delete(self, name):
         self.cluster.api.request("DELETE", f"{PODS}/{name}")
