@@ -9,6 +9,7 @@ from harness.process import run
 from harness.transcript import Transcript
 from kubernetes import ovn_image
 from kubernetes.controllers import is_true, of_app
+from kubernetes.network import in_url
 from kubernetes.ovn_nodes import OvnNodes
 from kubernetes.two_nodes import APPLIED, MANIFESTS, TwoNodes
 from ovn.central import NORTHBOUND_PORT, SOUTHBOUND_PORT
@@ -105,8 +106,7 @@ class DeployedOvn(OvnNodes):
     def databases_of(self, role):
         """What its key opens."""
         folder, (pod, *_) = self.tls(role), self.members().values()
-        address = pod["status"]["podIP"]
-        server = f"[{address}]" if ":" in address else address
+        server = in_url(pod["status"]["podIP"])
         files = f"--private-key={folder}/tls.key", f"--certificate={folder}/tls.crt", f"--ca-cert={folder}/ca.crt"
         return [schema for schema, port in zip(SCHEMAS.values(), (NORTHBOUND_PORT, SOUTHBOUND_PORT))
                 if schema in run("ovsdb-client", *files, "--timeout=10", "list-dbs", f"ssl:{server}:{port}", check=False)]

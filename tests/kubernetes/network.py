@@ -50,3 +50,8 @@ class ClusterNetwork:
 
 def _gate_option(gates):
     return "--feature-gates=" + ",".join(f"{name}={str(value).lower()}" for name, value in gates.items())
+
+
+def in_url(address):
+    """As URLs and OVSDB's remotes have it: in brackets if it is of IPv6."""
+    return f"[{address}]" if ":" in address else address

@@ -11,6 +11,7 @@ from harness.expectation import POLL_SECONDS, Failed, expect
 from harness.kube_api import PODS
 from kubernetes.controllers import is_true
 from kubernetes.images import AGNHOST
+from kubernetes.network import in_url
 
 SERVICES = "/api/v1/namespaces/default/services"
 # agnhost's.
@@ -72,10 +73,9 @@ class NetworkPods:
     def ask_api(self, pod):
         """The pod asks the API server at its Service."""
         address = next(iter(self.cluster.families.values())).service(1)
-        host = f"[{address}]" if ":" in address else address
         tls = ssl.create_default_context(cafile=self.api.ca)
         with namespaces.network(pod.netns):
-            with urllib.request.urlopen(f"https://{host}/version", timeout=CALL_SECONDS, context=tls) as answer:
+            with urllib.request.urlopen(f"https://{in_url(address)}/version", timeout=CALL_SECONDS, context=tls) as answer:
                 expect("gitVersion" in json.load(answer), pod.name)
 
 
@@ -89,8 +89,7 @@ def specification(name, node, host_port):
 
 def ask(netns, address, port=PORT, path="hostname"):
     """What is answered, from a network namespace."""
-    host = f"[{address}]" if ":" in address else address
-    with namespaces.network(netns), urllib.request.urlopen(f"http://{host}:{port}/{path}", timeout=CALL_SECONDS) as answer:
+    with namespaces.network(netns), urllib.request.urlopen(f"http://{in_url(address)}:{port}/{path}", timeout=CALL_SECONDS) as answer:
         return answer.read().decode().strip()
 
 

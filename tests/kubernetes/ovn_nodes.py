@@ -1,5 +1,6 @@
 """The cluster of two nodes on OVN: its central part on the first node, ovn-controller and an end of Geneve's tunnels on each."""
 from harness.uplink_bridge import make_uplink_bridge
+from kubernetes.network import in_url
 from kubernetes.two_nodes import TwoNodes
 from ovn.central import CONTROLLER, NORTHBOUND, SOUTHBOUND_PORT, Central, Daemons, avoid_zero_snat
 
@@ -43,5 +44,4 @@ class OvnNodes(TwoNodes):
 
     def _agent_changes(self):
         (address, *_) = self.nodes[0].addresses
-        server = f"[{address}]" if ":" in address else address
-        return {"ovn": {"manage_node": "true", "sb_connection": f"tcp:{server}:{SOUTHBOUND_PORT}"}}
+        return {"ovn": {"manage_node": "true", "sb_connection": f"tcp:{in_url(address)}:{SOUTHBOUND_PORT}"}}

@@ -19,7 +19,7 @@ from kubernetes.api_server import ClusterApiServer
 from kubernetes.cluster import start_controllers
 from kubernetes.controllers import is_true
 from kubernetes.kubelet_node import KubeletNode, pin_sysctls, user_of
-from kubernetes.network import ClusterNetwork
+from kubernetes.network import ClusterNetwork, in_url
 from kubernetes.node_state import node_state
 
 
@@ -102,9 +102,9 @@ class TwoNodes:
     def _make_network(self, addresses):
         """addresses: those of the node that the API server is on."""
         first, families = addresses[0], self.families.values()
-        host = f"[{first}]" if ":" in first else first
         return ClusterNetwork(
-            first, f"https://{host}:6443", tuple(family.services for family in families), tuple(family.pods for family in families),
+            first, f"https://{in_url(first)}:6443",
+            tuple(family.services for family in families), tuple(family.pods for family in families),
             next(iter(families)).service(DNS_SERVICE), has_proxy=True)
 
     def _make_node(self, host):
