@@ -1,6 +1,7 @@
 #include "base/ini_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
@@ -87,6 +88,22 @@ class IniReader {
   std::string* value_ = nullptr;  ///< that a line may go on with
 };
 
+/// The text of a file of any kind. Its memory grows with what is read: a call of the plugin reads
+/// half a kilobyte here, and would pay for each page of a buffer of the largest size.
+std::string ReadText(const std::string& name, const std::string& where) {
+  constexpr size_t kLargestIniFile = size_t{4} << 20;
+  std::ifstream file(name, std::ios::binary);
+  if (!file) Refuse(where, "cannot be read: " + std::string(std::strerror(errno)));
+  std::string text;
+  std::array<char, 4096> piece;
+  while (file.read(piece.data(), piece.size()), file.gcount() > 0) {
+    text.append(piece.data(), static_cast<size_t>(file.gcount()));
+    if (text.size() > kLargestIniFile) Refuse(where, "is larger than 4 MiB");
+  }
+  if (file.bad()) Refuse(where, "cannot be read: " + std::string(std::strerror(errno)));
+  return text;
+}
+
 }  // namespace
 
 IniSections ParseIni(const std::string& name, const std::string& text) {
@@ -99,16 +116,7 @@ IniSections ParseIni(const std::string& name, const std::string& text) {
 }
 
 IniSections ReadIniFile(const std::string& name) {
-  constexpr size_t kLargestIniFile = size_t{4} << 20;
-  const std::string where = "config file " + name;
-  std::ifstream file(name, std::ios::binary);
-  if (!file) Refuse(where, "cannot be read: " + std::string(std::strerror(errno)));
-  std::string text(kLargestIniFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (file.bad()) Refuse(where, "cannot be read: " + std::string(std::strerror(errno)));
-  if (text.size() > kLargestIniFile) Refuse(where, "is larger than 4 MiB");
-  return ParseIni(name, text);
+  return ParseIni(name, ReadText(name, "config file " + name));
 }
 
 }  // namespace kuryr

@@ -19,7 +19,7 @@ LANES = {
     "demo": "the demo's scenario, on the release build",
     "conformance": "the CNI specification, case by case, on the release build; and Debian's bridge, to check the cases",
     "kernel": "tests of VLANs and of Open vSwitch's datapath in the kernel, built by gcc, on a Linux 6.1 of their own",
-    "limits": "kuryr-cni and kuryr-daemon of the release build with too few descriptors",
+    "limits": "kuryr-cni and kuryr-daemon of the release build: with too few descriptors, and what pages and memory a call takes",
     "attacks": "pods with hostile annotations, on nodes with devices, whose drivers are allowed or not; two pods lose nothing",
     "chaos": "kuryr-daemon, Open vSwitch and the API server killed at random while pods come and go; two nodes at one "
              "API server; what running pods have broken in every way, and repaired",
