@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <map>
@@ -21,6 +22,11 @@
 
 namespace kuryr::binding {
 namespace {
+
+/// For so long an answer of ovs-vswitchd stands for another one. The question makes it look at all
+/// ports of the node (bridge_reconfigure), 0.4 s of a processor for 500 of the kernel's datapath,
+/// and a kubelet wants to know every 5 s.
+constexpr std::chrono::seconds kAnswerHolds{30};
 
 /// The OpenFlow numbers of ports with flows of ours, by bridge. `bridge` is always one of them.
 std::map<std::string, std::set<uint32_t>> FindSecured(OpenVSwitch& ovs, const std::string& bridge,
@@ -251,18 +257,22 @@ size_t Binding::RemoveStrayFlows(const Deadline& deadline) const {
 
 bool Binding::IsOvsServed(const Deadline& deadline) const {
   Shared& shared = context_.shared;
-  return OpenVSwitch(context_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes)
-      .IsServed(deadline);
+  OpenVSwitch ovs(context_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
+  const bool served = ovs.IsServed(deadline);
+  if (served) shared.served_until = Deadline::Clock::now() + kAnswerHolds;
+  return served;
 }
 
 std::optional<std::string> Binding::FindOvsProblem(const std::string& bridge,
                                                    const Deadline& deadline) const {
+  Shared& shared = context_.shared;
   try {
-    Shared& shared = context_.shared;
-    OpenVSwitch ovs(context_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes);
-    if (!ovs.IsServed(deadline)) return "ovs-vswitchd does not answer (does it run?)";
-    return ovs.FindBridgeProblem(bridge, deadline);
+    if (Deadline::Clock::now() >= shared.served_until.load() && !IsOvsServed(deadline))
+      return "ovs-vswitchd does not answer (does it run?)";
+    return OpenVSwitch(context_.config.ovsdb_connection, &shared.ovsdb, {}, &shared.changes)
+        .FindBridgeProblem(bridge, deadline);
   } catch (const std::system_error& e) {
+    shared.served_until = Deadline::Clock::time_point();
     return e.what();
   }
 }

@@ -66,7 +66,8 @@ class Binding {
   [[nodiscard]] size_t RemoveStrayFlows(const Deadline& deadline) const;
   /// Whether ovs-vswitchd applies what the database says. Throws std::system_error.
   [[nodiscard]] bool IsOvsServed(const Deadline& deadline) const;
-  /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could.
+  /// Why no port of Open vSwitch could be made on `bridge` now; nullopt when one could. It changes
+  /// nothing, and takes an answer of ovs-vswitchd of the last half minute for one of now.
   [[nodiscard]] std::optional<std::string> FindOvsProblem(const std::string& bridge,
                                                           const Deadline& deadline) const;
   /// The drivers' configuration and connections, for the parts of the node itself.

@@ -30,18 +30,6 @@ LogLevel LevelOf(const CniError& error) {
   return error.code() == ErrorCode::kUnknownContainer ? LogLevel::kInfo : LogLevel::kWarning;
 }
 
-void LogCall(LogLevel level, const AgentCall& call, const Request& request, const AgentReply& reply,
-             Clock::duration time) {
-  const auto text = [](const std::optional<std::string>& value) { return value.value_or(""); };
-  Log(level, "call",
-      {{"command", text(call.environment.command)},
-       {"container", text(call.environment.container_id)},
-       {"ifname", text(call.environment.ifname)},
-       {"pod", request.pod.name.empty() ? "" : request.pod.name_space + "/" + request.pod.name},
-       {"us", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(time).count())},
-       {"error", reply.status == 0 ? "" : reply.out}});
-}
-
 /// Logs `text` and the reason, once for each outage and each reason in a row. Thread-safe.
 watcher::FailureHandler LogFailures(const char* text) {
   struct Outage {
@@ -157,7 +145,7 @@ AgentReply Agent::Answer(const AgentCall& call, const EventFd& cancel) {
     reply = {.status = 1,
              .out = ErrorJson(error, known.empty() ? AnswerVersion(call.input) : known)};
   }
-  LogCall(level, call, request, reply, Clock::now() - running.begin());
+  log_.Tell(level, call, request, reply, Clock::now() - running.begin());
   return reply;
 }
 

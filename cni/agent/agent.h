@@ -6,6 +6,7 @@
 
 #include "base/event_fd.h"
 #include "binding/drivers/binding.h"
+#include "cni/agent/call_log.h"
 #include "cni/agent/call_metrics.h"
 #include "cni/agent/cancellations.h"
 #include "cni/agent/last_errors.h"
@@ -81,6 +82,7 @@ class Agent {
   const NodeContext node_;
   Sweep sweep_;
   CallMetrics calls_;
+  CallLog log_;
   LastErrors errors_;
   Cancellations cancellations_;
   PodRegistry registry_;

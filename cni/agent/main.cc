@@ -24,6 +24,7 @@
 #include "cni/agent/capabilities.h"
 #include "cni/agent/status_command.h"
 #include "cni/agent/system_calls.h"
+#include "cni/agent_absence.h"
 #include "cni/config.h"
 #include "cni/protocol/agent_socket.h"
 #include "service/common_options.h"
@@ -111,6 +112,7 @@ void Run(const Config& config) {
   kuryr::Rollback stop_queries(Stop);
   kuryr::Log(kuryr::LogLevel::kInfo, "ready",
              {{"socket", config.agent_socket}, {"node", config.node_name}});
+  AgentAbsence(config.agent_socket).End();
   service::Notify("READY=1");
   server.Run(signals.get(), service::Watchdog::OfProcess());
   stop_queries.Dismiss();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/socket_watch.h"
+#include "cni/agent_absence.h"
 #include "cni/attachments/attachment_record.h"
 #include "cni/attachments/attachment_store.h"
 #include "cni/commands/command_table.h"
@@ -56,6 +58,12 @@ constexpr std::chrono::seconds kHeld{1};
 /// After kQuietTime without a reply, the agent has kAnswerTime to say that it is alive.
 constexpr std::chrono::seconds kQuietTime{3};
 constexpr std::chrono::seconds kAnswerTime{10};
+
+/// A STATUS without an answer for so long asks whether the agent is alive, which takes as long at
+/// most.
+constexpr std::chrono::seconds kPrompt{1};
+/// The agent gives up a STATUS at the deadline, and says why within this time.
+constexpr std::chrono::seconds kStatusGrace{1};
 
 /// Whether the request needs the runtime's environment, for a delegated plugin of the network or of
 /// the ADD's record. Networks of ovs-cni need its folders and their own Open vSwitch.
@@ -157,12 +165,10 @@ class Handover {
     return true;
   }
 
-  /// Throws for ADD and STATUS: they need the pods' events, which only the agent has.
+  /// Throws for an ADD: it needs the pods' events, which only the agent has.
   [[nodiscard]] NoAgent Without(NoAgent::State state, const std::string& why) const {
-    if (request_.command != Command::kAdd && request_.command != Command::kStatus)
-      return {.state = state, .why = why};
-    const bool status = request_.command == Command::kStatus;
-    throw CniError(status ? ErrorCode::kNotAvailable : ErrorCode::kTryAgainLater, Waited(), why);
+    if (request_.command != Command::kAdd) return {.state = state, .why = why};
+    throw CniError(ErrorCode::kTryAgainLater, Waited(), why);
   }
 
   [[nodiscard]] std::string Waited() const {
@@ -193,11 +199,59 @@ class Handover {
   std::optional<Outage> outage_;
 };
 
+/// The answer to a STATUS that the agent does not answer. The kubelet takes code 50 for a node that
+/// is not ready, whose pods may be evicted. So an absence in which an ADD would wait is none: an
+/// agent that is started anew or replaced.
+AgentReply StatusOfAbsence(const AgentAbsence& absence, const Config& config,
+                           const std::string& why) {
+  const auto patience = std::min(config.agent_wait, LongestFor(Command::kAdd, config));
+  const auto away = patience.count() > 0 ? absence.Note() : std::chrono::milliseconds(0);
+  if (away < patience) {
+    if (away.count() == 0)
+      Log(LogLevel::kInfo, "kuryr-daemon does not answer: ADDs wait for it",
+          {{"socket", config.agent_socket}, {"error", why}});
+    return {};
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(away).count();
+  throw CniError(ErrorCode::kNotAvailable,
+                 "kuryr-daemon has not answered at " + config.agent_socket + " for " +
+                     std::to_string(seconds) + " s, and ADDs wait for " +
+                     std::to_string(patience.count()) + " s ([cni_daemon] agent_wait)",
+                 why);
+}
+
+/// A STATUS asks once, and waits for no agent that is away.
+std::variant<AgentReply, NoAgent> AskForStatus(const Request& request, const Config& config,
+                                               const std::string& trace_id, int cancel_fd) {
+  const Deadline deadline =
+      Deadline::After(LongestFor(Command::kStatus, config) + kStatusGrace, cancel_fd);
+  const AgentAbsence absence(config.agent_socket);
+  try {
+    const UniqueFd socket = ConnectTo(config.agent_socket, deadline);
+    SendCall(socket.get(), CallFor(request, trace_id), deadline);
+    // systemd keeps the socket of an agent that is away. The status socket is the agent's own.
+    if (!AwaitReply(socket.get(), deadline.AtMost(kPrompt)))
+      (void)QueryAgent(StatusSocketOf(config.agent_socket), "alive", "", kPrompt);
+    AgentReply reply = ReceiveReply(socket.get(), deadline);
+    absence.End();
+    return reply;
+  } catch (const std::system_error& e) {
+    const bool absent = e.code() == std::errc::no_such_file_or_directory;
+    if (absent && config.use_agent == UseAgent::kAuto) return NoAgent{};
+    if (e.code() == std::errc::operation_canceled) throw;
+    return StatusOfAbsence(absence, config, e.what());
+  } catch (const std::runtime_error& e) {
+    return StatusOfAbsence(absence, config, e.what());
+  }
+}
+
 }  // namespace
 
 std::variant<AgentReply, NoAgent> AskAgent(const Request& request, const Config& config,
                                            const std::string& trace_id, int cancel_fd) {
   if (config.use_agent == UseAgent::kNever || HasDelegate(request, config)) return NoAgent{};
+  if (request.command == Command::kStatus)
+    return AskForStatus(request, config, trace_id, cancel_fd);
   return Handover(request, config, trace_id, cancel_fd).Run();
 }
 

@@ -22,9 +22,10 @@ struct NoAgent {
 };
 
 /// Has the node's agent serve the request. An ADD needs pods' events, which only the agent has. So
-/// it waits for an agent that is down: [cni_daemon] agent_wait for each outage. Gives up when
-/// `cancel_fd` becomes readable. Returns NoAgent for requests that need no events: a DEL must not
-/// wait. For the others throws CniError 11, or 50 for STATUS, when the agent does not answer.
+/// it waits for an agent that is down: [cni_daemon] agent_wait for each outage. Then it throws
+/// CniError 11. A STATUS waits for nobody: it throws CniError 50 when the agent has not answered
+/// for longer than that. Returns NoAgent for requests that need no events: a DEL must not wait.
+/// Gives up when `cancel_fd` becomes readable.
 [[nodiscard]] std::variant<AgentReply, NoAgent> AskAgent(const Request& request,
                                                          const Config& config,
                                                          const std::string& trace_id,

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from harness.host import HERE
 
-SECTIONS = {"vif_annotation_timeout": "cni_daemon", "daemon_enabled": "cni_daemon", "bind_address": "cni_daemon",
-            "ovs_vsctl_timeout": "os_vif_ovs", "mount_point": "vhostuser", "ovs_vhu_path": "vhostuser", "drivers": "binding"}
+SECTIONS = {"vif_annotation_timeout": "cni_daemon", "daemon_enabled": "cni_daemon", "agent_wait": "cni_daemon",
+            "bind_address": "cni_daemon", "ovs_vsctl_timeout": "os_vif_ovs", "mount_point": "vhostuser",
+            "ovs_vhu_path": "vhostuser", "drivers": "binding"}
 ATTACHMENTS = Path("/run/kuryr/attachments")
 
 

@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,6 +13,7 @@
 #include <thread>
 
 #include "base/rollback.h"
+#include "cni/attachments/process.h"
 #include "tests/cni/agent/agent_fixture.h"
 
 // kuryr-daemon starts anew, or is away; nobody keeps its socket meanwhile.
@@ -18,6 +22,7 @@ namespace kuryr::test {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -26,6 +31,18 @@ constexpr const char* kWaits = "waiting for it";
 
 class OutageTest : public AgentTest {
  protected:
+  [[nodiscard]] ProcessResult Status() const {
+    return Run("STATUS", {.name = "any"}, {{"stdin", StatusConfig()}});
+  }
+  /// As a STATUS has written it that found no agent so long ago.
+  void NoteAbsence(std::chrono::milliseconds ago, const std::string& boot = cni::BootId()) const {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
+    std::ofstream(Note()) << boot << " " << now.tv_sec * 1000 - ago.count() << "\n";
+    std::filesystem::permissions(
+        Note(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  }
+  [[nodiscard]] std::filesystem::path Note() const { return agent_socket().string() + ".absent"; }
   void Configure(const std::string& cni_daemon) {
     WriteConfig(DefaultKubernetes(), "[cni_daemon]\n" + cni_daemon + "\n");
   }
@@ -332,6 +349,94 @@ TEST_F(OutageTest, AnAddThatWaitsLongIsNotTakenForAnAgentThatStandsStill) {
   Annotate(pod, Vif(pod, true));
 
   EXPECT_EQ(add.Wait().status, 0);
+}
+
+TEST_F(OutageTest, AnAbsenceInWhichAnAddWaitsMakesNoNodeNotReady) {
+  AddBridge();
+  ASSERT_EQ(Status().out, "");
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    StopAgent(signal);
+
+    for (int asked = 0; asked < 3; ++asked) EXPECT_EQ(Status().out, "");
+    EXPECT_TRUE(std::filesystem::exists(Note()));
+
+    StartAgent();
+    EXPECT_FALSE(std::filesystem::exists(Note()));
+    EXPECT_EQ(Status().out, "");
+  }
+}
+
+TEST_F(OutageTest, ALastingAbsenceIsCode50ThatSaysHowLongItLasts) {
+  AddBridge();
+  StopAgent(SIGKILL);
+  NoteAbsence(std::chrono::seconds(75));
+
+  const json error = json::parse(Status().out);
+
+  EXPECT_EQ(error["code"], 50);
+  EXPECT_THAT(std::string(error["msg"]),
+              AllOf(HasSubstr("kuryr-daemon has not answered at " + agent_socket().string()),
+                    HasSubstr(" for 75 s"), HasSubstr("ADDs wait for 10 s ([cni_daemon]")));
+  StartAgent();
+  EXPECT_EQ(Status().out, "");
+}
+
+TEST_F(OutageTest, ANoteOfAnotherBootOrOneThatWasCutOffSaysNothing) {
+  StopAgent(SIGKILL);
+  NoteAbsence(std::chrono::seconds(75), "0f3c2ab4-0000-0000-0000-000000000000");
+  EXPECT_EQ(Status().out, "");
+  NoteAbsence(-std::chrono::hours(1));
+  EXPECT_EQ(Status().out, "");
+  std::ofstream(Note()) << cni::BootId() << " 1";
+  EXPECT_EQ(Status().out, "");
+}
+
+TEST_F(OutageTest, NobodyButRootSaysThatTheAgentIsAway) {
+  StopAgent(SIGKILL);
+  NoteAbsence(std::chrono::seconds(1));
+  ASSERT_EQ(::chown(Note().c_str(), 65534, 65534), 0);
+
+  const json error = json::parse(Status().out);
+
+  EXPECT_THAT(error.dump(), HasSubstr(Note().string()));
+}
+
+TEST_F(OutageTest, AnAgentThatStandsStillForAWhileMakesNoNodeNotReady) {
+  AddBridge();
+  agent_->Signal(SIGSTOP);
+  EXPECT_EQ(Status().out, "");
+  NoteAbsence(std::chrono::seconds(75));
+  EXPECT_EQ(json::parse(Status().out)["code"], 50);
+
+  agent_->Signal(SIGCONT);
+
+  EXPECT_EQ(Status().out, "");
+  EXPECT_FALSE(std::filesystem::exists(Note()));
+}
+
+TEST_F(OutageTest, AStatusIsLoggedWhenItsAnswerChanges) {
+  for (int asked = 0; asked < 3; ++asked) EXPECT_EQ(Status().status, 1) << "there is no bridge";
+  AddBridge();
+  for (int asked = 0; asked < 3; ++asked) EXPECT_EQ(Status().status, 0);
+
+  const std::string log = EndAgent();
+
+  size_t lines = 0;
+  for (size_t at = 0; (at = log.find("command=STATUS", at)) != std::string::npos; ++at) ++lines;
+  EXPECT_EQ(lines, 2U) << log;
+}
+
+TEST_F(OutageTest, AStatusAsksNothingOfAnOpenVSwitchThatHasJustAnswered) {
+  AddBridge();
+  const auto config_number = [this] {
+    return ovs_->Vsctl({"--no-wait", "get", "Open_vSwitch", ".", "next_cfg"});
+  };
+  ASSERT_EQ(Status().out, "");
+  const std::string before = config_number();
+
+  for (int asked = 0; asked < 3; ++asked) EXPECT_EQ(Status().out, "");
+
+  EXPECT_EQ(config_number(), before);
 }
 
 TEST_F(OutageTest, WithoutAnyAgentADelThatFailsSaysSoAndChangesNothing) {
