@@ -42,6 +42,9 @@ kuryr_package(kuryr-cni
   DEPENDS "kuryr-common ${same}"
   SERVICE kuryr-daemon UNITS "kuryr-daemon.service kuryr-daemon.socket" LEFTOVERS /var/log/kuryr
   PROGRAMS ${built}/kuryr-daemon PLUGINS ${built}/kuryr-cni PAGES kuryr-cni.8 kuryr-daemon.8)
+# Debian's containerd looks for plugins there.
+file(CREATE_LINK ../../../opt/cni/bin/kuryr-cni ${PROJECT_BINARY_DIR}/debian/kuryr-cni/plugin SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/debian/kuryr-cni/plugin RENAME kuryr-cni DESTINATION /usr/lib/cni COMPONENT kuryr-cni)
 install(FILES etc/kuryr-daemon.service etc/kuryr-daemon.socket DESTINATION ${unit_folder} COMPONENT kuryr-cni)
 install(FILES etc/10-kuryr.conflist etc/10-kuryr-local.conflist DESTINATION /usr/share/doc/kuryr-cni/examples COMPONENT kuryr-cni)
 kuryr_package(kuryr-controller

@@ -8,10 +8,12 @@
 
 namespace kuryr::cni::doctor {
 
-/// The folders that the runtime reads. The defaults are those of containerd and CRI-O.
+/// The folders that the runtime reads, as this process sees them.
 struct RuntimeFolders {
-  std::filesystem::path conf_dir = "/etc/cni/net.d";
-  std::filesystem::path bin_dir = "/opt/cni/bin";
+  std::filesystem::path host = "/";  ///< the node's root
+  /// Empty: as the configurations of the node's runtimes say (FindRuntimes).
+  std::filesystem::path conf_dir;
+  std::filesystem::path bin_dir;
 };
 
 struct Runtime {
@@ -19,7 +21,8 @@ struct Runtime {
   bool is_standalone = false;  ///< its network is standalone: it needs no API server
 };
 
-/// Checks which network configuration the runtime takes, and whether its program is there.
+/// Checks which network configuration each runtime of the node takes, whether its program is there,
+/// and whether all its plugins know the versions of CNI that it offers.
 [[nodiscard]] Runtime CheckRuntime(const RuntimeFolders& folders);
 
 /// Whether kuryr-cni expects an agent on this node.

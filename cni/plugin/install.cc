@@ -4,14 +4,18 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
-#include <array>
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/unique_fd.h"
-#include "cni/plugin/conflist.h"
+#include "cni/runtime/conflist.h"
+#include "cni/runtime/runtime_config.h"
 
 namespace kuryr::cni {
 namespace {
@@ -47,9 +51,92 @@ void Fill(const File& file, int target, const fs::path& path) {
   if (written != static_cast<ssize_t>(file.text.size())) ThrowErrno("write " + path.string());
 }
 
-bool IsThere(const fs::path& program) {
+bool IsThere(const fs::path& file) {
   std::error_code unknown;
-  return fs::exists(program, unknown);
+  return fs::exists(file, unknown);
+}
+
+/// The folders that an installation is about, below the node's root.
+struct Folders {
+  std::vector<fs::path> bin_dirs;   ///< get the program
+  std::vector<fs::path> conf_dirs;  ///< get the network configuration
+  std::vector<fs::path> search;     ///< where the node's runtimes find plugins
+  std::string warnings;             ///< a line each
+};
+
+void AddOnce(std::vector<fs::path>& folders, const fs::path& folder) {
+  if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+}
+
+/// The mount of what there is of a path; 0 where the kernel does not tell.
+uint64_t MountOf(fs::path path) {
+  while (!IsThere(path) && path.has_relative_path()) path = path.parent_path();
+  struct statx found = {};
+  const bool told = ::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &found) == 0 &&
+                    (found.stx_mask & STATX_MNT_ID) != 0;
+  return told ? found.stx_mnt_id : 0;
+}
+
+/// In a container the node's folders are mounted one by one below its root. A folder beside them
+/// would be the container's own.
+bool ReachesNode(const fs::path& host, const fs::path& folder) {
+  const uint64_t own = MountOf(host);
+  const bool one_by_one = host != "/" && MountOf(Below(host, kDefaultBinDir)) != own;
+  return !one_by_one || MountOf(Below(host, folder)) != own;
+}
+
+/// Adds a folder that a runtime reads.
+void AddReachable(std::vector<fs::path>& folders, const fs::path& folder, const Installation& to,
+                  const RuntimeConfig& runtime, std::string& warnings) {
+  if (ReachesNode(to.host, folder)) return AddOnce(folders, Below(to.host, folder));
+  warnings += "not installed in " + folder.string() + ", where " + runtime.name + " looks (" +
+              runtime.file.string() + "): nothing is mounted at " +
+              Below(to.host, folder).string() + "\n";
+}
+
+Folders FoldersOf(const Installation& to) {
+  Folders folders;
+  if (to.bin_dir.empty()) folders.bin_dirs = {Below(to.host, kDefaultBinDir)};
+  for (const RuntimeConfig& runtime : FindRuntimes(to.host)) {
+    if (!runtime.problem.empty())
+      folders.warnings +=
+          runtime.name + " is taken to have its defaults: " + runtime.problem + "\n";
+    if (to.bin_dir.empty())
+      AddReachable(folders.bin_dirs, runtime.bin_dirs.front(), to, runtime, folders.warnings);
+    if (to.conf_dir.empty())
+      AddReachable(folders.conf_dirs, runtime.conf_dir, to, runtime, folders.warnings);
+    for (const fs::path& folder : runtime.bin_dirs) AddOnce(folders.search, Below(to.host, folder));
+  }
+  if (!to.bin_dir.empty()) folders.bin_dirs = folders.search = {Below(to.host, to.bin_dir)};
+  if (folders.conf_dirs.empty())
+    folders.conf_dirs = {Below(to.host, to.conf_dir.empty() ? kDefaultConfDir : to.conf_dir)};
+  return folders;
+}
+
+/// The node's network configuration, for plugins in `search`.
+std::string ListFor(const Installation& to, const std::vector<fs::path>& search) {
+  std::string list = ReadFile(to.conflist, FileOwner::kAnybody).value_or("");
+  const bool has_portmap = std::any_of(search.begin(), search.end(), [](const fs::path& folder) {
+    return IsThere(folder / "portmap");
+  });
+  if (has_portmap && !to.leaves_out_portmap) list = WithPortmap(list);
+  return WithKnownVersions(list, search);
+}
+
+std::vector<File> FilesOf(const Installation& to, const Folders& folders) {
+  std::vector<File> files;
+  const auto add = [&](const fs::path& source, const fs::path& folder, const fs::path& name,
+                       mode_t mode) {
+    files.push_back({source, folder / name, mode, Open(source), {}});
+  };
+  for (const fs::path& folder : folders.bin_dirs) add("/proc/self/exe", folder, "kuryr-cni", 0755);
+  add(to.kuryr_conf, Below(to.host, "/etc/kuryr"), "kuryr.conf", 0600);
+  const std::string list = ListFor(to, folders.search);
+  for (const fs::path& folder : folders.conf_dirs) {
+    add(to.conflist, folder, to.conflist.filename(), 0644);
+    files.back().text = list;
+  }
+  return files;
 }
 
 void Put(const File& file) {
@@ -74,21 +161,12 @@ std::string Install(const Installation& to) {
   if (!fs::is_directory(to.host))
     throw std::runtime_error("no folder " + to.host.string() +
                              ": --host says where the node's root is");
-  const auto below = [&](const fs::path& folder) { return to.host / folder.relative_path(); };
-  const auto file = [](const fs::path& source, const fs::path& folder, const fs::path& name,
-                       mode_t mode) { return File{source, folder / name, mode, Open(source), {}}; };
-  std::array files = {
-      file("/proc/self/exe", below(to.bin_dir), "kuryr-cni", 0755),
-      file(to.kuryr_conf, below("/etc/kuryr"), "kuryr.conf", 0600),
-      file(to.conflist, below(to.conf_dir), to.conflist.filename(), 0644),
-  };
-  const bool has_portmap = !to.leaves_out_portmap && IsThere(below(to.bin_dir) / "portmap");
-  if (has_portmap)
-    files.back().text = WithPortmap(ReadFile(to.conflist, FileOwner::kAnybody).value_or(""));
-  const fs::path state = below("/run/kuryr");
+  const Folders folders = FoldersOf(to);
+  const std::vector<File> files = FilesOf(to, folders);
+  const fs::path state = Below(to.host, "/run/kuryr");
   fs::create_directories(state);
   fs::permissions(state, fs::perms::owner_all);
-  std::string done;
+  std::string done = folders.warnings;
   for (const File& each : files) {
     Put(each);
     done += "installed " + each.target.string() + "\n";

@@ -8,17 +8,20 @@ namespace kuryr::cni {
 /// The files that a node gets, and where its folders are mounted.
 struct Installation {
   std::filesystem::path host = "/host";  ///< the node's root: folders below are there
-  std::filesystem::path bin_dir = "/opt/cni/bin";
-  std::filesystem::path conf_dir = "/etc/cni/net.d";
+  /// Where the program goes; empty: to kDefaultBinDir, and where the node's runtimes look first.
+  std::filesystem::path bin_dir;
+  /// Where the network configuration goes; empty: where the node's runtimes look.
+  std::filesystem::path conf_dir;
   std::filesystem::path kuryr_conf = "/etc/kuryr/kuryr.conf";  ///< source of the node's file
   std::filesystem::path conflist = "/usr/local/share/kuryr-cni/10-kuryr.conflist";
-  bool leaves_out_portmap = false;  ///< WithPortmap is for nodes that have portmap in bin_dir
+  bool leaves_out_portmap = false;  ///< WithPortmap is for nodes whose runtimes find portmap
 };
 
 /// Puts this program, kuryr.conf and the network configuration on the node. Each takes its place by
 /// rename, since runtimes read and execute them at any time. The configuration comes last: it makes
-/// the node ready. Returns what it did, a line for each file. Throws std::system_error, with
-/// nothing changed where a source cannot be read.
+/// the node ready. It offers the versions of CNI that all its plugins know. Returns what it did, a
+/// line for each file, and which folder of a runtime it did not reach. Throws std::runtime_error,
+/// with nothing changed where a source cannot be read.
 [[nodiscard]] std::string Install(const Installation& installation);
 
 }  // namespace kuryr::cni

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -38,10 +39,12 @@ struct Examination {
 service::CommandLine AddDoctorCommand(service::CommandLine& line, Examination& examination) {
   service::CommandLine command =
       line.AddCommand("doctor", "look at all that a pod needs on this node, and say what to mend");
+  command.Add("--host", examination.folders.host, "where the node's root is (default /)");
   command.Add("--cni-conf-dir", examination.folders.conf_dir,
-              "where the runtime looks for network configurations (default /etc/cni/net.d)");
+              "where the runtime looks for network configurations (default: as its configuration "
+              "below --host says)");
   command.Add("--cni-bin-dir", examination.folders.bin_dir,
-              "where it looks for programs (default /opt/cni/bin)");
+              "where it looks for programs (default: as its configuration below --host says)");
   command.Add("--json", examination.json, "for programs");
   return command;
 }
@@ -59,9 +62,9 @@ service::CommandLine AddInstallCommand(service::CommandLine& line, Installation&
   command.Add("--conflist", installation.conflist,
               "the network configuration (default that of the image)");
   command.Add("--cni-conf-dir", installation.conf_dir,
-              "where the runtime looks for those (default /etc/cni/net.d)");
+              "where the runtime looks for those (default: as its configuration says)");
   command.Add("--cni-bin-dir", installation.bin_dir,
-              "where it looks for programs (default /opt/cni/bin)");
+              "where it looks for programs (default: as its configuration says, and /opt/cni/bin)");
   command.Add("--no-portmap", installation.leaves_out_portmap,
               "put no portmap into the network configuration, even if the node has it");
   return command;
@@ -106,6 +109,8 @@ Options ParseOptions(int argc, char** argv) {
     return options;
   }
   try {
+    // A plugin that is asked for its versions may end before it has read the question.
+    static_cast<void>(::signal(SIGPIPE, SIG_IGN));
     if (!decoding.files.empty()) options.text = Decode(decoding, options.config_files);
     if (doctor_command.IsGiven()) Examine(examination, options);
     if (install_command.IsGiven()) options.text = InstallAs(installation, options.config_files);

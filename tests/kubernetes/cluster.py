@@ -6,7 +6,7 @@ from harness.host import HERE
 from harness.namespaces import WORK
 from harness.process import run
 from kubernetes.api_server import ClusterApiServer
-from kubernetes.kubelet_node import KubeletNode, pin_sysctls, user_of
+from kubernetes.kubelet_node import KubeletNode, PACKAGED, pin_sysctls, user_of
 from kubernetes.network import ClusterNetwork
 
 SERVICE_IP, NODE_IP = "10.96.0.1", "192.0.2.1"
@@ -37,7 +37,7 @@ class Cluster:
             run(f"ip address add {address}/32 dev lo")
         self.starting = ThreadPoolExecutor(1).submit(
             ClusterApiServer, programs, WORK / "kubernetes", ONE_NODE, [user_of(HERE.name)])
-        self.node = KubeletNode(programs, [NODE_IP])
+        self.node = KubeletNode(programs, [NODE_IP], packaged=PACKAGED)
 
     def start_kubernetes(self):
         """The node is registered when it returns."""

@@ -32,7 +32,10 @@ DAEMON_SETS = "/apis/apps/v1/namespaces/kube-system/daemonsets"
 EVENTS = "/api/v1/namespaces/default/events"
 ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 TOKEN_FILE = "run/secrets/kubernetes.io/serviceaccount/token"
-INSTALLED = {"/opt/cni/bin/kuryr-cni": 0o755, "/etc/kuryr/kuryr.conf": 0o600, "/etc/cni/net.d/10-kuryr.conflist": 0o644}
+# Debian's containerd looks for plugins in the second folder.
+INSTALLED = {"/opt/cni/bin/kuryr-cni": 0o755, "/usr/lib/cni/kuryr-cni": 0o755, "/etc/kuryr/kuryr.conf": 0o600,
+             "/etc/cni/net.d/10-kuryr.conflist": 0o644}
+BUILT = "build/release/bin/kuryr-cni"
 # (group, resource, verb): as docs/install.md has them, and some that it does not grant.
 GRANTED = {*((group, resource, verb) for group, resource in (("", "pods"), ("", "nodes"), ("openstack.org", "kuryrports"))
              for verb in ("get", "list", "watch")), ("", "events", "create")}
@@ -142,7 +145,7 @@ class KubeletFacts:
             assert modes == INSTALLED, modes
             order = sorted(found, key=lambda path: found[path].st_ctime_ns)
             assert order == list(INSTALLED), order
-            for built, path in zip(("build/release/bin/kuryr-cni", None, "etc/10-kuryr.conflist"), INSTALLED):
+            for built, path in zip((BUILT, BUILT, None, "etc/10-kuryr.conflist"), INSTALLED):
                 assert not built or Path(built).read_bytes() == Path(path).read_bytes(), f"{path} is not {built}"
             nothing([file for path in INSTALLED for file in Path(path).parent.glob(".*")], "left by it")
             assert stat.S_IMODE(os.stat("/run/kuryr").st_mode) == 0o700, "/run/kuryr is open to others"

@@ -1,6 +1,8 @@
 """A cluster's node: kubelet, containerd and Open vSwitch on a host that container runtimes can live on."""
 import json
+import os
 import shutil
+from pathlib import Path
 
 from harness import namespaces
 from harness.containerd import Containerd
@@ -24,6 +26,9 @@ CONTAINERD = """version = 2
     bin_dir = "/opt/cni/bin"
     conf_dir = "/etc/cni/net.d"
 """
+# Debian's own configuration, read before a node has an /etc of its own, and the folder that it names for plugins.
+PACKAGED = Path("/etc/containerd/config.toml").read_text() if os.path.exists("/etc/containerd/config.toml") else ""
+PLUGINS = "mkdir /run/plugins && cp -a /usr/lib/cni/loopback /run/plugins && mount --bind /run/plugins /usr/lib/cni"
 KUBELET = {
     "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
     "authorization": {"mode": "AlwaysAllow"},
@@ -39,10 +44,18 @@ KUBELET = {
 }
 
 
+def for_small_machine(packaged, snapshotter):
+    """The package's configuration with what CONTAINERD has beside the folders of CNI."""
+    section = '[plugins."io.containerd.grpc.v1.cri"]\n'
+    assert packaged.count(section) == 1, packaged
+    own = (CONTAINERD % snapshotter).split(section)[1].split('  [plugins."io.containerd.grpc.v1.cri".cni]')[0]
+    return packaged.replace(section, section + own)
+
+
 class KubeletNode:
-    def __init__(self, programs, addresses, host=HERE, snapshotter="native"):
+    def __init__(self, programs, addresses, host=HERE, snapshotter="native", packaged=""):
         """containerd and Open vSwitch run when it returns. programs: the folder of the kubelet; addresses: the node's own, one
-        for each family; snapshotter: containerd's."""
+        for each family; snapshotter: containerd's; packaged: its package's configuration, where that is to be used."""
         self.programs, self.addresses, self.host, self.name = programs, addresses, host, host.name
         self.logs = host.work / "logs"
         self.logs.mkdir()
@@ -51,7 +64,10 @@ class KubeletNode:
         # containerd has it give every pod its lo.
         host.path("/opt/cni/bin/loopback").symlink_to("/usr/lib/cni/loopback")
         host.path("/etc/containerd").mkdir()
-        host.path("/etc/containerd/config.toml").write_text(CONTAINERD % snapshotter)
+        host.path("/etc/containerd/config.toml").write_text(
+            for_small_machine(packaged, snapshotter) if packaged else CONTAINERD % snapshotter)
+        if packaged:
+            host.run("sh", "-euc", PLUGINS)
         self.containerd = Containerd(self.logs / "containerd.log", host)
         self.cri = self.containerd.cri
         self.ovs = OpenVSwitch(datapath="system" if KERNEL_DATAPATH else "netdev", host=host)

@@ -47,9 +47,22 @@ class DoctorTest : public PluginTest {
     argv.insert(argv.end(), more.begin(), more.end());
     return Process({.argv = argv}).Wait();
   }
+  /// As on a node whose root is the folder "node".
+  [[nodiscard]] ProcessResult AskNode() const {
+    return Process({.argv = {test::BinDir() + "/kuryr-cni",
+                             "--config-file=" + (work_ / "kuryr.conf").string(), "doctor", "--json",
+                             "--host=" + (work_ / "node").string()}})
+        .Wait();
+  }
+  void WriteProgram(const std::string& name, const std::string& text) const {
+    Write(name, text);
+    std::filesystem::permissions(work_ / name, std::filesystem::perms::owner_all);
+  }
   /// The one finding of the subject: the verdict, what was found, and the mend.
   [[nodiscard]] std::string Of(const std::string& subject) const {
-    const ProcessResult result = Ask({"--json"});
+    return FindingOf(subject, Ask({"--json"}));
+  }
+  static std::string FindingOf(const std::string& subject, const ProcessResult& result) {
     const json answer = json::parse(result.out);
     std::string found;
     for (const json& finding : answer.at("findings")) {
@@ -173,6 +186,38 @@ TEST_F(DoctorTest, MissingProgramIsNamed) {
   std::filesystem::remove(work_ / "bin/kuryr-cni");
 
   EXPECT_THAT(Of("program"), HasSubstr("No such file or directory"));
+}
+
+TEST_F(DoctorTest, AListThatOffersAVersionThatAPluginDoesNotKnowIsNamedWithItsRemedy) {
+  Write("net.d/10-kuryr.conflist",
+        R"({"cniVersions":["0.4.0","1.0.0","1.1.0"],"plugins":[{"type":"kuryr-cni"},)"
+        R"({"type":"portmap"}]})");
+  EXPECT_THAT(Of("versions of CNI"),
+              AllOf(HasSubstr("bad: "), HasSubstr("plugin portmap"), HasSubstr("no such program")));
+  WriteProgram("bin/portmap", "#!/bin/sh\necho '{\"supportedVersions\":[\"0.4.0\",\"1.0.0\"]}'\n");
+  EXPECT_THAT(
+      Of("versions of CNI"),
+      AllOf(HasSubstr("bad: "), HasSubstr("10-kuryr.conflist offers CNI 0.4.0, 1.0.0, 1.1.0"),
+            HasSubstr("bin/portmap knows 0.4.0, 1.0.0"), HasSubstr(R"(["0.4.0","1.0.0"])")));
+  WriteProgram("bin/portmap", "#!/bin/sh\nexit 1\n");
+  EXPECT_THAT(Of("versions of CNI"), HasSubstr("unknown: "));
+  WriteProgram("bin/portmap",
+               "#!/bin/sh\necho '{\"supportedVersions\":[\"0.4.0\",\"1.0.0\",\"1.1.0\"]}'\n");
+  EXPECT_THAT(Of("versions of CNI"), HasSubstr("good: all plugins know"));
+}
+
+TEST_F(DoctorTest, TheFoldersThatContainerdReadsCount) {
+  Write("node/etc/containerd/config.toml",
+        "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = \"/usr/lib/cni\"\n");
+  Write("node/etc/cni/net.d/10-kuryr.conflist", R"({"plugins": [{"type": "kuryr-cni"}]})");
+  WriteProgram("node/opt/cni/bin/kuryr-cni", "");
+  EXPECT_THAT(FindingOf("program", AskNode()),
+              AllOf(HasSubstr("bad: "),
+                    HasSubstr("/usr/lib/cni/kuryr-cni, where containerd looks "
+                              "(/etc/containerd/config.toml)"),
+                    HasSubstr("kuryr-cni install")));
+  WriteProgram("node/usr/lib/cni/kuryr-cni", "");
+  EXPECT_THAT(FindingOf("program", AskNode()), HasSubstr("good: "));
 }
 
 TEST_F(DoctorApiTest, RightsThatAreLackingAreNamed) {

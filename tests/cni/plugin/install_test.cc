@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -29,6 +30,16 @@ std::string TextOf(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// The first is Debian's own, but for conf_dir.
+constexpr std::array kContainerdConfigs = {
+    "version = 2\n[plugins]\n  [plugins.\"io.containerd.grpc.v1.cri\"]\n"
+    "    [plugins.\"io.containerd.grpc.v1.cri\".cni]\n"
+    "      bin_dir = \"/usr/lib/cni\"\n      conf_dir = \"/etc/own/net.d\"\n"
+    "  [plugins.\"io.containerd.internal.v1.opt\"]\n    path = \"/var/lib/containerd/opt\"\n",
+    "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\n"
+    "bin_dirs = ['/usr/lib/cni', '/opt/cni/bin']\nconf_dir = '/etc/own/net.d'\n",
+    "[plugins.cri.cni]\nbin_dir = \"/usr/lib/cni\"\nconf_dir = \"/etc/own/net.d\"\n"};
+
 class InstallTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -38,11 +49,13 @@ class InstallTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(work_); }
 
+  [[nodiscard]] std::vector<std::string> InstallCommand() const {
+    return {test::BinDir() + "/kuryr-cni", "--config-file=" + (work_ / "kuryr.conf").string(),
+            "install", "--host=" + host_.string(),
+            "--conflist=" + (work_ / "20-net.conflist").string()};
+  }
   [[nodiscard]] ProcessResult Install(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> argv = {test::BinDir() + "/kuryr-cni",
-                                     "--config-file=" + (work_ / "kuryr.conf").string(), "install",
-                                     "--host=" + host_.string(),
-                                     "--conflist=" + (work_ / "20-net.conflist").string()};
+    std::vector<std::string> argv = InstallCommand();
     argv.insert(argv.end(), more.begin(), more.end());
     return RunProgram({.argv = argv});
   }
@@ -54,6 +67,22 @@ class InstallTest : public ::testing::Test {
         modes[fs::relative(entry.path(), host_)] = static_cast<int>(entry.status().permissions());
     }
     return modes;
+  }
+
+  void WriteFile(const fs::path& file, const std::string& text) const {
+    fs::create_directories((host_ / file).parent_path());
+    std::ofstream(host_ / file) << text;
+  }
+  /// A plugin of the node that answers VERSION.
+  void WritePlugin(const std::string& name, const std::string& answer) const {
+    WriteFile("opt/cni/bin/" + name, "#!/bin/sh\necho '" + answer + "'\n");
+    fs::permissions(host_ / "opt/cni/bin" / name, fs::perms::owner_all);
+  }
+  void WriteList(const std::string& text) const {
+    std::ofstream(work_ / "20-net.conflist") << text;
+  }
+  [[nodiscard]] nlohmann::json List() const {
+    return nlohmann::json::parse(TextOf(host_ / "etc/cni/net.d/20-net.conflist"));
   }
 
   const fs::path work_ = [] {
@@ -114,6 +143,102 @@ TEST_F(InstallTest, AListWithOtherPluginsIsTheOperatorsOwn) {
     ASSERT_EQ(Install().status, 0);
     EXPECT_EQ(TextOf(host_ / "etc/cni/net.d/20-net.conflist"), list);
   }
+}
+
+TEST_F(InstallTest, ItOffersOnlyTheVersionsThatAllPluginsOfTheListKnow) {
+  WritePlugin("portmap", R"({"supportedVersions":["0.3.1","0.4.0","1.0.0"]})");
+  WriteList(
+      R"({"cniVersion":"1.0.0","cniVersions":["0.3.1","0.4.0","1.0.0","1.1.0"],"name":"kuryr",)"
+      R"("plugins":[{"type":"kuryr-cni"}]})");
+
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_EQ(List()["cniVersions"], nlohmann::json({"0.3.1", "0.4.0", "1.0.0"}));
+  EXPECT_EQ(List()["cniVersion"], "1.0.0");
+
+  WritePlugin("portmap", R"({"supportedVersions":["0.3.1","0.4.0","1.0.0","1.1.0"]})");
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_EQ(List()["cniVersions"].size(), 4U);
+}
+
+TEST_F(InstallTest, APluginThatCannotBeAskedIsTakenToKnow100) {
+  WriteList(R"({"cniVersions":["1.0.0","1.1.0"],"name":"kuryr",)"
+            R"("plugins":[{"type":"kuryr-cni"},{"type":"tuning"}]})");
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_EQ(List()["cniVersions"], nlohmann::json({"1.0.0"}));
+  WritePlugin("tuning", "no answer");
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_EQ(List()["cniVersions"], nlohmann::json({"1.0.0"}));
+}
+
+TEST_F(InstallTest, AVersionThatAnIpamPluginDoesNotKnowIsNotOffered) {
+  WritePlugin("host-local", R"({"supportedVersions":["0.4.0","1.0.0"]})");
+  WriteList(R"({"cniVersion":"1.1.0","name":"kuryr",)"
+            R"("plugins":[{"type":"kuryr-cni","ipam":{"type":"host-local"}}]})");
+  ASSERT_EQ(Install({"--no-portmap"}).status, 0);
+  EXPECT_EQ(List()["cniVersion"], "1.0.0");
+}
+
+TEST_F(InstallTest, TheFolderThatContainerdReadsGetsTheProgram) {
+  for (const char* config : kContainerdConfigs) {
+    fs::remove_all(host_);
+    WriteFile("etc/containerd/config.toml", config);
+
+    const ProcessResult result = Install();
+
+    ASSERT_EQ(result.status, 0) << result.err;
+    for (const char* program : {"opt/cni/bin/kuryr-cni", "usr/lib/cni/kuryr-cni"})
+      EXPECT_TRUE(fs::exists(host_ / program)) << program << config << result.out;
+    EXPECT_TRUE(fs::exists(host_ / "etc/own/net.d/20-net.conflist")) << config << result.out;
+  }
+}
+
+TEST_F(InstallTest, WhatContainerdsConfigurationImportsCounts) {
+  WriteFile("etc/containerd/config.toml", "version = 2\nimports = [\"conf.d/*.toml\"]\n");
+  WriteFile("etc/containerd/conf.d/cni.toml",
+            "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = \"/opt/other\"\n");
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_TRUE(fs::exists(host_ / "opt/other/kuryr-cni"));
+}
+
+TEST_F(InstallTest, TheFoldersOfCrioAreThoseOfItsLastFile) {
+  WriteFile("etc/crio/crio.conf", "[crio.network]\nplugin_dirs = [\"/opt/one\", \"/opt/two\"]\n");
+  WriteFile("etc/crio/crio.conf.d/10-net.conf",
+            "[crio.network]\nnetwork_dir = \"/etc/own/net.d\"\n");
+  ASSERT_EQ(Install().status, 0);
+  EXPECT_TRUE(fs::exists(host_ / "opt/one/kuryr-cni"));
+  EXPECT_FALSE(fs::exists(host_ / "opt/two/kuryr-cni"));
+  EXPECT_TRUE(fs::exists(host_ / "etc/own/net.d/20-net.conflist"));
+}
+
+TEST_F(InstallTest, ARuntimesFolderThatIsNotMountedIsNamed) {
+  WriteFile("etc/containerd/config.toml", kContainerdConfigs.front());
+  for (const char* folder : {"opt/cni/bin", "etc/own", "usr/lib"})
+    fs::create_directories(host_ / folder);
+  // As in the DaemonSet's container.
+  const std::string mounts =
+      "mount -t tmpfs tmpfs \"$0/opt/cni/bin\"; mount -t tmpfs tmpfs "
+      "\"$0/etc/own\"; exec \"$@\"";
+  std::vector<std::string> argv = {"unshare", "--mount", "sh", "-ec", mounts, host_.string()};
+  const std::vector<std::string> install = InstallCommand();
+  argv.insert(argv.end(), install.begin(), install.end());
+
+  const ProcessResult result = RunProgram({.argv = argv});
+
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("not installed in /usr/lib/cni, where containerd looks "
+                              "(/etc/containerd/config.toml)"),
+                    HasSubstr("installed " + (host_ / "opt/cni/bin/kuryr-cni").string()),
+                    HasSubstr("installed " + (host_ / "etc/own/net.d/20-net.conflist").string())));
+  EXPECT_FALSE(fs::exists(host_ / "usr/lib/cni"));
+}
+
+TEST_F(InstallTest, ARuntimesFileThatCannotBeReadIsNamedAndItsDefaultsAreTaken) {
+  WriteFile("etc/containerd/config.toml", "version = \n");
+  const ProcessResult result = Install();
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("config.toml: line 1"));
+  EXPECT_TRUE(fs::exists(host_ / "etc/cni/net.d/20-net.conflist"));
 }
 
 TEST_F(InstallTest, ARuntimesOwnFoldersAreTaken) {
