@@ -19,7 +19,7 @@ struct Shared {
   OwnChanges changes;  ///< this process's changes of Open vSwitch's database
   LinkRemover links;
   /// ovs-vswitchd has answered, and is not asked again until then (Binding::FindOvsProblem).
-  std::atomic<Deadline::Clock::time_point> served_until{};
+  std::atomic<Deadline::Clock::time_point> served_until;
   /// A thread holds it while it makes links of the host. Each step takes the kernel's lock of links
   /// (RTNL). Threads that wait for that lock take processor time from its holder:
   /// mutex_spin_on_owner, and restart_syscall of a sysctl of IPv6.

@@ -79,10 +79,10 @@ std::string WithKnownVersions(const std::string& conflist,
   if (common == offered) return conflist;
   if (common.empty()) common.push_back(NewestOf(plugins));
   if (list.contains("cniVersions")) list["cniVersions"] = common;
-  const auto is_left = [&](const ordered_json& version) {
-    return std::find(common.begin(), common.end(), version) != common.end();
-  };
-  if (list.contains("cniVersion") && !is_left(list["cniVersion"]))
+  const std::string first = list.contains("cniVersion") && list["cniVersion"].is_string()
+                                ? list["cniVersion"].get<std::string>()
+                                : "";
+  if (!first.empty() && std::find(common.begin(), common.end(), first) == common.end())
     list["cniVersion"] = Newest(common);
   return Text(list);
 }
