@@ -43,6 +43,8 @@ Informer::Informer(const Config& config)
       compiled_policies_(config.backend->needs().multi_policies,
                          [this](const std::string& key)
                              KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
+      services_([this](const std::string& key)
+                    KURYR_TSA(requires_capability(mutex_)) { Wake(key); }),
       watcher_(config.api.api, *this, LogWatchFailure) {
   using watcher::WatchMode;
   const BackendNeeds needs = config.backend->needs();

@@ -61,6 +61,7 @@ class Informer : private watcher::EventHandler {
   [[nodiscard]] Namespaces& namespaces() noexcept { return namespaces_; }
   [[nodiscard]] NodeStore& nodes() noexcept { return nodes_; }
   [[nodiscard]] NetworkPolicies& policies() noexcept { return policies_; }
+  [[nodiscard]] Services& services() noexcept { return services_; }
   [[nodiscard]] const CompiledPolicies& compiled_policies() const noexcept {
     return compiled_policies_;
   }
