@@ -140,6 +140,7 @@ Workers::Round Leading::MakeRound() {
                                       .metrics = parts_.metrics,
                                       .nodes = informer.nodes(),
                                       .node_network = parts_.config.node_network,
+                                      .service_cidrs = informer.service_cidrs(),
                                       .needs = parts_.config.backend->needs(),
                                       .ask_for_absent = [&informer] { informer.AskForAbsent(); }},
                                      informer.pods(),
